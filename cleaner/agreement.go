@@ -55,8 +55,8 @@ func (z *agreement) Read(rows kv.Range, lo, hi int, dst []float32) error {
 // Close gives the memory or the file back.
 func (z *agreement) Close() error { return z.values.Close() }
 
-// setUnlabelled makes a row NaN.
-func (z *agreement) setUnlabelled(row int) {
+// blank makes a row NaN.
+func (z *agreement) blank(row int) {
 	for f := range z.width {
 		z.values.Data[row*z.rowStride+f*z.columnStride] = float32(math.NaN())
 	}

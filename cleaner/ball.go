@@ -13,11 +13,11 @@ import (
 // ballNodeBytes is what a node of the ball takes in the maps of ops.OperatorRows.
 const ballNodeBytes = 128
 
-// surround computes the surrounding of one node with a given label, or kv.NoClass, from the rows of the node in S_1 … S_K
+// surround computes the surrounding of one node with a class as label, or kv.NoClass, from the rows of the node in S_1 … S_K
 // alone: no propagation of the whole graph. If the nodes within K hops do not fit opt.MemoryBudget, it returns
 // ops.ErrReach.
 func surround(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, given kv.Class, predictions ops.Source, hops int,
+	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, class kv.Class, predictions ops.Source, hops int,
 	opt ops.Options,
 ) (*surrounding, error) {
 	budget := opt.MemoryBudget
@@ -77,8 +77,8 @@ func surround(
 				around.labels[k][y]++
 			}
 		}
-		if weight := rows[0][u]; weight != 0 && given != kv.NoClass {
-			around.oppose(tx, u, weight, given, label, p)
+		if weight := rows[0][u]; weight != 0 && class != kv.NoClass {
+			around.oppose(tx, u, weight, class, label, p)
 		}
 		return nil
 	})

@@ -24,7 +24,7 @@ type baseProblem struct {
 
 	// observe, if not nil, sees the network after every epoch of training, with what it learns from. Both are borrowed
 	// for the call, whose error ends the training.
-	observe func(epoch int, net *nn.Network, train *learned) error
+	observe func(epoch int, net *nn.Network, train *lessons) error
 
 	sizes *ops.Sizes // of graph; nil until measured
 }
@@ -45,23 +45,23 @@ func (p *baseProblem) hasFeatures() bool { return p.features != nil && p.feature
 
 // How the base classifier is trained.
 const (
-	baseHops     = 2
-	mostBaseHops = 10
-	baseHidden   = 64
-	baseBatch    = 256
-	baseRate     = 0.01
-	baseDecay    = 0.05
-	baseDropout  = 0.5 // of hidden activations
-	baseWide     = 64  // features of which some can be spared: see inputDropouts
-	leastFolded  = 40  // nodes that are learned from in folds
-	leastFolds   = 4
-	mostFolds    = 10
-	foldedRows   = 2048 // are shared out to that many folds: few nodes cannot spare a quarter of them
-	baseEpochs   = 200
-	basePatience = 10    // epochs without a better validation loss
-	baseLeast    = 400   // steps before training may stop
-	baseMost     = 40000 // steps
-	baseLook     = 8     // steps at least from one look at the validation nodes to the next
+	baseHops       = 2
+	mostBaseHops   = 10
+	baseUnits      = 64
+	baseBatch      = 256
+	baseRate       = 0.01
+	baseDecay      = 0.05
+	baseDropout    = 0.5 // of hidden activations
+	baseWide       = 64  // features of which some can be spared: see inputDropouts
+	leastFoldNodes = 40  // nodes that are learned from in folds
+	leastFolds     = 4
+	mostFolds      = 10
+	foldedRows     = 2048 // are shared out to that many folds: few nodes cannot spare a quarter of them
+	baseEpochs     = 200
+	basePatience   = 10    // epochs without a better validation loss
+	baseLeast      = 400   // steps before training may stop
+	baseMost       = 40000 // steps
+	baseLook       = 8     // steps at least from one look at the validation nodes to the next
 
 	// Of the training nodes no more are learned from, and of the validation nodes no more looked at, drawn uniformly:
 	// a network of this size learns nothing from others, and their inputs would not fit into memory.

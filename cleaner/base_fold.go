@@ -35,7 +35,7 @@ func (f *crossFit) judge(v kv.NodeID) (net int, alone bool) {
 
 // foldsOf is how many networks learn from so many nodes.
 func foldsOf(rows int) int {
-	if rows < leastFolded {
+	if rows < leastFoldNodes {
 		return 1
 	}
 	return min(max(foldedRows/rows, leastFolds), mostFolds)
@@ -49,31 +49,31 @@ func (p *baseProblem) crossFitting(seed uint64) (_ *baseProblem, err error) {
 	if p.crossFits() {
 		return p, nil
 	}
-	drawn := *p
-	drawn.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
-	return &drawn, err
+	other := *p
+	other.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
+	return &other, err
 }
 
 // assignFolds deals the rows of every class to the folds in turn, in a random order.
-func (l *learned) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
+func (l *lessons) assignFolds(random *rand.Rand, classes, folds int) []uint8 {
 	order := slices.Clone(l.order)
 	random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
-	next, assigned := make([]int, classes), make([]uint8, len(order))
+	next, foldOf := make([]int, classes), make([]uint8, len(order))
 	for _, row := range order {
 		y := int(l.right[row])
-		assigned[row] = uint8((y + next[y]) % folds)
+		foldOf[row] = uint8((y + next[y]) % folds)
 		next[y]++
 	}
 	sizes := make([]int, folds)
-	for _, fold := range assigned {
+	for _, fold := range foldOf {
 		sizes[fold]++
 	}
 	if 2*slices.Max(sizes) > len(order) && folds > 2 { // classes of so few nodes that the deal is uneven
 		for i, row := range order {
-			assigned[row] = uint8(i % folds)
+			foldOf[row] = uint8(i % folds)
 		}
 	}
-	return assigned
+	return foldOf
 }
 
 // fitBase trains on inputs. Each network is the one with the least validation loss, or the last if there is no
@@ -119,22 +119,22 @@ func (p *baseProblem) fitBase(
 		}
 		return t, t.fit(ctx)
 	}
-	var chosen *training
+	var best *training
 	for _, dropout := range dropouts {
 		t, err := one(ctx, 0, opt.Workers, dropout)
 		if err != nil {
 			return nil, err
 		}
-		if chosen == nil || t.loss < chosen.loss {
-			chosen = t
+		if best == nil || t.loss < best.loss {
+			best = t
 		}
 	}
-	fit.nets[0], fit.loss, report.Epochs = chosen.net, chosen.loss, chosen.epochs
+	fit.nets[0], fit.loss, report.Epochs = best.net, best.loss, best.epochs
 	// The other folds do as the first has chosen, side by side.
 	epochs := make([]int, folds)
 	workers := min(parallel.Workers(opt.Workers), max(folds-1, 1))
 	err = parallel.Do(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
-		t, err := one(ctx, i+1, max(parallel.Workers(opt.Workers)/workers, 1), chosen.dropout)
+		t, err := one(ctx, i+1, max(parallel.Workers(opt.Workers)/workers, 1), best.dropout)
 		if err == nil {
 			fit.nets[i+1], epochs[i+1] = t.net, t.epochs
 		}

@@ -419,7 +419,7 @@ func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 // withFeatures makes a store of four nodes and an edge, with features of the nodes given.
 func withFeatures(t *testing.T, width int, rows map[string][]float32) *kv.Store {
 	t.Helper()
-	s := kvtest.Load(t, kvtest.Numbered([]string{"x", "y", "x", "y"}, [2]int{0, 1}))
+	s := kvtest.Load(t, kvtest.NumberedGraph([]string{"x", "y", "x", "y"}, [2]int{0, 1}))
 	putFeatures(t, s, width, rows)
 	return s
 }
@@ -557,12 +557,12 @@ func TestPredictRefuses(t *testing.T) {
 	if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "hops 100000000: want 1 to 10") {
 		t.Errorf("more hops than anybody waits for: got %v, want ErrOptions that says 1 to 10", err)
 	}
-	dir := kvtest.LoadDir(t, kvtest.Numbered([]string{"x", "y"}))
+	dir := kvtest.LoadDir(t, kvtest.NumberedGraph([]string{"x", "y"}))
 	s := kvtest.Open(t, dir, kv.Options{ReadOnly: true})
 	if _, err := Predict(context.Background(), s, PredictOptions{}); !errors.Is(err, kv.ErrReadOnly) {
 		t.Errorf("a store open for reading: got %v, want kv.ErrReadOnly", err)
 	}
-	if _, err := Predict(context.Background(), kvtest.Load(t, kvtest.Numbered([]string{"", ""})), PredictOptions{}); !errors.Is(err, ErrNoLabels) {
+	if _, err := Predict(context.Background(), kvtest.Load(t, kvtest.NumberedGraph([]string{"", ""})), PredictOptions{}); !errors.Is(err, ErrNoLabels) {
 		t.Errorf("no labels: got %v, want ErrNoLabels", err)
 	}
 	if _, err := Predict(context.Background(), kvtest.Create(t, kv.Options{}), PredictOptions{}); !errors.Is(err, ErrNoLabels) {

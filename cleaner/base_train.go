@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A learned is labelled nodes with their inputs, in an order of its own.
-type learned struct {
+// lessons are labelled nodes with their inputs, in an order of their own.
+type lessons struct {
 	width  int
 	inputs *scratch.Array[float32] // [rows×width], by ascending NodeID
 	right  []kv.Class              // [rows], likewise
@@ -25,12 +25,12 @@ type learned struct {
 // learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
 func (p *baseProblem) learn(
 	ctx context.Context, inputs *rowstore.Store, has role, most int, opt PredictOptions,
-) (l *learned, err error) {
+) (l *lessons, err error) {
 	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
 	if err != nil {
 		return nil, err
 	}
-	l = &learned{width: inputs.Width(), right: make([]kv.Class, len(order)), order: order, nodes: nodes}
+	l = &lessons{width: inputs.Width(), right: make([]kv.Class, len(order)), order: order, nodes: nodes}
 	if l.inputs, err = scratch.New[float32](p.place.temporary(), "learned", len(order)*l.width); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (p *baseProblem) learn(
 }
 
 // gather copies the inputs and labels of rows.
-func (l *learned) gather(rows []uint32, workers int, x []float32, right []int) {
+func (l *lessons) gather(rows []uint32, workers int, x []float32, right []int) {
 	nn.Share(workers, len(rows)*l.width, len(rows), func(_, first, end int) {
 		for i, row := range rows[first:end] {
 			copy(x[(first+i)*l.width:], l.inputs.Data[int(row)*l.width:][:l.width])
@@ -60,7 +60,7 @@ func (l *learned) gather(rows []uint32, workers int, x []float32, right []int) {
 // A training makes one network.
 type training struct {
 	*baseProblem
-	train, validation *learned
+	train, validation *lessons
 	rows              []uint32 // of train, that are learned from
 	dropout           float64  // of inputs
 	random            *rand.Rand
@@ -75,7 +75,7 @@ type training struct {
 // fit trains the network and keeps the one with the least validation loss.
 func (f *training) fit(ctx context.Context) error {
 	width := f.train.width
-	net := nn.New(f.random, width, baseHidden, f.classes)
+	net := nn.New(f.random, width, baseUnits, f.classes)
 	t := nn.NewTrainer(net, f.random)
 	t.Rate, t.Decay, t.Dropout, t.InputDropout = baseRate, baseDecay, baseDropout, f.dropout
 	t.Workers = parallel.Workers(f.workers)
@@ -130,7 +130,7 @@ func baseSteps(rows int) (perEpoch, epochs int) {
 }
 
 // meanLoss is the mean cross-entropy of a network.
-func (l *learned) meanLoss(ctx context.Context, net *nn.Network, workers int) (float64, error) {
+func (l *lessons) meanLoss(ctx context.Context, net *nn.Network, workers int) (float64, error) {
 	layers := nn.Activations{Workers: parallel.Workers(workers)}
 	var sum float64
 	batch := min(baseBatch, len(l.order))

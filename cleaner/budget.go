@@ -29,10 +29,10 @@ const (
 
 // What matrices between classes take.
 const (
-	cellBytes  = 3*24 + 48 // a cell of the noise: in what is counted, the joint distribution, the transition matrix; and counting it
-	fitLines   = 2 * 4     // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
-	planted    = 1         // dense, of PresetPaper: what mislabels are drawn from
-	competitor = 3         // dense, at most, of a competitor
+	cellBytes     = 3*24 + 48 // a cell of the noise: in what is counted, the joint distribution, the transition matrix; and counting it
+	fitLines      = 2 * 4     // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
+	plantMatrices = 1         // dense, of PresetPaper: what mislabels are drawn from
+	competitor    = 3         // dense, at most, of a competitor
 )
 
 // MatrixBytes returns the memory of the matrices between classes, for a number of classes and of fitting nodes.
@@ -40,9 +40,9 @@ func MatrixBytes(preset Preset, classes, fitting int) int64 {
 	c := int64(classes)
 	cells := noiseBytes(classes, fitting)
 	if preset == PresetPaper {
-		return cells + 8*planted*c*c
+		return cells + 8*plantMatrices*c*c
 	}
-	return cells + 8*fitLines*c*min(c, int64(mostModelled(classes)))
+	return cells + 8*fitLines*c*min(c, int64(mostModelNodes(classes)))
 }
 
 // noiseBytes is what the noise takes.
@@ -62,7 +62,7 @@ const heldNetworks = mostFolds + 5
 // none if it learns from features alone: weights that lead to and from the hidden layer, and two batches of both ends.
 func classBytes(classes, hops int) int64 {
 	ends := int64(classes) * int64(1+hops)
-	return 4 * ends * (baseHidden*heldNetworks + 2*baseBatch)
+	return 4 * ends * (baseUnits*heldNetworks + 2*baseBatch)
 }
 
 // featureClassBytes is classBytes where the base classifier has features: neighbours of few classes may disagree.
@@ -115,15 +115,15 @@ func leastForScore(preset Preset, s *ops.Sizes, n, fitting, classes, hops int) i
 
 // leastForTraining is what trainBase needs.
 func (p *baseProblem) leastForTraining(ctx context.Context) (int64, error) {
-	s, err := p.measured(ctx)
+	s, err := p.graphSizes(ctx)
 	if err != nil {
 		return 0, err
 	}
-	held := p.heldInTraining()
+	footprint := p.heldInTraining()
 	if p.hasFeatures() {
-		return held + s.LeastForPropagate(), nil
+		return footprint + s.LeastForPropagate(), nil
 	}
-	return held + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
+	return footprint + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
 }
 
 // heldInTraining is what trainBase holds whatever it is at.
@@ -138,8 +138,8 @@ func (p *baseProblem) classBytes() int64 {
 	return classBytes(p.classes, p.labelHops())
 }
 
-// measured is the sizes of the graph, walked for them once.
-func (p *baseProblem) measured(ctx context.Context) (*ops.Sizes, error) {
+// graphSizes are the sizes of the graph, walked for them once.
+func (p *baseProblem) graphSizes(ctx context.Context) (*ops.Sizes, error) {
 	if p.sizes == nil {
 		sizes, err := ops.Measure(ctx, p.graph, ops.Options{})
 		if err != nil {

@@ -24,8 +24,8 @@ const LowHomophily = 0.2
 
 // LabelStatistics says how the labels of a store lie in its graph and what the last run made of them.
 type LabelStatistics struct {
-	Classes  []ClassStatistics // by kv.Class
-	Labelled int64             // nodes
+	Classes []ClassStatistics // by kv.Class
+	Labels  int64             // nodes
 
 	// Homophily is the share of neighbours with the same label, of all pairs of neighbours that are both labelled.
 	// ChanceHomophily is the expected homophily of random labels, if each class keeps its sum D_k of degrees.
@@ -85,7 +85,7 @@ func statisticsOf(ctx context.Context, tx *kv.Tx, labels []kv.Class, measures ..
 	for _, y := range labels {
 		if y != kv.NoClass {
 			s.Classes[y].Nodes++
-			s.Labelled++
+			s.Labels++
 		}
 	}
 	for _, measure := range measures {

@@ -52,7 +52,7 @@ func TestStatisticsByHand(t *testing.T) {
 	}
 	defer s.Close()
 	got := mustStatistics(t, s)
-	if got.Labelled != 4 || !golden.Near(got.Homophily, 4./6, 1e-12) || !golden.Near(got.ChanceHomophily, 0.5, 1e-12) || !golden.Near(got.AdjustedHomophily, 1./3, 1e-12) {
+	if got.Labels != 4 || !golden.Near(got.Homophily, 4./6, 1e-12) || !golden.Near(got.ChanceHomophily, 0.5, 1e-12) || !golden.Near(got.AdjustedHomophily, 1./3, 1e-12) {
 		t.Errorf("got %+v, want 4 labelled, homophily 2/3, by chance 1/2, adjusted 1/3", got)
 	}
 	for k, name := range []string{"x", "y"} {
@@ -115,7 +115,7 @@ func TestStatisticsOfARun(t *testing.T) {
 				var confidence, scores float64
 				for v := range kv.NodeID(tx.NumNodes()) {
 					e := mustReadNode(t, tx, v)
-					if e.Given != name {
+					if e.Label != name {
 						continue
 					}
 					p := make([]float32, 1)
@@ -125,7 +125,7 @@ func TestStatisticsOfARun(t *testing.T) {
 					nodes++
 					confidence += float64(p[0])
 					scores += e.Score
-					if e.Score > 0.6 && e.Suggested != e.Given && v != decided {
+					if e.Score > 0.6 && e.Suggestion != e.Label && v != decided {
 						suspects++
 					}
 				}

@@ -55,7 +55,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("clean: %w", kv.ErrReadOnly) // now, not when everything is computed
 	}
-	started := time.Now()
+	start := time.Now()
 	if err := prepare(ctx, s, opt); err != nil {
 		return nil, err
 	}
@@ -88,14 +88,14 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
-	decided, err := decide.Newest(tx)
+	newest, err := decide.Newest(tx)
 	if err != nil {
 		return nil, err
 	}
 	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
 		return nil, err
 	}
-	key, err := runFingerprint(tx, opt, decided)
+	key, err := runFingerprint(tx, opt, newest)
 	if err != nil {
 		return nil, err
 	}
@@ -111,14 +111,14 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		if err := p.checkJoining(ctx, base, opt); err != nil {
 			return nil, err
 		}
-		joined, said, combining := combine(ctx, &p, base, opt)
+		mixture, summary, combining := combine(ctx, &p, base, opt)
 		if combining != nil {
 			return nil, combining
 		}
-		if use = said; said != "" {
-			opt.notice("%s", said)
+		if use = summary; summary != "" {
+			opt.notice("%s", summary)
 		}
-		defer func() { err = errors.Join(err, joined.Detach()) }()
+		defer func() { err = errors.Join(err, mixture.Detach()) }()
 	}
 	result, err := score(ctx, p, variant{preset: opt.Preset}, opt)
 	if err != nil {
@@ -138,20 +138,20 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 
 	run = &Run{
-		Started:          started.UTC().Truncate(time.Second),
+		Started:          start.UTC().Truncate(time.Second),
 		Preset:           opt.Preset,
 		Hops:             opt.Hops,
 		Threshold:        result.threshold,
 		Seed:             opt.Seed,
 		Nodes:            int64(tx.NumNodes()),
 		Edges:            tx.NumEdges(),
-		Scored:           int64(labelled(p.labels)),
+		Scored:           int64(countLabelled(p.labels)),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: source,
 		PredictionUse:    use,
 		PredictionWrites: writes,
 		Warnings:         warnings,
-		Decisions:        decided,
+		Decisions:        newest,
 		Classes:          slices.Clone(tx.Classes()),
 		MislabelRate:     result.rate,
 		Detectors:        result.detectors,
@@ -172,7 +172,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	began := time.Now()
-	if err := writeRun(ctx, s, tx, run, started, &p, result, fitting, opt.Workers); err != nil {
+	if err := writeRun(ctx, s, tx, run, start, &p, result, fitting, opt.Workers); err != nil {
 		return nil, err
 	}
 	opt.stage("write", began)
@@ -196,7 +196,7 @@ func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *labelmodel.Mode
 }
 
 // runFingerprint names everything that what is kept of a run depends on.
-func runFingerprint(tx *kv.Tx, opt Options, decided int64) (string, error) {
+func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 	graph, err := tx.GraphVersion()
 	if err != nil {
 		return "", err
@@ -218,7 +218,7 @@ func runFingerprint(tx *kv.Tx, opt Options, decided int64) (string, error) {
 		return "", err
 	}
 	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed, opt.Diagonal,
-		opt.Direction, opt.Expect, opt.Threshold, features, decided), nil
+		opt.Direction, opt.Expect, opt.Threshold, features, newest), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.
@@ -282,7 +282,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 			return err
 		}
 		base := p.base()
-		sizes, err := base.measured(ctx)
+		sizes, err := base.graphSizes(ctx)
 		if err != nil {
 			return err
 		}
@@ -328,7 +328,7 @@ func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Optio
 	if err != nil {
 		return err
 	}
-	sizes, err := base.measured(ctx)
+	sizes, err := base.graphSizes(ctx)
 	if err != nil {
 		return err
 	}
@@ -356,7 +356,7 @@ func checkLabels(tx *kv.Tx) error {
 		return fmt.Errorf("%d nodes, nothing to clean: %w", len(labels), ErrNoLabels)
 	}
 	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
-		labelled(labels), tx.Classes()[first], ErrOneClass)
+		countLabelled(labels), tx.Classes()[first], ErrOneClass)
 }
 
 // readLabels returns the given labels [n] by NodeID.
@@ -365,7 +365,7 @@ func readLabels(tx *kv.Tx) ([]kv.Class, error) {
 	return labels, tx.ReadClasses(kv.LabelColumn, labels)
 }
 
-func labelled(labels []kv.Class) (count int) {
+func countLabelled(labels []kv.Class) (count int) {
 	for _, y := range labels {
 		if y != kv.NoClass {
 			count++
@@ -394,7 +394,7 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
 		return p, nil
 	}
-	p.told = p.splits
+	p.storeSplits = p.splits
 	if _, err := p.checkFitting(); err != nil {
 		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
 		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
@@ -408,15 +408,15 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.Verdict, error) {
 	verdicts, err := decide.Verdicts(ctx, tx, labels)
 	calibrated := make(map[int64]bool)
-	for i, said := range verdicts {
-		if _, ok := calibrated[said.Run]; !ok {
-			run, err := readRun(tx, runKey(said.Run))
+	for i, verdict := range verdicts {
+		if _, ok := calibrated[verdict.Run]; !ok {
+			run, err := readRun(tx, runKey(verdict.Run))
 			if err != nil && !errors.Is(err, kv.ErrNotFound) {
 				return nil, err
 			}
-			calibrated[said.Run] = err == nil && run.Model != nil && run.Model.Calibration != nil
+			calibrated[verdict.Run] = err == nil && run.Model != nil && run.Model.Calibration != nil
 		}
-		if !calibrated[said.Run] {
+		if !calibrated[verdict.Run] {
 			verdicts[i].Score = math.NaN()
 		}
 	}

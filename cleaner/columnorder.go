@@ -15,19 +15,18 @@ import (
 // classes.
 type ColumnOrderError struct {
 	Classes []string // column j is of Classes[j], as the labels have it
-	Guessed []string // those of them whose column no label speaks for, in the order of the columns
+	Guesses []string // those of them whose column no label speaks for, in the order of the columns
 
-	// Compared is the number of labelled nodes with one largest prediction. Given of them agree with their label in the
-	// given order of columns, Permuted of them in the order of Classes. On large graphs only a part of the nodes is
-	// counted.
-	Given, Permuted, Compared int64
+	// Nodes is the number of labelled nodes with one largest prediction. In the given order of columns, GivenMatches of them
+	// agree with their label; in the order of Classes, PermutedMatches. On large graphs only a part of the nodes is counted.
+	GivenMatches, PermutedMatches, Nodes int64
 }
 
 // Error reads "predictions agree with 2301 of 2708 labels where the order of their columns is ["B" "A"], and with 312 as
 // it is".
 func (e *ColumnOrderError) Error() string {
 	return fmt.Sprintf("predictions agree with %d of %d labels where the order of their columns is %s, and with %d as it is",
-		e.Permuted, e.Compared, naming.Classes(e.Classes), e.Given)
+		e.PermutedMatches, e.Nodes, naming.Classes(e.Classes), e.GivenMatches)
 }
 
 // When columns are in another order than given. Chance alone permutes some classes that well with orderChance at most,
@@ -72,13 +71,13 @@ func (o *columnOrder) check(
 ) error {
 	const step = 1 << 16
 	pairs := make([]uint64, 0, len(o.top)) // given·c + column
-	given := make([]kv.Class, min(step, nodes))
+	block := make([]kv.Class, min(step, nodes))
 	for first := 0; first < nodes; first += step {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, nodes))}
-		if err := labels(rows, given[:rows.Len()]); err != nil {
+		if err := labels(rows, block[:rows.Len()]); err != nil {
 			return err
 		}
-		for i, y := range given[:rows.Len()] {
+		for i, y := range block[:rows.Len()] {
 			v := rows.First + kv.NodeID(i)
 			if y == kv.NoClass || columns[y] == kv.NoClass || v%o.stride != 0 {
 				continue
@@ -101,7 +100,7 @@ type contingency struct {
 }
 
 type contingencyCell struct {
-	given, column int
+	label, column int
 	count         float64
 }
 
@@ -111,24 +110,24 @@ func newContingency(pairs []uint64, classes int) *contingency {
 	slices.Sort(pairs)
 	for i, pair := range pairs {
 		if i == 0 || pair != pairs[i-1] {
-			t.cells = append(t.cells, contingencyCell{given: int(pair / uint64(classes)), column: int(pair % uint64(classes))})
+			t.cells = append(t.cells, contingencyCell{label: int(pair / uint64(classes)), column: int(pair % uint64(classes))})
 		}
 		last := &t.cells[len(t.cells)-1]
 		last.count++
-		t.labels[last.given]++
+		t.labels[last.label]++
 		t.predictions[last.column]++
 	}
 	return t
 }
 
 // chance is how many nodes a cell would have were predictions and labels independent.
-func (t *contingency) chance(given, column int) float64 {
-	return t.labels[given] * t.predictions[column] / max(t.nodes, 1)
+func (t *contingency) chance(label, column int) float64 {
+	return t.labels[label] * t.predictions[column] / max(t.nodes, 1)
 }
 
-func (t *contingency) count(given, column int) float64 {
-	at, found := slices.BinarySearchFunc(t.cells, contingencyCell{given: given, column: column}, func(a, b contingencyCell) int {
-		return cmp.Or(cmp.Compare(a.given, b.given), cmp.Compare(a.column, b.column))
+func (t *contingency) count(label, column int) float64 {
+	at, found := slices.BinarySearchFunc(t.cells, contingencyCell{label: label, column: column}, func(a, b contingencyCell) int {
+		return cmp.Or(cmp.Compare(a.label, b.label), cmp.Compare(a.column, b.column))
 	})
 	if !found {
 		return 0
@@ -148,14 +147,14 @@ func (t *contingency) match() (of []int) {
 	}
 	above := make([]contingencyCell, 0, len(t.cells)) // count: above chance
 	for _, cell := range t.cells {
-		if cell.count -= t.chance(cell.given, cell.column); cell.count > 0 {
+		if cell.count -= t.chance(cell.label, cell.column); cell.count > 0 {
 			above = append(above, cell)
 		}
 	}
 	slices.SortStableFunc(above, func(a, b contingencyCell) int { return cmp.Compare(b.count, a.count) })
 	for _, cell := range above {
-		if of[cell.column] < 0 && !taken[cell.given] {
-			of[cell.column], taken[cell.given] = cell.given, true
+		if of[cell.column] < 0 && !taken[cell.label] {
+			of[cell.column], taken[cell.label] = cell.label, true
 		}
 	}
 	for j := range of {
@@ -163,13 +162,13 @@ func (t *contingency) match() (of []int) {
 			of[j], taken[j] = j, true
 		}
 	}
-	left := 0
+	free := 0
 	for j := range of {
 		if of[j] < 0 {
-			for taken[left] {
-				left++
+			for taken[free] {
+				free++
 			}
-			of[j], taken[left] = left, true
+			of[j], taken[free] = free, true
 		}
 	}
 	return of
@@ -179,7 +178,7 @@ func (t *contingency) match() (of []int) {
 // that two columns that were swapped are found among many that are right.
 func (t *contingency) check(classes []string) error {
 	of, seen := t.match(), make([]bool, len(classes))
-	found := &ColumnOrderError{Classes: slices.Clone(classes), Compared: int64(t.nodes)}
+	problem := &ColumnOrderError{Classes: slices.Clone(classes), Nodes: int64(t.nodes)}
 	for j := range of {
 		var cycle []int // of columns
 		for k := j; !seen[k]; k = of[k] {
@@ -190,24 +189,24 @@ func (t *contingency) check(classes []string) error {
 			continue
 		}
 		for _, k := range cycle {
-			found.Classes[k] = classes[of[k]]
+			problem.Classes[k] = classes[of[k]]
 		}
 	}
-	if slices.Equal(found.Classes, classes) {
+	if slices.Equal(problem.Classes, classes) {
 		return nil
 	}
-	for j, name := range found.Classes {
-		found.Given += int64(t.count(j, j))
+	for j, name := range problem.Classes {
+		problem.GivenMatches += int64(t.count(j, j))
 		if name == classes[j] {
-			found.Permuted += int64(t.count(j, j))
+			problem.PermutedMatches += int64(t.count(j, j))
 			continue
 		}
-		found.Permuted += int64(t.count(of[j], j))
+		problem.PermutedMatches += int64(t.count(of[j], j))
 		if t.count(of[j], j) <= t.chance(of[j], j) {
-			found.Guessed = append(found.Guessed, name)
+			problem.Guesses = append(problem.Guesses, name)
 		}
 	}
-	return found
+	return problem
 }
 
 // isPermuted reports whether the columns of a cycle are of the classes that of says, beyond doubt. By Bernstein's
@@ -217,18 +216,18 @@ func (t *contingency) check(classes []string) error {
 // Classes vote beside, two or more of them: a large class whose nodes are all taken for a small one would outweigh the
 // nodes of that one, which are right in the order given.
 func (t *contingency) isPermuted(cycle, of []int) bool {
-	var given, permuted, givenChance, permutedChance, nodes float64
+	var matches, permutedMatches, givenChance, permutedChance, nodes float64
 	ownColumn := make(map[int]float64, len(cycle)) // nodes predicted as labelled by class, as given
 	for _, j := range cycle {
 		ownColumn[j] = t.count(j, j)
-		given += ownColumn[j]
+		matches += ownColumn[j]
 		givenChance += t.chance(j, j)
 		nodes += t.labels[j]
 	}
 	votes, against := 0, 0
 	for _, j := range cycle {
 		count := t.count(of[j], j)
-		permuted += count
+		permutedMatches += count
 		permutedChance += t.chance(of[j], j)
 		switch own := ownColumn[of[j]]; {
 		case count-own > voteErrors*math.Sqrt(count+own):
@@ -237,8 +236,8 @@ func (t *contingency) isPermuted(cycle, of []int) bool {
 			against++
 		}
 	}
-	gain := min(permuted-given, permuted-permutedChance-(given-givenChance))
+	gain := min(permutedMatches-matches, permutedMatches-permutedChance-(matches-givenChance))
 	odds := float64(float64(len(cycle))*elementary.Log(float64(len(of)))) - elementary.Log(orderChance)
-	return votes >= 2 && votes > 2*against && given-givenChance < (permuted-permutedChance)/2 &&
+	return votes >= 2 && votes > 2*against && matches-givenChance < (permutedMatches-permutedChance)/2 &&
 		gain >= leastOrderGain*nodes && gain > math.Sqrt(2*(givenChance+permutedChance)*odds)+2*odds/3
 }

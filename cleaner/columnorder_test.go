@@ -108,11 +108,11 @@ func TestPermutedColumnsAreFound(t *testing.T) {
 				t.Errorf("seed %d, %d classes, order %v: got %v, want a *ColumnOrderError", seed, classes, to, err)
 				continue
 			}
-			if !slices.Equal(found.Classes, want) || found.Guessed != nil {
-				t.Errorf("seed %d, %d classes: got the order %q (guessed %q), want %q", seed, classes, found.Classes, found.Guessed, want)
+			if !slices.Equal(found.Classes, want) || found.Guesses != nil {
+				t.Errorf("seed %d, %d classes: got the order %q (guessed %q), want %q", seed, classes, found.Classes, found.Guesses, want)
 			}
-			if found.Permuted <= found.Given || found.Compared != int64(nodes) {
-				t.Errorf("seed %d: %d of %d agree in the order found and %d in the order given", seed, found.Permuted, found.Compared, found.Given)
+			if found.PermutedMatches <= found.GivenMatches || found.Nodes != int64(nodes) {
+				t.Errorf("seed %d: %d of %d agree in the order found and %d in the order given", seed, found.PermutedMatches, found.Nodes, found.GivenMatches)
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func TestOrderOfClassesWithoutLabels(t *testing.T) {
 		}
 	}
 	found, ok := errors.AsType[*ColumnOrderError](c.permuted([]int{1, 2, 3, 0}).check())
-	if !ok || !slices.Equal(found.Classes, []string{"class 3", "class 0", "class 1", "class 2"}) || !slices.Equal(found.Guessed, []string{"class 3"}) {
+	if !ok || !slices.Equal(found.Classes, []string{"class 3", "class 0", "class 1", "class 2"}) || !slices.Equal(found.Guesses, []string{"class 3"}) {
 		t.Errorf("three of four columns told by the labels: got %+v", found)
 	}
 }

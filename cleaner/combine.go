@@ -23,7 +23,7 @@ const (
 	// With predictions that have seen the labels, the label model finds less than this share of the mislabel rate that it
 	// finds without them. So it may with predictions that are far better than B, but those agree that labels are wrong which
 	// B has found wrong.
-	leastRateKept = 0.7
+	leastRateShare = 0.7
 
 	// A classifier that stopped early has half seen the labels. The rate falls less with it, but it drives the built-in one
 	// out: b is far above a. One that knows more, and has not seen them, leaves a what only B knows. With one that has seen a
@@ -37,11 +37,11 @@ const (
 
 	// Of more nodes × classes the built-in classifier is not trained beside predictions from outside: its own would take
 	// as many numbers on disk.
-	mostJoined = 1 << 30
+	mostMixture = 1 << 30
 )
 
 // joins says whether the built-in classifier is trained beside predictions from outside.
-func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= mostJoined }
+func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= mostMixture }
 
 // A combination joins predictions from outside, U [n×c], with those of the built-in classifier, B [n×c], which has not
 // seen the label of any node that it predicts:
@@ -62,11 +62,11 @@ type combination struct {
 	rate    float64         // mislabel rate with B
 	votes   *sampleVotes    // of the sample
 	logOdds []float64       // of the scores of the sample with B
-	groups  []combined
+	groups  []group
 }
 
-// A combined is some of the nodes, and what is made of their predictions.
-type combined struct {
+// A group is some of the nodes, and the mixture of their predictions.
+type group struct {
 	name    string    // of the nodes; "" of all
 	rows    []int     // of the sample
 	weights []float64 // a, b
@@ -77,16 +77,16 @@ type combined struct {
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
 // one sentence what was done. The result takes their place, until the caller detaches it; it is nil if nothing can be
 // joined: too few nodes to learn from, or too many nodes and classes.
-func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowstore.Store, said string, err error) {
-	joined, said, err = join(ctx, p, base, opt)
-	if err == nil && joined != nil {
-		p.predictions, p.crossFitted, p.combined = joined, true, true
+func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, summary string, err error) {
+	mixture, summary, err = join(ctx, p, base, opt)
+	if err == nil && mixture != nil {
+		p.predictions, p.crossFitted, p.combined = mixture, true, true
 	}
-	return joined, said, err
+	return mixture, summary, err
 }
 
 // join is combine that leaves the problem as it is.
-func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (joined *rowstore.Store, said string, err error) {
+func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, summary string, err error) {
 	if base, err = base.crossFitting(opt.Seed); err != nil {
 		return nil, "", err
 	}
@@ -98,10 +98,10 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (join
 	}
 	dir, keeps := p.place.ofRun()
 	if keeps {
-		said, _ = loadMark[string](dir, combinedStage+"-said")
-		kept, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
-		if err != nil || kept != nil {
-			return rowstore.Of(kept, len(p.labels), p.classes), said, err
+		summary, _ = loadMark[string](dir, combinedStage+"-said")
+		values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
+		if err != nil || values != nil {
+			return rowstore.Of(values, len(p.labels), p.classes), summary, err
 		}
 	}
 	c := &combination{problem: p, base: base, opt: opt}
@@ -117,23 +117,23 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (join
 	if err != nil {
 		return nil, "", err
 	}
-	joined = rowstore.Of(values, len(p.labels), p.classes)
-	if err = c.join(ctx, joined); err == nil && keeps {
+	mixture = rowstore.Of(values, len(p.labels), p.classes)
+	if err = c.join(ctx, mixture); err == nil && keeps {
 		err = errors.Join(saveMark(dir, combinedStage+"-said", c.String()), keepArray(ctx, dir, combinedStage, values, opt.Workers))
 	}
 	if err != nil {
-		return nil, "", errors.Join(err, joined.Detach())
+		return nil, "", errors.Join(err, mixture.Detach())
 	}
-	return joined, c.String(), nil
+	return mixture, c.String(), nil
 }
 
-// combinedStage names what is kept of the joined predictions.
+// combinedStage names the files of the mixture.
 const combinedStage = "combined"
 
 // scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or others have
 // been written since.
 func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
-	joined, err := tx.Matrix(CombinedMatrix)
+	mixture, err := tx.Matrix(CombinedMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return tx.Matrix(PredictionsMatrix)
 	}
@@ -146,7 +146,7 @@ func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 	}
 	writes, err := predictionWrites(tx)
 	if err != nil || writes == run.PredictionWrites {
-		return joined, err
+		return mixture, err
 	}
 	return tx.Matrix(PredictionsMatrix)
 }
@@ -162,7 +162,7 @@ func (c *combination) train(ctx context.Context) (*rowstore.Store, error) {
 
 // group is the place of a node's group.
 func (c *combination) group(v kv.NodeID) int {
-	if len(c.groups) > 1 && !c.told[v].teaches() {
+	if len(c.groups) > 1 && !c.storeSplits[v].teaches() {
 		return 1
 	}
 	return 0
@@ -190,7 +190,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, every.Close()) }()
 	z, err := s.agreement(ctx, []labelling{{nodes: sample.nodes, labels: every.Data, fold: c.classes}})
-	defer func() { err = errors.Join(err, detachAll(z), s.held.Close()) }()
+	defer func() { err = errors.Join(err, detachAll(z), s.ownDiagonals.Close()) }()
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	if c.rate, c.logOdds, err = c.rateOf(ctx, sample, z[0]); err != nil {
 		return err
 	}
-	both, err := c.sampled(ctx, sample, z[0])
+	both, err := c.readSample(ctx, sample, z[0])
 	if err != nil {
 		return err
 	}
@@ -216,9 +216,9 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	return nil
 }
 
-// sampled are B and U of a sample [rows×classes×2].
-func (c *combination) sampled(ctx context.Context, sample *sample, z *agreement) (*scratch.Array[float32], error) {
-	both, err := scratch.New[float32](c.place.temporary(), "both", len(sample.given)*c.classes*2)
+// readSample reads B and U of a sample [rows×classes×2].
+func (c *combination) readSample(ctx context.Context, sample *sample, z *agreement) (*scratch.Array[float32], error) {
+	both, err := scratch.New[float32](c.place.temporary(), "both", len(sample.labels)*c.classes*2)
 	if err != nil {
 		return nil, err
 	}
@@ -255,9 +255,9 @@ func (c *combination) rateOf(
 
 // divide makes the groups.
 func (c *combination) divide(sample *sample) {
-	c.groups = []combined{{}}
-	if c.told != nil {
-		c.groups = []combined{{name: "training nodes"}, {name: "other nodes"}}
+	c.groups = []group{{}}
+	if c.storeSplits != nil {
+		c.groups = []group{{name: "training nodes"}, {name: "other nodes"}}
 	}
 	sample.nodes.each(kv.Range{End: kv.NodeID(len(c.labels))}, func(rank int, v kv.NodeID) {
 		g := &c.groups[c.group(v)]
@@ -266,14 +266,14 @@ func (c *combination) divide(sample *sample) {
 }
 
 // weigh finds a and b of a group, from B and U of the sample [rows×classes×2], and whether its labels were seen.
-func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z *agreement, both []float32) error {
+func (c *combination) weigh(ctx context.Context, g *group, sample *sample, z *agreement, both []float32) error {
 	alone := []float64{1, 0}
 	if g.weights = alone; len(g.rows) == 0 {
 		return nil
 	}
 	rows := labelmodel.Rows{Classes: c.classes, Width: 2}
 	for _, row := range g.rows {
-		right := sample.given[row]
+		right := sample.labels[row]
 		switch truth := sample.truth[row]; truth {
 		case kv.NoClass:
 		case labelmodel.AnotherClass:
@@ -281,7 +281,7 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 		default:
 			right = truth
 		}
-		rows.Given = append(rows.Given, right)
+		rows.Labels = append(rows.Labels, right)
 		rows.Z = append(rows.Z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
 	weights, err := labelmodel.Weigh(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers)
@@ -308,9 +308,9 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 	each(func() { g.mix(own, from) })
 	g.rate, _, err = c.rateOf(ctx, sample, z)
 	each(func() {}) // B again, for the next group
-	kept, drives := g.rate/c.rate, g.weights[1] > drivenOut*(g.weights[0]+g.weights[1])
+	ratio, drives := g.rate/c.rate, g.weights[1] > drivenOut*(g.weights[0]+g.weights[1])
 	first, preferred := c.repeats(g, sample, both)
-	if g.seen = kept < leastRateKept && first || kept < mostRateFallen && (drives || preferred); g.seen {
+	if g.seen = ratio < leastRateShare && first || ratio < mostRateFallen && (drives || preferred); g.seen {
 		g.weights = alone
 	}
 	return err
@@ -319,8 +319,8 @@ func (c *combination) weigh(ctx context.Context, g *combined, sample *sample, z 
 // repeats says of the labels of a group that are wrong by B and neighbours with a chance of a half and more whether U takes
 // more of them for right than these chances leave, and whether it prefers the others to more of the remaining classes than
 // it would had it seen none: to half of them those that are wrong, to all of them those that are right by these chances.
-func (c *combination) repeats(g *combined, sample *sample, both []float32) (first, preferred bool) {
-	var agree, right, above, expected, rows float64
+func (c *combination) repeats(g *group, sample *sample, both []float32) (first, preferred bool) {
+	var agree, right, above, expectation, rows float64
 	from := make([]float32, c.classes)
 	for _, row := range g.rows {
 		if !(c.logOdds[row] > 0) {
@@ -331,7 +331,7 @@ func (c *combination) repeats(g *combined, sample *sample, both []float32) (firs
 		for k := range from {
 			from[k] = both[2*(row*c.classes+k)+1]
 		}
-		label := sample.given[row]
+		label := sample.labels[row]
 		top, _, _ := largest(from)
 		if top == label {
 			agree++
@@ -352,17 +352,17 @@ func (c *combination) repeats(g *combined, sample *sample, both []float32) (firs
 		}
 		rows++
 		above += below / float64(c.classes-2)
-		expected += float64((1 + chance) / 2)
+		expectation += float64((1 + chance) / 2)
 	}
 	deviation, least := math.Sqrt(rows/12), float64(strongErrors) // of a sum of uniform shares
 	if g.weights[1] < g.weights[0] {
 		least = weakErrors
 	}
-	return agree > right, above > expected+float64(least*deviation)
+	return agree > right, above > expectation+float64(least*deviation)
 }
 
 // join writes P.
-func (c *combination) join(ctx context.Context, joined *rowstore.Store) error {
+func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 	width := c.classes
 	return rowstore.Each(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
 		own := make([]float32, len(values))
@@ -375,12 +375,12 @@ func (c *combination) join(ctx context.Context, joined *rowstore.Store) error {
 				g.mix(own[at:at+width], values[at:at+width])
 			}
 		}
-		return joined.Write(rows, 0, width, own)
+		return mixture.Write(rows, 0, width, own)
 	})
 }
 
 // mix turns a row of B into one of P.
-func (g *combined) mix(own, from []float32) {
+func (g *group) mix(own, from []float32) {
 	most := float32(math.Inf(-1))
 	for k := range own {
 		own[k] = float32(float64(g.weights[0]*labelmodel.LogFeature(own[k], 0, 0)) + float64(g.weights[1]*labelmodel.LogFeature(from[k], 0, 0)))
@@ -407,7 +407,7 @@ func (c *combination) String() string {
 	return strings.Join(parts, "; ")
 }
 
-func (g *combined) say(rate float64) string {
+func (g *group) say(rate float64) string {
 	of := "the predictions"
 	if g.name != "" {
 		of += " of the " + g.name

@@ -103,7 +103,7 @@ func (p *problem) votesFor(ctx context.Context, sample *sample, workers int) (*s
 	if err != nil {
 		return nil, err
 	}
-	evidence, err := scratch.New[float32](p.place.temporary(), "votes", len(sample.given)*p.classes)
+	evidence, err := scratch.New[float32](p.place.temporary(), "votes", len(sample.labels)*p.classes)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func areaUnderMargin(ctx context.Context, t trial, opt Options) (*judgement, err
 	if err != nil {
 		return nil, err
 	}
-	samples, err := thresholdSamples(t.order, t.labels, thresholdSize(labelled(t.labels), t.classes), opt.Seed)
+	samples, err := thresholdSamples(t.order, t.labels, thresholdSize(countLabelled(t.labels), t.classes), opt.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -61,17 +61,17 @@ func areaUnderMargin(ctx context.Context, t trial, opt Options) (*judgement, err
 }
 
 // thresholdSize is how many threshold samples a run has.
-func thresholdSize(labelled, classes int) int { return labelled / (classes + 1) }
+func thresholdSize(labels, classes int) int { return labels / (classes + 1) }
 
 // checkAreaUnderMargin says that the labels of so many nodes are too few for a threshold sample (ErrNoLabels), or more
 // than the base classifier learns from (ErrOptions).
-func checkAreaUnderMargin(labelled, classes int) error {
-	if err := checkWatched(labelled, classes); err != nil {
+func checkAreaUnderMargin(labels, classes int) error {
+	if err := checkWatch(labels, classes); err != nil {
 		return err
 	}
-	if thresholdSize(labelled, classes) < 1 {
+	if thresholdSize(labels, classes) < 1 {
 		return fmt.Errorf("%d labelled nodes of %d classes, too few for a threshold sample, want %d or more: %w",
-			labelled, classes, classes+1, ErrNoLabels)
+			labels, classes, classes+1, ErrNoLabels)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func checkAreaUnderMargin(labelled, classes int) error {
 // thresholdSamples draws size labelled nodes for each run, by their places in order [n]: the run that a node is a
 // sample of, from 1, or 0.
 func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64) ([]uint8, error) {
-	nodes := make([]kv.NodeID, 0, labelled(labels))
+	nodes := make([]kv.NodeID, 0, countLabelled(labels))
 	for v, err := range order {
 		if err != nil {
 			return nil, err

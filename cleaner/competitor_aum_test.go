@@ -22,7 +22,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := labelled(p.labels) / (c + 1)
+	size := countLabelled(p.labels) / (c + 1)
 	samples, err := thresholdSamples(p.order, p.labels, size, seed)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 			}
 		}
 		margins := make([][]float64, n)
-		base.observe = func(_ int, net *nn.Network, train *learned) error {
+		base.observe = func(_ int, net *nn.Network, train *lessons) error {
 			for v := range n {
 				rank, ok := train.nodes.has(kv.NodeID(v))
 				if ok != (p.labels[v] != kv.NoClass) {

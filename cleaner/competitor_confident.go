@@ -34,15 +34,15 @@ const (
 
 // confidentLearning flags as above; the score is 1 − P[v][ỹ], cleanlab's self-confidence from the other side.
 func confidentLearning(ctx context.Context, t trial, _ Options) (*judgement, error) {
-	joint, given, err := t.confidentCounts(ctx)
+	joint, counts, err := t.confidentCounts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	result := newJudgement(len(t.labels))
-	if err := t.flagLargestMargins(ctx, pruneCounts(joint, given), given, result.flagged); err != nil {
+	if err := t.flagLargestMargins(ctx, pruneCounts(joint, counts), counts, result.flagged); err != nil {
 		return nil, err
 	}
-	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+	return result, t.eachTestNode(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
 		result.scores[v] = 1 - float64(row[y])
 		own := float64(row[y]) + confidentTolerance
 		for j, p := range row {
@@ -55,12 +55,12 @@ func confidentLearning(ctx context.Context, t trial, _ Options) (*judgement, err
 }
 
 // confidentCounts are steps 1 and 2, and how many nodes are given each class.
-func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, given []int, err error) {
+func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, counts []int, err error) {
 	sums := confident.NewThresholdSum(t.classes)
-	given = make([]int, t.classes)
-	err = t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+	counts = make([]int, t.classes)
+	err = t.eachTestNode(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
 		sums.Add(y, float64(row[y]))
-		given[y]++
+		counts[y]++
 	})
 	if err != nil {
 		return nil, nil, err
@@ -70,7 +70,7 @@ func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, given []
 		thresholds[j] = max(threshold, leastThreshold) - confidentTolerance // NaN stays
 	}
 	joint = classmatrix.Dense(t.classes)
-	err = t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+	err = t.eachTestNode(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
 		confident, several := kv.NoClass, false
 		for j, p := range row {
 			if float64(p) >= thresholds[j] {
@@ -88,13 +88,13 @@ func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, given []
 			joint[y][confident]++
 		}
 	})
-	return joint, given, err
+	return joint, counts, err
 }
 
 // pruneCounts are steps 3 and 4: how many nodes given i are taken for nodes of j.
-func pruneCounts(joint [][]float64, given []int) [][]int {
+func pruneCounts(joint [][]float64, counts []int) [][]int {
 	c := len(joint)
-	calibrated, byTrue := classmatrix.Dense(c), make([]float64, c*c)
+	calibration, byTrue := classmatrix.Dense(c), make([]float64, c*c)
 	count := 0
 	for i, row := range joint {
 		row[i] = max(row[i], 1)
@@ -103,14 +103,14 @@ func pruneCounts(joint [][]float64, given []int) [][]int {
 			sum += n
 		}
 		for j, n := range row {
-			calibrated[i][j] = n / sum * float64(given[i])
-			byTrue[j*c+i] = calibrated[i][j]
+			calibration[i][j] = n / sum * float64(counts[i])
+			byTrue[j*c+i] = calibration[i][j]
 		}
-		count += given[i]
+		count += counts[i]
 	}
 	total := pairwiseSum(byTrue)
 	prune := make([][]int, c)
-	for i, row := range calibrated {
+	for i, row := range calibration {
 		for j := range row {
 			row[j] = row[j] / max(total, math.SmallestNonzeroFloat64) * float64(count)
 		}
@@ -138,30 +138,30 @@ func pruneCounts(joint [][]float64, given []int) [][]int {
 // roundKeepingSum rounds numbers to integers, halves to even, and then changes those that were rounded the farthest by
 // 1 until their sum is the rounded sum of the numbers.
 func roundKeepingSum(values []float64) []int {
-	rounded := make([]float64, len(values))
+	integers := make([]float64, len(values))
 	var sum float64
 	for i, x := range values {
-		rounded[i] = math.RoundToEven(x)
-		sum += rounded[i]
+		integers[i] = math.RoundToEven(x)
+		sum += integers[i]
 	}
-	for wanted := math.RoundToEven(pairwiseSum(values)); sum != wanted; {
-		left := make([]float64, len(values))
+	for total := math.RoundToEven(pairwiseSum(values)); sum != total; {
+		rest := make([]float64, len(values))
 		for i, x := range values {
-			left[i] = x - rounded[i]
+			rest[i] = x - integers[i]
 		}
-		order := numpyOrder(left)
+		order := numpyOrder(rest)
 		step := -1.0
-		if wanted > sum {
+		if total > sum {
 			step = 1
 			slices.Reverse(order)
 		}
-		for _, i := range order[:min(int(math.Abs(wanted-sum)), len(order))] {
-			rounded[i] += step
+		for _, i := range order[:min(int(math.Abs(total-sum)), len(order))] {
+			integers[i] += step
 			sum += step
 		}
 	}
 	whole := make([]int, len(values))
-	for i, x := range rounded {
+	for i, x := range integers {
 		whole[i] = int(x)
 	}
 	return whole
@@ -239,32 +239,32 @@ func pairwiseSum(values []float64) (sum float64) {
 }
 
 // flagLargestMargins is step 5. It holds at most twice as many margins as there are nodes under test, since the rows of
-// prune add up to given.
-func (t trial) flagLargestMargins(ctx context.Context, prune [][]int, given []int, flagged []bool) error {
+// prune add up to counts.
+func (t trial) flagLargestMargins(ctx context.Context, prune [][]int, counts []int, flagged []bool) error {
 	type pair struct {
-		class kv.Class
-		kept  []margin
-		most  int
+		class   kv.Class
+		margins []margin
+		most    int
 	}
 	pairs := make([][]*pair, len(prune)) // by given label
 	for i, row := range prune {
 		for j, most := range row {
-			if i != j && most > 0 && given[i] > 1 {
+			if i != j && most > 0 && counts[i] > 1 {
 				pairs[i] = append(pairs[i], &pair{class: kv.Class(j), most: most})
 			}
 		}
 	}
-	err := t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+	err := t.eachTestNode(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
 		for _, p := range pairs[y] {
-			p.kept = append(p.kept, margin{v, float64(row[p.class]) - float64(row[y])})
-			if len(p.kept) == 2*p.most {
-				p.kept = largestMargins(p.kept, p.most)
+			p.margins = append(p.margins, margin{v, float64(row[p.class]) - float64(row[y])})
+			if len(p.margins) == 2*p.most {
+				p.margins = largestMargins(p.margins, p.most)
 			}
 		}
 	})
 	for _, row := range pairs {
 		for _, p := range row {
-			for _, m := range largestMargins(p.kept, p.most) {
+			for _, m := range largestMargins(p.margins, p.most) {
 				flagged[m.node] = true
 			}
 		}

@@ -37,7 +37,7 @@ func TestConfidentLearningIsCleanlab(t *testing.T) {
 	}
 	flagged := 0
 	for _, c := range golden.Cases {
-		p := trial{tested: len(c.Labels), problem: problem{
+		p := trial{testNodes: len(c.Labels), problem: problem{
 			graph: make(memoryGraph, len(c.Labels)), labels: c.Labels, classes: c.Classes,
 			splits:      slices.Repeat([]Split{SplitTest}, len(c.Labels)),
 			predictions: rowsSource{c.Classes, slices.Concat(c.Predictions...)},

@@ -11,13 +11,13 @@ import (
 
 // How the mixture of losses is fitted, as the code of arXiv:1904.11238 does it.
 const (
-	mixtureSteps   = 10
-	mixtureTail    = 0.05 // share of the losses that is left out at either end
-	mixtureEdge    = 1e-3 // how near losses come to 0 and 1
-	mixturePoints  = 100  // at which the posterior is looked for its greatest
-	leastVariance  = 1e-8
-	tiedByValue    = 1e-9 // of the score: it orders nodes of one posterior by what it is of
-	leastPredicted = 1e-12
+	mixtureSteps    = 10
+	mixtureTail     = 0.05 // share of the losses that is left out at either end
+	mixtureEdge     = 1e-3 // how near losses come to 0 and 1
+	mixturePoints   = 100  // at which the posterior is looked for its greatest
+	leastVariance   = 1e-8
+	tiedByValue     = 1e-9 // of the score: it orders nodes of one posterior by what it is of
+	leastPrediction = 1e-12
 )
 
 // dynamicBootstrap is the detector of DYB (Arazo, Ortego, Albert, O'Connor, McGuinness: "Unsupervised Label Noise
@@ -30,16 +30,16 @@ const (
 // Where all losses between the percentiles are the same there is nothing to tell apart, and no node is flagged.
 func dynamicBootstrap(ctx context.Context, t trial, _ Options) (*judgement, error) {
 	result := newJudgement(len(t.labels))
-	losses := make([]float64, 0, t.tested)
-	err := t.eachTested(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
-		losses = append(losses, -elementary.Log(max(float64(row[y]), leastPredicted)))
+	losses := make([]float64, 0, t.testNodes)
+	err := t.eachTestNode(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+		losses = append(losses, -elementary.Log(max(float64(row[y]), leastPrediction)))
 	})
 	if err != nil {
 		return nil, err
 	}
 	m := fitBetas(losses)
-	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
-		posterior := m.posterior(-elementary.Log(max(float64(row[y]), leastPredicted)))
+	return result, t.eachTestNode(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+		posterior := m.posterior(-elementary.Log(max(float64(row[y]), leastPrediction)))
 		result.flagged[v] = posterior > 0.5
 		result.scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*(1-float64(row[y])))
 	})
@@ -67,10 +67,10 @@ func (c betaComponent) logDensity(x float64) float64 {
 func (c betaComponent) mean() float64 { return c.a / (c.a + c.b) }
 
 // betaOf is the component with the mean and the variance of what it has of some values.
-func betaOf(found moments, values int) betaComponent {
-	mean := found.mean
-	a := mean * (mean*(1-mean)/max(found.variance, leastVariance) - 1)
-	return betaComponent{a, a * (1 - mean) / mean, found.weight / float64(values)}
+func betaOf(of moments, values int) betaComponent {
+	mean := of.mean
+	a := mean * (mean*(1-mean)/max(of.variance, leastVariance) - 1)
+	return betaComponent{a, a * (1 - mean) / mean, of.weight / float64(values)}
 }
 
 // fitBetas fits the mixture to losses, which it overwrites.
@@ -90,14 +90,14 @@ func fitBetas(losses []float64) *betaMixture {
 	x := losses[:0]
 	for _, loss := range losses {
 		if loss >= m.low && loss <= high {
-			x = append(x, m.scaled(loss))
+			x = append(x, m.scale(loss))
 		}
 	}
 	for range mixtureSteps {
-		found, _ := expect(x, m.of)
-		for k, found := range found {
-			if found.weight > 0 {
-				m.of[k] = betaOf(found, len(x))
+		parts, _ := expect(x, m.of)
+		for k, part := range parts {
+			if part.weight > 0 {
+				m.of[k] = betaOf(part, len(x))
 			}
 		}
 	}
@@ -117,21 +117,21 @@ func fitBetas(losses []float64) *betaMixture {
 }
 
 // percentile is the value below which a share of sorted values lie, interpolated between neighbours.
-func percentile(sorted []float64, share float64) float64 {
-	at := float64(share * float64(len(sorted)-1))
+func percentile(values []float64, share float64) float64 {
+	at := float64(share * float64(len(values)-1))
 	i := int(at)
-	if i+1 == len(sorted) {
-		return sorted[i]
+	if i+1 == len(values) {
+		return values[i]
 	}
-	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
+	return values[i] + float64((at-float64(i))*(values[i+1]-values[i]))
 }
 
-// scaled brings a loss into the open interval from 0 to 1.
-func (m *betaMixture) scaled(loss float64) float64 {
+// scale brings a loss into the open interval from 0 to 1.
+func (m *betaMixture) scale(loss float64) float64 {
 	return min(max((loss-m.low)/m.span, mixtureEdge), 1-mixtureEdge)
 }
 
-// shareOf1 is the posterior of component 1 at a scaled loss.
+// shareOf1 is the posterior of component 1 at a loss that scale returned.
 func (m *betaMixture) shareOf1(x float64) float64 {
 	return elementary.Sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
 }
@@ -149,5 +149,5 @@ func (m *betaMixture) posterior(loss float64) float64 {
 	if m.span == 0 {
 		return 0
 	}
-	return m.at(min(m.scaled(loss), m.greatest))
+	return m.at(min(m.scale(loss), m.greatest))
 }

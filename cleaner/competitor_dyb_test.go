@@ -54,7 +54,7 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 100 + r.IntN(200)
-		p := trial{tested: n, problem: problem{
+		p := trial{testNodes: n, problem: problem{
 			graph: make(memoryGraph, n), labels: make([]kv.Class, n), classes: c, splits: slices.Repeat([]Split{SplitTest}, n),
 		}}
 		predictions := make([]float32, n*c)
@@ -123,7 +123,7 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 
 func TestDynamicBootstrapOfEqualLosses(t *testing.T) {
 	const n = 12
-	p := trial{tested: n, problem: problem{
+	p := trial{testNodes: n, problem: problem{
 		graph: make(memoryGraph, n), labels: make([]kv.Class, n), classes: 2, splits: slices.Repeat([]Split{SplitTest}, n),
 		predictions: rowsSource{2, slices.Repeat([]float32{0.5, 0.5}, n)},
 	}}
@@ -134,7 +134,7 @@ func TestDynamicBootstrapOfEqualLosses(t *testing.T) {
 	if slices.Contains(result.flagged, true) {
 		t.Errorf("got %v flagged, want none", result.flagged)
 	}
-	p.splits, p.tested = make([]Split, n), 0
+	p.splits, p.testNodes = make([]Split, n), 0
 	if _, err := dynamicBootstrap(context.Background(), p, Options{}); err != nil {
 		t.Errorf("no node under test: %v", err)
 	}

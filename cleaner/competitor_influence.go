@@ -58,13 +58,13 @@ func (t trial) contradictions(ctx context.Context, opt Options) (values []float6
 	if err != nil {
 		return nil, err
 	}
-	given := countLabels(t.labels, t.classes)
+	counts := countLabels(t.labels, t.classes)
 	values = make([]float64, n)
 	return values, rowstore.Each(ctx, influence, n, opt.Workers, func(rows kv.Range, all []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			for j, x := range all[int(v-rows.First)*t.classes:][:t.classes] {
-				if kv.Class(j) != t.labels[v] && given[j] > 0 {
-					values[v] += float64(float64(x) / given[j])
+				if kv.Class(j) != t.labels[v] && counts[j] > 0 {
+					values[v] += float64(float64(x) / counts[j])
 				}
 			}
 		}

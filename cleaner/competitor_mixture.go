@@ -18,7 +18,7 @@ type moments struct{ weight, mean, variance float64 }
 
 // expect is a step of expectation in a mixture of two components: the moments of both, and the mean logarithm of the
 // density. The variance of no weight is NaN.
-func expect[D density](x []float64, of [2]D) (found [2]moments, likelihood float64) {
+func expect[D density](x []float64, of [2]D) (parts [2]moments, likelihood float64) {
 	var weight, first, second [2]float64
 	for _, x := range x {
 		low, high := of[0].logDensity(x), of[1].logDensity(x)
@@ -30,11 +30,11 @@ func expect[D density](x []float64, of [2]D) (found [2]moments, likelihood float
 			second[k] += float64(r * x * x)
 		}
 	}
-	for k := range found {
+	for k := range parts {
 		mean := first[k] / weight[k]
-		found[k] = moments{weight[k], mean, second[k]/weight[k] - float64(mean*mean)}
+		parts[k] = moments{weight[k], mean, second[k]/weight[k] - float64(mean*mean)}
 	}
-	return found, likelihood / float64(len(x))
+	return parts, likelihood / float64(len(x))
 }
 
 // How a mixture of Gaussians is fitted, as GaussianMixture of scikit-learn does it where nothing else is asked for.
@@ -72,7 +72,7 @@ func fitGaussians(ctx context.Context, values []float64) (*gaussianMixture, erro
 		return m, nil
 	}
 	for i, x := range values {
-		values[i] = m.scaled(x)
+		values[i] = m.scale(x)
 	}
 	least := gaussianLeast * momentsOf(values).variance
 	begin := twoMeans(values)
@@ -84,13 +84,13 @@ func fitGaussians(ctx context.Context, values []float64) (*gaussianMixture, erro
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		found, likelihood := expect(values, m.of)
-		if likelihood-before < gaussianGain || min(found[0].weight, found[1].weight) == 0 {
+		parts, likelihood := expect(values, m.of)
+		if likelihood-before < gaussianGain || min(parts[0].weight, parts[1].weight) == 0 {
 			break
 		}
 		before = likelihood
 		for k := range m.of {
-			m.of[k] = gaussianOf(found[k], least, len(values))
+			m.of[k] = gaussianOf(parts[k], least, len(values))
 		}
 	}
 	if m.of[0].mean > m.of[1].mean {
@@ -100,8 +100,8 @@ func fitGaussians(ctx context.Context, values []float64) (*gaussianMixture, erro
 }
 
 // gaussianOf is the component of so many values that has some moments, and some variance more.
-func gaussianOf(found moments, least float64, values int) gaussian {
-	return gaussian{found.mean, max(found.variance, 0) + float64(least), found.weight / float64(values)}
+func gaussianOf(of moments, least float64, values int) gaussian {
+	return gaussian{of.mean, max(of.variance, 0) + float64(least), of.weight / float64(values)}
 }
 
 // momentsOf are those of all values in one component.
@@ -118,16 +118,16 @@ func momentsOf(values []float64) moments {
 
 // twoMeans is where sorted values, not all the same, are best cut in two by the least squares: the first place of the
 // upper part.
-func twoMeans(sorted []float64) (begin int) {
+func twoMeans(values []float64) (begin int) {
 	var all, below float64
-	for _, x := range sorted {
+	for _, x := range values {
 		all += x
 	}
 	most := math.Inf(-1)
-	for i, x := range sorted[:len(sorted)-1] {
+	for i, x := range values[:len(values)-1] {
 		below += x
 		// The squares are least where those of the sums, over how many they are of, are most.
-		low, high := float64(i+1), float64(len(sorted)-i-1)
+		low, high := float64(i+1), float64(len(values)-i-1)
 		if between := below*below/low + (all-below)*(all-below)/high; between > most {
 			most, begin = between, i+1
 		}
@@ -135,8 +135,8 @@ func twoMeans(sorted []float64) (begin int) {
 	return begin
 }
 
-// scaled brings a value from 0 to 1.
-func (m *gaussianMixture) scaled(x float64) float64 { return (x - m.low) / m.span }
+// scale brings a value from 0 to 1.
+func (m *gaussianMixture) scale(x float64) float64 { return (x - m.low) / m.span }
 
 // posterior is the chance that a value is of the component of the larger mean. Beyond the two means it is that at the
 // nearer one: it does not fall as the value grows.
@@ -144,14 +144,14 @@ func (m *gaussianMixture) posterior(x float64) float64 {
 	if m.span == 0 {
 		return 0
 	}
-	x = min(max(m.scaled(x), m.of[0].mean), m.of[1].mean)
+	x = min(max(m.scale(x), m.of[0].mean), m.of[1].mean)
 	return elementary.Sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
 }
 
 // byMixture judges the labelled nodes by values [n] of which high ones are suspect: flagged are those with a posterior
 // above 0.5 of the component of the larger mean. The score is that posterior; equal ones are in the order of the values.
 func (t trial) byMixture(ctx context.Context, values []float64) (*judgement, error) {
-	of := make([]float64, 0, labelled(t.labels))
+	of := make([]float64, 0, countLabelled(t.labels))
 	for v, y := range t.labels {
 		if y != kv.NoClass {
 			of = append(of, values[v])
@@ -168,7 +168,7 @@ func (t trial) byMixture(ctx context.Context, values []float64) (*judgement, err
 		}
 		posterior := m.posterior(values[v])
 		result.flagged[v] = posterior > 0.5
-		result.scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*m.scaled(values[v]))
+		result.scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*m.scale(values[v]))
 	}
 	return result, nil
 }

@@ -12,14 +12,14 @@ import (
 
 // voteTrial is a graph with labels, all of them under test.
 func voteTrial(g memoryGraph, labels []kv.Class, classes int) trial {
-	return trial{tested: labelled(labels), problem: problem{
+	return trial{testNodes: countLabelled(labels), problem: problem{
 		graph: g, labels: labels, classes: classes, splits: make([]Split, len(g)),
 	}}
 }
 
 func runMethod(t *testing.T, p trial, name string, opt Options) *judgement {
 	t.Helper()
-	result, err := methodNamed(name).run(context.Background(), p, opt)
+	result, err := findMethod(name).run(context.Background(), p, opt)
 	if err != nil {
 		t.Fatalf("method %s: %v", name, err)
 	}

@@ -30,7 +30,7 @@ func (t trial) watch(ctx context.Context, w watch, opt Options) ([]float64, erro
 	base.labels, base.classes, base.splits = w.labels, w.classes, make([]Split, len(w.labels))
 	sums := make([]float64, len(w.labels))
 	epochs := 0
-	base.observe = func(_ int, net *nn.Network, train *learned) error {
+	base.observe = func(_ int, net *nn.Network, train *lessons) error {
 		if err := train.addEach(ctx, net, w.of, sums); err != nil {
 			return err
 		}
@@ -51,17 +51,17 @@ func (t trial) watch(ctx context.Context, w watch, opt Options) ([]float64, erro
 	return sums, nil
 }
 
-// checkWatched says that so many labelled nodes are more than the base classifier learns from (ErrOptions).
-func checkWatched(labelled, _ int) error {
-	if labelled > baseTraining {
+// checkWatch says that so many labelled nodes are more than the base classifier learns from (ErrOptions).
+func checkWatch(labels, _ int) error {
+	if labels > baseTraining {
 		return fmt.Errorf("%d labelled nodes, and the base classifier that it watches learns from %d at most: %w",
-			labelled, baseTraining, ErrOptions)
+			labels, baseTraining, ErrOptions)
 	}
 	return nil
 }
 
 // addEach adds a number of the logits and the label of every row to sums [n], by node.
-func (l *learned) addEach(
+func (l *lessons) addEach(
 	ctx context.Context, net *nn.Network, of func(logits []float32, y kv.Class) float64, sums []float64,
 ) error {
 	var layers nn.Activations

@@ -17,7 +17,7 @@ func TestLossMixtureIsItsDefinition(t *testing.T) {
 	base := p.base
 	base.labels, base.splits = p.labels, make([]Split, n)
 	want := make([]float64, n)
-	base.observe = func(epoch int, net *nn.Network, train *learned) error {
+	base.observe = func(epoch int, net *nn.Network, train *lessons) error {
 		for v := range n {
 			rank, ok := train.nodes.has(kv.NodeID(v))
 			if ok != (p.labels[v] != kv.NoClass) {
@@ -65,7 +65,7 @@ func TestCrossEntropy(t *testing.T) {
 }
 
 func TestLossMixtureRefuses(t *testing.T) {
-	if err := methodNamed("loss-mixture").check(baseTraining+1, 3); !errors.Is(err, ErrOptions) {
+	if err := findMethod("loss-mixture").check(baseTraining+1, 3); !errors.Is(err, ErrOptions) {
 		t.Errorf("more labels than are learned: got %v, want ErrOptions", err)
 	}
 }

@@ -32,17 +32,17 @@ func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 // with a score of 0.5 or less. Without this exception the bound would be useless at small p. The least alpha with a
 // finite threshold is 1/(Np+1). Everything else is as in FalsePositiveThreshold.
 func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
-	modified := withoutNaN(scores)
-	for i, s := range modified {
-		modified[i] = beyondHalf(s)
+	numbers := withoutNaN(scores)
+	for i, s := range numbers {
+		numbers[i] = beyondHalf(s)
 	}
-	return conformalThreshold(modified, mislabelRate, 1-mislabelRate, alpha)
+	return conformalThreshold(numbers, mislabelRate, 1-mislabelRate, alpha)
 }
 
 // A StoredThreshold is a threshold of the scores of a store.
 type StoredThreshold struct {
 	Lambda, MinAlpha float64
-	Scored           int64 // N
+	Scores           int64 // N
 }
 
 // StoredFalsePositiveThreshold is FalsePositiveThreshold of the scores of a store, the same to the bit. It reads them
@@ -64,15 +64,15 @@ func storedThreshold(
 	ctx context.Context, tx *kv.Tx, own, other, alpha float64, use func(float64) float64,
 ) (t StoredThreshold, err error) {
 	const digitBits = 16
-	var found uint64 // the upper bits of the order statistic
-	var rank int64   // counted from 0, among the numbers that agree with found
+	var bits uint64 // the upper bits of the order statistic
+	var rank int64  // counted from 0, among the numbers that agree with bits
 	counts := make([]int64, 1<<digitBits)
 	for shift := 64 - digitBits; shift >= 0; shift -= digitBits {
 		clear(counts)
 		n := int64(0)
 		err := eachScore(ctx, tx, func(s float64) {
 			n++
-			if key := floatbits.Ordered(use(s)); shift == 64-digitBits || key>>(shift+digitBits) == found {
+			if key := floatbits.Order(use(s)); shift == 64-digitBits || key>>(shift+digitBits) == bits {
 				counts[key>>shift&(1<<digitBits-1)]++
 			}
 		})
@@ -80,7 +80,7 @@ func storedThreshold(
 			return t, err
 		}
 		if shift == 64-digitBits {
-			t.Scored = n
+			t.Scores = n
 			b, minAlpha := conformalRank(float64(n), own, other, alpha)
 			if t.MinAlpha = minAlpha; math.IsNaN(b) || math.IsInf(b, 1) {
 				t.Lambda = b
@@ -92,9 +92,9 @@ func storedThreshold(
 		for ; counts[digit] <= rank; digit++ {
 			rank -= counts[digit]
 		}
-		found = found<<digitBits | digit
+		bits = bits<<digitBits | digit
 	}
-	t.Lambda = floatbits.From(found)
+	t.Lambda = floatbits.From(bits)
 	return t, nil
 }
 
@@ -155,11 +155,11 @@ func conformalRank(n, own, other, alpha float64) (b, minAlpha float64) {
 
 // withoutNaN is a copy of the scores that are numbers.
 func withoutNaN(scores []float64) []float64 {
-	kept := make([]float64, 0, len(scores))
+	numbers := make([]float64, 0, len(scores))
 	for _, s := range scores {
 		if !math.IsNaN(s) {
-			kept = append(kept, s)
+			numbers = append(numbers, s)
 		}
 	}
-	return kept
+	return numbers
 }

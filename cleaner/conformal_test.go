@@ -212,7 +212,7 @@ func TestStoredThreshold(t *testing.T) {
 						return err
 					}
 					same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
-					if !same(got.Lambda, lambda) || !same(got.MinAlpha, least) || got.Scored != int64(len(withoutNaN(scores))) {
+					if !same(got.Lambda, lambda) || !same(got.MinAlpha, least) || got.Scores != int64(len(withoutNaN(scores))) {
 						t.Errorf("%s of %d nodes, p %v, α %v: got %+v, want λ %v, least α %v", name, n, rate, alpha, got, lambda, least)
 					}
 				}

@@ -215,12 +215,12 @@ func TestUndoAfterClean(t *testing.T) {
 	}
 	relabel := decide.Request{Node: v, Kind: decide.Relabel, To: other}
 	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
-	if e := explained(); e.ScoredAs != before || e.Given != other ||
+	if e := explained(); e.ScoredAs != before || e.Label != other ||
 		slices.ContainsFunc(e.Counterfactual, func(c ClassShare) bool { return c.Class == before }) {
 		t.Errorf("relabelled: got given %q, scored as %q, counterfactuals %v, want %q, %q, none of it",
-			e.Given, e.ScoredAs, e.Counterfactual, other, before)
+			e.Label, e.ScoredAs, e.Counterfactual, other, before)
 	}
-	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.Unscored != 0 || back.Len() != 2 {
+	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.RemovedScores != 0 || back.Len() != 2 {
 		t.Errorf("undo before another run: got %+v, %v, want two entries, the scores kept", back, err)
 	}
 	if e := explained(); math.IsNaN(e.Score) || e.ScoredAs != before {
@@ -228,11 +228,11 @@ func TestUndoAfterClean(t *testing.T) {
 	}
 	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
 	mustClean(t, s, Options{Preset: PresetPaper})
-	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.Unscored != 1 || back.Len() != 2 {
+	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.RemovedScores != 1 || back.Len() != 2 {
 		t.Errorf("undo after another run: got %+v, %v, want two entries, and one score removed", back, err)
 	}
-	if e := explained(); !math.IsNaN(e.Score) || e.ScoredAs != "" || e.Given != before {
-		t.Errorf("undone after another run: got score %v of %q, given %q, want none, %q", e.Score, e.ScoredAs, e.Given, before)
+	if e := explained(); !math.IsNaN(e.Score) || e.ScoredAs != "" || e.Label != before {
+		t.Errorf("undone after another run: got score %v of %q, given %q, want none, %q", e.Score, e.ScoredAs, e.Label, before)
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		return Check(context.Background(), tx, func(p kv.Problem) { t.Errorf("check: %v", p) })

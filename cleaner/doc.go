@@ -122,7 +122,7 @@
 // options, the noise, the detector or label model, and the distribution of the agreement features of the fitting nodes.
 // With the model, Explain computes the score of every other label. The counts of the confident joint are in the space
 // "joint/RUN". Run.Warnings says why scores may be less reliable than they look. A run describes the store as it was when
-// the run began; [Outdated] lists the changes since.
+// the run began; [ChangesSince] lists the changes since.
 //
 // # Decisions
 //

@@ -16,7 +16,7 @@ import (
 
 // Counts has the numbers that decide the cost of a cleaning.
 type Counts struct {
-	Nodes, Labelled, Classes      int
+	Nodes, Labels, Classes        int
 	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
 	Features                      int  // columns; zero: none
 	Disagree                      bool // homophily is low (see Predict); false if labels are not known
@@ -32,7 +32,7 @@ type Counts struct {
 
 // DrawSplit sets the counts of the split that is drawn if there is none.
 func (c *Counts) DrawSplit() {
-	sizes := sizesOf(c.Labelled, defaultShares)
+	sizes := sizesOf(c.Labels, defaultShares)
 	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
 }
 
@@ -46,7 +46,7 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 	}
 	base := baseProblem{labels: p.labels, splits: p.splits}
 	c = Counts{
-		Nodes: tx.NumNodes(), Labelled: labelled(p.labels), Classes: len(tx.Classes()),
+		Nodes: tx.NumNodes(), Labels: countLabelled(p.labels), Classes: len(tx.Classes()),
 		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
 	}
 	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
@@ -88,7 +88,7 @@ type StageWork struct {
 	Seconds     float64 // on a typical machine
 	MappedBytes int64   // held by the operators meanwhile, of Options.MemoryBudget
 	Read, Wrote int64   // bytes of matrices and scratch arrays, in order
-	Stored      int64   // bytes of what is written to the store
+	StoreBytes  int64   // bytes of what is written to the store
 }
 
 // Nanoseconds of one processor of 3 GHz. A graph that does not fit its caches, or a busy machine, takes two or three times as
@@ -139,12 +139,12 @@ type CleanEstimate struct {
 	TemporaryBytes int64
 }
 
-// Refused returns the error with which Clean would refuse to begin, or nil.
-func (e *CleanEstimate) Refused() error {
-	if e.Diagonal.Refused == nil {
+// Refusal returns the error with which Clean would refuse to begin, or nil.
+func (e *CleanEstimate) Refusal() error {
+	if e.Diagonal.Refusal == nil {
 		return nil
 	}
-	return e.Diagonal.Refused
+	return e.Diagonal.Refusal
 }
 
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
@@ -161,8 +161,8 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		return nil, err
 	}
 	if c.Predictions && !c.BuiltIn && foldsOf(c.Training) == 1 { // crossFitting
-		drawn := sizesOf(c.Labelled, defaultShares)
-		c.Training, c.Validation = drawn.training, drawn.validation
+		sizes := sizesOf(c.Labels, defaultShares)
+		c.Training, c.Validation = sizes.training, sizes.validation
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{
@@ -178,8 +178,8 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
 		return nil, err
 	}
-	held := scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes)
-	operators := opt.ops(held)
+	footprint := scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes)
+	operators := opt.ops(footprint)
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if err := e.planDiagonals(ctx, opt, operators); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	learn := StageWork{Name: "detector", Seconds: float64(draws*detector.Steps(rows)) * detectorCost / 1e9}
 	labellings := draws
 	if opt.Preset == PresetDefault {
-		most := int64(min(c.Labelled, mostModelled(c.Classes))) * int64(c.Classes)
+		most := int64(min(c.Labels, mostModelNodes(c.Classes))) * int64(c.Classes)
 		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
 		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
@@ -216,11 +216,11 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		},
 		StageWork{
 			Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
-			Stored: cells*int64(c.Labelled) + resultBytes*int64(c.Nodes),
+			StoreBytes: cells*int64(c.Labels) + resultBytes*int64(c.Nodes),
 		},
 	)
 	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+e.Plan.ScratchBytes+z+4*int64(c.Nodes))
-	e.HeldBytes = max(e.HeldBytes, held)
+	e.HeldBytes = max(e.HeldBytes, footprint)
 	for _, s := range e.Stages {
 		e.MemoryBytes = max(e.MemoryBytes, e.HeldBytes+s.MappedBytes)
 	}
@@ -245,7 +245,7 @@ func (e *CleanEstimate) add(stages ...StageWork) {
 		}
 		there := &e.Stages[i]
 		there.Passes, there.Seconds = there.Passes+s.Passes, there.Seconds+s.Seconds
-		there.Read, there.Wrote, there.Stored = there.Read+s.Read, there.Wrote+s.Wrote, there.Stored+s.Stored
+		there.Read, there.Wrote, there.StoreBytes = there.Read+s.Read, there.Wrote+s.Wrote, there.StoreBytes+s.StoreBytes
 		there.MappedBytes = max(there.MappedBytes, s.MappedBytes)
 	}
 }
@@ -254,7 +254,7 @@ func (e *CleanEstimate) add(stages ...StageWork) {
 func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operators ops.Options) (err error) {
 	c := e.Counts
 	if opt.Diagonal == DiagonalSampled {
-		if e.Diagonal, err = c.Sizes.PlanSampled(opt.Hops, diagonalSamples, operators); err != nil {
+		if e.Diagonal, err = c.Sizes.PlanSample(opt.Hops, diagonalSamples, operators); err != nil {
 			return err
 		}
 		e.add(e.walk("degrees"))
@@ -306,16 +306,16 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 		ofClasses = classBytes(c.Classes, hops)
 		least = max(least, c.Sizes.LeastForDiagonals(hops))
 	}
-	held := trainingBytes*int64(c.Nodes) + ofClasses
-	e.LeastBytes = max(e.LeastBytes, held+least)
+	footprint := trainingBytes*int64(c.Nodes) + ofClasses
+	e.LeastBytes = max(e.LeastBytes, footprint+least)
 	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, MatrixBytes(opt.Preset, c.Classes, c.Fitting))); err != nil {
 		return err
 	}
-	operators := opt.ops(held)
+	operators := opt.ops(footprint)
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	if c.Features == 0 {
 		plan, err := c.Diagonals(ctx, hops, operators)
-		for err == nil && plan.Refused != nil { // as labelDiagonals does
+		for err == nil && plan.Refusal != nil { // as labelDiagonals does
 			hops--
 			plan, err = c.Diagonals(ctx, hops, operators)
 		}
@@ -342,7 +342,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 			Name: "smooth", Passes: smooth.Passes, Seconds: smooth.Seconds(), Wrote: inputs, MappedBytes: smooth.MemoryBytes,
 		},
 		StageWork{
-			Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs, Stored: 4 * int64(c.Nodes) * int64(c.Classes),
+			Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs, StoreBytes: 4 * int64(c.Nodes) * int64(c.Classes),
 		},
 	)
 	matrices := int64(2) // of predictions: those of a network, and of all
@@ -357,10 +357,10 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 			Wrote: int64(e.refinements()) * 4 * int64(c.Classes+1) * int64(c.Nodes), MappedBytes: refine.MemoryBytes,
 		})
 	}
-	learned := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
-	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, learned,
+	rows := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
+	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, rows,
 		refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
-	e.HeldBytes = held
+	e.HeldBytes = footprint
 	return nil
 }
 
@@ -401,11 +401,11 @@ func trainingSteps(perEpoch, epochs, trainings int, stops bool) (least, typical,
 // predicting all nodes by the networks.
 func (e *CleanEstimate) trainSeconds(perEpoch int) float64 {
 	c := e.Counts
-	weights := float64(baseHidden * (e.baseWidth + c.Classes))
+	weights := float64(baseUnits * (e.baseWidth + c.Classes))
 	step := batchCost + float64(baseBatch*(float64(weights*productCost)+float64(float64(c.Classes)*outputCost)))
-	looked := float64(e.BaseSteps / max(perEpoch, baseLook) * min(c.Validation, baseValidation))
-	predicted := float64(foldsOf(max(min(c.Training, baseTraining), 1)) * c.Nodes)
-	return float64(float64(e.BaseSteps)*step)/1e9 + e.seconds((looked+predicted)*weights, applyCost)
+	looks := float64(e.BaseSteps / max(perEpoch, baseLook) * min(c.Validation, baseValidation))
+	predictions := float64(foldsOf(max(min(c.Training, baseTraining), 1)) * c.Nodes)
+	return float64(float64(e.BaseSteps)*step)/1e9 + e.seconds((looks+predictions)*weights, applyCost)
 }
 
 // refinements is how often predictions are propagated at most.

@@ -12,13 +12,13 @@ import (
 // counted are the Counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a hop.
 func counted(nodes, classes int, price float64) Counts {
 	c := Counts{
-		Nodes: nodes, Labelled: nodes, Classes: classes, Predictions: true, BuiltIn: true,
+		Nodes: nodes, Labels: nodes, Classes: classes, Predictions: true, BuiltIn: true,
 		Sizes: ops.SizesOf(ops.Shape{Nodes: nodes, Edges: int64(8 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16}),
 	}
 	c.DrawSplit()
 	c.Diagonals = func(_ context.Context, hops int, opt ops.Options) (plan ops.DiagonalPlan, err error) {
 		if plan.Steps = price * float64(hops); plan.Steps > 2e11 {
-			plan.Refused = &ops.PriceError{Hops: hops, Price: plan.Steps, Limit: 2e11}
+			plan.Refusal = &ops.PriceError{Hops: hops, Price: plan.Steps, Limit: 2e11}
 		}
 		return plan, err
 	}
@@ -80,13 +80,13 @@ func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
 func TestEstimateOfRefusedDiagonals(t *testing.T) {
 	c := counted(1<<16, 40, 1e11)
 	e := estimatedClean(t, c, Options{})
-	if !errors.Is(e.Refused(), ops.ErrPrice) {
-		t.Errorf("got %v, want a price that is refused", e.Refused())
+	if !errors.Is(e.Refusal(), ops.ErrPrice) {
+		t.Errorf("got %v, want a price that is refused", e.Refusal())
 	}
 	c.Predictions = false
 	e = estimatedClean(t, c, Options{Hops: 2})
-	if e.Refused() != nil || e.baseDiagonals != 2 || e.baseWidth != 2*40+1 {
-		t.Errorf("got %v, the base classifier over %d hops with %d inputs, want it over 2 with 81", e.Refused(), e.baseDiagonals, e.baseWidth)
+	if e.Refusal() != nil || e.baseDiagonals != 2 || e.baseWidth != 2*40+1 {
+		t.Errorf("got %v, the base classifier over %d hops with %d inputs, want it over 2 with 81", e.Refusal(), e.baseDiagonals, e.baseWidth)
 	}
 }
 

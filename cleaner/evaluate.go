@@ -43,8 +43,8 @@ type EvalOptions struct {
 	// Methods are some of MethodNames, each measured once, however often it is named; empty means "default".
 	Methods []string
 
-	// OnMeasured, if not nil, is told what was measured of every node under test, after each method of each repeat.
-	OnMeasured func(Measured) error
+	// OnMeasurement, if not nil, is told what was measured of every node under test, after each method of each repeat.
+	OnMeasurement func(Measurement) error
 
 	// Checkpoint, if not nil, keeps what is finished, until Checkpoint.Forget.
 	Checkpoint *Checkpoint
@@ -78,15 +78,15 @@ type PredictionSet struct {
 	) error
 }
 
-// Measured is what one method says of the nodes under test in one repeat.
-type Measured struct {
-	Repeat       int // from 0
-	Method       string
-	Nodes        []kv.NodeID // under test, in file order
-	Truth, Given []kv.Class  // [n] by NodeID: labels of the store, and noisy ones
-	Scores       []float64   // [n] by NodeID
-	Flagged      []bool      // [n] by NodeID
-	MislabelRate float64     // of all labelled nodes, as the method estimates it; NaN if it does not
+// Measurement is what one method says of the nodes under test in one repeat.
+type Measurement struct {
+	Repeat        int // from 0
+	Method        string
+	Nodes         []kv.NodeID // under test, in file order
+	Truth, Labels []kv.Class  // [n] by NodeID: labels of the store, and noisy ones
+	Scores        []float64   // [n] by NodeID
+	Flagged       []bool      // [n] by NodeID
+	MislabelRate  float64     // of all labelled nodes, as the method estimates it; NaN if it does not
 }
 
 // A MethodResult is what one method reached.
@@ -122,36 +122,36 @@ func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evalua
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	measured := e.resume()
+	repeats := e.resume()
 	all := e.opt.Repeats * e.opt.ModelSeeds
 	for r := range e.opt.Repeats {
-		if len(measured) >= (r+1)*e.opt.ModelSeeds {
+		if len(repeats) >= (r+1)*e.opt.ModelSeeds {
 			continue
 		}
 		d, err := e.draw(ctx, r)
 		if err != nil {
 			return nil, fmt.Errorf("repeat %d of %d: %w", r*e.opt.ModelSeeds+1, all, err)
 		}
-		for len(measured) < (r+1)*e.opt.ModelSeeds {
-			e.opt.progress("repeat", int64(len(measured)), int64(all))
-			one, err := e.measure(ctx, d, len(measured))
+		for len(repeats) < (r+1)*e.opt.ModelSeeds {
+			e.opt.progress("repeat", int64(len(repeats)), int64(all))
+			one, err := e.measure(ctx, d, len(repeats))
 			if err != nil {
-				return nil, fmt.Errorf("repeat %d of %d: %w", len(measured)+1, all, err)
+				return nil, fmt.Errorf("repeat %d of %d: %w", len(repeats)+1, all, err)
 			}
-			measured = append(measured, one)
-			e.keep(measured)
+			repeats = append(repeats, one)
+			e.keep(repeats)
 		}
 	}
 	e.opt.progress("repeat", int64(all), int64(all))
-	return e.summarize(measured), nil
+	return e.summarize(repeats), nil
 }
 
 // summarize turns the metrics of repeats, each by method, into results.
-func (e *evaluator) summarize(measured [][]MethodMetrics) *Evaluation {
+func (e *evaluator) summarize(repeats [][]MethodMetrics) *Evaluation {
 	result := &Evaluation{}
 	for i, name := range e.opt.Methods {
 		m := MethodResult{Name: name}
-		for _, repeat := range measured {
+		for _, repeat := range repeats {
 			m.Repeats = append(m.Repeats, repeat[i])
 		}
 		m.summarize()
@@ -165,12 +165,12 @@ func (e *evaluator) summarize(measured [][]MethodMetrics) *Evaluation {
 
 // An evaluator holds what the repeats share.
 type evaluator struct {
-	tx     *kv.Tx
-	opt    EvalOptions
-	base   baseProblem // of the true labels
-	stored []Split     // nil: drawn in every repeat
-	noise  labelnoise.Noise
-	clean  baseProblem // what noise is injected into: base, but that a graph with directions is walked both ways
+	tx          *kv.Tx
+	opt         EvalOptions
+	base        baseProblem // of the true labels
+	storeSplits []Split     // nil: drawn in every repeat
+	noise       labelnoise.Noise
+	clean       baseProblem // what noise is injected into: base, but that a graph with directions is walked both ways
 
 	hops      int            // the most that a method walks; 0: none does
 	diagonals *heldDiagonals // of so many
@@ -197,7 +197,7 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator
 		}
 	}
 	for _, name := range opt.Methods {
-		if m := methodNamed(name); m.walks {
+		if m := findMethod(name); m.walks {
 			e.hops = max(e.hops, m.options(opt.Options).Hops)
 		}
 	}
@@ -247,13 +247,13 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 		}
 		o.Repeats, o.ModelSeeds = 1, len(o.Predictions)
 	}
-	asked := o.Methods
-	if len(asked) == 0 {
-		asked = []string{"default"}
+	names := o.Methods
+	if len(names) == 0 {
+		names = []string{"default"}
 	}
 	o.Methods = nil
-	for _, name := range asked {
-		if methodNamed(name) == nil {
+	for _, name := range names {
+		if findMethod(name) == nil {
 			return o, fmt.Errorf("method %q: want one of %s: %w", name, strings.Join(MethodNames(), ", "), ErrOptions)
 		}
 		if !slices.Contains(o.Methods, name) {
@@ -265,7 +265,7 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 
 // trains says whether the built-in base classifier is trained.
 func (e *evaluator) trains() bool {
-	train := func(name string) bool { return methodNamed(name).trains }
+	train := func(name string) bool { return findMethod(name).trains }
 	return len(e.opt.Predictions) == 0 || slices.ContainsFunc(e.opt.Methods, train)
 }
 
@@ -305,13 +305,13 @@ func (e *evaluator) read(ctx context.Context) error {
 	if err := e.noise.Check(e.trueGraph(e.opt.Options)); err != nil {
 		return err
 	}
-	if err := e.checkGiven(); err != nil {
+	if err := e.checkVectors(); err != nil {
 		return err
 	}
-	if e.stored, err = e.givenSplits(); err != nil {
+	if e.storeSplits, err = e.givenSplits(); err != nil {
 		return err
 	}
-	if e.stored == nil && len(e.opt.Predictions) > 0 {
+	if e.storeSplits == nil && len(e.opt.Predictions) > 0 {
 		return fmt.Errorf("predictions without the split that they were made with: %w", ErrOptions)
 	}
 	if err := e.checkMethods(); err != nil {
@@ -326,8 +326,8 @@ func (e *evaluator) read(ctx context.Context) error {
 	if e.hops == 0 {
 		return nil
 	}
-	held := (labelBytes + problemBytes) * int64(len(e.base.labels))
-	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.hops}, e.opt.ops(held))
+	footprint := (labelBytes + problemBytes) * int64(len(e.base.labels))
+	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.hops}, e.opt.ops(footprint))
 	return err
 }
 
@@ -360,7 +360,7 @@ func (e *evaluator) trueGraph(opt Options) *labelnoise.Graph {
 			return base.leastForTraining(ctx)
 		},
 		LeastToPropagate: func(ctx context.Context) (int64, error) {
-			sizes, err := p.measured(ctx)
+			sizes, err := p.graphSizes(ctx)
 			if err != nil {
 				return 0, err
 			}
@@ -375,9 +375,9 @@ func (e *evaluator) checkMethods() error {
 	if e.opt.NoisyLabels != nil {
 		labels = e.opt.NoisyLabels
 	}
-	count := labelled(labels)
+	count := countLabelled(labels)
 	for _, name := range e.opt.Methods {
-		m := methodNamed(name)
+		m := findMethod(name)
 		if m.check == nil {
 			continue
 		}
@@ -390,7 +390,7 @@ func (e *evaluator) checkMethods() error {
 
 // checkBudget fails if the budget is too small for a repeat.
 func (e *evaluator) checkBudget(ctx context.Context) error {
-	sizes, err := e.base.measured(ctx)
+	sizes, err := e.base.graphSizes(ctx)
 	if err != nil {
 		return err
 	}
@@ -419,29 +419,29 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 			least = max(least, leastForScore(preset, sizes, n, fitting, base.classes, e.hops))
 		}
 	}
-	if slices.ContainsFunc(e.opt.Methods, func(name string) bool { return methodNamed(name).spread }) {
+	if slices.ContainsFunc(e.opt.Methods, func(name string) bool { return findMethod(name).spread }) {
 		least = max(least, problemBytes*int64(len(base.labels))+sizes.LeastForPropagate())
 	}
 	matrices := evalMatrixBytes(base.classes, fitting)
-	return requireBudget("eval", e.opt.MemoryBudget, e.held()+max(least, matrices), base.classes, matrices)
+	return requireBudget("eval", e.opt.MemoryBudget, e.footprint()+max(least, matrices), base.classes, matrices)
 }
 
 // competitorBytes a node is what a method holds beside its judgement: margins, losses, or areas, and the judgement of a split.
 const competitorBytes = 16 + judgementBytes
 
-// held is what a repeat holds beside its problem.
-func (e *evaluator) held() int64 {
+// footprint is the number of bytes that a repeat holds beside its problem.
+func (e *evaluator) footprint() int64 {
 	return (repeatBytes + testedBytes + competitorBytes) * int64(len(e.base.labels))
 }
 
-// checkGiven looks at the vectors of the options, which the store's sizes bound.
-func (e *evaluator) checkGiven() error {
+// checkVectors looks at the vectors of the options, which the store's sizes bound.
+func (e *evaluator) checkVectors() error {
 	n := len(e.base.labels)
-	if given := e.opt.NoisyLabels; given != nil && len(given) != n {
-		return fmt.Errorf("noisy labels: got %d, want one for each of the %d nodes: %w", len(given), n, ErrShape)
+	if labels := e.opt.NoisyLabels; labels != nil && len(labels) != n {
+		return fmt.Errorf("noisy labels: got %d, want one for each of the %d nodes: %w", len(labels), n, ErrShape)
 	}
-	if given := e.opt.Splits; given != nil && len(given) != n {
-		return fmt.Errorf("splits: got %d, want one for each of the %d nodes: %w", len(given), n, ErrShape)
+	if splits := e.opt.Splits; splits != nil && len(splits) != n {
+		return fmt.Errorf("splits: got %d, want one for each of the %d nodes: %w", len(splits), n, ErrShape)
 	}
 	for v, y := range e.opt.NoisyLabels {
 		if y < kv.NoClass || int(y) >= e.base.classes {
@@ -478,8 +478,8 @@ func (e *evaluator) givenSplits() ([]Split, error) {
 // splits are those of a draw.
 func (e *evaluator) splits(seed uint64) ([]Split, error) {
 	switch {
-	case e.stored != nil:
-		return e.stored, nil
+	case e.storeSplits != nil:
+		return e.storeSplits, nil
 	case e.opt.SplitByClass != (SplitCounts{}):
 		return drawSplitsByClass(e.base.order, e.base.labels, e.base.classes, e.opt.SplitByClass, seed)
 	}

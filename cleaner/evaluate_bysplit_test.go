@@ -21,14 +21,14 @@ func TestEvaluateBySplit(t *testing.T) {
 		}
 		seen := make(map[string]MethodMetrics)
 		opt := EvalOptions{Noise: "sym:0.3", Splits: splits, Methods: []string{"default", "confident-learning", "dyb", "argmax"}}
-		opt.OnMeasured = func(m Measured) error {
+		opt.OnMeasurement = func(m Measurement) error {
 			over := func(within func(Split) bool) Metrics {
 				var scores []float64
 				var flagged, wrong []bool
 				for v := range splits { // by NodeID and not in file order: no two scores are the same
 					if m.Truth[v] != kv.NoClass && within(splits[v]) {
 						scores, flagged = append(scores, m.Scores[v]), append(flagged, m.Flagged[v])
-						wrong = append(wrong, m.Truth[v] != m.Given[v])
+						wrong = append(wrong, m.Truth[v] != m.Labels[v])
 					}
 				}
 				m := measureScores(scores, flagged, wrong)
@@ -62,7 +62,7 @@ func TestEvaluateBySplit(t *testing.T) {
 func TestSplitApart(t *testing.T) {
 	for seed := range uint64(100) {
 		p, _ := randomTrial(rand.New(rand.NewPCG(seed, 0)))
-		p.split, p.tested = nil, labelled(p.labels)
+		p.split, p.testNodes = nil, countLabelled(p.labels)
 		for _, run := range []func(context.Context, trial, Options) (*judgement, error){confidentLearning, dynamicBootstrap} {
 			whole, err := splitApart(run)(t.Context(), p, Options{})
 			if err != nil {
@@ -76,7 +76,7 @@ func TestSplitApart(t *testing.T) {
 						alone.labels[v] = kv.NoClass
 					}
 				}
-				alone.tested = labelled(alone.labels)
+				alone.testNodes = countLabelled(alone.labels)
 				want, err := run(t.Context(), alone, Options{})
 				if err != nil {
 					t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 )
 
 // A Checkpoint keeps the measures of finished repeats in a small file, until Forget. Run an interrupted evaluation again
-// with the same executable: it continues after these repeats. The number of repeats may differ. With OnMeasured nothing
+// with the same executable: it continues after these repeats. The number of repeats may differ. With OnMeasurement nothing
 // is kept.
 type Checkpoint struct {
 	// Dir is the directory of the file. Evaluate makes it if it is missing.
@@ -26,8 +26,8 @@ type Checkpoint struct {
 	// empty, the versions in the store identify them.
 	Graph string
 
-	// Kept is set by Evaluate: how many repeats are finished and kept.
-	Kept int
+	// Repeats is set by Evaluate: how many repeats are finished and kept.
+	Repeats int
 
 	file string // where they are, set by Evaluate
 }
@@ -37,7 +37,7 @@ func (c *Checkpoint) Forget() error {
 	if c.file == "" {
 		return nil
 	}
-	c.Kept = 0
+	c.Repeats = 0
 	if err := os.Remove(c.file); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -74,7 +74,7 @@ const measuredFormat = 3
 
 // identify names everything that the measures depend on but the number of repeats.
 func (e *evaluator) identify() error {
-	if e.opt.Checkpoint == nil || e.opt.OnMeasured != nil {
+	if e.opt.Checkpoint == nil || e.opt.OnMeasurement != nil {
 		return nil
 	}
 	build, err := thisBuild()
@@ -127,38 +127,38 @@ func (e *evaluator) resume() [][]MethodMetrics {
 	if e.key == "" {
 		return nil
 	}
-	kept, ok := loadMark[[][]MethodMetrics](scratch.Existing(e.opt.Checkpoint.Dir), e.key)
+	repeats, ok := loadMark[[][]MethodMetrics](scratch.Existing(e.opt.Checkpoint.Dir), e.key)
 	if !ok {
 		return nil
 	}
-	for _, repeat := range kept {
+	for _, repeat := range repeats {
 		if len(repeat) != len(e.opt.Methods) {
 			return nil
 		}
 	}
 	all := e.opt.Repeats * e.opt.ModelSeeds
-	kept = kept[:min(len(kept), all)]
-	e.opt.Checkpoint.Kept = len(kept)
-	if len(kept) > 0 {
-		e.opt.notice("went on after %d of %d repeats that an earlier evaluation of the same finished", len(kept), all)
+	repeats = repeats[:min(len(repeats), all)]
+	e.opt.Checkpoint.Repeats = len(repeats)
+	if len(repeats) > 0 {
+		e.opt.notice("went on after %d of %d repeats that an earlier evaluation of the same finished", len(repeats), all)
 	}
-	return kept
+	return repeats
 }
 
 // keep notes the measures of the finished repeats. If that cannot be done it says so, and keeps none from there on.
-func (e *evaluator) keep(measured [][]MethodMetrics) {
+func (e *evaluator) keep(repeats [][]MethodMetrics) {
 	if e.key == "" {
 		return
 	}
 	dir, err := scratch.Open(e.opt.Checkpoint.Dir)
 	if err == nil {
-		err = saveMark(dir, e.key, measured)
+		err = saveMark(dir, e.key, repeats)
 	}
 	if err != nil {
 		e.keepNothing(err)
 		return
 	}
-	e.opt.Checkpoint.Kept = len(measured)
+	e.opt.Checkpoint.Repeats = len(repeats)
 }
 
 // keepNothing says that nothing is kept from here on.

@@ -13,12 +13,12 @@ import (
 
 // A drawing is a graph with noise and split drawn.
 type drawing struct {
-	base   baseProblem // of the noisy labels
-	truth  []kv.Class
-	nodes  []kv.NodeID // that are measured, in file order
-	tested []kv.NodeID // of them, those of the test split
-	rate   float64     // share of wrong labels among the labelled nodes
-	seed   uint64
+	base      baseProblem // of the noisy labels
+	truth     []kv.Class
+	nodes     []kv.NodeID // that are measured, in file order
+	testNodes []kv.NodeID // of them, those of the test split
+	rate      float64     // share of wrong labels among the labelled nodes
+	seed      uint64
 }
 
 // draw draws noise and split of draw r.
@@ -30,7 +30,7 @@ func (e *evaluator) draw(ctx context.Context, r int) (*drawing, error) {
 	}
 	if d.base.labels = e.opt.NoisyLabels; d.base.labels == nil {
 		began, opt := time.Now(), e.opt.Options
-		opt.MemoryBudget, opt.Seed = opt.MemoryBudget-e.held(), d.seed
+		opt.MemoryBudget, opt.Seed = opt.MemoryBudget-e.footprint(), d.seed
 		operators := opt.ops(0)
 		operators.OnStage = nil
 		if d.base.labels, err = e.noise.Inject(ctx, e.trueGraph(opt), d.seed, operators); err != nil {
@@ -50,11 +50,11 @@ func (e *evaluator) draw(ctx context.Context, r int) (*drawing, error) {
 			wrong++
 		}
 		if d.base.splits[v] == SplitTest {
-			d.tested = append(d.tested, v)
+			d.testNodes = append(d.testNodes, v)
 		}
 	}
 	d.rate = share(wrong, float64(len(d.nodes)))
-	if len(d.tested) == 0 {
+	if len(d.testNodes) == 0 {
 		return nil, fmt.Errorf("no labelled node in the test split, want some to measure on: %w", ErrNoLabels)
 	}
 	return d, nil
@@ -65,7 +65,7 @@ func (d *drawing) modelSeed(model int) uint64 { return d.seed + uint64(model)<<3
 
 // measure trains a classifier, or reads its predictions, and measures every method on it once. Repeats count the model
 // seeds of all draws.
-func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measured []MethodMetrics, err error) {
+func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (metrics []MethodMetrics, err error) {
 	seed := d.modelSeed(repeat % e.opt.ModelSeeds)
 	predictions, err := e.predictions(ctx, d, repeat%e.opt.ModelSeeds)
 	if err != nil {
@@ -77,41 +77,41 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (measur
 		names: e.tx.Classes(), splits: d.base.splits, predictions: predictions, sizes: d.base.sizes,
 		crossFitted: len(e.opt.Predictions) == 0 && d.base.crossFits(),
 	}}
-	if e.stored != nil {
-		t.told = d.base.splits
+	if e.storeSplits != nil {
+		t.storeSplits = d.base.splits
 	}
 	if e.diagonals != nil {
 		t.diagonals = e.diagonals.Diagonals
 	}
-	t.tested = labelled(t.labels)
+	t.testNodes = countLabelled(t.labels)
 	opt := e.opt.Options
 	opt.Seed = seed
-	opt.MemoryBudget -= e.held()
+	opt.MemoryBudget -= e.footprint()
 	opt.OnStage = nil // of the parts of a method
 	for _, name := range e.opt.Methods {
 		began := time.Now()
-		m := methodNamed(name)
-		judged, err := m.run(ctx, t, m.options(opt))
+		m := findMethod(name)
+		judgement, err := m.run(ctx, t, m.options(opt))
 		if err != nil {
 			return nil, fmt.Errorf("method %s: %w", name, err)
 		}
 		e.opt.stage(name, began)
-		measured = append(measured, judged.measure(d))
-		if e.opt.OnMeasured == nil {
+		metrics = append(metrics, judgement.measure(d))
+		if e.opt.OnMeasurement == nil {
 			continue
 		}
-		err = e.opt.OnMeasured(Measured{
-			Repeat: repeat, Method: name, Nodes: d.tested, Truth: d.truth, Given: t.labels,
-			Scores: judged.scores, Flagged: judged.flagged, MislabelRate: judged.rate,
+		err = e.opt.OnMeasurement(Measurement{
+			Repeat: repeat, Method: name, Nodes: d.testNodes, Truth: d.truth, Labels: t.labels,
+			Scores: judgement.scores, Flagged: judgement.flagged, MislabelRate: judgement.rate,
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if measured[0].Mislabelled == 0 {
+	if metrics[0].Mislabelled == 0 {
 		e.opt.notice("repeat %d: no test node is mislabelled: what is a share of them is left out of the means", repeat+1)
 	}
-	return measured, nil
+	return metrics, nil
 }
 
 // predictions are those of a model.
@@ -121,7 +121,7 @@ func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*ro
 	}
 	began := time.Now()
 	predictions, _, err := trainBase(ctx, d.base, PredictOptions{
-		Seed: d.modelSeed(model), Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.held(),
+		Seed: d.modelSeed(model), Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.footprint(),
 		Progress: e.opt.Progress,
 	})
 	if err != nil {

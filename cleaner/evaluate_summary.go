@@ -36,7 +36,7 @@ func meanAndDeviation(some []Metrics) (mean, deviation Metrics) {
 // valuesOf are the values of a field of some metrics that are defined.
 func valuesOf(some []Metrics, f int) (values []float64) {
 	for i := range some {
-		if value := some[i].fields()[f]; !slices.Contains(some[i].undefined(), value) {
+		if value := some[i].fields()[f]; !slices.Contains(some[i].undefinedFields(), value) {
 			values = append(values, *value)
 		}
 	}

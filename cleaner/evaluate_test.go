@@ -282,8 +282,8 @@ func evaluateUntil(t *testing.T, s *kv.Store, opt EvalOptions, after int) {
 	if _, err := Evaluate(ctx, s, opt); !errors.Is(err, context.Canceled) {
 		t.Fatalf("interrupted after %d repeats: got %v, want context.Canceled", after, err)
 	}
-	if opt.Checkpoint.Kept != after {
-		t.Errorf("interrupted after %d repeats: %d are kept", after, opt.Checkpoint.Kept)
+	if opt.Checkpoint.Repeats != after {
+		t.Errorf("interrupted after %d repeats: %d are kept", after, opt.Checkpoint.Repeats)
 	}
 }
 
@@ -328,8 +328,8 @@ func TestEvaluateGoesOn(t *testing.T) {
 	if got := asJSON(t, evaluate(t, s, finished)); got != want || trained != 0 {
 		t.Errorf("after it was finished: %d classifiers trained, want none and the same", trained)
 	}
-	if err := finished.Checkpoint.Forget(); err != nil || finished.Checkpoint.Kept != 0 {
-		t.Errorf("forgetting: %d kept (%v), want none", finished.Checkpoint.Kept, err)
+	if err := finished.Checkpoint.Forget(); err != nil || finished.Checkpoint.Repeats != 0 {
+		t.Errorf("forgetting: %d kept (%v), want none", finished.Checkpoint.Repeats, err)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("after it was forgotten: %d checkpoints (%v), want the other one", len(files), err)
@@ -391,9 +391,9 @@ func TestEvaluateModelSeeds(t *testing.T) {
 	}
 	var given [4]string
 	var classifiers [4]string
-	opt.OnMeasured = func(m Measured) error {
+	opt.OnMeasurement = func(m Measurement) error {
 		if m.Method == "argmax" {
-			given[m.Repeat], classifiers[m.Repeat] = fmt.Sprint(m.Given, m.Nodes), fmt.Sprint(m.Scores)
+			given[m.Repeat], classifiers[m.Repeat] = fmt.Sprint(m.Labels, m.Nodes), fmt.Sprint(m.Scores)
 		}
 		return nil
 	}
@@ -411,7 +411,7 @@ func TestEvaluateModelSeeds(t *testing.T) {
 		t.Error("the first method has p values, want none")
 	}
 	failing := errors.New("full")
-	opt.OnMeasured = func(Measured) error { return failing }
+	opt.OnMeasurement = func(Measurement) error { return failing }
 	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, failing) {
 		t.Errorf("OnMeasured fails: got %v, want its error", err)
 	}
@@ -522,14 +522,14 @@ func TestEvaluateByClassAndMatrix(t *testing.T) {
 	count := 0
 	opt := EvalOptions{
 		NoiseMatrix: matrix, SplitByClass: SplitCounts{Training: 15, Validation: 30, Test: AllTheRest}, Methods: []string{"argmax"},
-		OnMeasured: func(m Measured) error {
+		OnMeasurement: func(m Measurement) error {
 			for v, y := range m.Truth {
 				if y == kv.NoClass {
 					continue
 				}
 				count++
-				if matrix[m.Given[v]][y] == 0 {
-					t.Errorf("node %d of class %d was given %d, which the matrix does not have", v, y, m.Given[v])
+				if matrix[m.Labels[v]][y] == 0 {
+					t.Errorf("node %d of class %d was given %d, which the matrix does not have", v, y, m.Labels[v])
 				}
 			}
 			if want := count - 4*15 - 30; len(m.Nodes) != want {

@@ -25,8 +25,8 @@ type poll struct {
 	blocks []kv.Range
 	labels []kv.Class
 	lists  kv.Adjacency      // of a block
-	count  labelmodel.Ballot // votes are zero but for voted
-	voted  []kv.Class
+	count  labelmodel.Ballot // votes are zero but for voters
+	voters []kv.Class
 }
 
 func newPoll(of *problem) (*poll, error) {
@@ -36,10 +36,10 @@ func newPoll(of *problem) (*poll, error) {
 
 // of returns the votes around a node, borrowed until the next call.
 func (p *poll) of(v kv.NodeID) (labelmodel.Ballot, error) {
-	for _, k := range p.voted {
+	for _, k := range p.voters {
 		p.count.Votes[k] = 0
 	}
-	p.voted, p.count.Voters = p.voted[:0], 0
+	p.voters, p.count.Voters = p.voters[:0], 0
 	if v < p.lists.First || v >= p.lists.End {
 		block := p.blocks[sort.Search(len(p.blocks), func(i int) bool { return p.blocks[i].End > v })]
 		if err := p.graph.ReadAdjacency(block, &p.lists); err != nil {
@@ -56,7 +56,7 @@ func (p *poll) of(v kv.NodeID) (labelmodel.Ballot, error) {
 			weight = float64(p.lists.Weights[at])
 		}
 		if p.count.Votes[y] == 0 {
-			p.voted = append(p.voted, y)
+			p.voters = append(p.voters, y)
 		}
 		p.count.Votes[y] += weight
 		p.count.Voters++

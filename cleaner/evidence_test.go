@@ -104,14 +104,14 @@ func (p problem) result(t *testing.T) (scores []float32, suggested []kv.Class) {
 		t.Fatal(err)
 	}
 	scores = slices.Clone(result.scores.Data)
-	var block written
+	var block runBlock
 	if err := block.read(kv.Range{End: kv.NodeID(len(p.labels))}, &p, p.rankClasses(), result.features); err != nil {
 		t.Fatal(err)
 	}
 	if err := result.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return scores, block.suggested
+	return scores, block.suggestions
 }
 
 // TestNeighborsAreHeard: of 40 classes, hard predictions say one; the class of all neighbours is tested nevertheless.

@@ -44,7 +44,7 @@ func ExampleClean() {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("most suspect: %s, given %s, suggested %s\n", e.ID, e.Given, e.Suggested)
+			fmt.Printf("most suspect: %s, given %s, suggested %s\n", e.ID, e.Label, e.Suggestion)
 		}
 		return nil
 	})

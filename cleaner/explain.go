@@ -14,13 +14,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// An Explanation says why a node has its score. Score, Suggested and Confidence are what the last run wrote; everything
+// An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote; everything
 // else is computed from the store as it is.
 type Explanation struct {
 	Node       kv.NodeID
 	ID         string
-	Given      string // "" if unlabelled
-	Suggested  string // "" before the first run
+	Label      string // "" if unlabelled
+	Suggestion string // "" before the first run
 	Split      string // as stored, "" if there is none
 	Score      float64
 	Confidence float64 // NaN, as Score, if there is none
@@ -90,7 +90,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
 		return nil, err
 	}
-	given, err := tx.Label(v)
+	label, err := tx.Label(v)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	if run != nil {
 		e.Direction = run.Direction
-		e.findScored(run)
+		e.findScoredLabel(run)
 	}
 	if err := e.countVotes(ctx, tx); err != nil {
 		return nil, err
@@ -122,10 +122,10 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if run != nil {
 		hops = run.Hops
 	}
-	around, err := surround(ctx, tx, e.Direction, v, given, predictions, hops, opt)
+	around, err := surround(ctx, tx, e.Direction, v, label, predictions, hops, opt)
 	if errors.Is(err, ops.ErrReach) {
 		e.lacks(err.Error())
-		if run == nil || given == kv.NoClass {
+		if run == nil || label == kv.NoClass {
 			return e, nil
 		}
 		if e.Features, err = storedFeatures(tx, v); err != nil {
@@ -139,8 +139,8 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if err := e.addNeighbors(tx, around, hops); err != nil {
 		return nil, err
 	}
-	if given != kv.NoClass {
-		e.Features = nameFeatures(around.features[given], hops)
+	if label != kv.NoClass {
+		e.Features = nameFeatures(around.features[label], hops)
 		if err := errors.Join(e.addErrors(tx), e.addRanks(tx, run)); err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		// Classes that were first used after the run are ones of which it has learned nothing.
 		e.Counterfactual = counterfactuals(run, slices.Index(run.Classes, e.ScoredAs), around.features[:len(run.Classes)], e.Votes)
 	}
-	e.leaveOutUnpredicted(around, hops)
+	e.leaveOutScores(around, hops)
 	return e, nil
 }
 
@@ -161,8 +161,8 @@ func (e *Explanation) lacks(what string) {
 	e.Incomplete += what
 }
 
-// leaveOutUnpredicted says so where predictions of the ball are missing, and leaves out the scores that need them.
-func (e *Explanation) leaveOutUnpredicted(around *surrounding, hops int) {
+// leaveOutScores says so where predictions of the ball are missing, and leaves out the scores that need them.
+func (e *Explanation) leaveOutScores(around *surrounding, hops int) {
 	missing := slices.ContainsFunc(around.features, func(row []float32) bool {
 		return slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) })
 	})
@@ -206,8 +206,8 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 		}
 		return v.Float()
 	}
-	e.Given = text(value(kv.LabelColumn))
-	e.Suggested = text(value(SuggestedColumn))
+	e.Label = text(value(kv.LabelColumn))
+	e.Suggestion = text(value(SuggestedColumn))
 	e.Split = text(value(splitColumn))
 	e.Score = number(value(ScoreColumn))
 	e.Confidence = number(value(ConfidenceColumn))
@@ -233,13 +233,13 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
 	return nil
 }
 
-// findScored finds the label that the score, which is the last run's, is of: that before the first decision which the
+// findScoredLabel finds the label that the score, which is the last run's, is of: that before the first decision which the
 // run had not seen.
-func (e *Explanation) findScored(run *Run) {
+func (e *Explanation) findScoredLabel(run *Run) {
 	if math.IsNaN(e.Score) {
 		return
 	}
-	e.ScoredAs = e.Given
+	e.ScoredAs = e.Label
 	if i := slices.IndexFunc(e.History, func(d decide.Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
 		e.ScoredAs = e.History[i].From
 	}
@@ -256,13 +256,13 @@ func (e *Explanation) countVotes(ctx context.Context, tx *kv.Tx) error {
 	}
 	votes := make(map[string]ClassShare)
 	var all float64
-	var seen int64
+	var steps int64
 	graph := tx.Along(e.Direction)
 	for a, err := range tx.Arcs(e.Node) {
 		if err != nil {
 			return err
 		}
-		if seen++; seen%lookEvery == 0 && ctx.Err() != nil {
+		if steps++; steps%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		weight := float64(graph.Weight(a))
@@ -372,7 +372,7 @@ func nameFeatures(row []float32, hops int) []NamedFeature {
 }
 
 // counterfactuals scores the features of every class of a run but the given one, z [c][2K+1], with what it has learned.
-func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []ClassShare {
+func counterfactuals(run *Run, label int, z [][]float32, votes []ClassShare) []ClassShare {
 	var shares []ClassShare
 	score := func(x kv.Class) float64 {
 		var sum float64
@@ -388,7 +388,7 @@ func counterfactuals(run *Run, scored int, z [][]float32, votes []ClassShare) []
 		score = func(x kv.Class) float64 { return model.Hypothetical(x, z, by) }
 	}
 	for x := range z {
-		if x != scored {
+		if x != label {
 			shares = append(shares, ClassShare{Class: run.Classes[x], Share: float64(float32(score(kv.Class(x))))})
 		}
 	}

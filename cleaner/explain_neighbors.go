@@ -25,7 +25,7 @@ type Opponent struct {
 	Node       kv.NodeID
 	ID         string
 	Label      string  // "" if unlabelled
-	Predicted  string  // the class of its largest prediction
+	Class      string  // the class of its largest prediction
 	Confidence float64 // that prediction
 	Prediction float64 // p
 	Score      float64 // that its own label is wrong; NaN if there is none
@@ -44,14 +44,14 @@ type surrounding struct {
 }
 
 // oppose takes a neighbour in among the opponents of a label. p are its predictions.
-func (s *surrounding) oppose(tx *kv.Tx, u kv.NodeID, weight float64, given kv.Class, label kv.Value, p []float32) {
+func (s *surrounding) oppose(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Class, label kv.Value, p []float32) {
 	names := tx.Classes()
-	o := Opponent{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[given]), Weight: weight}
+	o := Opponent{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[class]), Weight: weight}
 	if best, most, _ := largest(p); best != kv.NoClass { // NaN if the node has no predictions
-		o.Predicted, o.Confidence = names[best], float64(most)
+		o.Class, o.Confidence = names[best], float64(most)
 		o.Against = weight * (1 - o.Prediction)
 	}
-	if !label.IsNull() && label.Str() != names[given] {
+	if !label.IsNull() && label.Str() != names[class] {
 		o.Against += weight
 	}
 	at, _ := slices.BinarySearchFunc(s.opponents, o, func(a, b Opponent) int {

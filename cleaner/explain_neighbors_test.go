@@ -111,7 +111,7 @@ func checkOpponents(t *testing.T, tx *kv.Tx, e *Explanation) {
 			t.Errorf("node %s, opponent %d: got %+v, want %+v", e.ID, i, got, want[i])
 		}
 		whole := mustReadNode(t, tx, got.Node)
-		if got.ID != whole.ID || got.Label != whole.Given || got.Predicted != whole.Suggested || !golden.Near(got.Confidence, whole.Confidence, 1e-6) ||
+		if got.ID != whole.ID || got.Label != whole.Label || got.Class != whole.Suggestion || !golden.Near(got.Confidence, whole.Confidence, 1e-6) ||
 			got.Score != whole.Score && !(math.IsNaN(got.Score) && math.IsNaN(whole.Score)) {
 			t.Errorf("node %s, opponent %d: got %+v, want what is stored: %+v", e.ID, i, got, whole)
 		}

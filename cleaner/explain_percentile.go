@@ -31,19 +31,19 @@ const (
 )
 
 // newYardstick measures fitting nodes, evenly spaced by NodeID where they are too many.
-func newYardstick(p problem, result *scored) (*yardstick, error) {
+func newYardstick(p problem, result *scoring) (*yardstick, error) {
 	width := result.features.width
 	step := (result.fitting + yardstickNodes - 1) / yardstickNodes
 	var nodes []kv.NodeID
-	seen := 0
+	rank := 0
 	for v := range kv.NodeID(len(p.labels)) {
 		if !p.isFitting(v) {
 			continue
 		}
-		if seen%step == 0 {
+		if rank%step == 0 {
 			nodes = append(nodes, v)
 		}
-		seen++
+		rank++
 	}
 	z, wrong := make([]float32, len(nodes)*width), make([]float64, len(nodes))
 	for i, v := range nodes {
@@ -86,21 +86,21 @@ func newSpread(z []float32, width int, weights []float64) spread {
 // quantiles are the least values that at least a share q of the weight does not exceed, q = 0, 1/100 … 1, of values in an
 // ascending order.
 func quantiles(order []int, weights []float64, all float64, value func(i int) float64) []float64 {
-	found := make([]float64, 0, quantileSteps+1)
+	values := make([]float64, 0, quantileSteps+1)
 	below, last := 0.0, math.NaN()
 	for _, i := range order {
 		if weights[i] == 0 {
 			continue
 		}
 		below, last = below+weights[i], value(i)
-		for len(found) <= quantileSteps && below >= all*float64(len(found))/quantileSteps {
-			found = append(found, last)
+		for len(values) <= quantileSteps && below >= all*float64(len(values))/quantileSteps {
+			values = append(values, last)
 		}
 	}
-	for len(found) <= quantileSteps { // where the sum was rounded down
-		found = append(found, last)
+	for len(values) <= quantileSteps { // where the sum was rounded down
+		values = append(values, last)
 	}
-	return found
+	return values
 }
 
 // rank is the share of the nodes whose feature f is below x, half of those that have it included; NaN if too few

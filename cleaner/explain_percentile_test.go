@@ -35,7 +35,7 @@ func TestExplainRanksFeatures(t *testing.T) {
 				var below, all float64
 				for v := range kv.NodeID(tx.NumNodes()) {
 					e := mustReadNode(t, tx, v)
-					if e.Split != "val" || e.Given == "" {
+					if e.Split != "val" || e.Label == "" {
 						continue
 					}
 					w, value := weight(e.Score), float64(z[int(v)*width+f])
@@ -123,11 +123,11 @@ func TestExplainClassOfAfterTheRun(t *testing.T) {
 					return err
 				}
 				want := 3
-				if u == v || e.Given == "" {
+				if u == v || e.Label == "" {
 					want = 4
 				}
 				if len(e.Counterfactual) != want {
-					t.Errorf("%s, node %s, given %q: got %d counterfactual scores, want %d", preset, e.ID, e.Given, len(e.Counterfactual), want)
+					t.Errorf("%s, node %s, given %q: got %d counterfactual scores, want %d", preset, e.ID, e.Label, len(e.Counterfactual), want)
 				}
 			}
 			return nil

@@ -41,8 +41,8 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 				t.Fatalf("node %s: got incomplete %q, run %d, want a whole explanation of run %d", e.ID, e.Incomplete, e.Run, run.ID)
 			}
 			given := labels[v]
-			if (given == kv.NoClass) != (e.Given == "") || (given == kv.NoClass) != (e.Features == nil) || (given == kv.NoClass) != math.IsNaN(e.Score) {
-				t.Fatalf("node %s of class number %d: got given %q, %d features, score %v", e.ID, given, e.Given, len(e.Features), e.Score)
+			if (given == kv.NoClass) != (e.Label == "") || (given == kv.NoClass) != (e.Features == nil) || (given == kv.NoClass) != math.IsNaN(e.Score) {
+				t.Fatalf("node %s of class number %d: got given %q, %d features, score %v", e.ID, given, e.Label, len(e.Features), e.Score)
 			}
 			for f, feature := range e.Features {
 				if want := all[given][v*width+f]; !golden.Near(feature.Value, float64(want), 1e-5) {
@@ -72,8 +72,8 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 			if !slices.IsSortedFunc(e.TopClasses, func(a, b ClassShare) int { return int(math.Copysign(1, b.Share-a.Share)) }) {
 				t.Fatalf("node %s: got predictions %v, want them descending", e.ID, e.TopClasses)
 			}
-			if e.TopClasses[0].Class != e.Suggested || !golden.Near(e.TopClasses[0].Share, e.Confidence, 1e-9) {
-				t.Fatalf("node %s: suggested is %s with %v, the predictions begin with %v", e.ID, e.Suggested, e.Confidence, e.TopClasses[0])
+			if e.TopClasses[0].Class != e.Suggestion || !golden.Near(e.TopClasses[0].Share, e.Confidence, 1e-9) {
+				t.Fatalf("node %s: suggested is %s with %v, the predictions begin with %v", e.ID, e.Suggestion, e.Confidence, e.TopClasses[0])
 			}
 			votes := make(map[string]int64)
 			for u, err := range tx.Neighbors(kv.NodeID(v)) {
@@ -124,7 +124,7 @@ func TestExplainBeforeTheFirstRun(t *testing.T) {
 		s := p.load(t, bare)
 		view(t, s, func(tx *kv.Tx) error {
 			e := mustExplain(t, tx, 3, ops.Options{})
-			if !math.IsNaN(e.Score) || e.Run != 0 || e.Counterfactual != nil || e.Suggested != "" {
+			if !math.IsNaN(e.Score) || e.Run != 0 || e.Counterfactual != nil || e.Suggestion != "" {
 				t.Errorf("never cleaned: got %+v, want no score, run, suggestion or counterfactual", e)
 			}
 			if (e.TopClasses == nil) != bare {

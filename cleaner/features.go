@@ -14,7 +14,7 @@ import (
 )
 
 // agreementRows measures how far labels under test agree with the predictions and the labels around their nodes. For
-// each vector of tested it returns Z [n×(2K+1)], row after row, K = hops. With y the label under test of node v, row v
+// each vector of labellings it returns Z [n×(2K+1)], row after row, K = hops. With y the label under test of node v, row v
 // holds
 //
 //	P[v][y], P_1[v][y] … P_K[v][y], Y_1[v][y] … Y_K[v][y]
@@ -26,12 +26,12 @@ import (
 // All vectors share one propagation, and each takes one column of a row. No [n×c] matrix is held, only tiles. If
 // opt.MemoryBudget is too small, agreementRows returns an *ops.BudgetError before it computes anything.
 func agreementRows(
-	ctx context.Context, g ops.Graph, labels []kv.Class, predictions ops.Source, tested [][]kv.Class, hops int,
+	ctx context.Context, g ops.Graph, labels []kv.Class, predictions ops.Source, labellings [][]kv.Class, hops int,
 	place *workplace, opt ops.Options,
 ) (z []*agreement, err error) {
 	n, classes := g.NumNodes(), predictions.Width()
-	all := make([]labelling, len(tested))
-	for i, t := range tested {
+	all := make([]labelling, len(labellings))
+	for i, t := range labellings {
 		all[i] = labelling{labels: t}
 	}
 	if hops < 1 || hops > ops.MaxHops {
@@ -58,7 +58,7 @@ func agreementRows(
 		}
 		z = append(z, byRow(values, n, width))
 	}
-	gather := gathering{problem: p, tested: all, z: z, hops: hops}
+	gather := gathering{problem: p, labellings: all, z: z, hops: hops}
 	if err := gather.run(ctx, opt); err != nil {
 		return nil, errors.Join(err, detachAll(z))
 	}
@@ -82,12 +82,12 @@ func (t *labelling) rows(rank int) (first, end int) {
 func featureWidth(hops int) int { return 2*hops + 1 }
 
 // A gathering computes the agreement features of labellings that need not cover every node: z[i] has a row for each
-// label of tested[i]. Of the problem it looks at the graph, its diagonals, the labels and the predictions.
+// label of labellings[i]. Of the problem it looks at the graph, its diagonals, the labels and the predictions.
 type gathering struct {
 	problem
-	tested []labelling
-	z      []*agreement
-	hops   int
+	labellings []labelling
+	z          []*agreement
+	hops       int
 
 	// done says that hop 0 and the columns of [P | Y] before first are there. onTile, if not nil, is told when that
 	// is so of the columns before end.
@@ -102,7 +102,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	if !g.done {
 		began := time.Now()
 		err := rowstore.Each(ctx, g.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
-			g.setUnlabelled(rows)
+			g.blank(rows)
 			g.take(rows, 0, classes, values, classes, 0)
 			return nil
 		})
@@ -121,7 +121,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	// Predictions and labels go side by side, so that every list of neighbours is read once for both.
 	both := ops.SideBySide(g.predictions, ops.OneHot(g.labels, classes))
 	operator := ops.Operator{
-		Hops: g.hops, Diagonals: g.diagonals, Wanted: g.wanted, First: g.first, OnTile: g.onTile,
+		Hops: g.hops, Diagonals: g.diagonals, Want: g.wantedColumns, First: g.first, OnTile: g.onTile,
 	}
 	opt.Scratch = g.place.temporary()
 	return ops.Propagate(ctx, g.graph, both, operator, opt, func(t ops.Tile) error {
@@ -137,13 +137,13 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	})
 }
 
-// setUnlabelled makes the rows of some nodes NaN whose label under test is none.
-func (g *gathering) setUnlabelled(rows kv.Range) {
-	for i, t := range g.tested {
+// blank makes the rows of some nodes NaN whose label under test is none.
+func (g *gathering) blank(rows kv.Range) {
+	for i, t := range g.labellings {
 		if t.nodes == nil {
 			for v := rows.First; v < rows.End; v++ {
 				if t.labels[v] == kv.NoClass {
-					g.z[i].setUnlabelled(int(v))
+					g.z[i].blank(int(v))
 				}
 			}
 			continue
@@ -152,7 +152,7 @@ func (g *gathering) setUnlabelled(rows kv.Range) {
 			first, end := t.rows(rank)
 			for r := first; r < end; r++ {
 				if t.labels[r] == kv.NoClass {
-					g.z[i].setUnlabelled(r)
+					g.z[i].blank(r)
 				}
 			}
 		})
@@ -162,7 +162,7 @@ func (g *gathering) setUnlabelled(rows kv.Range) {
 // take puts the values of columns lo ≤ j < hi, row-major over rows, into feature f of the rows whose label under test is
 // the class of one of them; column 0 of the values' matrix is class 0.
 func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f int) {
-	for i, t := range g.tested {
+	for i, t := range g.labellings {
 		column := g.z[i].values.Data[f*g.z[i].columnStride:]
 		step := g.z[i].rowStride
 		if t.nodes == nil {
@@ -184,14 +184,14 @@ func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f 
 	}
 }
 
-// wanted appends the columns of [P | Y] that the labels under test take of a row: all that the last hop need compute.
-func (g *gathering) wanted(v kv.NodeID, columns []int) []int {
+// wantedColumns appends the columns of [P | Y] that the labels under test take of a row: all that the last hop need compute.
+func (g *gathering) wantedColumns(v kv.NodeID, columns []int) []int {
 	begin, classes := len(columns), g.predictions.Width()
 	rank, member := 0, false
-	for i, t := range g.tested {
+	for i, t := range g.labellings {
 		first, end := int(v), int(v)+1
 		if t.nodes != nil {
-			if i == 0 || t.nodes != g.tested[i-1].nodes {
+			if i == 0 || t.nodes != g.labellings[i-1].nodes {
 				rank, member = t.nodes.has(v)
 			}
 			if first, end = t.rows(rank); !member {

@@ -51,15 +51,15 @@ func Features(
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = kv.DefaultMemoryBudget()
 	}
-	held, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
-	opt.MemoryBudget = max(1, budget-held) // 0 would ask for the default
+	footprint, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
+	opt.MemoryBudget = max(1, budget-footprint) // 0 would ask for the default
 	place, err := readingPlace(s, tx)
 	if err != nil {
 		return nil, err
 	}
 	z, err := agreementRows(ctx, graph, labels, predictions, [][]kv.Class{labels}, hops, place, opt)
 	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
-		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + held}
+		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + footprint}
 	}
 	if err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ func TestGoldenFeatures(t *testing.T) {
 			}
 			for v := range g.N {
 				for f := range width {
-					for i, want := range [][][]float64{g.Agreement, g.AgreementTested} {
+					for i, want := range [][][]float64{g.Agreement, g.TestedAgreement} {
 						got := float64(z[i][v*width+f])
 						if tested[i][v] == kv.NoClass {
 							if !math.IsNaN(got) {
@@ -202,10 +202,10 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 		return values
 	}
 	gather := gathering{
-		problem: problem{graph: g, diagonals: diagonals, labels: labels, predictions: p},
-		tested:  []labelling{{labels: all}, {nodes: set, labels: byRank}, {nodes: set, labels: byRank}},
-		z:       []*agreement{byColumn(array(n), n, width), byRow(array(20), 20, width), byColumn(array(20), 20, width)},
-		hops:    hops,
+		problem:    problem{graph: g, diagonals: diagonals, labels: labels, predictions: p},
+		labellings: []labelling{{labels: all}, {nodes: set, labels: byRank}, {nodes: set, labels: byRank}},
+		z:          []*agreement{byColumn(array(n), n, width), byRow(array(20), 20, width), byColumn(array(20), 20, width)},
+		hops:       hops,
 	}
 	if err := gather.run(context.Background(), ops.Options{MemoryBudget: 1 << 20}); err != nil {
 		t.Fatal(err)

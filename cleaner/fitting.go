@@ -119,20 +119,20 @@ func (p problem) checkFitting() (count int, err error) {
 	return count, nil
 }
 
-// mostPlanted is the most fitting nodes that mislabels are planted among.
-const mostPlanted = detector.MostRows
+// mostPlantNodes is the most fitting nodes that mislabels are planted among.
+const mostPlantNodes = detector.MostRows
 
 // plantedAmong is how many of the fitting nodes mislabels are planted among.
-func plantedAmong(fitting int) int { return min(fitting, mostPlanted) }
+func plantedAmong(fitting int) int { return min(fitting, mostPlantNodes) }
 
 // A sample is the fitting nodes that mislabels are planted among, or the nodes that a label model is fitted on.
 type sample struct {
-	nodes *nodeSet
-	given []kv.Class // labels, by rank
-	order []uint32   // ranks, in the order of the node file
+	nodes  *nodeSet
+	labels []kv.Class // by rank
+	order  []uint32   // ranks, in the order of the node file
 
 	// Of a label model: what people have said of the true class, by rank, NoClass if nobody has, labelmodel.AnotherClass where they
-	// know no more than that the label is wrong; given is then the label that they looked at. added are nodes that were not
+	// know no more than that the label is wrong; labels has then the label that they looked at. added are nodes that were not
 	// drawn, and are there for what was said of them.
 	truth  []kv.Class
 	scores []float64 // by rank, of nodes with a truth: the score for which a person looked at them, NaN if there was none
@@ -140,14 +140,14 @@ type sample struct {
 	share  float64 // drawn nodes of all that can be
 }
 
-// drawSample takes all of the fitting nodes, or mostPlanted of them, uniformly.
+// drawSample takes all of the fitting nodes, or mostPlantNodes of them, uniformly.
 func (p problem) drawSample(fitting int, seed uint64) (*sample, error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, mostPlanted, seed, p.isFitting)
+	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, mostPlantNodes, seed, p.isFitting)
 	if err != nil {
 		return nil, err
 	}
-	s := &sample{nodes: nodes, given: make([]kv.Class, len(order)), order: order}
-	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { s.given[rank] = p.labels[v] })
+	s := &sample{nodes: nodes, labels: make([]kv.Class, len(order)), order: order}
+	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { s.labels[rank] = p.labels[v] })
 	return s, nil
 }
 
@@ -159,34 +159,34 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 			count++
 		}
 	}
-	most := mostModelled(p.classes)
-	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(said decide.Verdict) bool { return !p.isUnseenVerdict(said) })
+	most := mostModelNodes(p.classes)
+	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(verdict decide.Verdict) bool { return !p.isUnseenVerdict(verdict) })
 	if count > most { // not all are drawn
-		verdicts = verdicts[:min(len(verdicts), most/mostSaid)]
+		verdicts = verdicts[:min(len(verdicts), most/verdictShare)]
 		most -= len(verdicts)
 	}
-	drawn, _, err := drawNodes(p.order, len(p.labels), count, most, seed, p.isUnseen)
+	nodes, _, err := drawNodes(p.order, len(p.labels), count, most, seed, p.isUnseen)
 	if err != nil {
 		return nil, err
 	}
 	s := &sample{nodes: newNodeSet(len(p.labels)), share: share(float64(min(count, most)), float64(count))}
 	whole := kv.Range{End: kv.NodeID(len(p.labels))}
-	drawn.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
+	nodes.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
 	all := count <= most // those whose label was removed would then have been drawn too
-	for _, said := range verdicts {
-		s.nodes.add(said.Node)
+	for _, verdict := range verdicts {
+		s.nodes.add(verdict.Node)
 	}
 	s.nodes.count()
 	s.nodes.each(whole, func(_ int, v kv.NodeID) {
-		_, ok := drawn.has(v)
-		s.given, s.truth = append(s.given, p.labels[v]), append(s.truth, kv.NoClass)
+		_, ok := nodes.has(v)
+		s.labels, s.truth = append(s.labels, p.labels[v]), append(s.truth, kv.NoClass)
 		s.added = append(s.added, !ok && !all)
 	})
-	s.scores = make([]float64, len(s.given))
-	for _, said := range verdicts {
-		rank, _ := s.nodes.has(said.Node)
-		s.given[rank], s.truth[rank], s.scores[rank] = said.Given, said.Now, said.Score
-		if said.Now == kv.NoClass {
+	s.scores = make([]float64, len(s.labels))
+	for _, verdict := range verdicts {
+		rank, _ := s.nodes.has(verdict.Node)
+		s.labels[rank], s.truth[rank], s.scores[rank] = verdict.Before, verdict.Now, verdict.Score
+		if verdict.Now == kv.NoClass {
 			s.truth[rank] = labelmodel.AnotherClass
 		}
 	}
@@ -194,18 +194,18 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 }
 
 // isUnseenVerdict is isUnseen of the label that a verdict is about.
-func (p problem) isUnseenVerdict(said decide.Verdict) bool {
-	if said.Now != kv.NoClass {
-		return p.isUnseen(said.Node)
+func (p problem) isUnseenVerdict(verdict decide.Verdict) bool {
+	if verdict.Now != kv.NoClass {
+		return p.isUnseen(verdict.Node)
 	}
-	return p.isHeldOut(said.Node)
+	return p.isHeldOut(verdict.Node)
 }
 
-// mostSaid bounds the nodes that are added for what people said of them: one in so many.
-const mostSaid = 4
+// verdictShare bounds the nodes that are added for what people said of them: one in so many.
+const verdictShare = 4
 
-// mostModelled is the most nodes that a label model of so many classes is fitted on.
-func mostModelled(classes int) int {
+// mostModelNodes is the most nodes that a label model of so many classes is fitted on.
+func mostModelNodes(classes int) int {
 	return max(labelmodel.MostRows(classes), leastFitting)
 }
 
@@ -217,7 +217,7 @@ func drawNodes(
 	size := min(count, most)
 	nodes, ranks = newNodeSet(n), make([]uint32, 0, size)
 	random := rand.New(rand.NewPCG(seed, streamSample))
-	left := uint64(count)
+	rest := uint64(count)
 	for v, err := range order {
 		if err != nil {
 			return nil, nil, err
@@ -226,12 +226,12 @@ func drawNodes(
 			continue
 		}
 		// Each is taken with the chance that fills the sample from those that are left.
-		wanted := uint64(size - len(ranks))
-		if wanted == left || random.Uint64N(left) < wanted {
+		places := uint64(size - len(ranks))
+		if places == rest || random.Uint64N(rest) < places {
 			nodes.add(v)
 			ranks = append(ranks, uint32(v))
 		}
-		left--
+		rest--
 	}
 	nodes.count()
 	for i, v := range ranks {
@@ -244,18 +244,18 @@ func drawNodes(
 // rows are what a label model is fitted to, of features z [rows×classes×(2K+1)] and votes.
 func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelmodel.Rows {
 	return labelmodel.Rows{
-		Given: s.given, Truth: s.truth, Z: z.values.Data, Votes: votes.rows(), Classes: classes, Width: z.width,
+		Labels: s.labels, Truth: s.truth, Z: z.values.Data, Votes: votes.rows(), Classes: classes, Width: z.width,
 	}
 }
 
 // plant returns labels of the sample by rank, some of which are planted; see confident.Plant.
 func (s *sample) plant(flip [][]float64, seed uint64, byRank []kv.Class) {
-	given := make([]kv.Class, len(s.order))
+	labels := make([]kv.Class, len(s.order))
 	for i, rank := range s.order {
-		given[i] = s.given[rank]
+		labels[i] = s.labels[rank]
 	}
-	tested, _ := confident.Plant(given, flip, sampleRate, seed)
+	noisy, _ := confident.Plant(labels, flip, sampleRate, seed)
 	for i, rank := range s.order {
-		byRank[rank] = tested[i]
+		byRank[rank] = noisy[i]
 	}
 }

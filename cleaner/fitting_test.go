@@ -56,7 +56,7 @@ func TestSampleIsUniformAndOfItsSize(t *testing.T) {
 			t.Fatalf("all nodes in file order: got rank %d at place %d", rank, i)
 		}
 	}
-	if got := plantedAmong(10 * mostPlanted); got != mostPlanted {
-		t.Errorf("planted among ten times the most: got %d, want %d", got, mostPlanted)
+	if got := plantedAmong(10 * mostPlantNodes); got != mostPlantNodes {
+		t.Errorf("planted among ten times the most: got %d, want %d", got, mostPlantNodes)
 	}
 }

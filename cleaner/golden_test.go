@@ -15,8 +15,8 @@ func TestGoldenConformal(t *testing.T) {
 			if got, _ := FalsePositiveThreshold(g.Scores, want.P, want.Alpha); !golden.Near(got, float64(want.FPR), 1e-9) {
 				t.Errorf("false positives, p = %v, alpha = %v: got λ = %v, want %v", want.P, want.Alpha, got, want.FPR)
 			}
-			if got, _ := FalseNegativeThreshold(g.Scores, want.P, want.Alpha); !golden.Near(got, float64(want.FNRModified), 1e-9) {
-				t.Errorf("false negatives, p = %v, alpha = %v: got λ = %v, want %v", want.P, want.Alpha, got, want.FNRModified)
+			if got, _ := FalseNegativeThreshold(g.Scores, want.P, want.Alpha); !golden.Near(got, float64(want.ModifiedFNR), 1e-9) {
+				t.Errorf("false negatives, p = %v, alpha = %v: got λ = %v, want %v", want.P, want.Alpha, got, want.ModifiedFNR)
 			}
 		}
 	})

@@ -16,10 +16,10 @@ import (
 // A trial is what a method is tried on: a graph with noisy labels, and what a classifier predicts.
 type trial struct {
 	problem
-	base   baseProblem // of the same graph, labels and splits, for methods that watch a classifier learn
-	truth  []kv.Class  // [n] by NodeID, for the methods that a person takes part in
-	split  *Split      // of the nodes under test; nil: all labelled nodes are
-	tested int         // nodes under test
+	base      baseProblem // of the same graph, labels and splits, for methods that watch a classifier learn
+	truth     []kv.Class  // [n] by NodeID, for the methods that a person takes part in
+	split     *Split      // of the nodes under test; nil: all labelled nodes are
+	testNodes int         // nodes under test
 
 	foreign bool // the predictions come from outside
 }
@@ -50,7 +50,7 @@ type method struct {
 	spread bool // it propagates the labels itself
 
 	// check, if not nil, says that it cannot do with so many labelled nodes.
-	check func(labelled, classes int) error
+	check func(labels, classes int) error
 
 	run func(ctx context.Context, t trial, opt Options) (*judgement, error)
 }
@@ -58,15 +58,15 @@ type method struct {
 // methods are all that Evaluate knows, in the order in which they are listed.
 var methods = append([]method{
 	{name: "default", walks: true, trains: true, run: graphCleaner(variant{preset: PresetDefault})},
-	{name: "rescored", walks: true, trains: true, run: reviewed(false)},
-	{name: "recleaned", walks: true, trains: true, run: reviewed(true)},
+	{name: "rescored", walks: true, trains: true, run: review(false)},
+	{name: "recleaned", walks: true, trains: true, run: review(true)},
 	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
 	{name: "confident-learning", run: splitApart(confidentLearning)},
 	{name: "argmax", run: argmax},
 	{name: "argmin", run: argmin},
 	{name: "aum", trains: true, check: checkAreaUnderMargin, run: areaUnderMargin},
 	{name: "dyb", run: splitApart(dynamicBootstrap)},
-	{name: "loss-mixture", trains: true, check: checkWatched, run: lossMixture},
+	{name: "loss-mixture", trains: true, check: checkWatch, run: lossMixture},
 	{name: "label-vote", run: onVotes(argmax)},
 	{name: "confident-vote", run: onVotes(confidentLearning)},
 	{name: "influence-contradiction", spread: true, run: influenceContradiction},
@@ -101,8 +101,8 @@ func MethodNames() []string {
 	return names
 }
 
-// methodNamed returns nil if there is none.
-func methodNamed(name string) *method {
+// findMethod returns nil if there is none.
+func findMethod(name string) *method {
 	if i := slices.IndexFunc(methods, func(m method) bool { return m.name == name }); i >= 0 {
 		return &methods[i]
 	}
@@ -123,28 +123,28 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*judgement, 
 		if opt, err = opt.withDefaults(); err != nil {
 			return nil, err
 		}
-		scored, err := t.clean(ctx, v, opt)
+		result, err := t.clean(ctx, v, opt)
 		if err != nil {
 			return nil, err
 		}
-		return scored.judgement(), scored.Close()
+		return result.judgement(), result.Close()
 	}
 }
 
 // clean is score, behind combine where the predictions come from outside.
-func (t trial) clean(ctx context.Context, v variant, opt Options) (_ *scored, err error) {
+func (t trial) clean(ctx context.Context, v variant, opt Options) (_ *scoring, err error) {
 	if v.preset == PresetDefault && t.foreign {
-		joined, _, combining := combine(ctx, &t.problem, &t.base, opt)
+		mixture, _, combining := combine(ctx, &t.problem, &t.base, opt)
 		if combining != nil {
 			return nil, combining
 		}
-		defer func() { err = errors.Join(err, joined.Detach()) }()
+		defer func() { err = errors.Join(err, mixture.Detach()) }()
 	}
 	return score(ctx, t.problem, v, opt)
 }
 
 // judgement is what the scores say.
-func (s *scored) judgement() *judgement {
+func (s *scoring) judgement() *judgement {
 	result := newJudgement(len(s.scores.Data))
 	result.rate = s.rate
 	result.judge(s.threshold, func(v int) float64 { return float64(s.scores.Data[v]) })
@@ -191,7 +191,7 @@ func argmin(ctx context.Context, t trial, _ Options) (*judgement, error) {
 // the prediction of the label.
 func (t trial) flagWhere(ctx context.Context, wrong func(own float32, row []float32) bool) (*judgement, error) {
 	result := newJudgement(len(t.labels))
-	return result, t.eachTested(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+	return result, t.eachTestNode(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
 		result.scores[v], result.flagged[v] = 1-float64(row[y]), wrong(row[y], row)
 	})
 }
@@ -203,13 +203,13 @@ func splitApart(
 	return func(ctx context.Context, t trial, opt Options) (*judgement, error) {
 		result := newJudgement(len(t.labels))
 		for split := range splitUnused + 1 {
-			t.split, t.tested = &split, 0
+			t.split, t.testNodes = &split, 0
 			for v := range t.labels {
 				if t.isTested(kv.NodeID(v)) {
-					t.tested++
+					t.testNodes++
 				}
 			}
-			if t.tested == 0 {
+			if t.testNodes == 0 {
 				continue
 			}
 			one, err := run(ctx, t, opt)
@@ -231,8 +231,8 @@ func (t *trial) isTested(v kv.NodeID) bool {
 	return t.labels[v] != kv.NoClass && (t.split == nil || t.splits[v] == *t.split)
 }
 
-// eachTested visits the nodes under test with their label and predictions [classes], ascending.
-func (t trial) eachTested(ctx context.Context, visit func(v kv.NodeID, y kv.Class, row []float32)) error {
+// eachTestNode visits the nodes under test with their label and predictions [classes], ascending.
+func (t trial) eachTestNode(ctx context.Context, visit func(v kv.NodeID, y kv.Class, row []float32)) error {
 	return rowstore.Each(ctx, t.predictions, t.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			if t.isTested(v) {

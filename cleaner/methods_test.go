@@ -41,7 +41,7 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 		t.Fatal(err)
 	}
 	base.labels[n/2] = kv.NoClass
-	return trial{base: base, truth: truth, tested: labelled(base.labels), problem: problem{
+	return trial{base: base, truth: truth, testNodes: countLabelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,
 		predictions: rowsSource{width: c, values: predictions},
 	}}
@@ -63,7 +63,7 @@ func randomTrial(r *rand.Rand) (t trial, predictions []float32) {
 			t.splits[v] = SplitValidation
 		}
 		if t.isTested(kv.NodeID(v)) {
-			t.tested++
+			t.testNodes++
 		}
 	}
 	return t, predictions
@@ -74,7 +74,7 @@ func TestMethodsRun(t *testing.T) {
 	opt := Options{Seed: 1, Threshold: 0.6}
 	seen := map[string]string{}
 	for _, name := range MethodNames() {
-		m := methodNamed(name)
+		m := findMethod(name)
 		result, err := m.run(context.Background(), p, m.options(opt))
 		if err != nil {
 			t.Errorf("method %s: %v", name, err)
@@ -106,7 +106,7 @@ func TestMethodsRun(t *testing.T) {
 		}
 		seen[outcome] = name
 	}
-	if methodNamed("best") != nil {
+	if findMethod("best") != nil {
 		t.Error(`method "best": got one, want none`)
 	}
 }
@@ -114,7 +114,7 @@ func TestMethodsRun(t *testing.T) {
 func TestHopsMethods(t *testing.T) {
 	p := newTrial(t, 2, 100, 3)
 	run := func(name string, opt Options) string {
-		m := methodNamed(name)
+		m := findMethod(name)
 		result, err := m.run(context.Background(), p, m.options(opt))
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestMethodsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, name := range MethodNames() {
-		if _, err := methodNamed(name).run(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
+		if _, err := findMethod(name).run(ctx, p, Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("method %s, cancelled: got %v, want context.Canceled", name, err)
 		}
 	}

@@ -106,8 +106,8 @@ func (m *Metrics) fields() []*float64 {
 	}
 }
 
-// undefined are those of the fields that are shares of nothing.
-func (m *Metrics) undefined() (none []*float64) {
+// undefinedFields are those of the fields that are shares of nothing.
+func (m *Metrics) undefinedFields() (none []*float64) {
 	if m.Flagged == 0 {
 		none = append(none, &m.Precision)
 	}
@@ -161,8 +161,8 @@ func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
 	m.PAtT = top(int(wrong), isWrong)
 	m.PAtTFlagged = top(int(wrong), func(i int) bool { return mislabelled[i] && flagged[i] })
 	m.PAt10, m.PAt50, m.PAt100 = top(10, isWrong), top(50, isWrong), top(100, isWrong)
-	found := func(percent int) float64 { return share(hits((percent*len(order)+99)/100, isWrong), wrong) }
-	m.FoundAt = FoundAt{Percent1: found(1), Percent5: found(5), Percent10: found(10)}
+	hitShare := func(percent int) float64 { return share(hits((percent*len(order)+99)/100, isWrong), wrong) }
+	m.FoundAt = FoundAt{Percent1: hitShare(1), Percent5: hitShare(5), Percent10: hitShare(10)}
 	m.AveragePrecision, m.AUROC = ranking(scores, mislabelled, order, wrong)
 	m.ECE, m.Brier = calibrationError(scores, mislabelled)
 	return m

@@ -189,11 +189,11 @@ func (w *modelWalk) decide() {
 			}
 		case decide.Reject:
 			if to == "" {
-				failure = decide.ErrUnlabelled
+				failure = decide.ErrNoLabel
 			}
 		case decide.Unlabel:
 			if to == "" {
-				failure = decide.ErrUnlabelled
+				failure = decide.ErrNoLabel
 			}
 			to = ""
 		case decide.Relabel:
@@ -414,7 +414,7 @@ func (w *modelWalk) agreeHistory(tx *kv.Tx, v kv.NodeID, id string) error {
 		if err != nil {
 			return err
 		}
-		d.Time, d.Entered, d.Node, d.Who = time.Time{}, time.Time{}, 0, ""
+		d.Time, d.EntryTime, d.Node, d.Who = time.Time{}, time.Time{}, 0, ""
 		got = append(got, fmt.Sprintf("%+v", d))
 	}
 	for _, d := range w.model.history {

@@ -9,12 +9,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Outdated returns a text for each change since the last run began that its scores do not reflect, such as "predictions
+// ChangesSince returns a text for each change since the last run began that its scores do not reflect, such as "predictions
 // were written after run 3 began". It looks at how often predictions were written, and at how many nodes and edges there
 // are. It does not see an edge that replaced another, nor a label that was set without a decision. A decision does not
 // make scores outdated, because decided labels are not scored again, unless it replaces a decision that the run used as
 // truth.
-func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
+func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 	var changes []string
 	writes, err := predictionWrites(tx)
 	if err != nil {
@@ -38,12 +38,12 @@ func Outdated(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 	if run.Model == nil || run.Model.Calibration == nil { // it trusted no decision
 		return changes, nil
 	}
-	_, distrusted, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
+	_, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	if err != nil {
 		return nil, err
 	}
-	if distrusted > 0 {
-		changes = append(changes, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, distrusted))
+	if reversals > 0 {
+		changes = append(changes, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, reversals))
 	}
 	return changes, nil
 }

@@ -30,7 +30,7 @@ type problem struct {
 	classes     int
 	names       []string         // of the classes; nil: they have none
 	splits      []Split          // [n] by NodeID
-	told        []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
+	storeSplits []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
 	taught      []int            // see countTaught; score sets it
 	predictions ops.Source       // [n×classes], column j is Class j
 	verdicts    []decide.Verdict // ascending by node; what people have said of labels
@@ -58,8 +58,8 @@ type variant struct {
 	uniformFlips bool
 }
 
-// scored is the outcome of score.
-type scored struct {
+// scoring is the outcome of score.
+type scoring struct {
 	scores    *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
 	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
 	noise     confident.Noise
@@ -73,12 +73,12 @@ type scored struct {
 
 	// standardErrors, if not nil, has those of diagonal k [n], or nil.
 	standardErrors func(k int) []float64
-	held           *heldDiagonals
+	diagonals      *heldDiagonals
 }
 
 // Close gives the arrays back; those of a run that are kept stay.
-func (s *scored) Close() error {
-	return errors.Join(s.scores.Detach(), s.features.values.Detach(), s.held.Close())
+func (s *scoring) Close() error {
+	return errors.Join(s.scores.Detach(), s.features.values.Detach(), s.diagonals.Close())
 }
 
 // score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, agreement features
@@ -86,7 +86,7 @@ func (s *scored) Close() error {
 // score of every labelled node. Preset of opt is not looked at. The caller closes the result.
 //
 // It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes when the labels of the validation split do not suffice.
-func score(ctx context.Context, p problem, v variant, opt Options) (result *scored, err error) {
+func score(ctx context.Context, p problem, v variant, opt Options) (result *scoring, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func fitNoise(ctx context.Context, p problem, workers int) (confident.Noise, err
 	if err != nil {
 		return confident.Noise{}, err
 	}
-	return confident.New(sums.Count, thresholds, classmatrix.Counted(c, counts)), nil
+	return confident.New(sums.Count, thresholds, classmatrix.OfCounts(c, counts)), nil
 }
 
 // thresholdSums gathers the predictions that the fitting nodes have of their own labels.
@@ -222,7 +222,7 @@ func meanScores(
 		if err := z.Read(rows, 0, z.Width(), s.rows); err != nil {
 			return err
 		}
-		chosen := selectColumns(s.rows, z.Width(), columns)
+		inputs := selectColumns(s.rows, z.Width(), columns)
 		one, sum := s.one[:count], s.sum[:count]
 		clear(sum)
 		for d := range detectors {
@@ -232,11 +232,11 @@ func meanScores(
 				}
 				for j, f := range columns {
 					if f <= opt.Hops {
-						chosen[i*len(columns)+j] = float32(detectors[d].Mean[j])
+						inputs[i*len(columns)+j] = float32(detectors[d].Mean[j])
 					}
 				}
 			}
-			s.scorer.Score(&detectors[d], chosen, len(columns), one)
+			s.scorer.Score(&detectors[d], inputs, len(columns), one)
 			for i, x := range one {
 				sum[i] += x
 			}

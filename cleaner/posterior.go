@@ -19,7 +19,7 @@ import (
 const posteriorStage = "label-model"
 
 // posterior is the pipeline of PresetDefault from the noise on.
-func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
+func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	unseen, err := s.drawUnseen(s.opt.Seed)
 	if err != nil {
 		return err
@@ -35,12 +35,12 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	}
 	defer func() { err = errors.Join(err, every.Close()) }()
 
-	tested := []labelling{{labels: s.labels}}
+	labellings := []labelling{{labels: s.labels}}
 	for r := range labelmodel.CountRivals(s.classes) {
-		tested = append(tested, labelling{labels: rivals.Data[r*len(s.labels) : (r+1)*len(s.labels)]})
+		labellings = append(labellings, labelling{labels: rivals.Data[r*len(s.labels) : (r+1)*len(s.labels)]})
 	}
-	tested = append(tested, labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
-	z, err := s.agreement(ctx, tested)
+	labellings = append(labellings, labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
+	z, err := s.agreement(ctx, labellings)
 	if err != nil {
 		return err
 	}
@@ -55,16 +55,16 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 	}
 	result.features = z[0]
 	result.scores, err = s.scores(ctx, func(scores []float32) error {
-		return s.posteriorScores(ctx, result.model, z[:last], tested[:last], scores)
+		return s.posteriorScores(ctx, result.model, z[:last], labellings[:last], scores)
 	})
 	if err != nil {
 		return err
 	}
-	known := result.model.Calibration
-	result.estimate = known.Estimate()
-	if known.Expected(result.estimate) < fewExpected {
-		known.Rebin(result.estimate, result.scores.Data)
-		result.estimate = known.Estimate()
+	calibration := result.model.Calibration
+	result.estimate = calibration.Estimate()
+	if calibration.Mislabels(result.estimate) < fewMislabels {
+		calibration.Rebin(result.estimate, result.scores.Data)
+		result.estimate = calibration.Estimate()
 	}
 	result.rate, result.threshold = result.estimate.Rate, result.estimate.Threshold
 	return nil
@@ -72,7 +72,7 @@ func (s *stages) posterior(ctx context.Context, result *scored) (err error) {
 
 // A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. If fewer
 // mislabels than these are expected among them, it is chosen on all nodes.
-const fewExpected = 5
+const fewMislabels = 5
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
@@ -116,7 +116,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 
 // everyLabel puts every class under test for the nodes of a sample [rows×classes].
 func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
-	every, err := scratch.New[kv.Class](s.place.temporary(), "every", len(sample.given)*s.classes)
+	every, err := scratch.New[kv.Class](s.place.temporary(), "every", len(sample.labels)*s.classes)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +130,9 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 func (s *stages) labelModel(
 	ctx context.Context, sample *sample, z *agreement, joint float64,
 ) (model *labelmodel.Model, err error) {
-	if kept, ok := loadMark[labelmodel.Model](s.dir(), posteriorStage); ok {
-		s.resumed = append(s.resumed, "label model")
-		return &kept, nil
+	if mark, ok := loadMark[labelmodel.Model](s.dir(), posteriorStage); ok {
+		s.resumption = append(s.resumption, "label model")
+		return &mark, nil
 	}
 	began := time.Now()
 	votes, err := s.votesFor(ctx, sample, s.opt.Workers)
@@ -149,7 +149,7 @@ func (s *stages) labelModel(
 	}
 	votes.keepIn(model)
 	model.Doubtful = rows.Doubtful
-	model.Calibrate(rows, labelmodel.Drawn{
+	model.Calibrate(rows, labelmodel.Sampling{
 		Added: sample.added, Scores: sample.scores, Share: sample.share, Expect: s.opt.Expect, Threshold: s.opt.Threshold,
 	}, profile)
 	model.Untaught = s.untaughtClasses()
@@ -160,10 +160,10 @@ func (s *stages) labelModel(
 	return model, nil
 }
 
-// posteriorScores are the scores of the labels tested[0], from the features z[i] of tested[i]: the given labels, and
+// posteriorScores are the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
 // their rivals.
 func (s *stages) posteriorScores(
-	ctx context.Context, m *labelmodel.Model, z []*agreement, tested []labelling, scores []float32,
+	ctx context.Context, m *labelmodel.Model, z []*agreement, labellings []labelling, scores []float32,
 ) error {
 	model, width := m.Scorer(), z[0].width
 	type memory struct {
@@ -198,12 +198,12 @@ func (s *stages) posteriorScores(
 			}
 		}
 		for v := rows.First; v < rows.End; v++ {
-			if tested[0].labels[v] == kv.NoClass {
+			if labellings[0].labels[v] == kv.NoClass {
 				scores[v] = float32(math.NaN())
 				continue
 			}
 			for i := range z {
-				w.classes[i] = tested[i].labels[v]
+				w.classes[i] = labellings[i].labels[v]
 				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
 			var votes []float32

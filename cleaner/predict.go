@@ -193,7 +193,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 	if err != nil {
 		return nil, "", err
 	}
-	known := 0
+	count := 0
 	width := matrix.Width()
 	err = rowstore.Each(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
@@ -209,7 +209,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 				return naming.Node(tx, v, err)
 			}
 			if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
-				known++
+				count++
 			}
 		}
 		return nil
@@ -217,8 +217,8 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 	if err != nil {
 		return nil, "", err
 	}
-	if n := tx.NumNodes(); 2*known < n {
-		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", known, n, structureAlone), nil
+	if n := tx.NumNodes(); 2*count < n {
+		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", count, n, structureAlone), nil
 	}
 	return zeroMissing{matrix}, "", nil
 }

@@ -40,30 +40,30 @@ func (e PredictionEncoding) matrix() kv.MatrixEncoding {
 type rowKeeper struct {
 	encoding kv.MatrixEncoding
 	top      []int     // the largest classes of a row, descending
-	kept     []float32 // what is kept of them
-	stored   []float32 // of the last row
+	values   []float32 // of these classes, as they are kept
+	output   []float32 // of the last row
 }
 
 func newRowKeeper(encoding kv.MatrixEncoding, classes int) rowKeeper {
-	return rowKeeper{encoding: encoding, stored: make([]float32, classes)}
+	return rowKeeper{encoding: encoding, output: make([]float32, classes)}
 }
 
 // keep returns a row as it is kept, borrowed until the next one, and its total-variation distance from the row given.
-func (k *rowKeeper) keep(row []float64) (stored []float32, loss float64) {
+func (k *rowKeeper) keep(row []float64) (output []float32, loss float64) {
 	for j, p := range row {
-		k.stored[j] = float32(p)
+		k.output[j] = float32(p)
 	}
 	if k.encoding.Shares(len(row)) {
 		k.share(row)
 	} else if k.encoding.Half {
-		for j, p := range k.stored {
-			k.stored[j] = kv.RoundHalf(p)
+		for j, p := range k.output {
+			k.output[j] = kv.RoundHalf(p)
 		}
 	}
 	for j, p := range row {
-		loss += math.Abs(p - float64(k.stored[j]))
+		loss += math.Abs(p - float64(k.output[j]))
 	}
-	return k.stored, loss / 2
+	return k.output, loss / 2
 }
 
 // share gives all classes but the largest the same share of what these leave.
@@ -79,22 +79,22 @@ func (k *rowKeeper) share(row []float64) {
 		}
 		k.top = slices.Insert(k.top, at, j)
 	}
-	left := 1.0
-	k.kept = k.kept[:0]
+	rest := 1.0
+	k.values = k.values[:0]
 	for _, j := range k.top {
-		p := k.stored[j]
+		p := k.output[j]
 		if k.encoding.Half {
 			p = kv.RoundHalf(p)
 		}
-		k.kept = append(k.kept, p)
-		left -= float64(p)
+		k.values = append(k.values, p)
+		rest -= float64(p)
 	}
-	fill := float32(max(left, 0) / float64(len(row)-len(k.top)))
-	for j := range k.stored {
-		k.stored[j] = fill
+	fill := float32(max(rest, 0) / float64(len(row)-len(k.top)))
+	for j := range k.output {
+		k.output[j] = fill
 	}
 	for i, j := range k.top {
-		k.stored[j] = k.kept[i]
+		k.output[j] = k.values[i]
 	}
 }
 

@@ -59,7 +59,7 @@ type PredictionWriter struct {
 	write   func(v kv.NodeID, row []float32) error // of encoded rows, borrowed
 	opt     PredictionOptions
 	classes []string
-	written kv.NodeSet
+	nodes   kv.NodeSet
 	rows    int
 	row     []float64
 	keeper  rowKeeper
@@ -96,7 +96,7 @@ func newPredictionWriter(
 		write:   write,
 		opt:     opt,
 		classes: slices.Clone(classes),
-		written: kv.NewNodeSet(tx.NumNodes()),
+		nodes:   kv.NewNodeSet(tx.NumNodes()),
 		row:     make([]float64, len(classes)),
 		keeper:  newRowKeeper(opt.matrix(), len(classes)),
 		labels: func(rows kv.Range, dst []kv.Class) error {
@@ -113,22 +113,22 @@ func newPredictionWriter(
 // those that they were made from. The caller closes them.
 func readPredictions(
 	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet, labels []kv.Class,
-) (held *rowstore.Store, err error) {
+) (matrix *rowstore.Store, err error) {
 	var writer *PredictionWriter
 	err = set.Read(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
 		if err := checkClasses(tx, classes); err != nil {
 			return nil, err
 		}
 		names := tx.Classes()
-		if held, err = rowstore.New(dir, tx.NumNodes(), len(names)); err != nil {
+		if matrix, err = rowstore.New(dir, tx.NumNodes(), len(names)); err != nil {
 			return nil, err
 		}
-		places, ordered := columnPlaces(names), make([]float32, len(names))
+		places, target := columnPlaces(names), make([]float32, len(names))
 		writer = newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
 			for j, p := range row {
-				ordered[places[classes[j]]] = p
+				target[places[classes[j]]] = p
 			}
-			return held.Write(kv.Range{First: v, End: v + 1}, 0, len(ordered), ordered)
+			return matrix.Write(kv.Range{First: v, End: v + 1}, 0, len(target), target)
 		})
 		writer.labels = func(rows kv.Range, dst []kv.Class) error {
 			copy(dst, labels[rows.First:rows.End])
@@ -142,31 +142,31 @@ func readPredictions(
 	if err == nil && !writer.finished {
 		err = writer.Finish()
 	}
-	if err != nil && held != nil {
-		err = errors.Join(err, held.Close())
+	if err != nil && matrix != nil {
+		err = errors.Join(err, matrix.Close())
 	}
-	return held, err
+	return matrix, err
 }
 
 // checkClasses compares the classes of predictions with those of the store.
 func checkClasses(tx *kv.Tx, classes []string) error {
-	known := tx.Classes()
-	predicted := make(map[string]bool, len(known)) // false: there is no column yet
-	for _, name := range known {
+	names := tx.Classes()
+	predicted := make(map[string]bool, len(names)) // false: there is no column yet
+	for _, name := range names {
 		predicted[name] = false
 	}
 	for _, name := range classes {
 		there, ok := predicted[name]
 		if !ok {
 			return fmt.Errorf("class %q of the predictions: no node is given it, the labels have %s: %w",
-				name, naming.Classes(known), ErrUnknownClass)
+				name, naming.Classes(names), ErrUnknownClass)
 		}
 		if there {
 			return fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
 		}
 		predicted[name] = true
 	}
-	if len(classes) == len(known) {
+	if len(classes) == len(names) {
 		return nil
 	}
 	const step = 1 << 16
@@ -177,9 +177,9 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 			return err
 		}
 		for i, y := range labels[:rows.Len()] {
-			if y != kv.NoClass && !predicted[known[y]] {
+			if y != kv.NoClass && !predicted[names[y]] {
 				err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w",
-					known[y], naming.Classes(classes), ErrUnknownClass)
+					names[y], naming.Classes(classes), ErrUnknownClass)
 				return naming.Node(tx, rows.First+kv.NodeID(i), err)
 			}
 		}
@@ -194,21 +194,21 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	if int(v) >= w.tx.NumNodes() {
 		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
 	}
-	if w.written.Has(v) {
+	if w.nodes.Has(v) {
 		return rowError(w.tx, v, "got a second row, want one")
 	}
 	if problem := w.normalize(row); problem != "" {
 		return rowError(w.tx, v, problem)
 	}
-	w.written.Add(v)
+	w.nodes.Add(v)
 	w.rows++
 	if w.order != nil {
 		w.order.see(v, w.row)
 	}
-	kept, loss := w.keeper.keep(w.row)
+	output, loss := w.keeper.keep(w.row)
 	w.loss.Mean += loss
 	w.loss.Greatest = max(w.loss.Greatest, loss)
-	return w.write(v, kept)
+	return w.write(v, output)
 }
 
 // Encoding is how the rows are stored: TopK is zero if every class is kept.
@@ -281,7 +281,7 @@ func softmax(row []float64, classes []string) (problem string) {
 // order. If the labels show another order of the columns, it returns a *ColumnOrderError. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
-	err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.written.Has(v) })
+	err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) })
 	if err != nil || w.order == nil {
 		return err
 	}
@@ -382,7 +382,7 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	default:
 		columns, encoding = matrix.Columns(), matrix.Encoding()
 	}
-	ordered := make([]float64, len(columns))
+	target := make([]float64, len(columns))
 	places := columnPlaces(columns)
 	for i, p := range row {
 		j, ok := places[classes[i]]
@@ -392,11 +392,11 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 			}
 			continue
 		}
-		ordered[j] = p
+		target[j] = p
 	}
 	keeper := newRowKeeper(encoding, len(columns))
-	stored, _ := keeper.keep(ordered)
-	return errors.Join(tx.SetRow(PredictionsMatrix, v, stored), countPredictionWrite(tx))
+	output, _ := keeper.keep(target)
+	return errors.Join(tx.SetRow(PredictionsMatrix, v, output), countPredictionWrite(tx))
 }
 
 // rowError is a *RowError with the node's external id.
@@ -421,8 +421,8 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 	return inClassOrder(tx, matrix), nil
 }
 
-// Predicted reports whether a node has predictions.
-func Predicted(tx *kv.Tx, v kv.NodeID) (bool, error) {
+// HasPredictions reports whether a node has predictions.
+func HasPredictions(tx *kv.Tx, v kv.NodeID) (bool, error) {
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return false, nil
@@ -452,7 +452,7 @@ func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source {
 			place[i] = -1
 		}
 	}
-	return &reordered{matrix: matrix, place: place}
+	return &reorderedMatrix{matrix: matrix, place: place}
 }
 
 // columnPlaces are the places of columns by name.
@@ -504,16 +504,16 @@ func predictionSource(tx *kv.Tx) (string, error) {
 	return source, nil
 }
 
-// reordered is a matrix with its columns put in another order; a place of -1 is a column of zeros.
-type reordered struct {
+// reorderedMatrix is a matrix with its columns put in another order; a place of -1 is a column of zeros.
+type reorderedMatrix struct {
 	matrix *kv.Matrix
 	place  []int
 }
 
-func (s *reordered) Width() int { return len(s.place) }
+func (s *reorderedMatrix) Width() int { return len(s.place) }
 
 // Read reads all columns of the matrix between the least and the greatest that are asked for, some rows at a time.
-func (s *reordered) Read(rows kv.Range, lo, hi int, dst []float32) error {
+func (s *reorderedMatrix) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	least, end := s.matrix.Width(), 0
 	for _, j := range s.place[lo:hi] {
 		if j >= 0 {
@@ -524,7 +524,7 @@ func (s *reordered) Read(rows kv.Range, lo, hi int, dst []float32) error {
 		clear(dst)
 		return nil
 	}
-	width, asked := end-least, hi-lo
+	width, columns := end-least, hi-lo
 	step := kv.NodeID(max(rowstore.BlockValues/width, 1))
 	values := make([]float32, min(rows.Len(), int(step))*width)
 	for first := rows.First; first < rows.End; first += step {
@@ -533,7 +533,7 @@ func (s *reordered) Read(rows kv.Range, lo, hi int, dst []float32) error {
 			return err
 		}
 		for r := range part.Len() {
-			to := dst[(int(first-rows.First)+r)*asked:][:asked]
+			to := dst[(int(first-rows.First)+r)*columns:][:columns]
 			for i, j := range s.place[lo:hi] {
 				if j < 0 {
 					to[i] = 0

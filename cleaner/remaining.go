@@ -10,8 +10,8 @@ import (
 
 // Remaining is how many wrong labels are still to be found among those that nobody has decided on.
 type Remaining struct {
-	Undecided int64   // nodes with a score
-	Expected  float64 // the sum of their scores
+	Nodes     int64   // nodes with a score
+	Mislabels float64 // the sum of their scores
 
 	// Low and High follow from Run.RateLow and Run.RateHigh, less the wrong labels that decisions have found since the run.
 	Low, High float64
@@ -52,17 +52,17 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 				continue
 			}
 		}
-		r.Undecided++
-		r.Expected += score.Float()
+		r.Nodes++
+		r.Mislabels += score.Float()
 	}
 	verdicts, _, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	var wrong float64
-	for _, said := range verdicts {
-		if said.Given != said.Now {
+	for _, verdict := range verdicts {
+		if verdict.Before != verdict.Now {
 			wrong++
 		}
 	}
-	r.Low = min(max(0, float64(run.RateLow*float64(run.Scored))-wrong), r.Expected)
-	r.High = min(max(float64(run.RateHigh*float64(run.Scored))-wrong, r.Expected), float64(r.Undecided))
+	r.Low = min(max(0, float64(run.RateLow*float64(run.Scored))-wrong), r.Mislabels)
+	r.High = min(max(float64(run.RateHigh*float64(run.Scored))-wrong, r.Mislabels), float64(r.Nodes))
 	return r, err
 }

@@ -130,30 +130,30 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 			return err
 		}
 	}
-	var removed, scores, inBatch, scoresInBatch int64
+	var removals, scores, inBatch, scoresInBatch int64
 	err = batch.Each(ctx, r.store, batch.Size, nodes, func(tx *kv.Tx, first, end int) (err error) {
 		inBatch, scoresInBatch, err = removeScoresOf(tx, kv.NodeID(first), kv.NodeID(end), last)
 		return err
-	}, func(int, int) { removed, scores = removed+inBatch, scores+scoresInBatch })
-	if removed == 0 {
+	}, func(int, int) { removals, scores = removals+inBatch, scores+scoresInBatch })
+	if removals == 0 {
 		return err
 	}
-	lost := kv.Losses{}
+	losses := kv.Losses{}
 	if scores > 0 {
-		lost = append(lost, kv.Loss{Kind: "score", Count: scores})
+		losses = append(losses, kv.Loss{Kind: "score", Count: scores})
 	}
 	if missing > 0 && newest > last {
-		lost = append(lost, kv.Loss{Kind: "run", Count: missing})
+		losses = append(losses, kv.Loss{Kind: "run", Count: missing})
 	}
 	r.report(kv.Mend{
-		Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", removed, last),
-		Done: "their scores, suggestions and confidences are removed; clean makes them again", Lost: lost,
+		Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", removals, last),
+		Done: "their scores, suggestions and confidences are removed; clean makes them again", Lost: losses,
 	})
 	return err
 }
 
 // removeScoresOf is removeScores for the nodes first ≤ v < end. It counts the nodes, and their scores.
-func removeScoresOf(tx *kv.Tx, first, end kv.NodeID, last int64) (removed, scores int64, err error) {
+func removeScoresOf(tx *kv.Tx, first, end kv.NodeID, last int64) (removals, scores int64, err error) {
 	for v := first; v < end; v++ {
 		run, err := tx.Value(v, RunColumn)
 		if err != nil {
@@ -162,7 +162,7 @@ func removeScoresOf(tx *kv.Tx, first, end kv.NodeID, last int64) (removed, score
 		if run.IsNull() || run.Int() == last {
 			continue
 		}
-		removed++
+		removals++
 		for _, name := range scoredColumns {
 			value, err := tx.Value(v, name)
 			if errors.Is(err, kv.ErrNoColumn) || err == nil && value.IsNull() {
@@ -179,5 +179,5 @@ func removeScoresOf(tx *kv.Tx, first, end kv.NodeID, last int64) (removed, score
 			}
 		}
 	}
-	return removed, scores, nil
+	return removals, scores, nil
 }

@@ -15,10 +15,10 @@ import (
 // or with PresetPaper.
 var ErrNoCalibration = errors.New("the last run keeps no calibration")
 
-// A Rescored is what Rescore has done.
-type Rescored struct {
+// A Rescoring is the result of Rescore.
+type Rescoring struct {
 	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
-	Distrusted   int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
+	Reversals    int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
 	Before, Run  *Run  // the last run as it was, and as it is now
 }
 
@@ -30,36 +30,36 @@ type Rescored struct {
 // truth.
 //
 // It returns kv.ErrNotFound if the store was never cleaned, and ErrNoCalibration if the last run cannot be rescored.
-func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
+func Rescore(ctx context.Context, s *kv.Store) (done *Rescoring, err error) {
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var calibrated *calibrated
+	var last *recalibration
 	err = s.View(func(tx *kv.Tx) (err error) {
-		calibrated, err = calibrateLast(ctx, tx)
+		last, err = calibrateLast(ctx, tx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if calibrated.isDone() {
-		return &calibrated.Rescored, nil
+	if last.isDone() {
+		return &last.Rescoring, nil
 	}
 	b, err := s.Bulk()
 	if err != nil {
 		return nil, err
 	}
 	defer b.Abort()
-	if calibrated, err = calibrateLast(ctx, b.Tx()); err != nil { // as it is now that nobody else writes
+	if last, err = calibrateLast(ctx, b.Tx()); err != nil { // as it is now that nobody else writes
 		return nil, err
 	}
-	if calibrated.isDone() {
-		return &calibrated.Rescored, nil
+	if last.isDone() {
+		return &last.Rescoring, nil
 	}
-	w, err := calibrated.newWriter(b)
+	w, err := last.newWriter(b)
 	if err != nil {
 		return nil, err
 	}
@@ -67,27 +67,27 @@ func Rescore(ctx context.Context, s *kv.Store) (done *Rescored, err error) {
 	if err := w.rewrite(ctx); err != nil {
 		return nil, err
 	}
-	err = b.Commit(func(tx *kv.Tx) error { return errors.Join(w.byScore.Mark(tx), calibrated.Run.put(tx)) })
+	err = b.Commit(func(tx *kv.Tx) error { return errors.Join(w.byScore.Mark(tx), last.Run.put(tx)) })
 	if err != nil {
 		return nil, err
 	}
-	return &calibrated.Rescored, nil
+	return &last.Rescoring, nil
 }
 
-// A calibrated run is the last one, with the decisions since.
-type calibrated struct {
-	Rescored
+// A recalibration is that of the last run, with the decisions since.
+type recalibration struct {
+	Rescoring
 	last    int64 // newest entry of the history
 	was, is calibration.Estimate
 
-	given map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
+	labels map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
 }
 
 // isDone says that there is no decision that was not taken in.
-func (c *calibrated) isDone() bool { return c.last <= max(c.Before.Decisions, c.Before.Rescored) }
+func (c *recalibration) isDone() bool { return c.last <= max(c.Before.Decisions, c.Before.Rescored) }
 
 // calibrateLast takes the decisions since the last run in. The calibration of the run stays that of its fit.
-func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
+func calibrateLast(ctx context.Context, tx *kv.Tx) (*recalibration, error) {
 	run, err := LastRun(tx)
 	if err != nil {
 		return nil, err
@@ -100,28 +100,28 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 		return nil, err
 	}
 	before := *run
-	c := &calibrated{Rescored: Rescored{Before: &before, Run: run}, last: newest, given: make(map[kv.NodeID]string)}
+	c := &recalibration{Rescoring: Rescoring{Before: &before, Run: run}, last: newest, labels: make(map[kv.NodeID]string)}
 	c.was = calibration.Estimate{Shift: run.Model.Shift, Lapse: run.Model.Lapse}
-	verdicts, distrusted, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
+	verdicts, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	if err != nil {
 		return nil, err
 	}
-	c.Distrusted = distrusted
+	c.Reversals = reversals
 	scores, err := tx.Reader(ScoreColumn)
 	if err != nil {
 		return nil, err
 	}
 	knows := run.Model.Calibration.Clone()
-	for _, said := range verdicts {
-		score, err := scores.At(said.Node)
+	for _, verdict := range verdicts {
+		score, err := scores.At(verdict.Node)
 		if err != nil {
 			return nil, err
 		}
 		if score.IsNull() {
 			continue
 		}
-		c.given[said.Node] = tx.Classes()[said.Given]
-		wrong := said.Given != said.Now
+		c.labels[verdict.Node] = tx.Classes()[verdict.Before]
+		wrong := verdict.Before != verdict.Now
 		if wrong {
 			c.Wrong++
 		} else {
@@ -140,7 +140,7 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*calibrated, error) {
 
 // A scoreWriter writes the scores of a store anew.
 type scoreWriter struct {
-	*calibrated
+	*recalibration
 	scores  *kv.ColumnReader
 	facts   suspectFacts
 	classes map[string]kv.Class
@@ -149,9 +149,9 @@ type scoreWriter struct {
 	byScore *index.Builder
 }
 
-func (c *calibrated) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
+func (c *recalibration) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
 	tx := b.Tx()
-	w = &scoreWriter{calibrated: c, classes: make(map[string]kv.Class), nodes: tx.NumNodes()}
+	w = &scoreWriter{recalibration: c, classes: make(map[string]kv.Class), nodes: tx.NumNodes()}
 	for k, name := range c.Run.Classes {
 		w.classes[name] = kv.Class(k)
 	}
@@ -194,7 +194,7 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		name, decided := w.given[node]
+		name, decided := w.labels[node]
 		if !decided {
 			name = label.Str()
 		}

@@ -46,7 +46,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, me
 	return wrong
 }
 
-func mustRescore(t *testing.T, s *kv.Store) *Rescored {
+func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 	t.Helper()
 	done, err := Rescore(context.Background(), s)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestRescore(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if !(left.Low <= left.Expected && left.Expected <= left.High) || left.Undecided != last.Scored-40 {
+		if !(left.Low <= left.Mislabels && left.Mislabels <= left.High) || left.Nodes != last.Scored-40 {
 			t.Errorf("got %+v left of %d scored nodes", left, last.Scored)
 		}
 		return nil
@@ -137,7 +137,7 @@ func cleanTrusts(t *testing.T, mend decide.Kind) {
 		t.Helper()
 		tx := s.Begin()
 		defer tx.Close()
-		changes, err := Outdated(t.Context(), tx, again)
+		changes, err := ChangesSince(t.Context(), tx, again)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func cleanTrusts(t *testing.T, mend decide.Kind) {
 		t.Errorf("all taken back: got %q, want %q", changes, want)
 	}
 	done, err := Rescore(t.Context(), s)
-	if err != nil || done.Distrusted != 40 {
+	if err != nil || done.Reversals != 40 {
 		t.Errorf("rescored: got %+v, %v, want 40 labels distrusted", done, err)
 	}
 }

@@ -32,7 +32,7 @@ type Run struct {
 	FittingNodes     int64  // labelled nodes of the validation split that are not untaught
 	PredictionSource string // SourceImported or SourceBuiltIn
 	PredictionUse    string // what was done with imported predictions, and why, in one sentence; "": they were taken as they are
-	PredictionWrites int64  // how often predictions had been written when it began; see Outdated
+	PredictionWrites int64  // how often predictions had been written when it began; see ChangesSince
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
 
 	// Direction says which arcs of a directed graph were walked.

@@ -27,24 +27,24 @@ func writeJoint(b *kv.Bulk, run string, joint *classmatrix.Matrix) error {
 	}
 	var key, value []byte
 	var last uint64
-	held := 0
+	count := 0
 	flush := func() error {
-		if held == 0 {
+		if count == 0 {
 			return nil
 		}
 		err := w.Put(key, value)
-		key, value, held = key[:0], value[:0], 0
+		key, value, count = key[:0], value[:0], 0
 		return err
 	}
-	for _, counted := range joint.Cells {
-		cell := uint64(counted.Row)*uint64(joint.Classes) + uint64(counted.Column)
-		if held == 0 {
+	for _, c := range joint.Cells {
+		cell := uint64(c.Row)*uint64(joint.Classes) + uint64(c.Column)
+		if count == 0 {
 			key, last = binary.BigEndian.AppendUint64(key, cell), cell
 		}
 		value = binary.AppendUvarint(value, cell-last)
-		value = binary.AppendUvarint(value, uint64(counted.Value))
+		value = binary.AppendUvarint(value, uint64(c.Value))
 		last = cell
-		if held++; held == jointRecord {
+		if count++; count == jointRecord {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func readJoint(tx *kv.Tx, run string, c int) (*classmatrix.Matrix, error) {
 			counts[cell] = uint32(count)
 		}
 	}
-	return classmatrix.Counted(c, counts), nil
+	return classmatrix.OfCounts(c, counts), nil
 }
 
 func corruptJoint(run string, c int) error {

@@ -15,25 +15,25 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A written block is what a run says of the rows of some nodes.
-type written struct {
-	rows       kv.Range
-	values     []float32 // predictions of some rows at a time
-	features   []float32 // [rows×(2K+1)]
-	suggested  []kv.Class
-	confidence []float32
-	around     *poll // of the nodes whose predictions do not say one class; nil until there is one
+// A runBlock is what a run says of the rows of some nodes.
+type runBlock struct {
+	rows        kv.Range
+	values      []float32 // predictions of some rows at a time
+	features    []float32 // [rows×(2K+1)]
+	suggestions []kv.Class
+	confidence  []float32
+	around      *poll // of the nodes whose predictions do not say one class; nil until there is one
 }
 
 // read computes the block of some rows.
-func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agreement) error {
+func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, features *agreement) error {
 	count, c := int(rows.End-rows.First), p.classes
 	w.rows = rows
 	w.features = float32s.Resize(w.features, count*features.width)
 	if err := features.Read(rows, 0, features.width, w.features); err != nil {
 		return err
 	}
-	w.suggested, w.confidence = w.suggested[:0], float32s.Resize(w.confidence, 0)
+	w.suggestions, w.confidence = w.suggestions[:0], float32s.Resize(w.confidence, 0)
 	step := rowstore.AtOnce(c)
 	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
 		some := kv.Range{First: first, End: min(first+kv.NodeID(step), rows.End)}
@@ -50,14 +50,14 @@ func (w *written) read(rows kv.Range, p *problem, ranks []int32, features *agree
 					return err
 				}
 			}
-			w.suggested, w.confidence = append(w.suggested, class), append(w.confidence, most)
+			w.suggestions, w.confidence = append(w.suggestions, class), append(w.confidence, most)
 		}
 	}
 	return nil
 }
 
 // settle suggests one of the classes with the largest prediction of a node.
-func (w *written) settle(v kv.NodeID, p *problem, by labelmodel.Evidence) (class kv.Class, err error) {
+func (w *runBlock) settle(v kv.NodeID, p *problem, by labelmodel.Evidence) (class kv.Class, err error) {
 	if w.around == nil {
 		if w.around, err = newPoll(p); err != nil {
 			return kv.NoClass, err
@@ -152,14 +152,14 @@ func (w *runWriter) closeIndexes() (err error) {
 }
 
 // addEntries adds what row i of a block has in the indexes that users asked for.
-func (w *runWriter) addEntries(block *written, i int) error {
+func (w *runWriter) addEntries(block *runBlock, i int) error {
 	v := block.rows.First + kv.NodeID(i)
 	if w.byConfidence != nil {
 		if err := w.byConfidence.Add(v, kv.FloatValue(float64(block.confidence[i]))); err != nil {
 			return err
 		}
 	}
-	if class := block.suggested[i]; w.bySuggestion != nil && class != kv.NoClass {
+	if class := block.suggestions[i]; w.bySuggestion != nil && class != kv.NoClass {
 		if err := w.bySuggestion.Add(v, kv.StringValue(w.classes[class])); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (w *runWriter) addEntries(block *written, i int) error {
 }
 
 // put writes a block, scores those of its rows.
-func (w *runWriter) put(block *written, scores []float32) error {
+func (w *runWriter) put(block *runBlock, scores []float32) error {
 	width := featureWidth(w.run.Hops)
 	for i, score := range scores {
 		v := block.rows.First + kv.NodeID(i)
@@ -187,7 +187,7 @@ func (w *runWriter) put(block *written, scores []float32) error {
 		if err := w.byScore.Add(v, kv.FloatValue(float64(score))); err != nil {
 			return err
 		}
-		if err := w.countSuspect(v, score, block.suggested[i]); err != nil {
+		if err := w.countSuspect(v, score, block.suggestions[i]); err != nil {
 			return err
 		}
 		if err := w.agreement.Put(v, block.features[i*width:][:width]); err != nil {
@@ -200,15 +200,15 @@ func (w *runWriter) put(block *written, scores []float32) error {
 	if err := w.scores.PutFloats(block.rows.First, scores); err != nil {
 		return err
 	}
-	if err := w.suggestions.PutClasses(block.rows.First, block.suggested); err != nil {
+	if err := w.suggestions.PutClasses(block.rows.First, block.suggestions); err != nil {
 		return err
 	}
 	return w.confidences.PutFloats(block.rows.First, block.confidence)
 }
 
 // countSuspect counts a node, whose label and decision are those of when the run began, if it is a suspect.
-func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggested kv.Class) error {
-	if !(float64(score) > w.run.leastCounted()) {
+func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggestion kv.Class) error {
+	if !(float64(score) > w.run.leastScore()) {
 		return nil
 	}
 	name := func(class kv.Class) kv.Value {
@@ -224,7 +224,7 @@ func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggested kv.Class)
 			return err
 		}
 	}
-	w.run.countSuspect(float64(score), name(w.labels[v]), name(suggested), decision)
+	w.run.countSuspect(float64(score), name(w.labels[v]), name(suggestion), decision)
 	return nil
 }
 
@@ -236,12 +236,12 @@ func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
 	clear(w.deviation)
 	hops := w.run.Hops
 	for k := 1; k <= hops; k++ {
-		sampled := w.standardErrors(k)
-		if sampled == nil {
+		deviations := w.standardErrors(k)
+		if deviations == nil {
 			continue
 		}
-		w.deviation[k] = float32(sampled[v] * float64(p))
-		w.deviation[hops+k] = float32(sampled[v])
+		w.deviation[k] = float32(deviations[v] * float64(p))
+		w.deviation[hops+k] = float32(deviations[v])
 		for _, x := range []float32{w.deviation[k], w.deviation[hops+k]} {
 			w.sum += float64(x)
 			w.count++
@@ -254,7 +254,7 @@ func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
 // writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
 // with.
 func writeRun(
-	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, started time.Time, p *problem, result *scored,
+	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, start time.Time, p *problem, result *scoring,
 	fitting *yardstick, workers int,
 ) (err error) {
 	b, err := s.Bulk()
@@ -279,8 +279,8 @@ func writeRun(
 		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
 	}
 	err = inOrder(ctx, workers, (n+writeRows-1)/writeRows,
-		func(block int, into *written) error { return into.read(rows(block), p, ranks, result.features) },
-		func(block int, from *written) error {
+		func(block int, into *runBlock) error { return into.read(rows(block), p, ranks, result.features) },
+		func(block int, from *runBlock) error {
 			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
 		})
 	if err != nil {
@@ -294,7 +294,7 @@ func writeRun(
 			return err
 		}
 	}
-	if err := writeCombined(ctx, b, p); err != nil {
+	if err := writeMixture(ctx, b, p); err != nil {
 		return err
 	}
 	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
@@ -310,13 +310,13 @@ func writeRun(
 		if err := tx.PutDocument(detectorsSpace, yardstickKey, fitting); err != nil {
 			return err
 		}
-		run.Seconds = time.Since(started).Seconds()
+		run.Seconds = time.Since(start).Seconds()
 		return run.put(tx)
 	})
 }
 
-// writeCombined writes the predictions of combine, and removes those of an earlier run.
-func writeCombined(ctx context.Context, b *kv.Bulk, p *problem) error {
+// writeMixture writes the predictions of combine, and removes those of an earlier run.
+func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
 	if !p.combined {
 		if err := b.DropMatrix(CombinedMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
@@ -347,9 +347,9 @@ func inOrder[T any](
 	halves[0], halves[1] = make([]T, round), make([]T, round)
 	for first := -round; first < blocks; first += round {
 		next, last := max(first+round, 0), first
-		computed := make(chan error, 1)
+		done := make(chan error, 1)
 		go func() {
-			computed <- parallel.Do(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
+			done <- parallel.Do(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
 				return compute(next+i, &halves[next/round%2][i])
 			})
 		}()
@@ -357,7 +357,7 @@ func inOrder[T any](
 		for block := max(last, 0); block < min(last+round, blocks) && err == nil; block++ {
 			err = use(block, &halves[block/round%2][block%round])
 		}
-		if err := errors.Join(err, <-computed); err != nil {
+		if err := errors.Join(err, <-done); err != nil {
 			return err
 		}
 	}

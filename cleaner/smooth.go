@@ -37,7 +37,7 @@ var (
 const (
 	smoothHops  = 3
 	smoothDecay = 0.8
-	leastLeft   = 0.1 // of a prediction, after a correction
+	leastRest   = 0.1 // of a prediction, after a correction
 )
 
 // knows reports whether a network has learned the label of a node.
@@ -52,17 +52,17 @@ type refiner struct {
 	fit    *crossFit
 	opt    PredictOptions
 	budget int64
-	chosen *smoothing // by the first network
+	choice *smoothing // by the first network
 }
 
 // refine corrects and smooths the predictions of a network in place. The first network's choose how far: those with the
 // least cross-entropy on the validation nodes and on the nodes of its fold, none of whose labels it has seen.
 func (r *refiner) refine(ctx context.Context, net int, predictions *rowstore.Store) error {
-	choosing := r.chosen == nil
+	choosing := r.choice == nil
 	if choosing {
-		r.chosen = &smoothing{}
+		r.choice = &smoothing{}
 	}
-	if choosing || r.chosen.correct > 0 {
+	if choosing || r.choice.correct > 0 {
 		residuals := func(v kv.NodeID, row []float32) {
 			if !r.fit.knows(net, v) {
 				clear(row)
@@ -73,28 +73,28 @@ func (r *refiner) refine(ctx context.Context, net int, predictions *rowstore.Sto
 			}
 			row[r.labels[v]]++
 		}
-		err := r.blend(ctx, net, predictions, residuals, corrections, &r.chosen.correct, choosing, corrected)
+		err := r.blend(ctx, net, predictions, residuals, corrections, &r.choice.correct, choosing, correct)
 		if err != nil {
 			return err
 		}
 	}
-	if choosing || r.chosen.smooth > 0 {
+	if choosing || r.choice.smooth > 0 {
 		guesses := func(v kv.NodeID, row []float32) {
 			if r.fit.knows(net, v) {
 				clear(row)
 				row[r.labels[v]] = 1
 			}
 		}
-		return r.blend(ctx, net, predictions, guesses, smoothings, &r.chosen.smooth, choosing, smoothed)
+		return r.blend(ctx, net, predictions, guesses, smoothings, &r.choice.smooth, choosing, smooth)
 	}
 	return nil
 }
 
-// corrected adds a share of the mean residual around to a row.
-func corrected(row, around []float32, share float32) {
+// correct adds a share of the mean residual around to a row.
+func correct(row, around []float32, share float32) {
 	var sum float32
 	for j, p := range row {
-		row[j] = max(p+float32(share*around[j]), leastLeft*p)
+		row[j] = max(p+float32(share*around[j]), leastRest*p)
 		sum += row[j]
 	}
 	for j := range row {
@@ -102,8 +102,8 @@ func corrected(row, around []float32, share float32) {
 	}
 }
 
-// smoothed mixes a row with the mean guess around.
-func smoothed(row, around []float32, share float32) {
+// smooth mixes a row with the mean guess around.
+func smooth(row, around []float32, share float32) {
 	for j, p := range row {
 		row[j] = p + float32(share*(around[j]-p))
 	}
@@ -145,17 +145,17 @@ func (r *refiner) neighbourhood(
 	ctx context.Context, predictions *rowstore.Store, turn func(v kv.NodeID, row []float32),
 ) (around *rowstore.Store, err error) {
 	c := r.classes
-	turned, err := rowstore.New(r.place.temporary(), predictions.Rows, c+1)
+	input, err := rowstore.New(r.place.temporary(), predictions.Rows, c+1)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, turned.Close()) }()
+	defer func() { err = errors.Join(err, input.Close()) }()
 	err = rowstore.Each(ctx, predictions, predictions.Rows, r.opt.Workers, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			row := values[int(v-rows.First)*c:][:c]
 			turn(v, row)
 			one := kv.Range{First: v, End: v + 1}
-			if err := errors.Join(turned.Write(one, 0, c, row), turned.Write(one, c, 1, []float32{1})); err != nil {
+			if err := errors.Join(input.Write(one, 0, c, row), input.Write(one, c, 1, []float32{1})); err != nil {
 				return err
 			}
 		}
@@ -168,7 +168,7 @@ func (r *refiner) neighbourhood(
 		return nil, err
 	}
 	op := ops.Operator{Hops: smoothHops}
-	err = ops.Propagate(ctx, r.graph, turned, op, r.operators(r.opt, r.budget, "refine"), func(t ops.Tile) error {
+	err = ops.Propagate(ctx, r.graph, input, op, r.operators(r.opt, r.budget, "refine"), func(t ops.Tile) error {
 		weight := float32(elementary.Pow(smoothDecay, t.Hop-1))
 		return around.Add(t.Rows, t.Lo, t.Hi-t.Lo, weight, t.Values)
 	})
@@ -191,7 +191,7 @@ func (r *refiner) choose(
 ) (float32, error) {
 	c := r.classes
 	losses := make([]float64, len(shares))
-	mixed := make([]float32, c)
+	mixture := make([]float32, c)
 	err := r.eachPair(ctx, predictions, around, 1, func(rows kv.Range, values, means []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			judge, alone := r.fit.judge(v)
@@ -203,9 +203,9 @@ func (r *refiner) choose(
 				continue
 			}
 			for i, share := range shares {
-				copy(mixed, values[int(v-rows.First)*c:])
-				mix(mixed, mean[:c], share)
-				losses[i] -= elementary.Log(max(float64(mixed[r.labels[v]]), math.SmallestNonzeroFloat32))
+				copy(mixture, values[int(v-rows.First)*c:])
+				mix(mixture, mean[:c], share)
+				losses[i] -= elementary.Log(max(float64(mixture[r.labels[v]]), math.SmallestNonzeroFloat32))
 			}
 		}
 		return nil

@@ -95,7 +95,7 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		n, c := 1+r.IntN(25), 1+r.IntN(4)
 		refiner, predictions := newRefiner(t, r, n, c, 2)
-		refiner.chosen = &smoothing{correct: []float32{0, 0.5, 1}[r.IntN(3)], smooth: []float32{0, 0.25, 0.5}[r.IntN(3)]}
+		refiner.choice = &smoothing{correct: []float32{0, 0.5, 1}[r.IntN(3)], smooth: []float32{0, 0.25, 0.5}[r.IntN(3)]}
 		before := allRows(t, predictions)
 		want := mat.NewDense(n, c, nil)
 		for i, x := range before {
@@ -124,13 +124,13 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 			}
 			return truth(v, j) - want.At(v, j)
 		})
-		if gamma := float64(refiner.chosen.correct); gamma > 0 {
+		if gamma := float64(refiner.choice.correct); gamma > 0 {
 			for v := range n {
 				if weight := mat.Sum(w.RowView(v)); weight > 0 {
 					row := want.RawRowView(v)
 					var sum float64
 					for j := range row {
-						row[j] = max(row[j]+gamma*residuals.At(v, j)/weight, leastLeft*row[j])
+						row[j] = max(row[j]+gamma*residuals.At(v, j)/weight, leastRest*row[j])
 						sum += row[j]
 					}
 					for j := range row {
@@ -149,7 +149,7 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 			if weight := mat.Sum(w.RowView(v)); weight > 0 {
 				row := want.RawRowView(v)
 				for j := range row {
-					row[j] += float64(refiner.chosen.smooth) * (guesses.At(v, j)/weight - row[j])
+					row[j] += float64(refiner.choice.smooth) * (guesses.At(v, j)/weight - row[j])
 				}
 			}
 		}
@@ -158,7 +158,7 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 		}
 		for i, got := range allRows(t, predictions) {
 			if math.Abs(float64(got)-want.At(i/c, i%c)) > 1e-5 {
-				t.Fatalf("seed %d, %+v, node %d, class %d: got %v, want %v", seed, *refiner.chosen, i/c, i%c, got, want.At(i/c, i%c))
+				t.Fatalf("seed %d, %+v, node %d, class %d: got %v, want %v", seed, *refiner.choice, i/c, i%c, got, want.At(i/c, i%c))
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestRefiningDoesNotSeeTheLabelsOfTheFold(t *testing.T) {
 		refined := func(change bool) []float32 {
 			r := rand.New(rand.NewPCG(seed, 4))
 			refiner, predictions := newRefiner(t, r, 2+r.IntN(25), 3, 3)
-			refiner.chosen = &smoothing{correct: 1, smooth: 0.5}
+			refiner.choice = &smoothing{correct: 1, smooth: 0.5}
 			for v, y := range refiner.labels {
 				if change && y != kv.NoClass && !refiner.fit.knows(1, kv.NodeID(v)) {
 					refiner.labels[v] = (y + 1) % 3
@@ -217,7 +217,7 @@ func TestSmoothingIsChosenByWhatItHelps(t *testing.T) {
 		if err := refiner.refine(context.Background(), 0, predictions); err != nil {
 			t.Fatal(err)
 		}
-		if got := refiner.chosen.smooth; (got > 0) != helpful {
+		if got := refiner.choice.smooth; (got > 0) != helpful {
 			t.Errorf("neighbours that tell the class: %v, got a share of %v, want it above zero: %v", helpful, got, helpful)
 		}
 	}

@@ -112,7 +112,7 @@ func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
 // not add up to 1: the rest is unused. See teachClasses and fitClasses for small classes. The draw depends on the places in
 // order, not on NodeIDs.
 func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
-	nodes := make([]kv.NodeID, 0, labelled(labels))
+	nodes := make([]kv.NodeID, 0, countLabelled(labels))
 	for v, err := range order {
 		if err != nil {
 			return nil, err
@@ -145,30 +145,30 @@ func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint
 
 // teachClasses gives a training node to every class of several nodes that was drawn without one: the first of its nodes
 // as drawn, in exchange for the last training node of a class that keeps others.
-func teachClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
+func teachClasses(order []kv.NodeID, labels []kv.Class, splits []Split) {
 	classes := kv.Class(0)
-	for _, v := range drawn {
+	for _, v := range order {
 		classes = max(classes, labels[v]+1)
 	}
 	nodes, taught := make([]int, classes), make([]int, classes)
-	for _, v := range drawn {
+	for _, v := range order {
 		if nodes[labels[v]]++; splits[v] == SplitTrain {
 			taught[labels[v]]++
 		}
 	}
-	giver := len(drawn) - 1
-	for _, v := range drawn {
+	giver := len(order) - 1
+	for _, v := range order {
 		y := labels[v]
 		if nodes[y] < 2 || taught[y] > 0 {
 			continue
 		}
-		for giver >= 0 && (splits[drawn[giver]] != SplitTrain || taught[labels[drawn[giver]]] < 2) {
+		for giver >= 0 && (splits[order[giver]] != SplitTrain || taught[labels[order[giver]]] < 2) {
 			giver--
 		}
 		if giver < 0 {
 			return
 		}
-		from := drawn[giver]
+		from := order[giver]
 		splits[v], splits[from] = splits[from], splits[v]
 		taught[y]++
 		taught[labels[from]]--
@@ -177,13 +177,13 @@ func teachClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
 
 // fitClasses gives a second class to a validation split that was drawn of one class alone: the first node of another
 // class that keeps a training node, in exchange for the first validation node. Noise is not fitted on one class.
-func fitClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
-	first := slices.IndexFunc(drawn, func(v kv.NodeID) bool { return splits[v] == SplitValidation })
+func fitClasses(order []kv.NodeID, labels []kv.Class, splits []Split) {
+	first := slices.IndexFunc(order, func(v kv.NodeID) bool { return splits[v] == SplitValidation })
 	if first < 0 {
 		return
 	}
-	only, taught := labels[drawn[first]], make(map[kv.Class]int)
-	for _, v := range drawn {
+	only, taught := labels[order[first]], make(map[kv.Class]int)
+	for _, v := range order {
 		switch splits[v] {
 		case SplitValidation:
 			if labels[v] != only {
@@ -193,10 +193,10 @@ func fitClasses(drawn []kv.NodeID, labels []kv.Class, splits []Split) {
 			taught[labels[v]]++
 		}
 	}
-	for _, v := range drawn {
+	for _, v := range order {
 		y := labels[v]
 		if y != only && (taught[y] > 1 || taught[y] == 1 && splits[v] != SplitTrain) {
-			splits[v], splits[drawn[first]] = SplitValidation, splits[v]
+			splits[v], splits[order[first]] = SplitValidation, splits[v]
 			return
 		}
 	}

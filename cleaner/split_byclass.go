@@ -34,7 +34,7 @@ func drawSplitsByClass(
 	order nodeOrder, labels []kv.Class, classes int, counts SplitCounts, seed uint64,
 ) ([]Split, error) {
 	sizes := make([]int, classes)
-	nodes := make([]kv.NodeID, 0, labelled(labels))
+	nodes := make([]kv.NodeID, 0, countLabelled(labels))
 	for v, err := range order {
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func drawSplitsByClass(
 	if test == AllTheRest {
 		test = len(nodes)
 	}
-	tested := 0
+	testNodes := 0
 	for _, v := range nodes {
 		switch y := labels[v]; {
 		case sizes[y] > 0:
@@ -64,21 +64,21 @@ func drawSplitsByClass(
 		case validation > 0:
 			splits[v] = SplitValidation
 			validation--
-		case tested < test:
+		case testNodes < test:
 			splits[v] = SplitTest
-			tested++
+			testNodes++
 		default:
 			splits[v] = splitUnused
 		}
 	}
-	if validation > 0 || tested == 0 || counts.Test != AllTheRest && tested < counts.Test {
-		wanted := fmt.Sprint(counts.Test)
+	if validation > 0 || testNodes == 0 || counts.Test != AllTheRest && testNodes < counts.Test {
+		want := fmt.Sprint(counts.Test)
 		if counts.Test == AllTheRest {
-			wanted = "some"
+			want = "some"
 		}
 		return nil, fmt.Errorf("%d labelled nodes, with %d for training of a class they leave %d for validation "+
-			"and %d for test, want %d and %s: %w", len(nodes), counts.Training, counts.Validation-validation, tested,
-			counts.Validation, wanted, ErrNoLabels)
+			"and %d for test, want %d and %s: %w", len(nodes), counts.Training, counts.Validation-validation, testNodes,
+			counts.Validation, want, ErrNoLabels)
 	}
 	return splits, nil
 }

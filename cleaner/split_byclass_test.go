@@ -40,7 +40,7 @@ func TestDrawSplitsByClass(t *testing.T) {
 			of[labels[v]+1][split]++
 			all[split]++
 		}
-		if unlabelled := of[0]; unlabelled[SplitNone] != n-labelled(labels) {
+		if unlabelled := of[0]; unlabelled[SplitNone] != n-countLabelled(labels) {
 			t.Errorf("seed %d: unlabelled nodes in splits: %v", seed, unlabelled)
 		}
 		if all[SplitNone] != of[0][SplitNone] {
@@ -53,7 +53,7 @@ func TestDrawSplitsByClass(t *testing.T) {
 		}
 		wantTest := 40
 		if counts.Test == AllTheRest {
-			wantTest = labelled(labels) - all[SplitTrain] - 30
+			wantTest = countLabelled(labels) - all[SplitTrain] - 30
 		}
 		if all[SplitValidation] != 30 || all[SplitTest] != wantTest {
 			t.Errorf("seed %d: got %d for validation and %d for test, want 30 and %d", seed, all[SplitValidation], all[SplitTest], wantTest)

@@ -26,8 +26,8 @@ type stages struct {
 	opt       Options
 	operators ops.Options // their memory is what the stages leave
 
-	held    *heldDiagonals // where they are not the problem's
-	resumed []string       // stages, and parts of stages, that were finished before
+	ownDiagonals *heldDiagonals // where they are not the problem's
+	resumption   []string       // stages, and parts of stages, that were finished before
 }
 
 // Names of what is kept of a run.
@@ -40,11 +40,11 @@ const (
 func detectorStage(draw int) string { return fmt.Sprintf("detector-%d", draw+1) }
 
 // run is score, once it is known that it can be done.
-func (s *stages) run(ctx context.Context, fitting int) (_ *scored, err error) {
-	result := &scored{fitting: fitting}
+func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
+	result := &scoring{fitting: fitting}
 	defer func() {
-		if result.held = s.held; err != nil {
-			err = errors.Join(err, s.held.Close())
+		if result.diagonals = s.ownDiagonals; err != nil {
+			err = errors.Join(err, s.ownDiagonals.Close())
 		}
 	}()
 	if result.noise, err = s.noise(ctx); err != nil {
@@ -69,18 +69,18 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scored, err error) {
 }
 
 // detection is the pipeline of PresetPaper from the noise on.
-func (s *stages) detection(ctx context.Context, result *scored) (err error) {
+func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 	draws, err := s.plant(result.noise, result.fitting)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, draws.labels.Close()) }()
 
-	tested := []labelling{{labels: s.labels}}
+	labellings := []labelling{{labels: s.labels}}
 	for draw := range draws.count {
-		tested = append(tested, labelling{nodes: draws.nodes, labels: draws.of(draw)})
+		labellings = append(labellings, labelling{nodes: draws.nodes, labels: draws.of(draw)})
 	}
-	z, err := s.agreement(ctx, tested)
+	z, err := s.agreement(ctx, labellings)
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func (s *stages) detection(ctx context.Context, result *scored) (err error) {
 
 // tell says what was finished before.
 func (s *stages) tell() {
-	if len(s.resumed) > 0 {
-		s.opt.notice("went on where an earlier run of the same was interrupted, after: %s", strings.Join(s.resumed, ", "))
-		s.resumed = nil
+	if len(s.resumption) > 0 {
+		s.opt.notice("went on where an earlier run of the same was interrupted, after: %s", strings.Join(s.resumption, ", "))
+		s.resumption = nil
 	}
 }
 
@@ -126,22 +126,22 @@ type noiseMark struct {
 }
 
 func (s *stages) noise(ctx context.Context) (confident.Noise, error) {
-	if kept, ok := loadMark[noiseMark](s.dir(), noiseStage); ok {
-		s.resumed = append(s.resumed, noiseStage)
-		return confident.New(kept.GivenCounts, kept.Thresholds, kept.Joint), nil
+	if mark, ok := loadMark[noiseMark](s.dir(), noiseStage); ok {
+		s.resumption = append(s.resumption, noiseStage)
+		return confident.New(mark.GivenCounts, mark.Thresholds, mark.Joint), nil
 	}
 	began := time.Now()
-	found, err := fitNoise(ctx, s.problem, s.opt.Workers)
+	noise, err := fitNoise(ctx, s.problem, s.opt.Workers)
 	if err != nil {
 		return confident.Noise{}, err
 	}
 	err = saveMark(s.dir(), noiseStage, noiseMark{
-		GivenCounts: found.GivenCounts, Thresholds: found.Thresholds, Joint: found.Joint,
+		GivenCounts: noise.GivenCounts, Thresholds: noise.Thresholds, Joint: noise.Joint,
 	})
 	if err == nil {
 		s.opt.stage("noise", began)
 	}
-	return found, err
+	return noise, err
 }
 
 // draws are the labels of a sample of the fitting nodes in which mislabels are planted, a vector a draw.
@@ -157,8 +157,8 @@ func (d *draws) of(draw int) []kv.Class {
 	return d.labels.Data[draw*size : (draw+1)*size]
 }
 
-func (s *stages) plant(found confident.Noise, fitting int) (*draws, error) {
-	flip := confident.Flips(found.Transition)
+func (s *stages) plant(noise confident.Noise, fitting int) (*draws, error) {
+	flip := confident.Flips(noise.Transition)
 	if s.variant.uniformFlips {
 		flip = confident.UniformFlips(s.classes)
 	}
@@ -184,18 +184,18 @@ type agreementMark struct {
 }
 
 // agreement computes the agreement features of labels under test, the given ones first.
-func (s *stages) agreement(ctx context.Context, tested []labelling) (z []*agreement, err error) {
-	g := gathering{problem: s.problem, tested: tested, hops: s.opt.Hops}
+func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*agreement, err error) {
+	g := gathering{problem: s.problem, labellings: labellings, hops: s.opt.Hops}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, detachAll(g.z))
 		}
 	}()
-	if g.z, g.first, err = s.keptAgreement(ctx, tested); err != nil {
+	if g.z, g.first, err = s.keptAgreement(ctx, labellings); err != nil {
 		return nil, err
 	}
 	if g.done = g.z != nil; !g.done {
-		if g.z, err = s.newAgreement(tested); err != nil {
+		if g.z, err = s.newAgreement(labellings); err != nil {
 			return nil, err
 		}
 	}
@@ -203,13 +203,13 @@ func (s *stages) agreement(ctx context.Context, tested []labelling) (z []*agreem
 		return g.z, nil
 	}
 	if _, keeps := s.place.ofRun(); keeps {
-		kept := time.Now()
+		last := time.Now()
 		g.onTile = func(end int) error {
-			if end < 2*s.classes && time.Since(kept) < s.opt.CheckpointInterval {
+			if end < 2*s.classes && time.Since(last) < s.opt.CheckpointInterval {
 				return nil
 			}
-			err := s.keepAgreement(ctx, g.z, tested, end)
-			kept = time.Now()
+			err := s.keepAgreement(ctx, g.z, labellings, end)
+			last = time.Now()
 			return err
 		}
 	}
@@ -227,12 +227,12 @@ func (s *stages) needDiagonals(ctx context.Context) (err error) {
 	}
 	job := diagonalJob{hops: s.opt.Hops}
 	if s.opt.Diagonal == DiagonalSampled {
-		job.sampled = &ops.SampleOptions{Samples: diagonalSamples, Seed: s.opt.Seed}
+		job.sample = &ops.SampleOptions{Samples: diagonalSamples, Seed: s.opt.Seed}
 	}
-	if s.held, err = s.place.diagonals(ctx, s.graph, job, s.operators); err != nil {
+	if s.ownDiagonals, err = s.place.diagonals(ctx, s.graph, job, s.operators); err != nil {
 		return err
 	}
-	s.diagonals = s.held.Diagonals
+	s.diagonals = s.ownDiagonals.Diagonals
 	return nil
 }
 
@@ -249,9 +249,9 @@ func (s *stages) layout(i int, t labelling) (name string, z *agreement) {
 	return name, byRow(nil, len(t.labels), featureWidth(s.opt.Hops))
 }
 
-func (s *stages) newAgreement(tested []labelling) (all []*agreement, err error) {
+func (s *stages) newAgreement(labellings []labelling) (all []*agreement, err error) {
 	dir, _ := s.place.ofRun()
-	for i, t := range tested {
+	for i, t := range labellings {
 		name, z := s.layout(i, t)
 		if z.values, err = scratch.New[float32](dir, name, z.rows*z.width); err != nil {
 			return nil, errors.Join(err, detachAll(all))
@@ -263,12 +263,12 @@ func (s *stages) newAgreement(tested []labelling) (all []*agreement, err error) 
 
 // keptAgreement returns the agreement features that an earlier run kept, and before which column they are done; nil if
 // there are none, or they are damaged.
-func (s *stages) keptAgreement(ctx context.Context, tested []labelling) (z []*agreement, end int, err error) {
-	kept, ok := loadMark[agreementMark](s.dir(), agreementStage)
-	if !ok || len(kept.Sums) != len(tested) {
+func (s *stages) keptAgreement(ctx context.Context, labellings []labelling) (z []*agreement, end int, err error) {
+	mark, ok := loadMark[agreementMark](s.dir(), agreementStage)
+	if !ok || len(mark.Sums) != len(labellings) {
 		return nil, 0, nil
 	}
-	for i, t := range tested {
+	for i, t := range labellings {
 		name, one := s.layout(i, t)
 		one.values, err = scratch.Keep[float32](s.dir(), name, one.rows*one.width)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -278,20 +278,20 @@ func (s *stages) keptAgreement(ctx context.Context, tested []labelling) (z []*ag
 			return nil, 0, errors.Join(err, detachAll(z))
 		}
 		z = append(z, one)
-		sum, err := z[i].sum(ctx, t.labels, s.classes, kept.End, s.opt.Workers)
-		if err != nil || sum != kept.Sums[i] {
+		sum, err := z[i].sum(ctx, t.labels, s.classes, mark.End, s.opt.Workers)
+		if err != nil || sum != mark.Sums[i] {
 			return nil, 0, errors.Join(err, detachAll(z))
 		}
 	}
-	s.resumed = append(s.resumed, fmt.Sprintf("agreement of %d of %d columns", kept.End, 2*s.classes))
-	return z, kept.End, nil
+	s.resumption = append(s.resumption, fmt.Sprintf("agreement of %d of %d columns", mark.End, 2*s.classes))
+	return z, mark.End, nil
 }
 
 // keepAgreement notes that the columns before end are done.
-func (s *stages) keepAgreement(ctx context.Context, z []*agreement, tested []labelling, end int) error {
+func (s *stages) keepAgreement(ctx context.Context, z []*agreement, labellings []labelling, end int) error {
 	m := agreementMark{End: end}
 	for i := range z {
-		sum, err := z[i].sum(ctx, tested[i].labels, s.classes, end, s.opt.Workers)
+		sum, err := z[i].sum(ctx, labellings[i].labels, s.classes, end, s.opt.Workers)
 		if err != nil {
 			return err
 		}
@@ -310,8 +310,8 @@ func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]det
 	detectors := make([]detector.Detector, len(z))
 	var (
 		telling sync.Mutex // Progress is called from one goroutine at a time
-		fitted  int64
-		kept    int
+		count   int64
+		marks   int
 	)
 	err := parallel.Do(ctx, parallel.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
 		fit, ok := loadMark[detector.Detector](s.dir(), detectorStage(draw))
@@ -319,7 +319,7 @@ func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]det
 			labels := d.of(draw)
 			rows := detector.Rows{
 				Z: z[draw].values.Data, Width: z[draw].width, Columns: columns, Order: append([]uint32(nil), d.order...),
-				Planted: func(rank uint32) bool { return labels[rank] != d.given[rank] },
+				Planted: func(rank uint32) bool { return labels[rank] != d.sample.labels[rank] },
 			}
 			var err error
 			if fit, err = rows.Fit(ctx, s.opt.Seed+uint64(draw)); err != nil {
@@ -332,19 +332,19 @@ func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]det
 		detectors[draw] = fit
 		telling.Lock()
 		defer telling.Unlock()
-		if fitted++; ok {
-			kept++
+		if count++; ok {
+			marks++
 		}
-		s.opt.progress("detector", fitted, int64(len(detectors)))
+		s.opt.progress("detector", count, int64(len(detectors)))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if kept > 0 {
-		s.resumed = append(s.resumed, fmt.Sprintf("%d of %d detectors", kept, len(detectors)))
+	if marks > 0 {
+		s.resumption = append(s.resumption, fmt.Sprintf("%d of %d detectors", marks, len(detectors)))
 	}
-	if kept < len(detectors) {
+	if marks < len(detectors) {
 		s.opt.stage("detector", began)
 	}
 	return detectors, nil
@@ -356,12 +356,12 @@ func (s *stages) scores(
 ) (*scratch.Array[float32], error) {
 	dir, keeps := s.place.ofRun()
 	if keeps {
-		kept, err := keptArray[float32](ctx, dir, scoreStage, len(s.labels), s.opt.Workers)
-		if err != nil || kept != nil {
+		values, err := keptArray[float32](ctx, dir, scoreStage, len(s.labels), s.opt.Workers)
+		if err != nil || values != nil {
 			if err == nil {
-				s.resumed = append(s.resumed, "scores")
+				s.resumption = append(s.resumption, "scores")
 			}
-			return kept, err
+			return values, err
 		}
 	}
 	began := time.Now()

@@ -9,21 +9,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Suspects is the condition that a node is a suspect at a threshold: its label is [Disputed], and nobody has decided on
+// Suspects is the condition that a node is a suspect at a threshold: [Disputes] is true of it, and nobody has decided on
 // it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition of a
 // suspect, for queries, counts, reports, the gate and exports. [IsSuspect] tests the same condition on given values.
 //
 // With the threshold math.Inf(-1) any score will do, but there must be one.
 func Suspects(threshold float64) index.Predicate {
-	return index.And{Terms: []index.Predicate{Disputed(threshold), index.IsNull{Property: decide.Column}}}
+	return index.And{Terms: []index.Predicate{Disputes(threshold), index.IsNull{Property: decide.Column}}}
 }
 
-// Disputed is the condition that the last run speaks against the label of a node, whatever people have decided: the node
+// Disputes is the condition that the last run speaks against the label of a node, whatever people have decided: the node
 // has a score above the threshold, and its suggested label is another one than its label.
 //
 // A node without a label has no label that could be wrong. A node without a suggestion, or with its own label as
 // suggestion, has nothing to correct. A node without a score was not judged. None of these is disputed.
-func Disputed(threshold float64) index.Predicate {
+func Disputes(threshold float64) index.Predicate {
 	return index.And{Terms: []index.Predicate{
 		ScoreAbove(threshold),
 		index.CompareProperties{Property: kv.LabelColumn, Op: index.Ne, Other: SuggestedColumn},
@@ -39,13 +39,13 @@ func ScoreAbove(threshold float64) index.Predicate {
 }
 
 // IsSuspect reports whether Suspects is true of a node with these values, any of which may be null.
-func IsSuspect(threshold float64, score, label, suggested, decision kv.Value) bool {
+func IsSuspect(threshold float64, score, label, suggestion, decision kv.Value) bool {
 	return !score.IsNull() && score.Float() > threshold &&
-		!label.IsNull() && !suggested.IsNull() && label != suggested && decision.IsNull()
+		!label.IsNull() && !suggestion.IsNull() && label != suggestion && decision.IsNull()
 }
 
-// leastCounted is the score above which a node can count among suspects or grey zone.
-func (r *Run) leastCounted() float64 {
+// leastScore is the score above which a node can count among suspects or grey zone.
+func (r *Run) leastScore() float64 {
 	if r.GreyFrom > 0 {
 		return r.GreyFrom
 	}
@@ -53,9 +53,9 @@ func (r *Run) leastCounted() float64 {
 }
 
 // countSuspect counts a node among the suspects or in the grey zone, or nowhere.
-func (r *Run) countSuspect(score float64, label, suggested, decision kv.Value) {
+func (r *Run) countSuspect(score float64, label, suggestion, decision kv.Value) {
 	switch {
-	case !IsSuspect(r.leastCounted(), kv.FloatValue(score), label, suggested, decision):
+	case !IsSuspect(r.leastScore(), kv.FloatValue(score), label, suggestion, decision):
 	case score > r.Threshold:
 		r.Suspects++
 	default:
@@ -83,14 +83,14 @@ func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
 
 // count counts a node of a run.
 func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
-	if !(score > run.leastCounted()) {
+	if !(score > run.leastScore()) {
 		return nil
 	}
-	var label, suggested, decision kv.Value
+	var label, suggestion, decision kv.Value
 	for _, fact := range []struct {
 		reader *kv.ColumnReader
 		into   *kv.Value
-	}{{f.labels, &label}, {f.suggestions, &suggested}, {f.decisions, &decision}} {
+	}{{f.labels, &label}, {f.suggestions, &suggestion}, {f.decisions, &decision}} {
 		if fact.reader == nil {
 			continue
 		}
@@ -99,6 +99,6 @@ func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
 			return err
 		}
 	}
-	run.countSuspect(score, label, suggested, decision)
+	run.countSuspect(score, label, suggestion, decision)
 	return nil
 }

@@ -58,15 +58,15 @@ func openWorkplace(ctx context.Context, s *kv.Store, tx *kv.Tx) (*workplace, err
 // readingPlace finds the diagonals that jobs have kept of the same graph, and keeps nothing. It needs no closing.
 func readingPlace(s *kv.Store, tx *kv.Tx) (*workplace, error) {
 	w := &workplace{scratch: s.Scratch()}
-	kept, err := s.Finished()
-	if err != nil || kept == nil {
+	dir, err := s.Finished()
+	if err != nil || dir == nil {
 		return w, err
 	}
 	version, err := tx.GraphVersion()
 	if err != nil {
 		return nil, err
 	}
-	w.graph = scratch.Existing(filepath.Join(kept.Path(), graphPrefix+string(version)))
+	w.graph = scratch.Existing(filepath.Join(dir.Path(), graphPrefix+string(version)))
 	return w, nil
 }
 
@@ -216,7 +216,7 @@ func keepArray[T float32 | float64](
 // A heldDiagonals must not be used once it is closed.
 type heldDiagonals struct {
 	*ops.Diagonals
-	kept []*scratch.Array[float64]
+	arrays []*scratch.Array[float64]
 }
 
 // Close gives the memory back, and leaves what is kept. Closing nil is harmless.
@@ -227,7 +227,7 @@ func (d *heldDiagonals) Close() (err error) {
 	if d.Diagonals != nil {
 		err = d.Diagonals.Close()
 	}
-	for _, a := range d.kept {
+	for _, a := range d.arrays {
 		err = errors.Join(err, a.Detach())
 	}
 	return err
@@ -236,14 +236,14 @@ func (d *heldDiagonals) Close() (err error) {
 // A diagonalJob says which diagonals are meant.
 type diagonalJob struct {
 	hops      int
-	sampled   *ops.SampleOptions // nil: exact ones
+	sample    *ops.SampleOptions // nil: exact ones
 	direction kv.Direction       // of the graph
 }
 
 // of computes them.
 func (j diagonalJob) of(ctx context.Context, g ops.Graph, opt ops.Options) (*ops.Diagonals, error) {
-	if j.sampled != nil {
-		return ops.SampleDiagonals(ctx, g, j.hops, *j.sampled, opt)
+	if j.sample != nil {
+		return ops.SampleDiagonals(ctx, g, j.hops, *j.sample, opt)
 	}
 	return ops.ComputeDiagonals(ctx, g, j.hops, opt)
 }
@@ -253,10 +253,10 @@ func (j diagonalJob) names(k int) (diagonal, standardError string) {
 	switch {
 	case j.direction != kv.Both:
 		return fmt.Sprintf("diagonal-%s-%d", j.direction, k), ""
-	case j.sampled == nil:
+	case j.sample == nil:
 		return fmt.Sprintf("diagonal-%d", k), ""
 	}
-	diagonal = fmt.Sprintf("sampled-%d-%d-%d-%d", j.sampled.Samples, j.sampled.Seed, j.hops, k)
+	diagonal = fmt.Sprintf("sampled-%d-%d-%d-%d", j.sample.Samples, j.sample.Seed, j.hops, k)
 	if k < 3 { // back and forth: nothing is sampled
 		return diagonal, ""
 	}
@@ -268,22 +268,22 @@ func (w *workplace) diagonals(
 	ctx context.Context, g ops.Graph, job diagonalJob, opt ops.Options,
 ) (*heldDiagonals, error) {
 	opt.Scratch = w.temporary()
-	if oriented, ok := g.(*kv.Oriented); ok {
-		job.direction = oriented.Direction()
+	if arcs, ok := g.(*kv.Oriented); ok {
+		job.direction = arcs.Direction()
 	}
 	if w == nil || w.graph == nil || g.NumNodes() == 0 {
-		computed, err := job.of(ctx, g, opt)
+		diagonals, err := job.of(ctx, g, opt)
 		if err != nil {
 			return nil, err
 		}
-		return &heldDiagonals{Diagonals: computed}, nil
+		return &heldDiagonals{Diagonals: diagonals}, nil
 	}
-	held, err := w.keptDiagonals(ctx, g.NumNodes(), job, opt.Workers)
-	if err != nil || held.Hops() == job.hops {
-		return held, err
+	all, err := w.keptDiagonals(ctx, g.NumNodes(), job, opt.Workers)
+	if err != nil || all.Hops() == job.hops {
+		return all, err
 	}
-	for k := 1; k <= held.Hops(); k++ {
-		opt.Have = append(opt.Have, held.At(k))
+	for k := 1; k <= all.Hops(); k++ {
+		opt.Have = append(opt.Have, all.At(k))
 	}
 	if w.work != nil {
 		opt.OnDiagonal = func(k int, values []float64) error {
@@ -291,30 +291,30 @@ func (w *workplace) diagonals(
 			return w.keepDiagonal(ctx, name, values, opt.Workers)
 		}
 	}
-	computed, err := job.of(ctx, g, opt)
+	diagonals, err := job.of(ctx, g, opt)
 	if err != nil {
-		return nil, errors.Join(err, held.Close())
+		return nil, errors.Join(err, all.Close())
 	}
-	held.Diagonals = computed
-	if job.sampled == nil || w.work == nil {
-		return held, nil
+	all.Diagonals = diagonals
+	if job.sample == nil || w.work == nil {
+		return all, nil
 	}
 	for k := 1; k <= job.hops; k++ {
 		name, errorName := job.names(k)
-		err := w.keepDiagonal(ctx, name, computed.At(k), opt.Workers)
+		err := w.keepDiagonal(ctx, name, diagonals.At(k), opt.Workers)
 		if err == nil && errorName != "" {
-			err = w.keepDiagonal(ctx, errorName, computed.StandardError(k), opt.Workers)
+			err = w.keepDiagonal(ctx, errorName, diagonals.StandardError(k), opt.Workers)
 		}
 		if err != nil {
-			return nil, errors.Join(err, held.Close())
+			return nil, errors.Join(err, all.Close())
 		}
 	}
-	return held, nil
+	return all, nil
 }
 
 // keptDiagonals are those of the first hops that were kept; of sampled ones all or none.
 func (w *workplace) keptDiagonals(ctx context.Context, n int, job diagonalJob, workers int) (*heldDiagonals, error) {
-	held := &heldDiagonals{}
+	all := &heldDiagonals{}
 	var values, standardErrors [][]float64
 	find := func(name string) ([]float64, error) {
 		if name == "" {
@@ -324,30 +324,30 @@ func (w *workplace) keptDiagonals(ctx context.Context, n int, job diagonalJob, w
 		if a == nil {
 			return nil, err
 		}
-		held.kept = append(held.kept, a)
+		all.arrays = append(all.arrays, a)
 		return a.Data, err
 	}
 	for k := 1; k <= job.hops; k++ {
 		name, errorName := job.names(k)
 		diagonal, err := find(name)
 		if err != nil {
-			return nil, errors.Join(err, held.Close())
+			return nil, errors.Join(err, all.Close())
 		}
 		standardError, err := find(errorName)
 		if err != nil {
-			return nil, errors.Join(err, held.Close())
+			return nil, errors.Join(err, all.Close())
 		}
 		if diagonal == nil || errorName != "" && standardError == nil {
 			break
 		}
 		values, standardErrors = append(values, diagonal), append(standardErrors, standardError)
 	}
-	if job.sampled != nil && len(values) < job.hops {
-		err := held.Close()
+	if job.sample != nil && len(values) < job.hops {
+		err := all.Close()
 		return &heldDiagonals{Diagonals: ops.DiagonalsOf(nil, nil)}, err
 	}
-	held.Diagonals = ops.DiagonalsOf(values, standardErrors)
-	return held, nil
+	all.Diagonals = ops.DiagonalsOf(values, standardErrors)
+	return all, nil
 }
 
 // keepDiagonal keeps numbers of every node for as long as the graph is as it is.

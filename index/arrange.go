@@ -27,10 +27,10 @@ const (
 // may yield more than limit nodes; only the first limit are in their place.
 type arranger struct {
 	*reader
-	order   []Order
-	limit   int
-	touched *Touched
-	worst   *worstKey // where top tells the scan that rows come from what to leave out; nil: no scan
+	order []Order
+	limit int
+	reads *Reads
+	worst *worstKey // where top tells the scan that rows come from what to leave out; nil: no scan
 }
 
 // arrange yields rows, which come once each, in order. It ends without an error when yield wants no more.
@@ -101,8 +101,8 @@ func (a *arranger) inFileOrder(ctx context.Context, set *roaring.Bitmap, yield f
 	return nil
 }
 
-// tied yields nodes of equal keys in file order.
-func (a *arranger) tied(ctx context.Context, nodes []kv.NodeID, yield func(kv.NodeID, error) bool) error {
+// yieldTied yields nodes of equal keys in file order.
+func (a *arranger) yieldTied(ctx context.Context, nodes []kv.NodeID, yield func(kv.NodeID, error) bool) error {
 	switch {
 	case len(nodes) == 0:
 		return nil
@@ -117,22 +117,22 @@ func (a *arranger) tied(ctx context.Context, nodes []kv.NodeID, yield func(kv.No
 
 // walkFile yields the nodes of set in file order.
 func (a *arranger) walkFile(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
-	left, seen := set.GetCardinality(), 0
+	rest, steps := set.GetCardinality(), 0
 	for v, err := range a.tx.InFileOrder() {
 		if err != nil {
 			return err
 		}
-		if seen%checkEvery == 0 && ctx.Err() != nil {
+		if steps%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		seen++
+		steps++
 		if !set.Contains(uint32(v)) {
 			continue
 		}
 		if !yield(v, nil) {
 			return errStopped
 		}
-		if left--; left == 0 {
+		if rest--; rest == 0 {
 			return nil
 		}
 	}
@@ -142,7 +142,7 @@ func (a *arranger) walkFile(ctx context.Context, set *roaring.Bitmap, yield func
 // appendSortKey appends what orders a node among others by bytes. For each property that is 00 and the key of
 // the value, its bytes inverted where descending; null is 01.
 func (a *arranger) appendSortKey(dst []byte, v kv.NodeID) ([]byte, error) {
-	a.touched.Rows++
+	a.reads.Rows++
 	for _, o := range a.order {
 		column, err := a.column(o.Property)
 		if err != nil {
@@ -173,13 +173,13 @@ func appendSortPart(dst []byte, value kv.Value, o Order) []byte {
 	return dst
 }
 
-// A ranked is a node with its sort key.
-type ranked struct {
+// A keyedNode is a node with its sort key.
+type keyedNode struct {
 	key  []byte
 	node kv.NodeID
 }
 
-func compareRanked(x, y ranked) int { return bytes.Compare(x.key, y.key) }
+func compareKeys(x, y keyedNode) int { return bytes.Compare(x.key, y.key) }
 
 // top yields the first limit rows. It holds at most twice as many, and as a bitmap those that have the key of the last:
 // which of these come first is told when all are known.
@@ -189,7 +189,7 @@ func (a *arranger) top(
 	if a.worst != nil && a.order[0].Property != propertyID { // ids have no blocks
 		a.worst.order = a.order[0]
 	}
-	var best []ranked
+	var best []keyedNode
 	var worst, key []byte // worst is the key of the last of the limit best so far, once there are as many
 	last := roaring.New() // the nodes with that key
 	for v, err := range rows {
@@ -207,10 +207,10 @@ func (a *arranger) top(
 				continue
 			}
 		}
-		if best = append(best, ranked{bytes.Clone(key), v}); len(best) < 2*a.limit {
+		if best = append(best, keyedNode{bytes.Clone(key), v}); len(best) < 2*a.limit {
 			continue
 		}
-		slices.SortFunc(best, compareRanked)
+		slices.SortFunc(best, compareKeys)
 		if worst = best[a.limit-1].key; a.worst != nil {
 			a.worst.key = worst
 		}
@@ -226,14 +226,14 @@ func (a *arranger) top(
 		}
 		best = best[:better]
 	}
-	slices.SortFunc(best, compareRanked)
+	slices.SortFunc(best, compareKeys)
 	var tie []kv.NodeID
 	for i, r := range best {
 		tie = append(tie, r.node)
 		if i+1 < len(best) && bytes.Equal(r.key, best[i+1].key) {
 			continue
 		}
-		if err := a.tied(ctx, tie, yield); err != nil {
+		if err := a.yieldTied(ctx, tie, yield); err != nil {
 			return err
 		}
 		tie = tie[:0]
@@ -265,17 +265,17 @@ func (a *arranger) sort(
 	}
 	var tie []kv.NodeID
 	var tieKey []byte
-	for record, err := range sorter.Sorted(ctx) {
+	for record, err := range sorter.Records(ctx) {
 		if err != nil {
 			return err
 		}
 		if !bytes.Equal(record.Key, tieKey) {
-			if err := a.tied(ctx, tie, yield); err != nil {
+			if err := a.yieldTied(ctx, tie, yield); err != nil {
 				return err
 			}
 			tie, tieKey = tie[:0], append(tieKey[:0], record.Key...)
 		}
 		tie = append(tie, kv.NodeID(binary.BigEndian.Uint32(record.Value)))
 	}
-	return a.tied(ctx, tie, yield)
+	return a.yieldTied(ctx, tie, yield)
 }

@@ -87,7 +87,7 @@ func BenchmarkRangeScan(b *testing.B) {
 			b.Run(fmt.Sprintf("column=%s/descending=%t", column, down), func(b *testing.B) {
 				total := 0
 				for b.Loop() {
-					for g, err := range p.merged(all, down) {
+					for g, err := range p.merge(all, down) {
 						if err != nil {
 							b.Fatal(err)
 						}

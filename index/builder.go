@@ -57,7 +57,7 @@ func (b *Builder) Finish() error { return b.finish(context.Background()) }
 
 func (b *Builder) finish(ctx context.Context) error {
 	var last []byte
-	for record, err := range b.sorter.Sorted(ctx) {
+	for record, err := range b.sorter.Records(ctx) {
 		if err != nil {
 			return b.wrap(err)
 		}

@@ -135,7 +135,7 @@ func (k *checker) compare(ctx context.Context, entries *spill.Sorter) error {
 	if err != nil {
 		return err
 	}
-	next, stop := iter.Pull2(entries.Sorted(ctx))
+	next, stop := iter.Pull2(entries.Records(ctx))
 	defer stop()
 	entry, err, more := next()
 	var want []byte
@@ -151,12 +151,12 @@ func (k *checker) compare(ctx context.Context, entries *spill.Sorter) error {
 		if want = want[:0]; !value.IsNull() {
 			want, _ = appendKey(want, value)
 		}
-		found := 0
+		count := 0
 		for ; more && err == nil && entryNode(entry) == v; entry, err, more = next() {
-			found++
-			if found > 1 {
+			count++
+			if count > 1 {
 				k.problem("node number %d has entry %d for %s, want one entry at most",
-					v, found, literal(decodeKey(entry.Value)))
+					v, count, literal(decodeKey(entry.Value)))
 			} else if !bytes.Equal(entry.Value, want) {
 				k.problem("node number %d holds %s, its entry is for %s", v, literal(value), literal(decodeKey(entry.Value)))
 			}
@@ -164,7 +164,7 @@ func (k *checker) compare(ctx context.Context, entries *spill.Sorter) error {
 		if err != nil {
 			return err
 		}
-		if found == 0 && !value.IsNull() {
+		if count == 0 && !value.IsNull() {
 			k.problem("node number %d holds %s, and has no entry", v, literal(value))
 		}
 	}

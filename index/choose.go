@@ -33,14 +33,14 @@ func (pl *planner) choose(where Predicate, order []Order, limit int) (*Plan, err
 		return match, err
 	}
 	match.order, match.limit = order, limit
-	cost += pl.arrangeCost(match.expected, order)
+	cost += pl.arrangeCost(match.rows, order)
 
 	var other *Plan
 	otherCost := math.Inf(1)
 	if len(order) == 0 {
-		other, otherCost = pl.fileOrder(where, match.expected, limit)
+		other, otherCost = pl.fileOrder(where, match.rows, limit)
 	} else if pl.schema[order[0].Property].indexed {
-		if other, otherCost, err = pl.orderedIndex(where, match.expected, order, limit); err != nil {
+		if other, otherCost, err = pl.orderedIndex(where, match.rows, order, limit); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +83,7 @@ func (pl *planner) chooseMatch(where Predicate) (*Plan, float64, error) {
 		return pl.newPlan(byNothing, where, nil, -1), 0, nil
 	}
 	scan := pl.newPlan(byScan, where, nil, -1)
-	scanned, err := pl.scanCost(where)
+	scanCost, err := pl.scanCost(where)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -92,29 +92,29 @@ func (pl *planner) chooseMatch(where Predicate) (*Plan, float64, error) {
 		return nil, 0, err
 	}
 	if ok {
-		if cost := a.cost(pl); cost < scanned {
+		if cost := a.cost(pl); cost < scanCost {
 			plan := pl.newPlan(bySource, where, nil, -1)
 			plan.source, plan.residual = a.source, a.residual
 			share, err := pl.share(a.residual)
-			plan.expected = a.source.estimate().rows * share
+			plan.rows = a.source.estimate().rows * share
 			return plan, cost, err
 		}
 	}
 	share, err := pl.share(where)
-	scan.expected = share * pl.n
-	return scan, scanned, err
+	scan.rows = share * pl.n
+	return scan, scanCost, err
 }
 
 // fileOrder walks the nodes as the file has them, which needs no arranging and may stop at the limit.
 func (pl *planner) fileOrder(where Predicate, matching float64, limit int) (*Plan, float64) {
 	plan := pl.newPlan(byFileOrder, where, nil, limit)
-	plan.expected = matching
-	walked := pl.n * pl.satisfied(limit, matching)
-	return plan, pl.walkCost(walked, pl.n, fileCost, Properties(where))
+	plan.rows = matching
+	rows := pl.n * pl.walkShare(limit, matching)
+	return plan, pl.walkCost(rows, pl.n, fileCost, Properties(where))
 }
 
-// satisfied is the share of a walk over matching rows that is over when limit of them are found.
-func (pl *planner) satisfied(limit int, matching float64) float64 {
+// walkShare is the share of a walk over matching rows that is over when limit of them are found.
+func (pl *planner) walkShare(limit int, matching float64) float64 {
 	if limit < 0 {
 		return 1
 	}
@@ -139,7 +139,7 @@ func (pl *planner) orderedIndex(where Predicate, matching float64, order []Order
 		return nil, 0, err
 	}
 	plan := pl.newPlan(byOrderedIndex, where, order, limit)
-	plan.source, plan.residual, plan.expected = scan, rest, matching
+	plan.source, plan.residual, plan.rows = scan, rest, matching
 	if len(mine) == 0 {
 		if err := pl.addTail(plan); err != nil {
 			return nil, 0, err
@@ -150,14 +150,14 @@ func (pl *planner) orderedIndex(where Predicate, matching float64, order []Order
 		return nil, 0, err
 	}
 	// The group of equal values in which the limit is reached is read to its end, and put in order.
-	walked := pl.satisfied(limit, scan.expected.rows*share)
-	entries := min(scan.expected.entries, walked*scan.expected.entries+stats.tieSize())
-	cost := seekCost*scan.expected.seeks + pl.walkCost(entries, scan.expected.entries, entryCost, Properties(rest))
+	rows := pl.walkShare(limit, scan.cost.rows*share)
+	entries := min(scan.cost.entries, rows*scan.cost.entries+stats.tieSize())
+	cost := seekCost*scan.cost.seeks + pl.walkCost(entries, scan.cost.entries, entryCost, Properties(rest))
 	if stats.tieSize() > 1 {
-		rows := entries * share * scan.expected.rows / max(1, scan.expected.entries)
+		rows := entries * share * scan.cost.rows / max(1, scan.cost.entries)
 		cost += pl.arrangeCost(rows, order[1:])
 	}
-	if plan.tail != nil && walked == 1 {
+	if plan.tail != nil && rows == 1 {
 		cost += readCost(pl.n, pl.n, Properties(plan.tail.where))
 	}
 	return plan, cost, nil
@@ -239,7 +239,7 @@ type candidate struct {
 
 // candidates lists every source that helps with an And.
 func (pl *planner) candidates(p Predicate) ([]candidate, error) {
-	var found []candidate
+	var out []candidate
 	all := terms(p)
 	byColumn := map[string][]int{}
 	for i, t := range all {
@@ -253,13 +253,13 @@ func (pl *planner) candidates(p Predicate) ([]candidate, error) {
 				if isAlways(a.residual) {
 					c.answers = []int{i}
 				}
-				found = append(found, c)
+				out = append(out, c)
 			}
 			continue
 		}
 		name := leafProperty(t)
 		if ids, ok := idsOf(t); ok {
-			found = append(found, candidate{&lookup{ids}, []int{i}})
+			out = append(out, candidate{&lookup{ids}, []int{i}})
 		} else if _, null := t.(IsNull); pl.schema[name].indexed && !null {
 			byColumn[name] = append(byColumn[name], i)
 		}
@@ -281,9 +281,9 @@ func (pl *planner) candidates(p Predicate) ([]candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, candidate{scan, places})
+		out = append(out, candidate{scan, places})
 	}
-	return found, nil
+	return out, nil
 }
 
 // idsOf returns the external ids that a condition admits, where it lists them.
@@ -297,8 +297,8 @@ func idsOf(t Predicate) ([]kv.Value, bool) {
 	return nil, false
 }
 
-// maxJoined is how many candidates are looked at, those of fewest rows: a further one hardly leaves out more.
-const maxJoined = 32
+// maxJoins is how many candidates are looked at, those of fewest rows: a further one hardly leaves out more.
+const maxJoins = 32
 
 // intersect takes the candidate of fewest rows and joins others to it while that saves more reading of rows than it
 // costs. There is at least one candidate.
@@ -308,31 +308,31 @@ func (pl *planner) intersect(all []Predicate, candidates []candidate) access {
 		answered[i] = true
 	}
 	parts := []source{candidates[0].source}
-	best := access{parts[0], unanswered(all, answered)}
+	best := access{parts[0], restOf(all, answered)}
 	rows := parts[0].estimate().rows
 	cost := best.cost(pl)
-	for _, c := range candidates[1:min(len(candidates), maxJoined)] {
+	for _, c := range candidates[1:min(len(candidates), maxJoins)] {
 		also := slices.Clone(answered)
 		for _, i := range c.answers {
 			also[i] = true
 		}
 		e := c.source.estimate()
-		joined := rows * min(1, e.rows/max(1, pl.n))
-		rest := unanswered(all, also)
-		spent := e.cost()
+		both := rows * min(1, e.rows/max(1, pl.n))
+		rest := restOf(all, also)
+		spending := e.cost()
 		for _, part := range parts {
-			spent += part.estimate().cost()
+			spending += part.estimate().cost()
 		}
-		if with := spent + readCost(pl.n, joined, Properties(rest)); with < cost {
+		if with := spending + readCost(pl.n, both, Properties(rest)); with < cost {
 			parts = append(slices.Clone(parts), c.source)
-			best, cost, rows, answered = access{&intersection{parts}, rest}, with, joined, also
+			best, cost, rows, answered = access{&intersection{parts}, rest}, with, both, also
 		}
 	}
 	return best
 }
 
-// unanswered joins the terms that no source answers.
-func unanswered(all []Predicate, answered []bool) Predicate {
+// restOf joins the terms that no source answers.
+func restOf(all []Predicate, answered []bool) Predicate {
 	var rest []Predicate
 	for i, t := range all {
 		if !answered[i] {

@@ -61,8 +61,8 @@ func (c *constraint) restrict(values []kv.Value) {
 		c.in, c.hasIn = slices.Clone(values), true
 		return
 	}
-	allowed := sortedSet(values)
-	c.in = slices.DeleteFunc(c.in, func(v kv.Value) bool { return !contains(allowed, v) })
+	set := sortedSet(values)
+	c.in = slices.DeleteFunc(c.in, func(v kv.Value) bool { return !contains(set, v) })
 }
 
 // contains looks up v in a sorted set.

@@ -58,7 +58,7 @@
 // Memory: with a limit up to 16384, at most twice as many rows; for a longer or unlimited sort 64 MiB, and a temporary file in
 // os.TempDir; in file order one bit a node; 4 bytes for each row with an equal value that must be sorted.
 //
-// [Plan.String] prints the plan and [Plan.Touched] counts what it read.
+// [Plan.String] prints the plan and [Plan.Reads] counts what it read.
 //
 // # Layout
 //

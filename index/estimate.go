@@ -129,7 +129,7 @@ func (pl *planner) share(p Predicate) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		share := min(1, scan.expected.rows/max(1, pl.n))
+		share := min(1, scan.cost.rows/max(1, pl.n))
 		if isNull {
 			share = 1 - share
 		}
@@ -186,18 +186,18 @@ func (pl *planner) rangeScan(column string, terms []Predicate) (*rangeScan, erro
 	if err != nil {
 		return nil, err
 	}
-	counted := scan.ranges[:min(len(scan.ranges), maxCounted)] // of a longer list, the rest is taken to be alike
-	for _, r := range counted {
+	ranges := scan.ranges[:min(len(scan.ranges), maxCounts)] // of a longer list, the rest is taken to be alike
+	for _, r := range ranges {
 		entries, err := pl.countRange(scan.postings, stats, r)
 		if err != nil {
 			return nil, err
 		}
-		scan.expected.entries += entries * float64(len(scan.ranges)) / float64(len(counted))
+		scan.cost.entries += entries * float64(len(scan.ranges)) / float64(len(ranges))
 	}
-	scan.expected.seeks = float64(len(scan.ranges))
-	scan.expected.rows = scan.expected.entries
+	scan.cost.seeks = float64(len(scan.ranges))
+	scan.cost.rows = scan.cost.entries
 	if scan.accept != nil {
-		scan.expected.rows *= pl.acceptShare(scan.accept)
+		scan.cost.rows *= pl.acceptShare(scan.accept)
 	}
 	pl.scans[memo] = scan
 	return scan, nil
@@ -224,26 +224,26 @@ func (pl *planner) acceptShare(accept Predicate) float64 {
 
 const (
 	probeLeaves = 4  // leaves read to count the entries of a narrow range
-	maxCounted  = 32 // ranges of a list that are counted
+	maxCounts   = 32 // ranges of a list that are counted
 )
 
 // countRange is about how many entries lie in r: exactly how many if they are few.
 func (pl *planner) countRange(p postings, stats statistics, r keyRange) (float64, error) {
-	expected, known := stats.estimate(r)
-	if known && expected > probeLeaves*leafEntries {
-		return expected, nil
+	guess, known := stats.estimate(r)
+	if known && guess > probeLeaves*leafEntries {
+		return guess, nil
 	}
-	counted, complete, err := p.count(r, probeLeaves*leafEntries)
+	entries, complete, err := p.count(r, probeLeaves*leafEntries)
 	if err != nil {
 		return 0, err
 	}
 	switch {
 	case complete:
-		return counted, nil
+		return entries, nil
 	case known:
-		return max(counted, expected), nil
+		return max(entries, guess), nil
 	default:
-		return max(counted, rangeShare*pl.n), nil
+		return max(entries, rangeShare*pl.n), nil
 	}
 }
 

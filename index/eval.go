@@ -25,7 +25,7 @@ func truthOf(b bool) truth {
 
 // newTest prepares a condition on one property, a Compare, In, Like or IsNull or a Not of one, for its values.
 func newTest(p Predicate) func(kv.Value) truth {
-	valued := func(holds func(kv.Value) bool) func(kv.Value) truth {
+	ofValue := func(holds func(kv.Value) bool) func(kv.Value) truth {
 		return func(v kv.Value) truth {
 			if v.IsNull() {
 				return isUnknown
@@ -38,7 +38,7 @@ func newTest(p Predicate) func(kv.Value) truth {
 		if p.Value.IsNull() {
 			return func(kv.Value) truth { return isUnknown }
 		}
-		return valued(func(v kv.Value) bool { return p.Op.holds(CompareValues(v, p.Value)) })
+		return ofValue(func(v kv.Value) bool { return p.Op.holds(CompareValues(v, p.Value)) })
 	case In:
 		if len(p.Values) == 0 {
 			return func(kv.Value) truth { return isFalse }
@@ -59,7 +59,7 @@ func newTest(p Predicate) func(kv.Value) truth {
 		}
 	case Like:
 		pattern := parsePattern(p.Pattern)
-		return valued(func(v kv.Value) bool { return pattern.match(v.String()) })
+		return ofValue(func(v kv.Value) bool { return pattern.match(v.String()) })
 	case IsNull:
 		return func(v kv.Value) truth { return truthOf(v.IsNull()) }
 	case Not:

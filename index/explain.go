@@ -17,7 +17,7 @@ import (
 //	touched 16 index entries, 16 rows, 0 blocks, 0 skipped
 func (p *Plan) String() string {
 	out := &printer{}
-	head := "about " + countOf(p.expected, "row")
+	head := "about " + countOf(p.rows, "row")
 	if p.limit >= 0 {
 		head += ", at most " + strconv.Itoa(p.limit)
 	}
@@ -28,9 +28,9 @@ func (p *Plan) String() string {
 		out.line("given up unfinished, for")
 		p.match.describe(out)
 	}
-	if p.touched != (Touched{}) {
+	if p.reads != (Reads{}) {
 		out.depth = 0
-		t := p.touched
+		t := p.reads
 		out.line("touched %d index entries, %d rows, %d blocks, %d skipped",
 			t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
 	}
@@ -115,7 +115,7 @@ func (s *rangeScan) describeAs(out *printer, direction string) {
 	if !isAlways(s.terms) {
 		what = s.terms.String()
 	}
-	out.line("index on %s: %s%s, about %s", s.postings.column, what, direction, countOf(s.expected.entries, "entry"))
+	out.line("index on %s: %s%s, about %s", s.postings.column, what, direction, countOf(s.cost.entries, "entry"))
 }
 
 func (s *intersection) describe(out *printer) { describeParts(out, "in all of", s.parts) }
@@ -133,13 +133,13 @@ func describeParts(out *printer, name string, parts []source) {
 
 // countOf prints a rounded number of things.
 func countOf(n float64, thing string) string {
-	rounded := int64(math.Ceil(n - 1e-9))
+	count := int64(math.Ceil(n - 1e-9))
 	switch {
-	case rounded == 1:
+	case count == 1:
 		return "1 " + thing
 	case strings.HasSuffix(thing, "y"):
-		return fmt.Sprintf("%d %sies", rounded, strings.TrimSuffix(thing, "y"))
+		return fmt.Sprintf("%d %sies", count, strings.TrimSuffix(thing, "y"))
 	default:
-		return fmt.Sprintf("%d %ss", rounded, thing)
+		return fmt.Sprintf("%d %ss", count, thing)
 	}
 }

@@ -17,16 +17,16 @@ const (
 
 // A filter keeps the nodes for which a predicate is true.
 type filter struct {
-	all     bool // the predicate is always true
-	holds   condition
-	touched *Touched
+	all   bool // the predicate is always true
+	holds condition
+	reads *Reads
 
 	order  []int // of the batch's nodes, ascending
 	passed []bool
 }
 
 // newFilter prepares p, which is simplified.
-func newFilter(r *reader, p Predicate, touched *Touched) (*filter, error) {
+func newFilter(r *reader, p Predicate, reads *Reads) (*filter, error) {
 	if isAlways(p) {
 		return &filter{all: true}, nil
 	}
@@ -34,7 +34,7 @@ func newFilter(r *reader, p Predicate, touched *Touched) (*filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &filter{holds: holds, touched: touched}, nil
+	return &filter{holds: holds, reads: reads}, nil
 }
 
 // one decides a single node.
@@ -42,7 +42,7 @@ func (f *filter) one(v kv.NodeID) (bool, error) {
 	if f.all {
 		return true, nil
 	}
-	f.touched.Rows++
+	f.reads.Rows++
 	outcome, err := f.holds(v)
 	return outcome == isTrue, err
 }

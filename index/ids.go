@@ -12,7 +12,7 @@ func MixedIDs(tx *kv.Tx) (bool, error) {
 	if tx.IntegerIDs() {
 		return false, nil
 	}
-	seen := 0
+	steps := 0
 	for id, err := range tx.IDs() {
 		if err != nil {
 			return false, err
@@ -20,7 +20,7 @@ func MixedIDs(tx *kv.Tx) (bool, error) {
 		if IsInteger(id) {
 			return true, nil
 		}
-		if seen++; seen == 1000 {
+		if steps++; steps == 1000 {
 			break
 		}
 	}

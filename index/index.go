@@ -86,13 +86,13 @@ func Compact(ctx context.Context, s *kv.Store) error {
 	}
 	defer bulk.Abort()
 	tx := bulk.Tx()
-	var written []*leafWriter
+	var writers []*leafWriter
 	for _, c := range tx.Columns() {
 		if !c.Indexed {
 			continue
 		}
 		p := openPostings(tx, c.Name)
-		changed, err := p.changed()
+		changed, err := p.hasChanges()
 		if err != nil {
 			return err
 		}
@@ -107,13 +107,13 @@ func Compact(ctx context.Context, s *kv.Store) error {
 		if err := w.copy(ctx, p, wholeRange(valueKind(c.Kind))); err != nil {
 			return p.wrap(err)
 		}
-		written = append(written, w)
+		writers = append(writers, w)
 	}
-	if len(written) == 0 {
+	if len(writers) == 0 {
 		return nil
 	}
 	return bulk.Commit(func(tx *kv.Tx) error {
-		for _, w := range written {
+		for _, w := range writers {
 			if err := w.mark(tx); err != nil {
 				return fmt.Errorf("index on %s: %w", w.column, err)
 			}

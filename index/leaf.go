@@ -128,7 +128,7 @@ func shift(offsets []int, by int) {
 //
 //	groups  uvarint
 //	each group:
-//	    shared   uvarint   bytes its key has in common with the key before
+//	    prefix   uvarint   bytes its key has in common with the key before
 //	    rest     uvarint   length of what follows of the key
 //	    bytes
 //	    count    uvarint
@@ -138,10 +138,10 @@ func (l *leaf) appendTo(dst []byte) []byte {
 	var last []byte
 	for g := range l.groups() {
 		key, nodes := l.key(g), l.group(g)
-		shared := commonPrefix(last, key)
-		dst = binary.AppendUvarint(dst, uint64(shared))
-		dst = binary.AppendUvarint(dst, uint64(len(key)-shared))
-		dst = append(dst, key[shared:]...)
+		prefix := commonPrefix(last, key)
+		dst = binary.AppendUvarint(dst, uint64(prefix))
+		dst = binary.AppendUvarint(dst, uint64(len(key)-prefix))
+		dst = append(dst, key[prefix:]...)
 		dst = binary.AppendUvarint(dst, uint64(len(nodes)))
 		before := kv.NodeID(0)
 		for _, v := range nodes {
@@ -171,13 +171,13 @@ func (l *leaf) decode(data []byte) error {
 	groups := in.number(leafEntries)
 	var last []byte
 	for range groups {
-		shared, rest := in.number(maxKeyLen), in.number(maxKeyLen)
+		prefix, rest := in.number(maxKeyLen), in.number(maxKeyLen)
 		tail := in.take(rest)
-		if in.failed || shared > len(last) || shared+rest > maxKeyLen {
+		if in.failed || prefix > len(last) || prefix+rest > maxKeyLen {
 			return corruptLeaf("a key is cut short")
 		}
 		start := len(l.keys)
-		l.keys = append(append(l.keys, last[:shared]...), tail...)
+		l.keys = append(append(l.keys, last[:prefix]...), tail...)
 		key := l.keys[start:]
 		if !validKey(key) || start > 0 && bytes.Compare(key, last) <= 0 {
 			return corruptLeaf("its keys are not ascending values")
@@ -235,7 +235,7 @@ func (in *input) take(n int) []byte {
 		in.failed, in.data = true, nil
 		return nil
 	}
-	taken := in.data[:n]
+	head := in.data[:n]
 	in.data = in.data[n:]
-	return taken
+	return head
 }

@@ -20,7 +20,7 @@ func (s schema) simplifyPair(p CompareProperties, negate bool) Predicate {
 		return never
 	}
 	if negate {
-		p.Op = negated[p.Op]
+		p.Op = negation[p.Op]
 	}
 	return p
 }

@@ -37,7 +37,7 @@ type Plan struct {
 	way      way
 	source   source    // of bySource and byOrderedIndex: there a *rangeScan
 	residual Predicate // what must be looked up in rows
-	expected float64   // rows, before the limit
+	rows     float64   // rows, before the limit
 	tail     *Plan     // of byOrderedIndex: the nodes without a value in the index, nil when none can match
 
 	// Of a walk, byFileOrder or byOrderedIndex, which may stop at the limit. Beside it stands the plan that finds all
@@ -46,8 +46,8 @@ type Plan struct {
 	patience float64 // cost at which match takes over
 	gaveWay  bool    // match has taken over in the last Rows
 
-	known   kv.Value // of Known
-	touched Touched
+	lastValue kv.Value // of Known
+	reads     Reads
 }
 
 // A way is how a plan comes by its nodes.
@@ -61,24 +61,24 @@ const (
 	byOrderedIndex            // the entries of an index, in the order asked for, filtered
 )
 
-// Touched counts what a plan has looked at.
-type Touched struct {
+// Reads counts what a plan has looked at.
+type Reads struct {
 	IndexEntries  int64 // entries of indexes read
 	Rows          int64 // nodes whose properties were read; a node read for the condition and for the order counts twice
 	Blocks        int64 // stretches of column blocks read by a scan
 	SkippedBlocks int64 // stretches a scan left out by their least and greatest values
 }
 
-// Touched returns what the last Rows or Count has looked at so far.
-func (p *Plan) Touched() Touched { return p.touched }
+// Reads returns what the last Rows or Count has looked at so far.
+func (p *Plan) Reads() Reads { return p.reads }
 
-// Known returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.
+// LastValue returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.
 // The property is "" if there is none.
-func (p *Plan) Known() (property string, value kv.Value) {
-	if p.known.IsNull() {
+func (p *Plan) LastValue() (property string, value kv.Value) {
+	if p.lastValue.IsNull() {
 		return "", kv.Value{}
 	}
-	return p.order[0].Property, p.known
+	return p.order[0].Property, p.lastValue
 }
 
 // NewPlan chooses the cheapest way to answer q. It returns an *UnknownPropertyError for a name that is neither a
@@ -114,14 +114,14 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 }
 
 // orders leaves out what cannot tell nodes apart: properties that are always null, and those named before.
-func (s schema) orders(asked []Order) []Order {
-	var kept []Order
+func (s schema) orders(order []Order) []Order {
+	var keys []Order
 	seen := map[string]bool{}
-	for _, o := range asked {
+	for _, o := range order {
 		if !seen[o.Property] && !s[o.Property].absent {
-			kept = append(kept, o)
+			keys = append(keys, o)
 		}
 		seen[o.Property] = true
 	}
-	return kept
+	return keys
 }

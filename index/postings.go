@@ -68,14 +68,14 @@ type group struct {
 
 // ascend yields the groups with keys in r, ascending. A value with many entries comes in several groups in a row,
 // their nodes ascending.
-func (p postings) ascend(r keyRange) iter.Seq2[group, error] { return p.merged(r, false) }
+func (p postings) ascend(r keyRange) iter.Seq2[group, error] { return p.merge(r, false) }
 
 // descend yields the groups with keys in r, descending. A value with many entries comes in several groups in a row,
 // the one with the greatest nodes first; within a group nodes ascend.
-func (p postings) descend(r keyRange) iter.Seq2[group, error] { return p.merged(r, true) }
+func (p postings) descend(r keyRange) iter.Seq2[group, error] { return p.merge(r, true) }
 
-// merged yields the leaves with their changes applied. Changes between two leaves become leaves of their own.
-func (p postings) merged(r keyRange, down bool) iter.Seq2[group, error] {
+// merge yields the leaves with their changes applied. Changes between two leaves become leaves of their own.
+func (p postings) merge(r keyRange, down bool) iter.Seq2[group, error] {
 	return func(yield func(group, error) bool) {
 		nextChange, stop := iter.Pull2(p.changes(r, down))
 		defer stop()
@@ -103,14 +103,14 @@ func (p postings) merged(r keyRange, down bool) iter.Seq2[group, error] {
 // A merge applies changes to leaves, both coming in the order of the walk. Its methods return false when the walk is
 // over.
 type merge struct {
-	r     keyRange
-	down  bool
-	next  func() (change, error, bool)
-	head  change // the first change not yet applied
-	more  bool   // there is one
-	yield func(group, error) bool
-	own   []change // added entries that no leaf spans
-	made  leaf     // of own
+	r       keyRange
+	down    bool
+	next    func() (change, error, bool)
+	head    change // the first change not yet applied
+	more    bool   // there is one
+	yield   func(group, error) bool
+	own     []change // added entries that no leaf spans
+	ownLeaf leaf     // of own
 }
 
 // A change is an entry that is there, or is not, whatever the leaves say.
@@ -178,17 +178,17 @@ func (m *merge) flushOwn() bool {
 	if len(m.own) == 0 {
 		return true
 	}
-	m.made.reset()
+	m.ownLeaf.reset()
 	for i := range m.own {
 		c := m.own[i]
 		if m.down {
 			c = m.own[len(m.own)-1-i]
 		}
 		key, v, _ := cutEntry(c.entry)
-		m.made.add(key, v)
+		m.ownLeaf.add(key, v)
 	}
 	m.own = m.own[:0]
-	return m.groups(&m.made)
+	return m.groups(&m.ownLeaf)
 }
 
 // groups yields those of a leaf that are in the range.
@@ -298,8 +298,8 @@ func (p postings) changes(r keyRange, down bool) iter.Seq2[change, error] {
 	}
 }
 
-// changed reports whether there are change records.
-func (p postings) changed() (bool, error) {
+// hasChanges reports whether there are change records.
+func (p postings) hasChanges() (bool, error) {
 	for e, err := range p.space.Ascend(nil) {
 		if err != nil {
 			return false, p.wrap(err)

@@ -117,7 +117,7 @@ func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
 		}
 		for _, down := range []bool{false, true} {
 			var got []string
-			for g, err := range p.merged(bounds, down) {
+			for g, err := range p.merge(bounds, down) {
 				if err != nil {
 					return err
 				}
@@ -177,7 +177,7 @@ func TestCheckFindsDamage(t *testing.T) {
 
 // A store whose writes do not reach the index is found out although every node with a value has one entry.
 func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
-	g := kvtest.Numbered([]string{"a", "b", "a", ""}, [2]int{0, 1})
+	g := kvtest.NumberedGraph([]string{"a", "b", "a", ""}, [2]int{0, 1})
 	dir := kvtest.LoadDir(t, g)
 	s := open(t, dir)
 	if err := Create(context.Background(), s, kv.LabelColumn); err != nil {

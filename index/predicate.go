@@ -40,8 +40,8 @@ func (op Op) String() string {
 	return "op" + strconv.Itoa(int(op))
 }
 
-// negated holds the comparison that is true exactly where op is false, null aside.
-var negated = [...]Op{Eq: Ne, Ne: Eq, Lt: Ge, Le: Gt, Gt: Le, Ge: Lt}
+// negation holds the comparison that is true exactly where op is false, null aside.
+var negation = [...]Op{Eq: Ne, Ne: Eq, Lt: Ge, Le: Gt, Gt: Le, Ge: Lt}
 
 // holds reports whether a comparison is true of two values whose order is sign.
 func (op Op) holds(sign int) bool {

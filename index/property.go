@@ -140,11 +140,11 @@ func (e *TypeError) idError(constant string) string {
 
 // check returns a *TypeError for the first constant of p that does not go with its property.
 func (s schema) check(p Predicate) error {
-	var failed error
+	var problem error
 	walk(p, func(leaf Predicate) {
 		if pair, ok := leaf.(CompareProperties); ok {
-			if failed == nil {
-				failed = s.checkPair(pair)
+			if problem == nil {
+				problem = s.checkPair(pair)
 			}
 			return
 		}
@@ -162,12 +162,12 @@ func (s schema) check(p Predicate) error {
 			}
 		}
 		for _, c := range constants {
-			if failed == nil && (!prop.comparable(c) || isOrder(leaf) && !prop.hasOrder(c)) {
-				failed = &TypeError{Property: prop.name, Kind: prop.kind, Value: c}
+			if problem == nil && (!prop.comparable(c) || isOrder(leaf) && !prop.hasOrder(c)) {
+				problem = &TypeError{Property: prop.name, Kind: prop.kind, Value: c}
 			}
 		}
 	})
-	return failed
+	return problem
 }
 
 // comparable reports whether c can be compared with the property: null always, numbers with numbers, and ids with text and
@@ -201,21 +201,21 @@ func (p property) hasOrder(c kv.Value) bool {
 
 // Nearest returns up to three known names that are similar to name, the most similar first. Their edit distance is at most a
 // third of the length of name, or one.
-func Nearest(name string, known []string) []string {
+func Nearest(name string, choices []string) []string {
 	type candidate struct {
 		name     string
 		distance int
 	}
 	limit := max(1, len(name)/3)
-	var found []candidate
-	for _, k := range known {
+	var candidates []candidate
+	for _, k := range choices {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(k)); d <= limit {
-			found = append(found, candidate{k, d})
+			candidates = append(candidates, candidate{k, d})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return a.distance - b.distance })
 	var names []string
-	for _, c := range found[:min(3, len(found))] {
+	for _, c := range candidates[:min(3, len(candidates))] {
 		names = append(names, c.name)
 	}
 	return names

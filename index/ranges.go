@@ -96,7 +96,7 @@ func prefixRange(prefix string) (r keyRange, exact bool) {
 	if !exact {
 		prefix = prefix[:maxStringKey]
 	}
-	key := appendEscaped([]byte{tagString}, prefix)
+	key := appendString([]byte{tagString}, prefix)
 	return keyRange{key, afterPrefix(key)}, exact
 }
 

@@ -11,7 +11,7 @@ import (
 // Repair rebuilds each index in which Check finds a problem from its column, and calls report for it. It is for a store that
 // kv.Repair has repaired. After an error, or a kill, it can be run again.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
-	damaged := map[string]kv.Problem{} // the first problem of an index
+	problems := map[string]kv.Problem{} // the first problem of an index
 	var columns []string
 	err := s.View(func(tx *kv.Tx) error {
 		for _, c := range tx.Columns() {
@@ -20,8 +20,8 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 			}
 			columns = append(columns, c.Name)
 			err := checkColumn(ctx, tx, c, func(p kv.Problem) {
-				if _, there := damaged[c.Name]; !there {
-					damaged[c.Name] = p
+				if _, there := problems[c.Name]; !there {
+					problems[c.Name] = p
 				}
 			})
 			if err != nil {
@@ -34,7 +34,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 		return err
 	}
 	for _, column := range columns {
-		p, there := damaged[column]
+		p, there := problems[column]
 		if !there {
 			continue
 		}
@@ -46,15 +46,15 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 	return nil
 }
 
-// build builds the index of a column, in place of one that is there, if allowed returns nil.
-func build(ctx context.Context, s *kv.Store, column string, allowed func(tx *kv.Tx) error) (err error) {
+// build builds the index of a column, in place of one that is there, if allow returns nil.
+func build(ctx context.Context, s *kv.Store, column string, allow func(tx *kv.Tx) error) (err error) {
 	bulk, err := s.Bulk()
 	if err != nil {
 		return fmt.Errorf("index on %s: %w", column, err)
 	}
 	defer bulk.Abort()
 	tx := bulk.Tx()
-	if err := allowed(tx); err != nil {
+	if err := allow(tx); err != nil {
 		return err
 	}
 	b, err := NewBuilder(bulk, column)

@@ -14,19 +14,19 @@ import (
 // a property of the query.
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		p.touched, p.gaveWay, p.known = Touched{}, false, kv.Value{}
-		p.run(ctx, newReader(p.tx), p.limit, &p.touched)(yield)
+		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
+		p.run(ctx, newReader(p.tx), p.limit, &p.reads)(yield)
 	}
 }
 
 // Count returns how many nodes Rows would yield, without putting them in order.
 func (p *Plan) Count(ctx context.Context) (int64, error) {
-	p.touched, p.gaveWay = Touched{}, false
+	p.reads, p.gaveWay = Reads{}, false
 	match := p
 	if p.match != nil {
 		match = p.match
 	}
-	total, err := match.count(ctx, newReader(p.tx), &p.touched)
+	total, err := match.count(ctx, newReader(p.tx), &p.reads)
 	if err != nil {
 		return 0, err
 	}
@@ -36,17 +36,17 @@ func (p *Plan) Count(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
-func (p *Plan) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
 	switch {
 	case p.way == byNothing:
 		return 0, nil
 	case p.way == byScan && isAlways(p.residual):
 		return int64(p.tx.NumNodes()), nil
 	case p.way == bySource && isAlways(p.residual):
-		return p.source.count(ctx, r, touched)
+		return p.source.count(ctx, r, reads)
 	}
 	total := int64(0)
-	for _, err := range p.matches(ctx, r, touched, nil) {
+	for _, err := range p.matches(ctx, r, reads, nil) {
 		if err != nil {
 			return 0, err
 		}
@@ -56,22 +56,22 @@ func (p *Plan) count(ctx context.Context, r *reader, touched *Touched) (int64, e
 }
 
 // run yields up to limit nodes in the plan's order.
-func (p *Plan) run(ctx context.Context, r *reader, limit int, touched *Touched) iter.Seq2[kv.NodeID, error] {
+func (p *Plan) run(ctx context.Context, r *reader, limit int, reads *Reads) iter.Seq2[kv.NodeID, error] {
 	switch {
 	case p.way == byNothing || limit == 0:
 		return func(func(kv.NodeID, error) bool) {}
 	case p.way == byFileOrder:
-		return take(p.walk(ctx, r, limit, touched, fileCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
-			return newScanner(r, touched).inFileOrder(ctx, p.residual, spend)
+		return take(p.walk(ctx, r, limit, reads, fileCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
+			return newScanner(r, reads).inFileOrder(ctx, p.residual, spend)
 		}), limit)
 	case p.way == byOrderedIndex:
-		return p.walk(ctx, r, limit, touched, entryCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
-			return p.inIndexOrder(ctx, r, limit, touched, spend)
+		return p.walk(ctx, r, limit, reads, entryCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
+			return p.inIndexOrder(ctx, r, limit, reads, spend)
 		})
 	default:
-		a := arranger{reader: r, order: p.order, limit: limit, touched: touched, worst: &worstKey{}}
+		a := arranger{reader: r, order: p.order, limit: limit, reads: reads, worst: &worstKey{}}
 		return take(func(yield func(kv.NodeID, error) bool) {
-			if err := a.arrange(ctx, p.matches(ctx, r, touched, a.worst), yield); err != nil {
+			if err := a.arrange(ctx, p.matches(ctx, r, reads, a.worst), yield); err != nil {
 				yield(0, err)
 			}
 		}, limit)
@@ -84,10 +84,10 @@ func take(rows iter.Seq2[kv.NodeID, error], limit int) iter.Seq2[kv.NodeID, erro
 		return rows
 	}
 	return func(yield func(kv.NodeID, error) bool) {
-		left := limit
+		rest := limit
 		for v, err := range rows {
-			left--
-			if !yield(v, err) || left == 0 {
+			rest--
+			if !yield(v, err) || rest == 0 {
 				return
 			}
 		}
@@ -97,25 +97,25 @@ func take(rows iter.Seq2[kv.NodeID, error], limit int) iter.Seq2[kv.NodeID, erro
 // matches yields the nodes for which the predicate is true in ascending NodeID, by the plan's source or a scan; the
 // scan may leave out those that sort behind worst, unless it is nil.
 func (p *Plan) matches(
-	ctx context.Context, r *reader, touched *Touched, worst *worstKey,
+	ctx context.Context, r *reader, reads *Reads, worst *worstKey,
 ) iter.Seq2[kv.NodeID, error] {
 	if p.way == byScan {
-		return newScanner(r, touched).matches(ctx, p.residual, worst)
+		return newScanner(r, reads).matches(ctx, p.residual, worst)
 	}
 	return func(yield func(kv.NodeID, error) bool) {
-		set, err := p.source.nodes(ctx, r, touched)
+		set, err := p.source.nodes(ctx, r, reads)
 		if err != nil {
 			yield(0, err)
 			return
 		}
-		f, err := newFilter(r, p.residual, touched)
+		f, err := newFilter(r, p.residual, reads)
 		if err != nil {
 			yield(0, err)
 			return
 		}
-		seen := 0
-		for nodes := set.Iterator(); nodes.HasNext(); seen++ {
-			if seen%checkEvery == 0 && ctx.Err() != nil {
+		steps := 0
+		for nodes := set.Iterator(); nodes.HasNext(); steps++ {
+			if steps%checkEvery == 0 && ctx.Err() != nil {
 				yield(0, ctx.Err())
 				return
 			}
@@ -135,21 +135,21 @@ func (p *Plan) matches(
 // inIndexOrder yields the nodes of the plan's range scan that pass the residual, in the order of the index, and then
 // those without a value in it.
 func (p *Plan) inIndexOrder(
-	ctx context.Context, r *reader, limit int, touched *Touched, spend *allowance,
+	ctx context.Context, r *reader, limit int, reads *Reads, spend *allowance,
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		w := &indexWalk{
-			plan: p, reader: r, left: limit, touched: touched, spend: spend, yield: yield, size: firstBatch,
+			plan: p, reader: r, rest: limit, reads: reads, spend: spend, yield: yield, size: firstBatch,
 		}
 		err := w.walk(ctx)
 		if err != nil {
 			yield(0, err)
 			return
 		}
-		if p.known = (kv.Value{}); w.stopped || p.tail == nil {
+		if p.lastValue = (kv.Value{}); w.stopped || p.tail == nil {
 			return
 		}
-		p.tail.run(ctx, r, w.left, touched)(yield)
+		p.tail.run(ctx, r, w.rest, reads)(yield)
 	}
 }
 
@@ -157,12 +157,12 @@ func (p *Plan) inIndexOrder(
 type indexWalk struct {
 	plan    *Plan
 	reader  *reader
-	touched *Touched
+	reads   *Reads
 	spend   *allowance
 	filter  *filter
-	left    int // nodes still wanted; below zero all
+	rest    int // nodes still wanted; below zero all
 	yield   func(kv.NodeID, error) bool
-	stopped bool // yield wants no more, left is zero, or nothing is left to spend
+	stopped bool // yield wants no more, rest is zero, or nothing is left to spend
 
 	// The batch: nodes in index order, and where the groups of equal keys within it end.
 	size  int
@@ -179,22 +179,22 @@ type groupEnd struct{ key, nodes int }
 func (w *indexWalk) walk(ctx context.Context) error {
 	scan := w.plan.source.(*rangeScan) // orderedIndex makes no other
 	var err error
-	if w.filter, err = newFilter(w.reader, w.plan.residual, w.touched); err != nil {
+	if w.filter, err = newFilter(w.reader, w.plan.residual, w.reads); err != nil {
 		return err
 	}
-	var failed error
-	err = scan.groups(ctx, w.reader, w.touched, w.plan.order[0].Descending, func(g group) bool {
+	var failure error
+	err = scan.groups(ctx, w.reader, w.reads, w.plan.order[0].Descending, func(g group) bool {
 		w.nodes = append(w.nodes, g.nodes...)
 		w.keys = append(w.keys, g.key...)
 		w.ends = append(w.ends, groupEnd{len(w.keys), len(w.nodes)})
 		if len(w.nodes) >= w.size {
-			failed = w.flush(ctx)
+			failure = w.flush(ctx)
 		}
-		return failed == nil && !w.stopped
+		return failure == nil && !w.stopped
 	})
-	if err != nil || failed != nil || w.stopped {
-		if failed != nil {
-			return failed
+	if err != nil || failure != nil || w.stopped {
+		if failure != nil {
+			return failure
 		}
 		return err
 	}
@@ -239,7 +239,7 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	if len(w.tie) == 0 {
 		return nil
 	}
-	w.plan.known = knownValue(w.tieKey)
+	w.plan.lastValue = knownValue(w.tieKey)
 	if len(w.tie) == 1 {
 		w.give(w.tie[0], nil)
 		w.tie = w.tie[:0]
@@ -250,7 +250,7 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	if keyIsCut(w.tieKey) {
 		order = w.plan.order // the values are not equal, only what the index holds of them
 	}
-	a := arranger{reader: w.reader, order: order, limit: w.left, touched: w.touched}
+	a := arranger{reader: w.reader, order: order, limit: w.rest, reads: w.reads}
 	err := a.arrange(ctx, Each(w.tie), w.give)
 	w.tie = w.tie[:0]
 	return err
@@ -271,8 +271,8 @@ func knownValue(key []byte) kv.Value {
 
 // give yields one node, and notes whether it was the last one wanted.
 func (w *indexWalk) give(v kv.NodeID, err error) bool {
-	w.left--
-	w.stopped = !w.yield(v, err) || w.left == 0
+	w.rest--
+	w.stopped = !w.yield(v, err) || w.rest == 0
 	return !w.stopped
 }
 

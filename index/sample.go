@@ -29,7 +29,7 @@ func (pl *planner) sampledShare(p Predicate) (float64, error) {
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	tried, found := 0, 0
+	trials, matches := 0, 0
 	for i := range sampleStretches {
 		first, end := i*n/sampleStretches, (i+1)*n/sampleStretches
 		first += max(0, end-first-sampleRows) / 2
@@ -39,15 +39,15 @@ func (pl *planner) sampledShare(p Predicate) (float64, error) {
 			if err != nil {
 				return 0, err
 			}
-			if tried++; outcome == isTrue {
-				found++
+			if trials++; outcome == isTrue {
+				matches++
 			}
 		}
 	}
-	if tried == n {
-		return float64(found) / float64(n), nil
+	if trials == n {
+		return float64(matches) / float64(n), nil
 	}
-	return (float64(found) + 0.5) / float64(tried+1), nil
+	return (float64(matches) + 0.5) / float64(trials+1), nil
 }
 
 // degreeShare finds where in the descending degrees a condition begins and ceases to be true. Nodes and edges added
@@ -77,15 +77,15 @@ func (pl *planner) degreeShare(p Predicate) (float64, error) {
 		}
 	case In:
 		total := 0.0
-		counted := p.Values[:min(len(p.Values), maxSearched)] // of a longer list, the rest is taken to be alike
-		for _, v := range counted {
+		values := p.Values[:min(len(p.Values), maxSearches)] // of a longer list, the rest is taken to be alike
+		for _, v := range values {
 			share, err := pl.degreeShare(Compare{propertyDegree, Eq, v})
 			if err != nil {
 				return 0, err
 			}
 			total += share
 		}
-		return min(1, total*float64(len(p.Values))/float64(max(1, len(counted)))), nil
+		return min(1, total*float64(len(p.Values))/float64(max(1, len(values)))), nil
 	case Not:
 		share, err := pl.degreeShare(p.Term)
 		return 1 - share, err
@@ -95,7 +95,7 @@ func (pl *planner) degreeShare(p Predicate) (float64, error) {
 }
 
 const (
-	maxSearched     = 4        // degrees of a list that are searched for
+	maxSearches     = 4        // degrees of a list that are searched for
 	searchTolerance = 1.0 / 16 // of the share that a bound on degrees has
 )
 

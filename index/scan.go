@@ -13,8 +13,8 @@ import (
 // columns, by their least and greatest values, rule a predicate out.
 type scanner struct {
 	*reader
-	blocks  map[string]block
-	touched *Touched
+	blocks map[string]block
+	reads  *Reads
 }
 
 // A block is the stretch of one column that has one least and one greatest value.
@@ -23,8 +23,8 @@ type block struct {
 	min, max kv.Value
 }
 
-func newScanner(r *reader, touched *Touched) *scanner {
-	return &scanner{reader: r, blocks: map[string]block{}, touched: touched}
+func newScanner(r *reader, reads *Reads) *scanner {
+	return &scanner{reader: r, blocks: map[string]block{}, reads: reads}
 }
 
 // matches yields the nodes for which p, simplified, is true, but for blocks in which all sort behind worst, unless it
@@ -54,13 +54,13 @@ func (s *scanner) matches(ctx context.Context, p Predicate, worst *worstKey) ite
 			}
 			end = min(end, n)
 			if !may {
-				s.touched.SkippedBlocks++
+				s.reads.SkippedBlocks++
 				v = end
 				continue
 			}
-			s.touched.Blocks++
+			s.reads.Blocks++
 			if !isAlways(p) {
-				s.touched.Rows += int64(end - v)
+				s.reads.Rows += int64(end - v)
 			}
 			for ; v < end; v++ {
 				if v%checkEvery == 0 && ctx.Err() != nil {
@@ -180,7 +180,7 @@ func (b block) mayHold(p Predicate) bool {
 // batches so that neighbours are read together, and stops before the batch that cannot be spent.
 func (s *scanner) inFileOrder(ctx context.Context, p Predicate, spend *allowance) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		f, err := newFilter(s.reader, p, s.touched)
+		f, err := newFilter(s.reader, p, s.reads)
 		if err != nil {
 			yield(0, err)
 			return

@@ -54,7 +54,7 @@ func (s schema) push(p Predicate, negate bool) Predicate {
 	case Compare:
 		op := p.Op
 		if negate {
-			op = negated[op]
+			op = negation[op]
 		}
 		return prop.bind(op, p.Value)
 	case In:
@@ -74,11 +74,11 @@ func (s schema) push(p Predicate, negate bool) Predicate {
 }
 
 func (s schema) pushAll(terms []Predicate, negate bool) []Predicate {
-	pushed := make([]Predicate, len(terms))
+	all := make([]Predicate, len(terms))
 	for i, t := range terms {
-		pushed[i] = s.push(t, negate)
+		all[i] = s.push(t, negate)
 	}
-	return pushed
+	return all
 }
 
 // ofNull folds a condition on a property that is null for every node.
@@ -145,7 +145,7 @@ func (p property) bindIn(values []kv.Value, negate bool) Predicate {
 		}
 		return never
 	}
-	var held []kv.Value
+	var members []kv.Value
 	for _, c := range values {
 		if c.IsNull() {
 			if negate {
@@ -154,13 +154,13 @@ func (p property) bindIn(values []kv.Value, negate bool) Predicate {
 			continue
 		}
 		if at, exact, _ := p.hold(c); exact {
-			held = append(held, at)
+			members = append(members, at)
 		}
 	}
 	if negate {
-		return p.noneOf(held)
+		return p.noneOf(members)
 	}
-	return oneOf(p.name, held)
+	return oneOf(p.name, members)
 }
 
 // oneOf is the condition that a property equals one of values.
@@ -213,18 +213,18 @@ func (s schema) mergeAnd(terms []Predicate) Predicate {
 		}
 		byName[name].add(t)
 	}
-	var merged []Predicate
+	var out []Predicate
 	for _, name := range names {
 		parts := byName[name].predicates()
 		if len(parts) == 1 && isNever(parts[0]) {
 			return never
 		}
-		merged = append(merged, parts...)
+		out = append(out, parts...)
 	}
-	if merged = distinct(append(merged, rest...)); len(merged) == 1 {
-		return merged[0]
+	if out = distinct(append(out, rest...)); len(out) == 1 {
+		return out[0]
 	}
-	return And{merged}
+	return And{out}
 }
 
 // mergeOr joins simplified terms: equalities of one property become one In, and of comparisons in one direction
@@ -236,12 +236,12 @@ func mergeOr(terms []Predicate) Predicate {
 	}
 	equal := map[string][]kv.Value{}
 	widest := map[direction]Compare{}
-	var merged []Predicate
+	var out []Predicate
 	var fill []func() // the places of what grows as more terms come, once all have
 	hold := func(of func() Predicate) {
-		at := len(merged)
-		merged = append(merged, nil)
-		fill = append(fill, func() { merged[at] = of() })
+		at := len(out)
+		out = append(out, nil)
+		fill = append(fill, func() { out[at] = of() })
 	}
 	equals := func(name string, values ...kv.Value) {
 		if _, held := equal[name]; !held {
@@ -261,7 +261,7 @@ func mergeOr(terms []Predicate) Predicate {
 			case Eq:
 				equals(t.Property, t.Value)
 			case Ne:
-				merged = append(merged, t)
+				out = append(out, t)
 			default:
 				d := direction{t.Property, t.Op == Gt || t.Op == Ge}
 				before, held := widest[d]
@@ -273,16 +273,16 @@ func mergeOr(terms []Predicate) Predicate {
 				}
 			}
 		default:
-			merged = append(merged, t)
+			out = append(out, t)
 		}
 	}
 	for _, f := range fill {
 		f()
 	}
-	if merged = distinct(merged); len(merged) == 1 {
-		return merged[0]
+	if out = distinct(out); len(out) == 1 {
+		return out[0]
 	}
-	return Or{merged}
+	return Or{out}
 }
 
 // wider reports whether a, which points the same way as b, admits more.

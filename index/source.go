@@ -13,10 +13,10 @@ import (
 // A source finds a set of nodes through the dictionary or the indexes, without looking at rows.
 type source interface {
 	// nodes returns the set, which is the caller's.
-	nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error)
+	nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error)
 
 	// count returns the size of the set.
-	count(ctx context.Context, r *reader, touched *Touched) (int64, error)
+	count(ctx context.Context, r *reader, reads *Reads) (int64, error)
 
 	// estimate is about how large the set is, and about how many index entries and seeks it takes to find.
 	estimate() estimate
@@ -30,8 +30,8 @@ type lookup struct {
 	ids []kv.Value
 }
 
-func (l *lookup) nodes(ctx context.Context, r *reader, _ *Touched) (*roaring.Bitmap, error) {
-	found := roaring.New()
+func (l *lookup) nodes(ctx context.Context, r *reader, _ *Reads) (*roaring.Bitmap, error) {
+	set := roaring.New()
 	for i, id := range l.ids {
 		if i%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -43,13 +43,13 @@ func (l *lookup) nodes(ctx context.Context, r *reader, _ *Touched) (*roaring.Bit
 		if err != nil {
 			return nil, err
 		}
-		found.Add(uint32(v))
+		set.Add(uint32(v))
 	}
-	return found, nil
+	return set, nil
 }
 
-func (l *lookup) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
-	return cardinality(l.nodes(ctx, r, touched))
+func (l *lookup) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
+	return cardinality(l.nodes(ctx, r, reads))
 }
 
 func cardinality(set *roaring.Bitmap, err error) (int64, error) {
@@ -69,17 +69,17 @@ type rangeScan struct {
 	terms    Predicate  // what it stands for
 	ranges   []keyRange // ascending, disjoint
 	accept   Predicate  // nil: everything in the ranges
-	expected estimate
+	cost     estimate
 }
 
-func (s *rangeScan) estimate() estimate { return s.expected }
+func (s *rangeScan) estimate() estimate { return s.cost }
 
 // groups calls visit with what the scan accepts, in the order of values; visit returns false to stop. Within a
 // group nodes ascend; the slices are borrowed for the call.
 func (s *rangeScan) groups(
-	ctx context.Context, r *reader, touched *Touched, descending bool, visit func(group) bool,
+	ctx context.Context, r *reader, reads *Reads, descending bool, visit func(group) bool,
 ) error {
-	accept, err := newAcceptor(r, s.accept, touched)
+	accept, err := newAcceptor(r, s.accept, reads)
 	if err != nil {
 		return err
 	}
@@ -87,17 +87,17 @@ func (s *rangeScan) groups(
 	if descending {
 		ranges, scan = backward(s.ranges), s.postings.descend
 	}
-	seen := 0
+	steps := 0
 	for bounds := range ranges {
 		for g, err := range scan(bounds) {
 			if err != nil {
 				return err
 			}
-			if seen%checkEvery == 0 && ctx.Err() != nil {
+			if steps%checkEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			seen++
-			touched.IndexEntries += int64(len(g.nodes))
+			steps++
+			reads.IndexEntries += int64(len(g.nodes))
 			if g.nodes, err = accept.keep(g); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func backward(ranges []keyRange) func(func(keyRange) bool) {
 	}
 }
 
-func (s *rangeScan) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+func (s *rangeScan) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
 	set := roaring.New()
 	var batch []uint32 // sorted batches go into the set many times faster than single nodes
 	flush := func() {
@@ -127,7 +127,7 @@ func (s *rangeScan) nodes(ctx context.Context, r *reader, touched *Touched) (*ro
 		set.AddMany(batch)
 		batch = batch[:0]
 	}
-	err := s.groups(ctx, r, touched, false, func(g group) bool {
+	err := s.groups(ctx, r, reads, false, func(g group) bool {
 		for _, v := range g.nodes {
 			batch = append(batch, uint32(v))
 		}
@@ -140,9 +140,9 @@ func (s *rangeScan) nodes(ctx context.Context, r *reader, touched *Touched) (*ro
 	return set, err
 }
 
-func (s *rangeScan) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
+func (s *rangeScan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
 	total := int64(0)
-	err := s.groups(ctx, r, touched, false, func(g group) bool {
+	err := s.groups(ctx, r, reads, false, func(g group) bool {
 		total += int64(len(g.nodes))
 		return true
 	})
@@ -156,11 +156,11 @@ type acceptor struct {
 	filter *filter
 }
 
-func newAcceptor(r *reader, accept Predicate, touched *Touched) (*acceptor, error) {
+func newAcceptor(r *reader, accept Predicate, reads *Reads) (*acceptor, error) {
 	if accept == nil {
 		return &acceptor{}, nil
 	}
-	f, err := newFilter(r, accept, touched)
+	f, err := newFilter(r, accept, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -181,17 +181,17 @@ func (a *acceptor) keep(g group) ([]kv.NodeID, error) {
 		return g.nodes, nil
 	}
 	if keyIsCut(g.key) {
-		kept := g.nodes[:0]
+		rest := g.nodes[:0]
 		for _, v := range g.nodes {
 			ok, err := a.filter.one(v)
 			if err != nil {
 				return nil, err
 			}
 			if ok {
-				kept = append(kept, v)
+				rest = append(rest, v)
 			}
 		}
-		return kept, nil
+		return rest, nil
 	}
 	value := decodeKey(g.key)
 	for _, test := range a.tests {
@@ -207,17 +207,17 @@ type intersection struct {
 	parts []source // fewest nodes first
 }
 
-func (s *intersection) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+func (s *intersection) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
 	var set *roaring.Bitmap
 	for _, part := range s.parts {
-		found, err := part.nodes(ctx, r, touched)
+		nodes, err := part.nodes(ctx, r, reads)
 		if err != nil {
 			return nil, err
 		}
 		if set == nil {
-			set = found
+			set = nodes
 		} else {
-			set.And(found)
+			set.And(nodes)
 		}
 		if set.IsEmpty() {
 			break
@@ -226,8 +226,8 @@ func (s *intersection) nodes(ctx context.Context, r *reader, touched *Touched) (
 	return set, nil
 }
 
-func (s *intersection) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
-	return cardinality(s.nodes(ctx, r, touched))
+func (s *intersection) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
+	return cardinality(s.nodes(ctx, r, reads))
 }
 
 // A union is the nodes that any of its parts has.
@@ -235,18 +235,18 @@ type union struct {
 	parts []source
 }
 
-func (s *union) nodes(ctx context.Context, r *reader, touched *Touched) (*roaring.Bitmap, error) {
+func (s *union) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
 	set := roaring.New()
 	for _, part := range s.parts {
-		found, err := part.nodes(ctx, r, touched)
+		nodes, err := part.nodes(ctx, r, reads)
 		if err != nil {
 			return nil, err
 		}
-		set.Or(found)
+		set.Or(nodes)
 	}
 	return set, nil
 }
 
-func (s *union) count(ctx context.Context, r *reader, touched *Touched) (int64, error) {
-	return cardinality(s.nodes(ctx, r, touched))
+func (s *union) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
+	return cardinality(s.nodes(ctx, r, reads))
 }

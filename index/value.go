@@ -40,14 +40,14 @@ const maxKeyLen = 1 + 2*maxStringKey + 2
 const (
 	endWhole = 0x01 // after 00: the key holds the whole string
 	endCut   = 0x02 // after 00: the string goes on
-	escaped  = 0xFF // after 00: a zero byte
+	escape   = 0xFF // after 00: a zero byte
 )
 
 // appendKey appends the key of v, which is not null, to dst. whole is false when v is a string too long for its
 // key to hold.
 func appendKey(dst []byte, v kv.Value) (key []byte, whole bool) {
 	if v.Kind() == kv.KindString && len(v.Str()) > maxStringKey {
-		return append(appendEscaped(append(dst, tagString), v.Str()[:maxStringKey]), 0, endCut), false
+		return append(appendString(append(dst, tagString), v.Str()[:maxStringKey]), 0, endCut), false
 	}
 	return appendWholeKey(dst, v), true
 }
@@ -63,22 +63,22 @@ func appendWholeKey(dst []byte, v kv.Value) []byte {
 	case kv.KindInt:
 		return binary.BigEndian.AppendUint64(append(dst, tagInt), uint64(v.Int())^1<<63)
 	case kv.KindFloat:
-		bits := floatbits.Ordered(v.Float() + 0) // -0 + 0 is 0
+		bits := floatbits.Order(v.Float() + 0) // -0 + 0 is 0
 		return binary.BigEndian.AppendUint64(append(dst, tagFloat), bits)
 	case kv.KindString:
-		return append(appendEscaped(append(dst, tagString), v.Str()), 0, endWhole)
+		return append(appendString(append(dst, tagString), v.Str()), 0, endWhole)
 	default:
 		panic("index: null has no key") // callers leave nulls out
 	}
 }
 
-func appendEscaped(dst []byte, s string) []byte {
+func appendString(dst []byte, s string) []byte {
 	for {
 		i := strings.IndexByte(s, 0)
 		if i < 0 {
 			return append(dst, s...)
 		}
-		dst = append(append(dst, s[:i]...), 0, escaped)
+		dst = append(append(dst, s[:i]...), 0, escape)
 		s = s[i+1:]
 	}
 }
@@ -97,7 +97,7 @@ func decodeKey(key []byte) kv.Value {
 	default:
 		text := body[:len(body)-2]
 		if bytes.IndexByte(text, 0) >= 0 {
-			text = bytes.ReplaceAll(text, []byte{0, escaped}, []byte{0})
+			text = bytes.ReplaceAll(text, []byte{0, escape}, []byte{0})
 		}
 		return kv.StringValue(string(text))
 	}
@@ -125,7 +125,7 @@ func validKey(key []byte) bool {
 				return false
 			}
 			mark := body[i+1]
-			if body = body[i+2:]; mark != escaped {
+			if body = body[i+2:]; mark != escape {
 				return (mark == endWhole || mark == endCut) && len(body) == 0
 			}
 		}

@@ -83,7 +83,7 @@ func TestWalkInFileOrderGivesWay(t *testing.T) {
 	if want := []string{"19980", "19981", "19982"}; !slices.Equal(ids, want) {
 		t.Errorf("got nodes %q, want %q\n%v", ids, want, plan)
 	}
-	if rows := plan.Touched().Rows; rows > n+n/4 {
+	if rows := plan.Reads().Rows; rows > n+n/4 {
 		t.Errorf("%d rows touched for matches that come last, want at most %d\n%v", rows, n+n/4, plan)
 	}
 	want := "\n  given up unfinished, for\n    where (and (eq a 1) (eq b 1))\n      all nodes, in blocks"
@@ -128,7 +128,7 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 	if want := []int64{n/50 - 1, n/50 - 2}; !slices.Equal(ranks, want) {
 		t.Errorf("got ranks %d, want %d\n%v", ranks, want, plan)
 	}
-	if got := plan.Touched(); !plan.gaveWay || got.Rows > 2*n {
+	if got := plan.Reads(); !plan.gaveWay || got.Rows > 2*n {
 		t.Errorf("touched %+v, want at most %d rows, and that the walk gave way\n%v", got, 2*n, plan)
 	}
 }
@@ -164,7 +164,7 @@ func TestWalkCost(t *testing.T) {
 		}
 		last = cost
 	}
-	spend := &allowance{left: last * (1 + 1e-9), n: pl.n, step: fileCost, properties: properties}
+	spend := &allowance{budget: last * (1 + 1e-9), n: pl.n, step: fileCost, properties: properties}
 	left := int(pl.n)
 	for size := firstBatch; left > 0; size = min(2*size, lastBatch) {
 		if !spend.batch(min(size, left)) {
@@ -212,7 +212,7 @@ func TestScanForTheBest(t *testing.T) {
 		if !slices.Equal(ids, c.want) {
 			t.Errorf("best by %+v: got %q, want %q\n%v", c.order, ids, c.want, plan)
 		}
-		if got := plan.Touched(); got.SkippedBlocks == 0 && c.order != (Order{"late", true}) {
+		if got := plan.Reads(); got.SkippedBlocks == 0 && c.order != (Order{"late", true}) {
 			t.Errorf("best by %+v: touched %+v, want some blocks skipped\n%v", c.order, got, plan)
 		}
 	}
@@ -238,7 +238,7 @@ func BenchmarkLimit(b *testing.B) {
 					b.Fatal(err)
 				}
 				rowsOf(b, plan)
-				rows = plan.Touched().Rows
+				rows = plan.Reads().Rows
 			}
 			b.ReportMetric(float64(rows), "rows-touched/op")
 		})

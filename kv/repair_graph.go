@@ -287,9 +287,9 @@ func (n *neighborList) set(v NodeID, a codec.Arc) {
 
 // write writes the lists of a new generation.
 func (l *listRepair) write(ctx context.Context, g record.Generation, halves, deltas *spill.Sorter) error {
-	nextHalf, stopHalves := iter.Pull2(halves.Sorted(ctx))
+	nextHalf, stopHalves := iter.Pull2(halves.Records(ctx))
 	defer stopHalves()
-	nextDelta, stopDeltas := iter.Pull2(deltas.Sorted(ctx))
+	nextDelta, stopDeltas := iter.Pull2(deltas.Records(ctx))
 	defer stopDeltas()
 	half, err, moreHalves := nextHalf()
 	if err != nil {

@@ -42,7 +42,7 @@ func TestKilledRepair(t *testing.T) {
 		}
 		return
 	}
-	if err := faults.Supported(); err != nil {
+	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	t.Parallel()
@@ -84,36 +84,36 @@ func TestKilledRepair(t *testing.T) {
 		}
 		for _, at := range operations {
 			killed, dir := run(faults.Plan{At: int64(at) + 1})
-			if killed.Met == "" {
+			if killed.Operation == "" {
 				continue
 			}
 			if now := bytesOf(t, dir); !maps.Equal(now, before) && !maps.Equal(now, after) && quarantine.Check(dir) == nil &&
 				!slices.Equal(sortedNames(now), sortedNames(after)) { // a repair does not make its logs the same twice
-				t.Errorf("%s killed at %d, %s: the files are neither those before nor those after", job, at, killed.Met)
+				t.Errorf("%s killed at %d, %s: the files are neither those before nor those after", job, at, killed.Operation)
 			}
 			if quarantine.Check(dir) != nil {
 				if _, err := Open(dir, Options{}); !errors.Is(err, ErrCorrupt) || !IsStore(dir) {
-					t.Errorf("%s killed at %d, %s: opening half of it: got %v, want ErrCorrupt", job, at, killed.Met, err)
+					t.Errorf("%s killed at %d, %s: opening half of it: got %v, want ErrCorrupt", job, at, killed.Operation, err)
 				}
 			}
 			switching := quarantine.Check(dir) != nil
 			mends, err := repairOrUndo(t, job, dir)
 			if err != nil && !errors.Is(err, ErrNoRepair) {
-				t.Errorf("%s killed at %d, %s: again: %v", job, at, killed.Met, err)
+				t.Errorf("%s killed at %d, %s: again: %v", job, at, killed.Operation, err)
 			}
 			if job == "repair" && switching && mends == 0 {
-				t.Errorf("repair killed at %d, %s: the next does not tell what was done", at, killed.Met)
+				t.Errorf("repair killed at %d, %s: the next does not tell what was done", at, killed.Operation)
 			}
 			if job == "repair" {
 				if got, err := contentsOf(t, copyStore(t, dir)); err != nil || !maps.Equal(got, want) {
-					t.Errorf("repair killed at %d, %s: %d records after the next, want %d (%v)", at, killed.Met, len(got), len(want), err)
+					t.Errorf("repair killed at %d, %s: %d records after the next, want %d (%v)", at, killed.Operation, len(got), len(want), err)
 				}
 				if _, err := repairOrUndo(t, "undo", dir); err != nil {
-					t.Errorf("repair killed at %d, %s: undoing: %v", at, killed.Met, err)
+					t.Errorf("repair killed at %d, %s: undoing: %v", at, killed.Operation, err)
 				}
 			}
 			if got := bytesOf(t, dir); !maps.Equal(got, before) {
-				t.Errorf("%s killed at %d, %s: after undoing the files are %v, want %v", job, at, killed.Met, sortedNames(got), sortedNames(before))
+				t.Errorf("%s killed at %d, %s: after undoing the files are %v, want %v", job, at, killed.Operation, sortedNames(got), sortedNames(before))
 			}
 			if err := os.RemoveAll(filepath.Dir(dir)); err != nil {
 				t.Fatal(err)

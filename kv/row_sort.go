@@ -11,7 +11,7 @@ import (
 // encoding, borrowed. A node given twice is a *DuplicateRowError that names what is being written.
 func sortedRows(sorter *spill.Sorter, what string, set func(v NodeID, body []byte) error) error {
 	last := int64(-1)
-	for r, err := range sorter.Sorted(context.Background()) {
+	for r, err := range sorter.Records(context.Background()) {
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func BenchmarkPropagate(b *testing.B) {
 			for _, workers := range []int{1, 2} {
 				b.Run(fmt.Sprintf("%s/classes=%d/workers=%d", c.name, classes, workers), func(b *testing.B) {
 					opt := Options{Workers: workers}
-					op := Operator{Hops: c.hops, Wanted: c.wanted}
+					op := Operator{Hops: c.hops, Want: c.wanted}
 					benchPropagate(b, g, c.src, op, opt)
 				})
 			}

@@ -9,7 +9,7 @@ import (
 
 // Degrees returns the degree of every node [n], by NodeID: the length of its list.
 func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
-	_, s, err := surveyed(ctx, g, opt.withDefaults())
+	_, s, err := newSurvey(ctx, g, opt.withDefaults())
 	if err != nil {
 		return nil, err
 	}
@@ -18,7 +18,7 @@ func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
 
 // Measure walks the adjacency for its Sizes.
 func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
-	_, s, err := surveyed(ctx, g, opt.withDefaults())
+	_, s, err := newSurvey(ctx, g, opt.withDefaults())
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func (s *Sizes) bufferBytes() int64 {
 	return s.sides() * (entry*int64(s.maxEntries) + 8*int64(s.maxRows+1))
 }
 
-// surveyed makes a walker, and walks the graph once for its survey. opt has its defaults.
-func surveyed(ctx context.Context, g Graph, opt Options) (*walker, *survey, error) {
+// newSurvey makes a walker, and walks the graph once for its survey. opt has its defaults.
+func newSurvey(ctx context.Context, g Graph, opt Options) (*walker, *survey, error) {
 	w, err := newWalker(g, opt.Workers)
 	if err != nil {
 		return nil, nil, err

@@ -45,7 +45,7 @@ func (d *Diagonals) StandardError(k int) []float64 {
 func (d *Diagonals) Close() error {
 	var err error
 	for _, a := range d.arrays {
-		err = joined(err, a.Close())
+		err = joinErrors(err, a.Close())
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 	if len(opt.Have) == hops {
 		return DiagonalsOf(opt.Have, nil), nil
 	}
-	w, s, err := surveyed(ctx, g, opt)
+	w, s, err := newSurvey(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = joined(err, job.close(err != nil)) }()
+	defer func() { err = joinErrors(err, job.close(err != nil)) }()
 	if hops >= 3 {
 		start := time.Now()
 		price, err := job.price(ctx)
@@ -120,7 +120,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
 	}
-	job.progress = meter{progress: opt.Progress, stage: "diagonal", total: job.entriesWalked()}
+	job.progress = meter{progress: opt.Progress, stage: "diagonal", total: job.walkedEntries()}
 	for k := job.have() + 1; k <= hops; k++ {
 		start := time.Now()
 		if err := job.hop(ctx, k); err != nil {
@@ -192,7 +192,7 @@ func (job *diagonalJob) close(failed bool) error {
 	err := job.before.Close()
 	if failed {
 		for _, a := range job.results {
-			err = joined(err, a.Close())
+			err = joinErrors(err, a.Close())
 		}
 	}
 	return err
@@ -270,8 +270,8 @@ func (job *diagonalJob) returns2(ctx context.Context) error {
 		func(_ kv.NodeID, atV, sum float64) float64 { return atV * sum })
 }
 
-// entriesWalked is the total of the progress, as if every walk were of the whole graph.
-func (job *diagonalJob) entriesWalked() int64 { return int64(job.walks()) * job.graph.survey.entries }
+// walkedEntries is the total of the progress, as if every walk were of the whole graph.
+func (job *diagonalJob) walkedEntries() int64 { return int64(job.walks()) * job.graph.survey.entries }
 
 // walks is how often the graph is walked once its price is known.
 func (job *diagonalJob) walks() (walks int) {

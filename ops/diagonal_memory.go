@@ -10,8 +10,8 @@ func divideBudget(hops int, s *Sizes, opt Options) (workers int, capacity int64,
 	onDisk := opt.Scratch != nil
 	for workers = opt.Workers; workers > 0; workers-- {
 		if s.diagonalBytes(hops, workers, onDisk) <= opt.MemoryBudget {
-			left := opt.MemoryBudget - s.triangleBytes(hops, workers, onDisk)
-			return workers, min(left, 4*maxHeld), nil
+			rest := opt.MemoryBudget - s.triangleBytes(hops, workers, onDisk)
+			return workers, min(rest, 4*maxHeldEntries), nil
 		}
 	}
 	return 0, 0, &BudgetError{Job: "diagonal", Budget: opt.MemoryBudget, Least: s.diagonalBytes(hops, 1, onDisk)}

@@ -84,7 +84,7 @@ func TestPropagateArcsSameBits(t *testing.T) {
 			return append(columns, int(v)%6, 6+int(v)%classes)
 		}
 		for _, op := range []Operator{
-			{Hops: 3, Diagonals: diagonals}, {Hops: 3, SelfLoops: true}, {Hops: 3, Diagonals: diagonals, Wanted: wanted},
+			{Hops: 3, Diagonals: diagonals}, {Hops: 3, SelfLoops: true}, {Hops: 3, Diagonals: diagonals, Want: wanted},
 		} {
 			want, err := collect(ctx, g.graph(), src, op, Options{Workers: 1})
 			if err != nil {

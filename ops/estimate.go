@@ -45,14 +45,14 @@ type DiagonalPlan struct {
 	Workers int
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the results and scratch arrays.
 	MemoryBytes, ScratchBytes int64
-	// Refused is the error of ComputeDiagonals if Steps is above Options.MaxPrice, else nil.
-	Refused *PriceError
+	// Refusal is the error of ComputeDiagonals if Steps is above Options.MaxPrice, else nil.
+	Refusal *PriceError
 }
 
-// refuse sets Refused.
+// refuse sets Refusal.
 func (p *DiagonalPlan) refuse(hops int, limit float64) {
 	if p.Steps > limit {
-		p.Refused = &PriceError{Hops: hops, Price: p.Steps, Limit: limit}
+		p.Refusal = &PriceError{Hops: hops, Price: p.Steps, Limit: limit}
 	}
 }
 
@@ -70,19 +70,19 @@ func PlanDiagonals(ctx context.Context, g Graph, hops int, opt Options) (plan Di
 	if !w.isSimple() {
 		return planWalks(ctx, w, s, 1, hops, opt)
 	}
-	return planSurveyed(ctx, w, s, 1, hops, opt)
+	return planSurvey(ctx, w, s, 1, hops, opt)
 }
 
-// planSurveyed plans the diagonals of a graph of which w has a share of the edges, with the degrees of s; its Sizes are
+// planSurvey plans the diagonals of a graph of which w has a share of the edges, with the degrees of s; its Sizes are
 // those of the whole.
-func planSurveyed(
+func planSurvey(
 	ctx context.Context, w *walker, s *survey, share float64, hops int, opt Options,
 ) (plan DiagonalPlan, err error) {
 	job, err := newDiagonalJob(w, s, hops, opt)
 	if err != nil {
 		return plan, err
 	}
-	defer func() { err = joined(err, job.close(true)) }()
+	defer func() { err = joinErrors(err, job.close(true)) }()
 	plan.Workers = len(w.bufs)
 	if hops < 3 {
 		plan.MemoryBytes = s.diagonalArrays(hops, plan.Workers, opt.Scratch != nil)
@@ -168,9 +168,9 @@ func (p walkPrice) ofAll(share float64) walkPrice {
 	return walkPrice{wedges: p.wedges / pairs, squares: p.squares / pairs, ball: p.ball / (pairs * share)}
 }
 
-// PlanSampled says what SampleDiagonals would do with so many samples on a simple graph of these sizes. The Steps are
+// PlanSample says what SampleDiagonals would do with so many samples on a simple graph of these sizes. The Steps are
 // draws.
-func (s *Sizes) PlanSampled(hops, samples int, opt Options) (plan DiagonalPlan, err error) {
+func (s *Sizes) PlanSample(hops, samples int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()
 	workers, capacity, err := divideSampleBudget(hops, samples, s, opt)
 	if err != nil {
@@ -260,15 +260,15 @@ func (s *EdgeSample) PlanDiagonals(ctx context.Context, whole *Sizes, hops int, 
 	if err != nil {
 		return DiagonalPlan{}, err
 	}
-	found, err := w.survey(ctx, Options{Workers: opt.Workers})
+	part, err := w.survey(ctx, Options{Workers: opt.Workers})
 	if err != nil {
 		return DiagonalPlan{}, err
 	}
-	found.Sizes = *whole
+	part.Sizes = *whole
 	if !w.isSimple() {
-		return planWalks(ctx, w, found, s.share, hops, opt)
+		return planWalks(ctx, w, part, s.share, hops, opt)
 	}
-	return planSurveyed(ctx, w, found, s.share, hops, opt)
+	return planSurvey(ctx, w, part, s.share, hops, opt)
 }
 
 // sampledLists are the lists of an EdgeSample, a Graph whose weights are 1.
@@ -312,15 +312,15 @@ func sampleLists(nodes int, edges [][2]uint32, weighted bool, from ...int) *samp
 			next[e[end]]++
 		}
 	}
-	kept := int64(0)
+	end := int64(0)
 	for v := range nodes {
 		list := s.neighbors[s.offsets[v]:s.offsets[v+1]]
 		slices.Sort(list)
-		s.offsets[v] = kept
-		kept += int64(copy(s.neighbors[kept:], slices.Compact(list)))
+		s.offsets[v] = end
+		end += int64(copy(s.neighbors[end:], slices.Compact(list)))
 	}
-	s.offsets[nodes] = kept
-	s.neighbors = s.neighbors[:kept]
+	s.offsets[nodes] = end
+	s.neighbors = s.neighbors[:end]
 	return s
 }
 

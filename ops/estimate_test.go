@@ -48,10 +48,10 @@ func TestSampleOfAllPlansAsTheGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (got.Refused == nil) != (want.Refused == nil) {
-			t.Errorf("seed %d: got refused %v, want %v", seed, got.Refused, want.Refused)
+		if (got.Refusal == nil) != (want.Refusal == nil) {
+			t.Errorf("seed %d: got refused %v, want %v", seed, got.Refusal, want.Refusal)
 		}
-		got.Refused, want.Refused = nil, nil
+		got.Refusal, want.Refusal = nil, nil
 		if got != want {
 			t.Errorf("seed %d: got %+v, want %+v", seed, got, want)
 		}
@@ -69,8 +69,8 @@ func TestPlanRefusesAsComputingDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				d, err := ComputeDiagonals(t.Context(), g, hops, opt)
-				if refused := errors.Is(err, ErrPrice); refused != (plan.Refused != nil) {
-					t.Errorf("%d hops for at most %g steps: planned %v, computing says %v", hops, limit, plan.Refused, err)
+				if refused := errors.Is(err, ErrPrice); refused != (plan.Refusal != nil) {
+					t.Errorf("%d hops for at most %g steps: planned %v, computing says %v", hops, limit, plan.Refusal, err)
 				}
 				if err == nil {
 					if err := d.Close(); err != nil {
@@ -93,7 +93,7 @@ func TestPlanSampled(t *testing.T) {
 	steps := 0.0
 	for hops := 1; hops <= MaxSampledHops; hops++ {
 		opt := Options{MemoryBudget: 4 << 20, Workers: 2, Scratch: dir}
-		plan, err := sizes.PlanSampled(hops, 32, opt)
+		plan, err := sizes.PlanSample(hops, 32, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestPlanSampled(t *testing.T) {
 		}
 		steps = plan.Steps
 		opt.MemoryBudget = 1
-		_, err = sizes.PlanSampled(hops, 32, opt)
+		_, err = sizes.PlanSample(hops, 32, opt)
 		_, computing := SampleDiagonals(t.Context(), g, hops, SampleOptions{Samples: 32}, opt)
 		if errors.Is(err, ErrBudget) != errors.Is(computing, ErrBudget) {
 			t.Errorf("%d hops in a byte: planning says %v, sampling %v", hops, err, computing)

@@ -32,12 +32,12 @@ func (job *diagonalJob) returns5(ctx context.Context) (err error) {
 	if s.units, err = newFixedSums(n, g.survey.hubs(), len(g.lists)); err != nil {
 		return err
 	}
-	defer func() { err = joined(err, s.units.free()) }()
+	defer func() { err = joinErrors(err, s.units.free()) }()
 	all := span{0, rank(n)}
-	if s.held, err = g.holdStripe(ctx, all); err != nil {
+	if s.lists, err = g.holdStripe(ctx, all); err != nil {
 		return err
 	}
-	defer func() { err = joined(err, s.held.free()) }()
+	defer func() { err = joinErrors(err, s.lists.free()) }()
 	err = g.walk(ctx, all, &job.progress, func(ctx context.Context, worker int, x rank, list []rank) error {
 		later := above(list, x)
 		if err := s.triangleWalks(ctx, worker, x, later); err != nil {
@@ -59,7 +59,7 @@ func (job *diagonalJob) returns5(ctx context.Context) (err error) {
 
 // A fiveSearch holds the whole adjacency. Its arrays are by rank.
 type fiveSearch struct {
-	held    *heldLists
+	lists   *heldLists
 	delta   []float64 // δ
 	returns []float64 // δ S
 	units   *fixedSums
@@ -68,9 +68,9 @@ type fiveSearch struct {
 
 // fiveScratch is zero between nodes.
 type fiveScratch struct {
-	marked  rankSet
-	closed  []rank
-	touched []rank
+	marks   rankSet
+	closers []rank
+	corners []rank
 	corner  []float64 // triangleWalks: Σ t of the triangles from x at a corner
 	before  []float64 // triangleWalks: Σ δ over the neighbours of a corner before x
 	two     []float64 // fiveCycles: walks x–u–w, Σ δ_u
@@ -81,18 +81,18 @@ type fiveScratch struct {
 
 func newFiveScratch(n int) fiveScratch {
 	return fiveScratch{
-		marked: newRankSet(n),
+		marks:  newRankSet(n),
 		corner: make([]float64, n), before: make([]float64, n),
 		two: make([]float64, n), twoBy: make([]float64, n), three: make([]float64, n), back: make([]float64, n),
 	}
 }
 
 // closing appends to dst the nodes w > y, descending, that close a triangle with y and the node whose later neighbours
-// are marked.
-func closing(dst []rank, held *heldLists, y rank, marked rankSet) []rank {
-	list := held.of(y)
+// are in marks.
+func closing(dst []rank, lists *heldLists, y rank, marks rankSet) []rank {
+	list := lists.of(y)
 	for i := len(list) - 1; i >= 0 && list[i] > y; i-- {
-		if marked.has(list[i]) {
+		if marks.has(list[i]) {
 			dst = append(dst, list[i])
 		}
 	}
@@ -107,9 +107,9 @@ func (f *fiveSearch) triangleWalks(ctx context.Context, worker int, x rank, late
 		return nil
 	}
 	delta, s := f.delta, &f.workers[worker]
-	s.marked.addAll(later)
+	s.marks.addAll(later)
 	defer func() {
-		s.marked.removeAll(later)
+		s.marks.removeAll(later)
 		for _, u := range later {
 			s.corner[u], s.before[u] = 0, 0
 		}
@@ -119,10 +119,10 @@ func (f *fiveSearch) triangleWalks(ctx context.Context, worker int, x rank, late
 	for _, u := range later {
 		s.before[u] = f.sumBefore(u, x)
 	}
-	walked := pace(0)
+	steps := pace(0)
 	for _, y := range later {
-		s.closed = closing(s.closed[:0], f.held, y, s.marked)
-		for _, z := range s.closed {
+		s.closers = closing(s.closers[:0], f.lists, y, s.marks)
+		for _, z := range s.closers {
 			nodes := [3]rank{x, y, z}
 			t := float64(delta[x] * delta[y] * delta[z]) // rounded before it is added
 			var spread, tails float64
@@ -138,7 +138,7 @@ func (f *fiveSearch) triangleWalks(ctx context.Context, worker int, x rank, late
 				s.corner[u] += t
 			}
 		}
-		if err := walked.walk(ctx, len(f.held.of(y))); err != nil {
+		if err := steps.walk(ctx, len(f.lists.of(y))); err != nil {
 			return err
 		}
 	}
@@ -152,7 +152,7 @@ func (f *fiveSearch) triangleWalks(ctx context.Context, worker int, x rank, late
 // sumBefore is Σ δ over the neighbours of u before x.
 func (f *fiveSearch) sumBefore(u, x rank) float64 {
 	sum := 0.0
-	for _, v := range f.held.of(u) {
+	for _, v := range f.lists.of(u) {
 		if v >= x {
 			break
 		}
@@ -167,7 +167,7 @@ func (f *fiveSearch) addTails(worker int, u, x rank) {
 	if corner == 0 {
 		return
 	}
-	for _, v := range f.held.of(u) {
+	for _, v := range f.lists.of(u) {
 		if v >= x {
 			break
 		}
@@ -183,55 +183,55 @@ func (f *fiveSearch) fiveCycles(ctx context.Context, worker int, x rank, later [
 		return nil
 	}
 	delta, s := f.delta, &f.workers[worker]
-	s.marked.addAll(later)
+	s.marks.addAll(later)
 	defer func() {
-		s.marked.removeAll(later)
-		for _, w := range s.touched {
+		s.marks.removeAll(later)
+		for _, w := range s.corners {
 			s.two[w], s.twoBy[w], s.three[w], s.back[w] = 0, 0, 0, 0
 		}
-		s.touched = s.touched[:0]
+		s.corners = s.corners[:0]
 	}()
-	walked := pace(0)
+	steps := pace(0)
 	for _, u := range later {
-		paths := f.held.of(u)
+		paths := f.lists.of(u)
 		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
 			w := paths[i]
 			if s.two[w] == 0 {
-				s.touched = append(s.touched, w)
+				s.corners = append(s.corners, w)
 			}
 			s.two[w] += delta[u]
 		}
-		if err := walked.walk(ctx, len(paths)); err != nil {
+		if err := steps.walk(ctx, len(paths)); err != nil {
 			return err
 		}
 	}
-	for _, w := range s.touched {
+	for _, w := range s.corners {
 		s.twoBy[w] = delta[w] * s.two[w]
 	}
-	for _, w := range s.touched {
-		paths := f.held.of(w)
+	for _, w := range s.corners {
+		paths := f.lists.of(w)
 		walks, returning := 0.0, 0.0
 		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
 			walks += s.twoBy[paths[i]]
 		}
-		if s.marked.has(w) { // u' = w
+		if s.marks.has(w) { // u' = w
 			for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
 				returning += delta[paths[i]]
 			}
 		}
 		s.three[w] = walks - float64(delta[w]*returning)
-		if err := walked.walk(ctx, len(paths)); err != nil {
+		if err := steps.walk(ctx, len(paths)); err != nil {
 			return err
 		}
 	}
 	ofX := 0.0
 	for _, u := range later {
-		paths := f.held.of(u)
+		paths := f.lists.of(u)
 		ofU := 0.0
 		for i := len(paths) - 1; i >= 0 && paths[i] > x; i-- {
 			w := paths[i]
 			walks := s.three[w] - s.twoBy[u] // w' = u
-			if s.marked.has(w) {
+			if s.marks.has(w) {
 				walks += float64(delta[w] * delta[u]) // both were taken away
 			}
 			ofU += float64(delta[w] * walks)
@@ -239,11 +239,11 @@ func (f *fiveSearch) fiveCycles(ctx context.Context, worker int, x rank, later [
 		}
 		f.units.add(worker, u, toUnits(2*delta[x]*delta[u]*ofU))
 		ofX += float64(delta[u] * ofU)
-		if err := walked.walk(ctx, len(paths)); err != nil {
+		if err := steps.walk(ctx, len(paths)); err != nil {
 			return err
 		}
 	}
-	for _, w := range s.touched {
+	for _, w := range s.corners {
 		f.units.add(worker, w, toUnits(2*delta[x]*delta[w]*s.back[w]))
 	}
 	f.units.add(worker, x, toUnits(delta[x]*ofX))

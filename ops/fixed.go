@@ -21,29 +21,29 @@ func roundUnits(x float64) int64 { return int64(x + 0.5) }
 // fixedSums are sums [n] that many goroutines may add to. Most of what is added goes to the first ranks, the hubs:
 // every worker has sums of its own for them.
 type fixedSums struct {
-	shared offheap.Array[uint64]
+	common offheap.Array[uint64]
 	near   [][]uint64 // a slice a worker, of the first ranks
 }
 
 func newFixedSums(n, near, workers int) (*fixedSums, error) {
-	shared, err := offheap.New[uint64](n)
+	common, err := offheap.New[uint64](n)
 	if err != nil {
 		return nil, err
 	}
-	s := &fixedSums{shared: shared, near: make([][]uint64, workers)}
+	s := &fixedSums{common: common, near: make([][]uint64, workers)}
 	for i := range s.near {
 		s.near[i] = make([]uint64, near)
 	}
 	return s, nil
 }
 
-func (s *fixedSums) free() error { return s.shared.Free() }
+func (s *fixedSums) free() error { return s.common.Free() }
 
 func (s *fixedSums) add(worker int, i rank, units int64) {
 	if near := s.near[worker]; int(i) < len(near) {
 		near[i] += uint64(units)
 	} else if units != 0 {
-		atomic.AddUint64(&s.shared.Data[i], uint64(units))
+		atomic.AddUint64(&s.common.Data[i], uint64(units))
 	}
 }
 
@@ -51,11 +51,11 @@ func (s *fixedSums) add(worker int, i rank, units int64) {
 func (s *fixedSums) settle() {
 	for _, near := range s.near {
 		for i, units := range near {
-			s.shared.Data[i] += units
+			s.common.Data[i] += units
 		}
 		clear(near)
 	}
 }
 
 // at must not run beside add, and wants settle before it.
-func (s *fixedSums) at(i rank) float64 { return float64(float64(int64(s.shared.Data[i])) / fixedUnit) }
+func (s *fixedSums) at(i rank) float64 { return float64(float64(int64(s.common.Data[i])) / fixedUnit) }

@@ -46,7 +46,7 @@ func (g *rankedGraph) stripes() []span {
 type fourSearch struct {
 	graph   *rankedGraph
 	stripe  span
-	held    *heldLists
+	lists   *heldLists
 	delta   offheap.Array[float64] // of the stripe, by w less its first
 	units   *fixedSums
 	workers []fourScratch
@@ -55,12 +55,12 @@ type fourSearch struct {
 // Arrays are by w less the stripe's first.
 type fourScratch struct {
 	sums    offheap.Array[float64] // s_w, then units of δ_x δ_w s_w as bits; zero between nodes
-	found   offheap.Array[uint64]  // units of w; zero between stripes
-	touched []rank
+	perNode offheap.Array[uint64]  // units of w; zero between stripes
+	nonzero []rank
 	starts  []uint32 // where the paths of a u begin in its list
 }
 
-func (s *fourScratch) free() error { return joined(s.sums.Free(), s.found.Free()) }
+func (s *fourScratch) free() error { return joinErrors(s.sums.Free(), s.perNode.Free()) }
 
 // returns4 is the walks to a neighbour and back twice, the walks to a node at two steps and back the same way, and
 // 2 Σ π over the 4-cycles of a node.
@@ -73,14 +73,14 @@ func (job *diagonalJob) returns4(ctx context.Context) (err error) {
 		widest = max(widest, s.len())
 	}
 	s := &fourSearch{graph: g, workers: make([]fourScratch, len(g.lists))}
-	defer func() { err = joined(err, s.free()) }()
+	defer func() { err = joinErrors(err, s.free()) }()
 	if err := s.allocate(widest); err != nil {
 		return fmt.Errorf("diagonal: sums of %d nodes: %w", widest, err)
 	}
 	if s.units, err = newFixedSums(n, g.survey.hubs(), len(g.lists)); err != nil {
 		return err
 	}
-	defer func() { err = joined(err, s.units.free()) }()
+	defer func() { err = joinErrors(err, s.units.free()) }()
 	for _, stripe := range stripes {
 		if err := s.searchStripe(ctx, stripe, &job.progress); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (s *fourSearch) allocate(width int) (err error) {
 		if s.workers[i].sums, err = offheap.New[float64](width); err != nil {
 			return err
 		}
-		if s.workers[i].found, err = offheap.New[uint64](width); err != nil {
+		if s.workers[i].perNode, err = offheap.New[uint64](width); err != nil {
 			return err
 		}
 	}
@@ -123,17 +123,17 @@ func (s *fourSearch) allocate(width int) (err error) {
 func (s *fourSearch) free() error {
 	err := s.delta.Free()
 	for i := range s.workers {
-		err = joined(err, s.workers[i].free())
+		err = joinErrors(err, s.workers[i].free())
 	}
 	return err
 }
 
 // searchStripe sums the paths to the ranks of one stripe. Only ranks before its end have some.
 func (s *fourSearch) searchStripe(ctx context.Context, stripe span, progress *meter) (err error) {
-	if s.held, err = s.graph.holdStripe(ctx, stripe); err != nil {
+	if s.lists, err = s.graph.holdStripe(ctx, stripe); err != nil {
 		return err
 	}
-	defer func() { err = joined(err, s.held.free()) }()
+	defer func() { err = joinErrors(err, s.lists.free()) }()
 	s.stripe = stripe
 	for w := range stripe.len() {
 		s.delta.Data[w] = s.graph.delta(stripe.lo + rank(w))
@@ -142,11 +142,11 @@ func (s *fourSearch) searchStripe(ctx context.Context, stripe span, progress *me
 		return err
 	}
 	for i := range s.workers {
-		found := s.workers[i].found.Data[:stripe.len()]
-		for w, units := range found {
+		perNode := s.workers[i].perNode.Data[:stripe.len()]
+		for w, units := range perNode {
 			s.units.add(i, stripe.lo+rank(w), int64(units))
 		}
-		clear(found)
+		clear(perNode)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (s *fourSearch) search(ctx context.Context, worker int, x rank, list []rank
 	list = above(list, x)
 	count := 0
 	for _, u := range list {
-		count += len(s.held.of(u))
+		count += len(s.lists.of(u))
 	}
 	if count == 0 {
 		return nil
@@ -173,15 +173,15 @@ func (s *fourSearch) search(ctx context.Context, worker int, x rank, list []rank
 		if dense {
 			clear(sums[first:])
 		} else {
-			for _, w := range scratch.touched {
+			for _, w := range scratch.nonzero {
 				sums[w] = 0
 			}
 		}
-		scratch.touched = scratch.touched[:0]
+		scratch.nonzero = scratch.nonzero[:0]
 	}()
-	walked := pace(0)
+	steps := pace(0)
 	for _, u := range list {
-		d, paths := s.graph.delta(u), s.held.of(u)
+		d, paths := s.graph.delta(u), s.lists.of(u)
 		if inside {
 			later := above(paths, x-s.stripe.lo)
 			scratch.starts = append(scratch.starts, uint32(len(paths)-len(later)))
@@ -192,15 +192,15 @@ func (s *fourSearch) search(ctx context.Context, worker int, x rank, list []rank
 				sums[w] += d
 			}
 		} else {
-			scratch.touched = addTouched(sums, scratch.touched, paths, d)
+			scratch.nonzero = addPaths(sums, scratch.nonzero, paths, d)
 		}
-		if err := walked.walk(ctx, len(paths)); err != nil {
+		if err := steps.walk(ctx, len(paths)); err != nil {
 			return err
 		}
 	}
 	s.settle(worker, x, first, dense)
 	for i, u := range list {
-		paths := s.held.of(u)
+		paths := s.lists.of(u)
 		if inside {
 			paths = paths[scratch.starts[i]:]
 		}
@@ -210,51 +210,51 @@ func (s *fourSearch) search(ctx context.Context, worker int, x rank, list []rank
 		}
 		// Rounded once a stripe, and stripes are the same always.
 		s.units.add(worker, u, int64(math.RoundToEven(2*s.graph.delta(u)*float64(ofU))))
-		if err := walked.walk(ctx, len(paths)); err != nil {
+		if err := steps.walk(ctx, len(paths)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addTouched adds d to the sums of paths, and appends to touched those that were zero.
-func addTouched(sums []float64, touched, paths []rank, d float64) []rank {
-	found := len(touched)
-	if room := found + len(paths); room > cap(touched) {
+// addPaths adds d to the sums of paths, and appends to nonzero those that were zero.
+func addPaths(sums []float64, nonzero, paths []rank, d float64) []rank {
+	before := len(nonzero)
+	if room := before + len(paths); room > cap(nonzero) {
 		grown := make([]rank, room, 2*room)
-		copy(grown, touched)
-		touched = grown
+		copy(grown, nonzero)
+		nonzero = grown
 	}
-	touched = touched[:found+len(paths)]
+	nonzero = nonzero[:before+len(paths)]
 	for _, w := range paths {
 		sum := sums[w]
-		touched[found] = w
-		next := found + 1
+		nonzero[before] = w
+		next := before + 1
 		if math.Float64bits(sum) != 0 {
-			next = found
+			next = before
 		}
-		found = next
+		before = next
 		sums[w] = sum + d
 	}
-	return touched[:found]
+	return nonzero[:before]
 }
 
 // settle adds δ_x δ_w s_w² to x and every w, and leaves the units of δ_x δ_w s_w in place of s_w.
 func (s *fourSearch) settle(worker int, x rank, first int, dense bool) {
 	scratch := &s.workers[worker]
 	width := s.stripe.len()
-	sums, found, delta := scratch.sums.Data[:width], scratch.found.Data[:width], s.delta.Data[:width]
+	sums, perNode, delta := scratch.sums.Data[:width], scratch.perNode.Data[:width], s.delta.Data[:width]
 	atX, ofX := s.graph.delta(x)*fixedUnit, uint64(0)
 	if dense {
 		for w := first; w < width; w++ {
 			pairs := settlePair(atX*delta[w], &sums[w])
-			found[w] += pairs
+			perNode[w] += pairs
 			ofX += pairs
 		}
 	} else {
-		for _, w := range scratch.touched {
+		for _, w := range scratch.nonzero {
 			pairs := settlePair(atX*delta[w], &sums[w])
-			found[w] += pairs
+			perNode[w] += pairs
 			ofX += pairs
 		}
 	}

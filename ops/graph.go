@@ -30,7 +30,7 @@ type walker struct {
 	nodes    int
 	blocks   []kv.Range
 	bufs     []kv.Adjacency
-	kept     *keptLists   // nil: lists are read anew at every walk
+	lists    *keptLists   // nil: lists are read anew at every walk
 	bytes    atomic.Int64 // encoded adjacency read, until somebody takes it
 }
 
@@ -103,26 +103,26 @@ func (w *walker) keep(degrees []uint32) (err error) {
 	if k.neighbors, err = offheap.New[kv.NodeID](int(entries)); err != nil {
 		return fmt.Errorf("%d entries: %w", entries, err)
 	}
-	w.kept = k
+	w.lists = k
 	return nil
 }
 
 // free gives back what keep took.
 func (w *walker) free() error {
-	if w.kept == nil {
+	if w.lists == nil {
 		return nil
 	}
 	clear(w.bufs) // some lists are in the memory that goes
-	k := w.kept
-	w.kept = nil
+	k := w.lists
+	w.lists = nil
 	return k.neighbors.Free()
 }
 
 // walk calls visit once for every block, concurrently for different workers. The adjacency is borrowed for the call.
 func (w *walker) walk(ctx context.Context, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error) error {
 	err := w.walkBlocks(ctx, 0, len(w.blocks), visit)
-	if err == nil && w.kept != nil {
-		w.kept.complete = true
+	if err == nil && w.lists != nil {
+		w.lists.complete = true
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (w *walker) walkBlocks(
 
 func (w *walker) read(block int, adj *kv.Adjacency) error {
 	var room []kv.NodeID
-	if k := w.kept; k != nil {
+	if k := w.lists; k != nil {
 		room = k.neighbors.Data[k.starts[block]:k.starts[block+1]:k.starts[block+1]]
 		if k.complete {
 			k.offsets(w.blocks[block], adj)
@@ -158,10 +158,10 @@ func (w *walker) read(block int, adj *kv.Adjacency) error {
 	if err := w.check(w.blocks[block], adj); err != nil {
 		return err
 	}
-	if w.kept == nil {
+	if w.lists == nil {
 		return nil
 	}
-	if err := w.kept.checkDegrees(adj); err != nil {
+	if err := w.lists.checkDegrees(adj); err != nil {
 		return err
 	}
 	if unsafe.SliceData(adj.Neighbors) != unsafe.SliceData(room) {

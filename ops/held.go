@@ -21,14 +21,14 @@ type heldLists struct {
 	ranks   offheap.Array[rank]
 }
 
-const maxHeld = 1<<32 - 1
+const maxHeldEntries = 1<<32 - 1
 
 func (h *heldLists) of(u rank) []rank {
 	i := u - h.first
 	return h.ranks.Data[h.offsets.Data[i]:h.offsets.Data[i+1]]
 }
 
-func (h *heldLists) free() error { return joined(h.offsets.Free(), h.ranks.Free()) }
+func (h *heldLists) free() error { return joinErrors(h.offsets.Free(), h.ranks.Free()) }
 
 // newHeldLists makes room for the lists of a span, given their lengths.
 func newHeldLists(s span, length func(u rank) uint32) (h *heldLists, err error) {
@@ -41,12 +41,12 @@ func newHeldLists(s span, length func(u rank) uint32) (h *heldLists, err error) 
 		entries += int64(length(s.lo + rank(i)))
 		h.offsets.Data[i+1] = uint32(entries)
 	}
-	if entries > maxHeld {
-		return nil, joined(fmt.Errorf("%w: got %d adjacency entries to hold, want at most %d",
-			ErrShape, entries, maxHeld), h.free())
+	if entries > maxHeldEntries {
+		return nil, joinErrors(fmt.Errorf("%w: got %d adjacency entries to hold, want at most %d",
+			ErrShape, entries, maxHeldEntries), h.free())
 	}
 	if h.ranks, err = offheap.New[rank](int(entries)); err != nil {
-		return nil, joined(fmt.Errorf("diagonal: %d entries: %w", entries, err), h.free())
+		return nil, joinErrors(fmt.Errorf("diagonal: %d entries: %w", entries, err), h.free())
 	}
 	return h, nil
 }
@@ -91,7 +91,7 @@ func (g *rankedGraph) holdBefore(ctx context.Context, s span, before []uint32) (
 	}
 	err = h.fill(ctx, g, s, func(y rank, list []rank) []rank { return below(list, y) })
 	if err != nil {
-		return nil, joined(err, h.free())
+		return nil, joinErrors(err, h.free())
 	}
 	return h, nil
 }
@@ -120,7 +120,7 @@ func (g *rankedGraph) holdStripe(ctx context.Context, stripe span) (*heldLists, 
 		return list
 	})
 	if err != nil {
-		return nil, joined(err, h.free())
+		return nil, joinErrors(err, h.free())
 	}
 	return h, nil
 }
@@ -137,7 +137,7 @@ func (g *rankedGraph) countStripe(
 	if err != nil {
 		return nil, fmt.Errorf("diagonal: lengths of %d lists: %w", all.len(), err)
 	}
-	defer func() { err = joined(err, lengths.Free()) }()
+	defer func() { err = joinErrors(err, lengths.Free()) }()
 	err = g.walk(ctx, all, nil, func(_ context.Context, _ int, u rank, list []rank) error {
 		lengths.Data[u] = uint32(len(within(list)))
 		return nil
@@ -148,8 +148,8 @@ func (g *rankedGraph) countStripe(
 	return newHeldLists(all, func(u rank) uint32 { return lengths.Data[u] })
 }
 
-// joined is errors.Join of two, but an error itself if there is no other.
-func joined(err, other error) error {
+// joinErrors is errors.Join of two, but an error itself if there is no other.
+func joinErrors(err, other error) error {
 	if other == nil {
 		return err
 	}

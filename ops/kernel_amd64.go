@@ -111,10 +111,10 @@ func finishRow(row, next, input []float32, sums []float64, e ending) {
 		finishRowPlainly(row, next, input, sums, e)
 		return
 	}
-	cleared := unsafe.SliceData(input)
+	reset := unsafe.SliceData(input)
 	if e.diagonal == 0 {
-		cleared = nil
+		reset = nil
 	}
-	finishGroups(unsafe.SliceData(row), unsafe.SliceData(next), cleared, &sums[0], len(sums)/groupColumns,
+	finishGroups(unsafe.SliceData(row), unsafe.SliceData(next), reset, &sums[0], len(sums)/groupColumns,
 		e.scale, e.next, e.diagonal)
 }

@@ -23,7 +23,7 @@ func Neighborhood(
 	if hops < 0 || limit < 0 {
 		return nil, false, fmt.Errorf("%w: got %d hops and a limit of %d nodes, want neither negative", ErrShape, hops, limit)
 	}
-	seen := map[kv.NodeID]struct{}{v: {}}
+	members := map[kv.NodeID]struct{}{v: {}}
 	levels = [][]kv.NodeID{{v}}
 	for len(levels) <= hops {
 		var level []kv.NodeID
@@ -36,13 +36,13 @@ func Neighborhood(
 				if steps++; steps%256 == 0 && ctx.Err() != nil {
 					return nil, false, ctx.Err()
 				}
-				if _, ok := seen[w]; ok {
+				if _, ok := members[w]; ok {
 					continue
 				}
-				if limit > 0 && len(seen) == limit {
+				if limit > 0 && len(members) == limit {
 					return appendLevel(levels, level), true, nil
 				}
-				seen[w] = struct{}{}
+				members[w] = struct{}{}
 				level = append(level, w)
 			}
 		}

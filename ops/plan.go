@@ -142,13 +142,13 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 	}
 	p.Tiles = (columns + p.Width - 1) / p.Width
 	p.Stripes, p.StripeRows = 1, s.nodes
-	written := min(hops-1, 1) // the last hop is only visited
+	writes := min(hops-1, 1) // the last hop is only visited
 	switch p.Strategy {
 	case TilesInMemory:
-		p.MemoryBytes += 4 * n * w * int64(1+written)
+		p.MemoryBytes += 4 * n * w * int64(1+writes)
 	case TileStreamed:
 		p.MemoryBytes += 4 * n * w
-		p.ScratchBytes = 4 * n * w * int64(written)
+		p.ScratchBytes = 4 * n * w * int64(writes)
 	case TileStriped:
 		rows := max(0, budget-p.MemoryBytes) / (4 * w)
 		p.Stripes = 2
@@ -158,7 +158,7 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 		p.StripeRows = s.stripeRows(p.Stripes)
 		p.Stripes = max(1, (s.nodes+p.StripeRows-1)/max(1, p.StripeRows))
 		p.MemoryBytes += 4 * int64(p.StripeRows) * w
-		p.ScratchBytes = 4*n*w*int64(2*written) + 8*n*w
+		p.ScratchBytes = 4*n*w*int64(2*writes) + 8*n*w
 	}
 	p.Passes = p.Tiles * hops * p.Stripes
 	p.cost = p.weigh(s, columns, hops)
@@ -173,8 +173,8 @@ func (p *PropagatePlan) gatherCost() float64 {
 // tileBytes is what is read at random.
 func (p *PropagatePlan) tileBytes() int64 { return 4 * int64(p.StripeRows) * int64(stride(p.Width)) }
 
-// summed is how many columns are added for an entry, those that rows are filled up with too.
-func (p *PropagatePlan) summed(columns, hops int) float64 {
+// countSums is how many columns are added for an entry, those that rows are filled up with too.
+func (p *PropagatePlan) countSums(columns, hops int) float64 {
 	last := columns - (p.Tiles-1)*p.Width
 	return float64(hops * ((p.Tiles-1)*stride(p.Width) + stride(last)))
 }
@@ -183,8 +183,8 @@ func (p *PropagatePlan) summed(columns, hops int) float64 {
 func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
 	n, entries, stripes := float64(s.nodes), float64(s.entries), float64(p.Stripes)
 	turns := float64(p.Tiles * hops)
-	summed := p.summed(columns, hops)
-	adding := turns*p.gatherCost() + summed*columnCost
+	countSums := p.countSums(columns, hops)
+	adding := turns*p.gatherCost() + countSums*columnCost
 	decodes := turns * stripes
 	if p.Held {
 		decodes = min(decodes, heldDecodes)
@@ -193,9 +193,9 @@ func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
 	switch p.Strategy {
 	case TilesInMemory:
 	case TileStreamed:
-		cost += n * 8 * summed * carryCost
+		cost += n * 8 * countSums * carryCost
 	case TileStriped:
-		cost += n * ((8+(stripes-1)*16)*summed*carryCost + turns*stripes*stripeCost)
+		cost += n * ((8+(stripes-1)*16)*countSums*carryCost + turns*stripes*stripeCost)
 	}
 	return cost
 }

@@ -92,7 +92,7 @@ func TestPlansSameBits(t *testing.T) {
 			}
 		}
 		for _, op := range []Operator{
-			{Hops: hops, Diagonals: diagonals, Wanted: wanted}, {Hops: hops, SelfLoops: true, Wanted: wanted},
+			{Hops: hops, Diagonals: diagonals, Want: wanted}, {Hops: hops, SelfLoops: true, Want: wanted},
 		} {
 			whole := PropagatePlan{Width: maxTileWidth, Workers: 1}
 			want, err := forced(ctx, g, Dense(plain, c), op, Options{}, whole)

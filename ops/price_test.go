@@ -9,7 +9,7 @@ import (
 // diagonalJobOf is a diagonalJob of a simple graph.
 func diagonalJobOf(g Graph, hops int, opt Options) (*diagonalJob, error) {
 	opt = opt.withDefaults()
-	w, s, err := surveyed(context.Background(), g, opt)
+	w, s, err := newSurvey(context.Background(), g, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -20,10 +20,10 @@ type Operator struct {
 	// isolated node keeps its own row. Diagonals must be nil.
 	SelfLoops bool
 
-	// Wanted, if not nil, appends the columns that matter in the last hop of node v to columns, ascending and each once.
+	// Want, if not nil, appends the columns that matter in the last hop of node v to columns, ascending and each once.
 	// It is called concurrently. The other values of the last hop are NaN. The last hop then reads one number for each
 	// edge and wanted column, not a whole row for each edge. The hops before it are whole.
-	Wanted func(v kv.NodeID, columns []int) []int
+	Want func(v kv.NodeID, columns []int) []int
 
 	// First is the first column to compute. The columns before it are done already.
 	First int
@@ -63,7 +63,7 @@ func Propagate(ctx context.Context, g Graph, src Source, op Operator, opt Option
 		return ctx.Err()
 	}
 	opt = opt.withDefaults()
-	walker, survey, err := surveyed(ctx, g, opt)
+	walker, survey, err := newSurvey(ctx, g, opt)
 	if err != nil {
 		return err
 	}

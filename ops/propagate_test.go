@@ -165,7 +165,7 @@ func TestPropagateWanted(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			op.Wanted = func(v kv.NodeID, columns []int) []int {
+			op.Want = func(v kv.NodeID, columns []int) []int {
 				a, b := int(wanted[0][v]), int(wanted[1][v])
 				for _, j := range []int{min(a, b), max(a, b)} {
 					if j >= 0 && (len(columns) == 0 || columns[len(columns)-1] != j) {

@@ -35,8 +35,8 @@ type propagation struct {
 	// it reads again as previous: another tile in memory, or scratch arrays, which are one where read holds whole tiles.
 	read           []float32
 	previous, next []float32
-	// begun are the sums of all rows over the stripes walked so far.
-	begun []float64
+	// stripeSums are the sums of all rows over the stripes walked so far.
+	stripeSums []float64
 }
 
 // A rowScratch is what one worker writes rows into. Where rows are not whole groups, the last one has room for its own.
@@ -128,7 +128,7 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 			return free, err
 		}
 		frees = append(frees, sums.Close)
-		p.begun = sums.Data
+		p.stripeSums = sums.Data
 	}
 	if p.op.Hops == 1 {
 		return free, nil
@@ -137,12 +137,12 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 		p.next, err = inMemory(n)
 		return free, err
 	}
-	written, err := scratch.New[float32](dir, "propagate-next", length)
+	rows, err := scratch.New[float32](dir, "propagate-next", length)
 	if err != nil {
 		return free, err
 	}
-	frees = append(frees, written.Close)
-	p.next, p.previous = written.Data, written.Data
+	frees = append(frees, rows.Close)
+	p.next, p.previous = rows.Data, rows.Data
 	if p.plan.Stripes > 1 {
 		previous, err := scratch.New[float32](dir, "propagate-previous", length)
 		if err != nil {
@@ -354,22 +354,22 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 	if err != nil {
 		return err
 	}
-	wanted := p.op.Wanted != nil && t.hop == p.op.Hops
+	wanted := p.op.Want != nil && t.hop == p.op.Hops
 	sums := s.sums[:w+1]
 	for v := rows.First; v < rows.End; v++ {
 		if v%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if wanted {
-			s.want(p.op.Wanted, v, t.lo, width)
+			s.want(p.op.Want, v, t.lo, width)
 			if len(s.columns) == 0 { // as of most rows where a tile has few of the columns
-				fillUnwanted(tile.Values[int(v-rows.First)*width:][:width])
+				fillNaN(tile.Values[int(v-rows.First)*width:][:width])
 				continue
 			}
 		}
 		clear(sums)
 		if !t.begin {
-			copy(sums, p.begun[int(v)*w:][:w])
+			copy(sums, p.stripeSums[int(v)*w:][:w])
 		}
 		from, to := adj.Offsets[v-adj.First], adj.Offsets[v-adj.First+1]
 		from, to = t.within(adj.Neighbors, from, to)
@@ -381,7 +381,7 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 			return err
 		}
 		if !t.end {
-			copy(p.begun[int(v)*w:][:w], sums)
+			copy(p.stripeSums[int(v)*w:][:w], sums)
 			continue
 		}
 		at := int(v-rows.First) * width
@@ -395,7 +395,7 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 		}
 		row := tile.Values[at : at+width]
 		if wanted {
-			fillUnwanted(row)
+			fillNaN(row)
 			for _, j := range s.columns {
 				row[j] = end.value(sums[j], input[j])
 			}
@@ -413,8 +413,8 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 	return p.visit(tile)
 }
 
-// fillUnwanted makes columns NaN that nobody wants.
-func fillUnwanted(row []float32) {
+// fillNaN makes columns NaN that nobody wants.
+func fillNaN(row []float32) {
 	for j := range row {
 		row[j] = float32(math.NaN())
 	}
@@ -465,8 +465,8 @@ func (t *turn) within(neighbors []kv.NodeID, from, to int64) (begin, end int64) 
 }
 
 // want sets the wanted columns of a tile for node v, and their groups.
-func (s *rowScratch) want(wanted func(kv.NodeID, []int) []int, v kv.NodeID, lo, width int) {
-	all := wanted(v, s.columns[:0])
+func (s *rowScratch) want(want func(kv.NodeID, []int) []int, v kv.NodeID, lo, width int) {
+	all := want(v, s.columns[:0])
 	s.columns, s.groups = all[:0], s.groups[:0]
 	for _, column := range all {
 		j := column - lo

@@ -114,7 +114,7 @@ func (g *rankedGraph) walk(
 		first = sort.Search(len(blocks), func(b int) bool { return rank(blocks[b].End) > s.lo })
 		end = max(first, sort.Search(len(blocks), func(b int) bool { return rank(blocks[b].First) >= s.hi }))
 	}
-	var walked atomic.Int64
+	var entries atomic.Int64
 	err := g.walker.walkBlocks(ctx, first, end, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
 		for i := range int(adj.End - adj.First) {
 			if i%256 == 0 && ctx.Err() != nil {
@@ -129,13 +129,13 @@ func (g *rankedGraph) walk(
 			}
 		}
 		if progress != nil {
-			walked.Add(int64(len(adj.Neighbors)))
+			entries.Add(int64(len(adj.Neighbors)))
 			progress.add(len(adj.Neighbors))
 		}
 		return nil
 	})
-	if skipped := g.survey.entries - walked.Load(); err == nil && progress != nil && skipped > 0 {
-		progress.add(int(skipped))
+	if rest := g.survey.entries - entries.Load(); err == nil && progress != nil && rest > 0 {
+		progress.add(int(rest))
 	}
 	return err
 }

@@ -23,17 +23,17 @@ func OperatorRows(
 		return nil, err
 	}
 	graph := tx.Along(direction)
-	sums := knownStrengths{blocks: blocks, tx: tx, rows: graph, columns: graph.Reverse(), known: map[kv.NodeID]sides{}}
+	sums := knownStrengths{blocks: blocks, tx: tx, rows: graph, columns: graph.Reverse(), strengths: map[kv.NodeID]sides{}}
 	if err := sums.read(ctx, []kv.NodeID{v}); err != nil {
 		return nil, err
 	}
 	var adjacency kv.Adjacency
 	rows := make([]map[kv.NodeID]float64, hops)
 	shares := map[kv.NodeID]float64{v: 1} // b_{k-1}[u] / √(r_u c_u)
-	reached, held := []kv.NodeID{v}, 0    // the keys of shares, ascending: sums run in one order
+	sources, entries := []kv.NodeID{v}, 0 // the keys of shares, ascending: sums run in one order
 	for k := range rows {
 		next := make(map[kv.NodeID]float64)
-		err := eachBlock(ctx, blocks, reached, func(r kv.Range, nodes []kv.NodeID) error {
+		err := eachBlock(ctx, blocks, sources, func(r kv.Range, nodes []kv.NodeID) error {
 			if err := graph.ReadAdjacency(r, &adjacency); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func OperatorRows(
 					}
 					next[w] += b
 				}
-				if held+len(next) > limit {
+				if entries+len(next) > limit {
 					return fmt.Errorf("%d hops reach more than %d nodes: %w", k+1, limit, ErrReach)
 				}
 			}
@@ -56,16 +56,16 @@ func OperatorRows(
 		if err != nil {
 			return nil, err
 		}
-		held += len(next)
-		reached = slices.Sorted(maps.Keys(next))
-		if err := sums.read(ctx, reached); err != nil {
+		entries += len(next)
+		sources = slices.Sorted(maps.Keys(next))
+		if err := sums.read(ctx, sources); err != nil {
 			return nil, err
 		}
 		rows[k], shares = make(map[kv.NodeID]float64, len(next)), next
 		for w, b := range next {
-			at := sums.known[w]
+			at := sums.strengths[w]
 			if w != v {
-				rows[k][w] = b / math.Sqrt(sums.known[v].row*at.column)
+				rows[k][w] = b / math.Sqrt(sums.strengths[v].row*at.column)
 			}
 			shares[w] = b / math.Sqrt(at.row*at.column) // where no arc leads on, nothing is made of it
 		}
@@ -81,16 +81,16 @@ type knownStrengths struct {
 	blocks        []kv.Range
 	tx            *kv.Tx
 	rows, columns *kv.Oriented
-	known         map[kv.NodeID]sides
+	strengths     map[kv.NodeID]sides
 	degrees       []uint32
 	adjacency     kv.Adjacency
 }
 
-// read adds the strengths of ascending nodes to those that are known.
+// read adds the strengths of ascending nodes to the known ones.
 func (s *knownStrengths) read(ctx context.Context, nodes []kv.NodeID) error {
 	unknown := make([]kv.NodeID, 0, len(nodes))
 	for _, v := range nodes {
-		if _, ok := s.known[v]; !ok {
+		if _, ok := s.strengths[v]; !ok {
 			unknown = append(unknown, v)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *knownStrengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {
 	}
 	for _, v := range nodes {
 		degree := float64(s.degrees[v-r.First])
-		s.known[v] = sides{degree, degree}
+		s.strengths[v] = sides{degree, degree}
 	}
 	return nil
 }
@@ -126,9 +126,9 @@ func (s *knownStrengths) add(
 		return err
 	}
 	for _, v := range nodes {
-		at := s.known[v]
+		at := s.strengths[v]
 		set(&at, strength(s.adjacency.Of(v), weightsOf(&s.adjacency, int(v-r.First))))
-		s.known[v] = at
+		s.strengths[v] = at
 	}
 	return nil
 }

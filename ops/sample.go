@@ -79,13 +79,13 @@ func SampleDiagonals(
 		},
 		SampleOptions: samples, draws: make([]draws, workers),
 	}
-	defer func() { err = joined(err, job.close(err != nil)) }()
+	defer func() { err = joinErrors(err, job.close(err != nil)) }()
 	if hops >= 3 {
 		if err := job.prepare(ctx); err != nil {
 			return nil, err
 		}
 	}
-	job.progress = meter{progress: opt.Progress, stage: "sample", total: job.entriesWalked()}
+	job.progress = meter{progress: opt.Progress, stage: "sample", total: job.walkedEntries()}
 	for k := 1; k <= hops; k++ {
 		start := time.Now()
 		if err := job.hop(ctx, k); err != nil {
@@ -117,11 +117,11 @@ func (job *sampleJob) close(failed bool) (err error) {
 	err = job.diagonalJob.close(failed)
 	if failed {
 		for _, a := range job.errors {
-			err = joined(err, a.Close())
+			err = joinErrors(err, a.Close())
 		}
 	}
 	if job.maps != nil {
-		err = joined(err, job.maps.free())
+		err = joinErrors(err, job.maps.free())
 	}
 	return err
 }
@@ -159,8 +159,8 @@ func (job *sampleJob) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// entriesWalked is the total of the progress.
-func (job *sampleJob) entriesWalked() int64 {
+// walkedEntries is the total of the progress.
+func (job *sampleJob) walkedEntries() int64 {
 	walks := 0
 	if job.hops >= 2 {
 		walks++
@@ -211,9 +211,9 @@ func (d *draws) neighbor() int {
 
 // A closure answers whether two nodes are neighbours, for those of which the greater rank is in a span, or a hub.
 type closure struct {
-	maps *hubMaps // nil if hubs are not asked for
-	held *heldLists
-	part span
+	maps  *hubMaps // nil if hubs are not asked for
+	lists *heldLists
+	part  span
 }
 
 // knows says whether the answer is known for a greater rank y.
@@ -226,7 +226,7 @@ func (c *closure) closes(x, y rank) bool {
 	if c.maps != nil && int(y) < c.maps.hubs {
 		return c.maps.of(y).has(x)
 	}
-	_, found := slices.BinarySearch(c.held.of(y), x)
+	_, found := slices.BinarySearch(c.lists.of(y), x)
 	return found
 }
 
@@ -237,15 +237,15 @@ func (job *sampleJob) closures(ctx context.Context, visit func(c *closure) error
 		return visit(&closure{maps: job.maps})
 	}
 	for i, part := range parts {
-		held, err := job.graph.holdBefore(ctx, part, job.before.Data)
+		lists, err := job.graph.holdBefore(ctx, part, job.before.Data)
 		if err != nil {
 			return err
 		}
-		c := &closure{held: held, part: part}
+		c := &closure{lists: lists, part: part}
 		if i == 0 {
 			c.maps = job.maps
 		}
-		if err := joined(visit(c), held.free()); err != nil {
+		if err := joinErrors(visit(c), lists.free()); err != nil {
 			return err
 		}
 	}
@@ -289,7 +289,7 @@ func (job *sampleJob) sample3(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, tallies.Close()) }()
+	defer func() { err = joinErrors(err, tallies.Close()) }()
 	sums, squares := tallies.Data[:n], tallies.Data[n:] // by rank
 	t := newTally(job.Samples)
 	err = job.closures(ctx, func(c *closure) error {
@@ -311,7 +311,7 @@ func (job *sampleJob) sample3(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, estimates.Close()) }()
+	defer func() { err = joinErrors(err, estimates.Close()) }()
 	values, deviations := estimates.Data[:n], estimates.Data[n:] // by rank
 	err = job.walkNodes(ctx, 3, func(ctx context.Context, v rank, d *draws) error {
 		if pairs(d.list) <= job.Samples {
@@ -372,7 +372,7 @@ func (job *sampleJob) closed3(c *closure, d *draws, t tally) (sum, square uint64
 }
 
 // allTriangles is the units of Σ π over the triangles of v.
-func (job *sampleJob) allTriangles(c *closure, v rank, d *draws) (found uint64) {
+func (job *sampleJob) allTriangles(c *closure, v rank, d *draws) (units uint64) {
 	atV := job.graph.delta(v) * fixedUnit
 	for j, y := range d.list {
 		if !c.knows(y) {
@@ -381,11 +381,11 @@ func (job *sampleJob) allTriangles(c *closure, v rank, d *draws) (found uint64) 
 		yv := atV * job.graph.delta(y)
 		for _, x := range d.list[:j] {
 			if c.closes(x, y) {
-				found += uint64(roundUnits(float64(yv * job.graph.delta(x))))
+				units += uint64(roundUnits(float64(yv * job.graph.delta(x))))
 			}
 		}
 	}
-	return found
+	return units
 }
 
 // noSample is in place of a w that closes no cycle.
@@ -399,7 +399,7 @@ func (job *sampleJob) sample4(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, starts.Close()) }()
+	defer func() { err = joinErrors(err, starts.Close()) }()
 	err = job.walkNodes(ctx, 4, func(_ context.Context, v rank, d *draws) error {
 		starts.Data[v+1] = uint64(min(job.Samples, job.paths(d.list)))
 		return nil
@@ -414,7 +414,7 @@ func (job *sampleJob) sample4(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, places.Close()) }()
+	defer func() { err = joinErrors(err, places.Close()) }()
 	of := func(v rank) []rank { return places.Data[starts.Data[v]:starts.Data[v+1]] }
 	if err := job.lookUp(ctx, of); err != nil {
 		return err
@@ -478,11 +478,11 @@ func (job *sampleJob) each4(d *draws, samples int, visit func(i int, u, other ra
 // lookUp holds one part of the lists after the other and notes the w of the samples.
 func (job *sampleJob) lookUp(ctx context.Context, of func(v rank) []rank) error {
 	for _, part := range job.parts() {
-		held, err := newHeldLists(part, func(u rank) uint32 { return job.graph.degrees[u] })
+		lists, err := newHeldLists(part, func(u rank) uint32 { return job.graph.degrees[u] })
 		if err != nil {
 			return err
 		}
-		err = held.fill(ctx, job.graph, part, func(_ rank, list []rank) []rank { return list })
+		err = lists.fill(ctx, job.graph, part, func(_ rank, list []rank) []rank { return list })
 		if err == nil {
 			err = job.walkNodes(ctx, 4, func(ctx context.Context, v rank, d *draws) error {
 				places := of(v)
@@ -490,13 +490,13 @@ func (job *sampleJob) lookUp(ctx context.Context, of func(v rank) []rank) error 
 					if u == other {
 						places[i] = noSample
 					} else if u >= part.lo && u < part.hi {
-						places[i] = held.of(u)[place]
+						places[i] = lists.of(u)[place]
 					}
 				})
 				return ctx.Err()
 			})
 		}
-		if err = joined(err, held.free()); err != nil {
+		if err = joinErrors(err, lists.free()); err != nil {
 			return err
 		}
 	}
@@ -511,7 +511,7 @@ func (job *sampleJob) settle4(ctx context.Context, of func(v rank) []rank) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, estimates.Close()) }()
+	defer func() { err = joinErrors(err, estimates.Close()) }()
 	cycles, deviations := estimates.Data[:n], estimates.Data[n:] // by rank
 	spread := g.byRank(job.results[2].Data)                      // δ S
 	err = job.walkNodes(ctx, 4, func(ctx context.Context, v rank, d *draws) error {
@@ -561,8 +561,8 @@ func divideSampleBudget(hops, samples int, s *Sizes, opt Options) (workers int, 
 		least = heldBytes(int64(s.maxDegree)) + heldBytes(0)
 	}
 	for workers = opt.Workers; workers > 0; workers-- {
-		if left := opt.MemoryBudget - bytes(workers); hops < 3 || left >= least {
-			return workers, min(left, 4*maxHeld), nil
+		if rest := opt.MemoryBudget - bytes(workers); hops < 3 || rest >= least {
+			return workers, min(rest, 4*maxHeldEntries), nil
 		}
 	}
 	return 0, 0, &BudgetError{Job: "sampled diagonal", Budget: opt.MemoryBudget, Least: bytes(1) + least}

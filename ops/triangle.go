@@ -62,7 +62,7 @@ func (g *rankedGraph) mapHubs(ctx context.Context, hubs int) (*hubMaps, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, joined(err, m.free())
+		return nil, joinErrors(err, m.free())
 	}
 	return m, nil
 }
@@ -80,10 +80,10 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marked rankSet   // neighbours of z before it; empty between nodes
-	found  []uint64  // closed triangles of one y, by place in the list before it
-	r      []float64 // of one z, by place in its list
-	delta  []float64 // likewise δ
+	marks rankSet   // neighbours of z before it; empty between nodes
+	hits  []uint64  // closed triangles of one y, by place in the list before it
+	r     []float64 // of one z, by place in its list
+	delta []float64 // likewise δ
 }
 
 // returns3 is 2 Σ π over the triangles x < y < z of a node.
@@ -96,17 +96,17 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 	}
 	for i := range s.workers {
 		s.workers[i] = triangleScratch{
-			marked: newRankSet(n), r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
+			marks: newRankSet(n), r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
 		}
 	}
 	if s.units, err = newFixedSums(n, hubs, len(g.lists)); err != nil {
 		return err
 	}
-	defer func() { err = joined(err, s.units.free()) }()
+	defer func() { err = joinErrors(err, s.units.free()) }()
 	if s.maps, err = g.mapHubs(ctx, hubs); err != nil {
 		return err
 	}
-	defer func() { err = joined(err, s.maps.free()) }()
+	defer func() { err = joinErrors(err, s.maps.free()) }()
 	err = g.walk(ctx, span{0, rank(n)}, &job.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
 		return s.ofHubs(ctx, worker, z, below(list, z))
 	})
@@ -141,11 +141,11 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 		delta[i] = s.delta[x]
 	}
 	r[0] = 0
-	around, walked := 0.0, pace(0)
+	around, steps := 0.0, pace(0)
 	for j := 1; j < len(list); j++ {
 		r[j] = closeWedges(r, delta, s.maps.of(list[j]), list[:j], delta[j])
 		around += float64(delta[j] * r[j])
-		if err := walked.walk(ctx, j); err != nil {
+		if err := steps.walk(ctx, j); err != nil {
 			return err
 		}
 	}
@@ -167,9 +167,9 @@ const (
 func closeWedgesPlainly(acc, delta []float64, row rankSet, list []rank, at float64) float64 {
 	var sums [closingLanes]float64
 	for first := 0; first < len(list); first += 64 {
-		for found := lookUpBlock(row, list[first:min(first+64, len(list))]); found != 0; {
-			i := first + bits.LeadingZeros64(found)
-			found &^= 1 << (63 - i%64)
+		for hits := lookUpBlock(row, list[first:min(first+64, len(list))]); hits != 0; {
+			i := first + bits.LeadingZeros64(hits)
+			hits &^= 1 << (63 - i%64)
 			sums[i%closingLanes] += delta[i]
 			acc[i] += at
 		}
@@ -178,19 +178,19 @@ func closeWedgesPlainly(acc, delta []float64, row rankSet, list []rank, at float
 }
 
 // lookUpPlainly is lookUp for every processor.
-func lookUpPlainly(found []uint64, set rankSet, list []rank) {
-	for i := range found {
-		found[i] = lookUpBlock(set, list[64*i:min(64*i+64, len(list))])
+func lookUpPlainly(hits []uint64, set rankSet, list []rank) {
+	for i := range hits {
+		hits[i] = lookUpBlock(set, list[64*i:min(64*i+64, len(list))])
 	}
 }
 
 // lookUpBlock finds which of at most 64 ranks are in a set, from the highest bit on.
 func lookUpBlock(set rankSet, list []rank) uint64 {
-	found := uint64(0)
+	hits := uint64(0)
 	for i, x := range list {
-		found |= set[x/64] >> (x % 64) & 1 << (63 - i%64)
+		hits |= set[x/64] >> (x % 64) & 1 << (63 - i%64)
 	}
-	return found
+	return hits
 }
 
 func sumLanes(s *[closingLanes]float64) float64 {
@@ -199,17 +199,17 @@ func sumLanes(s *[closingLanes]float64) float64 {
 
 // searchSpan finds the triangles of which y is in a span of ranks that are no hubs.
 func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagonalJob) (err error) {
-	held, err := s.graph.holdBefore(ctx, part, job.before.Data)
+	lists, err := s.graph.holdBefore(ctx, part, job.before.Data)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, held.free()) }()
+	defer func() { err = joinErrors(err, lists.free()) }()
 	longest := uint32(0)
 	for _, length := range job.before.Data[part.lo:part.hi] {
 		longest = max(longest, length)
 	}
 	for i := range s.workers {
-		s.workers[i].found = make([]uint64, (longest+63)/64)
+		s.workers[i].hits = make([]uint64, (longest+63)/64)
 	}
 	later := span{part.lo, rank(s.graph.walker.nodes)}
 	return s.graph.walk(ctx, later, &job.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
@@ -219,18 +219,18 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 		if len(middle) == 0 || len(list) < 2 {
 			return nil
 		}
-		marked := s.workers[worker].marked
-		marked.addAll(list)
-		defer marked.removeAll(list)
-		found := s.workers[worker].found
-		ofZ, walked, atZ := int64(0), pace(0), s.graph.delta(z)*fixedUnit
+		marks := s.workers[worker].marks
+		marks.addAll(list)
+		defer marks.removeAll(list)
+		hits := s.workers[worker].hits
+		ofZ, steps, atZ := int64(0), pace(0), s.graph.delta(z)*fixedUnit
 		for j, y := range middle {
-			before := held.of(y)
+			before := lists.of(y)
 			ofY, yz := int64(0), atZ*s.graph.delta(y)
-			for block, closed := range lookUp(found, marked, before, held.of(middle[min(j+1, len(middle)-1)])) {
-				for closed != 0 {
-					place := bits.LeadingZeros64(closed)
-					closed &^= 1 << (63 - place)
+			for block, mask := range lookUp(hits, marks, before, lists.of(middle[min(j+1, len(middle)-1)])) {
+				for mask != 0 {
+					place := bits.LeadingZeros64(mask)
+					mask &^= 1 << (63 - place)
 					x := before[64*block+place]
 					pi := roundUnits(float64(yz * s.deltaOf(x)))
 					s.units.add(worker, x, pi)
@@ -241,7 +241,7 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 				s.units.add(worker, y, ofY)
 				ofZ += ofY
 			}
-			if err := walked.walk(ctx, len(before)); err != nil {
+			if err := steps.walk(ctx, len(before)); err != nil {
 				return err
 			}
 		}

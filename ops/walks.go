@@ -72,11 +72,11 @@ func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Opti
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
 	}
-	job.progress = meter{progress: opt.Progress, stage: "diagonal", total: job.entriesWalked()}
+	job.progress = meter{progress: opt.Progress, stage: "diagonal", total: job.walkedEntries()}
 	all := &Diagonals{}
 	defer func() {
 		if err != nil {
-			err = joined(err, all.Close())
+			err = joinErrors(err, all.Close())
 		}
 	}()
 	all.hops = append(all.hops, opt.Have...)
@@ -128,9 +128,9 @@ func (job *walkJob) divideBudget(opt Options) error {
 	sizes := &job.survey.Sizes
 	for workers := opt.Workers; workers > 0; workers-- {
 		arrays, least := sizes.walkHeldBytes(job.hops, workers, opt.Scratch != nil)
-		if left := opt.MemoryBudget - arrays; left >= least {
+		if rest := opt.MemoryBudget - arrays; rest >= least {
 			job.limit(workers)
-			job.capacity = left / sizes.entryBytes()
+			job.capacity = rest / sizes.entryBytes()
 			return nil
 		}
 	}
@@ -148,7 +148,7 @@ func (job *walkJob) limit(workers int) {
 		if m.row.values = make([]float64, n); job.hops < 4 {
 			continue
 		}
-		m.row.touched = make([]kv.NodeID, 0, n)
+		m.row.nodes = make([]kv.NodeID, 0, n)
 		if job.survey.directed {
 			m.column = sparseSum{make([]float64, n), make([]kv.NodeID, 0, n)}
 		}
@@ -166,15 +166,15 @@ func (job *walkJob) count(ctx context.Context) error {
 	if job.hops < 5 {
 		return nil
 	}
-	reached := job.survey.degrees // entries of the rows that v reaches in a step, then in two, at most those of A
+	reach := job.survey.degrees // entries of the rows that v reaches in a step, then in two, at most those of A
 	for range 2 {
-		next := make([]uint32, len(reached))
+		next := make([]uint32, len(reach))
 		limit := uint64(min(job.survey.entries, math.MaxUint32))
 		err := job.walker.walk(ctx, func(ctx context.Context, _ int, adj *kv.Adjacency) error {
 			for v := adj.First; v < adj.End; v++ {
 				sum := uint64(0)
 				for _, u := range adj.Of(v) {
-					sum += uint64(reached[u])
+					sum += uint64(reach[u])
 				}
 				next[v] = uint32(min(sum, limit))
 			}
@@ -183,17 +183,17 @@ func (job *walkJob) count(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		reached = next
+		reach = next
 	}
-	for _, entries := range reached {
+	for _, entries := range reach {
 		job.price.ball += float64(entries)
 	}
 	job.price.ball += job.price.squares
 	return nil
 }
 
-// entriesWalked is the total of the progress.
-func (job *walkJob) entriesWalked() int64 { return int64(job.walks()) * job.survey.entries }
+// walkedEntries is the total of the progress.
+func (job *walkJob) walkedEntries() int64 { return int64(job.walks()) * job.survey.entries }
 
 // walks is how often the graph is walked once its price is known: for k = 2, once a span for k = 3, once each for k = 4
 // and 5.
@@ -224,7 +224,7 @@ func (job *walkJob) hop(ctx context.Context, k int, out []float64) (err error) {
 // there sums the walks v→u→v.
 func (job *walkJob) there(ctx context.Context, sums []float64) error {
 	return job.walker.walkBoth(ctx, func(ctx context.Context, _ int, rows, columns *kv.Adjacency) error {
-		walked := pace(0)
+		steps := pace(0)
 		for i := range rows.Len() {
 			v := rows.First + kv.NodeID(i)
 			row, column := rows.Of(v), columns.Of(v)
@@ -242,7 +242,7 @@ func (job *walkJob) there(ctx context.Context, sums []float64) error {
 				}
 			}
 			sums[v] = sum
-			if err := walked.walk(ctx, len(row)+len(column)+1); err != nil {
+			if err := steps.walk(ctx, len(row)+len(column)+1); err != nil {
 				return err
 			}
 		}
@@ -301,7 +301,7 @@ func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []u
 	}
 	defer func() {
 		if err != nil {
-			err = joined(err, h.free())
+			err = joinErrors(err, h.free())
 		}
 	}()
 	entries := int(h.offsets[len(h.offsets)-1])
@@ -345,17 +345,17 @@ func (job *walkJob) around(ctx context.Context, sums []float64) error {
 }
 
 func (job *walkJob) aroundSpan(ctx context.Context, r kv.Range, sums []float64) (err error) {
-	held, err := job.hold(ctx, job.walker, r, job.survey.degrees)
+	matrix, err := job.hold(ctx, job.walker, r, job.survey.degrees)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, held.free()) }()
+	defer func() { err = joinErrors(err, matrix.free()) }()
 	return job.walker.walkBoth(ctx, func(ctx context.Context, worker int, rows, columns *kv.Adjacency) error {
-		back, walked := job.workers[worker].row.values, pace(0) // p_w A_wv by w
+		back, steps := job.workers[worker].row.values, pace(0) // p_w A_wv by w
 		for i := range rows.Len() {
 			v := rows.First + kv.NodeID(i)
 			row, column := rows.Of(v), columns.Of(v)
-			if err := walked.walk(ctx, len(row)+2*len(column)+1); err != nil {
+			if err := steps.walk(ctx, len(row)+2*len(column)+1); err != nil {
 				return err
 			}
 			if len(row) == 0 || len(column) == 0 {
@@ -370,8 +370,8 @@ func (job *walkJob) aroundSpan(ctx context.Context, r kv.Range, sums []float64) 
 				if u < r.First || u >= r.End {
 					continue
 				}
-				sums[v] += float64(weightAt(weights, j) * job.scale[u] * dot(held, u, back))
-				if err := walked.walk(ctx, int(job.survey.degrees[u])); err != nil {
+				sums[v] += float64(weightAt(weights, j) * job.scale[u] * dot(matrix, u, back))
+				if err := steps.walk(ctx, int(job.survey.degrees[u])); err != nil {
 					return err
 				}
 			}
@@ -385,8 +385,8 @@ func (job *walkJob) aroundSpan(ctx context.Context, r kv.Range, sums []float64) 
 }
 
 // dot is Σ_w A_uw x_w.
-func dot(held *heldRows, u kv.NodeID, x []float64) float64 {
-	nodes, weights := held.of(u)
+func dot(matrix *heldRows, u kv.NodeID, x []float64) float64 {
+	nodes, weights := matrix.of(u)
 	sum := 0.0
 	if weights == nil {
 		for _, w := range nodes {
@@ -409,32 +409,32 @@ type meeting struct{ row, column sparseSum }
 // A sparseSum is a vector of few entries among n. They are greater than 0: the product of two float32 and p is never too
 // small for a float64.
 type sparseSum struct {
-	values  []float64   // [n]
-	touched []kv.NodeID // those of the entries, in the order in which they came
+	values []float64   // [n]
+	nodes  []kv.NodeID // those of the entries, in the order in which they came
 }
 
 // add adds a times row u.
-func (s *sparseSum) add(held *heldRows, u kv.NodeID, a float64) {
-	nodes, weights := held.of(u)
+func (s *sparseSum) add(matrix *heldRows, u kv.NodeID, a float64) {
+	nodes, weights := matrix.of(u)
 	for i, w := range nodes {
 		if s.values[w] == 0 {
-			s.touched = append(s.touched, w)
+			s.nodes = append(s.nodes, w)
 		}
 		s.values[w] += float64(a * weightAt(weights, i))
 	}
 }
 
 func (s *sparseSum) multiply(scale []float64) {
-	for _, w := range s.touched {
+	for _, w := range s.nodes {
 		s.values[w] *= scale[w]
 	}
 }
 
 func (s *sparseSum) clear() {
-	for _, w := range s.touched {
+	for _, w := range s.nodes {
 		s.values[w] = 0
 	}
-	s.touched = s.touched[:0]
+	s.nodes = s.nodes[:0]
 }
 
 // meet sums the walks of k = 4 or 5 steps: two from v, and two to v.
@@ -444,13 +444,13 @@ func (job *walkJob) meet(ctx context.Context, k int, sums []float64) (err error)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, rows.free()) }()
+	defer func() { err = joinErrors(err, rows.free()) }()
 	columns := rows
 	if job.survey.directed {
 		if columns, err = job.hold(ctx, job.walker.columns, all, job.survey.columnDegrees); err != nil {
 			return err
 		}
-		defer func() { err = joined(err, columns.free()) }()
+		defer func() { err = joinErrors(err, columns.free()) }()
 	}
 	n := job.walker.nodes
 	return parallel.Do(ctx, len(job.workers), (n+meetChunk-1)/meetChunk, func(ctx context.Context, worker, chunk int) error {
@@ -485,7 +485,7 @@ func (job *walkJob) meetAt(
 		}
 	}
 	if k == 4 {
-		for _, w := range m.row.touched {
+		for _, w := range m.row.nodes {
 			sum += float64(m.row.values[w] * job.scale[w] * column.values[w])
 		}
 		return sum, nil
@@ -493,10 +493,10 @@ func (job *walkJob) meetAt(
 	if m.row.multiply(job.scale); column != &m.row {
 		column.multiply(job.scale)
 	}
-	walked := pace(0)
-	for _, w := range m.row.touched {
+	steps := pace(0)
+	for _, w := range m.row.nodes {
 		sum += float64(m.row.values[w] * dot(rows, w, column.values))
-		if err := walked.walk(ctx, int(job.survey.degrees[w])+1); err != nil {
+		if err := steps.walk(ctx, int(job.survey.degrees[w])+1); err != nil {
 			return 0, err
 		}
 	}
@@ -504,12 +504,12 @@ func (job *walkJob) meetAt(
 }
 
 // square sets s to row v of A P A, or to its column where the columns are held.
-func (job *walkJob) square(ctx context.Context, s *sparseSum, held *heldRows, v kv.NodeID, lengths []uint32) error {
-	nodes, weights := held.of(v)
-	walked := pace(0)
+func (job *walkJob) square(ctx context.Context, s *sparseSum, matrix *heldRows, v kv.NodeID, lengths []uint32) error {
+	nodes, weights := matrix.of(v)
+	steps := pace(0)
 	for i, u := range nodes {
-		s.add(held, u, weightAt(weights, i)*job.scale[u])
-		if err := walked.walk(ctx, int(lengths[u])); err != nil {
+		s.add(matrix, u, weightAt(weights, i)*job.scale[u])
+		if err := steps.walk(ctx, int(lengths[u])); err != nil {
 			return err
 		}
 	}

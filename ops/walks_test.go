@@ -131,7 +131,7 @@ func (g *arcGraph) normalized(loops bool) *mat.Dense {
 func walkedDiagonals(g Graph, hops int, opt Options) (*Diagonals, error) {
 	ctx := context.Background()
 	opt = opt.withDefaults()
-	w, s, err := surveyed(ctx, g, opt)
+	w, s, err := newSurvey(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	load := p.estimateLoad(int64(p.resources.Memory))
 	p.load, p.loaded.AdjacencyBytes = &load, load.AdjacencyBytes
 	p.counts = cleaner.Counts{
-		Nodes: int(nodes.nodes), Labelled: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
+		Nodes: int(nodes.nodes), Labels: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
 		Predictions: p.files.predictions.columns > 0, Degrees: p.loaded.Degrees,
 	}
 	if p.counts.DrawSplit(); p.files.splits != nil {
@@ -345,7 +345,7 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: leastMemoryFor(p.clean.LeastBytes),
 		Temporary: p.clean.TemporaryBytes,
 	}
-	if refused := p.clean.Refused(); refused != nil {
+	if refused := p.clean.Refusal(); refused != nil {
 		e.Refused = wording.Advise(refused).Error()
 	}
 	adjacency := int64(0)
@@ -387,10 +387,10 @@ const (
 // store.
 func (e *estimate) cleanStages(p *projection, adjacency int64) (written int64) {
 	for _, work := range p.clean.Stages {
-		written += work.Stored
+		written += work.StoreBytes
 		stage := stageEstimate{
 			Command: "clean", Stage: work.Name, Passes: work.Passes, Memory: p.cleanMemory(work, written),
-			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote + work.Stored, Seconds: work.Seconds,
+			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote + work.StoreBytes, Seconds: work.Seconds,
 		}
 		if p.clean.Plan.Held && work.Name == "propagate" {
 			stage.Read = work.Read + adjacency

@@ -125,8 +125,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
 	}
 	if err != nil {
-		if kept := opt.Checkpoint; kept != nil && kept.Kept > 0 {
-			return leaving(wording.Advise(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Kept)
+		if kept := opt.Checkpoint; kept != nil && kept.Repeats > 0 {
+			return leaving(wording.Advise(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Repeats)
 		}
 		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
 	}

@@ -228,7 +228,7 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *strea
 		if err != nil {
 			return err
 		}
-		opt.OnMeasured = func(m cleaner.Measured) error { return writeMeasured(tx, w, m) }
+		opt.OnMeasurement = func(m cleaner.Measurement) error { return writeMeasured(tx, w, m) }
 		if err := evaluate(); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *strea
 }
 
 // writeMeasured writes a row for each node.
-func writeMeasured(tx *kv.Tx, w *csv.Writer, m cleaner.Measured) error {
+func writeMeasured(tx *kv.Tx, w *csv.Writer, m cleaner.Measurement) error {
 	classes := tx.Classes()
 	nextID, stop := iter.Pull2(tx.IDs())
 	defer stop()
@@ -263,7 +263,7 @@ func writeMeasured(tx *kv.Tx, w *csv.Writer, m cleaner.Measured) error {
 			flagged = "1"
 		}
 		err = w.Write([]string{
-			strconv.Itoa(m.Repeat + 1), m.Method, id, classes[m.Truth[v]], classes[m.Given[v]],
+			strconv.Itoa(m.Repeat + 1), m.Method, id, classes[m.Truth[v]], classes[m.Labels[v]],
 			strconv.FormatFloat(m.Scores[v], 'g', -1, 64), flagged,
 		})
 		if err != nil {

@@ -206,7 +206,7 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 		return found, err
 	}
 	unsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.StringValue(decide.Unsure.String())}
-	plan, err := index.NewPlan(tx, index.Query{Where: index.And{Terms: []index.Predicate{cleaner.Disputed(found.threshold), unsure}}, Limit: -1})
+	plan, err := index.NewPlan(tx, index.Query{Where: index.And{Terms: []index.Predicate{cleaner.Disputes(found.threshold), unsure}}, Limit: -1})
 	if err != nil {
 		return found, err
 	}
@@ -236,7 +236,7 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline
 
 // outdated returns the reasons why scores are out of date, and advice.
 func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
-	changes, err := cleaner.Outdated(ctx, tx, run)
+	changes, err := cleaner.ChangesSince(ctx, tx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -128,10 +128,10 @@ func (g *graphFiles) advise(err error) error {
 	if len(listed) <= mostOrderText && slices.Equal(kong.SplitEscaped(listed, ','), order.Classes) {
 		wanted, advice = "with --prediction-classes "+shellWord(listed), "give that, or the order that is right"
 	}
-	if len(order.Guessed) > 0 {
-		wanted += fmt.Sprintf(" (where no label speaks for %s)", files.ListNames(order.Guessed))
+	if len(order.Guesses) > 0 {
+		wanted += fmt.Sprintf(" (where no label speaks for %s)", files.ListNames(order.Guesses))
 	}
 	return &npy.Error{Path: order.Path, Row: -1, Msg: fmt.Sprintf(
 		"its columns seem to be in another order than that of the statement classes: %d of %d labels are predicted in it, and %d %s: %s",
-		order.Given, order.Compared, order.Permuted, wanted, advice)}
+		order.GivenMatches, order.Nodes, order.PermutedMatches, wanted, advice)}
 }

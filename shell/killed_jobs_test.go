@@ -35,7 +35,7 @@ func TestFailedJobs(t *testing.T) {
 
 // disturb does every job again and again, each time with another operation that meets a fault.
 func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
-	if err := faults.Supported(); err != nil {
+	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	templateDir(t, "files") // all are made while no other test begins processes, which would hold their stores
@@ -50,7 +50,7 @@ func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
 					plan.At = at
 					dir := tr.directory(t)
 					got := tr.run(t, dir, plan)
-					if got.Met == "" {
+					if got.Operation == "" {
 						continue // it made fewer operations than the time before
 					}
 					tried++
@@ -59,7 +59,7 @@ func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
 						survived++
 					}
 					for _, text := range wrong {
-						t.Errorf("%s (lasting: %v) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting, at, got.Met, text, got.text)
+						t.Errorf("%s (lasting: %v) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting, at, got.Operation, text, got.text)
 					}
 					if err := os.RemoveAll(dir); err != nil {
 						t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // TestKilledBehindTheLastStep kills imports and restores at their last operations on files, of which some come after the
 // store is in its place: the same command then succeeds and says what it would have said, or says at least that it was complete, and leaves nothing beside the store.
 func TestKilledBehindTheLastStep(t *testing.T) {
-	if err := faults.Supported(); err != nil {
+	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	const last = 24                // operations: there are fewer behind the rename
@@ -29,7 +29,7 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 			for at := whole.Operations; at > max(0, whole.Operations-last) && unplaced < before; at-- {
 				dir := tr.directory(t)
 				got := tr.run(t, dir, faults.Plan{Kind: faults.Kill, At: at})
-				if got.Met == "" {
+				if got.Operation == "" {
 					continue
 				}
 				if made, err := isOccupied(filepath.Join(dir, tr.db)); err != nil {
@@ -48,15 +48,15 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 					}
 				}
 				if (again.err != nil) != (at == whole.Operations) || !strings.Contains(again.text, want) {
-					t.Errorf("killed at %s, operation %d of %d, and done again: %v: %s, want %s", got.Met, at, whole.Operations, again.err, again.text, want)
+					t.Errorf("killed at %s, operation %d of %d, and done again: %v: %s, want %s", got.Operation, at, whole.Operations, again.err, again.text, want)
 				}
 				for _, mark := range []string{".loading", ".restoring"} {
 					if _, err := os.Stat(filepath.Join(dir, tr.db+mark)); !os.IsNotExist(err) {
-						t.Errorf("killed at %s: %s stays: %v", got.Met, tr.db+mark, err)
+						t.Errorf("killed at %s: %s stays: %v", got.Operation, tr.db+mark, err)
 					}
 				}
 				if state := contents(t, filepath.Join(dir, tr.db)); state != tr.states[len(tr.states)-1] {
-					t.Errorf("killed at %s: another content", got.Met)
+					t.Errorf("killed at %s: another content", got.Operation)
 				}
 			}
 			if placed == 0 {

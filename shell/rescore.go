@@ -27,7 +27,7 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(); err != nil {
 		return err
 	}
-	var done *cleaner.Rescored
+	var done *cleaner.Rescoring
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
 		done, err = cleaner.Rescore(ctx, store)
 		return err
@@ -71,6 +71,6 @@ func (r *review) rescore(ctx context.Context) error {
 		return err
 	}
 	r.s.say("%s", wording.Rescored(done))
-	r.s.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Expected, now.Low, now.High, before.Expected)
+	r.s.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Mislabels, now.Low, now.High, before.Mislabels)
 	return nil
 }

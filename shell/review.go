@@ -277,20 +277,20 @@ func replyErrorf(format string, args ...any) error { return &replyError{fmt.Spri
 // prompt asks a person about a suspect.
 func (r *review) prompt(e *subject) string {
 	accept := ""
-	if e.Suggested != "" && e.Suggested != e.Given {
-		accept = "[y] " + e.Suggested + "  "
+	if e.Suggestion != "" && e.Suggestion != e.Label {
+		accept = "[y] " + e.Suggestion + "  "
 	}
-	return print.EscapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Given))
+	return print.EscapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Label))
 }
 
 // take does what a reply asks for; moved says that another suspect is to be shown.
 func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err error) {
-	if (a.key == 'n' || a.key == 'u') && e.Given == "" {
+	if (a.key == 'n' || a.key == 'u') && e.Label == "" {
 		return false, replyErrorf("node %s has no label: want y, l, d or s", e.ID)
 	}
 	switch a.key {
 	case 'y':
-		if e.Suggested == "" || e.Suggested == e.Given {
+		if e.Suggestion == "" || e.Suggestion == e.Label {
 			return false, replyErrorf("node %s: no other label is suggested: want n, l, u, d or s", e.ID)
 		}
 		return r.decide(ctx, e, decide.Accept, "")
@@ -334,7 +334,7 @@ func (r *review) relabel(ctx context.Context, e *subject, label string) (moved b
 	if err != nil || label == "" {
 		return false, err
 	}
-	if label == e.Given {
+	if label == e.Label {
 		return r.decide(ctx, e, decide.Reject, "")
 	}
 	return r.decide(ctx, e, decide.Relabel, label)
@@ -390,7 +390,7 @@ func (r *review) listClasses(e *subject) {
 	numbered := false // a class is named as a number
 	for i, class := range choices[:min(len(choices), listedClasses)] {
 		note := ""
-		if class == e.Given {
+		if class == e.Label {
 			note = ", its label"
 		}
 		r.s.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)
@@ -430,8 +430,8 @@ func (e *subject) choices() []string {
 			choices = append(choices, class)
 		}
 	}
-	if i := slices.Index(choices, e.Given); i >= 0 {
-		choices = append(slices.Delete(choices, i, i+1), e.Given)
+	if i := slices.Index(choices, e.Label); i >= 0 {
+		choices = append(slices.Delete(choices, i, i+1), e.Label)
 	}
 	return choices
 }
@@ -439,8 +439,8 @@ func (e *subject) choices() []string {
 // decide writes a decision about what the card shows, and moves on. Where that is no longer so nothing is decided, and a
 // person is shown the card again.
 func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label string) (moved bool, err error) {
-	request := decide.Request{Node: e.Node, Kind: kind, To: label, Shown: &decide.Shown{
-		Label: e.Given, Suggested: e.Suggested, Decision: e.Decision, Run: e.Run,
+	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &decide.View{
+		Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run,
 	}}
 	made, err := decide.Write(ctx, r.engine.Store, []decide.Request{request}, decide.Options{Who: r.who, Why: r.why})
 	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {

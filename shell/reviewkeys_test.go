@@ -154,7 +154,7 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 
 // A name, or the beginning of one, goes before a place in the list of classes.
 func TestNumbersThatPickClasses(t *testing.T) {
-	e := &subject{Explanation: &cleaner.Explanation{Given: "7"}, classes: []string{"2", "7", "11", "12", "x"}}
+	e := &subject{Explanation: &cleaner.Explanation{Label: "7"}, classes: []string{"2", "7", "11", "12", "x"}}
 	// In the order 2, 11, 12, x, 7.
 	for _, test := range []struct {
 		text   string

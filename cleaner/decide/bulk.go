@@ -96,9 +96,9 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 	}
 	var f nodeFacts
 	step := int64(0) // of the last draft about the node whose facts f are
-	var refused refusals
+	var failures refusals
 	change := nodeChange{node: kv.NoNode}
-	for record, err := range w.drafts.Sorted(ctx) {
+	for record, err := range w.drafts.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -118,11 +118,11 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 		}
 		step = d.Step
 		if twice {
-			refused.add(d.Seq, fmt.Errorf("node %s: %w", f.id, ErrDecidedTwice))
+			failures.add(d.Seq, fmt.Errorf("node %s: %w", f.id, ErrDecidedTwice))
 			continue
 		}
 		if err := d.complete(&f); err != nil {
-			refused.add(d.Seq, err)
+			failures.add(d.Seq, err)
 			continue
 		}
 		change.state = f.nodeState
@@ -133,7 +133,7 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := refused.err(); err != nil {
+	if err := failures.err(); err != nil {
 		return err
 	}
 	return w.addChange(change)
@@ -156,14 +156,14 @@ func (r *refusals) add(seq int64, err error) {
 	if r.first == nil || seq < r.seq {
 		r.seq, r.first = seq, err
 	}
-	changed, ok := errors.AsType[*ChangedError](err)
+	change, ok := errors.AsType[*ChangedError](err)
 	if !ok {
 		return
 	}
 	r.count++
 	at := sort.Search(len(r.few), func(i int) bool { return r.few[i].seq > seq })
-	r.few = slices.Insert(r.few, at, refusal{seq, changed.First[0]})
-	r.few = r.few[:min(len(r.few), maxChangedNamed)]
+	r.few = slices.Insert(r.few, at, refusal{seq, change.First[0]})
+	r.few = r.few[:min(len(r.few), maxChangedNodes)]
 }
 
 // err is the first error, and where that is of a node that has changed, one of all these.
@@ -225,7 +225,7 @@ type nodeChange struct {
 const (
 	flagRelabelled = 1 << iota
 	flagUnscored
-	flagShown
+	flagView
 )
 
 // addChange keeps the change of a node, in the order of nodes; none of kv.NoNode.
@@ -245,10 +245,10 @@ func (w *bulkWriter) addChange(c nodeChange) error {
 	return w.changes.AddUint64(uint64(c.node), w.body)
 }
 
-// changed yields the changes, in the order of nodes.
-func (w *bulkWriter) changed(ctx context.Context) iter.Seq2[nodeChange, error] {
+// sortedChanges yields the changes, in the order of nodes.
+func (w *bulkWriter) sortedChanges(ctx context.Context) iter.Seq2[nodeChange, error] {
 	return func(yield func(nodeChange, error) bool) {
-		for record, err := range w.changes.Sorted(ctx) {
+		for record, err := range w.changes.Records(ctx) {
 			if err != nil {
 				yield(nodeChange{}, err)
 				return
@@ -293,13 +293,13 @@ func (w *bulkWriter) columns(ctx context.Context) error {
 // column rewrites a column, and its index where it has one, with the values of the changes that are to it.
 func (w *bulkWriter) column(ctx context.Context, name string, kind kv.Kind, of func(nodeChange) (kv.Value, bool)) error {
 	tx := w.bulk.Tx()
-	stored, there := tx.Column(name)
+	old, there := tx.Column(name)
 	out, err := w.bulk.Column(name, kind)
 	if err != nil {
 		return err
 	}
 	var entries *index.Builder
-	if stored.Indexed {
+	if old.Indexed {
 		if entries, err = index.NewBuilder(w.bulk, name); err != nil {
 			return err
 		}
@@ -341,7 +341,7 @@ func (w *bulkWriter) column(ctx context.Context, name string, kind kv.Kind, of f
 		}
 		return nil
 	}
-	for c, err := range w.changed(ctx) {
+	for c, err := range w.sortedChanges(ctx) {
 		if err != nil {
 			return err
 		}
@@ -374,10 +374,10 @@ func (w *bulkWriter) history(ctx context.Context) error {
 	next, stop := iter.Pull2(w.bulk.Tx().Space(historySpace).Ascend(nil))
 	defer stop()
 	old, err, more := next()
-	copied := 0
+	copies := 0
 	copyUpTo := func(key []byte) error {
 		for ; more && (key == nil || bytes.Compare(old.Key, key) < 0); old, err, more = next() {
-			if copied++; err == nil && copied%lookEvery == 0 {
+			if copies++; err == nil && copies%lookEvery == 0 {
 				err = ctx.Err()
 			}
 			if err != nil {
@@ -392,7 +392,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 	if err := copyUpTo([]byte{entryTag + 1}); err != nil {
 		return err
 	}
-	for record, err := range w.entries.Sorted(ctx) {
+	for record, err := range w.entries.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -400,7 +400,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 			return err
 		}
 	}
-	for record, err := range w.drafts.Sorted(ctx) {
+	for record, err := range w.drafts.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -419,12 +419,12 @@ func (d *draft) appendDraft(b []byte) []byte {
 	if d.unscored {
 		flags |= flagUnscored
 	}
-	if d.shown == nil {
+	if d.view == nil {
 		return append(b, flags)
 	}
-	b = append(b, flags|flagShown, byte(d.shown.Decision))
-	b = binary.AppendVarint(b, d.shown.Run)
-	for _, text := range []string{d.shown.Label, d.shown.Suggested} {
+	b = append(b, flags|flagView, byte(d.view.Decision))
+	b = binary.AppendVarint(b, d.view.Run)
+	for _, text := range []string{d.view.Label, d.view.Suggestion} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
 	return b
@@ -439,9 +439,9 @@ func parseDraft(record spill.Record) (d draft, err error) {
 	}
 	flags := r.byte()
 	d.unscored = flags&flagUnscored != 0
-	if flags&flagShown != 0 {
-		d.shown = &Shown{Decision: Kind(r.byte()), Run: r.varint()}
-		d.shown.Label, d.shown.Suggested = r.text(), r.text()
+	if flags&flagView != 0 {
+		d.view = &View{Decision: Kind(r.byte()), Run: r.varint()}
+		d.view.Label, d.view.Suggestion = r.text(), r.text()
 	}
 	if r.failed || len(r.b) > 0 {
 		return d, corruptEntry(seq, "its draft has another length")

@@ -77,13 +77,13 @@ func suggest(t *testing.T, s *kv.Store, class string) {
 }
 
 // acceptAll accepts the suggestions of all nodes, in one step, as far as shown tells.
-func acceptAll(ctx context.Context, s *kv.Store, n int, shown func(v kv.NodeID) *Shown) (Entries, error) {
+func acceptAll(ctx context.Context, s *kv.Store, n int, shown func(v kv.NodeID) *View) (Entries, error) {
 	return WriteSteps(ctx, s, func(w *StepWriter) error {
 		if err := w.Begin(Options{Who: "ada", Now: at(noon)}); err != nil {
 			return err
 		}
 		for v := range kv.NodeID(n) {
-			if err := w.Add(Request{Node: v, Kind: Accept, Shown: shown(v)}); err != nil {
+			if err := w.Add(Request{Node: v, Kind: Accept, View: shown(v)}); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ func acceptAll(ctx context.Context, s *kv.Store, n int, shown func(v kv.NodeID) 
 }
 
 // anyhow is for decisions that hold whatever their nodes are like.
-func anyhow(kv.NodeID) *Shown { return nil }
+func anyhow(kv.NodeID) *View { return nil }
 
 // TestBulkDecisionsHoldLittle decides on a hundred thousand nodes and takes that back. When all is written, memory holds
 // fewer new things than there are nodes by far.
@@ -179,7 +179,7 @@ func TestUndoOfManySteps(t *testing.T) {
 func TestDecideAboutWhatWasShown(t *testing.T) {
 	for _, nodes := range []int{30, 30_000} {
 		s := suggestedStore(t, nodes, func() {})
-		shown := func(v kv.NodeID) *Shown { return &Shown{Label: []string{"A", "B", "C"}[v%3], Suggested: "B"} }
+		shown := func(v kv.NodeID) *View { return &View{Label: []string{"A", "B", "C"}[v%3], Suggestion: "B"} }
 		before := states(t, s)
 		for label := range before {
 			if want := shown(label).Label; before[label].label != want {
@@ -226,7 +226,7 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 			t.Errorf("%d nodes, nothing changed: got %+v, %v, want all decided", nodes, made, err)
 		}
 		again := *shown(4)
-		_, err := Write(t.Context(), s, []Request{{Node: 4, Kind: Unsure, Shown: &again}}, Options{})
+		_, err := Write(t.Context(), s, []Request{{Node: 4, Kind: Unsure, View: &again}}, Options{})
 		if !errors.Is(err, ErrChanged) {
 			t.Errorf("decided by somebody else meanwhile: got %v, want ErrChanged", err)
 		}

@@ -58,7 +58,7 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		d, err := parseDecision(seq, e.Value)
 		if err != nil {
 			c.problem("%v", err)
-			last = historyRecord{Decision: Decision{Seq: seq, Step: last.Step, Entered: last.Entered}, place: last.place + 1}
+			last = historyRecord{Decision: Decision{Seq: seq, Step: last.Step, EntryTime: last.EntryTime}, place: last.place + 1}
 			continue
 		}
 		c.count++
@@ -75,8 +75,8 @@ func (c *historyChecker) follows(d, last historyRecord) {
 	if !next {
 		c.problem("entry %d is place %d of step %d, after place %d of step %d", d.Seq, d.place, d.Step, last.place, last.Step)
 	}
-	if d.Entered.Before(last.Entered) {
-		c.problem("entry %d was entered at %s, before the entry before it", d.Seq, d.Entered.Format(time.RFC3339Nano))
+	if d.EntryTime.Before(last.EntryTime) {
+		c.problem("entry %d was entered at %s, before the entry before it", d.Seq, d.EntryTime.Format(time.RFC3339Nano))
 	}
 }
 
@@ -125,7 +125,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 		return err
 	}
 	next := kv.NodeID(0) // the first node whose decision was not compared
-	undecided := func(end kv.NodeID) error {
+	checkUndecided := func(end kv.NodeID) error {
 		for ; next < end; next++ {
 			if next%lookEvery == 0 && ctx.Err() != nil {
 				return ctx.Err()
@@ -148,7 +148,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 		if node == kv.NoNode || int64(node) >= int64(c.tx.NumNodes()) {
 			return nil
 		}
-		if err := undecided(node); err != nil {
+		if err := checkUndecided(node); err != nil {
 			return err
 		}
 		next = node + 1
@@ -178,7 +178,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 	if count != c.count {
 		c.problem("%d entries are found by their nodes, of %d that can be read", count, c.count)
 	}
-	return undecided(kv.NodeID(c.tx.NumNodes()))
+	return checkUndecided(kv.NodeID(c.tx.NumNodes()))
 }
 
 // compare compares a node with the last entry about it.

@@ -73,10 +73,10 @@ type Decision struct {
 	Seq  int64 // 1, 2, … without gaps
 	Step int64 // 1, 2, …: what one Write made, or what Undo made to take one back
 
-	// Times are UTC, to the microsecond. Entered is never before that of an earlier entry; Time can be, where decisions
+	// Times are UTC, to the microsecond. EntryTime is never before that of an earlier entry; Time can be, where decisions
 	// are entered that were made elsewhere.
-	Time    time.Time // when the decision was made
-	Entered time.Time // when it came into this history
+	Time      time.Time // when the decision was made
+	EntryTime time.Time // when it came into this history
 
 	Node kv.NodeID
 	ID   string // the node's external id
@@ -98,24 +98,24 @@ type Request struct {
 	Kind Kind
 	To   string // the label to give, of Relabel only
 
-	// Shown is the node as the person saw it. If the node has changed since, Write decides nothing. Nil: Write does not
+	// View is the node as the person saw it. If the node has changed since, Write decides nothing. Nil: Write does not
 	// compare.
-	Shown *Shown
+	View *View
 }
 
-// Shown is what a person sees of a node before a decision.
-type Shown struct {
-	Label, Suggested string // "" is none
-	Decision         Kind   // in force
-	Run              int64  // the run that last scored the node; 0: none
+// View is what a person sees of a node before a decision.
+type View struct {
+	Label, Suggestion string // "" is none
+	Decision          Kind   // in force
+	Run               int64  // the run that last scored the node; 0: none
 }
 
 // Options says who decides.
 type Options struct {
 	Who  string           // at most MaxWho bytes of UTF-8, with no control characters but tab and newline
 	Why  string           // at most MaxWhy bytes of the same
-	Made time.Time        // when the decision was made, of a year up to 9999; zero: Now
-	Now  func() time.Time // nil: time.Now. If it is before Entered of the newest entry, Entered is the time of that entry.
+	Time time.Time        // when the decision was made, of a year up to 9999; zero: Now
+	Now  func() time.Time // nil: time.Now. If it is before EntryTime of the newest entry, EntryTime is the time of that entry.
 }
 
 // Limits on what a decision says, in bytes.
@@ -132,7 +132,7 @@ func (opt Options) withDefaults() (Options, error) {
 	now := opt.Now().UTC().Truncate(time.Microsecond)
 	opt.Now = func() time.Time { return now }
 	var err error
-	if year := opt.Made.UTC().Year(); year < 1 || year > 9999 {
+	if year := opt.Time.UTC().Year(); year < 1 || year > 9999 {
 		err = fmt.Errorf("the year of Made is %d, want 1 to 9999: %w", year, ErrOptions)
 	}
 	return opt, errors.Join(checkRemark("Who", opt.Who, MaxWho), checkRemark("Why", opt.Why, MaxWhy), err)
@@ -160,9 +160,9 @@ type Entries struct {
 	First, Last int64 // Decision.Seq; First is Last+1 if there are none
 	Steps       int64
 
-	// Unscored counts the entries of an Undo that removed a score, because the last run had scored the label that was
+	// RemovedScores counts the entries of an Undo that removed a score, because the last run had scored the label that was
 	// taken back. Such a node is no suspect until it is cleaned again.
-	Unscored int64
+	RemovedScores int64
 }
 
 // Len is how many they are.
@@ -187,11 +187,11 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 // Write returns, or nothing of it has happened. Decisions come back in the order of the requests. Without requests no
 // step is written. A node can be decided on again. WriteSteps is for more decisions than memory should hold.
 //
-// If a node differs from Shown in its request, Write decides nothing about any node. The error is a *ChangedError with
+// If a node differs from View in its request, Write decides nothing about any node. The error is a *ChangedError with
 // the changed nodes.
 //
 // Every other error names the node. Accept of a node without a suggestion returns ErrNoSuggestion; it may give a label to
-// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrUnlabelled. Relabel to a class that the store
+// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrNoLabel. Relabel to a class that the store
 // does not have returns ErrUnknownClass, so that a typing error makes no class. A node with two requests returns
 // ErrDecidedTwice, a missing node kv.ErrNotFound. Bad requests and options return ErrOptions.
 func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {
@@ -209,20 +209,20 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 	if err != nil || entries.Len() == 0 {
 		return nil, err
 	}
-	made := make([]Decision, 0, entries.Len())
+	decisions := make([]Decision, 0, entries.Len())
 	err = s.View(func(tx *kv.Tx) error {
 		for d, err := range entries.Read(ctx, tx) {
 			if err != nil {
 				return err
 			}
-			made = append(made, d)
+			decisions = append(decisions, d)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the decisions are %w, but reading them back: %w", kv.ErrCommitted, err)
 	}
-	return made, nil
+	return decisions, nil
 }
 
 // WriteSteps writes any number of decisions and steps, all or nothing. It calls name, which adds them to a StepWriter. If
@@ -232,7 +232,7 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 // columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the store,
 // and memory holds a few times kv.Bulk.SortMemory of them.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
-	var made Entries
+	var entries Entries
 	err := s.Update(func(tx *kv.Tx) error {
 		u := updater{tx: tx, inStep: roaring.New()}
 		w, err := newStepWriter(ctx, tx, u.take)
@@ -242,10 +242,10 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 		if err := name(w); err != nil {
 			return err
 		}
-		if u.changed != nil {
-			return u.changed
+		if u.change != nil {
+			return u.change
 		}
-		made = w.entries()
+		entries = w.entries()
 		return ctx.Err()
 	})
 	if errors.Is(err, kv.ErrTxTooBig) {
@@ -254,7 +254,7 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 	if err != nil {
 		return Entries{}, err
 	}
-	return made, nil
+	return entries, nil
 }
 
 // SeenByScores returns Seq of the newest entry at the time when the last run read the labels; 0 for none. Use nil for a
@@ -267,31 +267,31 @@ type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 // nothing.
 //
 // A label that was changed since without a decision is set back too; From has the changed label. If a run after the
-// decision has scored the label that is taken back, Undo removes this score: see Entries.Unscored and SeenByScores.
-func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seen SeenByScores) (Entries, error) {
+// decision has scored the label that is taken back, Undo removes this score: see Entries.RemovedScores and SeenByScores.
+func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenByScores) (Entries, error) {
 	if steps < 1 {
 		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
 	}
-	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		found, count, err := undoable(ctx, tx, last, steps)
+	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		ranges, count, err := undoable(ctx, tx, last, steps)
 		if err == nil && count < steps {
 			err = fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, count, ErrNothingToUndo)
 		}
-		return found, err
+		return ranges, err
 	})
 }
 
 // UndoStep takes back the step with a number. If this is not the last step that Undo would take back, it returns
 // ErrChanged.
-func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seen SeenByScores) (Entries, error) {
-	return undo(ctx, s, opt, seen, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		found, count, err := undoable(ctx, tx, last, 1)
+func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seenBy SeenByScores) (Entries, error) {
+	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
+		ranges, count, err := undoable(ctx, tx, last, 1)
 		if err != nil {
 			return nil, err
 		}
 		newest := int64(0)
 		if count > 0 {
-			d, err := readDecision(tx, found[0].first)
+			d, err := readDecision(tx, ranges[0].first)
 			if err != nil {
 				return nil, err
 			}
@@ -300,6 +300,6 @@ func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seen Se
 		if newest != step {
 			return nil, fmt.Errorf("undo step %d: the last step that can be taken back is %d: %w", step, newest, ErrChanged)
 		}
-		return found, nil
+		return ranges, nil
 	})
 }

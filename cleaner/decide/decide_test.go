@@ -210,7 +210,7 @@ func TestDecide(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		for i, req := range reqs {
 			want := Decision{
-				Seq: int64(i + 1), Step: 1, Time: noon, Entered: noon, Node: req.Node, Kind: req.Kind, From: before[req.Node].label,
+				Seq: int64(i + 1), Step: 1, Time: noon, EntryTime: noon, Node: req.Node, Kind: req.Kind, From: before[req.Node].label,
 				To: before[req.Node].label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
 			}
 			suggested, err := tx.Value(req.Node, SuggestedColumn)
@@ -298,8 +298,8 @@ func TestDecideRefuses(t *testing.T) {
 		want  error
 		says  string
 	}{
-		{"reject", s, []Request{{Node: unlabelled, Kind: Reject}}, Options{}, ErrUnlabelled, "reject: cleaner: node has no label"},
-		{"unlabel", s, []Request{{Node: unlabelled, Kind: Unlabel}}, Options{}, ErrUnlabelled, "unlabel"},
+		{"reject", s, []Request{{Node: unlabelled, Kind: Reject}}, Options{}, ErrNoLabel, "reject: cleaner: node has no label"},
+		{"unlabel", s, []Request{{Node: unlabelled, Kind: Unlabel}}, Options{}, ErrNoLabel, "unlabel"},
 		{"accept", bare, []Request{{Node: 0, Kind: Accept}}, Options{}, ErrNoSuggestion, "accept: cleaner: node has no suggested label"},
 		{"relabel", s, []Request{{Node: labelled, Kind: Relabel, To: "gama"}}, Options{}, ErrUnknownClass, `class "gama": the store has ["alpha"`},
 		{"relabel to nothing", s, []Request{{Node: labelled, Kind: Relabel}}, Options{}, ErrUnknownClass, `class ""`},
@@ -308,7 +308,7 @@ func TestDecideRefuses(t *testing.T) {
 		{"kind 9", s, []Request{{Node: labelled, Kind: 9}}, Options{}, ErrOptions, "decision kind 9"},
 		{"node twice", s, []Request{{Node: labelled, Kind: Reject}, {Node: labelled, Kind: Unsure}}, Options{}, ErrDecidedTwice, "node n"},
 		{"no node", s, []Request{{Node: 200, Kind: Reject}}, Options{}, kv.ErrNotFound, "node number 200 of 200"},
-		{"last of two", s, []Request{{Node: labelled, Kind: Reject}, {Node: unlabelled, Kind: Reject}}, Options{}, ErrUnlabelled, "node n"},
+		{"last of two", s, []Request{{Node: labelled, Kind: Reject}, {Node: unlabelled, Kind: Reject}}, Options{}, ErrNoLabel, "node n"},
 		{"who", s, []Request{{Node: labelled, Kind: Reject}}, Options{Who: strings.Repeat("x", MaxWho+1)}, ErrOptions, "257"},
 		{"why", s, []Request{{Node: labelled, Kind: Reject}}, Options{Why: "\xff"}, ErrOptions, "UTF-8"},
 	} {
@@ -377,8 +377,8 @@ func TestDecideKeepsTimesInOrder(t *testing.T) {
 	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Unsure})
 	earlier := noon.Add(-time.Hour)
 	made := mustDecide(t, s, Options{Now: at(earlier)}, Request{Node: v, Kind: Reject})
-	if !made[0].Time.Equal(earlier) || !made[0].Entered.Equal(noon) {
-		t.Errorf("clock an hour back: got %v, entered %v, want %v, %v", made[0].Time, made[0].Entered, earlier, noon)
+	if !made[0].Time.Equal(earlier) || !made[0].EntryTime.Equal(noon) {
+		t.Errorf("clock an hour back: got %v, entered %v, want %v, %v", made[0].Time, made[0].EntryTime, earlier, noon)
 	}
 	if made[0].Before != Unsure {
 		t.Errorf("decided again: got %s before, want unsure", made[0].Before)
@@ -396,7 +396,7 @@ func TestDecideSteps(t *testing.T) {
 		before := states(t, s)
 		var steps []decisionStep
 		for i := range 200 {
-			opt := Options{Who: fmt.Sprint("person ", i%3), Why: why, Made: noon.Add(-time.Duration(i*37%200) * time.Minute), Now: at(noon)}
+			opt := Options{Who: fmt.Sprint("person ", i%3), Why: why, Time: noon.Add(-time.Duration(i*37%200) * time.Minute), Now: at(noon)}
 			steps = append(steps, decisionStep{Options: opt}, decisionStep{Options: opt, Requests: []Request{
 				{Node: kv.NodeID(2 * i), Kind: Unsure}, {Node: kv.NodeID(2*i + 1), Kind: Relabel, To: "beta"},
 			}})
@@ -408,8 +408,8 @@ func TestDecideSteps(t *testing.T) {
 			t.Fatalf("got %d decisions, %v, want 401", len(made), err)
 		}
 		for i, d := range made[:400] {
-			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Made) || !d.Entered.Equal(noon) || d.Who != opt.Who {
-				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s, entered at %v", i, d, i/2+1, opt.Made, opt.Who, noon)
+			if opt := steps[i/2*2].Options; d.Step != int64(i/2+1) || !d.Time.Equal(opt.Time) || !d.EntryTime.Equal(noon) || d.Who != opt.Who {
+				t.Fatalf("decision %d: got %+v, want step %d, made at %v by %s, entered at %v", i, d, i/2+1, opt.Time, opt.Who, noon)
 			}
 		}
 		if last := made[400]; last.From != "beta" || last.Before != Relabel || !last.Time.Equal(noon) {
@@ -459,7 +459,7 @@ func TestDecideStepsRefuses(t *testing.T) {
 		"node twice": {decisionStep{Requests: []Request{{Node: 2, Kind: Unsure}, {Node: 2, Kind: Unsure}}}, ErrDecidedTwice},
 		"no node":    {decisionStep{Requests: []Request{{Node: 120, Kind: Unsure}}}, kv.ErrNotFound},
 		"no class":   {decisionStep{Requests: []Request{{Node: 2, Kind: Relabel, To: "x"}}}, ErrUnknownClass},
-		"year 10000": {decisionStep{Options: Options{Made: noon.AddDate(10000, 0, 0)}, Requests: good.Requests}, ErrOptions},
+		"year 10000": {decisionStep{Options: Options{Time: noon.AddDate(10000, 0, 0)}, Requests: good.Requests}, ErrOptions},
 	} {
 		made, err := decideSteps(context.Background(), s, []decisionStep{good, test.bad})
 		if !errors.Is(err, test.want) || made != nil || len(historyOf(t, s, kv.NoNode)) > 0 {
@@ -789,7 +789,7 @@ func TestCheckHistoryFinds(t *testing.T) {
 		{"key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) }, "an entry under 4478"},
 		{"node's key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) }, "an entry under 4e"},
 		{"column", func(tx *kv.Tx, _ kv.NodeID) error { return tx.DropColumn(Column) }, "no column decision"},
-		{"time", rewritten(2, func(d *historyRecord) { d.Entered = noon.Add(-time.Second) }), "before the entry before it"},
+		{"time", rewritten(2, func(d *historyRecord) { d.EntryTime = noon.Add(-time.Second) }), "before the entry before it"},
 		{"step", rewritten(2, func(d *historyRecord) { d.Step = 3 }), "place 0 of step 3, after place 0 of step 1"},
 		{"place", rewritten(2, func(d *historyRecord) { d.place = 2 }), "contradicts its place"},
 		{"kind", rewritten(2, func(d *historyRecord) { d.Kind = 7 }), "it is no decision"},
@@ -834,7 +834,7 @@ func TestParseDecisionOfOneTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, Entered: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept,
+		Seq: 9, Step: 4, Time: noon, EntryTime: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept,
 		Who: "w", Score: 0.5, Undoes: 2,
 	}, 1}
 	if got != want {
@@ -848,7 +848,7 @@ func TestParseDecisionOfOneTime(t *testing.T) {
 
 func FuzzParseDecision(f *testing.F) {
 	d := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, Entered: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
+		Seq: 9, Step: 4, Time: noon, EntryTime: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
 	}, 1}
 	f.Add(int64(9), d.append(nil))
 	f.Add(int64(1), []byte{historyForm})

@@ -13,8 +13,8 @@ var (
 	// ErrNoSuggestion is returned if Accept names a node without a suggestion.
 	ErrNoSuggestion = errors.New("cleaner: node has no suggested label")
 
-	// ErrUnlabelled is returned if Reject or Unlabel names a node without a label.
-	ErrUnlabelled = errors.New("cleaner: node has no label")
+	// ErrNoLabel is returned if Reject or Unlabel names a node without a label.
+	ErrNoLabel = errors.New("cleaner: node has no label")
 
 	// ErrDecidedTwice is returned if one step has two decisions about a node.
 	ErrDecidedTwice = errors.New("cleaner: node is decided on twice in one step")

@@ -126,10 +126,10 @@ type PastLabel struct {
 }
 
 // LabelsAt returns the label and decision at a past moment, for each node with a later decision. Decisions have not
-// changed other nodes since. A decision counts from its Entered. LabelsAt reads the later entries, and the map takes some
+// changed other nodes since. A decision counts from its EntryTime. LabelsAt reads the later entries, and the map takes some
 // 100 bytes a node.
 func LabelsAt(ctx context.Context, tx *kv.Tx, moment time.Time) (map[kv.NodeID]PastLabel, error) {
-	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.Entered.After(moment) })
+	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.EntryTime.After(moment) })
 }
 
 // LabelsAfter is LabelsAt for the moment when entry seq was the newest; 0 is before the first entry.

@@ -70,7 +70,7 @@ func (d *historyRecord) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(d.Step))
 	b = binary.AppendUvarint(b, uint64(d.place))
 	b = binary.AppendVarint(b, d.Time.UnixMicro())
-	b = binary.AppendVarint(b, d.Entered.UnixMicro())
+	b = binary.AppendVarint(b, d.EntryTime.UnixMicro())
 	b = binary.AppendUvarint(b, uint64(d.Node))
 	b = append(b, byte(d.Kind), byte(d.Before), byte(d.After))
 	b = binary.AppendVarint(b, d.Run)
@@ -91,8 +91,8 @@ func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 	r := recordReader{b: b[1:]}
 	d.Seq, d.Step, d.place = seq, r.count(), r.count()
 	d.Time = time.UnixMicro(r.varint()).UTC()
-	if d.Entered = d.Time; b[0] == historyForm {
-		d.Entered = time.UnixMicro(r.varint()).UTC()
+	if d.EntryTime = d.Time; b[0] == historyForm {
+		d.EntryTime = time.UnixMicro(r.varint()).UTC()
 	}
 	node := r.count()
 	d.Node = kv.NodeID(node)
@@ -132,9 +132,9 @@ func (r *recordReader) take(n uint64) []byte {
 		r.failed = true
 		return nil
 	}
-	taken := r.b[:n]
+	head := r.b[:n]
 	r.b = r.b[n:]
-	return taken
+	return head
 }
 
 // count is a uvarint that fits an int64.

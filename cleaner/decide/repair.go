@@ -34,9 +34,9 @@ type historyRepair struct {
 	report func(kv.Mend)
 	atOnce int // entries or nodes in a transaction, at most
 
-	last historyRecord // the last entry, of a lost one what is known
-	keys []keyMend     // of the history that are to be removed or added
-	lost []lostEntry   // ascending by Seq
+	last   historyRecord // the last entry, of a lost one what is known
+	keys   []keyMend     // of the history that are to be removed or added
+	losses []lostEntry   // ascending by Seq
 
 	labels, decisions int // set
 }
@@ -81,8 +81,8 @@ func (r *historyRepair) find(ctx context.Context) error {
 		if err := r.findNodes(ctx, tx); err != nil {
 			return err
 		}
-		for i := range r.lost {
-			if l := &r.lost[i]; l.Node == kv.NoNode {
+		for i := range r.losses {
+			if l := &r.losses[i]; l.Node == kv.NoNode {
 				var err error
 				if l.Node, err = r.nodeBeside(tx, l.Seq); err != nil {
 					return err
@@ -132,16 +132,16 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 // none.
 func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
 	if r.last.Seq == 0 {
-		if r.last.Entered = time.Unix(0, 0).UTC(); after.Seq > 0 {
-			r.last.Entered = after.Entered
+		if r.last.EntryTime = time.Unix(0, 0).UTC(); after.Seq > 0 {
+			r.last.EntryTime = after.EntryTime
 		}
 	}
 	for r.last.Seq < seq {
 		l := historyRecord{Decision: Decision{
-			Seq: r.last.Seq + 1, Time: r.last.Entered, Entered: r.last.Entered, Node: kv.NoNode, Why: lostEntryWhy, Score: math.NaN(),
+			Seq: r.last.Seq + 1, Time: r.last.EntryTime, EntryTime: r.last.EntryTime, Node: kv.NoNode, Why: lostEntryWhy, Score: math.NaN(),
 		}}
 		l.Step, l.place = placeBetween(l.Seq, r.last, after)
-		r.lost = append(r.lost, lostEntry{historyRecord: l})
+		r.losses = append(r.losses, lostEntry{historyRecord: l})
 		r.last = l
 	}
 }
@@ -165,11 +165,11 @@ func placeBetween(seq int64, before, after historyRecord) (step, place int64) {
 
 // lostAs is the lost entry of a number; nil if it is not lost.
 func (r *historyRepair) lostAs(seq int64) *lostEntry {
-	i, found := slices.BinarySearchFunc(r.lost, seq, func(l lostEntry, seq int64) int { return cmp.Compare(l.Seq, seq) })
+	i, found := slices.BinarySearchFunc(r.losses, seq, func(l lostEntry, seq int64) int { return cmp.Compare(l.Seq, seq) })
 	if !found {
 		return nil
 	}
-	return &r.lost[i]
+	return &r.losses[i]
 }
 
 func (r *historyRepair) removeKey(key []byte, what string) {
@@ -266,9 +266,9 @@ func (r *historyRepair) mendKeys(ctx context.Context) error {
 
 // findStates finds what lost entries have changed, from the other entries about their nodes.
 func (r *historyRepair) findStates(ctx context.Context) error {
-	byNode := make([]*lostEntry, len(r.lost))
-	for i := range r.lost {
-		byNode[i] = &r.lost[i]
+	byNode := make([]*lostEntry, len(r.losses))
+	for i := range r.losses {
+		byNode[i] = &r.losses[i]
 	}
 	slices.SortStableFunc(byNode, func(a, b *lostEntry) int { return cmp.Compare(a.Node, b.Node) })
 	return r.store.View(func(tx *kv.Tx) error {
@@ -287,21 +287,21 @@ func (r *historyRepair) findStates(ctx context.Context) error {
 }
 
 // findStatesOf is findStates for the entries about one node, ascending.
-func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, lost []*lostEntry) error {
-	node := lost[0].Node
+func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, losses []*lostEntry) error {
+	node := losses[0].Node
 	id, err := tx.ID(node)
 	if err != nil {
 		return err
 	}
-	var last nodeState // after the entries before the first of lost
+	var last nodeState // after the entries before the first of losses
 	there := false     // there are entries before it
 	// fillUpTo fills those before an entry, next being the state that it found.
 	fillUpTo := func(seq int64, next nodeState) {
-		for ; len(lost) > 0 && lost[0].Seq < seq; lost = lost[1:] {
+		for ; len(losses) > 0 && losses[0].Seq < seq; losses = losses[1:] {
 			if !there {
 				last, there = nodeState{label: next.label}, true
 			}
-			l := lost[0]
+			l := losses[0]
 			l.ID, l.From, l.Before = id, last.label, last.decision
 			if !l.guessed {
 				last = next
@@ -336,9 +336,9 @@ func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, lost []*los
 
 // makeEntries writes entries in the place of those that are lost.
 func (r *historyRepair) makeEntries(ctx context.Context) error {
-	return batch.Each(ctx, r.store, r.atOnce, len(r.lost), func(tx *kv.Tx, first, end int) error {
+	return batch.Each(ctx, r.store, r.atOnce, len(r.losses), func(tx *kv.Tx, first, end int) error {
 		space := tx.Space(historySpace)
-		for _, l := range r.lost[first:end] {
+		for _, l := range r.losses[first:end] {
 			err := errors.Join(space.Put(entryKey(l.Seq), l.append(nil)), space.Put(nodeKey(l.Node, l.Seq), nil))
 			if err != nil {
 				return err
@@ -346,7 +346,7 @@ func (r *historyRepair) makeEntries(ctx context.Context) error {
 		}
 		return nil
 	}, func(first, end int) {
-		for _, l := range r.lost[first:end] {
+		for _, l := range r.losses[first:end] {
 			r.report(kv.Mend{
 				Where: "history", What: fmt.Sprintf("entry %d is missing", l.Seq),
 				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", l.ID, l.From, l.To),

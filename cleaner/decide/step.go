@@ -26,11 +26,11 @@ type StepWriter struct {
 	place      int64     // of the next entry in its step
 	who, why   string    // of the step
 	time       time.Time // of the step
-	entered    time.Time // of the newest entry, and of the step
+	entryTime  time.Time // of the newest entry, and of the step
 
-	steps, unscored int64 // so far
-	isBegun         bool  // a step has begun
-	take            func(d draft) error
+	steps, removedScores int64 // so far
+	isBegun              bool  // a step has begun
+	take                 func(d draft) error
 }
 
 // newStepWriter begins where the history ends. Take is handed the drafts, in order.
@@ -41,7 +41,7 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 	}
 	w := &StepWriter{
 		ctx: ctx, tx: tx, classes: make(map[string]bool, len(tx.Classes())), take: take,
-		first: last.Seq + 1, seq: last.Seq, step: last.Step, entered: last.Entered,
+		first: last.Seq + 1, seq: last.Seq, step: last.Step, entryTime: last.EntryTime,
 	}
 	for _, name := range tx.Classes() {
 		w.classes[name] = true
@@ -51,7 +51,7 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 
 // entries are those so far.
 func (w *StepWriter) entries() Entries {
-	return Entries{First: w.first, Last: w.seq, Steps: w.steps, Unscored: w.unscored}
+	return Entries{First: w.first, Last: w.seq, Steps: w.steps, RemovedScores: w.removedScores}
 }
 
 // Begin begins a step. A step without decisions is not written. A step may have one decision about a node.
@@ -63,11 +63,11 @@ func (w *StepWriter) Begin(opt Options) error {
 	w.isBegun, w.place = true, 0
 	w.who, w.why = opt.Who, opt.Why
 	now := opt.Now()
-	if w.time = now; !opt.Made.IsZero() {
-		w.time = opt.Made.UTC().Truncate(time.Microsecond)
+	if w.time = now; !opt.Time.IsZero() {
+		w.time = opt.Time.UTC().Truncate(time.Microsecond)
 	}
-	if now.After(w.entered) {
-		w.entered = now
+	if now.After(w.entryTime) {
+		w.entryTime = now
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (w *StepWriter) Add(req Request) error {
 	}
 	return w.add(draft{
 		historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To, After: req.Kind}},
-		shown:         req.Shown,
+		view:          req.View,
 	})
 }
 
@@ -108,10 +108,10 @@ func (w *StepWriter) add(d draft) error {
 	}
 	w.seq++
 	d.Seq, d.Step, d.place = w.seq, w.step, w.place
-	d.Time, d.Entered, d.Who, d.Why = w.time, w.entered, w.who, w.why
+	d.Time, d.EntryTime, d.Who, d.Why = w.time, w.entryTime, w.who, w.why
 	w.place++
 	if d.unscored {
-		w.unscored++
+		w.removedScores++
 	}
 	return w.take(d)
 }
@@ -120,8 +120,8 @@ func (w *StepWriter) add(d draft) error {
 // and undo.
 type draft struct {
 	historyRecord
-	shown    *Shown // nil: whatever the node is like
-	unscored bool   // of an undo: the score of the node goes
+	view     *View // nil: whatever the node is like
+	unscored bool  // of an undo: the score of the node goes
 }
 
 // A nodeState is what decisions change of a node.
@@ -133,10 +133,10 @@ type nodeState struct {
 // A nodeFacts is all that an entry says of its node.
 type nodeFacts struct {
 	nodeState
-	id        string
-	suggested string // "" is none
-	run       int64
-	score     float64 // NaN: none
+	id         string
+	suggestion string // "" is none
+	run        int64
+	score      float64 // NaN: none
 }
 
 // readFacts reads the facts of a node, given the values of its columns, null of columns that are not there.
@@ -147,7 +147,7 @@ func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFa
 			return f, err
 		}
 	}
-	f = nodeFacts{id: id, suggested: values[2].Str(), run: values[3].Int(), score: math.NaN()}
+	f = nodeFacts{id: id, suggestion: values[2].Str(), run: values[3].Int(), score: math.NaN()}
 	if !values[4].IsNull() {
 		f.score = values[4].Float()
 	}
@@ -156,28 +156,28 @@ func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFa
 	return f, err
 }
 
-// shown is what a person would see of a node.
-func (f *nodeFacts) shown() Shown {
-	return Shown{Label: f.label, Suggested: f.suggested, Decision: f.decision, Run: f.run}
+// view is what a person would see of a node.
+func (f *nodeFacts) view() View {
+	return View{Label: f.label, Suggestion: f.suggestion, Decision: f.decision, Run: f.run}
 }
 
 // complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node where
 // the node is not as it was shown.
 func (d *draft) complete(f *nodeFacts) error {
-	if d.shown != nil && *d.shown != f.shown() {
-		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.shown, Is: f.shown()}}}
+	if d.view != nil && *d.view != f.view() {
+		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.view, Is: f.view()}}}
 	}
 	d.ID, d.From, d.Before, d.Run, d.Score = f.id, f.label, f.decision, f.run, f.score
 	if d.Undoes == 0 {
 		switch d.Kind {
 		case Accept:
-			if f.suggested == "" {
+			if f.suggestion == "" {
 				return fmt.Errorf("node %s: accept: %w", f.id, ErrNoSuggestion)
 			}
-			d.To = f.suggested
+			d.To = f.suggestion
 		case Reject, Unlabel:
 			if f.label == "" {
-				return fmt.Errorf("node %s: %s: %w", f.id, d.Kind, ErrUnlabelled)
+				return fmt.Errorf("node %s: %s: %w", f.id, d.Kind, ErrNoLabel)
 			}
 			if d.Kind == Reject {
 				d.To = f.label
@@ -238,16 +238,16 @@ type ChangedError struct {
 // A ChangedNode is a node that has changed since it was shown.
 type ChangedNode struct {
 	ID      string
-	Was, Is Shown
+	Was, Is View
 }
 
-// maxChangedNamed is how many nodes a ChangedError names.
-const maxChangedNamed = 10
+// maxChangedNodes is how many nodes a ChangedError names.
+const maxChangedNodes = 10
 
 // join adds what changed of later nodes.
 func (e *ChangedError) join(later *ChangedError) {
 	e.Count += later.Count
-	e.First = append(e.First, later.First[:min(len(later.First), maxChangedNamed-len(e.First))]...)
+	e.First = append(e.First, later.First[:min(len(later.First), maxChangedNodes-len(e.First))]...)
 }
 
 // Is reports that it is an ErrChanged.
@@ -277,8 +277,8 @@ func (n *ChangedNode) change() string {
 	switch {
 	case n.Was.Label != n.Is.Label:
 		return fmt.Sprintf("the label was %s, is %s", text(n.Was.Label), text(n.Is.Label))
-	case n.Was.Suggested != n.Is.Suggested:
-		return fmt.Sprintf("the suggestion was %s, is %s", text(n.Was.Suggested), text(n.Is.Suggested))
+	case n.Was.Suggestion != n.Is.Suggestion:
+		return fmt.Sprintf("the suggestion was %s, is %s", text(n.Was.Suggestion), text(n.Is.Suggestion))
 	case n.Was.Decision != n.Is.Decision:
 		return fmt.Sprintf("the decision was %s, is %s", text(n.Was.Decision.String()), text(n.Is.Decision.String()))
 	default:

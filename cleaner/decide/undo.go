@@ -14,20 +14,20 @@ func undo(
 	find func(tx *kv.Tx, last int64) ([]stepRange, error),
 ) (Entries, error) {
 	return WriteSteps(ctx, s, func(w *StepWriter) error {
-		found, err := find(w.tx, w.seq)
+		ranges, err := find(w.tx, w.seq)
 		if err != nil {
 			return err
 		}
-		seen := int64(0)
+		newest := int64(0)
 		if seenBy != nil {
-			if seen, err = seenBy(w.tx); err != nil {
+			if newest, err = seenBy(w.tx); err != nil {
 				return err
 			}
 		}
 		tx := s.Begin() // entries that are there do not change, and are read in order
 		defer tx.Close()
 		step := int64(0)
-		for _, r := range found {
+		for _, r := range ranges {
 			for undone, err := range historyBackwards(ctx, tx, r.last) {
 				if err != nil {
 					return err
@@ -38,7 +38,7 @@ func undo(
 					}
 					step = undone.Step
 				}
-				if err := w.takeBack(undone, seen); err != nil {
+				if err := w.takeBack(undone, newest); err != nil {
 					return err
 				}
 				if undone.Seq == r.first {
@@ -50,15 +50,15 @@ func undo(
 	})
 }
 
-// takeBack adds the entry that takes one back. Seen is the newest entry whose label the scores have seen.
-func (w *StepWriter) takeBack(undone historyRecord, seen int64) error {
+// takeBack adds the entry that takes one back. The scores have seen the labels up to entry newest.
+func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 	return w.add(draft{
 		historyRecord: historyRecord{
 			Decision: Decision{
 				Node: undone.Node, Kind: undone.Kind, To: undone.From, After: undone.Before, Undoes: undone.Seq,
 			},
 		},
-		unscored: undone.Seq <= seen && undone.From != undone.To,
+		unscored: undone.Seq <= newest && undone.From != undone.To,
 	})
 }
 
@@ -67,7 +67,7 @@ type stepRange struct{ first, last int64 }
 
 // undoable finds up to limit steps that can be taken back, the latest first, of a history of last entries, and counts
 // them. Memory holds a number for each stretch of steps that were, or were not, taken back.
-func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int) (found []stepRange, count int, err error) {
+func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int) (ranges []stepRange, count int, err error) {
 	back := roaring64.New() // steps that were taken back
 	for seq := last; seq > 0 && count < limit; {
 		if err := ctx.Err(); err != nil {
@@ -78,7 +78,7 @@ func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int) (found []st
 			return nil, 0, err
 		}
 		first := seq - d.place
-		switch end := len(found) - 1; {
+		switch end := len(ranges) - 1; {
 		case d.Undoes != 0:
 			undone, err := readDecision(tx, d.Undoes)
 			if err != nil {
@@ -86,14 +86,14 @@ func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int) (found []st
 			}
 			back.Add(uint64(undone.Step))
 		case back.Contains(uint64(d.Step)):
-		case end >= 0 && found[end].first == seq+1:
-			found[end].first = first
+		case end >= 0 && ranges[end].first == seq+1:
+			ranges[end].first = first
 			count++
 		default:
-			found = append(found, stepRange{first, seq})
+			ranges = append(ranges, stepRange{first, seq})
 			count++
 		}
 		seq = first - 1
 	}
-	return found, count, nil
+	return ranges, count, nil
 }

@@ -10,14 +10,14 @@ import (
 // mostVerdicts bounds how many verdicts are taken in: as many say all that verdicts can say.
 const mostVerdicts = 1 << 16
 
-// A Verdict is the judgement of a person about the label Given of a node. If Now equals Given, the label was right.
+// A Verdict is the judgement of a person about the label of a node. If Now equals Before, the label was right.
 // Otherwise Now is the right label, or kv.NoClass for none. Score is the score of the node at the first decision, and Run
 // the run that gave it; NaN and zero without a score.
 type Verdict struct {
-	Node       kv.NodeID
-	Given, Now kv.Class
-	Score      float64
-	Run        int64
+	Node        kv.NodeID
+	Before, Now kv.Class
+	Score       float64
+	Run         int64
 }
 
 // Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
@@ -47,8 +47,8 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, err
 		if err != nil {
 			return nil, err
 		}
-		if said, ok := c.verdict(labels[v], classes); ok {
-			verdicts = append(verdicts, said)
+		if verdict, ok := c.verdict(labels[v], classes); ok {
+			verdicts = append(verdicts, verdict)
 		}
 		if len(verdicts) == mostVerdicts {
 			break
@@ -99,20 +99,20 @@ func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
 
 // verdict is what the change says of the label from before it, given the label of the node now. It says nothing where all
 // was taken back or is unsure, where there was no label, and where that was changed since by other means.
-func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (said Verdict, ok bool) {
-	given, known := classes[c.was.label]
+func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (verdict Verdict, ok bool) {
+	before, known := classes[c.was.label]
 	to, there := classes[c.is.label]
 	if c.is.label == "" {
 		to, there = kv.NoClass, true
 	}
 	ok = c.node != kv.NoNode && c.is.decision != None && c.is.decision != Unsure && known && there && to == now
-	return Verdict{Node: c.node, Given: given, Now: now, Score: c.score, Run: c.run}, ok
+	return Verdict{Node: c.node, Before: before, Now: now, Score: c.score, Run: c.run}, ok
 }
 
-// VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history. reversed
+// VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history. reversals
 // counts the nodes that had a decision other than Unsure at entry seq, and whose decision or label has changed since. Only
 // the first 65,536 nodes with later entries are looked at.
-func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdict, reversed int, err error) {
+func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdict, reversals int, err error) {
 	reader, err := tx.Reader(kv.LabelColumn)
 	if err != nil {
 		return nil, 0, err
@@ -135,7 +135,7 @@ func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdic
 	classes := classNumbers(tx.Classes())
 	for _, c := range changes {
 		if c.was.decision != None && c.was.decision != Unsure && c.was != c.is {
-			reversed++
+			reversals++
 		}
 		label, err := reader.At(c.node)
 		if err != nil {
@@ -145,9 +145,9 @@ func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdic
 		if !label.IsNull() {
 			now = classes[label.Str()]
 		}
-		if said, ok := c.verdict(now, classes); ok {
-			verdicts = append(verdicts, said)
+		if verdict, ok := c.verdict(now, classes); ok {
+			verdicts = append(verdicts, verdict)
 		}
 	}
-	return verdicts, reversed, nil
+	return verdicts, reversals, nil
 }

@@ -11,10 +11,10 @@ import (
 
 // An updater makes entries in one transaction.
 type updater struct {
-	tx      *kv.Tx
-	step    int64 // that inStep is of
-	inStep  *roaring.Bitmap
-	changed *ChangedError // once a node was not as shown; nothing is written from then on
+	tx     *kv.Tx
+	step   int64 // that inStep is of
+	inStep *roaring.Bitmap
+	change *ChangedError // once a node was not as shown; nothing is written from then on
 }
 
 // take makes an entry.
@@ -35,14 +35,14 @@ func (u *updater) take(d draft) error {
 		return naming.Node(u.tx, d.Node, err)
 	}
 	err = d.complete(&facts)
-	if changed, ok := errors.AsType[*ChangedError](err); ok {
-		if u.changed == nil {
-			u.changed = &ChangedError{}
+	if change, ok := errors.AsType[*ChangedError](err); ok {
+		if u.change == nil {
+			u.change = &ChangedError{}
 		}
-		u.changed.join(changed)
+		u.change.join(change)
 		return nil
 	}
-	if u.changed != nil {
+	if u.change != nil {
 		return nil //nolint:nilerr // the nodes that have changed are told of
 	}
 	if err != nil {

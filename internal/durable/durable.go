@@ -33,15 +33,15 @@ func WriteFile(path string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReplaceFile puts a text in the place of a file, at once. It is written to the file begun first, on the same file system;
-// after an error before the rename begun is removed.
-func ReplaceFile(path, begun string, text []byte) error {
-	err := WriteFile(begun, text)
+// ReplaceFile puts a text in the place of a file, at once. It is written to the file temporary first, on the same file system;
+// after an error before the rename that file is removed.
+func ReplaceFile(path, temporary string, text []byte) error {
+	err := WriteFile(temporary, text)
 	if err == nil {
-		err = os.Rename(begun, path) // closed: some systems rename no file that is open
+		err = os.Rename(temporary, path) // closed: some systems rename no file that is open
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(begun))
+		return errors.Join(err, os.Remove(temporary))
 	}
 	return SyncDirectory(filepath.Dir(path))
 }

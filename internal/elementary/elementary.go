@@ -27,8 +27,8 @@ func Exp(x float64) float64 {
 		return 0
 	}
 	// e^x = 2^k e^(r+c) with |r| ≤ ln(2)/2, and c what r has lost in rounding.
-	shifted := float64(x*(1/math.Ln2)) + shift
-	k := shifted - shift
+	sum := float64(x*(1/math.Ln2)) + shift
+	k := sum - shift
 	high, low := x-float64(k*ln2High), float64(k*ln2Low)
 	r := high - low
 	c := high - r - low
@@ -40,7 +40,7 @@ func Exp(x float64) float64 {
 	p8 := 1.0/3628800 + float64(r*(1.0/39916800)) + float64(r2*(1.0/479001600+float64(r*(1.0/6227020800))))
 	tail := float64(r2 * (p0 + float64(r4*(p4+float64(r4*p8)))))
 	y := 1 + (r + (c + tail))
-	exponent := int64(math.Float64bits(shifted)<<52) >> 52 // k, which has fewer than 12 bits
+	exponent := int64(math.Float64bits(sum)<<52) >> 52 // k, which has fewer than 12 bits
 	if exponent < -1020 {
 		return math.Float64frombits(math.Float64bits(y)+uint64(exponent+64)<<52) * 0x1p-64 // not a normal number, perhaps
 	}

@@ -56,7 +56,7 @@ type Plan struct {
 // An Outcome is how a watched process ended.
 type Outcome struct {
 	Operations int64  // that counted
-	Met        string // the operation that was met, such as "fsync /a/b"; empty where none was
+	Operation  string // the operation that was met, such as "fsync /a/b"; empty where none was
 	Err        error  // of the process, as exec.Cmd.Wait has it, or ErrHung
 }
 

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supported returns ErrUnsupported where Run cannot watch a process.
-func Supported() error {
+// CheckSupport returns ErrUnsupported where Run cannot watch a process.
+func CheckSupport() error {
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	if errno != 0 {
@@ -42,18 +42,18 @@ func Run(command *exec.Cmd, plan Plan) (outcome Outcome, err error) {
 	if err := command.Start(); err != nil {
 		return outcome, errors.Join(err, theirs.Close())
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
+	end := make(chan error, 1)
+	go func() { end <- command.Wait() }()
 	if err := theirs.Close(); err != nil {
-		return outcome, errors.Join(err, command.Process.Kill(), <-ended)
+		return outcome, errors.Join(err, command.Process.Kill(), <-end)
 	}
 	listener, err := receive(pair[0])
 	if err != nil {
 		killing := command.Process.Kill()
-		return outcome, errors.Join(fmt.Errorf("a process that does not call Begin: %w", err), killing, <-ended)
+		return outcome, errors.Join(fmt.Errorf("a process that does not call Begin: %w", err), killing, <-end)
 	}
-	w := &watcher{plan: plan, listener: listener, process: command.Process, watched: make(chan error, 1)}
-	go func() { w.watched <- w.watch() }()
+	w := &watcher{plan: plan, listener: listener, process: command.Process, done: make(chan error, 1)}
+	go func() { w.done <- w.watch() }()
 	most := plan.Most
 	if most == 0 {
 		most = time.Minute
@@ -61,13 +61,13 @@ func Run(command *exec.Cmd, plan Plan) (outcome Outcome, err error) {
 	limit := time.NewTimer(most)
 	defer limit.Stop()
 	select {
-	case outcome.Err = <-ended:
+	case outcome.Err = <-end:
 	case <-limit.C:
 		killing := command.Process.Kill()
-		outcome.Err = errors.Join(ErrHung, killing, <-ended)
+		outcome.Err = errors.Join(ErrHung, killing, <-end)
 	}
-	err = errors.Join(<-w.watched, unix.Close(listener))
-	outcome.Operations, outcome.Met = w.count, w.met
+	err = errors.Join(<-w.done, unix.Close(listener))
+	outcome.Operations, outcome.Operation = w.count, w.operation
 	return outcome, err
 }
 
@@ -102,10 +102,10 @@ type watcher struct {
 	plan     Plan
 	listener int
 	process  *os.Process
-	watched  chan error
+	done     chan error
 
-	count int64
-	met   string
+	count     int64
+	operation string
 }
 
 // A notice is the kernel's struct seccomp_notif, an answer its struct seccomp_notif_resp.
@@ -141,16 +141,16 @@ func (w *watcher) watch() error {
 		if poll[0].Revents&unix.POLLIN == 0 {
 			return nil // it has no threads left
 		}
-		var asked notice
-		err = w.control(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&asked))
+		var question notice
+		err = w.control(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&question))
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) {
 			continue // the thread has ended
 		}
 		if err != nil {
 			return err
 		}
-		answered := answer{id: asked.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-		errno, killed := w.meet(&asked)
+		reply := answer{id: question.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		errno, killed := w.meet(&question)
 		if killed {
 			if err := w.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return err
@@ -158,9 +158,9 @@ func (w *watcher) watch() error {
 			continue
 		}
 		if errno != 0 {
-			answered = answer{id: asked.id, errno: -int32(errno)}
+			reply = answer{id: question.id, errno: -int32(errno)}
 		}
-		err = w.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&answered))
+		err = w.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&reply))
 		if err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
 		}
@@ -176,9 +176,9 @@ func (w *watcher) control(request uintptr, data unsafe.Pointer) error {
 }
 
 // meet counts an operation, and returns what becomes of it: an error, the end of the process, or nothing.
-func (w *watcher) meet(asked *notice) (errno unix.Errno, killed bool) {
-	op := operations[asked.call]
-	path, ours := w.path(asked, op)
+func (w *watcher) meet(question *notice) (errno unix.Errno, killed bool) {
+	op := operations[question.call]
+	path, ours := w.path(question, op)
 	if !ours {
 		return 0, false
 	}
@@ -198,8 +198,8 @@ func (w *watcher) meet(asked *notice) (errno unix.Errno, killed bool) {
 	if w.plan.At == 0 || w.count < w.plan.At || w.count > w.plan.At && !w.plan.Lasting {
 		return 0, false
 	}
-	if w.met == "" {
-		w.met = strings.TrimSpace(op.name + " " + path)
+	if w.operation == "" {
+		w.operation = strings.TrimSpace(op.name + " " + path)
 	}
 	return errno, w.plan.Kind == Kill
 }
@@ -211,16 +211,16 @@ func exists(path string) bool {
 
 // path is that of the file which an operation is about, and whether it is under the directory of the plan. A mapping
 // has none, and is under it.
-func (w *watcher) path(asked *notice, op operation) (path string, ours bool) {
-	process := fmt.Sprintf("/proc/%d/", asked.pid)
+func (w *watcher) path(question *notice, op operation) (path string, ours bool) {
+	process := fmt.Sprintf("/proc/%d/", question.pid)
 	switch {
 	case op.file != noArgument:
-		path = readLink(process + fmt.Sprintf("fd/%d", int32(asked.args[op.file])))
+		path = readLink(process + fmt.Sprintf("fd/%d", int32(question.args[op.file])))
 	case op.path != noArgument:
-		path = readPath(process+"mem", int64(asked.args[op.path]))
+		path = readPath(process+"mem", int64(question.args[op.path]))
 		if !filepath.IsAbs(path) {
 			from := process + "cwd"
-			if directory := int32(asked.args[op.path-1]); directory != unix.AT_FDCWD {
+			if directory := int32(question.args[op.path-1]); directory != unix.AT_FDCWD {
 				from = process + fmt.Sprintf("fd/%d", directory)
 			}
 			path = filepath.Join(readLink(from), path)

@@ -4,8 +4,8 @@ package faults
 
 import "os/exec"
 
-// Supported returns ErrUnsupported where Run cannot watch a process.
-func Supported() error { return ErrUnsupported }
+// CheckSupport returns ErrUnsupported where Run cannot watch a process.
+func CheckSupport() error { return ErrUnsupported }
 
 // Begin has the process that was started by Run be watched from here on. In any other it does nothing.
 func Begin() error { return nil }

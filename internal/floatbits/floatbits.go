@@ -3,8 +3,8 @@ package floatbits
 
 import "math"
 
-// Ordered are bits that are ordered as the numbers are: minus zero before zero, and NaN at an end.
-func Ordered(x float64) uint64 {
+// Order are bits that are ordered as the numbers are: minus zero before zero, and NaN at an end.
+func Order(x float64) uint64 {
 	bits := math.Float64bits(x)
 	if bits>>63 != 0 {
 		return ^bits
@@ -12,7 +12,7 @@ func Ordered(x float64) uint64 {
 	return bits | 1<<63
 }
 
-// From is the inverse of Ordered.
+// From is the inverse of Order.
 func From(bits uint64) float64 {
 	if bits>>63 == 0 {
 		return math.Float64frombits(^bits)

@@ -13,8 +13,8 @@ func TestBitsAreOrderedAsTheNumbers(t *testing.T) {
 	}
 	var bits []uint64
 	for _, x := range numbers {
-		bits = append(bits, Ordered(x))
-		if got := From(Ordered(x)); math.Float64bits(got) != math.Float64bits(x) {
+		bits = append(bits, Order(x))
+		if got := From(Order(x)); math.Float64bits(got) != math.Float64bits(x) {
 			t.Errorf("%g and back: got %g", x, got)
 		}
 	}

@@ -44,8 +44,8 @@ type Graph struct {
 	Classes    []string // known beside those of the labels
 }
 
-// Numbered is a graph of nodes "0", "1", …, one for each label, "" for an unlabelled one.
-func Numbered(labels []string, edges ...[2]int) Graph {
+// NumberedGraph is a graph of nodes "0", "1", …, one for each label, "" for an unlabelled one.
+func NumberedGraph(labels []string, edges ...[2]int) Graph {
 	var g Graph
 	for i, label := range labels {
 		g.Nodes = append(g.Nodes, kv.Node{ID: strconv.Itoa(i), Label: label, Source: int64(i)})

@@ -28,18 +28,18 @@ func (f *Fault) Error() string {
 // Only the calling goroutine is watched.
 func Watch() (restore func()) {
 	if debug.SetPanicOnFault(true) {
-		return watched
+		return endWatch
 	}
 	return unwatch
 }
 
-func watched() {}
+func endWatch() {}
 
 func unwatch() { debug.SetPanicOnFault(false) }
 
 // FaultOf is the fault that a value recovered from a panic stands for; nil where it is another panic.
-func FaultOf(recovered any) *Fault {
-	fault, ok := recovered.(interface{ Addr() uintptr })
+func FaultOf(value any) *Fault {
+	fault, ok := value.(interface{ Addr() uintptr })
 	if !ok {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (t tests) Run() int {
 	if os.Getenv("TMPDIR") != "" || room() < leastRoom {
 		return t.m.Run()
 	}
-	removeLeft()
+	removeRemains()
 	dir, err := os.MkdirTemp(memory, prefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return t.m.Run()
@@ -44,13 +44,13 @@ func (t tests) Run() int {
 	return t.m.Run()
 }
 
-// removeLeft removes what tests that were killed have left.
-func removeLeft() {
-	left, err := os.ReadDir(memory)
+// removeRemains removes the directories of tests that were killed.
+func removeRemains() {
+	entries, err := os.ReadDir(memory)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	for _, entry := range left {
+	for _, entry := range entries {
 		name, ours := strings.CutPrefix(entry.Name(), prefix)
 		if !ours {
 			continue

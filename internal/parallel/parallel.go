@@ -32,17 +32,17 @@ func Do(ctx context.Context, workers, tasks int, task func(ctx context.Context, 
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
-		wg       sync.WaitGroup
-		next     atomic.Int64
-		mu       sync.Mutex
-		failure  error
-		panicked string
+		wg           sync.WaitGroup
+		next         atomic.Int64
+		mu           sync.Mutex
+		failure      error
+		panicMessage string
 	)
 	stop := func(err error, panicText string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if failure == nil {
-			failure, panicked = err, panicText
+			failure, panicMessage = err, panicText
 		}
 		cancel()
 	}
@@ -70,8 +70,8 @@ func Do(ctx context.Context, workers, tasks int, task func(ctx context.Context, 
 		})
 	}
 	wg.Wait()
-	if panicked != "" {
-		panic(panicked)
+	if panicMessage != "" {
+		panic(panicMessage)
 	}
 	if err := ctx.Err(); err != nil {
 		return err

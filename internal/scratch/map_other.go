@@ -11,6 +11,6 @@ func mapNew(_ string, size int64) ([]byte, error) { return make([]byte, size+8)[
 func mapOld(string, int64) ([]byte, error)    { return nil, fs.ErrNotExist }
 func mapToRead(string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
 
-func syncMapped(string, []byte) error { return nil }
+func syncMapping(string, []byte) error { return nil }
 
 func unmap([]byte) error { return nil }

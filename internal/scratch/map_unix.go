@@ -12,7 +12,7 @@ import (
 )
 
 // mapNew makes a file of zeros whose every block is on disk, and maps it.
-func mapNew(path string, size int64) (mapped []byte, err error) {
+func mapNew(path string, size int64) (mapping []byte, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
@@ -26,11 +26,11 @@ func mapNew(path string, size int64) (mapped []byte, err error) {
 
 // mapOld maps a file that is there, whose blocks it reserves again.
 func mapOld(path string, size int64) ([]byte, error) {
-	mapped, err := mapFile(path, size, os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE, reserve)
+	mapping, err := mapFile(path, size, os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE, reserve)
 	if errors.Is(err, unix.EROFS) {
 		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
-	return mapped, err
+	return mapping, err
 }
 
 // mapToRead maps a file that is there.
@@ -41,7 +41,7 @@ func mapToRead(path string, size int64) ([]byte, error) {
 // mapFile maps a file, which must have a size, after prepare.
 func mapFile(
 	path string, size int64, flag, access int, prepare func(f *os.File, size int64) error,
-) (mapped []byte, err error) {
+) (mapping []byte, err error) {
 	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return nil, err
@@ -60,16 +60,16 @@ func mapFile(
 	return unix.Mmap(int(f.Fd()), 0, int(size), access, unix.MAP_SHARED)
 }
 
-func syncMapped(path string, mapped []byte) error {
-	if err := unix.Msync(mapped, unix.MS_SYNC); err != nil {
+func syncMapping(path string, mapping []byte) error {
+	if err := unix.Msync(mapping, unix.MS_SYNC); err != nil {
 		return &os.PathError{Op: "sync", Path: path, Err: err}
 	}
 	return nil
 }
 
-func unmap(mapped []byte) error {
-	if mapped == nil {
+func unmap(mapping []byte) error {
+	if mapping == nil {
 		return nil
 	}
-	return unix.Munmap(mapped)
+	return unix.Munmap(mapping)
 }

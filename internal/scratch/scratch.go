@@ -85,7 +85,7 @@ type Array[T Number] struct {
 
 	path      string
 	temporary bool
-	mapped    []byte
+	mapping   []byte
 }
 
 // New makes an array of zeros, in the file of a name, or in memory where d is nil. A file of that name is replaced.
@@ -98,11 +98,11 @@ func New[T Number](d *Dir, name string, length int) (*Array[T], error) {
 		return nil, fmt.Errorf("scratch array: %w", err)
 	}
 	var item T
-	mapped, err := mapNew(path, int64(length)*int64(unsafe.Sizeof(item)))
+	mapping, err := mapNew(path, int64(length)*int64(unsafe.Sizeof(item)))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("scratch array %s of %d numbers: %w", name, length, err), removeFile(path))
 	}
-	a := view[T](path, mapped, length)
+	a := view[T](path, mapping, length)
 	if a.temporary = d.temporary; d.temporary && os.Remove(path) == nil {
 		a.path = ""
 	}
@@ -142,26 +142,26 @@ func keep[T Number](
 	}
 	path := filepath.Join(d.path, name)
 	var item T
-	mapped, err := mapFile(path, int64(length)*int64(unsafe.Sizeof(item)))
+	mapping, err := mapFile(path, int64(length)*int64(unsafe.Sizeof(item)))
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("scratch array %s: %w", name, err)
 	}
-	return view[T](path, mapped, length), nil
+	return view[T](path, mapping, length), nil
 }
 
-func view[T Number](path string, mapped []byte, length int) *Array[T] {
-	return &Array[T]{Data: unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mapped))), length), path: path, mapped: mapped}
+func view[T Number](path string, mapping []byte, length int) *Array[T] {
+	return &Array[T]{Data: unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mapping))), length), path: path, mapping: mapping}
 }
 
 // Sync returns once what was written so far would survive a crash.
 func (a *Array[T]) Sync() error {
-	if a.mapped == nil || a.temporary {
+	if a.mapping == nil || a.temporary {
 		return nil
 	}
-	return syncMapped(a.path, a.mapped)
+	return syncMapping(a.path, a.mapping)
 }
 
 // Detach gives the memory back and leaves the file for Keep, unless it is temporary. Detaching twice is harmless.
@@ -187,9 +187,9 @@ func (a *Array[T]) Close() error {
 }
 
 func (a *Array[T]) unmap() error {
-	mapped := a.mapped
-	a.Data, a.mapped = nil, nil
-	return unmap(mapped)
+	mapping := a.mapping
+	a.Data, a.mapping = nil, nil
+	return unmap(mapping)
 }
 
 func removeFile(path string) error {

@@ -1,11 +1,11 @@
 package spill
 
-// ordered is a merge's place in one run; before orders places by their current record, then by run, so that records of
+// A heapItem is a merge's place in one run. before orders places by their current record, then by run, so that records of
 // equal keys leave in the order of the runs.
-type ordered[T any] interface{ before(other T) bool }
+type heapItem[T any] interface{ before(other T) bool }
 
 // siftDown restores the heap order below i.
-func siftDown[T ordered[T]](h []T, i int) {
+func siftDown[T heapItem[T]](h []T, i int) {
 	for {
 		least := 2*i + 1
 		if least >= len(h) {
@@ -22,7 +22,7 @@ func siftDown[T ordered[T]](h []T, i int) {
 	}
 }
 
-func heapify[T ordered[T]](h []T) {
+func heapify[T heapItem[T]](h []T) {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		siftDown(h, i)
 	}

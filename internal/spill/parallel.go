@@ -9,11 +9,11 @@ import (
 // each calls do(worker, i) once for every i < count, on so many goroutines. It returns the first error there was.
 func each(ctx context.Context, workers, count int, do func(worker, i int) error) error {
 	var next atomic.Int64
-	var failed atomic.Pointer[error]
+	var failure atomic.Pointer[error]
 	var wg sync.WaitGroup
 	for worker := range min(workers, count) {
 		wg.Go(func() {
-			for failed.Load() == nil {
+			for failure.Load() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= count {
 					return
@@ -23,13 +23,13 @@ func each(ctx context.Context, workers, count int, do func(worker, i int) error)
 					err = do(worker, i)
 				}
 				if err != nil {
-					failed.CompareAndSwap(nil, &err)
+					failure.CompareAndSwap(nil, &err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := failed.Load(); err != nil {
+	if err := failure.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -44,7 +44,7 @@ func inOrder[P any](ctx context.Context, workers, count int, places []P, produce
 		err   error
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	free, made := make(chan P, len(places)), make(chan product, len(places))
+	free, products := make(chan P, len(places)), make(chan product, len(places))
 	for _, place := range places {
 		free <- place
 	}
@@ -66,7 +66,7 @@ func inOrder[P any](ctx context.Context, workers, count int, places []P, produce
 				if i >= count {
 					return
 				}
-				made <- product{place, i, produce(place, i)} // has room for every place
+				products <- product{place, i, produce(place, i)} // has room for every place
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func inOrder[P any](ctx context.Context, workers, count int, places []P, produce
 		p, ok := early[i]
 		for !ok {
 			select {
-			case other := <-made:
+			case other := <-products:
 				early[other.i] = other
 				p, ok = early[i]
 			case <-ctx.Done():

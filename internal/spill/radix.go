@@ -115,15 +115,15 @@ func sortFew[T Number](keys []T) {
 func distinct[T Number](keys []T) []T {
 	switch all := any(keys).(type) {
 	case []uint64:
-		return keys[:dropRepeated(all)]
+		return keys[:dropRepeats(all)]
 	case []Pair:
 		sortValues(all)
 	}
 	return keys
 }
 
-// dropRepeated returns how many distinct keys of an ascending array it leaves, at its beginning.
-func dropRepeated(keys []uint64) int {
+// dropRepeats returns how many distinct keys of an ascending array it leaves, at its beginning.
+func dropRepeats(keys []uint64) int {
 	if len(keys) == 0 {
 		return 0
 	}

@@ -22,7 +22,7 @@ type Sorter struct {
 	entries []entry  // not yet spilled
 	scratch []entry  // of sorting them
 	chunks  [][]byte // their keys and values
-	held    int64    // bytes of entries and chunks
+	bytes   int64    // bytes of entries and chunks
 	first   []byte   // of the keys not yet spilled, the one added first
 	common  int      // bytes at their beginning in which all of them agree
 	sorted  bool
@@ -74,7 +74,7 @@ func (s *Sorter) Add(key, value []byte) error {
 	size := max(1, len(key)+len(value))
 	// Three times an entry: the list of entries may be longer than what is in it, and sorting takes another.
 	cost := int64(size) + 3*entryBytes
-	if (s.held+cost > s.limit || len(s.entries) == maxRunRecords) && len(s.entries) > 0 {
+	if (s.bytes+cost > s.limit || len(s.entries) == maxRunRecords) && len(s.entries) > 0 {
 		if err := s.spill(); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Sorter) Add(key, value []byte) error {
 		chunk = append(chunk, 0) // so that no two records begin at one place, by which equal keys are ordered
 	}
 	s.chunks[last] = chunk
-	s.held += cost
+	s.bytes += cost
 	s.sorted = false
 	s.count++
 	return nil
@@ -170,30 +170,30 @@ func (s *Sorter) compressPrefixes() (width int) {
 		shift int
 	}
 	var stretches []stretch
-	for left := differing; left != 0; {
-		begin := bits.TrailingZeros64(left)
-		end := begin + bits.TrailingZeros64(^(left >> begin))
-		mask := left &^ (^uint64(0) << (end & 63))
+	for rest := differing; rest != 0; {
+		begin := bits.TrailingZeros64(rest)
+		end := begin + bits.TrailingZeros64(^(rest >> begin))
+		mask := rest &^ (^uint64(0) << (end & 63))
 		if end == 64 {
-			mask = left
+			mask = rest
 		}
 		stretches = append(stretches, stretch{mask, begin - width})
-		left &^= mask
+		rest &^= mask
 		width += end - begin
 	}
 	for i := range s.entries {
-		compressed := uint64(0)
+		value := uint64(0)
 		for _, part := range stretches {
-			compressed |= s.entries[i].prefix & part.mask >> (part.shift & 63)
+			value |= s.entries[i].prefix & part.mask >> (part.shift & 63)
 		}
-		s.entries[i].prefix = compressed
+		s.entries[i].prefix = value
 	}
 	return width
 }
 
 // sortByPrefix sorts entries by the low width bits of their prefixes, those of equal ones as they are. It returns the
 // sorted entries and the other array.
-func sortByPrefix(from, to []entry, width int) (sorted, scratch []entry) {
+func sortByPrefix(from, to []entry, width int) (result, scratch []entry) {
 	const digitBits = 11
 	for shift := 0; shift < width; shift += digitBits {
 		var place [1 << digitBits]uint32
@@ -217,8 +217,8 @@ func sortByPrefix(from, to []entry, width int) (sorted, scratch []entry) {
 
 // sortEqualPrefixes orders entries that the prefix does not tell apart.
 func (s *Sorter) sortEqualPrefixes(entries []entry) {
-	compared, length := uint32(s.common)+8, entries[0].key
-	if length <= compared && !slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
+	width, length := uint32(s.common)+8, entries[0].key
+	if length <= width && !slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
 		return // the keys are equal, and in the order of Add
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
@@ -244,7 +244,7 @@ func (s *Sorter) spill() error {
 	if err := s.file.endRun(length); err != nil {
 		return err
 	}
-	s.entries, s.held = s.entries[:0], 0
+	s.entries, s.bytes = s.entries[:0], 0
 	// One chunk of the common size is kept; longer ones, made for single records, are given back.
 	s.chunks = slices.DeleteFunc(s.chunks, func(c []byte) bool { return cap(c) > chunkBytes })
 	s.chunks = s.chunks[:min(1, len(s.chunks))]
@@ -266,9 +266,9 @@ func (s *Sorter) writeRecord(f *runFile, r Record) (int64, error) {
 	return int64(len(s.buf) + len(r.Key) + len(r.Value)), nil
 }
 
-// Sorted yields every record added so far, ascending by key. The bytes are borrowed until the next step. It may be
+// Records yields every record added so far, ascending by key. The bytes are borrowed until the next step. It may be
 // ranged over again, and records may be added between two rounds, not within one.
-func (s *Sorter) Sorted(ctx context.Context) iter.Seq2[Record, error] {
+func (s *Sorter) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if err := ctx.Err(); err != nil {
 			yield(Record{}, err)
@@ -319,17 +319,17 @@ func (s *Sorter) toDisk(ctx context.Context) error {
 	s.entries, s.scratch, s.chunks = nil, nil, nil
 	most, buffer := fanIn(s.limit)
 	for len(s.file.runs) > most {
-		merged, err := createRunFile(s.dir, buffer)
+		target, err := createRunFile(s.dir, buffer)
 		if err != nil {
 			return err
 		}
 		for group := range slices.Chunk(s.file.runs, most) {
-			if err := s.mergeInto(ctx, merged, group, buffer); err != nil {
-				return errors.Join(err, merged.remove())
+			if err := s.mergeInto(ctx, target, group, buffer); err != nil {
+				return errors.Join(err, target.remove())
 			}
 		}
 		old := s.file
-		s.file = merged
+		s.file = target
 		if err := old.remove(); err != nil {
 			return err
 		}

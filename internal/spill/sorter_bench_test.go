@@ -36,7 +36,7 @@ func BenchmarkSorter(b *testing.B) {
 							b.Fatal(err)
 						}
 					}
-					for _, err := range s.Sorted(b.Context()) {
+					for _, err := range s.Records(b.Context()) {
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -46,7 +46,7 @@ func TestSorterIsStable(t *testing.T) {
 		slices.SortStableFunc(want, func(a, b Record) int { return bytes.Compare(a.Key, b.Key) })
 		for round := range 2 {
 			i := 0
-			for got, err := range s.Sorted(t.Context()) {
+			for got, err := range s.Records(t.Context()) {
 				if err != nil {
 					t.Fatalf("seed %d: Sorted: %v", seed, err)
 				}
@@ -76,7 +76,7 @@ func TestSorterKeepsEmptyRecordsInOrder(t *testing.T) {
 		}
 	}
 	var got []string
-	for r, err := range s.Sorted(t.Context()) {
+	for r, err := range s.Records(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestUint64KeysOrderAsNumbers(t *testing.T) {
 		}
 	}
 	var got []byte
-	for r, err := range s.Sorted(t.Context()) {
+	for r, err := range s.Records(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestBreakingOutAndCancelling(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for r, err := range records.Sorted(t.Context()) {
+		for r, err := range records.Records(t.Context()) {
 			if err != nil || !bytes.Equal(r.Key, make([]byte, 8)) {
 				t.Fatalf("limit %d: first record: got %q, %v", limit, r.Key, err)
 			}
@@ -123,7 +123,7 @@ func TestBreakingOutAndCancelling(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for _, err := range records.Sorted(ctx) {
+		for _, err := range records.Records(ctx) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("limit %d: cancelled Sorted: got %v", limit, err)
 			}
@@ -165,7 +165,7 @@ func TestRunCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last error
-	for _, err := range s.Sorted(t.Context()) {
+	for _, err := range s.Records(t.Context()) {
 		last = err
 	}
 	if last == nil {
@@ -182,7 +182,7 @@ func ExampleSorter() {
 			return
 		}
 	}
-	for r, err := range s.Sorted(context.Background()) {
+	for r, err := range s.Records(context.Background()) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -40,18 +40,18 @@ type Numbers[T Number] struct {
 	reading int // numbers of a range that is read back
 
 	mu       sync.Mutex
-	changed  *sync.Cond
+	change   *sync.Cond
 	memory   array[T] // of the chunks
-	used     int      // numbers of memory that are in chunks
+	usage    int      // numbers of memory that are in chunks
 	free     [][]T    // chunks
 	full     [][]T
-	held     int // numbers in full
+	waiting  int // numbers in full
 	spilling bool
 	err      error // of a run that could not be written
 	count    int64
 	stop     atomic.Bool
 
-	sorted  array[T] // of the run being written, or of the buckets
+	keys    array[T] // of the run being written, or of the buckets
 	buckets [][]T    // of all numbers, where there are no runs
 	ordered []bool   // buckets that are sorted and distinct
 	file    *runFile // nil until something was spilled
@@ -93,7 +93,7 @@ func NewNumbers[T Number](dir string, memory int64, width, workers int) *Numbers
 		// An eighth for reading back: each worker has a range in hand, and as many are waiting.
 		reading: int(min(max(memory/(8*size)/int64(2*workers), minMost), maxReading)),
 	}
-	s.changed = sync.NewCond(&s.mu)
+	s.change = sync.NewCond(&s.mu)
 	return s
 }
 
@@ -131,8 +131,8 @@ func (a *array[T]) free() error {
 // Len is the number of numbers that the writers have handed over, repeated ones too.
 func (s *Numbers[T]) Len() int64 { return s.count }
 
-// Held is the number of bytes of memory that the numbers take, between Sort and Close.
-func (s *Numbers[T]) Held() int64 { return sizeOf[T]() * int64(len(s.sorted.Data)) }
+// MemoryBytes is the number of bytes of memory that the numbers take, between Sort and Close.
+func (s *Numbers[T]) MemoryBytes() int64 { return sizeOf[T]() * int64(len(s.keys.Data)) }
 
 // A NumbersWriter adds numbers to a Numbers. It belongs to one goroutine.
 type NumbersWriter[T Number] struct {
@@ -179,7 +179,7 @@ func (s *Numbers[T]) handOver(chunk []T) {
 	switch {
 	case len(chunk) > 0:
 		s.full = append(s.full, chunk)
-		s.held += len(chunk)
+		s.waiting += len(chunk)
 		s.count += int64(len(chunk))
 	case cap(chunk) > 0:
 		s.free = append(s.free, chunk)
@@ -195,7 +195,7 @@ func (s *Numbers[T]) freeChunk() ([]T, error) {
 		case s.stop.Load():
 			return nil, errStopped
 		}
-		if !s.spilling && s.held > 0 && (s.held >= s.most-s.most/8 || s.file != nil && s.held >= s.run) {
+		if !s.spilling && s.waiting > 0 && (s.waiting >= s.most-s.most/8 || s.file != nil && s.waiting >= s.run) {
 			s.spilling = true
 			go s.spillInBackground()
 		}
@@ -210,14 +210,14 @@ func (s *Numbers[T]) freeChunk() ([]T, error) {
 				return nil, err
 			}
 		}
-		if begin, end := s.used, s.used+s.chunk; end <= len(s.memory.Data) {
-			s.used = end
+		if begin, end := s.usage, s.usage+s.chunk; end <= len(s.memory.Data) {
+			s.usage = end
 			return s.memory.Data[begin:begin:end], nil
 		}
 		switch {
 		case s.spilling:
-			s.changed.Wait()
-		case s.held > 0:
+			s.change.Wait()
+		case s.waiting > 0:
 			s.spilling = true
 			go s.spillInBackground()
 		default:
@@ -234,21 +234,21 @@ func (s *Numbers[T]) spillInBackground() {
 	defer s.mu.Unlock()
 	s.spilling = false
 	s.err = errors.Join(s.err, err)
-	s.changed.Broadcast()
+	s.change.Broadcast()
 }
 
 // takeFull takes full chunks of a run at most.
 func (s *Numbers[T]) takeFull() [][]T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken, numbers := 0, 0
-	for taken < len(s.full) && (taken == 0 || numbers+len(s.full[taken]) <= s.run) {
-		numbers += len(s.full[taken])
-		taken++
+	first, numbers := 0, 0
+	for first < len(s.full) && (first == 0 || numbers+len(s.full[first]) <= s.run) {
+		numbers += len(s.full[first])
+		first++
 	}
-	chunks := slices.Clone(s.full[:taken])
-	s.full = slices.Delete(s.full, 0, taken)
-	s.held -= numbers
+	chunks := slices.Clone(s.full[:first])
+	s.full = slices.Delete(s.full, 0, first)
+	s.waiting -= numbers
 	return chunks
 }
 
@@ -265,29 +265,29 @@ func (s *Numbers[T]) spill() error {
 		}
 		s.mu.Lock()
 		s.free = append(s.free, chunks...)
-		s.changed.Broadcast()
+		s.change.Broadcast()
 		s.mu.Unlock()
-		ordered := func(i int, scratch []T) []T {
+		sortBucket := func(i int, scratch []T) []T {
 			sortKeys(buckets[i], scratch)
 			return distinct(buckets[i])
 		}
-		if err := s.writeRun(len(buckets), ordered); err != nil {
+		if err := s.writeRun(len(buckets), sortBucket); err != nil {
 			return err
 		}
 	}
 }
 
-// partition moves the numbers of chunks to s.sorted, which it makes where it is too short, ordered by bucket.
+// partition moves the numbers of chunks to s.keys, which it makes where it is too short, ordered by bucket.
 func (s *Numbers[T]) partition(chunks [][]T) (buckets [][]T, err error) {
 	total := 0
 	for _, chunk := range chunks {
 		total += len(chunk)
 	}
-	if total > len(s.sorted.Data) {
-		if err := s.sorted.free(); err != nil {
+	if total > len(s.keys.Data) {
+		if err := s.keys.free(); err != nil {
 			return nil, err
 		}
-		if s.sorted, err = newArray[T](total); err != nil {
+		if s.keys, err = newArray[T](total); err != nil {
 			return nil, err
 		}
 	}
@@ -321,13 +321,13 @@ func (s *Numbers[T]) partition(chunks [][]T) (buckets [][]T, err error) {
 	}
 	at := 0
 	for b, size := range sizes {
-		buckets = append(buckets, s.sorted.Data[at:at+size:at+size])
+		buckets = append(buckets, s.keys.Data[at:at+size:at+size])
 		for w := range workers {
 			places[w][b], at = at, at+places[w][b]
 		}
 	}
 	err = each(context.Background(), workers, workers, func(_, w int) error {
-		to, place := s.sorted.Data, places[w]
+		to, place := s.keys.Data, places[w]
 		for i := w; i < len(chunks); i += workers {
 			if s.stop.Load() {
 				return errStopped
@@ -373,7 +373,7 @@ func (s *Numbers[T]) Sort(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.stop.Store(true) })()
 	s.mu.Lock()
 	for s.spilling {
-		s.changed.Wait()
+		s.change.Wait()
 	}
 	err := s.err
 	s.mu.Unlock()
@@ -390,12 +390,12 @@ func (s *Numbers[T]) sort() (err error) {
 	if s.file != nil {
 		err = s.spill()
 		s.cuts = s.chooseCuts()
-		err = errors.Join(err, s.sorted.free())
-	} else if s.buckets == nil && s.held > 0 {
+		err = errors.Join(err, s.keys.free())
+	} else if s.buckets == nil && s.waiting > 0 {
 		s.buckets, err = s.partition(s.full)
 		s.ordered = make([]bool, len(s.buckets))
 	}
-	s.full, s.free, s.held = nil, nil, 0
+	s.full, s.free, s.waiting = nil, nil, 0
 	return errors.Join(err, s.memory.free())
 }
 
@@ -466,8 +466,8 @@ func freeAll[T Number](memory []*rangeMemory[T]) (err error) {
 	return err
 }
 
-// Ordered yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
-func (s *Numbers[T]) Ordered(ctx context.Context) iter.Seq2[[]T, error] {
+// Stretches yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
+func (s *Numbers[T]) Stretches(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		prepare := func(*struct{}, []T) error { return nil }
 		err := InOrder(ctx, s, prepare, func(_ *struct{}, keys []T) error {
@@ -486,11 +486,11 @@ func (s *Numbers[T]) Ordered(ctx context.Context) iter.Seq2[[]T, error] {
 // of s, and then, ascending, with what prepare made of them, to use, on its own. What prepare fills is an M that was
 // zero at first and has been used before.
 func InOrder[T Number, M any](
-	ctx context.Context, s *Numbers[T], prepare func(to *M, keys []T) error, use func(made *M, keys []T) error,
+	ctx context.Context, s *Numbers[T], prepare func(to *M, keys []T) error, use func(product *M, keys []T) error,
 ) (err error) {
 	type place struct {
-		memory *rangeMemory[T]
-		made   M
+		memory  *rangeMemory[T]
+		product M
 	}
 	places := make([]*place, 2*s.workers)
 	memory := make([]*rangeMemory[T], len(places))
@@ -503,9 +503,9 @@ func InOrder[T Number, M any](
 		if err := s.load(p.memory, i); err != nil {
 			return err
 		}
-		return prepare(&p.made, p.memory.result)
+		return prepare(&p.product, p.memory.result)
 	}
-	return inOrder(ctx, s.workers, s.ranges(), places, load, func(p *place) error { return use(&p.made, p.memory.result) })
+	return inOrder(ctx, s.workers, s.ranges(), places, load, func(p *place) error { return use(&p.product, p.memory.result) })
 }
 
 // Close forgets the numbers and removes the temporary file, unless Keep was called. Closing twice is harmless.
@@ -513,12 +513,12 @@ func (s *Numbers[T]) Close() error {
 	s.stop.Store(true)
 	s.mu.Lock()
 	for s.spilling {
-		s.changed.Wait()
+		s.change.Wait()
 	}
-	s.changed.Broadcast()
+	s.change.Broadcast()
 	s.mu.Unlock()
 	s.full, s.free, s.buckets, s.cuts, s.runs = nil, nil, nil, nil, nil
-	err := errors.Join(s.memory.free(), s.sorted.free())
+	err := errors.Join(s.memory.free(), s.keys.free())
 	if s.file == nil {
 		return err
 	}

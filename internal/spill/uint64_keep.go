@@ -10,9 +10,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 )
 
-// A Kept says where the numbers of a sorter are that was kept. It holds no more than its exported fields, so that
+// A KeptNumbers says where the numbers of a sorter are that was kept. It holds no more than its exported fields, so that
 // it can be stored.
-type Kept struct {
+type KeptNumbers struct {
 	File  string // its name in the directory
 	Count int64  // of the numbers that were added
 	Runs  []*KeptRun
@@ -20,20 +20,20 @@ type Kept struct {
 
 // Keep makes a file of the numbers that outlives Close, durably. Where nothing was spilled it writes one, if always, and
 // else returns false. Sort must have ended the adding.
-func (s *Numbers[T]) Keep(ctx context.Context, always bool) (kept Kept, ok bool, err error) {
+func (s *Numbers[T]) Keep(ctx context.Context, always bool) (numbers KeptNumbers, ok bool, err error) {
 	if s.file == nil {
 		if !always {
-			return kept, false, nil
+			return numbers, false, nil
 		}
 		if err := s.copyOut(ctx); err != nil {
-			return kept, false, err
+			return numbers, false, err
 		}
 	}
 	if err := s.file.file.Sync(); err != nil {
-		return kept, false, writeError(s.file.file.Name(), err)
+		return numbers, false, writeError(s.file.file.Name(), err)
 	}
 	s.kept = true
-	return Kept{File: filepath.Base(s.file.file.Name()), Count: s.count, Runs: s.runs}, true, nil
+	return KeptNumbers{File: filepath.Base(s.file.file.Name()), Count: s.count, Runs: s.runs}, true, nil
 }
 
 // copyOut writes the numbers that memory holds, and goes on to hold.
@@ -50,10 +50,10 @@ func (s *Numbers[T]) copyOut(ctx context.Context) error {
 // Restore opens what was kept in dir, ready to be read, once it has read all of it and found it undamaged. The other
 // parameters are those of NewNumbers. The file stays kept.
 func Restore[T Number](
-	ctx context.Context, dir string, memory int64, width, workers int, kept Kept,
+	ctx context.Context, dir string, memory int64, width, workers int, numbers KeptNumbers,
 ) (*Numbers[T], error) {
 	s := NewNumbers[T](dir, memory, width, workers)
-	s.count, s.kept, s.runs = kept.Count, true, kept.Runs
+	s.count, s.kept, s.runs = numbers.Count, true, numbers.Runs
 	at := int64(0)
 	for i, r := range s.runs {
 		if n := len(r.First); len(r.Offset) != n || len(r.Count) != n || len(r.Sum) != n {
@@ -76,7 +76,7 @@ func Restore[T Number](
 		}
 		at = r.End
 	}
-	f, err := os.Open(filepath.Join(dir, filepath.Base(kept.File)))
+	f, err := os.Open(filepath.Join(dir, filepath.Base(numbers.File)))
 	if err != nil {
 		return nil, err
 	}

@@ -61,8 +61,8 @@ func leastGap[T Number]() uint64 {
 	return 1
 }
 
-// writeRun writes so many buckets, each as ordered returns it, ascending and distinct.
-func (s *Numbers[T]) writeRun(buckets int, ordered func(i int, scratch []T) []T) error {
+// writeRun writes so many buckets, each as bucket returns it, ascending and distinct.
+func (s *Numbers[T]) writeRun(buckets int, bucket func(i int, scratch []T) []T) error {
 	if s.file == nil {
 		f, err := createRunFile(s.dir, minBuffer)
 		if err != nil {
@@ -79,7 +79,7 @@ func (s *Numbers[T]) writeRun(buckets int, ordered func(i int, scratch []T) []T)
 		if s.stop.Load() {
 			return errStopped
 		}
-		e.encode(ordered(i, e.scratch))
+		e.encode(bucket(i, e.scratch))
 		return nil
 	}
 	err := inOrder(context.Background(), s.workers, buckets, places, encode, func(e *encodedBucket[T]) error {
@@ -228,9 +228,9 @@ func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r *KeptRun, from, to int, key
 		}
 		begin := r.Offset[from]
 		for ; from < next; from++ {
-			encoded := m.bytes[r.Offset[from]-begin : r.blockEnd(from)-begin]
+			block := m.bytes[r.Offset[from]-begin : r.blockEnd(from)-begin]
 			count := int(r.Count[from])
-			if err := decodeBlock(keys[n:n+count], r.First[from], encoded); err != nil {
+			if err := decodeBlock(keys[n:n+count], r.First[from], block); err != nil {
 				return nil, err
 			}
 			n += count
@@ -258,13 +258,13 @@ func (s *Numbers[T]) readStretch(m *rangeMemory[T], r *KeptRun, from, to int) er
 }
 
 // decodeBlock fills keys with the numbers of a block.
-func decodeBlock[T Number](keys []T, first uint64, encoded []byte) error {
+func decodeBlock[T Number](keys []T, first uint64, block []byte) error {
 	const high = 0x8080808080808080
 	least := leastGap[T]()
 	setKey(&keys[0], first)
 	at, i, last := 0, 1, first
-	for ; i < len(keys) && at+8 <= len(encoded); i++ {
-		w := binary.LittleEndian.Uint64(encoded[at:])
+	for ; i < len(keys) && at+8 <= len(block); i++ {
+		w := binary.LittleEndian.Uint64(block[at:])
 		stop := ^w & high
 		if stop == 0 {
 			break
@@ -279,7 +279,7 @@ func decodeBlock[T Number](keys []T, first uint64, encoded []byte) error {
 		setKey(&keys[i], last)
 	}
 	for ; i < len(keys); i++ {
-		gap, n := binary.Uvarint(encoded[at:])
+		gap, n := binary.Uvarint(block[at:])
 		if n <= 0 {
 			return io.ErrUnexpectedEOF
 		}
@@ -288,26 +288,26 @@ func decodeBlock[T Number](keys []T, first uint64, encoded []byte) error {
 		setKey(&keys[i], last)
 	}
 	if pairs, ok := any(keys).([]Pair); ok {
-		return decodeValues(pairs, encoded[at:])
+		return decodeValues(pairs, block[at:])
 	}
-	if at != len(encoded) {
-		return fmt.Errorf("a block of %d numbers has %d bytes too many", len(keys), len(encoded)-at)
+	if at != len(block) {
+		return fmt.Errorf("a block of %d numbers has %d bytes too many", len(keys), len(block)-at)
 	}
 	return nil
 }
 
-func decodeValues(pairs []Pair, encoded []byte) error {
+func decodeValues(pairs []Pair, block []byte) error {
 	const size = 4
 	step := size
-	switch len(encoded) {
+	switch len(block) {
 	case size * len(pairs):
 	case size:
 		step = 0
 	default:
-		return fmt.Errorf("a block of %d pairs has %d bytes of values", len(pairs), len(encoded))
+		return fmt.Errorf("a block of %d pairs has %d bytes of values", len(pairs), len(block))
 	}
 	for i := range pairs {
-		pairs[i].Value = binary.LittleEndian.Uint32(encoded[step*i:])
+		pairs[i].Value = binary.LittleEndian.Uint32(block[step*i:])
 	}
 	return nil
 }

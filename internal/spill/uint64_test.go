@@ -74,7 +74,7 @@ func TestUint64(t *testing.T) {
 		want := slices.Compact(slices.Sorted(slices.Values(added)))
 		for round := range 2 {
 			var got []uint64
-			for keys, err := range s.Ordered(t.Context()) {
+			for keys, err := range s.Stretches(t.Context()) {
 				if err != nil {
 					t.Fatalf("seed %d: Ordered: %v", seed, err)
 				}
@@ -118,7 +118,7 @@ func TestUint64(t *testing.T) {
 // readPairs returns all pairs of a sorter, and that no two which differ in the lowest bit of their keys alone are in two
 // stretches.
 func readPairs(s *Numbers[Pair]) (all []Pair, err error) {
-	for stretch, err := range s.Ordered(context.Background()) {
+	for stretch, err := range s.Stretches(context.Background()) {
 		if err != nil {
 			return all, err
 		}
@@ -198,7 +198,7 @@ func TestUint64StoppedEarly(t *testing.T) {
 		if err := s.Sort(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for keys, err := range s.Ordered(t.Context()) {
+		for keys, err := range s.Stretches(t.Context()) {
 			if err != nil || keys[0] != 0 {
 				t.Fatalf("limit %d: first number: got %v, want 0", limit, err)
 			}
@@ -212,7 +212,7 @@ func TestUint64StoppedEarly(t *testing.T) {
 		defer cancel()
 		seen := 0
 		var last error
-		for _, err := range s.Ordered(ctx) {
+		for _, err := range s.Stretches(ctx) {
 			cancel()
 			seen, last = seen+1, err
 		}
@@ -375,7 +375,7 @@ func BenchmarkPairs(b *testing.B) {
 				if err := errors.Join(w.Close(), s.Sort(b.Context())); err != nil {
 					b.Fatal(err)
 				}
-				for _, err := range s.Ordered(b.Context()) {
+				for _, err := range s.Stretches(b.Context()) {
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -405,7 +405,7 @@ func BenchmarkUint64(b *testing.B) {
 					if err := errors.Join(addAll(s, keys, workers), s.Sort(b.Context())); err != nil {
 						b.Fatal(err)
 					}
-					for _, err := range s.Ordered(b.Context()) {
+					for _, err := range s.Stretches(b.Context()) {
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -441,7 +441,7 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []uint64
-		for keys, err := range s.Ordered(t.Context()) {
+		for keys, err := range s.Stretches(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func (q *query) classes(ctx context.Context) (*Result, error) {
 			suspects, share = kv.IntValue(c.Suspects), ratio(c.Suspects, c.Nodes)
 		}
 		rows = append(rows, []kv.Value{
-			kv.StringValue(c.Class), kv.IntValue(c.Nodes), ratio(c.Nodes, s.Labelled), number(c.Homophily),
+			kv.StringValue(c.Class), kv.IntValue(c.Nodes), ratio(c.Nodes, s.Labels), number(c.Homophily),
 			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
 		})
 	}

@@ -58,7 +58,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 			if err != nil {
 				return err
 			}
-			err = w.Add(decide.Request{Node: t.node, Kind: s.kind, To: class, Shown: &t.shown})
+			err = w.Add(decide.Request{Node: t.node, Kind: s.kind, To: class, View: &t.shown})
 			if err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ type target struct {
 	node  kv.NodeID
 	id    string
 	score kv.Value
-	shown decide.Shown
+	shown decide.View
 }
 
 // targets reads nodes as they are shown, a batch at a time.
@@ -232,7 +232,7 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 			}
 			for i, values := range rows {
 				t := target{node: batch[i], id: values[0].String(), score: values[1]}
-				t.shown = decide.Shown{Label: values[2].Str(), Suggested: values[3].Str(), Run: values[5].Int()}
+				t.shown = decide.View{Label: values[2].Str(), Suggestion: values[3].Str(), Run: values[5].Int()}
 				if !values[4].IsNull() {
 					if t.shown.Decision, err = decide.ParseKind(values[4].Str()); err != nil {
 						yield(target{}, fmt.Errorf("node %s: %w", t.id, err))
@@ -302,7 +302,7 @@ func (t *target) text(kind decide.Kind, class string) string {
 	to := t.shown.Label
 	switch kind {
 	case decide.Accept:
-		to = t.shown.Suggested
+		to = t.shown.Suggestion
 	case decide.Relabel:
 		to = class
 	case decide.Unlabel:
@@ -368,8 +368,8 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if made.Unscored > 0 {
-		q.notices = append(q.notices, wording.Nodes(made.Unscored)+" scored under the label that was taken back: without a score until the next clean")
+	if made.RemovedScores > 0 {
+		q.notices = append(q.notices, wording.Nodes(made.RemovedScores)+" scored under the label that was taken back: without a score until the next clean")
 	}
 	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(made.Len(), "decision", "decisions"))
 	return q.written(ctx, made, []string{"id", "decision", "from", "to", "undoes"}), nil

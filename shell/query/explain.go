@@ -51,7 +51,7 @@ func (q *query) remarkUnpredicted(v kv.NodeID, what string) error {
 		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
 		return nil
 	}
-	predicted, err := cleaner.Predicted(q.tx, v)
+	predicted, err := cleaner.HasPredictions(q.tx, v)
 	if err == nil && !predicted {
 		q.notices = append(q.notices, fmt.Sprintf("%s: %s, and then clean", what, wording.WayToPredict))
 	}
@@ -124,7 +124,7 @@ func decisionSummary(d decide.Decision) string {
 // nodeFields are what an explanation says of the node itself.
 func nodeFields(e *cleaner.Explanation) []field {
 	return []field{
-		{name: "label", value: text(e.Given)}, {name: "suggested", value: text(e.Suggested)},
+		{name: "label", value: text(e.Label)}, {name: "suggested", value: text(e.Suggestion)},
 		{name: "score", value: number(e.Score)}, {name: "scored_as", value: text(e.ScoredAs)}, // of JSON alone
 		{name: "confidence", value: number(e.Confidence)},
 		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
@@ -299,7 +299,7 @@ func opponentSection(e *cleaner.Explanation, integerIDs bool) Section {
 	}}
 	for _, o := range e.Opponents {
 		s.Rows = append(s.Rows, []kv.Value{
-			idValue(o.ID, integerIDs), text(o.Label), text(o.Predicted), number(o.Confidence),
+			idValue(o.ID, integerIDs), text(o.Label), text(o.Class), number(o.Confidence),
 			number(o.Prediction), number(o.Score), number(o.Weight), number(o.Against),
 		})
 	}
@@ -329,12 +329,12 @@ func numbered(n int64) kv.Value {
 
 func explanationTitle(e *cleaner.Explanation) string {
 	title := "Node " + e.ID
-	if e.Given == "" {
+	if e.Label == "" {
 		title += ", not labelled"
 	} else {
-		title += ", labelled " + e.Given
+		title += ", labelled " + e.Label
 	}
-	if e.ScoredAs != "" && e.ScoredAs != e.Given {
+	if e.ScoredAs != "" && e.ScoredAs != e.Label {
 		title += ", scored as " + e.ScoredAs
 	}
 	return title

@@ -63,7 +63,7 @@ func (f *Fetcher) goroutines(nodes int) int {
 
 // Found yields the properties of the nodes that a plan finds, in its order.
 func (f *Fetcher) Found(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
-	f.known = plan.Known
+	f.known = plan.LastValue
 	return f.rows(ctx, plan.Rows(ctx))
 }
 

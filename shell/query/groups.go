@@ -94,7 +94,7 @@ func (g *groups) order(ctx context.Context) error {
 		g.key = append(binary.BigEndian.AppendUint64(g.key[:0], ^sum), of...)
 		return g.ordered.Add(g.key, nil)
 	}
-	for record, err := range g.partial.Sorted(ctx) {
+	for record, err := range g.partial.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (g *groups) order(ctx context.Context) error {
 // rows yields the groups with their counts.
 func (g *groups) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
-		for record, err := range g.ordered.Sorted(ctx) {
+		for record, err := range g.ordered.Records(ctx) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -151,7 +151,7 @@ func appendGroupKey(b []byte, v kv.Value) []byte {
 	case kv.KindInt:
 		b = binary.BigEndian.AppendUint64(b, uint64(v.Int())^1<<63)
 	default:
-		b = binary.BigEndian.AppendUint64(b, floatbits.Ordered(v.Float()))
+		b = binary.BigEndian.AppendUint64(b, floatbits.Order(v.Float()))
 	}
 	return b
 }

@@ -94,7 +94,7 @@ func UserColumns(tx *kv.Tx) []string {
 // touched tells what answering from a plan took, once its rows were read.
 func touched(plan *index.Plan) func() string {
 	return func() string {
-		t := plan.Touched()
+		t := plan.Reads()
 		return fmt.Sprintf("%d index entries, %d rows fetched, %d blocks scanned, %d skipped",
 			t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
 	}

@@ -90,7 +90,7 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 		fields[1+i].value = kv.FloatValue(x)
 	}
 	fields[3].value = kv.IntValue(run.Grey)
-	for i, x := range []float64{left.Expected, left.Low, left.High} {
+	for i, x := range []float64{left.Mislabels, left.Low, left.High} {
 		fields[4+i].value = kv.FloatValue(math.Round(10*x) / 10)
 	}
 	return fields, nil

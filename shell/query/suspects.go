@@ -38,7 +38,7 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 		where = unlessSpoken(where, cleaner.ScoreColumn, cleaner.ScoreAbove(run.Threshold))
 	}
 	where = unlessSpoken(where, decide.Column, index.IsNull{Property: decide.Column})
-	find.Where = index.And{Terms: []index.Predicate{where, cleaner.Disputed(math.Inf(-1))}}
+	find.Where = index.And{Terms: []index.Predicate{where, cleaner.Disputes(math.Inf(-1))}}
 	if find.Order == nil {
 		find.Order = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}} // the highest score first
 	}
@@ -100,7 +100,7 @@ func (q *query) guaranteed(ctx context.Context, g *guarantee, run *cleaner.Run) 
 	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
 		return nil, noThreshold(what, alpha, rate, t.MinAlpha)
 	}
-	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, t.Scored, rate, from, lambda)
+	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, t.Scores, rate, from, lambda)
 	if g.kind == "fpr" {
 		q.notices = append(q.notices, found+": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(lambda)}}, nil

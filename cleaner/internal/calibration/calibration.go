@@ -61,7 +61,7 @@ const (
 	lapseScale   = 0.1  // of flips: the weight of a lapse falls by e over so much; of the others all are alike
 	priorHits    = 2    // first parameter of the beta distribution of the rate; the mean sets the second
 	expectWidth  = 0.35 // standard deviation of the log-odds of a rate that was expected
-	fullyRaised  = 10   // labels found wrong, as many as let the rate rise to where the hypotheses put it
+	fullRise     = 10   // labels found wrong, as many as let the rate rise to where the hypotheses put it
 	leastJoint   = 0.005
 	mostJoint    = 0.6
 )
@@ -93,22 +93,22 @@ func New(rates, logLikelihoods []float64, joint, expect float64, logOdds []float
 			c.Bins[binOf(l)]++
 		}
 	}
-	flips, doubt, hidden := make([]float64, len(rates)), make([]float64, len(rates)), make([]float64, len(rates))
+	flips, doubt, hidings := make([]float64, len(rates)), make([]float64, len(rates)), make([]float64, len(rates))
 	if joint = min(max(joint, leastJoint), mostJoint); math.IsNaN(joint) { // nothing was counted
 		joint = PriorRate
 	}
 	for i, p := range rates {
-		doubt[i], hidden[i] = logBeta(p, joint), logBeta(p, max(joint, PriorRate))
-		if flips[i] = logLikelihoods[i] + hidden[i]; expect > 0 {
+		doubt[i], hidings[i] = logBeta(p, joint), logBeta(p, max(joint, PriorRate))
+		if flips[i] = logLikelihoods[i] + hidings[i]; expect > 0 {
 			away := (Logit(p) - Logit(expect)) / expectWidth
 			flips[i] = float64(-away*away/2) - elementary.Log(p*(1-p))
-			doubt[i], hidden[i] = flips[i], flips[i]
+			doubt[i], hidings[i] = flips[i], flips[i]
 		}
-		for _, hypothesis := range [][]float64{flips, doubt, hidden} {
+		for _, hypothesis := range [][]float64{flips, doubt, hidings} {
 			hypothesis[i] += elementary.Log(span(rates, i))
 		}
 	}
-	for _, hypothesis := range [][]float64{flips, doubt, hidden} {
+	for _, hypothesis := range [][]float64{flips, doubt, hidings} {
 		normalizeLogs(hypothesis)
 	}
 	var scale float64
@@ -120,7 +120,7 @@ func New(rates, logLikelihoods []float64, joint, expect float64, logOdds []float
 			c.Shifts = append(c.Shifts, c.shiftTo(p, lapse))
 			c.Flips = append(c.Flips, elementary.Log(1-doubtWeight)-lapse/lapseScale-elementary.Log(scale)+flips[i])
 			c.Doubt = append(c.Doubt, elementary.Log(doubtWeight/float64(len(lapses)))+doubt[i])
-			c.Hidden = append(c.Hidden, elementary.Log(hiddenWeight/float64(len(lapses)))+hidden[i])
+			c.Hidden = append(c.Hidden, elementary.Log(hiddenWeight/float64(len(lapses)))+hidings[i])
 		}
 	}
 	c.Before = c.Estimate().Rate
@@ -180,15 +180,15 @@ func logOddsOf(bin int) float64 { return float64(float64(bin)/binsPerUnit) - mos
 // shiftTo is how far the log-odds move for the mean of the scores to be a rate; infinite where no shift does that.
 func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 	const (
-		mostShift = 64
-		bisected  = 40
-		nearly    = 0.98
+		mostShift  = 64
+		bisections = 40
+		nearly     = 0.98
 	)
 	if rate >= nearly*(1-lapse) {
 		return math.Inf(1)
 	}
 	low, high := -float64(mostShift), float64(mostShift)
-	for range bisected {
+	for range bisections {
 		shift := float64((low + high) / 2)
 		var sum, count float64
 		for b, n := range c.Bins {
@@ -206,9 +206,9 @@ func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 	return (low + high) / 2
 }
 
-// Observe takes a verdict in, on a label with log-odds l, whose score was that of the log-odds chosen when a person chose to
+// Observe takes a verdict in, on a label with log-odds l, whose log-odds were shownOdds when a person chose to
 // look at it.
-func (c *Calibration) Observe(l, chosen float64, wrong bool) {
+func (c *Calibration) Observe(l, shownOdds float64, wrong bool) {
 	if math.IsNaN(l) {
 		return
 	}
@@ -223,7 +223,7 @@ func (c *Calibration) Observe(l, chosen float64, wrong bool) {
 			at := j*len(c.Rates) + i
 			says := math.Inf(-1)
 			if shift := c.Shifts[at]; !math.IsInf(shift, 1) {
-				chance := min(max((1-lapse)*elementary.Sigmoid(chosen+shift), leastChance), 1-leastChance)
+				chance := min(max((1-lapse)*elementary.Sigmoid(shownOdds+shift), leastChance), 1-leastChance)
 				if !wrong {
 					chance = 1 - chance
 				}
@@ -252,11 +252,11 @@ type Estimate struct {
 
 // Estimate sums the calibration up.
 func (c *Calibration) Estimate() (e Estimate) {
-	r, rows, hidden := len(c.Rates), len(lapses), c.Hidden
+	r, rows, hidings := len(c.Rates), len(lapses), c.Hidden
 	if c.Right+c.Wrong == 0 {
-		rows, hidden = 1, nil
+		rows, hidings = 1, nil
 	}
-	all := slices.Concat(c.Flips[:rows*r], c.Doubt[:rows*r], hidden)
+	all := slices.Concat(c.Flips[:rows*r], c.Doubt[:rows*r], hidings)
 	normalizeLogs(all)
 	byRate, byLapse, doubt := make([]float64, r), make([]float64, rows), make([]float64, r)
 	for at, l := range all {
@@ -281,16 +281,16 @@ func (c *Calibration) Estimate() (e Estimate) {
 		}
 	}
 	if e.Shift = c.shiftAt(e.Rate, e.Lapse); c.Right+c.Wrong > 0 {
-		raised := min(float64(c.Wrong)/fullyRaised, 1)
-		e.Shift = float64(raised*e.Shift) + float64((1-raised)*c.shiftAt(min(e.Rate, c.Before), 0))
+		rise := min(float64(c.Wrong)/fullRise, 1)
+		e.Shift = float64(rise*e.Shift) + float64((1-rise)*c.shiftAt(min(e.Rate, c.Before), 0))
 		// What is known of decided labels takes the place of their scores.
-		e.Rate = min((c.expected(e.Shift, e.Lapse)+float64(c.Share*float64(c.Wrong)))/c.count(), 1)
+		e.Rate = min((c.mislabels(e.Shift, e.Lapse)+float64(c.Share*float64(c.Wrong)))/c.count(), 1)
 	}
 	e.Low, e.High = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
 	e.Low, e.High = min(e.Low, e.Rate), max(e.High, e.Rate)
 	grey := max(c.quantile(doubt, greyQuantile), e.Rate)
 	e.Threshold = e.Score(c.cut(e.Shift, e.Lapse))
-	if c.expected(e.Shift, e.Lapse) < 1 {
+	if c.mislabels(e.Shift, e.Lapse) < 1 {
 		e.Threshold = 0.5
 	}
 	e.Threshold = min(max(e.Threshold, edge), 1-edge)
@@ -364,43 +364,43 @@ func (c *Calibration) count() (sum float64) {
 	return sum
 }
 
-// undecided is how many nodes of a bin have no verdict.
-func (c *Calibration) undecided(bin int) float64 {
+// countUndecided is how many nodes of a bin have no verdict.
+func (c *Calibration) countUndecided(bin int) float64 {
 	return max(0, float64(c.Bins[bin])-float64(c.Share*float64(c.Decided[bin])))
 }
 
-// Expected is how many of the undecided labels are wrong, by an estimate.
-func (c *Calibration) Expected(e Estimate) float64 { return c.expected(e.Shift, e.Lapse) }
+// Mislabels is how many of the undecided labels are wrong, by an estimate.
+func (c *Calibration) Mislabels(e Estimate) float64 { return c.mislabels(e.Shift, e.Lapse) }
 
-// expected is that of a shift and a lapse.
-func (c *Calibration) expected(shift, lapse float64) (sum float64) {
+// mislabels is that of a shift and a lapse.
+func (c *Calibration) mislabels(shift, lapse float64) (sum float64) {
 	for b := range c.Bins {
-		sum += float64(c.undecided(b) * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
+		sum += float64(c.countUndecided(b) * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
 	}
 	return sum
 }
 
 // cut is between the log-odds of a label that is flagged and of one that is not, for the greatest expected F1,
 //
-//	2 Σ_{flagged} s / (flagged + Σ s)
+//	2 Σ_{flagged} s / (flags + Σ s)
 //
 // over the undecided labels.
 func (c *Calibration) cut(shift, lapse float64) float64 {
-	whole, best := c.expected(shift, lapse), len(c.Bins)-1
-	var found, flagged, most float64
+	whole, best := c.mislabels(shift, lapse), len(c.Bins)-1
+	var hits, flags, most float64
 	for b := len(c.Bins) - 1; b >= 0; b-- {
-		n := c.undecided(b)
+		n := c.countUndecided(b)
 		if n == 0 {
 			continue
 		}
-		found += float64(n * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
-		flagged += n
-		if f1 := 2 * found / (flagged + whole); f1 > most {
+		hits += float64(n * (1 - lapse) * elementary.Sigmoid(logOddsOf(b)+shift))
+		flags += n
+		if f1 := 2 * hits / (flags + whole); f1 > most {
 			most, best = f1, b
 		}
 	}
 	for below := best - 1; below >= 0; below-- {
-		if c.undecided(below) > 0 {
+		if c.countUndecided(below) > 0 {
 			return (logOddsOf(best) + logOddsOf(below)) / 2
 		}
 	}

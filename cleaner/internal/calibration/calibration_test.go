@@ -73,7 +73,7 @@ func TestEstimateOfCalibration(t *testing.T) {
 				t.Fatalf("log-odds %v: got %v back", l, back)
 			}
 		}
-		if c.Right+c.Wrong > 0 || c.Expected(e) < 1 {
+		if c.Right+c.Wrong > 0 || c.Mislabels(e) < 1 {
 			return
 		}
 		f1 := func(threshold float64) float64 {
@@ -116,7 +116,7 @@ func TestRightLabelsRaiseNothing(t *testing.T) {
 			if e.Rate > before.Rate+0.01*before.Rate {
 				t.Fatalf("%d labels are right: got a rate of %v, %v before", i+1, e.Rate, before.Rate)
 			}
-			if got, was := suspects(e), suspects(before); got > was+i+1 && c.expected(e.Shift, e.Lapse) >= 1 {
+			if got, was := suspects(e), suspects(before); got > was+i+1 && c.mislabels(e.Shift, e.Lapse) >= 1 {
 				t.Fatalf("%d labels are right: got %d suspects, %d before", i+1, got, was)
 			}
 		}

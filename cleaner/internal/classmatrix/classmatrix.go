@@ -40,8 +40,8 @@ func Compare(a, b Cell) int {
 	return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column))
 }
 
-// Counted is the matrix of counts by cell, row·classes + column.
-func Counted(classes int, counts map[uint64]uint32) *Matrix {
+// OfCounts is the matrix of counts by cell, row·classes + column.
+func OfCounts(classes int, counts map[uint64]uint32) *Matrix {
 	m := &Matrix{Classes: classes, Cells: make([]Cell, 0, len(counts))}
 	for cell, count := range counts {
 		m.Cells = append(m.Cells, Cell{

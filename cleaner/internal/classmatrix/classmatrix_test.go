@@ -7,7 +7,7 @@ import (
 )
 
 func TestCounted(t *testing.T) {
-	m := Counted(3, map[uint64]uint32{7: 2, 0: 1, 4: 5})
+	m := OfCounts(3, map[uint64]uint32{7: 2, 0: 1, 4: 5})
 	if want := []Cell{{0, 0, 1}, {1, 1, 5}, {2, 1, 2}}; m.Classes != 3 || !slices.Equal(m.Cells, want) {
 		t.Errorf("got %v of %d classes, want %v of 3", m.Cells, m.Classes, want)
 	}
@@ -20,7 +20,7 @@ func TestCounted(t *testing.T) {
 }
 
 func TestByColumn(t *testing.T) {
-	m := Counted(3, map[uint64]uint32{1: 1, 4: 3, 6: 5}).ByColumn()
+	m := OfCounts(3, map[uint64]uint32{1: 1, 4: 3, 6: 5}).ByColumn()
 	for i, row := range [][]float64{{0, .25, math.NaN()}, {0, .75, math.NaN()}, {1, 0, math.NaN()}} {
 		for j, want := range row {
 			if got := m.At(i, j); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {

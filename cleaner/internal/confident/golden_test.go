@@ -62,7 +62,7 @@ func confidentJoint[F float32 | float64](p []F, given []kv.Class, thresholds []f
 			counts[uint64(y)*uint64(c)+uint64(j)]++
 		}
 	}
-	return classmatrix.Counted(c, counts)
+	return classmatrix.OfCounts(c, counts)
 }
 
 func givenCounts(given []kv.Class, classes int) []float64 {

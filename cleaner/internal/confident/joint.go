@@ -40,16 +40,16 @@ func (t *ThresholdSum) Thresholds() []float64 {
 
 // Class is the class with the largest prediction among those that reach their threshold, NoClass where none
 // does. Of several it is the given one, or else NoClass. A NaN threshold is never reached.
-func Class[F float32 | float64](row []F, given kv.Class, thresholds []float64) kv.Class {
+func Class[F float32 | float64](row []F, label kv.Class, thresholds []float64) kv.Class {
 	best, most := kv.NoClass, math.Inf(-1)
 	for j, t := range thresholds {
 		switch p := float64(row[j]); {
 		case !(p >= t):
 		case p > most:
 			best, most = kv.Class(j), p
-		case p == most && kv.Class(j) == given:
-			best = given
-		case p == most && best != given:
+		case p == most && kv.Class(j) == label:
+			best = label
+		case p == most && best != label:
 			best = kv.NoClass
 		}
 	}
@@ -60,16 +60,16 @@ func Class[F float32 | float64](row []F, given kv.Class, thresholds []float64) k
 // joint normalised, times the number of fitting nodes given i, the whole divided by its sum. A row of the confident
 // joint without a count stays zero. Where nothing was counted at all it is all zero.
 func JointDistribution(joint *classmatrix.Matrix, givenCounts []float64) *classmatrix.Matrix {
-	distribution, counted := &classmatrix.Matrix{Classes: joint.Classes}, make([]float64, joint.Classes)
+	distribution, rowSums := &classmatrix.Matrix{Classes: joint.Classes}, make([]float64, joint.Classes)
 	for _, cell := range joint.Cells {
-		counted[cell.Row] += cell.Value
+		rowSums[cell.Row] += cell.Value
 	}
 	var total float64
 	for _, cell := range joint.Cells {
-		if counted[cell.Row] == 0 {
+		if rowSums[cell.Row] == 0 {
 			continue
 		}
-		cell.Value = float64(cell.Value / counted[cell.Row] * givenCounts[cell.Row])
+		cell.Value = float64(cell.Value / rowSums[cell.Row] * givenCounts[cell.Row])
 		total += cell.Value
 		distribution.Cells = append(distribution.Cells, cell)
 	}

@@ -27,7 +27,7 @@ const stream uint64 = 0x64657463 // "detc"
 
 // How a detector is trained.
 const (
-	hidden       = 16   // units of the one hidden layer
+	hiddenUnits  = 16   // units of the one hidden layer
 	batchRows    = 128  // rows a step
 	learningRate = 0.01 // falls to zero along a cosine
 	decay        = 1    // keeps the scores of a small fitting set, which holds real mislabels too, from saturating
@@ -83,7 +83,7 @@ func (s *Rows) Fit(ctx context.Context, seed uint64) (Detector, error) {
 	s.standardize(&d, rows)
 
 	random := rand.New(rand.NewPCG(seed, stream))
-	net := nn.New(random, width, hidden, 1)
+	net := nn.New(random, width, hiddenUnits, 1)
 	t := nn.NewTrainer(net, random)
 	t.Decay = decay
 	batch := min(batchRows, len(rows))

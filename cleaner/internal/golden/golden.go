@@ -42,7 +42,7 @@ type Graph struct {
 	PredictionsK    [][][]float64 `json:"predictions_k"`
 	Agreement       [][]float64
 	TestedLabels    []kv.Class  `json:"tested_labels"`
-	AgreementTested [][]float64 `json:"agreement_tested"`
+	TestedAgreement [][]float64 `json:"agreement_tested"`
 	ClassThresholds []Number    `json:"class_thresholds"`
 	ConfidentJoint  [][]Number  `json:"confident_joint"`
 	Joint           [][]Number
@@ -52,7 +52,7 @@ type Graph struct {
 	Thresholds      []struct {
 		P, Alpha    float64
 		FPR         Number `json:"fpr"`
-		FNRModified Number `json:"fnr_modified"`
+		ModifiedFNR Number `json:"fnr_modified"`
 	}
 }
 

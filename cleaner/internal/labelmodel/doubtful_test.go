@@ -31,7 +31,7 @@ func predictedRows(n, sure, sureAgree, otherAgree int) *Rows {
 		if !agree {
 			y = (y + 1) % 3
 		}
-		of.Given = append(of.Given, kv.Class(y))
+		of.Labels = append(of.Labels, kv.Class(y))
 	}
 	return of
 }
@@ -63,7 +63,7 @@ func TestSeeDoubt(t *testing.T) {
 		}
 	}
 	of := predictedRows(1002, 102, 82, 300)
-	of.Given[0], of.Z[6] = kv.NoClass, float32(math.NaN())
+	of.Labels[0], of.Z[6] = kv.NoClass, float32(math.NaN())
 	if of.SeeDoubt(0.7); !near(of.Joint, 21./102, 1e-12) {
 		t.Errorf("without two rows: got %v, want %v", of.Joint, 21./102)
 	}
@@ -90,7 +90,7 @@ func TestPredictionsThatKnowNothing(t *testing.T) {
 					of.Z = append(of.Z, 1-p, 0)
 				}
 			}
-			of.Given = append(of.Given, y)
+			of.Labels = append(of.Labels, y)
 		}
 		if of.SeeDoubt(0.45); of.Doubtful == known || known != (of.Joint == 0.45) {
 			t.Errorf("known %t: got doubtful %t and joint %v", known, of.Doubtful, of.Joint)
@@ -119,7 +119,7 @@ func TestDoubtIsNoFlip(t *testing.T) {
 			}
 			rows.Z = append(rows.Z, p, 0, 0)
 		}
-		rows.Given = append(rows.Given, kv.Class(truth))
+		rows.Labels = append(rows.Labels, kv.Class(truth))
 	}
 	rate := func() float64 {
 		m, _, err := Fit(context.Background(), scratch.Temporary(t.TempDir()), rows, 1, nil)

@@ -31,30 +31,30 @@ func (e Evidence) byVotes(a, b kv.Class) int {
 // predictions but for the label, and last, of all others, the one with the most votes.
 func (e Evidence) ChooseRivals(label kv.Class, rivals []kv.Class) {
 	last := len(rivals) - 1
-	found := 0
+	count := 0
 	for i := range e.Predictions {
 		k := kv.Class(i)
 		if k == label {
 			continue
 		}
-		at := found
+		at := count
 		for at > 0 && e.byPrediction(k, rivals[at-1]) < 0 {
 			at--
 		}
 		if at >= last {
 			continue
 		}
-		found = min(found+1, last)
-		copy(rivals[at+1:found], rivals[at:found-1])
+		count = min(count+1, last)
+		copy(rivals[at+1:count], rivals[at:count-1])
 		rivals[at] = k
 	}
 	for i := range e.Predictions {
 		k := kv.Class(i)
-		if k == label || slices.Contains(rivals[:found], k) {
+		if k == label || slices.Contains(rivals[:count], k) {
 			continue
 		}
-		if found <= last {
-			found, rivals[last] = last+1, k
+		if count <= last {
+			count, rivals[last] = last+1, k
 		} else if e.byVotes(k, rivals[last]) < 0 {
 			rivals[last] = k
 		}

@@ -70,7 +70,7 @@ type labelFit struct {
 	classes, width int                     // of x
 	columns        []int                   // of the features, that x is made of, before the votes
 	votes          []float32               // n [rows×classes]; nil: x has none
-	given          []kv.Class              // [rows]
+	labels         []kv.Class              // [rows]
 	truth          []kv.Class              // [rows]: what a person has said, NoClass where nobody has; nil: nobody has of any
 	rates          []float64               // that are tried, ascending
 	uniform        bool                    // V stays uniform
@@ -84,7 +84,7 @@ type labelFit struct {
 
 // Rows are what a Model is fitted to.
 type Rows struct {
-	Given []kv.Class // [rows]: the labels
+	Labels []kv.Class // [rows]: the labels
 
 	// Truth is what a person has said of the true class [rows], NoClass where nobody has, AnotherClass where no more is known
 	// than that the label is wrong; nil: nobody has said anything of any.
@@ -127,7 +127,7 @@ func Fit(
 		tries = 1
 	}
 	for i, quantile := range []float64{noBackground, clearDecile, clearMedian}[:tries] {
-		fitted, its, err := fitBehind(ctx, dir, rows, workers, quantile, func(rates, of int) {
+		candidate, its, err := fitBehind(ctx, dir, rows, workers, quantile, func(rates, of int) {
 			if done != nil {
 				done(i*of+rates, tries*of)
 			}
@@ -139,8 +139,8 @@ func Fit(
 		if i == 2 && len(model.Background) > 0 {
 			least = 1
 		}
-		if i == 0 || model.Rate < least*fitted.Rate && fitted.Weights[0] >= heardWeight*model.Weights[0] {
-			model, profile = fitted, its
+		if i == 0 || model.Rate < least*candidate.Rate && candidate.Weights[0] >= heardWeight*model.Weights[0] {
+			model, profile = candidate, its
 		}
 	}
 	return model, profile, nil
@@ -163,7 +163,7 @@ func fitBehind(
 func newLabelFit(
 	ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int, quantile float64,
 ) (f *labelFit, err error) {
-	rows, classes, width, z := len(of.Given), of.Classes, of.Width, of.Z
+	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
 	f = &labelFit{
 		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: workers,
 		truth: of.Truth,
@@ -172,11 +172,11 @@ func newLabelFit(
 	if f.votes != nil {
 		f.width++
 	}
-	for r, y := range of.Given {
+	for r, y := range of.Labels {
 		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
 			y = kv.NoClass
 		}
-		f.given = append(f.given, y)
+		f.labels = append(f.labels, y)
 	}
 	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.width); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.C
 
 // tops are the top classes of the rows, noTop where several have the largest prediction.
 func (f *labelFit) tops(z []float32, width int) []int {
-	tops := make([]int, len(f.given))
+	tops := make([]int, len(f.labels))
 	for r := range tops {
 		tops[r] = topClass(z[r*f.classes*width:], f.classes, width)
 	}
@@ -214,7 +214,7 @@ func (f *labelFit) tops(z []float32, width int) []int {
 func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantile float64) {
 	byTop := make([][]int, f.classes)
 	for r, top := range tops {
-		if f.given[r] != kv.NoClass && top != noTop {
+		if f.labels[r] != kv.NoClass && top != noTop {
 			byTop[top] = append(byTop[top], r)
 		}
 	}
@@ -250,14 +250,14 @@ func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantil
 
 // blocks calls visit for blocks of rows, concurrently.
 func (f *labelFit) blocks(ctx context.Context, visit func(block, first, end int)) error {
-	rows := len(f.given)
+	rows := len(f.labels)
 	return parallel.Do(ctx, parallel.Workers(f.workers), f.countBlocks(), func(_ context.Context, _, b int) error {
 		visit(b, b*sweepRows, min((b+1)*sweepRows, rows))
 		return nil
 	})
 }
 
-func (f *labelFit) countBlocks() int { return (len(f.given) + sweepRows - 1) / sweepRows }
+func (f *labelFit) countBlocks() int { return (len(f.labels) + sweepRows - 1) / sweepRows }
 
 // row is x of a row [classes×width].
 func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][:f.classes*f.width] }
@@ -266,7 +266,7 @@ func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][
 func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []int) error {
 	return f.blocks(ctx, func(_, first, end int) {
 		for r := first; r < end; r++ {
-			if f.given[r] == kv.NoClass {
+			if f.labels[r] == kv.NoClass {
 				continue
 			}
 			x, of := f.row(r), z[r*f.classes*width:]
@@ -309,15 +309,15 @@ func (f *labelFit) standardize(ctx context.Context) error {
 		return err
 	}
 	sums := addParts(partial, f.width)
-	used := 0
-	for _, y := range f.given {
+	count := 0
+	for _, y := range f.labels {
 		if y != kv.NoClass {
-			used++
+			count++
 		}
 	}
 	f.scale = make([]float64, f.width)
 	for j, sum := range sums {
-		if f.scale[j] = math.Sqrt(sum / float64(max(used*f.classes, 1))); f.scale[j] < 1e-6 {
+		if f.scale[j] = math.Sqrt(sum / float64(max(count*f.classes, 1))); f.scale[j] < 1e-6 {
 			f.scale[j] = 1
 		}
 	}
@@ -344,21 +344,21 @@ type modelState struct {
 	weights []float64 // standardized
 
 	// A line of these is a class that rows are given, an entry a true class; see normalizeFlips.
-	counts  *lines // expected wrong labels that are not just anything
-	learned *lines // V
-	flip    *lines // U
+	counts *lines // expected wrong labels that are not just anything
+	habits *lines // V
+	flip   *lines // U
 }
 
 // start leaves all to the predictions, and has wrong labels go anywhere.
 func (f *labelFit) start() *modelState {
-	var given []int
-	for _, y := range f.given {
+	var labels []int
+	for _, y := range f.labels {
 		if y != kv.NoClass {
-			given = append(given, int(y))
+			labels = append(labels, int(y))
 		}
 	}
-	matrix := func() *lines { return newLines(f.classes, given) }
-	s := &modelState{weights: make([]float64, f.width), counts: matrix(), learned: matrix(), flip: matrix()}
+	matrix := func() *lines { return newLines(f.classes, labels) }
+	s := &modelState{weights: make([]float64, f.width), counts: matrix(), habits: matrix(), flip: matrix()}
 	s.weights[0] = 1
 	s.setFlips(f.prior)
 	return s
@@ -366,10 +366,10 @@ func (f *labelFit) start() *modelState {
 
 // setFlips computes V and U from the counts.
 func (s *modelState) setFlips(prior float64) {
-	copy(s.learned.values, s.counts.values)
-	normalizeFlips(s.learned, prior)
-	copy(s.flip.values, s.learned.values)
-	copy(s.flip.other, s.learned.other)
+	copy(s.habits.values, s.counts.values)
+	normalizeFlips(s.habits, prior)
+	copy(s.flip.values, s.habits.values)
+	copy(s.flip.other, s.habits.other)
 	blendFlips(s.flip)
 }
 
@@ -394,7 +394,7 @@ func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) 
 		sums := partial[b*f.sumWidth():][:f.sumWidth()]
 		chance, mean := make([]float64, f.classes), make([]float64, f.width)
 		for r := first; r < end; r++ {
-			if f.given[r] != kv.NoClass {
+			if f.labels[r] != kv.NoClass {
 				f.sweepRow(s, r, chance, mean, sums)
 			}
 		}
@@ -404,7 +404,7 @@ func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) 
 
 // sweepRow adds a row to the sums; chance [classes] and mean [width] are overwritten.
 func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) {
-	x, q, y := f.row(r), f.posterior.Data[r*f.classes:][:f.classes], int(f.given[r])
+	x, q, y := f.row(r), f.posterior.Data[r*f.classes:][:f.classes], int(f.labels[r])
 	most := math.Inf(-1)
 	for k := range chance {
 		chance[k] = 0
@@ -505,14 +505,14 @@ func (f *labelFit) penalty(s *modelState) (value float64) {
 	each := f.prior / float64(max(f.classes-1, 1))
 	for k := range f.classes {
 		others := f.classes - 1 // of the classes that k may be given as
-		for _, i := range s.learned.held {
+		for _, i := range s.habits.numbers {
 			if i != k {
-				value += float64(each * elementary.Log(s.learned.at(i, k)))
+				value += float64(each * elementary.Log(s.habits.at(i, k)))
 				others--
 			}
 		}
 		if others > 0 {
-			value += float64(float64(others) * each * elementary.Log(s.learned.other[k]))
+			value += float64(float64(others) * each * elementary.Log(s.habits.other[k]))
 		}
 	}
 	return value
@@ -531,11 +531,11 @@ func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
 		if err := f.stepFree(s, gradient, curvature, free, step); err != nil {
 			return err
 		}
-		left := slices.DeleteFunc(slices.Clone(free), func(i int) bool { return s.weights[i]+step[i] < 0 })
-		if len(left) == len(free) {
+		positive := slices.DeleteFunc(slices.Clone(free), func(i int) bool { return s.weights[i]+step[i] < 0 })
+		if len(positive) == len(free) {
 			break
 		}
-		free = left
+		free = positive
 	}
 	furthest := 1.0
 	for _, length := range step {
@@ -596,7 +596,7 @@ func (f *labelFit) stepFlips(s *modelState) {
 		return
 	}
 	clear(s.counts.values)
-	for r, y := range f.given {
+	for r, y := range f.labels {
 		if y == kv.NoClass {
 			continue
 		}
@@ -605,12 +605,12 @@ func (f *labelFit) stepFlips(s *modelState) {
 			counts[k] += float64(q)
 		}
 	}
-	for _, i := range s.counts.held {
-		counts, learned, flip := s.counts.of(i), s.learned.of(i), s.flip.of(i)
+	for _, i := range s.counts.numbers {
+		counts, habits, flip := s.counts.of(i), s.habits.of(i), s.flip.of(i)
 		counts[i] = 0
 		for k := range counts {
 			if k != i { // the part that V has in U
-				counts[k] *= (1 - anyFlip) * learned[k] / flip[k]
+				counts[k] *= (1 - anyFlip) * habits[k] / flip[k]
 			}
 		}
 	}

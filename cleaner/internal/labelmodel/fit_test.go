@@ -62,7 +62,7 @@ func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool
 }
 
 func (m mixture) rows(classes int) Rows {
-	return Rows{Given: m.given, Z: m.z, Classes: classes, Width: m.width}
+	return Rows{Labels: m.given, Z: m.z, Classes: classes, Width: m.width}
 }
 
 func (m mixture) fit(t *testing.T, classes, workers int) *Model {

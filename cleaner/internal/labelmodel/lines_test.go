@@ -18,7 +18,7 @@ func TestFlipsOfHeldLines(t *testing.T) {
 			}
 		}
 		few, full, prior := newLines(c, some), newLines(c, all), 0.1+r.Float64()
-		for _, i := range few.held {
+		for _, i := range few.numbers {
 			for k := range c {
 				few.of(i)[k] = r.Float64()
 			}
@@ -44,7 +44,7 @@ func TestFlipsOfHeldLines(t *testing.T) {
 			}
 		}
 		fit := &labelFit{classes: c, prior: prior}
-		got, want := fit.penalty(&modelState{learned: few}), fit.penalty(&modelState{learned: full})
+		got, want := fit.penalty(&modelState{habits: few}), fit.penalty(&modelState{habits: full})
 		if !near(got, want, 1e-9) {
 			t.Fatalf("penalty with lines %v of %d held: got %v, want %v", some, c, got, want)
 		}

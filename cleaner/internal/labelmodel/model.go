@@ -93,16 +93,16 @@ type Scorer struct {
 
 // Scorer is the model with its matrices as they are used.
 func (m *Model) Scorer() *Scorer {
-	var tops, given []int
+	var tops, labels []int
 	for _, cell := range m.Background {
 		tops = append(tops, cell.Row)
 	}
 	for _, cell := range m.Flips {
-		given = append(given, cell.Column)
+		labels = append(labels, cell.Column)
 	}
 	d := &Scorer{
 		rate: m.Rate, odds: elementary.Exp(m.Shift), certain: 1 - m.Lapse, weights: m.Weights, untaught: m.Untaught,
-		background: newLines(m.Classes, tops), flip: newLines(m.Classes, given),
+		background: newLines(m.Classes, tops), flip: newLines(m.Classes, labels),
 	}
 	for _, cell := range m.Background {
 		d.background.of(cell.Row)[cell.Column] = cell.Value
@@ -126,14 +126,14 @@ func normalizeFlips(counts *lines, prior float64) {
 	for k := range mass {
 		mass[k] = prior
 	}
-	for _, i := range counts.held {
+	for _, i := range counts.numbers {
 		line := counts.of(i)
 		line[i] = 0
 		for k, count := range line {
 			mass[k] += count
 		}
 	}
-	for _, i := range counts.held {
+	for _, i := range counts.numbers {
 		line := counts.of(i)
 		for k := range line {
 			if k != i {
@@ -149,7 +149,7 @@ func normalizeFlips(counts *lines, prior float64) {
 // blendFlips turns V into U, in place.
 func blendFlips(flip *lines) {
 	blend := func(share float64) float64 { return anyFlip/float64(flip.classes-1) + float64((1-anyFlip)*share) }
-	for _, i := range flip.held {
+	for _, i := range flip.numbers {
 		line := flip.of(i)
 		for k := range line {
 			if k != i {

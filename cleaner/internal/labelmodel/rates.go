@@ -30,19 +30,19 @@ type fitAtRate struct {
 
 // tryRates fits at every rate of the grid, descending, each from where the one before came to.
 func (f *labelFit) tryRates(ctx context.Context, done func(rates, of int)) ([]fitAtRate, error) {
-	state, tried := f.start(), make([]fitAtRate, len(f.rates))
+	state, fits := f.start(), make([]fitAtRate, len(f.rates))
 	for i := len(f.rates) - 1; i >= 0; i-- {
 		state.rate = f.rates[i]
 		value, settled, err := f.maximize(ctx, state, pathTolerance)
 		if err != nil {
 			return nil, err
 		}
-		tried[i] = fitAtRate{value, settled, slices.Clone(state.weights), state.flips()}
+		fits[i] = fitAtRate{value, settled, slices.Clone(state.weights), state.flips()}
 		if done != nil {
 			done(len(f.rates)-i, len(f.rates)+1)
 		}
 	}
-	return tried, nil
+	return fits, nil
 }
 
 // from is the state at a rate with the weights and U that were found there.
@@ -58,11 +58,11 @@ func (f *labelFit) from(at fitAtRate, rate float64) *modelState {
 
 // fit finds the rate, and the model at that rate, and the profile of Fit. done, where not nil, is told of every rate that was tried.
 func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *Model, profile []float64, err error) {
-	tried, err := f.tryRates(ctx, done)
+	fits, err := f.tryRates(ctx, done)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, one := range tried {
+	for _, one := range fits {
 		profile = append(profile, one.value/dependence)
 	}
 	rate := calibration.MeanRate(f.rates, profile)
@@ -72,13 +72,13 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *Model,
 			nearest = i
 		}
 	}
-	state := f.from(tried[nearest], rate)
+	state := f.from(fits[nearest], rate)
 	_, settled, err := f.maximize(ctx, state, finalTolerance)
 	if err != nil {
 		return nil, nil, err
 	}
 	m = f.model(state)
-	for _, one := range append(tried, fitAtRate{settled: settled}) {
+	for _, one := range append(fits, fitAtRate{settled: settled}) {
 		if !one.settled {
 			m.Unsettled++
 		}

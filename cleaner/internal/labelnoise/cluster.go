@@ -33,8 +33,8 @@ func spoilByCluster(ctx context.Context, s *spoiling) error {
 	}
 	careless := s.carelessness(clusters)
 	for _, v := range s.nodes {
-		if c := &careless[s.Labels[v]][clusters[v]]; c.left > 0 {
-			c.left--
+		if c := &careless[s.Labels[v]][clusters[v]]; c.quota > 0 {
+			c.quota--
 			s.noisy[v] = c.becomes
 		}
 	}
@@ -43,7 +43,7 @@ func spoilByCluster(ctx context.Context, s *spoiling) error {
 
 // A careless annotator has some labels left to make wrong, and one class to make of them.
 type careless struct {
-	left    int
+	quota   int
 	becomes kv.Class
 }
 
@@ -63,12 +63,12 @@ func (s *spoiling) carelessness(clusters []uint8) [][mostClusters]careless {
 		}
 	}
 	s.random.Shuffle(len(annotators), func(a, b int) { annotators[a], annotators[b] = annotators[b], annotators[a] })
-	left, rate := s.count, (1+s.noise.rate)/2
+	rest, rate := s.count, (1+s.noise.rate)/2
 	for _, a := range annotators {
 		// Rounded up, so that they suffice.
 		c := &all[a.class][a.cluster]
-		c.left, c.becomes = min(int(math.Ceil(rate*float64(sizes[a.class][a.cluster]))), left), kv.Class(a.class)
-		left -= c.left
+		c.quota, c.becomes = min(int(math.Ceil(rate*float64(sizes[a.class][a.cluster]))), rest), kv.Class(a.class)
+		rest -= c.quota
 		for int(c.becomes) == a.class || !s.present[c.becomes] {
 			c.becomes = kv.Class(s.random.IntN(s.Classes))
 		}

@@ -341,7 +341,7 @@ func TestClusterNoiseIsLocal(t *testing.T) {
 		between, all := 0, 0
 		for y, wrong := range s.carelessness(clusters) {
 			for k, careless := range wrong {
-				wrong := careless.left
+				wrong := careless.quota
 				all += wrong
 				if wrong > 0 && (careless.becomes == kv.Class(y) || !s.present[careless.becomes]) {
 					t.Fatalf("seed %d: class %d becomes %d", seed, y, careless.becomes)

@@ -78,8 +78,8 @@ func (s *spoiling) diffuse(ctx context.Context) (*diffusion, error) {
 		MemoryBudget: s.opt.MemoryBudget - diffusionBytes*int64(n), Workers: s.opt.Workers, Scratch: s.Scratch,
 		Progress: s.opt.Progress,
 	}
-	rooted := rootedLabels{ops.OneHot(s.Labels, s.Classes), d.strengths}
-	err = ops.Propagate(ctx, s.Adjacency, rooted, op, opt, func(t ops.Tile) error {
+	roots := rootedLabels{ops.OneHot(s.Labels, s.Classes), d.strengths}
+	err = ops.Propagate(ctx, s.Adjacency, roots, op, opt, func(t ops.Tile) error {
 		return d.masses.Add(t.Rows, t.Lo, t.Hi-t.Lo, float32(ending(t.Hop)), t.Values)
 	})
 	d.masses, err = d.masses.OrClose(err)

@@ -153,9 +153,9 @@ func (t *Trainer) Step(x []float32, rows int, loss func(outputs []float32) float
 // dropRun is how many values draw from a generator of their own, so that workers share them.
 const dropRun = 4096
 
-// drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; kept, if not nil,
+// drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; factors, if not nil,
 // gets what each was multiplied by.
-func (t *Trainer) drop(values, kept []float32, share float64) {
+func (t *Trainer) drop(values, factors []float32, share float64) {
 	bound := uint64(math.Round(share * 256))
 	scale := math.Float32bits(float32(256 / float64(256-bound)))
 	seed := t.random.Uint64()
@@ -170,12 +170,12 @@ func (t *Trainer) drop(values, kept []float32, share float64) {
 				if i%8 == 0 {
 					bits = random.Uint64()
 				}
-				dropped := uint32(int32(uint32(bits&255)-uint32(bound)) >> 31) // all bits or none, without a branch
+				mask := uint32(int32(uint32(bits&255)-uint32(bound)) >> 31) // all bits or none, without a branch
 				bits >>= 8
-				factor := math.Float32frombits(scale &^ dropped)
+				factor := math.Float32frombits(scale &^ mask)
 				part[i] = value * factor
-				if kept != nil {
-					kept[run*dropRun+i] = factor
+				if factors != nil {
+					factors[run*dropRun+i] = factor
 				}
 			}
 		}
@@ -198,13 +198,13 @@ func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 			}
 		}
 		product := &t.forward.product
-		product.multiply(in, rows, out, rowsOf(below, in).transposed(), rowsOf(up, out), nil, t.gradient[0][l])
+		product.multiply(in, rows, out, rowsOf(below, in).transpose(), rowsOf(up, out), nil, t.gradient[0][l])
 		if l == 0 {
 			return
 		}
 		t.errors[l-1] = float32s.Resize(t.errors[l-1], rows*in)
 		down := t.errors[l-1]
-		product.multiply(rows, out, in, rowsOf(up, out), t.net.weights(l).transposed(), nil, down)
+		product.multiply(rows, out, in, rowsOf(up, out), t.net.weights(l).transpose(), nil, down)
 		for i, h := range below {
 			switch {
 			case h <= 0: // off, or dropped

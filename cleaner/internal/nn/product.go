@@ -15,8 +15,8 @@ type matrixView struct {
 // rowsOf is a row-major matrix.
 func rowsOf(data []float32, columns int) matrixView { return matrixView{data, columns, 1} }
 
-// transposed is a view of the same numbers.
-func (a matrixView) transposed() matrixView { return matrixView{a.data, a.column, a.row} }
+// transpose is a view of the same numbers.
+func (a matrixView) transpose() matrixView { return matrixView{a.data, a.column, a.row} }
 
 // A tile of a product is held in registers.
 const (

@@ -57,30 +57,30 @@ func (s *Store) Width() int { return s.width }
 
 // Write puts values, row-major [rows×columns], into the columns that begin at column lo.
 func (s *Store) Write(rows kv.Range, lo, columns int, values []float32) error {
-	return s.each(rows, lo, lo+columns, len(values), func(stored []float32, at int) {
-		copy(stored, values[at:])
+	return s.each(rows, lo, lo+columns, len(values), func(part []float32, at int) {
+		copy(part, values[at:])
 	})
 }
 
 // Add adds factor times values, as write takes them.
 func (s *Store) Add(rows kv.Range, lo, columns int, factor float32, values []float32) error {
-	return s.each(rows, lo, lo+columns, len(values), func(stored []float32, at int) {
-		for j := range stored {
-			stored[j] += float32(factor * values[at+j])
+	return s.each(rows, lo, lo+columns, len(values), func(part []float32, at int) {
+		for j := range part {
+			part[j] += float32(factor * values[at+j])
 		}
 	})
 }
 
 // Read is that of an ops.Source.
 func (s *Store) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	return s.each(rows, lo, hi, len(dst), func(stored []float32, at int) {
-		copy(dst[at:at+len(stored)], stored)
+	return s.each(rows, lo, hi, len(dst), func(part []float32, at int) {
+		copy(dst[at:at+len(part)], part)
 	})
 }
 
 // each calls visit for every row and group of columns lo ≤ j < hi: with the part of the row that the group stores, and
 // the place of it in a matrix [rows×(hi-lo)], which has so many values at least.
-func (s *Store) each(rows kv.Range, lo, hi, values int, visit func(stored []float32, at int)) error {
+func (s *Store) each(rows kv.Range, lo, hi, values int, visit func(part []float32, at int)) error {
 	if lo < 0 || hi < lo || hi > s.width || rows.End < rows.First || int(rows.End) > s.Rows ||
 		values < int(rows.End-rows.First)*(hi-lo) {
 		return fmt.Errorf("rows %d to %d and columns %d to %d of %d×%d, with %d values: %w",

@@ -20,10 +20,10 @@ type drawn struct {
 	MislabelRate float64   `json:"mislabel_rate"`
 }
 
-func newDrawn(m cleaner.Measured) *drawn {
+func newDrawn(m cleaner.Measurement) *drawn {
 	d := &drawn{MislabelRate: m.MislabelRate}
 	for _, v := range m.Nodes {
-		d.Scores, d.Wrong = append(d.Scores, m.Scores[v]), append(d.Wrong, m.Truth[v] != m.Given[v])
+		d.Scores, d.Wrong = append(d.Scores, m.Scores[v]), append(d.Wrong, m.Truth[v] != m.Labels[v])
 	}
 	return d
 }

@@ -143,7 +143,7 @@ func measure(ctx context.Context, store *kv.Store, d study.Dataset, noise string
 		_, err = cleaner.Evaluate(ctx, store, cleaner.EvalOptions{
 			Options: cleaner.Options{Seed: a.seed + uint64(len(done)), Workers: a.threads},
 			Noise:   noise + ":" + noiseRate, Repeats: draws - len(done), Split: shares, Methods: methods,
-			OnMeasured: func(m cleaner.Measured) error {
+			OnMeasurement: func(m cleaner.Measurement) error {
 				byMethod[m.Method] = newDrawn(m)
 				if len(byMethod) < len(methods) {
 					return nil

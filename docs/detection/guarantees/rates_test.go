@@ -16,12 +16,12 @@ func TestRatesKeepTheirBounds(t *testing.T) {
 	var at [3]rates
 	bounds := []float64{0.05, 0.1, 0.3}
 	for draw := range draws {
-		m := cleaner.Measured{Truth: make([]kv.Class, nodes), Given: make([]kv.Class, nodes), Scores: make([]float64, nodes)}
+		m := cleaner.Measurement{Truth: make([]kv.Class, nodes), Labels: make([]kv.Class, nodes), Scores: make([]float64, nodes)}
 		for v := range nodes {
 			m.Nodes = append(m.Nodes, kv.NodeID(v))
 			m.Scores[v] = math.Pow(random.Float64(), 3)
 			if random.Float64() < 0.1 {
-				m.Given[v], m.Scores[v] = 1, math.Cbrt(random.Float64())
+				m.Labels[v], m.Scores[v] = 1, math.Cbrt(random.Float64())
 			}
 		}
 		calibration, unseen := halves(newDrawn(m), uint64(draw))

@@ -94,7 +94,7 @@ func (w *IDWriter) Finish(ctx context.Context) error {
 	count := Buckets(int(w.position))
 	next := uint32(0)
 	var body []byte
-	for r, err := range w.hashes.Sorted(ctx) {
+	for r, err := range w.hashes.Records(ctx) {
 		if err != nil {
 			return err
 		}

@@ -43,11 +43,11 @@ type checkpoint struct {
 	Saved    string // the file of LoadOptions.Save; "" if there is none
 	SavedSum uint32 // CRC-32C of the file
 
-	Edges *spill.Kept // nil once the arcs are there
+	Edges *spill.KeptNumbers // nil once the arcs are there
 
-	NodeAt    string      // the file of the NodeIDs by position
-	NodeAtSum uint32      // CRC-32C of the file
-	Arcs      *spill.Kept // nil before they are there
+	NodeAt    string             // the file of the NodeIDs by position
+	NodeAtSum uint32             // CRC-32C of the file
+	Arcs      *spill.KeptNumbers // nil before they are there
 }
 
 // checkpointFormat is the version of a checkpoint and of the files that it names.
@@ -65,7 +65,7 @@ func (l *Load) keepEdges(ctx context.Context, edges sorter) error {
 	if !l.keeps() {
 		return nil
 	}
-	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.Held() >= l.opt.KeepBytes)
+	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.MemoryBytes() >= l.opt.KeepBytes)
 	if err != nil || !ok {
 		return err
 	}
@@ -264,7 +264,7 @@ func restoreClasses(c checkpoint) (*classes, error) {
 // removeUnnamed deletes every file of the load that its checkpoint does not name.
 func (l *Load) removeUnnamed() error {
 	keep := []string{l.checkpoint.Rows, l.checkpoint.NodeAt, l.checkpoint.Saved}
-	for _, sorted := range []*spill.Kept{l.checkpoint.Edges, l.checkpoint.Arcs} {
+	for _, sorted := range []*spill.KeptNumbers{l.checkpoint.Edges, l.checkpoint.Arcs} {
 		if sorted != nil {
 			keep = append(keep, sorted.File)
 		}

@@ -90,7 +90,7 @@ func (l *Load) ReadColumns(
 	}
 	var values []codec.Value
 	done := int64(0)
-	for r, err := range rows.Sorted(ctx) {
+	for r, err := range rows.Records(ctx) {
 		if err != nil {
 			return err
 		}

@@ -42,8 +42,8 @@ type edgeSorter interface {
 // A sorter is a spill.Numbers of either type.
 type sorter interface {
 	Sort(ctx context.Context) error
-	Keep(ctx context.Context, always bool) (kept spill.Kept, ok bool, err error)
-	Held() int64
+	Keep(ctx context.Context, always bool) (kept spill.KeptNumbers, ok bool, err error)
+	MemoryBytes() int64
 	Close() error
 }
 
@@ -230,7 +230,7 @@ func (e *sortedEdges[T]) sortLists(ctx context.Context) error {
 	if e.form.Any() {
 		entries *= 2 // a pair takes as much as two numbers
 	}
-	e.lists = e.newNumbers(arcsMemory(e.l.sortMemory(), entries, e.rows.Held()))
+	e.lists = e.newNumbers(arcsMemory(e.l.sortMemory(), entries, e.rows.MemoryBytes()))
 	if err := e.addLists(ctx); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (l *Load) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 	var firstSource int64
 	first, any := 0, false
 	var dropped []uint32
-	for r, err := range ids.Sorted(ctx) {
+	for r, err := range ids.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -192,10 +192,10 @@ func (j *idJoin) weightAt(b []byte) (weight float32, n int) {
 
 // joinPositions hands each record whose key is an id to each, with the id's position.
 func (l *Load) joinPositions(ctx context.Context, ids, records *spill.Sorter, each func(r spill.Record, position uint32, known bool) error) error {
-	next, stop := iter.Pull2(ids.Sorted(ctx))
+	next, stop := iter.Pull2(ids.Records(ctx))
 	defer stop()
 	id, err, more := next()
-	for r, failed := range records.Sorted(ctx) {
+	for r, failed := range records.Records(ctx) {
 		if failed != nil {
 			return failed
 		}

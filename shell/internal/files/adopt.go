@@ -117,7 +117,7 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 	}
 	var of []filedDecision // about one node, in the order of the file
 	held := int64(0)       // bytes that they take
-	for record, err := range a.filed.Sorted(ctx) {
+	for record, err := range a.filed.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 const filedBytes = 300
 
 // compare compares what the file says about one node with the store.
-func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown func(kv.NodeID) (decide.Shown, error), of []filedDecision) error {
+func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown func(kv.NodeID) (decide.View, error), of []filedDecision) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown func(kv.NodeID) 
 	case fate == fateOther:
 		a.Other.add(d)
 	default:
-		request.Shown = &now
+		request.View = &now
 		a.count(d, request)
 		body, err := json.Marshal(takenDecision{*d, request})
 		if err != nil {
@@ -207,7 +207,7 @@ func (a *adopter) count(d *filedDecision, request decide.Request) {
 	if request.Kind == decide.Unsure || request.Kind == decide.Reject {
 		return
 	}
-	a.gains[request.Shown.Label]--
+	a.gains[request.View.Label]--
 	a.gains[d.To]++
 }
 
@@ -239,7 +239,7 @@ func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() t
 	var last takenDecision
 	var why string // of last
 	isFirst := true
-	for record, err := range a.taken.Sorted(ctx) {
+	for record, err := range a.taken.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() t
 		if err := json.Unmarshal(record.Value, &d); err != nil {
 			return err
 		}
-		opt := decide.Options{Who: cmp.Or(d.Who, a.Who), Why: d.Why, Made: d.Time, Now: now}
+		opt := decide.Options{Who: cmp.Or(d.Who, a.Who), Why: d.Why, Time: d.Time, Now: now}
 		if opt.Why == "" && d.Kind == decide.None {
 			opt.Why = "imported from " + wording.Short(filepath.Base(a.path))
 		}
@@ -281,7 +281,7 @@ func lastDecided(ctx context.Context, tx *kv.Tx, v kv.NodeID) (at time.Time, err
 }
 
 // shownReader returns a function that reads nodes as a person would be shown them, fastest in ascending order.
-func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.Shown, error), error) {
+func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.View, error), error) {
 	names := [...]string{kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
 	var columns [len(names)]*kv.ColumnReader // nil of a column that the store does not have
 	for i, name := range names {
@@ -292,7 +292,7 @@ func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.Shown, error), error) {
 			}
 		}
 	}
-	return func(v kv.NodeID) (shown decide.Shown, err error) {
+	return func(v kv.NodeID) (shown decide.View, err error) {
 		var values [len(names)]kv.Value
 		for i, column := range columns {
 			if column != nil && err == nil {
@@ -302,7 +302,7 @@ func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.Shown, error), error) {
 		if err == nil && !values[2].IsNull() {
 			shown.Decision, err = decide.ParseKind(values[2].Str())
 		}
-		shown.Label, shown.Suggested, shown.Run = values[0].Str(), values[1].Str(), values[3].Int()
+		shown.Label, shown.Suggestion, shown.Run = values[0].Str(), values[1].Str(), values[3].Int()
 		return shown, err
 	}, nil
 }
@@ -320,14 +320,14 @@ const (
 // against compares a decision with a node of the store, which had the labels passed by the file. Last tells when the last
 // decision of the store about the node was made.
 func (d *filedDecision) against(
-	now decide.Shown, passed []string, last func() (time.Time, error),
+	now decide.View, passed []string, last func() (time.Time, error),
 ) (decide.Request, fate, error) {
 	request := decide.Request{Node: d.Node, Kind: d.Kind}
 	if d.Kind == decide.Accept && !d.HasTo {
-		if now.Suggested == "" {
+		if now.Suggestion == "" {
 			return request, fateOther, nil
 		}
-		d.To, d.HasTo = now.Suggested, true
+		d.To, d.HasTo = now.Suggestion, true
 	}
 	if !d.HasTo {
 		d.To = now.Label
@@ -347,7 +347,7 @@ func (d *filedDecision) against(
 	switch {
 	case d.HasFrom && !slices.Contains(passed, now.Label):
 		return request, fateOther, nil
-	case d.Kind == decide.Accept && !d.HasFrom && now.Suggested != "" && d.To != now.Suggested && d.To != now.Label:
+	case d.Kind == decide.Accept && !d.HasFrom && now.Suggestion != "" && d.To != now.Suggestion && d.To != now.Label:
 		return request, fateOther, nil
 	case d.Kind == decide.Unsure && d.To == now.Label:
 		return request, fateTaken, nil
@@ -356,7 +356,7 @@ func (d *filedDecision) against(
 		return request, fateThere, nil
 	case d.To == "":
 		request.Kind = decide.Unlabel
-	case d.To == now.Suggested && (d.Kind == decide.Accept || d.Kind != decide.Relabel && d.To != now.Label):
+	case d.To == now.Suggestion && (d.Kind == decide.Accept || d.Kind != decide.Relabel && d.To != now.Label):
 		request.Kind = decide.Accept
 	case d.To == now.Label && d.Kind != decide.Relabel:
 		request.Kind = decide.Reject
@@ -368,7 +368,7 @@ func (d *filedDecision) against(
 
 // isThere reports whether a node has the label and the decision that the file has. Accept, reject and relabel come to the
 // same: that the label is right.
-func (d *filedDecision) isThere(now decide.Shown) bool {
+func (d *filedDecision) isThere(now decide.View) bool {
 	if now.Decision == decide.None || now.Label != d.To {
 		return false
 	}

@@ -120,7 +120,7 @@ func (b *BadRows) take(row badRow, err error) error {
 
 // each calls fn for all rows, in the order of the report.
 func (b *BadRows) each(ctx context.Context, fn func(badRow) error) error {
-	for r, err := range b.rows.Sorted(ctx) {
+	for r, err := range b.rows.Records(ctx) {
 		var row badRow
 		if err == nil {
 			err = json.Unmarshal(r.Value, &row)

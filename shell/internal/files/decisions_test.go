@@ -339,8 +339,8 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		for id, d := range last {
-			if !d.Time.Equal(at(d.Time.Day())) || !d.Entered.After(d.Time) {
-				t.Errorf("%s: made at %v and entered at %v, want noon of a day, and later", id, d.Time, d.Entered)
+			if !d.Time.Equal(at(d.Time.Day())) || !d.EntryTime.After(d.Time) {
+				t.Errorf("%s: made at %v and entered at %v, want noon of a day, and later", id, d.Time, d.EntryTime)
 			}
 			lines = append(lines, fmt.Sprintf("%s %s %s %s %d", id, d.To, d.After, d.Who, d.Time.Day()))
 		}
@@ -418,7 +418,7 @@ func FuzzDecisions(f *testing.F) {
 		if err := readDecisions(t.Context(), path, tx, 1<<20, sorted, nil); err != nil {
 			return
 		}
-		for record, err := range sorted.Sorted(t.Context()) {
+		for record, err := range sorted.Records(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}

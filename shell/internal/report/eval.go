@@ -89,8 +89,8 @@ func NewEvaluation(classes []string, options []Fact) *Evaluation {
 
 // Watch gathers what an evaluation with these options measures, beside those who watch already.
 func (r *Evaluation) Watch(tx *kv.Tx, opt *cleaner.EvalOptions) {
-	others := opt.OnMeasured
-	opt.OnMeasured = func(m cleaner.Measured) error {
+	others := opt.OnMeasurement
+	opt.OnMeasurement = func(m cleaner.Measurement) error {
 		if others != nil {
 			if err := others(m); err != nil {
 				return err
@@ -100,15 +100,15 @@ func (r *Evaluation) Watch(tx *kv.Tx, opt *cleaner.EvalOptions) {
 	}
 }
 
-func (r *Evaluation) add(tx *kv.Tx, m cleaner.Measured) error {
+func (r *Evaluation) add(tx *kv.Tx, m cleaner.Measurement) error {
 	if r.first == "" {
 		r.first = m.Method
 	}
 	scores, wrong := make([]float64, len(m.Nodes)), make([]bool, len(m.Nodes))
 	for i, v := range m.Nodes {
-		scores[i], wrong[i] = m.Scores[v], m.Truth[v] != m.Given[v]
+		scores[i], wrong[i] = m.Scores[v], m.Truth[v] != m.Labels[v]
 		if m.Method == r.first {
-			r.noise[classPair{given: m.Given[v], truth: m.Truth[v]}]++
+			r.noise[classPair{given: m.Labels[v], truth: m.Truth[v]}]++
 		}
 	}
 	method := r.methods[m.Method]
@@ -160,7 +160,7 @@ func (m *measuredMethod) addPrecision(scores []float64, wrong []bool, order []in
 }
 
 // addSuspects lists the highest scores among the flagged nodes.
-func (r *Evaluation) addSuspects(tx *kv.Tx, m cleaner.Measured, order []int) error {
+func (r *Evaluation) addSuspects(tx *kv.Tx, m cleaner.Measurement, order []int) error {
 	for _, i := range order {
 		v := m.Nodes[i]
 		if !m.Flagged[v] {
@@ -174,11 +174,11 @@ func (r *Evaluation) addSuspects(tx *kv.Tx, m cleaner.Measured, order []int) err
 			return err
 		}
 		found := "no"
-		if m.Truth[v] != m.Given[v] {
+		if m.Truth[v] != m.Labels[v] {
 			found = "yes"
 		}
 		r.suspects = append(r.suspects, []string{
-			strconv.Itoa(len(r.suspects) + 1), id, r.classes[m.Given[v]], r.classes[m.Truth[v]],
+			strconv.Itoa(len(r.suspects) + 1), id, r.classes[m.Labels[v]], r.classes[m.Truth[v]],
 			strconv.FormatFloat(m.Scores[v], 'f', 4, 64), found,
 		})
 	}

@@ -58,18 +58,18 @@ func checkPage(t *testing.T, page string) {
 func watched(classes []string, scores func(wrong bool, random *rand.Rand) float64, threshold float64) (*Evaluation, *cleaner.Evaluation) {
 	const nodes = 500
 	random := rand.New(rand.NewPCG(1, 1))
-	m := cleaner.Measured{
-		Method: "default", Truth: make([]kv.Class, nodes), Given: make([]kv.Class, nodes), Scores: make([]float64, nodes),
+	m := cleaner.Measurement{
+		Method: "default", Truth: make([]kv.Class, nodes), Labels: make([]kv.Class, nodes), Scores: make([]float64, nodes),
 		Flagged: make([]bool, nodes),
 	}
 	for v := range nodes {
 		m.Nodes = append(m.Nodes, kv.NodeID(v))
 		m.Truth[v] = kv.Class(random.IntN(len(classes)))
-		m.Given[v] = m.Truth[v]
+		m.Labels[v] = m.Truth[v]
 		if random.IntN(10) == 0 {
-			m.Given[v] = (m.Truth[v] + 1) % kv.Class(len(classes))
+			m.Labels[v] = (m.Truth[v] + 1) % kv.Class(len(classes))
 		}
-		m.Scores[v] = scores(m.Given[v] != m.Truth[v], random)
+		m.Scores[v] = scores(m.Labels[v] != m.Truth[v], random)
 		m.Flagged[v] = m.Scores[v] > threshold
 	}
 	r := NewEvaluation(classes, []Fact{{"seed", "1"}})

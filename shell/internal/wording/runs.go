@@ -79,11 +79,11 @@ func AdviseRescore(err error) error {
 }
 
 // Rescored says what rescoring changed.
-func Rescored(done *cleaner.Rescored) string {
+func Rescored(done *cleaner.Rescoring) string {
 	count := done.Right + done.Wrong
 	distrusted := ""
-	if done.Distrusted > 0 {
-		distrusted = fmt.Sprintf("; decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Distrusted)
+	if done.Reversals > 0 {
+		distrusted = fmt.Sprintf("; decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Reversals)
 	}
 	switch {
 	case count == 0 && done.Run.Threshold != done.Before.Threshold:
