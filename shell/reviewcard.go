@@ -65,8 +65,8 @@ func (r *review) card(e *subject) string {
 		}
 	}
 	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), print.EscapeControls(e.ID))
-	line("label", e.Given)
-	line("suggested", e.Suggested)
+	line("label", e.Label)
+	line("suggested", e.Suggestion)
 	scores := fmt.Sprintf("%.6g", e.Score)
 	if e.Confidence == e.Confidence { // not NaN
 		scores += fmt.Sprintf(", confidence in the suggestion %.4g", e.Confidence)

@@ -218,7 +218,7 @@ func (k arcEdges) addEnds(lists *spill.NumbersWriter[spill.Pair], rows []spill.P
 func (k arcEdges) write(
 	ctx context.Context, to *graph.ListWriter, lists *spill.Numbers[spill.Pair], report func(count int),
 ) error {
-	for stretch, err := range lists.Ordered(ctx) {
+	for stretch, err := range lists.Stretches(ctx) {
 		if err != nil {
 			return err
 		}
