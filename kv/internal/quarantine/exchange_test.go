@@ -131,7 +131,7 @@ func TestKilledExchange(t *testing.T) {
 		}
 		return
 	}
-	if err := faults.Supported(); err != nil {
+	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestKilledExchange(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if killed.Met == "" {
+				if killed.Operation == "" {
 					if killed.Err != nil || at < 20 || exchanges < 10 {
 						t.Errorf("%v after %d operations, of which %d change places", killed.Err, at, exchanges)
 					}
@@ -162,24 +162,24 @@ func TestKilledExchange(t *testing.T) {
 				if switching {
 					exchanges++
 				} else if !maps.Equal(now, before) && !maps.Equal(now, after) {
-					t.Errorf("killed at %s: the files are neither those before nor those after", killed.Met)
+					t.Errorf("killed at %s: the files are neither those before nor those after", killed.Operation)
 				}
 				if job == "repair" {
 					report, err := Finish[line](store)
 					if err != nil || switching != slices.Equal(report, []line{{"rebuilt"}}) {
-						t.Errorf("killed at %s: finishing returns the report %v, %v", killed.Met, report, err)
+						t.Errorf("killed at %s: finishing returns the report %v, %v", killed.Operation, report, err)
 					}
 					if !switching && maps.Equal(now, before) {
 						if err := repair(store); err != nil {
-							t.Errorf("killed at %s: repairing again: %v", killed.Met, err)
+							t.Errorf("killed at %s: repairing again: %v", killed.Operation, err)
 						}
 					}
-					wantFiles(t, "repaired after "+killed.Met, store, after)
+					wantFiles(t, "repaired after "+killed.Operation, store, after)
 				}
 				if err := undo(store); err != nil && (job == "repair" || !errors.Is(err, ErrNoRepair)) {
-					t.Errorf("killed at %s: undoing: %v", killed.Met, err)
+					t.Errorf("killed at %s: undoing: %v", killed.Operation, err)
 				}
-				wantFiles(t, "undone after "+killed.Met, store, before)
+				wantFiles(t, "undone after "+killed.Operation, store, before)
 			}
 		})
 	}
