@@ -27,7 +27,7 @@ const quarantineName = lsm.Quarantine
 
 // A quarantine is the directory of one repair, quarantine/1, quarantine/2 and so on:
 //
-//	report.jsonl    every Mend, in order
+//	report.jsonl    every Correction, in order
 //	records.jsonl   damaged records as they were: {"key": hexadecimal, "record": in words, "value": base64}
 //	repair.json     a keptRepair
 //	before          the files that the store had before
@@ -121,23 +121,23 @@ func (q *quarantine) keepRecord(key, value []byte) error {
 }
 
 // note keeps what was done.
-func (q *quarantine) note(m Mend) error { return appendJSON(q.report, m) }
+func (q *quarantine) note(m Correction) error { return appendJSON(q.report, m) }
 
 // readReport reads the report of a repair.
-func readReport(store string, number int) (mends []Mend, err error) {
+func readReport(store string, number int) (corrections []Correction, err error) {
 	path := filepath.Join(quarantinePath(store, number), "report.jsonl")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	for line := range bytes.Lines(text) {
-		var m Mend
+		var m Correction
 		if err := json.Unmarshal(line, &m); err != nil {
 			return nil, record.CorruptFile(path, "%v", err)
 		}
-		mends = append(mends, m)
+		corrections = append(corrections, m)
 	}
-	return mends, nil
+	return corrections, nil
 }
 
 func appendJSON(f *os.File, v any) error {

@@ -75,7 +75,7 @@ func TestStoppedSwitch(t *testing.T) {
 		if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "repair it again") {
 			t.Errorf("repair stopped after %d moves: open: got %v, want ErrCorrupt", moves, err)
 		}
-		if lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {}); err != nil || len(lost) > 0 {
+		if lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {}); err != nil || len(lost) > 0 {
 			t.Errorf("repair stopped after %d moves: again: lost %v, %v", moves, lost, err)
 		}
 		if got := bytesOf(t, dir); !maps.Equal(got, after) {
@@ -120,7 +120,7 @@ func TestSwitchOverwritesNothing(t *testing.T) {
 		if err := errors.Join(os.WriteFile(filepath.Join(from, name), []byte("1"), 0o600), os.WriteFile(filepath.Join(to, name), []byte("2"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		_, repairing := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		_, repairing := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		for job, err := range map[string]error{"repair": repairing, "undo": undo(t, copied)} {
 			if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
 				t.Errorf("after %d moves: %s: got %v, want ErrCorrupt that names %q", moves, job, err, name)
@@ -151,7 +151,7 @@ func TestForgedSwitch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Repair(t.Context(), s.Dir(), Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {}); err != nil {
+		if _, err := Repair(t.Context(), s.Dir(), Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {}); err != nil {
 			t.Errorf("%s: %v", linked, err)
 		}
 		if there, here := bytesOf(t, victim), bytesOf(t, s.Dir()); len(there) != 1 || !maps.Equal(here, want) {

@@ -205,7 +205,7 @@ func TestLosses(t *testing.T) {
 		writeRaw(t, s, key, value)
 		damagedStores.Store(copied, true)
 		closeStore(t, s)
-		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		if err != nil || lost.String() != test.want {
 			t.Errorf("%s: lost %q (%v), want %q", test.kind.String(), lost, err, test.want)
 		}
