@@ -88,7 +88,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 			return err
 		}
 	}
-	halves := spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+	halves := r.bulk.Sorter()
 	defer func() { err = errors.Join(err, halves.Close()) }()
 	agree, err := l.collect(ctx, halves)
 	if err != nil {
@@ -101,13 +101,13 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 		if err := halves.Close(); err != nil {
 			return err
 		}
-		halves = spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+		halves = r.bulk.Sorter()
 		l.all = true
 		if _, err := l.collect(ctx, halves); err != nil {
 			return err
 		}
 	}
-	deltas := spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+	deltas := r.bulk.Sorter()
 	defer func() { err = errors.Join(err, deltas.Close()) }()
 	if err := l.deltas(ctx, deltas); err != nil {
 		return err
@@ -384,7 +384,7 @@ func (l *listRepair) count(entries, arcs int64) error {
 	if draft.Directed {
 		draft.Arcs = arcs / 2
 	}
-	m := Mend{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
+	m := Correction{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
 	switch {
 	case l.uncounted && slices.Contains(l.bad, true):
 		m.Lost = Losses{{Kind: "edge", Count: UnknownCount}}

@@ -42,7 +42,7 @@ func flipIndex(table string) error {
 
 func undo(t *testing.T, dir string) error {
 	t.Helper()
-	return UndoRepair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget})
+	return UndoRepair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil)
 }
 
 // TestUndoRepairOfWrittenStore refuses to undo a repair after which the store was written to, and says how many commits
@@ -101,7 +101,7 @@ func undoWritten(t *testing.T, dir string, before map[string]string) {
 	refusal := errors.New("refusal")
 	asked := uint64(0)
 	undoIf := func(answer error) error {
-		return UndoRepairIf(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, func(commits uint64) error {
+		return UndoRepair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, func(commits uint64) error {
 			asked = commits
 			return answer
 		})
@@ -189,7 +189,7 @@ func TestLosses(t *testing.T) {
 		writeRaw(t, s, key, value)
 		damagedStores.Store(copied, true)
 		closeStore(t, s)
-		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		if err != nil || lost.String() != test.want {
 			t.Errorf("%s: lost %q (%v), want %q", test.kind.String(), lost, err, test.want)
 		}
@@ -221,7 +221,7 @@ func TestUndoRepairBesideAWriter(t *testing.T) {
 	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
 		t.Fatal(err)
 	}
-	if err := UndoRepair(t.Context(), dir, opt); err != nil {
+	if err := UndoRepair(t.Context(), dir, opt, nil); err != nil {
 		t.Error(err)
 	}
 	if !errors.Is(beside, ErrLocked) {
@@ -303,7 +303,7 @@ func TestStoppedSwitch(t *testing.T) {
 		if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "repair it again") {
 			t.Errorf("repair stopped after %d moves: open: got %v, want ErrCorrupt", moves, err)
 		}
-		if lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {}); err != nil || len(lost) > 0 {
+		if lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {}); err != nil || len(lost) > 0 {
 			t.Errorf("repair stopped after %d moves: again: lost %v, %v", moves, lost, err)
 		}
 		if got := bytesOf(t, dir); !maps.Equal(got, after) {

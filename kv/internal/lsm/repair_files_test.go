@@ -16,10 +16,10 @@ func TestLossesOfBlocks(t *testing.T) {
 	for _, test := range []struct {
 		what string
 		at   func(body, block int) int // in the block, of that many bytes, so many of which are its body
-		want Lost
+		want Loss
 	}{
-		{"the checksum", func(_, block int) int { return block - 8 }, Lost{Kind: "record of tables", AtMost: true}},
-		{"the number of records", func(body, _ int) int { return body - 4 }, Lost{Kind: "record of tables", Count: UnknownCount}},
+		{"the checksum", func(_, block int) int { return block - 8 }, Loss{Kind: "record of tables", AtMost: true}},
+		{"the number of records", func(body, _ int) int { return body - 4 }, Loss{Kind: "record of tables", Count: UnknownCount}},
 	} {
 		dir := sessions(t, 1)
 		path := tablesIn(t, dir)[0]
@@ -45,9 +45,9 @@ func TestLossesOfBlocks(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var done []Mended
+		var done []Correction
 		progress := func(string, int64, int64) {}
-		report := func(m Mended) error { done = append(done, m); return nil }
+		report := func(m Correction) error { done = append(done, m); return nil }
 		if err := RepairFiles(t.Context(), dir, Options{MemoryBudget: testBudget}, progress, report); err != nil {
 			t.Fatal(err)
 		}

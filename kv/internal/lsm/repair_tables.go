@@ -105,7 +105,7 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 
 // openTables repairs every table and opens what is left of it. It returns the numbers of those that are named and missing,
 // and what was done to those that are not named: if the manifest is right they count for nothing.
-func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint64]uint8) (gone []uint64, ofUnnamed []Mended, err error) {
+func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint64]uint8) (gone []uint64, ofUnnamed []Correction, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return nil, nil, err
@@ -148,7 +148,7 @@ func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint6
 
 func (r *fileRepair) loseTables(gone []uint64) error {
 	for _, id := range gone {
-		if err := r.lose(Lost{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
+		if err := r.lose(Loss{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
 			return err
 		}
 	}
