@@ -337,7 +337,7 @@ func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Optio
 	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), base.classBytes()))
 }
 
-// checkLabels says early what no base classifier could mend: labels of less than two classes.
+// checkLabels says early what no base classifier could repair: labels of less than two classes.
 func checkLabels(tx *kv.Tx) error {
 	labels, err := readLabels(tx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // for each change. First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair removes
 // unreadable runs, and the scores, suggestions and confidences of missing runs; Clean makes them again. After an error or
 // a kill, run it again: the result is the same as without the interruption.
-func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
+func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	if err := decide.Repair(ctx, s, report); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ var scoredColumns = []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, Run
 // A runsRepair takes out runs that cannot be read, and what nodes have of runs that are not there.
 type runsRepair struct {
 	store  *kv.Store
-	report func(kv.Mend)
+	report func(kv.Correction)
 }
 
 // run does nothing in a store of which checkRuns finds no problem.
@@ -57,7 +57,7 @@ func (r *runsRepair) removeRuns(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.report(kv.Mend{
+		r.report(kv.Correction{
 			Where: "runs", What: fmt.Sprintf("run %q: %v", key, why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
 		})
 	}
@@ -145,7 +145,7 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 	if missing > 0 && newest > last {
 		losses = append(losses, kv.Loss{Kind: "run", Count: missing})
 	}
-	r.report(kv.Mend{
+	r.report(kv.Correction{
 		Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", removals, last),
 		Done: "their scores, suggestions and confidences are removed; clean makes them again", Lost: losses,
 	})

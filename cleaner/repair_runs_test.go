@@ -19,7 +19,7 @@ func TestRepairOfRuns(t *testing.T) {
 		damage func(tx *kv.Tx) error
 		last   int64  // run that is left
 		scores bool   // are left
-		lost   string // in what the mends lost
+		lost   string // in what the corrections lost
 	}{
 		"the last run": {noRun, 1, false, "1 run"},
 		"all runs": {func(tx *kv.Tx) error {
@@ -43,7 +43,7 @@ func TestRepairOfRuns(t *testing.T) {
 				t.Error("Check finds no damage")
 			}
 			var lost []string
-			err := Repair(t.Context(), s, func(m kv.Mend) { lost = append(lost, m.Lost.String()) })
+			err := Repair(t.Context(), s, func(m kv.Correction) { lost = append(lost, m.Lost.String()) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestRepairOfRuns(t *testing.T) {
 				_, err = Explain(t.Context(), tx, 0, ops.Options{})
 				return err
 			})
-			if err := Repair(t.Context(), s, func(m kv.Mend) { t.Errorf("repairing again did %v", m) }); err != nil {
+			if err := Repair(t.Context(), s, func(m kv.Correction) { t.Errorf("repairing again did %v", m) }); err != nil {
 				t.Error(err)
 			}
 			if run := mustClean(t, s, Options{Preset: PresetPaper}); run.ID != test.last+1 {

@@ -13,8 +13,8 @@ import (
 )
 
 // decideByTruth has a person who knows the truth decide on the nodes with the highest scores, so many of them.
-// mend is decide.Relabel, or Unlabel where they know no right label.
-func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, mend decide.Kind) (wrong int64) {
+// correction is decide.Relabel, or Unlabel where they know no right label.
+func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, correction decide.Kind) (wrong int64) {
 	t.Helper()
 	scores := givenScores(t, s)
 	order := make([]int, 0, len(scores))
@@ -33,7 +33,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, me
 			}
 			request := decide.Request{Node: v, Kind: decide.Reject}
 			if p.truth[i] != p.nodes[i].Label {
-				if request.Kind = mend; mend == decide.Relabel {
+				if request.Kind = correction; correction == decide.Relabel {
 					request.To = p.truth[i]
 				}
 				wrong++
@@ -113,11 +113,11 @@ func TestCleanTrustsDecisions(t *testing.T) {
 	t.Run("unlabel", func(t *testing.T) { cleanTrusts(t, decide.Unlabel) })
 }
 
-func cleanTrusts(t *testing.T, mend decide.Kind) {
+func cleanTrusts(t *testing.T, correction decide.Kind) {
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
 	first := mustClean(t, s, Options{Seed: 2})
-	wrong := p.decideByTruth(t, s, 40, mend)
+	wrong := p.decideByTruth(t, s, 40, correction)
 	second := mustClean(t, s, Options{Seed: 2})
 	knows := second.Model.Calibration
 	if knows.Wrong != wrong || knows.Right != 40-wrong {

@@ -10,7 +10,7 @@ import (
 
 // Repair rebuilds each index in which Check finds a problem from its column, and calls report for it. It is for a store that
 // kv.Repair has repaired. After an error, or a kill, it can be run again.
-func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
+func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	problems := map[string]kv.Problem{} // the first problem of an index
 	var columns []string
 	err := s.View(func(tx *kv.Tx) error {
@@ -41,7 +41,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 		if err := build(ctx, s, column, func(*kv.Tx) error { return nil }); err != nil {
 			return err
 		}
-		report(kv.Mend{Where: p.Where, What: p.What, Done: "built anew", Regained: kv.EntriesOf(spaceName(column))})
+		report(kv.Correction{Where: p.Where, What: p.What, Done: "built anew", Regained: kv.EntriesOf(spaceName(column))})
 	}
 	return nil
 }

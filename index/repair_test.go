@@ -23,9 +23,9 @@ func TestRepair(t *testing.T) {
 	if err := Create(ctx, s, kv.LabelColumn); err != nil {
 		t.Fatal(err)
 	}
-	repair := func() (done []kv.Mend) {
+	repair := func() (done []kv.Correction) {
 		t.Helper()
-		if err := Repair(ctx, s, func(m kv.Mend) { done = append(done, m) }); err != nil {
+		if err := Repair(ctx, s, func(m kv.Correction) { done = append(done, m) }); err != nil {
 			t.Fatal(err)
 		}
 		return done

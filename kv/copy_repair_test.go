@@ -138,8 +138,8 @@ func TestSoundCopyIsUsed(t *testing.T) {
 				t.Errorf("%s: opening: got %v, want ErrCorrupt that names commits", name, err)
 			}
 		}
-		var done []Mend
-		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		var done []Correction
+		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil {
 			t.Fatalf("%s: repairing: %v, after %v", name, err, done)
 		}
@@ -199,7 +199,7 @@ func TestLaterCopyIsToldAtOpen(t *testing.T) {
 			t.Errorf("read-only %t: got %v, want ErrCorrupt that names the copy and the commits", readOnly, err)
 		}
 	}
-	lost, err := Repair(t.Context(), old, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+	lost, err := Repair(t.Context(), old, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 	if err != nil || lost.String() != "at most 10 commits" {
 		t.Errorf("repairing: got %v lost (%v), want at most 10 commits", lost, err)
 	}
@@ -295,7 +295,7 @@ func TestUnknownCommitsAreLost(t *testing.T) {
 		if err := test.damage(dir); err != nil {
 			t.Fatal(err)
 		}
-		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		if err != nil || lost.String() != test.want {
 			t.Errorf("%s: got %v lost (%v), want %s", name, lost, err, test.want)
 		}

@@ -168,7 +168,7 @@ func TestDamagedJournalIsTold(t *testing.T) {
 					t.Errorf("%s, read-only %t: got %v, want ErrCorrupt that names the journal and commits", name, readOnly, err)
 				}
 			}
-			if done := repaired(t, copied); !slices.ContainsFunc(done, func(m Mend) bool { return strings.HasPrefix(m.Where, journalName) }) {
+			if done := repaired(t, copied); !slices.ContainsFunc(done, func(m Correction) bool { return strings.HasPrefix(m.Where, journalName) }) {
 				t.Errorf("%s: repairing did %v, want the journal in it", name, done)
 			}
 			damagedStores.Delete(copied)
@@ -293,7 +293,7 @@ func TestChangedEndOfJournal(t *testing.T) {
 				t.Errorf("logged %t: got %v, want ErrCorrupt that names %s", logged, err, commit)
 			}
 		}
-		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		if want := map[bool]string{true: "nothing", false: "an unknown number of commits"}[logged]; err != nil || lost.String() != want {
 			t.Errorf("logged %t: lost %q (%v), want %q", logged, lost, err, want)
 		}
@@ -335,7 +335,7 @@ func TestDamagedLogBesideADamagedJournal(t *testing.T) {
 			}
 		}
 	}
-	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 	if err != nil || lost.String() != "nothing" {
 		t.Errorf("lost %q (%v), want nothing", lost, err)
 	}

@@ -95,7 +95,7 @@ func TestQuarantineElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := bytesOf(t, dir)
-	_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+	_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 	if err == nil || !strings.Contains(err.Error(), "do not move between it and its directory quarantine") {
 		t.Errorf("got %v, want an error that says that files do not move", err)
 	}

@@ -25,7 +25,7 @@ func TestRepairOfATornJournal(t *testing.T) {
 	}
 	damagedStores.Delete(dir)
 	sameContents(t, "repaired", dir, want)
-	if mends := repaired(t, dir); len(mends) > 0 {
-		t.Errorf("repairing again did %v", mends)
+	if corrections := repaired(t, dir); len(corrections) > 0 {
+		t.Errorf("repairing again did %v", corrections)
 	}
 }

@@ -52,7 +52,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "read-only") {
 		t.Errorf("for writing: got %v, want that it can be read", err)
 	}
-	_, err = Repair(t.Context(), at, Options{}, nil, func(Mend) {})
+	_, err = Repair(t.Context(), at, Options{}, nil, func(Correction) {})
 	if !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("repairing: got %v, want EROFS", err)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Mend describes one repair: the place, the damage, the action and the losses.
-type Mend struct {
+// A Correction is one thing that a repair did. It names the place, the damage, the action and the losses.
+type Correction struct {
 	Where string `json:"where"`
 	What  string `json:"what"`
 	Done  string `json:"done"`
 	Lost  Losses `json:"lost,omitempty"`
 
-	// Regained is the kind of an earlier Loss that this Mend recovers or counts more exactly, empty if there is none.
+	// Regained is the kind of an earlier Loss that this Correction recovers or counts more exactly, empty if there is none.
 	// Entries of a space are of the kind EntriesOf.
 	Regained string `json:"regained,omitempty"`
 }
@@ -28,17 +28,17 @@ type Mend struct {
 // EntriesOf is the kind of a Loss of entries of a space.
 func EntriesOf(space string) string { return "entry of space " + space }
 
-func (m Mend) String() string { return m.Where + ": " + m.What + ": " + m.Done }
+func (c Correction) String() string { return c.Where + ": " + c.What + ": " + c.Done }
 
 // A RoomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
-type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
+type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) error
 
 // Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost can be
 // read. Repair returns what is lost for good.
 //
 // It works on a copy, and exchanges the files when the copy is whole. So an error or a kill leaves the store as it was.
-// Then disregard the Mends reported until then, and run Repair again. If Repair was killed while it exchanged files, the
-// next Repair completes the exchange first, and reports the Mends of the killed one. The old files of the store are kept,
+// Then disregard the Corrections reported until then, and run Repair again. If Repair was killed while it exchanged files, the
+// next Repair completes the exchange first, and reports the Corrections of the killed one. The old files of the store are kept,
 // as they were, in the directory quarantine of the store, with a report and the removed records; UndoRepair puts them back.
 // The copy needs as much room on the disk as the store (ErrNoSpace). The next Repair removes the copy of a killed one. An
 // undamaged store stays as it is.
@@ -63,7 +63,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Mend)) error
 // The catalogue cannot be rebuilt: if it is damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not
 // be open.
 func Repair(
-	ctx context.Context, dir string, opt Options, progress Progress, report func(Mend), rooms ...RoomRepair,
+	ctx context.Context, dir string, opt Options, progress Progress, report func(Correction), rooms ...RoomRepair,
 ) (lost Losses, err error) {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -95,13 +95,13 @@ func Repair(
 }
 
 // finishRepair finishes an exchange of files that was stopped. If it is the exchange of a repair, finishRepair reports the
-// Mends of the repair and returns its losses.
-func finishRepair(dir string, report func(Mend)) (lost Losses, err error) {
-	mends, err := quarantine.Finish[Mend](dir)
-	for _, m := range mends {
+// Corrections of the repair and returns its losses.
+func finishRepair(dir string, report func(Correction)) (lost Losses, err error) {
+	corrections, err := quarantine.Finish[Correction](dir)
+	for _, m := range corrections {
 		report(m)
 	}
-	return lossesOf(mends), err
+	return lossesOf(corrections), err
 }
 
 // lockToRepair locks the directory of a store that can be written to.
@@ -120,7 +120,7 @@ type repair struct {
 	store     string // its directory
 	dir       string // that of the copy, on which the repair works
 	progress  Progress
-	report    func(Mend)
+	report    func(Correction)
 	former    *quarantine.Directory // for the files that the store had before
 	changed   bool
 	lost      Losses
@@ -148,10 +148,10 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (vers
 	if err := r.former.Fill(lsm.SpareRoom, copying); err != nil {
 		return 0, err
 	}
-	file := func(m lsm.Mended) error {
+	file := func(m lsm.Correction) error {
 		var lost Losses
 		lost.add(Loss(m.Lost))
-		return r.tell(Mend{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
+		return r.tell(Correction{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
 	}
 	if err := lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
 		return 0, err
@@ -191,7 +191,7 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (ve
 	defer func() { err = errors.Join(err, s.Close()) }()
 	var noting error
 	for _, room := range rooms {
-		err := room(ctx, s, func(m Mend) { noting = errors.Join(noting, r.tell(m)) })
+		err := room(ctx, s, func(m Correction) { noting = errors.Join(noting, r.tell(m)) })
 		if err := errors.Join(err, noting); err != nil {
 			return 0, err
 		}
@@ -201,17 +201,17 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (ve
 
 // done reports what was done, or is about to be done.
 func (r *repair) done(where, what, done string, args ...any) error {
-	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...)})
+	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...)})
 }
 
 // lose is done for what loses something for good.
 func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
 	var lost Losses
 	lost.add(loss)
-	return r.tell(Mend{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
+	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
-func (r *repair) tell(m Mend) error {
+func (r *repair) tell(m Correction) error {
 	m.What = strings.ReplaceAll(m.What, r.dir, r.store)
 	r.changed = true
 	r.lost.include(m)

@@ -133,7 +133,7 @@ func (r *repair) adopt(c *copyState, cat *catalog) (*catalog, error) {
 		return nil
 	})
 	for _, name := range slices.Sorted(maps.Keys(later)) {
-		m := Mend{Where: "catalogue", What: "it does not have the space " + name + " as its second copy has: a later catalogue is lost", Done: "the space is named again"}
+		m := Correction{Where: "catalogue", What: "it does not have the space " + name + " as its second copy has: a later catalogue is lost", Done: "the space is named again"}
 		if !told {
 			m.Lost, told = Losses{{Kind: "commit", Count: UnknownCount}}, true
 		}
@@ -267,7 +267,7 @@ func (p *putBack) run(ctx context.Context) error {
 		lose = Losses{{Kind: "record of tables", Count: UnknownCount}} // what took these may have taken others
 	}
 	tell := func(name, what, done string) error {
-		m := Mend{Where: "space " + name, What: what, Done: done, Lost: lose}
+		m := Correction{Where: "space " + name, What: what, Done: done, Lost: lose}
 		lose = nil
 		return p.tell(m)
 	}
@@ -312,7 +312,7 @@ func (r *repair) remakeCopy(context.Context) error {
 	if len(files) > 0 {
 		name = filepath.Base(files[len(files)-1])
 	}
-	m := Mend{Where: name, What: r.copyDamage.Error(), Done: "rebuilt from the tables"}
+	m := Correction{Where: name, What: r.copyDamage.Error(), Done: "rebuilt from the tables"}
 	if r.copyAhead > 0 {
 		m.Done += "; " + commits(r.copyLast-r.copyAhead+1, r.copyLast) + " lost, but for the entries that it has"
 		m.Lost = Losses{{Kind: "commit", Count: int64(r.copyAhead), AtMost: true}}

@@ -384,7 +384,7 @@ func (l *listRepair) count(entries, arcs int64) error {
 	if draft.Directed {
 		draft.Arcs = arcs / 2
 	}
-	m := Mend{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
+	m := Correction{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
 	switch {
 	case l.uncounted && slices.Contains(l.bad, true):
 		m.Lost = Losses{{Kind: "edge", Count: UnknownCount}}

@@ -77,7 +77,7 @@ func TestRepairOfAnOldStore(t *testing.T) {
 	for version := 1; version < formatVersion; version++ {
 		dir, want := unpackKept(t, version, "plain")
 		opt := Options{MemoryBudget: minMemoryBudget}
-		if _, err := Repair(t.Context(), dir, opt, nil, func(Mend) {}); !errors.Is(err, ErrVersion) {
+		if _, err := Repair(t.Context(), dir, opt, nil, func(Correction) {}); !errors.Is(err, ErrVersion) {
 			t.Errorf("of version %d and whole: got %v, want a *VersionError", version, err)
 		}
 		tables := fileNames(t, dir, "*.sst")
@@ -110,8 +110,8 @@ func TestRepairWithoutHeaderAndJournal(t *testing.T) {
 	if err := os.Remove(onlyJournal(t, dir)); err != nil {
 		t.Fatal(err)
 	}
-	var done []Mend
-	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+	var done []Correction
+	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 	if err != nil || lost.String() != "an unknown number of commits, 1 identity of the store" {
 		t.Errorf("got %v lost (%v) after %v", lost, err, done)
 	}

@@ -79,7 +79,7 @@ func (r *repair) journal() error {
 	if len(r.journals) > 0 {
 		name = filepath.Base(r.journals[len(r.journals)-1])
 	}
-	return r.tell(Mend{Where: name, What: damage.Error(), Done: done, Lost: lost})
+	return r.tell(Correction{Where: name, What: damage.Error(), Done: done, Lost: lost})
 }
 
 // tornJournal is the name of the last file of the journal if that ends with a frame that is cut off, as only a crash leaves

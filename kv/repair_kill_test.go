@@ -19,14 +19,14 @@ import (
 const killedRepairVariable = "GRAPHCLEANER_TEST_KILLED_REPAIR"
 
 // repairOrUndo repairs a store, or undoes that, and counts what a repair tells of.
-func repairOrUndo(t *testing.T, job, dir string) (mends int, err error) {
+func repairOrUndo(t *testing.T, job, dir string) (corrections int, err error) {
 	t.Helper()
 	opt := Options{MemoryBudget: minMemoryBudget}
 	if job == "undo" {
 		return 0, UndoRepair(t.Context(), dir, opt)
 	}
-	_, err = Repair(t.Context(), dir, opt, nil, func(Mend) { mends++ })
-	return mends, err
+	_, err = Repair(t.Context(), dir, opt, nil, func(Correction) { corrections++ })
+	return corrections, err
 }
 
 // TestKilledRepair kills processes that repair a store, or undo the repair, in place of operations on files. The store is
@@ -97,11 +97,11 @@ func TestKilledRepair(t *testing.T) {
 				}
 			}
 			switching := quarantine.Check(dir) != nil
-			mends, err := repairOrUndo(t, job, dir)
+			corrections, err := repairOrUndo(t, job, dir)
 			if err != nil && !errors.Is(err, ErrNoRepair) {
 				t.Errorf("%s killed at %d, %s: again: %v", job, at, killed.Operation, err)
 			}
-			if job == "repair" && switching && mends == 0 {
+			if job == "repair" && switching && corrections == 0 {
 				t.Errorf("repair killed at %d, %s: the next does not tell what was done", at, killed.Operation)
 			}
 			if job == "repair" {

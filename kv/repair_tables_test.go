@@ -164,8 +164,8 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 			}
 		}
 	}
-	var done []Mend
-	lost, err := Repair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+	var done []Correction
+	lost, err := Repair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 	if err != nil {
 		if c.whole || !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: repairing: %v after %v", c.name, err, done)
@@ -176,7 +176,7 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 		return
 	}
 	if fmt.Sprint(lost) != fmt.Sprint(lossesOf(done)) {
-		t.Errorf("%s: Repair returns losses %v, and its mends %v", c.name, lost, lossesOf(done))
+		t.Errorf("%s: Repair returns losses %v, and its corrections %v", c.name, lost, lossesOf(done))
 	}
 	repaired := copyStore(t, damaged)
 	defer func() {
@@ -402,7 +402,7 @@ func TestMergedToNothing(t *testing.T) {
 	for _, opened := range []bool{false, true} { // repaired before it is opened, and opened
 		crashed := copyStore(t, dir)
 		if !opened {
-			if _, err := Repair(t.Context(), crashed, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) {
+			if _, err := Repair(t.Context(), crashed, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) {
 				t.Errorf("repaired %v, want nothing to repair", m)
 			}); err != nil {
 				t.Fatal(err)

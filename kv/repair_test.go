@@ -17,10 +17,10 @@ import (
 )
 
 // repaired repairs a store and returns what was done.
-func repaired(t *testing.T, dir string) []Mend {
+func repaired(t *testing.T, dir string) []Correction {
 	t.Helper()
-	var done []Mend
-	_, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+	var done []Correction
+	_, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 	if err != nil {
 		t.Fatalf("repairing: %v, after %v", err, done)
 	}
@@ -107,7 +107,7 @@ func TestRepairOfOneByte(t *testing.T) {
 				t.Fatal(err)
 			}
 			damagedStores.Store(copied, true)
-			lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+			lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 			switch {
 			case errors.Is(err, ErrCorrupt) && strings.HasSuffix(name, ".sst"):
 				if !strings.Contains(strings.ToLower(err.Error()), "restore a backup") {
@@ -208,7 +208,7 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
 			t.Fatalf("opening: got %v, want ErrCorrupt of a catalogue that is lost", err)
 		}
-		_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
 			t.Fatalf("got %v, want ErrCorrupt of a catalogue that is lost", err)
 		}
@@ -270,8 +270,8 @@ func TestRepairOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var done []Mend
-		_, err = Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		var done []Correction
+		_, err = Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil {
 			t.Errorf("%s: %v after %v", name, err, done)
 			continue

@@ -20,7 +20,7 @@ func decidedBefore(t *testing.T) (dir string) {
 }
 
 // loseDecisions loses the tables and the log of a store that have a decision, repairs it, and returns what it then has.
-func loseDecisions(t *testing.T, dir string) (value string, done []Mend) {
+func loseDecisions(t *testing.T, dir string) (value string, done []Correction) {
 	t.Helper()
 	damagedStores.Store(dir, true)
 	lost := 0

@@ -117,8 +117,8 @@ func TestLostTableBelowTheLog(t *testing.T) {
 		if !maps.Equal(bytesOf(t, dir), before) {
 			t.Fatalf("%s: opening, which failed with %v, changed files", name, err)
 		}
-		var done []Mend
-		_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		var done []Correction
+		_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil || !strings.Contains(fmt.Sprint(done), missing+" lost") {
 			t.Errorf("%s: repairing did %v (%v), want: %s lost", name, done, err, missing)
 		}
@@ -149,7 +149,7 @@ func TestDamagedUnnamedTable(t *testing.T) {
 	if !maps.Equal(bytesOf(t, dir), before) {
 		t.Errorf("opening, which failed with %v, changed files", err)
 	}
-	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 	if err != nil || len(lost) > 0 {
 		t.Errorf("repairing lost %v (%v), want nothing", lost, err)
 	}
@@ -223,8 +223,8 @@ func TestRepairKeepsLaterValues(t *testing.T) {
 		if err := test.damage(dir); err != nil {
 			t.Fatal(err)
 		}
-		var done []Mend
-		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		var done []Correction
+		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil || lost.String() != test.lost || len(done) == 0 {
 			t.Errorf("%s: lost %q (%v) after %v, want %q", test.name, lost, err, done, test.lost)
 		}
@@ -292,8 +292,8 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeStore(t, damaged)
-		var done []Mend
-		lost, err := Repair(t.Context(), damaged.Dir(), Options{MemoryBudget: minMemoryBudget}, nil, func(m Mend) { done = append(done, m) })
+		var done []Correction
+		lost, err := Repair(t.Context(), damaged.Dir(), Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil || lost.String() != test.lost {
 			t.Errorf("%s: lost %q (%v) after %v, want %q", test.what, lost, err, done, test.lost)
 		}

@@ -189,7 +189,7 @@ func TestLosses(t *testing.T) {
 		writeRaw(t, s, key, value)
 		damagedStores.Store(copied, true)
 		closeStore(t, s)
-		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {})
+		lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		if err != nil || lost.String() != test.want {
 			t.Errorf("%s: lost %q (%v), want %q", test.kind.String(), lost, err, test.want)
 		}
@@ -303,7 +303,7 @@ func TestStoppedSwitch(t *testing.T) {
 		if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "repair it again") {
 			t.Errorf("repair stopped after %d moves: open: got %v, want ErrCorrupt", moves, err)
 		}
-		if lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Mend) {}); err != nil || len(lost) > 0 {
+		if lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {}); err != nil || len(lost) > 0 {
 			t.Errorf("repair stopped after %d moves: again: lost %v, %v", moves, lost, err)
 		}
 		if got := bytesOf(t, dir); !maps.Equal(got, after) {

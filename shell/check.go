@@ -118,9 +118,9 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	if err := s.agree(ctx, c.Yes, question, c.unconfirmed()); err != nil {
 		return err
 	}
-	var done []kv.Mend
+	var done []kv.Correction
 	opt := kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}
-	lost, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Mend) { done = append(done, m) }, cleaner.Repair, index.Repair)
+	lost, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 	s.progress.clear()
 	if err != nil {
 		return leaving(err, "%s is as it was; run it again", c.DB)
@@ -190,7 +190,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 }
 
 // tell prints what was done, or writes it to the file that was asked for.
-func (c *checkCommand) tell(s *streams, done []kv.Mend) error {
+func (c *checkCommand) tell(s *streams, done []kv.Correction) error {
 	if c.Report == "" {
 		for _, m := range done {
 			if _, err := s.printf("%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {

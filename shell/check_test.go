@@ -261,9 +261,9 @@ func TestCheckRepairOfRecords(t *testing.T) {
 		t.Errorf("check: got exit code %d and %s, want history and index on score", got.code, got.out)
 	}
 	out := mustRun(t, "check", "g", "--repair", "--yes", "--report", "-")
-	var done []kv.Mend
+	var done []kv.Correction
 	for line := range strings.Lines(out) {
-		var m kv.Mend
+		var m kv.Correction
 		if strings.HasPrefix(line, "{") {
 			if err := json.Unmarshal([]byte(line), &m); err != nil {
 				t.Fatal(err)

@@ -484,7 +484,7 @@ func TestLabelsSetPastDecide(t *testing.T) {
 		if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, "says \"alpha\"") {
 			t.Errorf("label %q: got problems %v, want the one of alpha", label, problems)
 		}
-		if err := Repair(t.Context(), s, func(kv.Mend) {}); err != nil {
+		if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
 			t.Error(err)
 		}
 		if got, want := states(t, s)[v], (nodeState{"alpha", Relabel}); got != want {

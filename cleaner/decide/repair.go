@@ -23,7 +23,7 @@ const lostEntryWhy = "this entry was damaged: what is known of it comes from the
 // First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair writes a thousand entries
 // or nodes in a transaction, and reports them when they are on disk. After an error or a kill, run it again: the result
 // is the same as without the interruption. It reads the history a few times, and holds some 300 bytes a missing entry.
-func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
+func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	r := historyRepair{store: s, report: report, atOnce: batch.Size}
 	return r.run(ctx)
 }
@@ -31,21 +31,21 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Mend)) error {
 // A historyRepair is one run of Repair.
 type historyRepair struct {
 	store  *kv.Store
-	report func(kv.Mend)
+	report func(kv.Correction)
 	atOnce int // entries or nodes in a transaction, at most
 
-	last   historyRecord // the last entry, of a lost one what is known
-	keys   []keyMend     // of the history that are to be removed or added
-	losses []lostEntry   // ascending by Seq
+	last   historyRecord   // the last entry, of a lost one what is known
+	keys   []keyCorrection // of the history that are to be removed or added
+	losses []lostEntry     // ascending by Seq
 
 	labels, decisions int // set
 }
 
-// A keyMend is a key of the history that is too many, or too few.
-type keyMend struct {
-	key    []byte
-	remove bool // else it is added
-	mend   kv.Mend
+// A keyCorrection is a key of the history that is too many, or too few.
+type keyCorrection struct {
+	key        []byte
+	remove     bool // else it is added
+	correction kv.Correction
 }
 
 // A lostEntry is what takes the place of an entry that cannot be read.
@@ -64,7 +64,7 @@ func (r *historyRepair) run(ctx context.Context) error {
 	if err != nil || sound {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.find, r.mendKeys, r.findStates, r.makeEntries, r.mendColumns} {
+	for _, step := range []func(context.Context) error{r.find, r.correctKeys, r.findStates, r.makeEntries, r.correctColumns} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("history: %w", err)
 		}
@@ -117,7 +117,7 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 		_, err = space.Get(nodeKey(d.Node, seq))
 		switch {
 		case errors.Is(err, kv.ErrNotFound):
-			r.keys = append(r.keys, keyMend{key: nodeKey(d.Node, seq), mend: kv.Mend{
+			r.keys = append(r.keys, keyCorrection{key: nodeKey(d.Node, seq), correction: kv.Correction{
 				Where: "history", What: fmt.Sprintf("entry %d was not found by its node %s", seq, d.ID), Done: "put right",
 			}})
 		case err != nil:
@@ -173,8 +173,8 @@ func (r *historyRepair) lostAs(seq int64) *lostEntry {
 }
 
 func (r *historyRepair) removeKey(key []byte, what string) {
-	r.keys = append(r.keys, keyMend{
-		key: slices.Clone(key), remove: true, mend: kv.Mend{Where: "history", What: what, Done: "removed"},
+	r.keys = append(r.keys, keyCorrection{
+		key: slices.Clone(key), remove: true, correction: kv.Correction{Where: "history", What: what, Done: "removed"},
 	})
 }
 
@@ -240,8 +240,8 @@ func (r *historyRepair) nodeBeside(tx *kv.Tx, seq int64) (kv.NodeID, error) {
 	return 0, nil
 }
 
-// mendKeys makes the entries that are there be found by their nodes, and nothing else.
-func (r *historyRepair) mendKeys(ctx context.Context) error {
+// correctKeys makes the entries that are there be found by their nodes, and nothing else.
+func (r *historyRepair) correctKeys(ctx context.Context) error {
 	return batch.Each(ctx, r.store, r.atOnce, len(r.keys), func(tx *kv.Tx, first, end int) error {
 		space := tx.Space(historySpace)
 		for _, k := range r.keys[first:end] {
@@ -258,8 +258,8 @@ func (r *historyRepair) mendKeys(ctx context.Context) error {
 		return nil
 	}, func(first, end int) {
 		for _, k := range r.keys[first:end] {
-			k.mend.Regained = kv.EntriesOf(historySpace)
-			r.report(k.mend)
+			k.correction.Regained = kv.EntriesOf(historySpace)
+			r.report(k.correction)
 		}
 	})
 }
@@ -347,7 +347,7 @@ func (r *historyRepair) makeEntries(ctx context.Context) error {
 		return nil
 	}, func(first, end int) {
 		for _, l := range r.losses[first:end] {
-			r.report(kv.Mend{
+			r.report(kv.Correction{
 				Where: "history", What: fmt.Sprintf("entry %d is missing", l.Seq),
 				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", l.ID, l.From, l.To),
 				Lost:     kv.Losses{{Kind: "entry of the history", Count: 1}},
@@ -357,8 +357,8 @@ func (r *historyRepair) makeEntries(ctx context.Context) error {
 	})
 }
 
-// mendColumns sets labels that are missing, and decisions, to what the last entries about their nodes say.
-func (r *historyRepair) mendColumns(ctx context.Context) error {
+// correctColumns sets labels that are missing, and decisions, to what the last entries about their nodes say.
+func (r *historyRepair) correctColumns(ctx context.Context) error {
 	nodes := 0
 	err := r.store.View(func(tx *kv.Tx) error {
 		nodes = tx.NumNodes()
@@ -369,11 +369,11 @@ func (r *historyRepair) mendColumns(ctx context.Context) error {
 	}
 	var labels, decisions int // of the transaction
 	err = batch.Each(ctx, r.store, r.atOnce, nodes, func(tx *kv.Tx, first, end int) (err error) {
-		labels, decisions, err = r.mendNodes(ctx, tx, kv.NodeID(first), kv.NodeID(end))
+		labels, decisions, err = r.correctNodes(ctx, tx, kv.NodeID(first), kv.NodeID(end))
 		return err
 	}, func(int, int) { r.labels, r.decisions = r.labels+labels, r.decisions+decisions })
 	if r.labels+r.decisions > 0 {
-		r.report(kv.Mend{
+		r.report(kv.Correction{
 			Where: "history", What: "nodes that do not have what their last entries say",
 			Done: fmt.Sprintf("%d labels and %d decisions set again", r.labels, r.decisions),
 		})
@@ -381,8 +381,8 @@ func (r *historyRepair) mendColumns(ctx context.Context) error {
 	return err
 }
 
-// mendNodes is mendColumns for the nodes first ≤ v < end, and counts what it sets.
-func (r *historyRepair) mendNodes(ctx context.Context, tx *kv.Tx, first, end kv.NodeID) (labels, decisions int, err error) {
+// correctNodes is correctColumns for the nodes first ≤ v < end, and counts what it sets.
+func (r *historyRepair) correctNodes(ctx context.Context, tx *kv.Tx, first, end kv.NodeID) (labels, decisions int, err error) {
 	if _, ok := tx.Column(Column); !ok {
 		if r.last.Seq == 0 {
 			return 0, 0, nil

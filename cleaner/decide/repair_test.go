@@ -75,8 +75,8 @@ func TestRepair(t *testing.T) {
 		if problems := historyProblems(t, s); len(problems) == 0 {
 			t.Errorf("%s: Check finds no damage", name)
 		}
-		var done []kv.Mend
-		if err := Repair(ctx, s, func(m kv.Mend) { done = append(done, m) }); err != nil {
+		var done []kv.Correction
+		if err := Repair(ctx, s, func(m kv.Correction) { done = append(done, m) }); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -98,7 +98,7 @@ func TestRepair(t *testing.T) {
 		if problems := historyProblems(t, s); len(problems) > 0 {
 			t.Errorf("%s: after an undo: %v", name, problems)
 		}
-		err := Repair(ctx, s, func(m kv.Mend) { t.Errorf("%s: repairing again did %v", name, m) })
+		err := Repair(ctx, s, func(m kv.Correction) { t.Errorf("%s: repairing again did %v", name, m) })
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -185,7 +185,7 @@ func TestRepairOfManyEntries(t *testing.T) {
 	commits.Store(0)
 	records.Store(0)
 	reported := 0
-	if err := Repair(ctx, s, func(kv.Mend) { reported++ }); err != nil {
+	if err := Repair(ctx, s, func(kv.Correction) { reported++ }); err != nil {
 		t.Fatal(err)
 	}
 	if got := commits.Load(); got != int64(len(lost))/1000+2 || reported < len(lost) {
@@ -264,7 +264,7 @@ func TestRepairInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		reported := map[string]int{}
-		tell := func(m kv.Mend) {
+		tell := func(m kv.Correction) {
 			var seq int64
 			if _, err := fmt.Sscanf(m.What, "entry %d is missing", &seq); err != nil {
 				return

@@ -18,8 +18,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Mended is one thing that RepairFiles did: to which file, what was wrong with it, what became of it, and what is lost.
-type Mended struct {
+// A Correction is one thing that RepairFiles did. It names the file, the damage, the action and the loss.
+type Correction struct {
 	Where, What, Done string
 	Lost              Lost
 }
@@ -39,13 +39,13 @@ type fileRepair struct {
 	dir      string
 	opt      badger.Options
 	progress func(stage string, done, total int64)
-	report   func(Mended) error
-	delayed  *[]Mended // not nil: what is done goes there, and is not reported
+	report   func(Correction) error
+	delayed  *[]Correction // not nil: what is done goes there, and is not reported
 }
 
 // RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does.
 func RepairFiles(
-	ctx context.Context, dir string, opt Options, progress func(stage string, done, total int64), report func(Mended) error,
+	ctx context.Context, dir string, opt Options, progress func(stage string, done, total int64), report func(Correction) error,
 ) error {
 	b, err := badgerOptions(dir, opt)
 	if err != nil {
@@ -70,10 +70,10 @@ func (r *fileRepair) done(where, what, done string, args ...any) error {
 
 // lose is done for what loses something for good.
 func (r *fileRepair) lose(lost Lost, where, what, done string, args ...any) error {
-	return r.tell(Mended{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
+	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
-func (r *fileRepair) tell(m Mended) error {
+func (r *fileRepair) tell(m Correction) error {
 	if r.delayed != nil {
 		*r.delayed = append(*r.delayed, m)
 		return nil

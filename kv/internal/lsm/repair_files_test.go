@@ -45,9 +45,9 @@ func TestLossesOfBlocks(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var done []Mended
+		var done []Correction
 		progress := func(string, int64, int64) {}
-		report := func(m Mended) error { done = append(done, m); return nil }
+		report := func(m Correction) error { done = append(done, m); return nil }
 		if err := RepairFiles(t.Context(), dir, Options{MemoryBudget: testBudget}, progress, report); err != nil {
 			t.Fatal(err)
 		}

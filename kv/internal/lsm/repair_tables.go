@@ -105,7 +105,7 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 
 // openTables repairs every table and opens what is left of it. It returns the numbers of those that are named and missing,
 // and what was done to those that are not named: if the manifest is right they count for nothing.
-func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint64]uint8) (gone []uint64, ofUnnamed []Mended, err error) {
+func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint64]uint8) (gone []uint64, ofUnnamed []Correction, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return nil, nil, err
