@@ -77,7 +77,7 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 	if err := checkClasses(tx, classes); err != nil {
 		return nil, err
 	}
-	matrix, err := b.EncodedMatrix(PredictionsMatrix, classes, opt.matrix())
+	matrix, err := b.Matrix(PredictionsMatrix, classes, opt.matrix())
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w
 	w = &runWriter{run: run, standardErrors: standardErrors, classes: b.Tx().Classes()}
 	if standardErrors != nil {
 		w.deviation = make([]float32, featureWidth(run.Hops))
-		if w.deviations, err = b.Matrix(AgreementErrorMatrix, featureNames(run.Hops)); err != nil {
+		if w.deviations, err = b.Matrix(AgreementErrorMatrix, featureNames(run.Hops), kv.MatrixEncoding{}); err != nil {
 			return nil, err
 		}
 	} else if err := b.DropMatrix(AgreementErrorMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
@@ -114,7 +114,7 @@ func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w
 	if w.runs, err = b.Column(RunColumn, kv.KindInt); err != nil {
 		return nil, err
 	}
-	if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops)); err != nil {
+	if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops), kv.MatrixEncoding{}); err != nil {
 		return nil, err
 	}
 	return w, w.beginIndexes(b)
@@ -323,7 +323,7 @@ func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
 		}
 		return nil
 	}
-	w, err := b.Matrix(CombinedMatrix, p.names)
+	w, err := b.Matrix(CombinedMatrix, p.names, kv.MatrixEncoding{})
 	if err != nil {
 		return err
 	}

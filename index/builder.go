@@ -19,7 +19,7 @@ import (
 //	err = b.Finish()          // before bulk.Commit
 //	err = bulk.Commit(b.Mark) // column and index become visible together
 //
-// It sorts kv.Bulk.SortMemory bytes of entries at a time; the rest waits in a temporary file. A Builder belongs to
+// A kv.Bulk.Sorter sorts the entries. A Builder belongs to
 // one goroutine.
 type Builder struct {
 	column string
@@ -36,7 +36,7 @@ func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
 	}
 	return &Builder{
 		column: column,
-		sorter: spill.New(b.Dir(), b.SortMemory()),
+		sorter: b.Sorter(),
 		out:    leafWriter{column: column, space: space},
 	}, nil
 }

@@ -46,7 +46,7 @@ func benchBackup(b *testing.B) *Store {
 		b.Fatal(err)
 	}
 	defer bulk.Abort()
-	w, err := bulk.Matrix("p", make([]string, classes))
+	w, err := bulk.Matrix("p", make([]string, classes), MatrixEncoding{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func BenchmarkBackup(b *testing.B) {
 		b.SetBytes(info.Bytes)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := VerifyBackup(b.Context(), []io.Reader{bytes.NewReader(full.Bytes())}, nil); err != nil {
+			if _, err := CheckBackup(b.Context(), []io.Reader{bytes.NewReader(full.Bytes())}, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

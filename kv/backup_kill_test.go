@@ -145,7 +145,7 @@ func checkAfterKill(t *testing.T, dir, job string, file []byte, want map[string]
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
-		_, err = VerifyBackup(t.Context(), readers(got), nil)
+		_, err = CheckBackup(t.Context(), readers(got), nil)
 		if err == nil != bytes.Equal(got, file) || err != nil && !errors.Is(err, ErrBackup) {
 			t.Errorf("of %d of %d bytes: got %v", len(got), len(file), err)
 		}

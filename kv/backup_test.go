@@ -112,9 +112,9 @@ func TestBackupAndRestore(t *testing.T) {
 				t.Errorf("it is another store than was backed up:\n%s", difference(got, want))
 			}
 			checkClean(t, restored)
-			verified, err := VerifyBackup(t.Context(), readers(file), nil)
+			verified, err := CheckBackup(t.Context(), readers(file), nil)
 			if err != nil || verified != info {
-				t.Errorf("VerifyBackup: got %+v, %v; want %+v", verified, err, info)
+				t.Errorf("CheckBackup: got %+v, %v; want %+v", verified, err, info)
 			}
 			if again, _ := backupOf(t, restored, nil); !bytes.Equal(again, file) {
 				t.Error("the backup of what was restored differs from the backup it was restored from")
@@ -185,7 +185,7 @@ func bulkKept(t *testing.T, s *Store, round int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := b.Matrix("bulk", []string{"a", "b", "c"})
+	m, err := b.Matrix("bulk", []string{"a", "b", "c"}, MatrixEncoding{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestBackupOfACopy(t *testing.T) {
 	for name, files := range map[string][][]byte{
 		"of another": {full, beside, next}, "left out": {full, next}, "twice": {full, since, since},
 	} {
-		_, err := VerifyBackup(t.Context(), readers(files...), nil)
+		_, err := CheckBackup(t.Context(), readers(files...), nil)
 		if !errors.Is(err, ErrBackupOrder) {
 			t.Errorf("%s: got %v, want ErrBackupOrder", name, err)
 		}
@@ -359,7 +359,7 @@ func TestTruncatedBackups(t *testing.T) {
 			if bytes.Equal(file, full) {
 				files = readers(file[:cut])
 			}
-			if _, err := VerifyBackup(t.Context(), files, nil); !errors.Is(err, ErrBackup) {
+			if _, err := CheckBackup(t.Context(), files, nil); !errors.Is(err, ErrBackup) {
 				t.Fatalf("cut to %d of %d bytes: got %v, want ErrBackup", cut, len(file), err)
 			}
 		}
@@ -447,7 +447,7 @@ func TestFlippedBackups(t *testing.T) {
 			if bytes.Equal(file, full) {
 				files = readers(damaged)
 			}
-			if _, err := VerifyBackup(t.Context(), files, nil); !errors.Is(err, ErrBackup) && !errors.Is(err, ErrBackupOrder) {
+			if _, err := CheckBackup(t.Context(), files, nil); !errors.Is(err, ErrBackup) && !errors.Is(err, ErrBackupOrder) {
 				t.Fatalf("byte %d of %d is flipped: got %v, want ErrBackup", at, len(file), err)
 			}
 		}
@@ -536,7 +536,7 @@ func TestBackupFailures(t *testing.T) {
 		if !errors.Is(err, failure) {
 			t.Fatalf("write %d failed: got %v", n, err)
 		}
-		if _, err := VerifyBackup(t.Context(), readers(file.Bytes()), nil); !errors.Is(err, ErrBackup) {
+		if _, err := CheckBackup(t.Context(), readers(file.Bytes()), nil); !errors.Is(err, ErrBackup) {
 			t.Errorf("what was written before write %d: got %v, want ErrBackup", n, err)
 		}
 	}

@@ -58,7 +58,7 @@ func writeBench(bulk *Bulk, n, width int) error {
 	if err != nil {
 		return err
 	}
-	matrix, err := bulk.Matrix("m", make([]string, width))
+	matrix, err := bulk.Matrix("m", make([]string, width), MatrixEncoding{})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -188,13 +189,9 @@ func (b *Bulk) ascendingColumn(name string, kind Kind) (*ColumnWriter, error) {
 	return w, nil
 }
 
-// Matrix begins a matrix [n×len(columns)] that keeps every cell, in place of one of the same name.
-func (b *Bulk) Matrix(name string, columns []string) (*MatrixWriter, error) {
-	return b.EncodedMatrix(name, columns, MatrixEncoding{})
-}
-
-// EncodedMatrix is Matrix with an encoding. A negative Kept is an ErrInvalidValue.
-func (b *Bulk) EncodedMatrix(name string, columns []string, e MatrixEncoding) (*MatrixWriter, error) {
+// Matrix begins a matrix [n×len(columns)] in an encoding, in place of one of the same name. A negative Kept is an
+// ErrInvalidValue.
+func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixWriter, error) {
 	if e.Kept < 0 {
 		return nil, fmt.Errorf("matrix %s: %w: %d kept cells a row, want 0 or more", name, ErrInvalidValue, e.Kept)
 	}
@@ -335,9 +332,6 @@ func (b *Bulk) Abort() {
 	}
 }
 
-// Dir is the directory of the store, for temporary files. Those named spill-*.tmp are removed when it is next opened.
-func (b *Bulk) Dir() string { return b.s.dir }
-
 // release gives everything back but the writer's lock, and deletes what no catalogue names.
 func (b *Bulk) release() error {
 	b.done = true
@@ -364,9 +358,12 @@ func (b *Bulk) readBack(fn func(tx *Tx) error) error {
 	return b.s.View(fn)
 }
 
-// SortMemory is the number of bytes that one sorter may hold, also a sorter of the caller: a sixteenth of the budget of the
-// store.
-func (b *Bulk) SortMemory() int64 { return b.s.opt.MemoryBudget / 16 }
+// Sorter begins a sorter of records, such as the entries of a Space, which must be closed. It holds a sixteenth of the budget of
+// the store, and sorts more in a temporary file of the store, which does not outlive a crash.
+func (b *Bulk) Sorter() *spill.Sorter { return spill.New(b.s.dir, b.sortMemory()) }
+
+// sortMemory is the number of bytes that one sorter may hold.
+func (b *Bulk) sortMemory() int64 { return b.s.opt.MemoryBudget / 16 }
 
 // A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
 type recordWriter interface {

@@ -34,7 +34,7 @@ func TestBulkAnyOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		matrix, err := b.Matrix("m", []string{"a", "b", "c"})
+		matrix, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestBulkDuplicates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			matrix, err := b.Matrix("m", []string{"a"})
+			matrix, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,7 +249,7 @@ func TestCrashInBulk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Abort()
-	w, err := b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"})
+	w, err := b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"}, MatrixEncoding{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestCrashInBulk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := b.Matrix("m", []string{"a"})
+		w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestMatrixShapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := b.Matrix("m", columns)
+			w, err := b.Matrix("m", columns, MatrixEncoding{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -145,7 +145,7 @@ func (w *ColumnWriter) spill(v NodeID, cell Value) error {
 }
 
 // sort has all rows from here on sorted.
-func (w *ColumnWriter) sort() { w.sorter = spill.New(w.b.s.dir, w.b.SortMemory()) }
+func (w *ColumnWriter) sort() { w.sorter = w.b.Sorter() }
 
 // startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
 func (w *ColumnWriter) startSorting() error {

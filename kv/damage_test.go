@@ -80,7 +80,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 			t.Fatal(err)
 		}
 		defer b.Abort()
-		m, err := b.Matrix("m", []string{"a", "b", "c"})
+		m, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
 		if err != nil {
 			t.Fatal(err)
 		}

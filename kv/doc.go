@@ -110,10 +110,10 @@
 //     table is lost, its changes are lost too; Repair counts them as records of tables (TestLosses, TestRepairOfTables,
 //     TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
 //   - After a Repair the quarantine has every file of the store as it was, and UndoRepair puts the files back, byte for
-//     byte. UndoRepair refuses a store with commits after the repair, and changed files in the quarantine. [UndoRepairIf]
-//     keeps the commits after the repair as a store in the quarantine. A Repair that fails changes nothing. If Repair or
-//     UndoRepair is killed at any moment, run it again: the result is the same. Until then a store that is partly the old
-//     one and partly the new one does not open (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
+//     byte. UndoRepair refuses changed files in the quarantine. It refuses a store with commits after the repair, unless
+//     the caller agrees; then the quarantine keeps these commits as a store. A Repair that fails changes nothing. If Repair
+//     or UndoRepair is killed at any moment, run it again: the result is the same. Until then a store that is partly the
+//     old one and partly the new one does not open (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
 //     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter; quarantine
 //     TestKilledExchange, TestExchangeMissesAFile, TestUndoOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup is one snapshot, whatever is written meanwhile. Backup compares every record with its checksum, also the

@@ -283,7 +283,7 @@ func writeForEver(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := b.Matrix("m", []string{"a", "b", "c", "d"})
+		m, err := b.Matrix("m", []string{"a", "b", "c", "d"}, MatrixEncoding{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func writeMatrix(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	defer b.Abort()
-	m, err := b.Matrix("m", []string{"a", "b"})
+	m, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
 	if err != nil {
 		t.Fatal(err)
 	}

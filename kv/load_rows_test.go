@@ -136,14 +136,14 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 			return w.PutClasses(0, []Class{77})
 		},
 		"a row": func(b *Bulk) error {
-			w, err := b.Matrix("m", []string{"a"})
+			w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return w.Put(0, []float32{1, 2})
 		},
 		"a sparse row": func(b *Bulk) error {
-			w, err := b.Matrix("m", []string{"a"})
+			w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +192,7 @@ func TestLastBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	matrix, err := b.Matrix("m", []string{"a"})
+	matrix, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 	if err != nil {
 		t.Fatal(err)
 	}

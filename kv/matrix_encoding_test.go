@@ -70,7 +70,7 @@ func TestMatrixEncodings(t *testing.T) {
 				for j := range columns {
 					columns[j] = fmt.Sprint("c", j)
 				}
-				w, err := b.EncodedMatrix("m", columns, test.encoding)
+				w, err := b.Matrix("m", columns, test.encoding)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -218,7 +218,7 @@ func BenchmarkMatrixEncodings(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer bulk.Abort()
-				w, err := bulk.EncodedMatrix("m", make([]string, width), e)
+				w, err := bulk.Matrix("m", make([]string, width), e)
 				if err != nil {
 					b.Fatal(err)
 				}

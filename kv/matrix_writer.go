@@ -159,7 +159,7 @@ func (w *MatrixWriter) spill(v NodeID, row []float32) error {
 }
 
 // sort has all rows from here on sorted.
-func (w *MatrixWriter) sort() { w.sorter = spill.New(w.b.s.dir, w.b.SortMemory()) }
+func (w *MatrixWriter) sort() { w.sorter = w.b.Sorter() }
 
 // startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
 func (w *MatrixWriter) startSorting() error {

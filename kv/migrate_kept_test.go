@@ -133,7 +133,7 @@ func keptPlain(t *testing.T) string {
 		for j := range columns {
 			columns[j] = "column " + strconv.Itoa(j)
 		}
-		w, err := b.EncodedMatrix(m.name, columns, m.encoding)
+		w, err := b.Matrix(m.name, columns, m.encoding)
 		if err != nil {
 			t.Fatal(err)
 		}

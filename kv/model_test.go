@@ -152,7 +152,7 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	if err != nil {
 		return err
 	}
-	matrix, err := b.Matrix("m", []string{"a", "b", "c"})
+	matrix, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
 	if err != nil {
 		return err
 	}

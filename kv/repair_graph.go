@@ -88,7 +88,7 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 			return err
 		}
 	}
-	halves := spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+	halves := r.bulk.Sorter()
 	defer func() { err = errors.Join(err, halves.Close()) }()
 	agree, err := l.collect(ctx, halves)
 	if err != nil {
@@ -101,13 +101,13 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 		if err := halves.Close(); err != nil {
 			return err
 		}
-		halves = spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+		halves = r.bulk.Sorter()
 		l.all = true
 		if _, err := l.collect(ctx, halves); err != nil {
 			return err
 		}
 	}
-	deltas := spill.New(r.bulk.Dir(), r.bulk.SortMemory())
+	deltas := r.bulk.Sorter()
 	defer func() { err = errors.Join(err, deltas.Close()) }()
 	if err := l.deltas(ctx, deltas); err != nil {
 		return err

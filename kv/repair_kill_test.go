@@ -23,7 +23,7 @@ func repairOrUndo(t *testing.T, job, dir string) (corrections int, err error) {
 	t.Helper()
 	opt := Options{MemoryBudget: minMemoryBudget}
 	if job == "undo" {
-		return 0, UndoRepair(t.Context(), dir, opt)
+		return 0, UndoRepair(t.Context(), dir, opt, nil)
 	}
 	_, err = Repair(t.Context(), dir, opt, nil, func(Correction) { corrections++ })
 	return corrections, err

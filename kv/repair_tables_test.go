@@ -206,7 +206,7 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 	if kept := bytesOf(t, inQuarantine(damaged, "before")); !maps.Equal(kept, before) {
 		t.Errorf("%s: the quarantine has %v, want %v", c.name, sortedNames(kept), sortedNames(before))
 	}
-	if err := UndoRepair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}); err != nil {
+	if err := UndoRepair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}, nil); err != nil {
 		t.Errorf("%s: undoing: %v", c.name, err)
 	}
 	if got := bytesOf(t, damaged); !maps.Equal(got, before) {

@@ -122,8 +122,8 @@ func (s *Store) restore(ctx context.Context, chain *archive.Chain, progress Prog
 	return info, s.keepDecisionsTwice()
 }
 
-// VerifyBackup reads a full backup and those that follow it as Restore does, and makes no store.
-func VerifyBackup(ctx context.Context, files []io.Reader, progress Progress) (BackupInfo, error) {
+// CheckBackup reads a full backup and those that follow it as Restore does, and makes no store.
+func CheckBackup(ctx context.Context, files []io.Reader, progress Progress) (BackupInfo, error) {
 	chain, err := archive.Open(files)
 	if err != nil {
 		return BackupInfo{}, err

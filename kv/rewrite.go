@@ -188,7 +188,7 @@ func (w *rewriter) matrix(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	out, err := w.bulk.EncodedMatrix(name, m.Columns(), m.Encoding())
+	out, err := w.bulk.Matrix(name, m.Columns(), m.Encoding())
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded fu
 
 // ids writes the ids, by their positions, and how to look them up.
 func (w *rewriter) ids(ctx context.Context, g record.Generation, at func(position int) (string, error)) (err error) {
-	out := dict.NewIDWriter(w.bulk.batch.Put, g, w.bulk.Dir(), w.bulk.SortMemory())
+	out := dict.NewIDWriter(w.bulk.batch.Put, g, w.bulk.s.dir, w.bulk.sortMemory())
 	defer func() { err = errors.Join(err, out.Close()) }()
 	for position := range w.tx.cat.Nodes {
 		if position%contextEvery == 0 {

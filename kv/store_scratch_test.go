@@ -158,7 +158,7 @@ func TestVersionsTellStepsBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := b.Matrix("m", []string{"a"})
+			m, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 			if err != nil {
 				t.Fatal(err)
 			}

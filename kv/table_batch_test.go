@@ -150,7 +150,7 @@ func TestBulkWhileLoading(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		m, err := b.Matrix("m", []string{"a", "b"})
+		m, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
 		if err != nil {
 			return err
 		}

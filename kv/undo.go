@@ -11,7 +11,7 @@ import (
 // ErrNoRepair is returned by UndoRepair if the store keeps no repair, or all of them are undone.
 var ErrNoRepair = quarantine.ErrNoRepair
 
-// ErrWrittenSince is returned by UndoRepair for a store with commits after its repair. UndoRepairIf sets them aside.
+// ErrWrittenSince is returned by UndoRepair for a store with commits after its repair, unless the caller agrees.
 var ErrWrittenSince = errors.New("kv: the store was written to since it was repaired")
 
 // A RepairToUndo is the last repair of a store that is not undone.
@@ -23,22 +23,21 @@ func LastRepair(dir string) (RepairToUndo, error) { return quarantine.Last(dir) 
 // UndoRepair puts back the files that a store had before its last Repair that is not undone, byte for byte. The present
 // files are moved into the quarantine of that repair.
 //
-// UndoRepair refuses a store with commits after the repair (ErrWrittenSince), and changed files in the quarantine
-// (ErrCorrupt). Merely opening the store does no harm. After a kill, run UndoRepair again: it continues. The store must not
-// be open.
-func UndoRepair(ctx context.Context, dir string, opt Options) error {
-	return UndoRepairIf(ctx, dir, opt, func(commits uint64) error {
-		if commits > 0 {
+// Before UndoRepair changes anything it calls agree with the number of commits after the repair. If agree returns an error,
+// UndoRepair returns that error and undoes nothing. Afterwards only the quarantine has these commits: the directory repaired
+// of that repair is a store with them. Without agree, UndoRepair refuses a store with such commits (ErrWrittenSince).
+//
+// UndoRepair refuses changed files in the quarantine (ErrCorrupt). Merely opening the store does no harm. After a kill, run
+// UndoRepair again: it continues. The store must not be open.
+func UndoRepair(ctx context.Context, dir string, opt Options, agree func(commits uint64) error) (err error) {
+	if agree == nil {
+		agree = func(commits uint64) error {
+			if commits == 0 {
+				return nil
+			}
 			return fmt.Errorf("%s: %w: undoing would set aside its last %d commits; nothing was undone", dir, ErrWrittenSince, commits)
 		}
-		return nil
-	})
-}
-
-// UndoRepairIf is UndoRepair for a store that may have commits after the repair. Before it changes anything it calls agree
-// with the number of these commits. If agree returns an error, UndoRepairIf returns that error and undoes nothing.
-// Afterwards only the quarantine has these commits: the directory repaired of that repair is a store with them.
-func UndoRepairIf(ctx context.Context, dir string, opt Options, agree func(commits uint64) error) (err error) {
+	}
 	unlock, err := lockToRepair(dir)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func flipIndex(table string) error {
 
 func undo(t *testing.T, dir string) error {
 	t.Helper()
-	return UndoRepair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget})
+	return UndoRepair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil)
 }
 
 // TestUndoRepairOfWrittenStore refuses to undo a repair after which the store was written to, and says how many commits
@@ -101,7 +101,7 @@ func undoWritten(t *testing.T, dir string, before map[string]string) {
 	refusal := errors.New("refusal")
 	asked := uint64(0)
 	undoIf := func(answer error) error {
-		return UndoRepairIf(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, func(commits uint64) error {
+		return UndoRepair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, func(commits uint64) error {
 			asked = commits
 			return answer
 		})
@@ -221,7 +221,7 @@ func TestUndoRepairBesideAWriter(t *testing.T) {
 	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil { // the files are no longer those that the repair left
 		t.Fatal(err)
 	}
-	if err := UndoRepair(t.Context(), dir, opt); err != nil {
+	if err := UndoRepair(t.Context(), dir, opt, nil); err != nil {
 		t.Error(err)
 	}
 	if !errors.Is(beside, ErrLocked) {

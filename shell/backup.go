@@ -128,7 +128,7 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	defer func() { err = errors.Join(err, closeFiles()) }()
 	var info kv.BackupInfo
 	if c.Verify {
-		info, err = kv.VerifyBackup(ctx, files, s.progress.report())
+		info, err = kv.CheckBackup(ctx, files, s.progress.report())
 	} else {
 		info, err = kv.Restore(ctx, db, files, kv.RestoreOptions{MemoryBudget: c.store(), Progress: s.progress.report()})
 	}

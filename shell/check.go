@@ -178,7 +178,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 		}
 		return s.agree(ctx, c.Yes, question, c.unconfirmed())
 	}
-	if err := kv.UndoRepairIf(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, agree); err != nil {
+	if err := kv.UndoRepair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, agree); err != nil {
 		return err
 	}
 	since := ""

@@ -26,8 +26,8 @@ func writeEntriesBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter)
 	}
 	defer b.Abort()
 	w := bulkWriter{
-		bulk: b, drafts: spill.New(b.Dir(), b.SortMemory()), entries: spill.New(b.Dir(), b.SortMemory()),
-		changes: spill.New(b.Dir(), b.SortMemory()),
+		bulk: b, drafts: b.Sorter(), entries: b.Sorter(),
+		changes: b.Sorter(),
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	steps, err := newStepWriter(ctx, b.Tx(), w.take)

@@ -21,17 +21,17 @@ import (
 // A Correction is one thing that RepairFiles did. It names the file, the damage, the action and the loss.
 type Correction struct {
 	Where, What, Done string
-	Lost              Lost
+	Lost              Loss
 }
 
-// A Lost is how many things of a kind are lost, or a bound of it; none if Count is zero.
-type Lost struct {
+// A Loss counts the lost things of a kind, or bounds their number; there are none if Count is zero.
+type Loss struct {
 	Kind   string
 	Count  int64
 	AtMost bool
 }
 
-// UnknownCount is the Count of a Lost if nobody knows how many were lost.
+// UnknownCount is the Count of a Loss if nobody knows how many were lost.
 const UnknownCount = -1
 
 // A fileRepair is one run of RepairFiles.
@@ -65,11 +65,11 @@ func RepairFiles(
 
 // done reports what was done, or is about to be.
 func (r *fileRepair) done(where, what, done string, args ...any) error {
-	return r.lose(Lost{}, where, what, done, args...)
+	return r.lose(Loss{}, where, what, done, args...)
 }
 
 // lose is done for what loses something for good.
-func (r *fileRepair) lose(lost Lost, where, what, done string, args ...any) error {
+func (r *fileRepair) lose(lost Loss, where, what, done string, args ...any) error {
 	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
@@ -181,12 +181,12 @@ func (r *fileRepair) repairIndex(path string, damage error) (usable, whole bool,
 		return false, false, err
 	}
 	blocks, all := searchBlocks(path, data)
-	lost, done := Lost{}, "rebuilt"
+	lost, done := Loss{}, "rebuilt"
 	if !all {
-		lost, done = Lost{Kind: "record of tables", Count: UnknownCount}, "rebuilt for the blocks that were found"
+		lost, done = Loss{Kind: "record of tables", Count: UnknownCount}, "rebuilt for the blocks that were found"
 	}
 	if len(blocks) == 0 {
-		lost, done = Lost{Kind: "table of records", Count: 1}, "taken out: none of its blocks was found"
+		lost, done = Loss{Kind: "table of records", Count: 1}, "taken out: none of its blocks was found"
 	}
 	if err := r.lose(lost, filepath.Base(path), damage.Error(), "%s", done); err != nil {
 		return false, false, err
@@ -266,9 +266,9 @@ func (r *fileRepair) tellOfBlock(name string, block blockPlace, left, count int)
 	if block.isDamaged() {
 		damage = block.damage.Error()
 	}
-	loss, done := Lost{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
+	loss, done := Loss{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
 	if count == 0 {
-		loss, done = Lost{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
+		loss, done = Loss{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
 	}
 	return r.lose(loss, name, damage, "%s", done)
 }

@@ -16,10 +16,10 @@ func TestLossesOfBlocks(t *testing.T) {
 	for _, test := range []struct {
 		what string
 		at   func(body, block int) int // in the block, of that many bytes, so many of which are its body
-		want Lost
+		want Loss
 	}{
-		{"the checksum", func(_, block int) int { return block - 8 }, Lost{Kind: "record of tables", AtMost: true}},
-		{"the number of records", func(body, _ int) int { return body - 4 }, Lost{Kind: "record of tables", Count: UnknownCount}},
+		{"the checksum", func(_, block int) int { return block - 8 }, Loss{Kind: "record of tables", AtMost: true}},
+		{"the number of records", func(body, _ int) int { return body - 4 }, Loss{Kind: "record of tables", Count: UnknownCount}},
 	} {
 		dir := sessions(t, 1)
 		path := tablesIn(t, dir)[0]

@@ -148,7 +148,7 @@ func (r *fileRepair) openTables(ctx context.Context, c *census, levels map[uint6
 
 func (r *fileRepair) loseTables(gone []uint64) error {
 	for _, id := range gone {
-		if err := r.lose(Lost{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
+		if err := r.lose(Loss{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
 			return err
 		}
 	}

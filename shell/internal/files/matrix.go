@@ -119,7 +119,7 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	if err != nil {
 		return err
 	}
-	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
+	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names, kv.MatrixEncoding{})
 	if err != nil && in.table != nil {
 		return in.table.Errorf(0, "", "%w", err)
 	}
