@@ -114,8 +114,8 @@
 //     the caller agrees; then the quarantine keeps these commits as a store. A Repair that fails changes nothing. If Repair
 //     or UndoRepair is killed at any moment, run it again: the result is the same. Until then a store that is partly the
 //     old one and partly the new one does not open (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
-//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter; quarantine TestKilledExchange,
-//     TestExchangeMissesAFile, TestUndoOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
+//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter; quarantine
+//     TestKilledExchange, TestExchangeMissesAFile, TestUndoOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup is one snapshot, whatever is written meanwhile. Backup compares every record with its checksum, also the
 //     records that an earlier backup has. Restore of a damaged backup, or of one that is cut short, returns [ErrBackup]. A store
 //     from whole backups has the records, the commits and the ID of the original. If [Restore] or [Migrate] is killed, it
