@@ -1,16 +1,16 @@
-package shell
+// Package review lets a person decide about suspects, one after another: with keys at a terminal, or with lines. It writes each
+// decision before it shows the next suspect, and updates the scores at the end. It knows nothing of flags and files, and not how
+// suspects are found or scores are computed.
+package review
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -19,118 +19,34 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// reviewCommand shows suspects one at a time and takes decisions about them.
-type reviewCommand struct {
-	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
-	Where string   `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
-	Limit positive `placeholder:"N" help:"Stop after N suspects. Default: all."`
-	Who   string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
-	resources
+// Options says what a review is about, and where it asks.
+type Options struct {
+	Engine query.Engine // with the store, and with the name of the person who decides
+
+	// Find returns the suspects, in the order of the review.
+	Find func() ([]kv.NodeID, error)
+
+	// The reviewer answers with keys if In and Out are terminals, else with lines. Out shows suspects and decisions, Err shows
+	// questions and remarks.
+	In       io.Reader
+	Out, Err io.Writer
 }
 
-func (*reviewCommand) Help() string {
-	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + reviewKeysText() + `.
-
-Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
-		`later. At the end, review updates the scores, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
-
-After l, the classes are listed. Type a name, its beginning, or its number in the list. A number that is also a name, or the beginning of a name, is read ` +
-		`as a name. After a wrong name, review asks again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
-
-If standard input or output is no terminal, each line of input is a key or its word. l is followed by the label, w by the reason. A line with no meaning ends the review.
-
-    graphcleaner review my.graph
-    graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
-    printf 'y\nn\nl Theory\nz\nq\n' | graphcleaner review my.graph`
-}
-
-// A reviewKey is what a reviewer can say.
-type reviewKey struct {
-	key  rune
-	word string // for lines
-	help string
-}
-
-var reviewKeys = []reviewKey{
-	{'y', "accept", "take the suggested label"},
-	{'n', "reject", "the label is right"},
-	{'l', "relabel", "another label"},
-	{'u', "unlabel", "remove the label"},
-	{'d', "unsure", "do not know"},
-	{'s', "skip", "skip"},
-	{'z', "undo", "take back the last reply"},
-	{'w', "why", "reason of the next decision"},
-	{'e', "explain", "all the evidence"},
-	{'?', "help", "the keys"},
-	{'q', "quit", "leave"},
-}
-
-// takesText reports whether a label or a reason belongs to the key.
-func (k reviewKey) takesText() bool { return k.key == 'l' || k.key == 'w' }
-
-// replyOf finds what a key says.
-func replyOf(key rune) (known reviewKey, ok bool) {
-	i := slices.IndexFunc(reviewKeys, func(k reviewKey) bool { return k.key == unicode.ToLower(key) })
-	if i < 0 {
-		return known, false
+// Run shows one suspect after another until there are no more, or no more replies. Then it updates the scores. The summary says
+// how many suspects were decided, also if Run fails. The end of ctx ends Run, also while it waits for a reply.
+func Run(ctx context.Context, opt Options) (summary string, err error) {
+	r := &review{Options: opt, counts: make(map[decide.Kind]int)}
+	if r.queue, err = opt.Find(); err != nil {
+		return r.summary(), err
 	}
-	return reviewKeys[i], true
-}
-
-func reviewKeysText() string {
-	parts := make([]string, len(reviewKeys))
-	for i, k := range reviewKeys {
-		parts[i] = fmt.Sprintf("%c %s", k.key, k.help)
+	if len(r.queue) == 0 {
+		return "no suspects are left", nil
 	}
-	return strings.Join(parts, ", ")
-}
-
-func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(), checkWho(c.Who)); err != nil {
-		return err
-	}
-	where, err := query.ParseCondition(c.Where)
-	if err != nil {
-		return usagef("--where: %v", err)
-	}
-	if c.Who == "" {
-		c.Who = query.UserName()
-	}
-	r := &review{s: s, who: c.Who, decided: make(map[decide.Kind]int)}
-	err = withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		r.engine = query.Engine{Store: store, Workers: c.Threads, MemoryBudget: c.work()}
-		if err := r.find(ctx, where, int(c.Limit)); err != nil {
-			return err
-		}
-		r.replies = newReplies(ctx, s)
-		return r.run(ctx)
-	})
-	if err != nil {
-		return leaving(c.inFlags(err), "%s", r.summary())
-	}
-	return nil
-}
-
-// A reply is what a reviewer says about a suspect.
-type reply struct {
-	key  rune   // of reviewKeys
-	text string // that came with it: a label or a reason
-}
-
-// replies are where a review takes what the reviewer says from.
-type replies interface {
-	// next waits for a reply to what is shown; io.EOF when there are no more. Prompt is for a person.
-	next(prompt string) (reply, error)
-
-	// word waits for a label or a reason that did not come with its key; choices, if any, complete it. It is empty where the
-	// reviewer thinks better of it.
-	word(prompt string, choices []string) (string, error)
-
-	// forgiving reports whether there is somebody to be told that a reply cannot be meant.
-	forgiving() bool
+	r.replies = newReplies(ctx, opt)
+	err = r.run(ctx)
+	return r.summary(), err
 }
 
 // A pastReply is one that z takes back.
@@ -143,42 +59,26 @@ type pastReply struct {
 
 // A review goes through a queue of suspects.
 type review struct {
-	s       *streams
-	engine  query.Engine
-	who     string
+	Options
 	replies replies
 
 	queue []kv.NodeID
 	at    int
 	past  []pastReply
 
-	why     string // of the next decision
-	decided map[decide.Kind]int
-	skipped int
+	why    string              // of the next decision
+	counts map[decide.Kind]int // of decisions
+	skips  int
 }
 
-// find lists the suspects, a limit of 0 being none.
-func (r *review) find(ctx context.Context, where query.Condition, limit int) error {
-	suspects, notices, err := r.engine.Suspects(ctx, where, limit)
-	if _, ok := query.Position(err); ok {
-		return fmt.Errorf("--where: %w", err)
-	}
-	if err != nil {
-		return err
-	}
-	for _, notice := range notices {
-		r.s.say("%s", notice)
-	}
-	r.queue = suspects
-	return nil
+// say prints a line for the reviewer.
+func (r *review) say(format string, args ...any) {
+	// Where Err cannot be written to there is nobody to be told.
+	_, _ = fmt.Fprintln(r.Err, print.EscapeLines(fmt.Sprintf(format, args...)))
 }
 
-// run shows one suspect after another until there are no more, or no more replies.
+// run goes through the queue.
 func (r *review) run(ctx context.Context) error {
-	if len(r.queue) == 0 {
-		r.s.say("no suspects are left")
-		return nil
-	}
 	for done := false; !done; {
 		var err error
 		if r.at == len(r.queue) {
@@ -190,11 +90,7 @@ func (r *review) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.rescore(ctx); err != nil {
-		return err
-	}
-	r.s.say("%s", r.summary())
-	return nil
+	return r.rescore(ctx)
 }
 
 // show shows the suspect whose turn it is and takes replies until one moves on, or is the wish to leave: done.
@@ -203,7 +99,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := io.WriteString(r.s.out, r.card(e)); err != nil {
+	if _, err := io.WriteString(r.Out, r.card(e)); err != nil {
 		return false, err
 	}
 	return r.replied(r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
@@ -234,7 +130,7 @@ func (r *review) replied(prompt string, take func(reply) (moved bool, err error)
 		wrong, ok := errors.AsType[*replyError](err)
 		switch {
 		case ok && r.replies.forgiving():
-			r.s.say("%s", wrong.msg)
+			r.say("%s", wrong.msg)
 		case errors.Is(err, io.EOF): // where a label or a reason was asked for
 			return true, nil
 		case err != nil:
@@ -249,12 +145,12 @@ func (r *review) replied(prompt string, take func(reply) (moved bool, err error)
 func (r *review) summary() string {
 	var parts []string
 	for _, kind := range []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure} {
-		if n := r.decided[kind]; n > 0 {
+		if n := r.counts[kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, reviewedWords[kind]))
 		}
 	}
-	if r.skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%d skipped", r.skipped))
+	if r.skips > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", r.skips))
 	}
 	if parts == nil {
 		parts = []string{"nothing decided"}
@@ -266,13 +162,6 @@ var reviewedWords = map[decide.Kind]string{
 	decide.Accept: "accepted", decide.Reject: "rejected", decide.Relabel: "relabelled",
 	decide.Unlabel: "unlabelled", decide.Unsure: "unsure",
 }
-
-// A replyError is what is wrong with a reply.
-type replyError struct{ msg string }
-
-func (e *replyError) Error() string { return e.msg }
-
-func replyErrorf(format string, args ...any) error { return &replyError{fmt.Sprintf(format, args...)} }
 
 // prompt asks a person about a suspect.
 func (r *review) prompt(e *subject) string {
@@ -304,7 +193,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 		return r.decide(ctx, e, decide.Unsure, "")
 	case 's':
 		r.past = append(r.past, pastReply{at: r.at})
-		r.skipped++
+		r.skips++
 		r.at++
 		return true, nil
 	case 'z':
@@ -312,32 +201,17 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'w':
 		return false, r.explain(a.text)
 	case 'e':
-		result, err := r.engine.Query(ctx, "explain $1", e.ID)
+		result, err := r.Engine.Query(ctx, "explain $1", e.ID)
 		if err == nil {
-			_, err = print.Render(r.s.out, result, print.FormatTable)
+			_, err = print.Render(r.Out, result, print.FormatTable)
 		}
 		return false, err
 	default:
-		for _, k := range reviewKeys {
-			r.s.say("  %c  %-8s %s", k.key, k.word, k.help)
+		for _, k := range keys {
+			r.say("  %c  %-8s %s", k.Key, k.Word, k.Help)
 		}
 		return false, nil
 	}
-}
-
-// relabel gives a suspect a label of the reviewer's.
-func (r *review) relabel(ctx context.Context, e *subject, label string) (moved bool, err error) {
-	if label == "" {
-		r.listClasses(e)
-	}
-	label, err = r.wordFor("label (Tab completes): ", e.choices(), label, e.class)
-	if err != nil || label == "" {
-		return false, err
-	}
-	if label == e.Label {
-		return r.decide(ctx, e, decide.Reject, "")
-	}
-	return r.decide(ctx, e, decide.Relabel, label)
 }
 
 // explain takes the reason of the next decision.
@@ -374,8 +248,23 @@ func (r *review) wordFor(
 		if !ok || !r.replies.forgiving() {
 			return meant, err
 		}
-		r.s.say("%s: try again, or leave it empty to go back", wrong.msg)
+		r.say("%s: try again, or leave it empty to go back", wrong.msg)
 	}
+}
+
+// relabel gives a suspect a label of the reviewer's.
+func (r *review) relabel(ctx context.Context, e *subject, label string) (moved bool, err error) {
+	if label == "" {
+		r.listClasses(e)
+	}
+	label, err = r.wordFor("label (Tab completes): ", e.choices(), label, e.class)
+	if err != nil || label == "" {
+		return false, err
+	}
+	if label == e.Label {
+		return r.decide(ctx, e, decide.Reject, "")
+	}
+	return r.decide(ctx, e, decide.Relabel, label)
 }
 
 // listedClasses is how many classes are listed at most where a label is asked for.
@@ -393,15 +282,15 @@ func (r *review) listClasses(e *subject) {
 		if class == e.Label {
 			note = ", its label"
 		}
-		r.s.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)
+		r.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)
 		_, err := strconv.Atoi(class)
 		numbered = numbered || err == nil
 	}
 	if more := len(choices) - listedClasses; more > 0 {
-		r.s.say("  and %d more: type the beginning of one", more)
+		r.say("  and %d more: type the beginning of one", more)
 	}
 	if numbered {
-		r.s.say("  a number that a class is named by, or that names begin with, is a name")
+		r.say("  a number that a class is named by, or that names begin with, is a name")
 	}
 }
 
@@ -442,19 +331,19 @@ func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &decide.View{
 		Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run,
 	}}
-	made, err := decide.Write(ctx, r.engine.Store, []decide.Request{request}, decide.Options{Who: r.who, Why: r.why})
+	decisions, err := decide.Write(ctx, r.Engine.Store, []decide.Request{request}, decide.Options{Who: r.Engine.Who, Why: r.why})
 	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
-		r.s.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
+		r.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
 		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	r.why = ""
-	r.decided[kind]++
-	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: made[0].ID, step: made[0].Step})
+	r.counts[kind]++
+	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: decisions[0].ID, step: decisions[0].Step})
 	r.at++
-	return true, r.report(made[0])
+	return true, r.report(decisions[0])
 }
 
 // report says what was decided.
@@ -467,7 +356,7 @@ func (r *review) report(d decide.Decision) error {
 		}
 		change = fmt.Sprintf(": %s → %s", d.From, to)
 	}
-	_, err := fmt.Fprintln(r.s.out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
+	_, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
 	return err
 }
 
@@ -478,17 +367,17 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	}
 	last := r.past[len(r.past)-1]
 	if last.kind == decide.None {
-		r.skipped--
+		r.skips--
 	} else {
-		_, err := cleaner.UndoStep(ctx, r.engine.Store, last.step, decide.Options{Who: r.who})
+		_, err := cleaner.UndoStep(ctx, r.Engine.Store, last.step, decide.Options{Who: r.Engine.Who})
 		if errors.Is(err, decide.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
 		}
 		if err != nil {
 			return false, err
 		}
-		r.decided[last.kind]--
-		if _, err := fmt.Fprintln(r.s.out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
+		r.counts[last.kind]--
+		if _, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
 			return false, err
 		}
 	}
@@ -497,11 +386,36 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	return true, nil
 }
 
-// newReplies reads keys from a terminal, and lines from everything else.
-func newReplies(ctx context.Context, s *streams) replies {
-	in, ok := s.in.(*os.File)
-	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
-		return newKeyboard(ctx, in, s.err)
+// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
+func (r *review) rescore(ctx context.Context) error {
+	if len(r.counts) == 0 {
+		return nil
 	}
-	return newReplyLines(stream.NewReader(ctx, s.in), s.err, ok && print.IsTerminal(in))
+	before, err := r.remaining(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := cleaner.Rescore(ctx, r.Engine.Store)
+	if errors.Is(err, cleaner.ErrNoCalibration) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := r.remaining(ctx)
+	if err != nil {
+		return err
+	}
+	r.say("%s", wording.Rescored(done))
+	r.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Mislabels, now.Low, now.High, before.Mislabels)
+	return nil
+}
+
+// remaining says how many wrong labels are still to be found.
+func (r *review) remaining(ctx context.Context) (n cleaner.Remaining, err error) {
+	err = r.Engine.Store.View(func(tx *kv.Tx) (err error) {
+		n, err = cleaner.CountRemaining(ctx, tx)
+		return err
+	})
+	return n, err
 }

@@ -1,4 +1,4 @@
-package shell
+package review
 
 import (
 	"context"
@@ -29,10 +29,10 @@ type property struct {
 
 // read reads what there is to show of the suspect whose turn it is.
 func (r *review) read(ctx context.Context) (*subject, error) {
-	tx := r.engine.Store.Begin()
+	tx := r.Engine.Store.Begin()
 	defer tx.Close()
 	v := r.queue[r.at]
-	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.Workers, MemoryBudget: r.engine.MemoryBudget})
+	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.Engine.Workers, MemoryBudget: r.Engine.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}

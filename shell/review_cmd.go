@@ -1,0 +1,77 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/review"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// reviewCommand shows suspects one at a time and takes decisions about them.
+type reviewCommand struct {
+	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
+	Where string   `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
+	Limit positive `placeholder:"N" help:"Stop after N suspects. Default: all."`
+	Who   string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
+	resources
+}
+
+func (*reviewCommand) Help() string {
+	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + review.Keys() + `.
+
+Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
+		`later. At the end, review updates the scores, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
+
+After l, the classes are listed. Type a name, its beginning, or its number in the list. A number that is also a name, or the beginning of a name, is read ` +
+		`as a name. After a wrong name, review asks again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
+
+If standard input or output is no terminal, each line of input is a key or its word. l is followed by the label, w by the reason. A line with no meaning ends the review.
+
+    graphcleaner review my.graph
+    graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
+    printf 'y\nn\nl Theory\nz\nq\n' | graphcleaner review my.graph`
+}
+
+func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
+	if err := cmp.Or(c.apply(), checkWho(c.Who)); err != nil {
+		return err
+	}
+	where, err := query.ParseCondition(c.Where)
+	if err != nil {
+		return usagef("--where: %v", err)
+	}
+	return withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
+		engine := query.Engine{Store: store, Workers: c.Threads, MemoryBudget: c.work(), Who: cmp.Or(c.Who, query.UserName())}
+		summary, err := review.Run(ctx, review.Options{
+			Engine: engine, In: s.in, Out: s.out, Err: s.err,
+			Find: func() ([]kv.NodeID, error) {
+				suspects, notices, err := engine.Suspects(ctx, where, int(c.Limit))
+				if _, ok := query.Position(err); ok {
+					return nil, fmt.Errorf("--where: %w", err)
+				}
+				for _, notice := range notices {
+					s.say("%s", notice)
+				}
+				return suspects, err
+			},
+		})
+		if err != nil {
+			return leaving(c.inFlags(err), "%s", summary)
+		}
+		s.say("%s", summary)
+		return nil
+	})
+}
+
+// checkWho refuses a name that no decision can have.
+func checkWho(name string) error {
+	if strings.ContainsFunc(name, decide.IsControl) {
+		return usagef("--who %q has control characters, want none but tab and newline", name)
+	}
+	return nil
+}
