@@ -48,12 +48,11 @@ type Choice struct {
 // A Keyboard takes answers from the keys of a terminal. The terminal is raw only while a key is waited for.
 type Keyboard struct {
 	out     io.Writer // of the terminal
-	typed   []byte    // and not yet used
+	input   []byte    // not used yet
 	makeRaw func() (restore func() error, err error)
-	drop    func() error // what was typed and not yet read
+	drop    func() error // drops the keys that were typed and not yet read
 
-	// chunk is what was typed since the last, once there is something. It is empty where nothing came for a while; a
-	// while of zero has no end.
+	// chunk waits for keys and returns them. It returns none if none came for a while. A while of zero has no end.
 	chunk func(while time.Duration) ([]byte, error)
 }
 
@@ -103,26 +102,26 @@ func (k *Keyboard) whileRaw(fn func() error) (err error) {
 
 // key waits for a key; the terminal is raw.
 func (k *Keyboard) key() (rune, error) {
-	for !utf8.FullRune(k.typed) {
+	for !utf8.FullRune(k.input) {
 		chunk, err := k.chunk(0)
 		if err != nil {
 			return 0, err
 		}
-		k.typed = append(k.typed, chunk...)
+		k.input = append(k.input, chunk...)
 	}
-	if size := escapeSequence(k.typed); size > 1 {
-		k.typed = k.typed[size:]
+	if size := escapeSequence(k.input); size > 1 {
+		k.input = k.input[size:]
 		return keyNone, nil
 	}
-	key, size := utf8.DecodeRune(k.typed)
-	if k.typed = k.typed[size:]; key == keyInterrupt {
+	key, size := utf8.DecodeRune(k.input)
+	if k.input = k.input[size:]; key == keyInterrupt {
 		return 0, ErrInterrupted
 	}
 	return key, nil
 }
 
-// escapeSequence is how many bytes the sequence of a key takes that typed begins with, such as ESC [ A of an arrow: what was
-// typed behind it may have come with it. An ESC alone takes one byte, and what begins with none takes none.
+// escapeSequence is how many bytes at the beginning of typed are the sequence of one key, such as ESC [ A of an arrow. Other keys
+// may follow it. An ESC alone takes one byte. Without an ESC there is no sequence, of zero bytes.
 func escapeSequence(typed []byte) int {
 	switch {
 	case len(typed) == 0 || typed[0] != keyEscape:
@@ -143,10 +142,10 @@ func escapeSequence(typed []byte) int {
 	return len(typed)
 }
 
-// prompt writes a question that a key answers; the terminal is raw, so that no key that follows is echoed or taken as a
-// part of a line. What was typed before the question was there to be read is no answer to it, and is dropped.
+// prompt writes a question that a key answers. The terminal is raw, so that no later key is echoed or taken as a part of a line.
+// Keys that were typed before the question are no answer to it: prompt drops them.
 func (k *Keyboard) prompt(text string) error {
-	k.typed = nil
+	k.input = nil
 	if err := k.drop(); err != nil {
 		return err
 	}
@@ -170,11 +169,11 @@ func (k *Keyboard) Choose(prompt string, choices []Choice) (answer rune, err err
 			}
 			i := slices.IndexFunc(choices, func(c Choice) bool { return c.Key == unicode.ToLower(key) })
 			switch {
-			case i >= 0 && (len(k.typed) == 0 || choices[i].Text):
+			case i >= 0 && (len(k.input) == 0 || choices[i].Text):
 				answer = choices[i].Key
 				_, err := fmt.Fprint(k.out, choices[i].Word, "\r\n")
 				return err
-			case len(k.typed) > 0 || key == keyEscape:
+			case len(k.input) > 0 || key == keyEscape:
 				if err := k.refuse(prompt); err != nil {
 					return err
 				}
@@ -194,9 +193,9 @@ func (k *Keyboard) Choose(prompt string, choices []Choice) (answer rune, err err
 // refuse drops a text that came where a key was waited for, up to its end, and asks again: keys come one at a time, and
 // several at once were pasted, or typed for something else. An Escape alone may be the first part of the sequence of a key.
 func (k *Keyboard) refuse(prompt string) error {
-	several := len(k.typed) > 0
+	several := len(k.input) > 0
 	for {
-		if bytes.IndexByte(k.typed, keyInterrupt) >= 0 {
+		if bytes.IndexByte(k.input, keyInterrupt) >= 0 {
 			return ErrInterrupted
 		}
 		chunk, err := k.chunk(pasteQuiet)
@@ -206,9 +205,9 @@ func (k *Keyboard) refuse(prompt string) error {
 		if len(chunk) == 0 {
 			break
 		}
-		k.typed = chunk
+		k.input = chunk
 	}
-	k.typed = nil
+	k.input = nil
 	remark := "\a"
 	if several {
 		remark = "\a\r\nseveral keys at once are no reply: nothing is done\r\n" + prompt

@@ -46,11 +46,11 @@ type replies interface {
 	// next waits for a reply, and returns io.EOF after the last. Prompt is for a person.
 	next(prompt string) (reply, error)
 
-	// word waits for a label or a reason that did not come with its key; choices, if any, complete it. It is empty where the
-	// reviewer thinks better of it.
+	// word waits for a label or a reason that did not come with its key. Choices, if any, complete it. It returns "" if the
+	// reviewer gives none.
 	word(prompt string, choices []string) (string, error)
 
-	// forgiving reports whether there is somebody to be told that a reply cannot be meant.
+	// forgiving reports whether a person reads remarks and can reply again.
 	forgiving() bool
 }
 

@@ -91,7 +91,7 @@ func (r *review) run(ctx context.Context) error {
 	return r.rescore(ctx)
 }
 
-// show shows the suspect whose turn it is and takes replies until one moves on, or is the wish to leave: done.
+// show shows a suspect and takes replies until one moves on, or is the wish to leave: done.
 func (r *review) show(ctx context.Context) (done bool, err error) {
 	e, err := r.read(ctx)
 	if err != nil {
@@ -228,9 +228,9 @@ func (r *review) explain(why string) (err error) {
 	return err
 }
 
-// wordFor asks for a label or a reason until it is one, or the reviewer thinks better of it: empty. A text that came with
-// its key is the first answer. Whoever is told of a slip is still asked for the same, so that a second try is not taken for
-// keys. Check returns what a text means; asked says that it answers the prompt.
+// wordFor asks for a label or a reason. It returns "" if the reviewer gives none. A text that came with its key is the first
+// answer. After a slip, wordFor asks a person again, so that the second try does not count as keys. Check returns the meaning of
+// a text; asked says that the text answers the prompt.
 func (r *review) wordFor(
 	prompt string, choices []string, text string, check func(text string, asked bool) (string, error),
 ) (string, error) {
@@ -250,8 +250,8 @@ func (r *review) wordFor(
 	}
 }
 
-// decide writes a decision about what the card shows, and moves on. Where that is no longer so nothing is decided, and a
-// person is shown the card again.
+// decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it decides
+// nothing, and a person sees the new card.
 func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label string) (moved bool, err error) {
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &decide.View{
 		Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run,
@@ -285,7 +285,7 @@ func (r *review) report(d decide.Decision) error {
 	return err
 }
 
-// undo takes the last reply back and shows what it was about again.
+// undo takes the last reply back and returns to its suspect.
 func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if len(r.past) == 0 {
 		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
