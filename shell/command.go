@@ -22,6 +22,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -191,7 +192,7 @@ func (s *streams) exitCode(ctx context.Context, command string, err error) int {
 		s.say("%s: %v", s.program, err)
 		s.say("Run %q for help.", s.program+" "+strings.Fields(command)[0]+" --help")
 		return exitUsage
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled) && ctx.Err() != nil:
+	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		message := "interrupted"
 		var kept *interruptedError
 		if errors.As(err, &kept) {

@@ -1,67 +1,16 @@
 package shell
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
-
-// TestReviewDecidesOnTheCard changes the store below a card, and decides over a reply before it is taken back.
-func TestReviewDecidesOnTheCard(t *testing.T) {
-	store := papers.Cleaned(t)
-	var people bytes.Buffer
-	r := &review{
-		s: &streams{out: new(bytes.Buffer), err: &people}, engine: query.Engine{Store: store}, decided: make(map[decide.Kind]int),
-		replies: newReplyLines(strings.NewReader(""), new(bytes.Buffer), true),
-	}
-	if err := r.find(t.Context(), query.Condition{}, 0); err != nil {
-		t.Fatal(err)
-	}
-	card, err := r.read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	suggest := func(class string) {
-		t.Helper()
-		err := store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) })
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	suggest("Neural Nets")
-	moved, err := r.take(t.Context(), card, reply{key: 'y'})
-	if !moved || err != nil || r.at != 0 || !strings.Contains(people.String(), "the suggestion was Theory, is Neural Nets") {
-		t.Errorf("y: got %v, %v, at %d, told %q, want the same card again, and why", moved, err, r.at, &people)
-	}
-	if got := papers.LabelsNow(t, store); got != nil {
-		t.Errorf("decided %q, want nothing", got)
-	}
-	suggest("Theory")
-	if moved, err := r.take(t.Context(), card, reply{key: 'y'}); !moved || err != nil || r.at != 1 {
-		t.Errorf("y: got %v, %v, at %d, want the next card", moved, err, r.at)
-	}
-	if _, err := query.Query(t.Context(), store, "reject p1"); err != nil {
-		t.Fatal(err)
-	}
-	want := papers.LabelsNow(t, store)
-	if _, err := r.take(t.Context(), card, reply{key: 'z'}); err == nil || !strings.Contains(err.Error(), "somebody has decided since") {
-		t.Errorf("z: got error %v, want that somebody has decided since", err)
-	}
-	if got := papers.LabelsNow(t, store); !slices.Equal(got, want) {
-		t.Errorf("z took back a decision of somebody else: %q, want %q", got, want)
-	}
-}
 
 // TestLargeDecisionsHoldLittle decides on fifty thousand nodes by a condition, prints that, and takes the same from a file in
 // another store. Memory never holds as many new things as there are nodes.

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"context"
-	"errors"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -41,36 +40,5 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 	if grey := wording.GreyZone(done.Run); grey != "" {
 		s.say("%s", grey)
 	}
-	return nil
-}
-
-// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
-func (r *review) rescore(ctx context.Context) error {
-	if len(r.decided) == 0 {
-		return nil
-	}
-	left := func() (left cleaner.Remaining, err error) {
-		return left, r.engine.Store.View(func(tx *kv.Tx) error {
-			left, err = cleaner.CountRemaining(ctx, tx)
-			return err
-		})
-	}
-	before, err := left()
-	if err != nil {
-		return err
-	}
-	done, err := cleaner.Rescore(ctx, r.engine.Store)
-	if errors.Is(err, cleaner.ErrNoCalibration) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	now, err := left()
-	if err != nil {
-		return err
-	}
-	r.s.say("%s", wording.Rescored(done))
-	r.s.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Mislabels, now.Low, now.High, before.Mislabels)
 	return nil
 }

@@ -3,7 +3,6 @@ package shell
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,143 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
-
-// reviewed runs a review of a store with lines of replies.
-func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, people string, err error) {
-	t.Helper()
-	var outBuffer, errBuffer bytes.Buffer
-	condition, err := query.ParseCondition(where)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &review{
-		s: &streams{out: &outBuffer, err: &errBuffer}, engine: query.Engine{Store: store}, who: "tester",
-		replies: newReplyLines(strings.NewReader(lines), nil, false), decided: make(map[decide.Kind]int),
-	}
-	if err = r.find(t.Context(), condition, 0); err == nil {
-		err = r.run(t.Context())
-	}
-	return outBuffer.String(), errBuffer.String(), err
-}
-
-// undoAll takes every decision back.
-func undoAll(t *testing.T, store *kv.Store) {
-	t.Helper()
-	for {
-		_, err := cleaner.Undo(t.Context(), store, 1, decide.Options{})
-		if errors.Is(err, decide.ErrNothingToUndo) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// Every reply does what it says; s3 and p4 are the suspects, in this order.
-func TestReview(t *testing.T) {
-	store := papers.Cleaned(t)
-	for _, test := range []struct {
-		name, where, lines string
-		says               string
-		labels             []string
-	}{
-		{name: "accept and reject", lines: "y\nn\n", says: "1 accepted, 1 rejected; 0 left\n", labels: []string{"p4 Systems reject", "s3 Theory accept"}},
-		{name: "words", lines: "relabel Neural Nets\nunlabel\n", says: "1 relabelled, 1 unlabelled; 0 left\n", labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
-		{name: "unsure and skip", lines: "d\ns\n", says: "1 unsure, 1 skipped; 0 left\n", labels: []string{"s3 Systems unsure"}},
-		{name: "the same label", lines: "l Systems\nq\n", says: "1 rejected; 1 left\n", labels: []string{"s3 Systems reject"}},
-		{name: "undo of a decision", lines: "y\nz\nn\nq\n", says: "1 rejected; 1 left\n", labels: []string{"s3 Systems reject"}},
-		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 accepted; 1 left\n", labels: []string{"s3 Theory accept"}},
-		{name: "undo twice", lines: "y\nu\nz\nz\nq\n", says: "nothing decided; 2 left\n"},
-		{name: "undo at the end", lines: "y\nn\nz\nu\n", says: "1 accepted, 1 unlabelled; 0 left\n", labels: []string{"p4  unlabel", "s3 Theory accept"}},
-		{name: "end of the input", lines: "y", says: "1 accepted; 1 left\n", labels: []string{"s3 Theory accept"}},
-		{name: "nothing", says: "nothing decided; 2 left\n"},
-		{name: "a condition", where: "label = 'Systems' and score between 0.7 and 0.99", lines: "y\n", says: "1 accepted; 0 left\n", labels: []string{"p4 Theory accept"}},
-		{name: "none", where: "score > 0.999", says: "no suspects are left\n"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			undoAll(t, store)
-			_, people, err := reviewed(t, store, test.where, test.lines)
-			if err != nil || people != test.says {
-				t.Errorf("got %q and error %v, want %q", people, err, test.says)
-			}
-			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
-				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
-			}
-		})
-	}
-}
-
-func TestReviewRefuses(t *testing.T) {
-	store := papers.Cleaned(t)
-	for _, test := range []struct{ where, lines, want string }{
-		{"", "z\n", "this review has nothing to take back"},
-		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
-		{"score > 0.99", "s\ny\n", "no suspects are left: want z or q"},
-		{"", "x\n", `line 1: got "x", want one of`},
-		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
-		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
-		{"", "w so\x00so\n", `the reason "so\x00so" has control characters`},
-		{"", "w " + strings.Repeat("x", decide.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
-	} {
-		_, _, err := reviewed(t, store, test.where, test.lines)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%.40q: got error %v, want %q", test.lines, err, test.want)
-		}
-		if got := papers.LabelsNow(t, store); got != nil {
-			t.Errorf("%.40q: decided %q, want nothing", test.lines, got)
-		}
-	}
-	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want", "scroe > 1": ""} {
-		_, err := query.ParseCondition(where)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("condition %q: got error %v, want %q", where, err, want)
-		}
-	}
-}
-
-// Of a suspect that somebody else has given the suggested label meanwhile, no other label is suggested.
-func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
-	store := papers.Cleaned(t)
-	r := &review{
-		s: &streams{out: new(bytes.Buffer), err: new(bytes.Buffer)}, engine: query.Engine{Store: store},
-		replies: newReplyLines(strings.NewReader("y\n"), nil, false), decided: make(map[decide.Kind]int),
-	}
-	if err := r.find(t.Context(), query.Condition{}, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := query.Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "node s3: no other label is suggested") {
-		t.Errorf("y: got error %v, want that no other label is suggested", err)
-	}
-}
-
-// A card shows what there is to know, and no control characters.
-func TestReviewCard(t *testing.T) {
-	out, _, err := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, confidence in the suggestion 0.5\n",
-		"  degree       2, split test\n", `  title        Nets\tand\nlines` + "\n", "  year         2012\n", "  predicted    Theory 0.5, ",
-		"  neighbours   Systems 1 (100%)\n", "s3 accepted: Systems → Theory\n", "\n2 of 2: node p4\n",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the cards lack %q:\n%s", want, out)
-		}
-	}
-}
 
 // A planted graph has labels of which some are wrong, and which they should be.
 type planted struct {
@@ -349,8 +216,10 @@ func mustRead(t *testing.T, path string) []byte {
 // suspect.
 func TestExportedLabels(t *testing.T) {
 	store := papers.Cleaned(t)
-	if _, _, err := reviewed(t, store, "", "y\nd\n"); err != nil { // s3 is Theory, p4 unsure
-		t.Fatal(err)
+	for _, statement := range []string{"accept s3", "unsure p4"} { // s3 is Theory
+		if _, err := query.Query(t.Context(), store, statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, test := range []struct {
 		command exportCommand
@@ -468,7 +337,7 @@ func TestGate(t *testing.T) {
 		t.Errorf("the baseline is %q, want %q", got, head+p4+s3)
 	}
 	// What was decided is no suspect.
-	if _, _, err := reviewed(t, store, "", "n\n"); err != nil {
+	if _, err := query.Query(t.Context(), store, "reject s3"); err != nil {
 		t.Fatal(err)
 	}
 	if _, people, err := judged(gateCommand{Most: ptr[int64](1)}); err != nil || !strings.HasPrefix(people, "g: 1 of 9") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -86,7 +87,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	if ok && print.IsTerminal(in) && (opt.Interactive || c.Command+c.File != "" && print.IsTerminal(s.err)) {
 		opt.Confirm = func(ctx context.Context, question string) (bool, error) {
 			s.progress.clear()
-			return askTerminal(ctx, in, s.err, question)
+			return keyboard.Ask(ctx, in, s.err, question)
 		}
 	}
 	run := func(store *kv.Store) error {

@@ -54,6 +54,15 @@ func TestParseErrorStartsWhereTheTextDoes(t *testing.T) {
 	}
 }
 
+func TestParseCondition(t *testing.T) {
+	for where, want := range map[string]string{"score >": "1:8: ", "score > 0.5 limit 3": "1:13: got limit, want", "scroe > 1": ""} {
+		_, err := ParseCondition(where)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("condition %q: got error %v, want %q", where, err, want)
+		}
+	}
+}
+
 func TestDeepNestingIsRefused(t *testing.T) {
 	for _, text := range []string{
 		"nodes where " + strings.Repeat("(", 100_000),

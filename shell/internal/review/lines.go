@@ -1,4 +1,4 @@
-package shell
+package review
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// replyLines are replies of a line each: a key of reviewKeys or its word, and what belongs to it.
+// replyLines are replies of a line each: a key or its word, and what belongs to it.
 type replyLines struct {
 	read   func() (string, error) // the next line
 	number int
@@ -51,7 +51,7 @@ func (a *replyLines) line(prompt string) (string, error) {
 	line, err := a.read()
 	if errors.Is(err, bufio.ErrTooLong) {
 		a.number++
-		return "", a.errorf("got more than %d KiB, want one of: %s", longestReply>>10, reviewKeysText())
+		return "", a.errorf("got more than %d KiB, want one of: %s", longestReply>>10, Keys())
 	}
 	if err != nil {
 		return "", err
@@ -70,16 +70,16 @@ func (a *replyLines) next(prompt string) (reply, error) {
 			continue
 		}
 		word, rest, _ := strings.Cut(line, " ")
-		for _, k := range reviewKeys {
-			if !strings.EqualFold(word, string(k.key)) && !strings.EqualFold(word, k.word) {
+		for _, k := range keys {
+			if !strings.EqualFold(word, string(k.Key)) && !strings.EqualFold(word, k.Word) {
 				continue
 			}
 			rest = strings.TrimSpace(rest)
-			if k.takesText() || rest == "" {
-				return reply{key: k.key, text: rest}, nil
+			if k.Text || rest == "" {
+				return reply{key: k.Key, text: rest}, nil
 			}
 		}
-		err = a.errorf("got %q, want one of: %s", wording.Short(line), reviewKeysText())
+		err = a.errorf("got %q, want one of: %s", wording.Short(line), Keys())
 		if !a.forgiving() {
 			return reply{}, err
 		}

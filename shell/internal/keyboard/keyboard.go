@@ -1,4 +1,6 @@
-package shell
+// Package keyboard asks a person at a terminal: for a key, or for a line that Tab completes. It takes no key that was pasted or
+// typed before its question was there to be read. It knows nothing of what is asked.
+package keyboard
 
 import (
 	"bytes"
@@ -7,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -18,8 +21,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// errInterrupted is Ctrl-C, typed where it is a key as any other.
-var errInterrupted = fmt.Errorf("Ctrl-C: %w", context.Canceled)
+// ErrInterrupted is Ctrl-C, typed where it is a key as any other.
+var ErrInterrupted = fmt.Errorf("Ctrl-C: %w", context.Canceled)
 
 // Keys that print nothing, as terminals send them.
 const (
@@ -34,15 +37,22 @@ const (
 	keyNone      = -1   // a sequence of a key that means nothing here, such as an arrow
 )
 
-// A keyboard takes replies from the keys of a terminal. The terminal is raw only while a key is waited for.
-type keyboard struct {
-	out     io.Writer // of the terminal
-	typed   []byte    // and not yet used
-	makeRaw func() (restore func() error, err error)
-	drop    func() error // what was typed and not yet read
+// A Choice is an answer that a key gives.
+type Choice struct {
+	Key  rune
+	Word string // shown once the key is pressed
+	Help string
+	Text bool // a text belongs to it, and may come at once
+}
 
-	// chunk is what was typed since the last, once there is something. It is empty where nothing came for a while; a
-	// while of zero has no end.
+// A Keyboard takes answers from the keys of a terminal. The terminal is raw only while a key is waited for.
+type Keyboard struct {
+	out     io.Writer // of the terminal
+	input   []byte    // not used yet
+	makeRaw func() (restore func() error, err error)
+	drop    func() error // drops the keys that were typed and not yet read
+
+	// chunk waits for keys and returns them. It returns none if none came for a while. A while of zero has no end.
 	chunk func(while time.Duration) ([]byte, error)
 }
 
@@ -50,7 +60,8 @@ type keyboard struct {
 // remark and presses a key in that time.
 const pasteQuiet = 50 * time.Millisecond
 
-func newKeyboard(ctx context.Context, in *os.File, out io.Writer) *keyboard {
+// New returns the keyboard of the terminal in, which echoes to out. The end of ctx ends its waits.
+func New(ctx context.Context, in *os.File, out io.Writer) *Keyboard {
 	makeRaw := func() (func() error, error) {
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
@@ -60,10 +71,10 @@ func newKeyboard(ctx context.Context, in *os.File, out io.Writer) *keyboard {
 	}
 	chunk := func(while time.Duration) ([]byte, error) { return chunkOf(ctx, in, while) }
 	drop := func() error { return dropTyped(in) }
-	return &keyboard{out: out, makeRaw: makeRaw, drop: drop, chunk: chunk}
+	return &Keyboard{out: out, makeRaw: makeRaw, drop: drop, chunk: chunk}
 }
 
-// chunkOf reads what was typed; see keyboard.chunk.
+// chunkOf reads what was typed; see Keyboard.chunk.
 func chunkOf(ctx context.Context, in io.Reader, while time.Duration) ([]byte, error) {
 	soon := ctx
 	if while > 0 {
@@ -79,10 +90,8 @@ func chunkOf(ctx context.Context, in io.Reader, while time.Duration) ([]byte, er
 	return buffer[:n], err
 }
 
-func (k *keyboard) forgiving() bool { return true }
-
 // whileRaw runs fn while the terminal hands on every key.
-func (k *keyboard) whileRaw(fn func() error) (err error) {
+func (k *Keyboard) whileRaw(fn func() error) (err error) {
 	restore, err := k.makeRaw()
 	if err != nil {
 		return err
@@ -92,27 +101,27 @@ func (k *keyboard) whileRaw(fn func() error) (err error) {
 }
 
 // key waits for a key; the terminal is raw.
-func (k *keyboard) key() (rune, error) {
-	for !utf8.FullRune(k.typed) {
+func (k *Keyboard) key() (rune, error) {
+	for !utf8.FullRune(k.input) {
 		chunk, err := k.chunk(0)
 		if err != nil {
 			return 0, err
 		}
-		k.typed = append(k.typed, chunk...)
+		k.input = append(k.input, chunk...)
 	}
-	if size := escapeSequence(k.typed); size > 1 {
-		k.typed = k.typed[size:]
+	if size := escapeSequence(k.input); size > 1 {
+		k.input = k.input[size:]
 		return keyNone, nil
 	}
-	key, size := utf8.DecodeRune(k.typed)
-	if k.typed = k.typed[size:]; key == keyInterrupt {
-		return 0, errInterrupted
+	key, size := utf8.DecodeRune(k.input)
+	if k.input = k.input[size:]; key == keyInterrupt {
+		return 0, ErrInterrupted
 	}
 	return key, nil
 }
 
-// escapeSequence is how many bytes the sequence of a key takes that typed begins with, such as ESC [ A of an arrow: what was
-// typed behind it may have come with it. An ESC alone takes one byte, and what begins with none takes none.
+// escapeSequence is how many bytes at the beginning of typed are the sequence of one key, such as ESC [ A of an arrow. Other keys
+// may follow it. An ESC alone takes one byte. Without an ESC there is no sequence, of zero bytes.
 func escapeSequence(typed []byte) int {
 	switch {
 	case len(typed) == 0 || typed[0] != keyEscape:
@@ -133,10 +142,10 @@ func escapeSequence(typed []byte) int {
 	return len(typed)
 }
 
-// prompt writes a question that a key answers; the terminal is raw, so that no key that follows is echoed or taken as a
-// part of a line. What was typed before the question was there to be read is no answer to it, and is dropped.
-func (k *keyboard) prompt(text string) error {
-	k.typed = nil
+// prompt writes a question that a key answers. The terminal is raw, so that no later key is echoed or taken as a part of a line.
+// Keys that were typed before the question are no answer to it: prompt drops them.
+func (k *Keyboard) prompt(text string) error {
+	k.input = nil
 	if err := k.drop(); err != nil {
 		return err
 	}
@@ -144,7 +153,8 @@ func (k *keyboard) prompt(text string) error {
 	return err
 }
 
-func (k *keyboard) next(prompt string) (a reply, err error) {
+// Choose asks for one of the choices and returns its key, which is a small letter. It returns io.EOF for Ctrl-D.
+func (k *Keyboard) Choose(prompt string, choices []Choice) (answer rune, err error) {
 	err = k.whileRaw(func() error {
 		if err := k.prompt(prompt); err != nil {
 			return err
@@ -157,17 +167,17 @@ func (k *keyboard) next(prompt string) (a reply, err error) {
 			if key == keyEnd {
 				return io.EOF
 			}
-			known, is := replyOf(key)
+			i := slices.IndexFunc(choices, func(c Choice) bool { return c.Key == unicode.ToLower(key) })
 			switch {
-			case is && (len(k.typed) == 0 || known.takesText()):
-				a.key = known.key
-				_, err := fmt.Fprint(k.out, known.word, "\r\n")
+			case i >= 0 && (len(k.input) == 0 || choices[i].Text):
+				answer = choices[i].Key
+				_, err := fmt.Fprint(k.out, choices[i].Word, "\r\n")
 				return err
-			case len(k.typed) > 0 || key == keyEscape:
+			case len(k.input) > 0 || key == keyEscape:
 				if err := k.refuse(prompt); err != nil {
 					return err
 				}
-			default: // a bell: no reply has this key
+			default: // a bell: no choice has this key
 				if _, err := fmt.Fprint(k.out, "\a"); err != nil {
 					return err
 				}
@@ -175,18 +185,18 @@ func (k *keyboard) next(prompt string) (a reply, err error) {
 		}
 	})
 	if err != nil {
-		_, _ = fmt.Fprintln(k.out) // what ends the review stands in a line of its own
+		_, _ = fmt.Fprintln(k.out) // the message of the end stands in a line of its own
 	}
-	return a, err
+	return answer, err
 }
 
 // refuse drops a text that came where a key was waited for, up to its end, and asks again: keys come one at a time, and
 // several at once were pasted, or typed for something else. An Escape alone may be the first part of the sequence of a key.
-func (k *keyboard) refuse(prompt string) error {
-	several := len(k.typed) > 0
+func (k *Keyboard) refuse(prompt string) error {
+	several := len(k.input) > 0
 	for {
-		if bytes.IndexByte(k.typed, keyInterrupt) >= 0 {
-			return errInterrupted
+		if bytes.IndexByte(k.input, keyInterrupt) >= 0 {
+			return ErrInterrupted
 		}
 		chunk, err := k.chunk(pasteQuiet)
 		if err != nil {
@@ -195,9 +205,9 @@ func (k *keyboard) refuse(prompt string) error {
 		if len(chunk) == 0 {
 			break
 		}
-		k.typed = chunk
+		k.input = chunk
 	}
-	k.typed = nil
+	k.input = nil
 	remark := "\a"
 	if several {
 		remark = "\a\r\nseveral keys at once are no reply: nothing is done\r\n" + prompt
@@ -206,8 +216,9 @@ func (k *keyboard) refuse(prompt string) error {
 	return err
 }
 
-// word reads a line with completion: Tab puts one choice after another that begins as what was typed.
-func (k *keyboard) word(prompt string, choices []string) (text string, err error) {
+// Word reads a line with completion: Tab puts one choice after another that begins as what was typed. It is empty after Escape
+// or Ctrl-D.
+func (k *Keyboard) Word(prompt string, choices []string) (text string, err error) {
 	err = k.whileRaw(func() error {
 		defer func() { _, _ = fmt.Fprint(k.out, "\r\n") }()
 		line := &wordLine{choices: choices}

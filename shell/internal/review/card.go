@@ -1,4 +1,4 @@
-package shell
+package review
 
 import (
 	"context"
@@ -27,12 +27,12 @@ type property struct {
 	value kv.Value
 }
 
-// read reads what there is to show of the suspect whose turn it is.
+// read reads everything that the card of the next suspect shows.
 func (r *review) read(ctx context.Context) (*subject, error) {
-	tx := r.engine.Store.Begin()
+	tx := r.Engine.Store.Begin()
 	defer tx.Close()
 	v := r.queue[r.at]
-	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.engine.Workers, MemoryBudget: r.engine.MemoryBudget})
+	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.Engine.Workers, MemoryBudget: r.Engine.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ const (
 	cardText      = 300 // characters of a property or a reason
 )
 
-// card lays out the suspect whose turn it is for a person.
+// card is a suspect in words, for a person.
 func (r *review) card(e *subject) string {
 	var b strings.Builder
 	line := func(name, value string) {

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || netbsd || openbsd
 
-package shell
+package keyboard
 
 import (
 	"os"

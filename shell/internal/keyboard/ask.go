@@ -1,4 +1,4 @@
-package shell
+package keyboard
 
 import (
 	"context"
@@ -6,23 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
-// checkWho refuses a name that no decision can have.
-func checkWho(name string) error {
-	if strings.ContainsFunc(name, decide.IsControl) {
-		return usagef("--who %q has control characters, want none but tab and newline", name)
-	}
-	return nil
-}
-
-// askTerminal asks a question that the key y affirms and any other denies.
-func askTerminal(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
-	keys := newKeyboard(ctx, in, out)
+// Ask asks a question that the key y affirms and any other denies.
+func Ask(ctx context.Context, in *os.File, out io.Writer, question string) (yes bool, err error) {
+	keys := New(ctx, in, out)
 	err = keys.whileRaw(func() error {
 		if err := keys.prompt(print.EscapeControls(question) + " [y/N] "); err != nil {
 			return err

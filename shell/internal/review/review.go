@@ -1,0 +1,346 @@
+// Package review lets a person decide about suspects, one after another: with keys at a terminal, or with lines. It writes each
+// decision before it shows the next suspect, and updates the scores at the end. It knows nothing of flags and files, and not how
+// suspects are found or scores are computed.
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// Options says what a review is about, and where it asks.
+type Options struct {
+	Engine query.Engine // with the store, and with the name of the person who decides
+
+	// Find returns the suspects, in the order of the review.
+	Find func() ([]kv.NodeID, error)
+
+	// The reviewer answers with keys if In and Out are terminals, else with lines. Out shows suspects and decisions, Err shows
+	// questions and remarks.
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run shows one suspect after another until there are no more, or no more replies. Then it updates the scores. The summary says
+// how many suspects were decided, also if Run fails. The end of ctx ends Run, also while it waits for a reply.
+func Run(ctx context.Context, opt Options) (summary string, err error) {
+	r := &review{Options: opt, counts: make(map[decide.Kind]int)}
+	if r.queue, err = opt.Find(); err != nil {
+		return r.summary(), err
+	}
+	if len(r.queue) == 0 {
+		return "no suspects are left", nil
+	}
+	r.replies = newReplies(ctx, opt)
+	err = r.run(ctx)
+	return r.summary(), err
+}
+
+// A pastReply is one that z takes back.
+type pastReply struct {
+	at   int // place in the queue
+	kind decide.Kind
+	id   string // of the node
+	step int64  // of the decision
+}
+
+// A review goes through a queue of suspects.
+type review struct {
+	Options
+	replies replies
+
+	queue []kv.NodeID
+	at    int
+	past  []pastReply
+
+	why    string              // of the next decision
+	counts map[decide.Kind]int // of decisions
+	skips  int
+}
+
+// say prints a line for the reviewer.
+func (r *review) say(format string, args ...any) {
+	// Where Err cannot be written to there is nobody to be told.
+	_, _ = fmt.Fprintln(r.Err, print.EscapeLines(fmt.Sprintf(format, args...)))
+}
+
+// run goes through the queue.
+func (r *review) run(ctx context.Context) error {
+	for done := false; !done; {
+		var err error
+		if r.at == len(r.queue) {
+			done, err = r.close(ctx)
+		} else {
+			done, err = r.show(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.rescore(ctx)
+}
+
+// show shows a suspect and takes replies until one moves on, or is the wish to leave: done.
+func (r *review) show(ctx context.Context) (done bool, err error) {
+	e, err := r.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, err := io.WriteString(r.Out, r.card(e)); err != nil {
+		return false, err
+	}
+	return r.replied(r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
+}
+
+// close lets the last reply be taken back before the review ends.
+func (r *review) close(ctx context.Context) (done bool, err error) {
+	return r.replied("no suspects are left: [z] undo [q]uit: ", func(a reply) (bool, error) {
+		if a.key != 'z' {
+			return false, replyErrorf("no suspects are left: want z or q")
+		}
+		return r.undo(ctx)
+	})
+}
+
+// replied takes replies until take says that something else is to be shown; done is the wish to leave, or the end of the
+// replies.
+func (r *review) replied(prompt string, take func(reply) (moved bool, err error)) (done bool, err error) {
+	for {
+		a, err := r.replies.next(prompt)
+		if errors.Is(err, io.EOF) || err == nil && a.key == 'q' {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		moved, err := take(a)
+		wrong, ok := errors.AsType[*replyError](err)
+		switch {
+		case ok && r.replies.forgiving():
+			r.say("%s", wrong.msg)
+		case errors.Is(err, io.EOF): // where a label or a reason was asked for
+			return true, nil
+		case err != nil:
+			return false, err
+		case moved:
+			return false, nil
+		}
+	}
+}
+
+// summary says what was decided.
+func (r *review) summary() string {
+	var parts []string
+	for _, kind := range []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure} {
+		if n := r.counts[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, reviewedWords[kind]))
+		}
+	}
+	if r.skips > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", r.skips))
+	}
+	if parts == nil {
+		parts = []string{"nothing decided"}
+	}
+	return fmt.Sprintf("%s; %d left", strings.Join(parts, ", "), len(r.queue)-r.at)
+}
+
+var reviewedWords = map[decide.Kind]string{
+	decide.Accept: "accepted", decide.Reject: "rejected", decide.Relabel: "relabelled",
+	decide.Unlabel: "unlabelled", decide.Unsure: "unsure",
+}
+
+// prompt asks a person about a suspect.
+func (r *review) prompt(e *subject) string {
+	accept := ""
+	if e.Suggestion != "" && e.Suggestion != e.Label {
+		accept = "[y] " + e.Suggestion + "  "
+	}
+	return print.EscapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Label))
+}
+
+// take does what a reply asks for; moved says that another suspect is to be shown.
+func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err error) {
+	if (a.key == 'n' || a.key == 'u') && e.Label == "" {
+		return false, replyErrorf("node %s has no label: want y, l, d or s", e.ID)
+	}
+	switch a.key {
+	case 'y':
+		if e.Suggestion == "" || e.Suggestion == e.Label {
+			return false, replyErrorf("node %s: no other label is suggested: want n, l, u, d or s", e.ID)
+		}
+		return r.decide(ctx, e, decide.Accept, "")
+	case 'n':
+		return r.decide(ctx, e, decide.Reject, "")
+	case 'l':
+		return r.relabel(ctx, e, a.text)
+	case 'u':
+		return r.decide(ctx, e, decide.Unlabel, "")
+	case 'd':
+		return r.decide(ctx, e, decide.Unsure, "")
+	case 's':
+		r.past = append(r.past, pastReply{at: r.at})
+		r.skips++
+		r.at++
+		return true, nil
+	case 'z':
+		return r.undo(ctx)
+	case 'w':
+		return false, r.explain(a.text)
+	case 'e':
+		result, err := r.Engine.Query(ctx, "explain $1", e.ID)
+		if err == nil {
+			_, err = print.Render(r.Out, result, print.FormatTable)
+		}
+		return false, err
+	default:
+		for _, k := range keys {
+			r.say("  %c  %-8s %s", k.Key, k.Word, k.Help)
+		}
+		return false, nil
+	}
+}
+
+// explain takes the reason of the next decision.
+func (r *review) explain(why string) (err error) {
+	r.why, err = r.wordFor("reason: ", nil, why, func(text string, _ bool) (string, error) {
+		switch {
+		case !utf8.ValidString(text):
+			return "", replyErrorf("the reason %q is no UTF-8 text", wording.Short(text))
+		case strings.ContainsFunc(text, decide.IsControl):
+			return "", replyErrorf("the reason %q has control characters, want none but tab and newline", wording.Short(text))
+		case len(text) > decide.MaxWhy:
+			return "", replyErrorf("the reason has %d bytes, want at most %d", len(text), decide.MaxWhy)
+		}
+		return text, nil
+	})
+	return err
+}
+
+// wordFor asks for a label or a reason. It returns "" if the reviewer gives none. A text that came with its key is the first
+// answer. After a slip, wordFor asks a person again, so that the second try does not count as keys. Check returns the meaning of
+// a text; asked says that the text answers the prompt.
+func (r *review) wordFor(
+	prompt string, choices []string, text string, check func(text string, asked bool) (string, error),
+) (string, error) {
+	for asked := text == ""; ; asked = true {
+		if asked {
+			var err error
+			if text, err = r.replies.word(prompt, choices); err != nil || text == "" {
+				return "", err
+			}
+		}
+		meant, err := check(text, asked)
+		wrong, ok := errors.AsType[*replyError](err)
+		if !ok || !r.replies.forgiving() {
+			return meant, err
+		}
+		r.say("%s: try again, or leave it empty to go back", wrong.msg)
+	}
+}
+
+// decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it decides
+// nothing, and a person sees the new card.
+func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label string) (moved bool, err error) {
+	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &decide.View{
+		Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run,
+	}}
+	decisions, err := decide.Write(ctx, r.Engine.Store, []decide.Request{request}, decide.Options{Who: r.Engine.Who, Why: r.why})
+	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
+		r.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.why = ""
+	r.counts[kind]++
+	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: decisions[0].ID, step: decisions[0].Step})
+	r.at++
+	return true, r.report(decisions[0])
+}
+
+// report says what was decided.
+func (r *review) report(d decide.Decision) error {
+	change := ""
+	if d.From != d.To {
+		to := d.To
+		if to == "" {
+			to = "no label"
+		}
+		change = fmt.Sprintf(": %s → %s", d.From, to)
+	}
+	_, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
+	return err
+}
+
+// undo takes the last reply back and returns to its suspect.
+func (r *review) undo(ctx context.Context) (moved bool, err error) {
+	if len(r.past) == 0 {
+		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
+	}
+	last := r.past[len(r.past)-1]
+	if last.kind == decide.None {
+		r.skips--
+	} else {
+		_, err := cleaner.UndoStep(ctx, r.Engine.Store, last.step, decide.Options{Who: r.Engine.Who})
+		if errors.Is(err, decide.ErrChanged) {
+			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
+		}
+		if err != nil {
+			return false, err
+		}
+		r.counts[last.kind]--
+		if _, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
+			return false, err
+		}
+	}
+	r.past = r.past[:len(r.past)-1]
+	r.at = last.at
+	return true, nil
+}
+
+// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
+func (r *review) rescore(ctx context.Context) error {
+	if len(r.counts) == 0 {
+		return nil
+	}
+	before, err := r.remaining(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := cleaner.Rescore(ctx, r.Engine.Store)
+	if errors.Is(err, cleaner.ErrNoCalibration) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now, err := r.remaining(ctx)
+	if err != nil {
+		return err
+	}
+	r.say("%s", wording.Rescored(done))
+	r.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Mislabels, now.Low, now.High, before.Mislabels)
+	return nil
+}
+
+// remaining says how many wrong labels are still to be found.
+func (r *review) remaining(ctx context.Context) (n cleaner.Remaining, err error) {
+	err = r.Engine.Store.View(func(tx *kv.Tx) (err error) {
+		n, err = cleaner.CountRemaining(ctx, tx)
+		return err
+	})
+	return n, err
+}

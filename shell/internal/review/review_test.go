@@ -1,0 +1,295 @@
+package review
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// optionsOf are those of a review of the suspects that meet a condition. Err is a buffer.
+func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
+	t.Helper()
+	condition, err := query.ParseCondition(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := query.Engine{Store: store, Who: "tester"}
+	return Options{
+		Engine: engine, In: strings.NewReader(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
+		Find: func() ([]kv.NodeID, error) {
+			suspects, _, err := engine.Suspects(t.Context(), condition, 0)
+			return suspects, err
+		},
+	}
+}
+
+// reviewOf is a review that takes replies from a test.
+func reviewOf(t *testing.T, store *kv.Store, replies replies) *review {
+	t.Helper()
+	r := &review{Options: optionsOf(t, store, "", ""), replies: replies, counts: make(map[decide.Kind]int)}
+	var err error
+	if r.queue, err = r.Find(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// reviewed runs a review of a store with lines of replies.
+func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, summary string, err error) {
+	t.Helper()
+	opt := optionsOf(t, store, where, lines)
+	summary, err = Run(t.Context(), opt)
+	if remarks := opt.Err.(*bytes.Buffer); remarks.Len() > 0 {
+		t.Errorf("%.40q: got the remarks %q, want none", lines, remarks)
+	}
+	return opt.Out.(*bytes.Buffer).String(), summary, err
+}
+
+// undoAll takes every decision back.
+func undoAll(t *testing.T, store *kv.Store) {
+	t.Helper()
+	for {
+		_, err := cleaner.Undo(t.Context(), store, 1, decide.Options{})
+		if errors.Is(err, decide.ErrNothingToUndo) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every reply does what it says; s3 and p4 are the suspects, in this order.
+func TestReview(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, test := range []struct {
+		name, where, lines string
+		says               string
+		labels             []string
+	}{
+		{name: "accept and reject", lines: "y\nn\n", says: "1 accepted, 1 rejected; 0 left", labels: []string{"p4 Systems reject", "s3 Theory accept"}},
+		{name: "words", lines: "relabel Neural Nets\nunlabel\n", says: "1 relabelled, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
+		{name: "unsure and skip", lines: "d\ns\n", says: "1 unsure, 1 skipped; 0 left", labels: []string{"s3 Systems unsure"}},
+		{name: "the same label", lines: "l Systems\nq\n", says: "1 rejected; 1 left", labels: []string{"s3 Systems reject"}},
+		{name: "undo of a decision", lines: "y\nz\nn\nq\n", says: "1 rejected; 1 left", labels: []string{"s3 Systems reject"}},
+		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
+		{name: "undo twice", lines: "y\nu\nz\nz\nq\n", says: "nothing decided; 2 left"},
+		{name: "undo at the end", lines: "y\nn\nz\nu\n", says: "1 accepted, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Theory accept"}},
+		{name: "end of the input", lines: "y", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
+		{name: "nothing", says: "nothing decided; 2 left"},
+		{name: "a condition", where: "label = 'Systems' and score between 0.7 and 0.99", lines: "y\n", says: "1 accepted; 0 left", labels: []string{"p4 Theory accept"}},
+		{name: "none", where: "score > 0.999", says: "no suspects are left"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			undoAll(t, store)
+			_, summary, err := reviewed(t, store, test.where, test.lines)
+			if err != nil || summary != test.says {
+				t.Errorf("got %q and error %v, want %q", summary, err, test.says)
+			}
+			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
+				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
+			}
+		})
+	}
+}
+
+func TestReviewRefuses(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, test := range []struct{ where, lines, want string }{
+		{"", "z\n", "this review has nothing to take back"},
+		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
+		{"score > 0.99", "s\ny\n", "no suspects are left: want z or q"},
+		{"", "x\n", `line 1: got "x", want one of`},
+		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
+		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
+		{"", "w so\x00so\n", `the reason "so\x00so" has control characters`},
+		{"", "w " + strings.Repeat("x", decide.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
+	} {
+		_, _, err := reviewed(t, store, test.where, test.lines)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.40q: got error %v, want %q", test.lines, err, test.want)
+		}
+		if got := papers.LabelsNow(t, store); got != nil {
+			t.Errorf("%.40q: decided %q, want nothing", test.lines, got)
+		}
+	}
+}
+
+// Of a suspect that somebody else has given the suggested label meanwhile, no other label is suggested.
+func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
+	store := papers.Cleaned(t)
+	r := reviewOf(t, store, newReplyLines(strings.NewReader("y\n"), nil, false))
+	if _, err := query.Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "node s3: no other label is suggested") {
+		t.Errorf("y: got error %v, want that no other label is suggested", err)
+	}
+}
+
+// A card shows what there is to know, and no control characters.
+func TestReviewCard(t *testing.T) {
+	out, _, err := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, confidence in the suggestion 0.5\n",
+		"  degree       2, split test\n", `  title        Nets\tand\nlines` + "\n", "  year         2012\n", "  predicted    Theory 0.5, ",
+		"  neighbours   Systems 1 (100%)\n", "s3 accepted: Systems → Theory\n", "\n2 of 2: node p4\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the cards lack %q:\n%s", want, out)
+		}
+	}
+}
+
+// typedReplies are those of a person: keys, and words where a word is asked for.
+type typedReplies []string
+
+func (r *typedReplies) pop() string {
+	first := (*r)[0]
+	*r = (*r)[1:]
+	return first
+}
+
+func (r *typedReplies) forgiving() bool                       { return true }
+func (r *typedReplies) next(string) (reply, error)            { return reply{key: rune(r.pop()[0])}, nil }
+func (r *typedReplies) word(string, []string) (string, error) { return r.pop(), nil }
+
+// A wrong label or reason is asked for again, so that a second try is not taken for keys.
+func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, test := range []struct {
+		name    string
+		replies []string
+		labels  []string
+		shown   []string
+	}{
+		{
+			"a class that is none", []string{"l", "Databases", "DB", "Neural Nets", "q"}, []string{"s3 Neural Nets relabel"},
+			[]string{"no class is named 'Databases'", "no class is named 'DB'"},
+		},
+		{"given up", []string{"l", "Databases", "", "q"}, nil, []string{"leave it empty to go back"}},
+		{"by its number", []string{"l", "2", "q"}, []string{"s3 Neural Nets relabel"}, []string{"   1  Theory\n   2  Neural Nets\n   3  Systems, its label\n"}},
+		{"by no number", []string{"l", "4", "0", "-1", "", "q"}, nil, []string{"no class is named '4'"}},
+		{
+			"a reason that is too long", []string{"w", strings.Repeat("d", decide.MaxWhy+1) + "", "dd", "y", "q"}, []string{"s3 Theory accept"},
+			[]string{"want at most 4096"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			undoAll(t, store)
+			typed := typedReplies(test.replies)
+			r := reviewOf(t, store, &typed)
+			if err := r.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
+				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
+			}
+			for _, shown := range test.shown {
+				if people := r.Err.(*bytes.Buffer); !strings.Contains(people.String(), shown) {
+					t.Errorf("the reviewer is told %q, want %q", people, shown)
+				}
+			}
+		})
+	}
+}
+
+// A name, or the beginning of one, goes before a place in the list of classes.
+func TestNumbersThatPickClasses(t *testing.T) {
+	e := &subject{Explanation: &cleaner.Explanation{Label: "7"}, classes: []string{"2", "7", "11", "12", "x"}}
+	// In the order 2, 11, 12, x, 7.
+	for _, test := range []struct {
+		text   string
+		listed bool
+		want   string // "" for none
+	}{
+		{"2", true, "2"}, {"7", true, "7"}, {"3", true, "12"}, {"4", true, "x"}, {"5", true, "7"},
+		{"1", true, ""}, {"6", true, ""}, {"0", true, ""}, {"3", false, ""}, {"11", false, "11"},
+	} {
+		got, err := e.class(test.text, test.listed)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s, listed %v: got %q and error %v, want %q", test.text, test.listed, got, err, test.want)
+		}
+	}
+}
+
+func TestReplyLines(t *testing.T) {
+	lines := newReplyLines(strings.NewReader("y\n\n  Reject \nl Neural  Nets\nw because\nL\nskip it\n"), nil, false)
+	for _, want := range []reply{{key: 'y'}, {key: 'n'}, {key: 'l', text: "Neural  Nets"}, {key: 'w', text: "because"}, {key: 'l'}} {
+		if got, err := lines.next(""); err != nil || got != want {
+			t.Fatalf("got %+v and error %v, want %+v", got, err, want)
+		}
+	}
+	if _, err := lines.word("", nil); err == nil || !strings.HasPrefix(err.Error(), "line 6: want a label") {
+		t.Errorf("a label that is missing: got error %v", err)
+	}
+	if _, err := lines.next(""); err == nil || !strings.HasPrefix(err.Error(), `line 7: got "skip it", want one of: y take`) {
+		t.Errorf("a line that is no reply: got error %v", err)
+	}
+	if _, err := lines.next(""); !errors.Is(err, io.EOF) {
+		t.Errorf("behind the last line: got error %v, want %v", err, io.EOF)
+	}
+	// A person is asked again.
+	var asked bytes.Buffer
+	lines = newReplyLines(strings.NewReader("what\nn\n"), &asked, true)
+	got, err := lines.next(">> ")
+	if err != nil || got.key != 'n' || strings.Count(asked.String(), ">> ") != 2 {
+		t.Errorf("got %+v and error %v, asked %q, want n at the second prompt", got, err, &asked)
+	}
+	long := newReplyLines(strings.NewReader(strings.Repeat("x", longestReply+1)), nil, false)
+	if _, err := long.next(""); err == nil {
+		t.Error("a line of more than the longest: got no error")
+	}
+}
+
+// TestReviewDecidesOnTheCard changes the store below a card, and decides over a reply before it is taken back.
+func TestReviewDecidesOnTheCard(t *testing.T) {
+	store := papers.Cleaned(t)
+	r := reviewOf(t, store, newReplyLines(strings.NewReader(""), new(bytes.Buffer), true))
+	people := r.Err.(*bytes.Buffer)
+	card, err := r.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	suggest := func(class string) {
+		t.Helper()
+		err := store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	suggest("Neural Nets")
+	moved, err := r.take(t.Context(), card, reply{key: 'y'})
+	if !moved || err != nil || r.at != 0 || !strings.Contains(people.String(), "the suggestion was Theory, is Neural Nets") {
+		t.Errorf("y: got %v, %v, at %d, told %q, want the same card again, and why", moved, err, r.at, people)
+	}
+	if got := papers.LabelsNow(t, store); got != nil {
+		t.Errorf("decided %q, want nothing", got)
+	}
+	suggest("Theory")
+	if moved, err := r.take(t.Context(), card, reply{key: 'y'}); !moved || err != nil || r.at != 1 {
+		t.Errorf("y: got %v, %v, at %d, want the next card", moved, err, r.at)
+	}
+	if _, err := query.Query(t.Context(), store, "reject p1"); err != nil {
+		t.Fatal(err)
+	}
+	want := papers.LabelsNow(t, store)
+	if _, err := r.take(t.Context(), card, reply{key: 'z'}); err == nil || !strings.Contains(err.Error(), "somebody has decided since") {
+		t.Errorf("z: got error %v, want that somebody has decided since", err)
+	}
+	if got := papers.LabelsNow(t, store); !slices.Equal(got, want) {
+		t.Errorf("z took back a decision of somebody else: %q, want %q", got, want)
+	}
+}
