@@ -31,7 +31,7 @@ func (tx *Tx) newGraph() graph.Graph {
 	c := tx.cat
 	return graph.Graph{
 		Records: tx.records(), Directories: tx.s.directories, Generation: c.Graph, Form: c.arcForm(),
-		Nodes: c.Nodes, Loaded: c.LoadedNodes, Deltas: c.EdgeDeltas,
+		Nodes: c.Nodes, LoadedNodes: c.LoadedNodes, Deltas: c.EdgeDeltas,
 	}
 }
 

@@ -20,7 +20,7 @@ func (tx *Tx) dict() *dict.Dict {
 
 func (tx *Tx) newDict() dict.Dict {
 	c := tx.cat
-	return dict.Dict{Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, Loaded: c.LoadedNodes, Dense: c.DenseIDs}
+	return dict.Dict{Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, LoadedNodes: c.LoadedNodes, Dense: c.DenseIDs}
 }
 
 // Node returns the node of an external id; ErrNotFound if there is none.

@@ -128,10 +128,10 @@ type Info struct {
 	Stored  int64 // bytes of the file
 }
 
-func (h Head) info(end streamEnd, stored int64) Info {
+func (h Head) info(end streamEnd, size int64) Info {
 	return Info{
 		ID: fmt.Sprintf("%x", end.Digest), Store: h.Store, Snapshot: h.Snapshot, Full: h.Full, Since: fmt.Sprintf("%x", end.Base),
-		Records: h.Records, Bytes: h.Bytes, Changed: end.Changed, Stored: stored,
+		Records: h.Records, Bytes: h.Bytes, Changed: end.Changed, Stored: size,
 	}
 }
 
@@ -240,25 +240,25 @@ func (b *reader) readFrame() (kind byte, body []byte, err error) {
 		return 0, nil, err
 	}
 	kind = b.frame[0]
-	stored, raw := binary.BigEndian.Uint32(b.frame[1:]), binary.BigEndian.Uint32(b.frame[5:])
+	length, raw := binary.BigEndian.Uint32(b.frame[1:]), binary.BigEndian.Uint32(b.frame[5:])
 	most := uint32(maxSmallFrame)
 	switch {
 	case kind == frameRecords:
 		most = maxFrame
 	case kind != frameHead && kind != frameEnd:
 		return 0, nil, b.fail(begin, "there is no frame of kind %#02x", kind)
-	case stored != raw:
-		return 0, nil, b.fail(begin, "a frame of %d bytes is said to be %d long", stored, raw)
+	case length != raw:
+		return 0, nil, b.fail(begin, "a frame of %d bytes is said to be %d long", length, raw)
 	}
-	if stored > most || raw > most || raw == 0 {
-		return 0, nil, b.fail(begin, "a frame says that it has %d bytes for %d, want at most %d", stored, raw, most)
+	if length > most || raw > most || raw == 0 {
+		return 0, nil, b.fail(begin, "a frame says that it has %d bytes for %d, want at most %d", length, raw, most)
 	}
-	b.frame = grown(b.frame, frameHeader+int(stored)+4)
+	b.frame = grown(b.frame, frameHeader+int(length)+4)
 	if err := b.read(b.frame[frameHeader:]); err != nil {
 		return 0, nil, err
 	}
-	body = b.frame[frameHeader : frameHeader+stored]
-	if crc32c.Of(b.frame[:frameHeader+stored]) != binary.BigEndian.Uint32(b.frame[frameHeader+stored:]) {
+	body = b.frame[frameHeader : frameHeader+length]
+	if crc32c.Of(b.frame[:frameHeader+length]) != binary.BigEndian.Uint32(b.frame[frameHeader+length:]) {
 		return 0, nil, b.fail(begin, "the checksum of a frame does not match")
 	}
 	if kind != frameRecords {
@@ -320,8 +320,8 @@ func (b *reader) parse() error {
 	length := r.Uvarint(maxFrame)
 	value, sum := []byte(nil), uint32(0)
 	if length == 0 {
-		if kept := r.Bytes(4); !r.Failed {
-			sum = binary.BigEndian.Uint32(kept)
+		if checksum := r.Bytes(4); !r.Failed {
+			sum = binary.BigEndian.Uint32(checksum)
 		}
 	} else {
 		value = r.Bytes(int(length))

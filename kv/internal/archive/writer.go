@@ -166,11 +166,11 @@ func (b *Writer) begin(kind byte, raw int) {
 
 // endFrame completes the frame and writes it.
 func (b *Writer) endFrame() error {
-	stored := len(b.frame) - frameHeader
-	if stored > maxFrame { // of bytes that do not compress, little less than allowed
-		return fmt.Errorf("a frame of %d bytes is too large for a backup: %w", stored, record.ErrInvalidValue)
+	length := len(b.frame) - frameHeader
+	if length > maxFrame { // of bytes that do not compress, little less than allowed
+		return fmt.Errorf("a frame of %d bytes is too large for a backup: %w", length, record.ErrInvalidValue)
 	}
-	binary.BigEndian.PutUint32(b.frame[1:], uint32(stored))
+	binary.BigEndian.PutUint32(b.frame[1:], uint32(length))
 	return b.write(binary.BigEndian.AppendUint32(b.frame, crc32c.Of(b.frame)))
 }
 

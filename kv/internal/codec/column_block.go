@@ -213,7 +213,7 @@ type Column struct {
 	encoding byte // without blockNulls
 	Count    int
 	nulls    []byte // nil: none
-	values   packed // count of them
+	values   uints  // count of them
 
 	least, greatest   int64    // of ints
 	leastF, greatestF float64  // of floats
@@ -253,7 +253,7 @@ func (c *Column) Parse(k Kind, b []byte) error {
 	}
 	if c.encoding != blockEmpty {
 		width := int(r.byte())
-		c.values = packed{r.Bytes(c.Count * width), width}
+		c.values = uints{r.Bytes(c.Count * width), width}
 	}
 	if r.Failed || len(r.Rest) > 0 || !c.consistent(k) {
 		return fmt.Errorf("%w: a damaged block of a %s column", record.ErrCorrupt, k)

@@ -135,20 +135,20 @@ type tileEncoder struct {
 
 func (t *tileEncoder) append() {
 	rows, columns := len(t.present), t.hi-t.lo
-	stored, constant := 0, true
+	count, constant := 0, true
 	first := uint32(0)
 	t.each(func(_ int, bits uint32) {
-		if stored == 0 {
+		if count == 0 {
 			first = bits
 		}
 		constant = constant && bits == first
-		stored++
+		count++
 	})
-	constant = constant && stored > 0 && t.fills == nil
+	constant = constant && count > 0 && t.fills == nil
 	width, size := indexWidth(columns), MatrixEncoding{Half: t.half}.valueBytes()
-	sparse := 2*rows + stored*width + size*stored // counts take one or two bytes
+	sparse := 2*rows + count*width + size*count // counts take one or two bytes
 	if constant {
-		sparse = 2*rows + stored*width + size
+		sparse = 2*rows + count*width + size
 	}
 	encoding := byte(tileDense)
 	switch {
@@ -299,16 +299,16 @@ func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) (absent 
 // IsAbsent says whether row i was never written, by the bits of those that were not; nil for none.
 func IsAbsent(absent []byte, i int) bool { return absent != nil && absent[i/8]&(1<<(i%8)) != 0 }
 
-// stored are values as a tile has them.
-type stored struct {
+// tileValues are the values in a tile.
+type tileValues struct {
 	b    []byte
 	half bool
 }
 
 // size is the number of bytes of a value.
-func (s stored) size() int { return MatrixEncoding{Half: s.half}.valueBytes() }
+func (s tileValues) size() int { return MatrixEncoding{Half: s.half}.valueBytes() }
 
-func (s stored) at(k int) float32 {
+func (s tileValues) at(k int) float32 {
 	if s.half {
 		return fromHalf(binary.LittleEndian.Uint16(s.b[2*k:]))
 	}
@@ -316,7 +316,7 @@ func (s stored) at(k int) float32 {
 }
 
 func decodeDense(r *Reader, rows, columns int, half bool, part TilePart, dst Window) {
-	values := stored{half: half}
+	values := tileValues{half: half}
 	values.b = r.Bytes(rows * columns * values.size())
 	if r.Failed {
 		return
@@ -344,8 +344,8 @@ func decodeSparse(r *Reader, fills []byte, rows, columns int, half, constant boo
 	for range rows {
 		total += int(r.Uvarint(uint64(columns)))
 	}
-	indices := packed{r.Bytes(total * width), width}
-	values := stored{half: half}
+	indices := uints{r.Bytes(total * width), width}
+	values := tileValues{half: half}
 	if constant {
 		values.b = r.Bytes(values.size()) // one for all
 	} else {
@@ -370,7 +370,7 @@ func decodeSparse(r *Reader, fills []byte, rows, columns int, half, constant boo
 		if fills == nil {
 			clear(to)
 		} else {
-			FillWith(to, stored{b: fills}.at(i))
+			FillWith(to, tileValues{b: fills}.at(i))
 		}
 		for ; count > 0; count-- {
 			if j := int(indices.At(k)); j >= part.Lo && j < part.Hi {

@@ -34,14 +34,14 @@ func appendWidth(b []byte, x uint64, width int) []byte {
 	return binary.LittleEndian.AppendUint64(b, x)
 }
 
-// packed gives access to unsigned numbers of 0, 1, 2, 4 or 8 bytes each, little-endian.
-type packed struct {
+// uints gives access to unsigned numbers of 0, 1, 2, 4 or 8 bytes each, little-endian.
+type uints struct {
 	b     []byte
 	width int
 }
 
 // At is the i-th number; all are zero when the width is.
-func (p packed) At(i int) uint64 {
+func (p uints) At(i int) uint64 {
 	switch p.width {
 	case 0:
 		return 0

@@ -86,8 +86,8 @@ func (c *Column) Set(w snapshot.Writer, v record.NodeID, cell codec.Value) error
 // Lookup returns a block, from memory if it was looked up before. It is not changed.
 func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 	name := snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
-	if kept := c.Records.Cache().Get(name); kept != nil {
-		return kept.Made.(*codec.Column), nil
+	if entry := c.Records.Cache().Get(name); entry != nil {
+		return entry.Value.(*codec.Column), nil
 	}
 	return c.load(name)
 }
@@ -95,16 +95,16 @@ func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 // load is Lookup from the disk.
 func (c *Column) load(name snapshot.Name) (*codec.Column, error) {
 	disk, number := *c, name.A // a copy, so that c may stay on the caller's stack
-	block, kept := new(codec.Column), &snapshot.Kept{Name: name}
+	block, entry := new(codec.Column), &snapshot.Entry{Name: name}
 	err := disk.body(disk.Records, number, func(body []byte) error {
-		kept.Body = body
+		entry.Body = body
 		return disk.parse(number, body, block)
 	})
 	if err != nil {
 		return nil, err
 	}
-	kept.Made, kept.MadeSize = block, block.Size()
-	c.Records.Cache().Add(kept)
+	entry.Value, entry.ValueSize = block, block.Size()
+	c.Records.Cache().Add(entry)
 	return block, nil
 }
 

@@ -34,11 +34,11 @@ const (
 
 // A Dict is the dictionary of a snapshot.
 type Dict struct {
-	Records    snapshot.Reader
-	Generation record.Generation // of the graph
-	Nodes      int
-	Loaded     int  // the nodes of the load; the rest were added since
-	Dense      bool // the id of a node of the load is its position
+	Records     snapshot.Reader
+	Generation  record.Generation // of the graph
+	Nodes       int
+	LoadedNodes int  // the nodes of the load; the rest were added since
+	Dense       bool // the id of a node of the load is its position
 }
 
 // AddedNodeKey is the key of the id of a node that was added.
@@ -64,17 +64,17 @@ func (d *Dict) Position(id string) (int, error) {
 		return -1, nil
 	}
 	if d.Dense {
-		if k, ok := Integer(id); ok && 0 <= k && k < int64(d.Loaded) {
+		if k, ok := Integer(id); ok && 0 <= k && k < int64(d.LoadedNodes) {
 			return int(k), nil
 		}
 	}
-	if d.Nodes > d.Loaded {
+	if d.Nodes > d.LoadedNodes {
 		key := addedIDKey(d.Generation, id)
 		var v uint64
 		found, err := snapshot.Find(d.Records, key, func(body []byte) error {
 			var n int
-			if v, n = binary.Uvarint(body); n != len(body) || v < uint64(d.Loaded) || v >= uint64(d.Nodes) {
-				return record.Corrupt(key, fmt.Sprintf("it names node number %d, want %d to %d", v, d.Loaded, d.Nodes-1))
+			if v, n = binary.Uvarint(body); n != len(body) || v < uint64(d.LoadedNodes) || v >= uint64(d.Nodes) {
+				return record.Corrupt(key, fmt.Sprintf("it names node number %d, want %d to %d", v, d.LoadedNodes, d.Nodes-1))
 			}
 			return nil
 		})
@@ -82,7 +82,7 @@ func (d *Dict) Position(id string) (int, error) {
 			return int(v), err
 		}
 	}
-	if d.Dense || d.Loaded == 0 {
+	if d.Dense || d.LoadedNodes == 0 {
 		return -1, nil
 	}
 	return d.lookupID(id)
@@ -91,7 +91,7 @@ func (d *Dict) Position(id string) (int, error) {
 // lookupID finds the position of an id of the load in its bucket, or −1.
 func (d *Dict) lookupID(id string) (int, error) {
 	hash := Hash(id)
-	name := snapshot.Name{Kind: record.KindIDLookup, Generation: d.Generation, A: BucketOf(hash, Buckets(d.Loaded))}
+	name := snapshot.Name{Kind: record.KindIDLookup, Generation: d.Generation, A: BucketOf(hash, Buckets(d.LoadedNodes))}
 	body, err := snapshot.Lookup(d.Records, name)
 	if err != nil {
 		return -1, err
@@ -104,8 +104,8 @@ func (d *Dict) lookupID(id string) (int, error) {
 			continue
 		}
 		position := binary.LittleEndian.Uint32(body[4:])
-		if int64(position) >= int64(d.Loaded) {
-			return -1, record.Corrupt(name.Key(), fmt.Sprintf("it names position %d of %d", position, d.Loaded))
+		if int64(position) >= int64(d.LoadedNodes) {
+			return -1, record.Corrupt(name.Key(), fmt.Sprintf("it names position %d of %d", position, d.LoadedNodes))
 		}
 		got, err := d.loadedID(int(position))
 		if err != nil {
@@ -147,7 +147,7 @@ func (d *Dict) loadedID(position int) ([]byte, error) {
 
 // idsIn is the number of ids in a block of them.
 func (d *Dict) idsIn(name snapshot.Name) int {
-	return min(IDsPerBlock, d.Loaded-int(name.A)*IDsPerBlock)
+	return min(IDsPerBlock, d.LoadedNodes-int(name.A)*IDsPerBlock)
 }
 
 func noLength(name snapshot.Name, i int) error {
@@ -178,7 +178,7 @@ func (d *Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (_ []int, t
 
 // ID returns the id at a position, which must be less than the number of nodes.
 func (d *Dict) ID(position int) (string, error) {
-	if position >= d.Loaded || d.Dense {
+	if position >= d.LoadedNodes || d.Dense {
 		return d.Reader().AtPosition(position)
 	}
 	id, err := d.loadedID(position)
@@ -187,7 +187,7 @@ func (d *Dict) ID(position int) (string, error) {
 
 // PositionOf returns the place of a node in the node file, from 0; nodes added later follow.
 func (d *Dict) PositionOf(v record.NodeID) (int, error) {
-	if int(v) >= d.Loaded {
+	if int(v) >= d.LoadedNodes {
 		return int(v), nil
 	}
 	position, err := d.number(record.KindPosition, int(v))
@@ -196,7 +196,7 @@ func (d *Dict) PositionOf(v record.NodeID) (int, error) {
 
 // NodeAt returns the node at a position, which must be less than the number of nodes.
 func (d *Dict) NodeAt(position int) (record.NodeID, error) {
-	if position >= d.Loaded {
+	if position >= d.LoadedNodes {
 		return record.NodeID(position), nil
 	}
 	v, err := d.number(record.KindNodeAt, position)
@@ -236,7 +236,7 @@ func (d *Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error)
 
 // checkNumbers returns an error if a block of numbers is not as long as it should be.
 func (d *Dict) checkNumbers(k record.Kind, block int, body []byte) error {
-	if want := 4 * min(NumbersPerBlock, d.Loaded-block*NumbersPerBlock); len(body) != want {
+	if want := 4 * min(NumbersPerBlock, d.LoadedNodes-block*NumbersPerBlock); len(body) != want {
 		key := record.NumberKey(k, d.Generation, uint32(block))
 		return record.Corrupt(key, fmt.Sprintf("it has %d bytes, want %d", len(body), want))
 	}
@@ -245,8 +245,8 @@ func (d *Dict) checkNumbers(k record.Kind, block int, body []byte) error {
 
 func (d *Dict) numberIn(k record.Kind, block int, body []byte, i int) (uint32, error) {
 	n := binary.LittleEndian.Uint32(body[4*i:])
-	if int64(n) >= int64(d.Loaded) {
-		return 0, record.Corrupt(record.NumberKey(k, d.Generation, uint32(block)), fmt.Sprintf("it has %d, want less than %d", n, d.Loaded))
+	if int64(n) >= int64(d.LoadedNodes) {
+		return 0, record.Corrupt(record.NumberKey(k, d.Generation, uint32(block)), fmt.Sprintf("it has %d, want less than %d", n, d.LoadedNodes))
 	}
 	return n, nil
 }

@@ -20,7 +20,7 @@ import (
 func newDict(t *testing.T, ids []string, perm []int, added []string, dense bool) *Dict {
 	t.Helper()
 	records := recordtest.New()
-	d := &Dict{Records: records, Generation: 7, Nodes: len(ids) + len(added), Loaded: len(ids), Dense: dense}
+	d := &Dict{Records: records, Generation: 7, Nodes: len(ids) + len(added), LoadedNodes: len(ids), Dense: dense}
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -47,7 +47,7 @@ func newDict(t *testing.T, ids []string, perm []int, added []string, dense bool)
 		check(w.Close())
 	}
 	for i, id := range added {
-		check(d.Add(records, record.NodeID(d.Loaded+i), id))
+		check(d.Add(records, record.NodeID(d.LoadedNodes+i), id))
 	}
 	return d
 }

@@ -29,8 +29,8 @@ func (r *Reader) record(name snapshot.Name, last int) ([]byte, error) {
 	if int(name.A) != last+1 {
 		return snapshot.Lookup(r.dict.Records, name)
 	}
-	if kept := r.dict.Records.Cache().Get(name); kept != nil {
-		return kept.Body, nil
+	if entry := r.dict.Records.Cache().Get(name); entry != nil {
+		return entry.Body, nil
 	}
 	var body []byte
 	err := snapshot.Need(r.dict.Records, name.Key(), func(read []byte) error {
@@ -42,7 +42,7 @@ func (r *Reader) record(name snapshot.Name, last int) ([]byte, error) {
 
 // At returns the id of v.
 func (r *Reader) At(v record.NodeID) (string, error) {
-	if int(v) >= r.dict.Loaded {
+	if int(v) >= r.dict.LoadedNodes {
 		return r.AtPosition(int(v))
 	}
 	block := int(v) / NumbersPerBlock
@@ -66,7 +66,7 @@ func (r *Reader) At(v record.NodeID) (string, error) {
 
 // AtPosition returns the id at a position, which must be less than the number of nodes.
 func (r *Reader) AtPosition(position int) (string, error) {
-	if position < r.dict.Loaded {
+	if position < r.dict.LoadedNodes {
 		return r.loaded(position)
 	}
 	var id string

@@ -156,7 +156,7 @@ func (g *Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
 	}
 	// The later node has the shorter list, as the load numbers nodes.
 	later, earlier := max(u, v), min(u, v)
-	if int(later) >= g.Loaded {
+	if int(later) >= g.LoadedNodes {
 		return codec.Arc{}, nil
 	}
 	d, err := g.Directory()

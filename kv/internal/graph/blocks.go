@@ -63,7 +63,7 @@ type Graph struct {
 	Generation  record.Generation // zero when there is none
 	Form        codec.ArcForm
 	Nodes       int
-	Loaded      int   // the nodes in blocks; the rest were added since
+	LoadedNodes int   // the nodes in blocks; the rest were added since
 	Deltas      int64 // edges added, removed or changed since the load
 }
 
@@ -83,7 +83,7 @@ func (g *Graph) Blocks() ([]record.Range, error) {
 		ranges[len(ranges)-1].End = d.Starts[b+1]
 		parts += int(d.Parts[b])
 	}
-	for first := g.Loaded; first < g.Nodes; first += addedRange {
+	for first := g.LoadedNodes; first < g.Nodes; first += addedRange {
 		ranges = append(ranges, record.Range{First: record.NodeID(first), End: record.NodeID(min(first+addedRange, g.Nodes))})
 	}
 	return ranges, nil

@@ -274,7 +274,7 @@ var ErrInvalidEdge = errors.New("kv: invalid edge")
 // A Pair is two nodes and what joins them.
 type Pair struct {
 	u, v   record.NodeID
-	loaded codec.Arc // in the blocks
+	base   codec.Arc // in the blocks
 	change Change    // since
 	after  codec.Arc // with the change
 }
@@ -285,13 +285,13 @@ func (g *Graph) Pair(u, v record.NodeID) (Pair, error) {
 	if err != nil {
 		return Pair{}, err
 	}
-	loaded, err := g.loadedArc(u, v)
+	base, err := g.loadedArc(u, v)
 	if err != nil {
 		return Pair{}, err
 	}
-	p := Pair{u: u, v: v, loaded: loaded, change: d.Change, after: d.Arc}
+	p := Pair{u: u, v: v, base: base, change: d.Change, after: d.Arc}
 	if d.Change == Unchanged {
-		p.after = loaded
+		p.after = base
 	}
 	return p, nil
 }
@@ -314,9 +314,9 @@ func (g *Graph) SetWeight(w snapshot.Writer, p Pair, weight float32) (Difference
 	}
 	change := Changed
 	switch none := (codec.Arc{}); {
-	case p.after == p.loaded:
+	case p.after == p.base:
 		change = Unchanged
-	case p.loaded == none:
+	case p.base == none:
 		change = Added
 	case p.after == none:
 		change = Removed

@@ -79,15 +79,15 @@ func (g *Graph) Directory() (*Directory, error) {
 // ReadDirectory is Directory from the disk.
 func (g *Graph) ReadDirectory() (*Directory, error) {
 	d := &Directory{Generation: g.Generation, Starts: []record.NodeID{0}}
-	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.Loaded; chunk++ {
+	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.LoadedNodes; chunk++ {
 		key := record.NumberKey(record.KindAdjacencyDirectory, g.Generation, chunk)
 		err := snapshot.Need(g.Records, key, func(body []byte) error {
 			for len(body) > 0 {
 				rows, n := binary.Uvarint(body)
 				parts, m := binary.Uvarint(body[max(n, 0):])
-				left := uint64(g.Loaded) - uint64(d.Starts[d.Blocks()])
-				if n <= 0 || m <= 0 || rows == 0 || rows > left || parts == 0 || parts > 1<<31 || parts > 1 && rows > 1 {
-					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.Blocks(), rows, left, parts))
+				rest := uint64(g.LoadedNodes) - uint64(d.Starts[d.Blocks()])
+				if n <= 0 || m <= 0 || rows == 0 || rows > rest || parts == 0 || parts > 1<<31 || parts > 1 && rows > 1 {
+					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.Blocks(), rows, rest, parts))
 				}
 				d.Add(int(rows), int(parts))
 				body = body[n+m:]

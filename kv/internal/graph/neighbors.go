@@ -22,7 +22,7 @@ func (g *Graph) Degree(v record.NodeID) (int, error) {
 
 // loadedDegree is the degree of v in the blocks.
 func (g *Graph) loadedDegree(v record.NodeID) (int, error) {
-	if int(v) >= g.Loaded {
+	if int(v) >= g.LoadedNodes {
 		return 0, nil
 	}
 	d, err := g.Directory()
@@ -94,7 +94,7 @@ func (g *Graph) HasEdge(u, v record.NodeID) (bool, error) {
 func (g *Graph) hasLoadedEdge(u, v record.NodeID) (bool, error) {
 	// The later node has the shorter list, as the load numbers nodes.
 	u, v = max(u, v), min(u, v)
-	if int(u) >= g.Loaded {
+	if int(u) >= g.LoadedNodes {
 		return false, nil
 	}
 	d, err := g.Directory()
@@ -119,7 +119,7 @@ func (g *Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
 	if d.Parts[b] == 1 {
 		return 0, nil
 	}
-	var failed error
+	var damage error
 	beyond := sort.Search(int(d.Parts[b]), func(part int) bool {
 		block, err := g.lookupBlock(d, b, uint32(part))
 		var first uint32
@@ -127,12 +127,12 @@ func (g *Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
 			first, _, err = block.First(0)
 			err = d.damaged(b, uint32(part), err)
 		}
-		if err != nil && failed == nil {
-			failed = err
+		if err != nil && damage == nil {
+			damage = err
 		}
 		return first > uint32(v)
 	})
-	return uint32(max(beyond-1, 0)), failed
+	return uint32(max(beyond-1, 0)), damage
 }
 
 // pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A piece
@@ -145,7 +145,7 @@ func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, err
 			return
 		}
 		piece := &Adjacency{Range: record.Range{First: v, End: v + 1}}
-		if int(v) < g.Loaded {
+		if int(v) < g.LoadedNodes {
 			d, err := g.Directory()
 			if err != nil {
 				yield(nil, err)

@@ -92,7 +92,7 @@ func (f Frame) Entries() iter.Seq2[Entry, error] {
 }
 
 // cut takes from b a length that is more by something, and as many bytes; nil if the length is less than that.
-func cut(b []byte, more uint64) (taken, rest []byte, ok bool) {
+func cut(b []byte, more uint64) (piece, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 {
 		return nil, nil, false

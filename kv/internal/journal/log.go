@@ -16,11 +16,11 @@ type Log struct {
 	segments  []Segment // the last is appended to
 	file      *os.File
 	buf       []byte
-	failed    error // nothing more can be appended
+	failure   error // nothing more can be appended
 }
 
-// mostKept is how large a buffer may be to be kept.
-const mostKept = 1 << 20
+// maxBuffer bounds a buffer that is kept.
+const maxBuffer = 1 << 20
 
 // Create begins a journal that follows a commit. Segments of this name that are there stay, and are not part of it.
 func Create(dir, name string, store Store, base uint64) (*Log, error) {
@@ -63,12 +63,12 @@ func (l *Log) begin(s Segment) error {
 	s.Path, s.Last = segmentPath(l.dir, l.name, s.Sequence), s.Base
 	head := s.appendHead(nil)
 	s.End = int64(len(head))
-	begun := filepath.Join(l.dir, "spill-"+l.name+".tmp")
-	if err := durable.WriteFile(begun, head); err != nil { // closed: some systems rename no file that is open
-		return errors.Join(err, os.Remove(begun))
+	draft := filepath.Join(l.dir, "spill-"+l.name+".tmp")
+	if err := durable.WriteFile(draft, head); err != nil { // closed: some systems rename no file that is open
+		return errors.Join(err, os.Remove(draft))
 	}
-	if err := os.Rename(begun, s.Path); err != nil {
-		return errors.Join(err, os.Remove(begun))
+	if err := os.Rename(draft, s.Path); err != nil {
+		return errors.Join(err, os.Remove(draft))
 	}
 	var file *os.File
 	err := durable.SyncDirectory(l.dir)
@@ -76,7 +76,7 @@ func (l *Log) begin(s Segment) error {
 		file, err = os.OpenFile(s.Path, os.O_RDWR, 0)
 	}
 	if err != nil {
-		l.failed = err // the segment is there, and the one before it must not grow
+		l.failure = err // the segment is there, and the one before it must not grow
 		return err
 	}
 	l.segments = append(l.segments, s)
@@ -113,15 +113,15 @@ func (l *Log) AppendCommit(entries []Entry) error {
 }
 
 func (l *Log) append(number uint64, kind Kind, entries []Entry) error {
-	if l.failed != nil {
-		return l.failed
+	if l.failure != nil {
+		return l.failure
 	}
 	s := l.last()
 	frame, err := appendFrame(l.buf[:0], s.Sequence, s.End, number, kind, entries)
 	if err != nil {
 		return err
 	}
-	if l.buf = frame; cap(frame) > mostKept {
+	if l.buf = frame; cap(frame) > maxBuffer {
 		l.buf = nil
 	}
 	if _, err := l.file.WriteAt(frame, s.End); err != nil {
@@ -139,25 +139,25 @@ func (l *Log) cut(s Segment) error {
 	*l.last() = s
 	err := l.file.Truncate(s.End)
 	if err != nil {
-		l.failed = fmt.Errorf("journal: what is not complete cannot be cut off: %w", err)
+		l.failure = fmt.Errorf("journal: what is not complete cannot be cut off: %w", err)
 	}
 	return err
 }
 
 // sync makes what was appended durable.
 func (l *Log) sync() error {
-	if l.failed != nil {
-		return l.failed
+	if l.failure != nil {
+		return l.failure
 	}
 	if err := l.file.Sync(); err != nil {
-		l.failed = err // what was not written may be taken for written later
+		l.failure = err // what was not written may be taken for written later
 		return err
 	}
 	return nil
 }
 
 // Failed is the error after which nothing can be appended.
-func (l *Log) Failed() error { return l.failed }
+func (l *Log) Failed() error { return l.failure }
 
 // Rotate makes what was appended durable, and begins another segment.
 func (l *Log) Rotate() error {

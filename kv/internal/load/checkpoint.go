@@ -65,14 +65,14 @@ func (l *Load) keepEdges(ctx context.Context, edges sorter) error {
 	if !l.keeps() {
 		return nil
 	}
-	kept, ok, err := edges.Keep(ctx, l.rows.size+edges.MemoryBytes() >= l.opt.KeepBytes)
+	file, ok, err := edges.Keep(ctx, l.rows.size+edges.MemoryBytes() >= l.opt.KeepBytes)
 	if err != nil || !ok {
 		return err
 	}
 	if err := l.rows.sync(); err != nil {
 		return err
 	}
-	c := checkpoint{Edges: &kept}
+	c := checkpoint{Edges: &file}
 	if l.opt.Save != nil {
 		c.Saved = "saved"
 		if c.SavedSum, err = writeSummed(l.path(c.Saved), l.opt.Save); err != nil {
@@ -140,7 +140,7 @@ func (l *Load) keepArcs(ctx context.Context, arcs sorter) error {
 	if l.checkpoint == nil {
 		return nil
 	}
-	kept, ok, err := arcs.Keep(ctx, false)
+	file, ok, err := arcs.Keep(ctx, false)
 	if err != nil || !ok {
 		return err
 	}
@@ -150,7 +150,7 @@ func (l *Load) keepArcs(ctx context.Context, arcs sorter) error {
 		return fmt.Errorf("keeping the numbers of nodes needs more room on disk: %w", err)
 	}
 	err = l.writeCheckpoint(checkpoint{
-		NodeAt: name, NodeAtSum: sum, Arcs: &kept, Saved: l.checkpoint.Saved, SavedSum: l.checkpoint.SavedSum,
+		NodeAt: name, NodeAtSum: sum, Arcs: &file, Saved: l.checkpoint.Saved, SavedSum: l.checkpoint.SavedSum,
 	})
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (l *Load) writeCheckpoint(c checkpoint) error {
 	c.Format, c.Resume = checkpointFormat, l.opt.Resume
 	c.Rows, c.RowBytes, c.RowCount = filepath.Base(l.rows.file.Name()), l.rows.size, l.rows.rows
 	c.RowSum = l.rows.sum.sum
-	c.Marks, c.Dropped = l.rows.marks, l.rows.dropped
+	c.Marks, c.Dropped = l.rows.marks, l.rows.holes
 	c.ClassNames, c.ClassUses = l.classes.names, l.classes.uses
 	c.IntegerIDs, c.DenseIDs = l.integerIDs, l.denseIDs
 	c.Stats, c.SelfLoops = l.stats, l.selfLoops
@@ -254,19 +254,19 @@ func restoreClasses(c checkpoint) (*classes, error) {
 	if len(c.ClassNames) != len(c.ClassUses) {
 		return nil, errNoCheckpoint
 	}
-	restored := &classes{names: c.ClassNames, uses: c.ClassUses, numbers: map[string]int{}}
+	all := &classes{names: c.ClassNames, uses: c.ClassUses, numbers: map[string]int{}}
 	for number, name := range c.ClassNames {
-		restored.numbers[name] = number
+		all.numbers[name] = number
 	}
-	return restored, nil
+	return all, nil
 }
 
 // removeUnnamed deletes every file of the load that its checkpoint does not name.
 func (l *Load) removeUnnamed() error {
 	keep := []string{l.checkpoint.Rows, l.checkpoint.NodeAt, l.checkpoint.Saved}
-	for _, sorted := range []*spill.KeptNumbers{l.checkpoint.Edges, l.checkpoint.Arcs} {
-		if sorted != nil {
-			keep = append(keep, sorted.File)
+	for _, file := range []*spill.KeptNumbers{l.checkpoint.Edges, l.checkpoint.Arcs} {
+		if file != nil {
+			keep = append(keep, file.File)
 		}
 	}
 	entries, err := os.ReadDir(l.opt.Dir)

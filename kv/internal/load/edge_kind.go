@@ -84,13 +84,13 @@ func (k plainEdges) addEnds(lists *spill.NumbersWriter[uint64], rows []uint64, n
 func (k plainEdges) write(
 	ctx context.Context, to *graph.ListWriter, lists *spill.Numbers[uint64], report func(count int),
 ) error {
-	encode := func(encoded *graph.Lists, stretch []uint64) error {
-		encoded.Encode(stretch, k.width)
+	encode := func(result *graph.Lists, stretch []uint64) error {
+		result.Encode(stretch, k.width)
 		return nil
 	}
-	return spill.InOrder(ctx, lists, encode, func(encoded *graph.Lists, stretch []uint64) error {
+	return spill.InOrder(ctx, lists, encode, func(result *graph.Lists, stretch []uint64) error {
 		report(len(stretch))
-		return to.Append(encoded, stretch)
+		return to.Append(result, stretch)
 	})
 }
 

@@ -42,7 +42,7 @@ type edgeSorter interface {
 // A sorter is a spill.Numbers of either type.
 type sorter interface {
 	Sort(ctx context.Context) error
-	Keep(ctx context.Context, always bool) (kept spill.KeptNumbers, ok bool, err error)
+	Keep(ctx context.Context, always bool) (file spill.KeptNumbers, ok bool, err error)
 	MemoryBytes() int64
 	Close() error
 }
@@ -93,11 +93,11 @@ func (e *sortedEdges[T]) writer() edgeRows {
 
 func (e *sortedEdges[T]) restore(ctx context.Context, c checkpoint) (err error) {
 	e.width = positionBits(c.Stats.Nodes)
-	kept, to := c.Edges, &e.rows
+	file, to := c.Edges, &e.rows
 	if c.Arcs != nil {
-		kept, to = c.Arcs, &e.lists
+		file, to = c.Arcs, &e.lists
 	}
-	*to, err = spill.Restore[T](ctx, e.l.opt.Dir, e.l.sortMemory(), e.bits(), e.l.opt.Workers, *kept)
+	*to, err = spill.Restore[T](ctx, e.l.opt.Dir, e.l.sortMemory(), e.bits(), e.l.opt.Workers, *file)
 	return err
 }
 
@@ -217,10 +217,10 @@ func numberByDegree(degrees []uint32) {
 }
 
 // arcsMemory is what of the memory for sorting the arcs of so many edges, of 8 bytes each, may take beside the edges
-// held. These are gone once the arcs are sorted, so that only what is written meanwhile must leave room for them.
-func arcsMemory(memory, edges, held int64) int64 {
+// in memory. These are gone once the arcs are sorted, so that only what is written meanwhile must leave room for them.
+func arcsMemory(memory, edges, inMemory int64) int64 {
 	if arcs := 16 * edges; 2*arcs > memory {
-		return max(memory-held, memory/4)
+		return max(memory-inMemory, memory/4)
 	}
 	return memory
 }

@@ -25,11 +25,11 @@ func EdgesFootprint(opt Options, nodes, rows, edges int64) Footprint {
 		}
 	}
 	first := footprint(memory, rows)
-	held := first.Reading
+	inMemory := first.Reading
 	if first.File > 0 {
-		held = 0
+		inMemory = 0
 	}
-	both := footprint(arcsMemory(memory, perArc*edges, held), 2*edges)
+	both := footprint(arcsMemory(memory, perArc*edges, inMemory), 2*edges)
 	adding := both.Sorting
 	if both.File == 0 {
 		adding /= 2 // chunks alone

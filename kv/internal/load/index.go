@@ -53,7 +53,7 @@ func (x *idIndex) add(id string) (first int, duplicate bool, err error) {
 func (x *idIndex) useTexts() error {
 	x.byText = true
 	var position [1]uint32
-	for left, k := x.integers.count, uint64(0); left > 0; k++ {
+	for rest, k := x.integers.count, uint64(0); rest > 0; k++ {
 		x.integers.find([]uint64{k}, position[:])
 		if position[0] == notFound {
 			continue
@@ -66,7 +66,7 @@ func (x *idIndex) useTexts() error {
 		if !fits {
 			return x.turnOff()
 		}
-		left--
+		rest--
 	}
 	return x.integers.free()
 }

@@ -82,7 +82,7 @@ func (l *Load) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 	var id []byte
 	var firstSource int64
 	first, any := 0, false
-	var dropped []uint32
+	var repeats []uint32
 	for r, err := range ids.Records(ctx) {
 		if err != nil {
 			return err
@@ -100,9 +100,9 @@ func (l *Load) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 		if err := l.opt.BadRow(&DuplicateNodeError{ID: string(id), First: firstSource, Second: source}); err != nil {
 			return err
 		}
-		dropped = append(dropped, uint32(position))
+		repeats = append(repeats, uint32(position))
 	}
-	return l.drop(ctx, dropped)
+	return l.drop(ctx, repeats)
 }
 
 // drop takes rows out, as if they had never been added.
@@ -195,9 +195,9 @@ func (l *Load) joinPositions(ctx context.Context, ids, records *spill.Sorter, ea
 	next, stop := iter.Pull2(ids.Records(ctx))
 	defer stop()
 	id, err, more := next()
-	for r, failed := range records.Records(ctx) {
-		if failed != nil {
-			return failed
+	for r, failure := range records.Records(ctx) {
+		if failure != nil {
+			return failure
 		}
 		for more && err == nil && bytes.Compare(id.Key, r.Key) < 0 {
 			id, err, more = next()

@@ -76,7 +76,7 @@ type Load struct {
 	integerIDs bool
 	denseIDs   bool
 	ended      bool
-	failed     atomic.Pointer[error] // the first error of a row
+	rowError   atomic.Pointer[error] // the first error of a row
 	duplicate  badRow
 	stats      Stats
 
@@ -178,8 +178,8 @@ func (l *Load) AddNode(n Node) error {
 
 // Err is the first error of a row.
 func (l *Load) Err() error {
-	if failed := l.failed.Load(); failed != nil {
-		return *failed
+	if first := l.rowError.Load(); first != nil {
+		return *first
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (l *Load) Err() error {
 func (l *Load) fail(err error) error {
 	if err != nil && l.checkpoint == nil {
 		first := err // err itself would take memory in every call
-		l.failed.CompareAndSwap(nil, &first)
+		l.rowError.CompareAndSwap(nil, &first)
 	}
 	return err
 }

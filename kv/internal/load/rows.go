@@ -28,8 +28,8 @@ type rowSpool struct {
 	one  []byte // a value
 
 	// marks holds where each contextEvery-th row begins, dropped ones counted.
-	marks   []int64
-	dropped []uint32 // numbers of rows that were taken out, ascending
+	marks []int64
+	holes []uint32 // numbers of rows that were dropped, ascending
 }
 
 // A nodeRow is a row as read back; all of it is borrowed until the next one.
@@ -96,7 +96,7 @@ func restoreRows(ctx context.Context, dir string, c checkpoint) (*rowSpool, erro
 	}
 	sum := &sumWriter{f, c.RowSum}
 	return &rowSpool{
-		file: f, sum: sum, w: bufio.NewWriter(sum), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, dropped: c.Dropped,
+		file: f, sum: sum, w: bufio.NewWriter(sum), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, holes: c.Dropped,
 	}, nil
 }
 
@@ -108,27 +108,27 @@ func spoolFull(err error) error {
 }
 
 // drop takes rows out, whose numbers ascend, once; the positions of those that stay close up.
-func (s *rowSpool) drop(numbers []uint32) { s.dropped = numbers }
+func (s *rowSpool) drop(numbers []uint32) { s.holes = numbers }
 
 // closeUp is the position of the row of a number.
 func (s *rowSpool) closeUp(number uint32) uint32 {
-	before, _ := slices.BinarySearch(s.dropped, number)
+	before, _ := slices.BinarySearch(s.holes, number)
 	return number - uint32(before)
 }
 
 // len is the number of rows.
-func (s *rowSpool) len() int { return s.rows - len(s.dropped) }
+func (s *rowSpool) len() int { return s.rows - len(s.holes) }
 
 // all yields the rows by position.
 func (s *rowSpool) all(ctx context.Context) iter.Seq2[nodeRow, error] {
 	return func(yield func(nodeRow, error) bool) {
-		dropped := s.dropped
+		holes := s.holes
 		for row, err := range s.from(ctx, 0) {
-			if len(dropped) > 0 && row.position == int(dropped[0]) && err == nil {
-				dropped = dropped[1:]
+			if len(holes) > 0 && row.position == int(holes[0]) && err == nil {
+				holes = holes[1:]
 				continue
 			}
-			row.position -= len(s.dropped) - len(dropped)
+			row.position -= len(s.holes) - len(holes)
 			if !yield(row, err) {
 				return
 			}
@@ -166,13 +166,13 @@ const contextEvery = 1 << 12
 // A rowReader reads the file of a rowSpool from some place on.
 type rowReader struct {
 	*bufio.Reader
-	unread *io.LimitedReader // what is not in the buffer
+	tail *io.LimitedReader // not yet in the buffer
 }
 
 func (s *rowSpool) reader(offset int64) *rowReader {
 	size := s.size - offset
-	unread := &io.LimitedReader{R: io.NewSectionReader(s.file, offset, size), N: size}
-	return &rowReader{bufio.NewReaderSize(unread, 256<<10), unread}
+	tail := &io.LimitedReader{R: io.NewSectionReader(s.file, offset, size), N: size}
+	return &rowReader{bufio.NewReaderSize(tail, 256<<10), tail}
 }
 
 func (row *nodeRow) read(r *rowReader) (err error) {
@@ -192,8 +192,8 @@ func (r *rowReader) readBytes(memory []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if left := uint64(r.unread.N) + uint64(r.Buffered()); length > left {
-		return nil, fmt.Errorf("%d bytes are to follow, but %d do: %w", length, left, io.ErrUnexpectedEOF)
+	if rest := uint64(r.tail.N) + uint64(r.Buffered()); length > rest {
+		return nil, fmt.Errorf("%d bytes are to follow, but %d do: %w", length, rest, io.ErrUnexpectedEOF)
 	}
 	memory = slices.Grow(memory[:0], int(length))[:length]
 	_, err = io.ReadFull(r, memory)

@@ -16,7 +16,7 @@ type EdgeWriter struct {
 	l         *Load
 	rows      edgeRows   // nil if ids are joined by sorting
 	batch     *edgeBatch // nil if ids are joined by sorting
-	joined    []byte     // records for the idJoin collected
+	records   []byte     // records for the idJoin collected
 	selfLoops int64
 	err       error // why it could not begin
 	closed    bool
@@ -147,7 +147,7 @@ func (w *EdgeWriter) handOver() error {
 	w.l.mu.Lock()
 	w.l.selfLoops += w.selfLoops
 	w.l.mu.Unlock()
-	if len(w.joined) > 0 {
+	if len(w.records) > 0 {
 		err = errors.Join(err, w.flushJoined())
 	}
 	if w.rows != nil {
@@ -201,8 +201,8 @@ const joinedBytes = 64 << 10
 
 // join keeps an edge until the ids have been sorted.
 func (w *EdgeWriter) join(src, dst string, weight float32, source int64) error {
-	w.joined = w.l.join.appendRecord(w.joined, src, dst, weight, source)
-	if len(w.joined) < joinedBytes {
+	w.records = w.l.join.appendRecord(w.records, src, dst, weight, source)
+	if len(w.records) < joinedBytes {
 		return nil
 	}
 	return w.flushJoined()
@@ -212,7 +212,7 @@ func (w *EdgeWriter) join(src, dst string, weight float32, source int64) error {
 func (w *EdgeWriter) flushJoined() error {
 	w.l.mu.Lock()
 	defer w.l.mu.Unlock()
-	err := w.l.join.add(w.joined)
-	w.joined = w.joined[:0]
+	err := w.l.join.add(w.records)
+	w.records = w.records[:0]
 	return err
 }

@@ -47,7 +47,7 @@ type merge struct {
 	before map[uint64]bool             // the tables there were
 	since  map[uint64]badger.TableInfo // the tables that came, by their numbers
 	keys   []int                       // of each table to be made
-	kept   *badger.Iterator            // keeps the tables that are merged; nil if they are not kept
+	hold   *badger.Iterator            // keeps the tables that are merged; nil if they are not kept
 }
 
 // see takes note of the tables that came since.
@@ -93,7 +93,7 @@ func (g *mergeGuard) makes(who, keys int) {
 		}
 		g.merges[who] = m
 		if g.keeping != nil && (who == flattener || g.failure.err() != nil) {
-			m.kept = g.keep()
+			m.hold = g.keep()
 		}
 	}
 	if keys > 0 {
@@ -121,14 +121,14 @@ func (g *mergeGuard) ended(who, level int) {
 		return
 	}
 	m.see(g.db.Tables())
-	if lost := m.lacking(level); lost > 0 && m.kept != nil {
-		g.failure.lose(fmt.Errorf("a table of %d keys could not be made of those it was merged from, which are kept", lost))
-	} else if lost > 0 {
+	if keys := m.lacking(level); keys > 0 && m.hold != nil {
+		g.failure.lose(fmt.Errorf("a table of %d keys could not be made of those it was merged from, which are kept", keys))
+	} else if keys > 0 {
 		g.failure.lose(fmt.Errorf("%w: a table of %d keys could not be made of those it was merged from, which are removed",
-			record.ErrCorrupt, lost))
+			record.ErrCorrupt, keys))
 	}
-	if m.kept != nil && g.failure.err() == nil {
-		m.kept.Close()
+	if m.hold != nil && g.failure.err() == nil {
+		m.hold.Close()
 	}
 }
 
@@ -156,14 +156,14 @@ func (m *merge) lacking(level int) int {
 	return notAmong(m.keys, lower)
 }
 
-// notAmong returns the first of keys that is not in made, each of which counts once; 0 if there is none. It changes made.
-func notAmong(keys, made []int) int {
+// notAmong returns the first of keys that is not in tables, each of which counts once; 0 if there is none. It changes tables.
+func notAmong(keys, tables []int) int {
 	for _, n := range keys {
-		at := slices.Index(made, n)
+		at := slices.Index(tables, n)
 		if at < 0 {
 			return n
 		}
-		made = slices.Delete(made, at, at+1)
+		tables = slices.Delete(tables, at, at+1)
 	}
 	return 0
 }
@@ -195,7 +195,7 @@ func undoMerges(dir string) error {
 	if err != nil {
 		return err
 	}
-	undone := len(sets)
+	end := len(sets)
 	for i, set := range slices.Backward(sets) {
 		if flushed(set) {
 			continue
@@ -207,18 +207,18 @@ func undoMerges(dir string) error {
 		if !whole {
 			break
 		}
-		undone = i
+		end = i
 	}
-	if undone == len(sets) {
+	if end == len(sets) {
 		return nil
 	}
-	var kept pb.ManifestChangeSet
+	var changes pb.ManifestChangeSet
 	for i, set := range sets {
-		if i < undone || flushed(set) {
-			kept.Changes = append(kept.Changes, set.Changes...)
+		if i < end || flushed(set) {
+			changes.Changes = append(changes.Changes, set.Changes...)
 		}
 	}
-	return writeManifest(dir, &kept)
+	return writeManifest(dir, &changes)
 }
 
 // flushed says whether a change is about a memtable that became a table.
@@ -230,12 +230,12 @@ func flushed(set *pb.ManifestChangeSet) bool {
 
 // mergedThere says whether a change is that of a merge, and all that was merged is there and whole.
 func mergedThere(dir string, set *pb.ManifestChangeSet) (bool, error) {
-	merged := 0
+	sources := 0
 	for _, change := range set.Changes {
 		if change.Op != pb.ManifestChange_DELETE {
 			continue
 		}
-		merged++
+		sources++
 		path := table.NewFilename(change.Id, dir)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return false, nil
@@ -246,5 +246,5 @@ func mergedThere(dir string, set *pb.ManifestChangeSet) (bool, error) {
 			return false, err
 		}
 	}
-	return merged > 0, nil
+	return sources > 0, nil
 }

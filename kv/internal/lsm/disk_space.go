@@ -44,10 +44,10 @@ func (d *DB) makeRoom(n int64) error {
 	if err := d.awaitFlush(); err != nil {
 		return err
 	}
-	logged := d.logs.bytes + d.written.Load() - d.logs.written
+	logged := d.logs.bytes + d.output.Load() - d.logs.output
 	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
 	memTable := d.db.Opts().MemTableSize
-	coming := n + min(d.written.Load(), memTable/2)
+	coming := n + min(d.output.Load(), memTable/2)
 	levels := d.db.Levels()
 	merge := d.mergeRoom(levels, logged+coming, false)
 	if merge > 0 {
@@ -65,7 +65,7 @@ func (d *DB) makeRoom(n int64) error {
 	if err != nil {
 		return err
 	}
-	d.written.Add(n)
+	d.output.Add(n)
 	return nil
 }
 

@@ -61,11 +61,11 @@ func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile
 	if err != nil {
 		return nil, err
 	}
-	var unnamed []uint64
+	var strays []uint64
 	for _, entry := range entries {
 		if id, ok := table.ParseFileID(entry.Name()); ok {
 			if _, named := manifest.Tables[id]; !named {
-				unnamed = append(unnamed, id)
+				strays = append(strays, id)
 				leftover = cmp.Or(leftover, record.CorruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
 			}
 		}
@@ -84,7 +84,7 @@ func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile
 		}
 		tables = append(tables, t)
 	}
-	if len(unnamed) == 0 {
+	if len(strays) == 0 {
 		return tables, nil
 	}
 	sets, err := readManifestChanges(dir)
@@ -92,11 +92,11 @@ func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile
 		return nil, err
 	}
 	merged := mergedTables(sets)
-	neverNamed := slices.DeleteFunc(unnamed, func(id uint64) bool { return merged[id] })
-	if len(neverNamed) == 0 {
+	orphans := slices.DeleteFunc(strays, func(id uint64) bool { return merged[id] })
+	if len(orphans) == 0 {
 		return tables, nil
 	}
-	return tables, clearUnnamed(dir, manifest, neverNamed, beside)
+	return tables, clearUnnamed(dir, manifest, orphans, beside)
 }
 
 // readManifest reads the manifest as Badger does; cut is not nil if its last record is not complete.
@@ -175,23 +175,23 @@ func setLogsAside(dir string, beside Journal) error {
 	if err != nil {
 		return err
 	}
-	var damaged []string
+	var bad []string
 	for _, path := range logs {
 		head, err := readHead(path, logHeader)
 		if err != nil {
 			return err
 		}
 		if len(head) < logHeader || [8]byte(head) != [8]byte{} {
-			damaged = append(damaged, path)
+			bad = append(bad, path)
 		}
 	}
-	if len(damaged) == 0 {
+	if len(bad) == 0 {
 		return nil
 	}
-	if has, err := beside.Has(damaged[0]); err != nil || !has {
+	if has, err := beside.Has(bad[0]); err != nil || !has {
 		return err // checkLogs names the log
 	}
-	for _, path := range damaged {
+	for _, path := range bad {
 		if err := setAside(dir, filepath.Base(path)); err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ type DB struct {
 	built    tableMemory
 	pinned   int          // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
 	logs     logCount     // of who holds the writer's lock
-	written  atomic.Int64 // bytes of entries given to Badger since it was opened
+	output   atomic.Int64 // bytes of entries given to Badger since it was opened
 	verified *verifiedTables
 }
 

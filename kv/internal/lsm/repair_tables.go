@@ -47,13 +47,13 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	var unnamed, only []*censusTable
+	var strays, only []*censusTable
 	for _, t := range c.tables {
 		if !t.named {
-			unnamed = append(unnamed, t)
+			strays = append(strays, t)
 		}
 	}
-	if len(unnamed) > 0 {
+	if len(strays) > 0 {
 		logged, err := readLogs(r.dir)
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, t := range unnamed {
+	for _, t := range strays {
 		if t.only > 0 {
 			only = append(only, t)
 		}
@@ -80,7 +80,7 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 	if len(only) > 0 {
 		return r.rebuild(ctx, c, only, gone, damage)
 	}
-	for _, t := range unnamed {
+	for _, t := range strays {
 		if err := os.Remove(t.reader.path); err != nil { // as Badger would
 			return err
 		}
@@ -88,19 +88,19 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 	if err := r.loseTables(gone); err != nil {
 		return err
 	}
-	left := map[uint64]uint8{}
+	present := map[uint64]uint8{}
 	for _, t := range c.tables {
 		if t.named {
-			left[t.id] = levels[t.id]
+			present[t.id] = levels[t.id]
 		}
 	}
-	if damage == nil && len(left) == len(levels) {
+	if damage == nil && len(present) == len(levels) {
 		return nil
 	}
-	if err := r.writeLevels(left); err != nil || damage == nil {
+	if err := r.writeLevels(present); err != nil || damage == nil {
 		return err
 	}
-	return r.done(badger.ManifestFilename, damage.Error(), "rebuilt for %d tables", len(left))
+	return r.done(badger.ManifestFilename, damage.Error(), "rebuilt for %d tables", len(present))
 }
 
 // openTables repairs every table and opens what is left of it. It returns the numbers of those that are named and missing,
@@ -159,8 +159,8 @@ func (r *fileRepair) loseTables(gone []uint64) error {
 // each key only the last record is left.
 func (r *fileRepair) rebuild(ctx context.Context, c *census, only []*censusTable, gone []uint64, damage error) error {
 	newest := slices.MaxFunc(only, func(a, b *censusTable) int { return cmp.Compare(a.id, b.id) }).id
-	lost := slices.DeleteFunc(slices.Clone(gone), func(id uint64) bool { return id < newest }) // not merged into that one
-	if err := r.loseTables(lost); err != nil {
+	losses := slices.DeleteFunc(slices.Clone(gone), func(id uint64) bool { return id < newest }) // not merged into that one
+	if err := r.loseTables(losses); err != nil {
 		return err
 	}
 	next := uint64(1)
@@ -178,11 +178,11 @@ func (r *fileRepair) rebuild(ctx context.Context, c *census, only []*censusTable
 			levels[tables[0].id] = last
 			continue
 		}
-		made, err := r.mergeTables(ctx, &census{tables: tables}, next)
+		ids, err := r.mergeTables(ctx, &census{tables: tables}, next)
 		if err != nil {
 			return err
 		}
-		for _, id := range made {
+		for _, id := range ids {
 			levels[id] = last
 			next = id + 1
 		}
@@ -215,7 +215,7 @@ func overlapping(tables []*censusTable) (groups [][]*censusTable) {
 
 // mergeTables writes tables with the last record of each key, which may be a deletion, from a number on, in the place of
 // those that it reads.
-func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (made []uint64, err error) {
+func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (ids []uint64, err error) {
 	room := int64(SpareRoom)
 	for _, t := range c.tables {
 		room += int64(len(t.reader.data))
@@ -234,12 +234,12 @@ func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (m
 		defer b.Close()
 		text := b.Finish()
 		b = nil
-		made = append(made, next)
+		ids = append(ids, next)
 		next++
-		return storedir.ReplaceFile(table.NewFilename(made[len(made)-1], r.dir), text)
+		return storedir.ReplaceFile(table.NewFilename(ids[len(ids)-1], r.dir), text)
 	}
-	err = c.each(ctx, func(key []byte, held []heldRecord) error {
-		if c.dropped(key, held) {
+	err = c.each(ctx, func(key []byte, copies []heldRecord) error {
+		if c.dropped(key, copies) {
 			return nil
 		}
 		if b != nil && b.ReachedCapacity() {
@@ -250,7 +250,7 @@ func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (m
 		if b == nil {
 			b = table.NewTableBuilder(r.tableOptions(uint64(r.opt.BaseTableSize)))
 		}
-		b.Add(held[0].entry.key, held[0].entry.value, 0)
+		b.Add(copies[0].entry.key, copies[0].entry.value, 0)
 		return nil
 	})
 	if err := errors.Join(err, write()); err != nil {
@@ -261,7 +261,7 @@ func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (m
 			return nil, err
 		}
 	}
-	return made, nil
+	return ids, nil
 }
 
 // tableOptions are those of a table of about so many bytes.

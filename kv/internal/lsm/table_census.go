@@ -133,7 +133,7 @@ func (t *censusTable) versions(key []byte) (versions []uint64, err error) {
 }
 
 // records are those of a key in a table, with their versions.
-func (t *censusTable) records(key []byte) (found []tableEntry, err error) {
+func (t *censusTable) records(key []byte) (entries []tableEntry, err error) {
 	if !t.span.covers(key) {
 		return nil, nil
 	}
@@ -164,11 +164,11 @@ func (t *censusTable) records(key []byte) (found []tableEntry, err error) {
 		}
 		for _, e := range t.entries {
 			if bytes.Equal(y.ParseKey(e.key), key) {
-				found = append(found, e)
+				entries = append(entries, e)
 			}
 		}
 	}
-	return found, nil
+	return entries, nil
 }
 
 // lacks is for a block that cannot be read.
@@ -218,7 +218,7 @@ func (h *censusHeap) Pop() any {
 
 // each calls use with every key of the tables that are read through, ascending, and with its records in all tables: the
 // greatest version first, and of one version those that are read through first, of the greatest number first.
-func (c *census) each(ctx context.Context, use func(key []byte, held []heldRecord) error) error {
+func (c *census) each(ctx context.Context, use func(key []byte, copies []heldRecord) error) error {
 	h := &censusHeap{tables: c.tables}
 	for i, t := range c.tables {
 		if t.named {
@@ -233,14 +233,14 @@ func (c *census) each(ctx context.Context, use func(key []byte, held []heldRecor
 	}
 	heap.Init(h)
 	var key []byte
-	var held []heldRecord
+	var copies []heldRecord
 	for count := 0; h.Len() > 0; count++ {
 		if count%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		t := c.tables[h.order[0]]
 		key = append(key[:0], y.ParseKey(t.entries[t.at].key)...)
-		held = held[:0]
+		copies = copies[:0]
 		for h.Len() > 0 {
 			i := h.order[0]
 			t := c.tables[i]
@@ -248,7 +248,7 @@ func (c *census) each(ctx context.Context, use func(key []byte, held []heldRecor
 			if !bytes.Equal(y.ParseKey(e.key), key) {
 				break
 			}
-			held = append(held, heldRecord{i, y.ParseTs(e.key), e})
+			copies = append(copies, heldRecord{i, y.ParseTs(e.key), e})
 			if err := t.next(); err != nil {
 				return err
 			}
@@ -267,11 +267,11 @@ func (c *census) each(ctx context.Context, use func(key []byte, held []heldRecor
 				return err
 			}
 			for _, v := range versions {
-				held = append(held, heldRecord{table: i, version: v})
+				copies = append(copies, heldRecord{table: i, version: v})
 			}
 		}
-		slices.SortStableFunc(held, func(a, b heldRecord) int { return cmp.Compare(b.version, a.version) })
-		if err := use(key, held); err != nil {
+		slices.SortStableFunc(copies, func(a, b heldRecord) int { return cmp.Compare(b.version, a.version) })
+		if err := use(key, copies); err != nil {
 			return err
 		}
 	}
@@ -281,9 +281,9 @@ func (c *census) each(ctx context.Context, use func(key []byte, held []heldRecor
 // trace finds out which tables were made of which.
 func (c *census) trace(ctx context.Context) error {
 	c.made = map[[2]int]bool{}
-	return c.each(ctx, func(_ []byte, held []heldRecord) error {
-		for i, a := range held {
-			for _, b := range held[i+1:] {
+	return c.each(ctx, func(_ []byte, copies []heldRecord) error {
+		for i, a := range copies {
+			for _, b := range copies[i+1:] {
 				if b.version != a.version {
 					break
 				}
@@ -299,23 +299,23 @@ func (c *census) trace(ctx context.Context) error {
 }
 
 // dropped says whether the last record of a key was dropped by merges: in each table that has it.
-func (c *census) dropped(key []byte, held []heldRecord) bool {
-	for _, r := range held {
-		if r.version != held[0].version {
+func (c *census) dropped(key []byte, copies []heldRecord) bool {
+	for _, r := range copies {
+		if r.version != copies[0].version {
 			break
 		}
-		if !c.droppedFrom(r.table, key, held) {
+		if !c.droppedFrom(r.table, key, copies) {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *census) droppedFrom(table int, key []byte, held []heldRecord) bool {
+func (c *census) droppedFrom(table int, key []byte, copies []heldRecord) bool {
 	for pair := range c.made {
 		to := c.tables[pair[1]]
 		holds := func(r heldRecord) bool { return r.table == pair[1] }
-		if pair[0] == table && to.whole && to.span.covers(key) && !slices.ContainsFunc(held, holds) {
+		if pair[0] == table && to.whole && to.span.covers(key) && !slices.ContainsFunc(copies, holds) {
 			return true
 		}
 	}
@@ -328,13 +328,13 @@ func (c *census) countOnly(ctx context.Context, logged map[uint64]bool) error {
 	if err := c.trace(ctx); err != nil {
 		return err
 	}
-	return c.each(ctx, func(key []byte, held []heldRecord) error {
-		last := held[0].version
-		inNamed := slices.ContainsFunc(held, func(r heldRecord) bool { return r.version == last && c.tables[r.table].named })
-		if inNamed || logged[last] || c.dropped(key, held) {
+	return c.each(ctx, func(key []byte, copies []heldRecord) error {
+		last := copies[0].version
+		inNamed := slices.ContainsFunc(copies, func(r heldRecord) bool { return r.version == last && c.tables[r.table].named })
+		if inNamed || logged[last] || c.dropped(key, copies) {
 			return nil
 		}
-		for _, r := range held {
+		for _, r := range copies {
 			if r.version == last {
 				c.tables[r.table].only++
 			}

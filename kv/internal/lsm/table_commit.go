@@ -29,11 +29,11 @@ func LastCommit(dir string) (last Commit, err error) {
 }
 
 func lastInTables(dir string) (last Commit, err error) {
-	named, _, err := readManifest(dir) //nolint:errcheck // where it is cut off is for others
+	manifest, _, err := readManifest(dir) //nolint:errcheck // where it is cut off is for others
 	if err != nil {
 		return last, err
 	}
-	for id := range named.Tables {
+	for id := range manifest.Tables {
 		c, err := lastInTable(table.NewFilename(id, dir), id)
 		if err != nil {
 			return last, err

@@ -132,11 +132,11 @@ func (t *tableWriter) endBlock() error {
 // appendTableChecksum appends the checksum of data and its length to b.
 func appendTableChecksum(b, data []byte) ([]byte, error) {
 	sum := &pb.Checksum{Algo: pb.Checksum_CRC32C, Sum: y.CalculateChecksum(data, pb.Checksum_CRC32C)}
-	encoded, err := proto.Marshal(sum)
+	text, err := proto.Marshal(sum)
 	if err != nil {
 		return b, err
 	}
-	return binary.BigEndian.AppendUint32(append(b, encoded...), uint32(len(encoded))), nil
+	return binary.BigEndian.AppendUint32(append(b, text...), uint32(len(text))), nil
 }
 
 // end writes what is left, and the index.

@@ -29,7 +29,7 @@ type Tables struct {
 	dir     string
 	opt     badger.Options
 	most    int64  // bytes at which a table ends
-	begun   int    // tables
+	tables  int    // begun
 	record  []byte // scratch
 	Newest  uint64 // version that tables say they have, at least
 	streams map[tableStream]*tableWriter
@@ -37,8 +37,8 @@ type Tables struct {
 
 	syncs   sync.WaitGroup
 	syncing chan struct{} // holds a token of each that runs
-	mu      sync.Mutex    // guards failed
-	failed  error         // of a sync
+	mu      sync.Mutex    // guards failure
+	failure error         // of a sync
 }
 
 // A tableStream is how the keys of a stream begin.
@@ -82,8 +82,8 @@ func (b *Tables) add(key, body []byte) error {
 func (b *Tables) addRecord(name tableStream, key, record []byte, version uint64) (err error) {
 	t := b.streams[name]
 	if t == nil {
-		b.begun++
-		if t, err = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.begun))); err != nil {
+		b.tables++
+		if t, err = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.tables))); err != nil {
 			return err
 		}
 		t.newest = b.Newest
@@ -120,7 +120,7 @@ func (b *Tables) end(name tableStream) error {
 		return err
 	}
 	b.mu.Lock()
-	err := b.failed
+	err := b.failure
 	b.mu.Unlock()
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (b *Tables) end(name tableStream) error {
 		if err := t.sync(); err != nil {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.failed = cmp.Or(b.failed, err)
+			b.failure = cmp.Or(b.failure, err)
 		}
 	})
 	return nil
@@ -150,7 +150,7 @@ func (b *Tables) Flush() error {
 		}
 	}
 	b.syncs.Wait()
-	return b.wrap(b.failed)
+	return b.wrap(b.failure)
 }
 
 // Cancel removes the tables that Badger does not know.
@@ -182,7 +182,7 @@ func (d *DB) Attach(b *Tables) (open bool, err error) {
 	}
 	d.db = db
 	d.merges.watch(db)
-	d.written.Store(0)
+	d.output.Store(0)
 	d.logs = logCount{}
 	return true, err
 }

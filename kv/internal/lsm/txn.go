@@ -252,7 +252,7 @@ func (d *DB) MostInTransaction() int64 { return d.db.MaxBatchSize() }
 func (d *DB) MemTableSize() int64 { return d.db.Opts().MemTableSize }
 
 // Written says whether anything was given to the database since it was opened.
-func (d *DB) Written() bool { return d.written.Load() > 0 }
+func (d *DB) Written() bool { return d.output.Load() > 0 }
 
 // Failed is an ErrFailed if a write failed.
 func (d *DB) Failed() error { return d.failure.err() }

@@ -31,12 +31,12 @@ import (
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
 // named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read is
 // moved into the quarantine if the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
-func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64, beside Journal) (err error) {
+func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside Journal) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
 	var unreadable []uint64
 	var spans []tableSpan
-	for _, id := range unnamed {
+	for _, id := range strays {
 		t, err := openCensusTable(table.NewFilename(id, dir), id)
 		if errors.Is(err, record.ErrCorrupt) {
 			unreadable = append(unreadable, id)
@@ -48,13 +48,13 @@ func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64, beside Jo
 		c.tables = append(c.tables, t)
 		spans = append(spans, t.span)
 	}
-	damaged, err := c.dropDamaged()
+	bad, err := c.dropDamaged()
 	if err != nil {
 		return err
 	}
-	unreadable = append(unreadable, damaged...)
+	unreadable = append(unreadable, bad...)
 	if len(c.tables) > 0 {
-		if err := c.addNamed(dir, named, spans); err != nil {
+		if err := c.addNamed(dir, manifest, spans); err != nil {
 			return err
 		}
 		logged, err := readLogs(dir)
@@ -88,13 +88,13 @@ func clearUnnamed(dir string, named badger.Manifest, unnamed []uint64, beside Jo
 }
 
 // dropDamaged takes tables out of the census of which a block is damaged.
-func (c *census) dropDamaged() (damaged []uint64, err error) {
+func (c *census) dropDamaged() (bad []uint64, err error) {
 	var sound []*censusTable
 	for _, t := range c.tables {
 		err := verifyTable(t.reader.path)
 		switch {
 		case errors.Is(err, record.ErrCorrupt):
-			damaged = append(damaged, t.id)
+			bad = append(bad, t.id)
 			err = t.reader.close()
 		case err == nil:
 			sound = append(sound, t)
@@ -104,12 +104,12 @@ func (c *census) dropDamaged() (damaged []uint64, err error) {
 		}
 	}
 	c.tables = sound
-	return damaged, nil
+	return bad, nil
 }
 
 // addNamed adds the named tables that overlap spans, to be looked up. One whose last block is damaged counts for nothing.
-func (c *census) addNamed(dir string, named badger.Manifest, spans []tableSpan) error {
-	for id := range named.Tables {
+func (c *census) addNamed(dir string, manifest badger.Manifest, spans []tableSpan) error {
+	for id := range manifest.Tables {
 		t, err := openCensusTable(table.NewFilename(id, dir), id)
 		if errors.Is(err, record.ErrCorrupt) {
 			continue

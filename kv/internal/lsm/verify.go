@@ -41,7 +41,7 @@ type verifiedTables struct {
 	// newest is the number of the last table there was when the store was opened: later ones have come out of this
 	// process.
 	newest uint64
-	known  map[uint64]storedir.Mark // the tables that were compared
+	marks  map[uint64]storedir.Mark // the tables that were compared
 	all    bool                     // those up to newest are known
 	sizes  map[uint64]int64         // of the files of tables, in bytes, as they were first seen
 
@@ -56,13 +56,13 @@ type tableCount struct {
 
 // readVerified reads which tables of a store were compared. If the list is damaged, none was.
 func readVerified(dir string) *verifiedTables {
-	v := &verifiedTables{dir: dir, known: map[uint64]storedir.Mark{}, sizes: map[uint64]int64{}}
+	v := &verifiedTables{dir: dir, marks: map[uint64]storedir.Mark{}, sizes: map[uint64]int64{}}
 	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
 	if err == nil {
-		err = json.Unmarshal(text, &v.known)
+		err = json.Unmarshal(text, &v.marks)
 	}
-	if err != nil || v.known == nil {
-		v.known = map[uint64]storedir.Mark{}
+	if err != nil || v.marks == nil {
+		v.marks = map[uint64]storedir.Mark{}
 	}
 	return v
 }
@@ -83,7 +83,7 @@ func (v *verifiedTables) compare(ids []uint64) (err error) {
 	compared := map[uint64]storedir.Mark{}
 	changed := false
 	defer func() {
-		v.known = compared
+		v.marks = compared
 		if changed {
 			v.save()
 		}
@@ -94,7 +94,7 @@ func (v *verifiedTables) compare(ids []uint64) (err error) {
 		if err != nil {
 			return err
 		}
-		if v.known[id] != mark {
+		if v.marks[id] != mark {
 			if err := verifyTable(path); err != nil {
 				return err
 			}
@@ -107,13 +107,13 @@ func (v *verifiedTables) compare(ids []uint64) (err error) {
 
 // save writes the list. It saves time only: if it cannot be written, the tables are compared again.
 func (v *verifiedTables) save() {
-	text, err := json.Marshal(v.known)
+	text, err := json.Marshal(v.marks)
 	if err != nil {
 		return
 	}
-	begun := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
-	if os.WriteFile(begun, text, storedir.FileMode(storedir.Mode)) != nil || os.Rename(begun, filepath.Join(v.dir, verifiedName)) != nil {
-		os.Remove(begun) //nolint:errcheck // the next open does
+	draft := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
+	if os.WriteFile(draft, text, storedir.FileMode(storedir.Mode)) != nil || os.Rename(draft, filepath.Join(v.dir, verifiedName)) != nil {
+		os.Remove(draft) //nolint:errcheck // the next open does
 	}
 }
 
@@ -193,10 +193,10 @@ func (d *DB) verifyChangedTables(levels []badger.LevelInfo) error {
 }
 
 // FindDamage makes sure that no table was cut short, and compares the checksums of all blocks of all tables. Each that
-// does not match is given to found, as an ErrCorrupt, with the name of its file. look is called before each table, and its
+// does not match is passed to report, as an ErrCorrupt, with the name of its file. look is called before each table, and its
 // error ends the search.
 func (d *DB) FindDamage(
-	ctx context.Context, look func(done, total int) error, found func(file string, damage error),
+	ctx context.Context, look func(done, total int) error, report func(file string, damage error),
 ) error {
 	d.verified.mu.Lock()
 	err := d.verified.checkSizes()
@@ -211,7 +211,7 @@ func (d *DB) FindDamage(
 			}
 			path := table.NewFilename(id, d.dir)
 			err := findDamage(ctx, path, func(damage error) bool {
-				found(filepath.Base(path), damage)
+				report(filepath.Base(path), damage)
 				return true
 			})
 			if err != nil {
@@ -233,13 +233,13 @@ func (d *DB) holdTables(use func(tables []uint64) error) error {
 		}
 		it := txn.NewIterator(badger.IteratorOptions{}) // which keeps its tables
 		defer it.Close()
-		var held []uint64
+		var ids []uint64
 		for _, info := range d.db.Tables() {
 			if before[info.ID] {
-				held = append(held, info.ID)
+				ids = append(ids, info.ID)
 			}
 		}
-		return use(held)
+		return use(ids)
 	})
 }
 
@@ -266,19 +266,19 @@ func verifyToOpen(dir string, tables []tableFile, logs int, opt badger.Options) 
 // verifyTable returns the first damage to a table as an ErrCorrupt.
 func verifyTable(path string) error {
 	var damage error
-	err := findDamage(context.Background(), path, func(found error) bool {
-		damage = found
+	err := findDamage(context.Background(), path, func(first error) bool {
+		damage = first
 		return false
 	})
 	return errors.Join(damage, err)
 }
 
-// findDamage compares the checksums of a table's index and blocks. Each that does not match is given to found, as an
+// findDamage compares the checksums of a table's index and blocks. Each that does not match is passed to report, as an
 // ErrCorrupt, which says whether to go on. The table must stay while it runs.
-func findDamage(ctx context.Context, path string, found func(damage error) bool) (err error) {
+func findDamage(ctx context.Context, path string, report func(damage error) bool) (err error) {
 	t, err := openTableReader(path)
 	if errors.Is(err, record.ErrCorrupt) {
-		found(err)
+		report(err)
 		return nil
 	}
 	if err != nil {
@@ -293,7 +293,7 @@ func findDamage(ctx context.Context, path string, found func(damage error) bool)
 		if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
 			return damage
 		}
-		if damage != nil && !found(damage) {
+		if damage != nil && !report(damage) {
 			return nil
 		}
 	}

@@ -25,7 +25,7 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The list has all tables but the one that this writing has made.
-	if known := len(readVerified(dir).known); known < len(tables)-1 {
+	if known := len(readVerified(dir).marks); known < len(tables)-1 {
 		t.Errorf("got %d tables in the list, want %d", known, len(tables)-1)
 	}
 	path := tables[0].path
@@ -50,7 +50,7 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := readVerified(dir)
-	v.known[id] = mark
+	v.marks[id] = mark
 	v.save()
 	if err := verifyToOpen(dir, tables, due, opt); err != nil {
 		t.Errorf("a table of the list is compared again: %v", err)
@@ -73,9 +73,9 @@ func TestLogCount(t *testing.T) {
 	}{
 		{logCount{}, 0, false},
 		{logCount{count: 1}, 0, true},
-		{logCount{count: 1, written: 5}, 5 + memTable/recount - 1, true},
-		{logCount{count: 1, written: 5}, 5 + memTable/recount, false},
-		{logCount{count: 1, written: 5}, 0, false}, // the store was opened anew
+		{logCount{count: 1, output: 5}, 5 + memTable/recount - 1, true},
+		{logCount{count: 1, output: 5}, 5 + memTable/recount, false},
+		{logCount{count: 1, output: 5}, 0, false}, // the store was opened anew
 		{logCount{count: mostLogs - 1}, 0, false},
 	} {
 		if got := c.count.enough(c.written, memTable); got != c.want {

@@ -32,7 +32,7 @@ import (
 // A writeFailure is the first write in the background that failed; nil inside as long as none did.
 type writeFailure struct {
 	first atomic.Pointer[error]
-	lost  atomic.Pointer[error] // if tables that hold records cannot be read
+	loss  atomic.Pointer[error] // if tables that hold records cannot be read
 }
 
 func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
@@ -40,12 +40,12 @@ func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
 // lose is set for a failure after which reads would not find everything.
 func (f *writeFailure) lose(err error) {
 	f.set(err)
-	f.lost.CompareAndSwap(nil, &err)
+	f.loss.CompareAndSwap(nil, &err)
 }
 
 // readErr is an ErrFailed if reads would not find everything.
 func (f *writeFailure) readErr() error {
-	if err := f.lost.Load(); err != nil {
+	if err := f.loss.Load(); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, *err)
 	}
 	return nil
@@ -154,7 +154,7 @@ const (
 // awaitFlush waits until Badger can take another transaction, or returns an ErrFailed. It does not wait for readers: one
 // that keeps a memtable delays writing by pinnedAfter for each. The caller holds the writer's lock.
 func (d *DB) awaitFlush() error {
-	if err := d.failure.err(); err != nil || d.logs.enough(d.written.Load(), d.db.Opts().MemTableSize) {
+	if err := d.failure.err(); err != nil || d.logs.enough(d.output.Load(), d.db.Opts().MemTableSize) {
 		return err
 	}
 	for began := time.Now(); ; {
@@ -188,9 +188,9 @@ func (d *DB) logsPinned() bool {
 // A logCount is what was found when the logs of memtables were last looked at. It saves most commits from listing the
 // directory.
 type logCount struct {
-	count   int   // 0 before the first look
-	bytes   int64 // that they took on disk
-	written int64 // DB.written then
+	count  int   // 0 before the first look
+	bytes  int64 // that they took on disk
+	output int64 // DB.written then
 }
 
 // recount is the part of a memtable, one in so many, that may be written until the logs are looked at again. Less than a
@@ -198,17 +198,17 @@ type logCount struct {
 const recount = 8
 
 // enough says whether there are certainly few logs, after so many bytes were written in all.
-func (c logCount) enough(written, memTable int64) bool {
-	since := written - c.written
+func (c logCount) enough(output, memTable int64) bool {
+	since := output - c.output
 	return c.count > 0 && c.count+1 < mostLogs && since >= 0 && since < memTable/recount
 }
 
 // countLogs looks at the logs. The caller holds the writer's lock.
 func (d *DB) countLogs() error {
-	written := d.written.Load()
+	output := d.output.Load()
 	count, bytes, err := logUse(d.dir)
 	if err == nil {
-		d.logs = logCount{count, bytes, written}
+		d.logs = logCount{count, bytes, output}
 	}
 	return err
 }
@@ -262,7 +262,7 @@ func reviseManifest(dir string) error {
 			removed[change.Id] = removed[change.Id] || change.Op == pb.ManifestChange_DELETE
 		}
 	}
-	var kept pb.ManifestChangeSet
+	var changes pb.ManifestChangeSet
 	whole := true
 	for _, set := range sets {
 		done, err := carriedOut(dir, set, removed)
@@ -270,13 +270,13 @@ func reviseManifest(dir string) error {
 			return err
 		}
 		if whole = whole && done; done {
-			kept.Changes = append(kept.Changes, set.Changes...)
+			changes.Changes = append(changes.Changes, set.Changes...)
 		}
 	}
 	if whole {
 		return nil
 	}
-	return writeManifest(dir, &kept)
+	return writeManifest(dir, &changes)
 }
 
 // mergedTables are the tables of which changes of a manifest say that they were merged into others. The changes are no proof

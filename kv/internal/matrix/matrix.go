@@ -47,22 +47,22 @@ func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 func (m Matrix) readBlocks(get snapshot.Getter, rows record.Range, lo, hi int, dst codec.Window) error {
 	height := int(m.BlockRows)
 	width := m.TileWidth()
-	stored := min(int(rows.End), int(m.Rows))
-	for left := lo / width * width; left < hi; left += width {
-		columns := min(width, len(m.Columns)-left)
-		for row := int(rows.First); row < stored; {
+	limit := min(int(rows.End), int(m.Rows))
+	for column := lo / width * width; column < hi; column += width {
+		columns := min(width, len(m.Columns)-column)
+		for row := int(rows.First); row < limit; {
 			first := row / height * height
-			end := min(first+height, stored)
-			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-left, 0), Hi: min(hi-left, columns)}
-			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+left+part.Lo-lo:], Stride: dst.Stride}
-			key := Key(m.Generation, uint32(left/width), uint32(first/height))
+			end := min(first+height, limit)
+			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-column, 0), Hi: min(hi-column, columns)}
+			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+column+part.Lo-lo:], Stride: dst.Stride}
+			key := Key(m.Generation, uint32(column/width), uint32(first/height))
 			if err := readTile(get, key, min(height, int(m.Rows)-first), columns, part, at); err != nil {
 				return err
 			}
 			row = end
 		}
 	}
-	for row := max(int(rows.First), stored); row < int(rows.End); row++ {
+	for row := max(int(rows.First), limit); row < int(rows.End); row++ {
 		codec.FillWith(dst.Row(row-int(rows.First), 0, hi-lo), float32(math.NaN()))
 	}
 	return nil

@@ -37,13 +37,13 @@ func (r *Records) Remove(key []byte) error {
 }
 
 // Change calls use with a copy whose record under key has another body, nil for none. Its cache is empty.
-func (r *Records) Change(key, body []byte, use func(changed *Records)) {
-	changed := New()
-	changed.bodies = maps.Clone(r.bodies)
-	if changed.bodies[string(key)] = body; body == nil {
-		delete(changed.bodies, string(key))
+func (r *Records) Change(key, body []byte, use func(other *Records)) {
+	other := New()
+	other.bodies = maps.Clone(r.bodies)
+	if other.bodies[string(key)] = body; body == nil {
+		delete(other.bodies, string(key))
 	}
-	use(changed)
+	use(other)
 }
 
 // Body is the body under key.
@@ -89,10 +89,10 @@ func (r *Records) Scan(prefix, from []byte) iter.Seq2[record.Record, error] {
 			if !strings.HasPrefix(key, string(prefix)) || key < string(from) {
 				continue
 			}
-			lent := record.Record{Key: []byte(key), Body: bytes.Clone(r.bodies[key])}
-			more := yield(lent, nil)
-			overwrite(lent.Key)
-			overwrite(lent.Body)
+			loan := record.Record{Key: []byte(key), Body: bytes.Clone(r.bodies[key])}
+			more := yield(loan, nil)
+			overwrite(loan.Key)
+			overwrite(loan.Body)
 			if !more {
 				return
 			}

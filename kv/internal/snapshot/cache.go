@@ -24,22 +24,22 @@ func (n Name) Key() []byte {
 	return record.NumberKey(n.Kind, n.Generation, n.A)
 }
 
-// A Kept is a record whose checksum was compared. Nobody changes it.
-type Kept struct {
+// An Entry is a record of a Cache. Its checksum was compared. Nobody changes it.
+type Entry struct {
 	Name Name
 	Body []byte
 
-	// Made, if not nil, is what was made of Body, which it borrows. It takes MadeSize bytes.
-	Made     any
-	MadeSize int64
+	// Value, if not nil, is decoded from Body, which it borrows. It takes ValueSize bytes.
+	Value     any
+	ValueSize int64
 
 	used atomic.Bool // since the hand of the clock last passed it
 }
 
 // size is what a record takes in memory, in bytes.
-func (r *Kept) size() int64 {
+func (r *Entry) size() int64 {
 	const overhead = 192 // of the struct, its place in the ring and in the map
-	return int64(cap(r.Body)) + r.MadeSize + overhead
+	return int64(cap(r.Body)) + r.ValueSize + overhead
 }
 
 const (
@@ -56,8 +56,8 @@ type cacheShard struct {
 	mu      sync.RWMutex
 	limit   int64 // bytes
 	size    int64
-	records map[Name]*Kept
-	ring    []*Kept
+	records map[Name]*Entry
+	ring    []*Entry
 	hand    int
 }
 
@@ -66,7 +66,7 @@ func NewCache(budget int64) *Cache {
 	c := new(Cache)
 	for i := range c.shards {
 		c.shards[i].limit = budget >> cacheShareLog2 / cacheShards
-		c.shards[i].records = map[Name]*Kept{}
+		c.shards[i].records = map[Name]*Entry{}
 	}
 	return c
 }
@@ -83,7 +83,7 @@ func (c *Cache) shard(name Name) *cacheShard {
 }
 
 // Get returns the record of a name, or nil.
-func (c *Cache) Get(name Name) *Kept {
+func (c *Cache) Get(name Name) *Entry {
 	s := c.shard(name)
 	s.mu.RLock()
 	r := s.records[name]
@@ -98,7 +98,7 @@ func (c *Cache) Get(name Name) *Kept {
 }
 
 // Add keeps a record if it is not too large to be worth it.
-func (c *Cache) Add(r *Kept) {
+func (c *Cache) Add(r *Entry) {
 	s, size := c.shard(r.Name), r.size()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ func TestCache(t *testing.T) {
 		name := Name{Kind: record.KindColumn, Generation: 3, A: block}
 		kept := c.Get(name)
 		if kept == nil {
-			c.Add(&Kept{Name: name, Body: body(block)})
+			c.Add(&Entry{Name: name, Body: body(block)})
 			continue
 		}
 		hits++
@@ -66,7 +66,7 @@ func TestCache(t *testing.T) {
 func TestCacheRefusesLargeRecords(t *testing.T) {
 	c := NewCache(0)
 	name := Name{Kind: record.KindAdjacency, Generation: 1}
-	c.Add(&Kept{Name: name, Body: []byte{1}})
+	c.Add(&Entry{Name: name, Body: []byte{1}})
 	if c.Get(name) != nil {
 		t.Error("got a record from a cache of no bytes, want none")
 	}

@@ -75,17 +75,17 @@ func Find(r Getter, key []byte, read func(body []byte) error) (found bool, err e
 
 // Lookup returns the body of a record that must be there, from memory if it was looked up before. Nobody changes it.
 func Lookup(r Reader, name Name) ([]byte, error) {
-	if kept := r.Cache().Get(name); kept != nil {
-		return kept.Body, nil
+	if entry := r.Cache().Get(name); entry != nil {
+		return entry.Body, nil
 	}
-	kept := &Kept{Name: name}
+	entry := &Entry{Name: name}
 	err := Need(r, name.Key(), func(body []byte) error {
-		kept.Body = body
+		entry.Body = body
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.Cache().Add(kept)
-	return kept.Body, nil
+	r.Cache().Add(entry)
+	return entry.Body, nil
 }

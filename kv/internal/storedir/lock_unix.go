@@ -35,12 +35,12 @@ func Lock(dir string, shared bool) (unlock func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(&fs.PathError{Op: "flock", Path: dir, Err: err}, f.Close())
 	}
-	locked, err := f.Stat()
+	file, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	named, err := os.Stat(dir)
-	if err == nil && !os.SameFile(locked, named) {
+	current, err := os.Stat(dir)
+	if err == nil && !os.SameFile(file, current) {
 		err = fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
 	}
 	if err != nil {
