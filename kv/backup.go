@@ -18,7 +18,7 @@ type BackupInfo = archive.Info
 // BackupOptions tunes a backup. The zero value is ready to use.
 type BackupOptions struct {
 	// Since is the last backup of this store. If it is not nil, the new backup has only the changes after it. Since is read
-	// to its end and verified.
+	// to its end and checked.
 	Since io.Reader
 
 	// Begin, if not nil, is called before the first byte is written. most is about the largest possible size of the backup.

@@ -121,11 +121,11 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	advice := "it was written by a newer graphcleaner: use that one"
+	writer := "a newer"
 	if e.Got < e.Want {
-		advice = "it was written by an older graphcleaner: bring it to this one's with graphcleaner migrate, or kv.Migrate"
+		writer = "an older"
 	}
-	return fmt.Sprintf("%s has format version %d, want %d: %s", e.Dir, e.Got, e.Want, advice)
+	return fmt.Sprintf("%s has format version %d, want %d: %s graphcleaner wrote it", e.Dir, e.Got, e.Want, writer)
 }
 
 func (e *VersionError) Unwrap() error { return ErrVersion }

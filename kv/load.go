@@ -200,7 +200,7 @@ func validateLoadOptions(opt LoadOptions) error {
 // repeated ids. An error ends the load: Commit fails with it.
 func (l *Loader) AddNode(n Node) error { return l.load.AddNode(n) }
 
-// AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
+// AddEdge is EdgeWriter.Add for a program that adds edges in the goroutine of the Loader: it needs no Close.
 func (l *Loader) AddEdge(src, dst string, source int64) error {
 	return l.load.AddEdge(src, dst, source)
 }

@@ -95,6 +95,6 @@ func (d *loadDirectory) writePlacement(p Placement) error {
 	return durable.SyncDirectory(d.path)
 }
 
-// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free, for a file that is to be
-// written to it.
+// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free. A program calls it in
+// BackupOptions.Begin if it writes the backup to a file.
 func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }

@@ -25,7 +25,7 @@ type Correction struct {
 	Regained string `json:"regained,omitempty"`
 }
 
-// EntriesOf is the kind of a Loss of entries of a space.
+// EntriesOf is the kind of a Loss of entries of a space. A RoomRepair needs it for Correction.Regained.
 func EntriesOf(space string) string { return "entry of space " + space }
 
 func (c Correction) String() string { return c.Where + ": " + c.What + ": " + c.Done }

@@ -172,7 +172,8 @@ func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 // follows.
 const lostPrefix = "lost-"
 
-// IsLostID reports whether Repair may have made up an id, for a node of which it could not read the id.
+// IsLostID reports whether Repair may have made up an id, for a node of which it could not read the id. A room that keeps ids
+// of nodes needs it to compare them with those of the store.
 func IsLostID(id string) bool {
 	place, is := strings.CutPrefix(id, lostPrefix)
 	for is {

@@ -199,12 +199,12 @@ func (s *Store) checkCopy() error {
 	})
 }
 
-// refuse says what to do about damage to the copy; nil for nil.
+// refuse says what damage to the copy prevents; nil for nil.
 func (s *Store) refuse(damage error) error {
 	if damage == nil {
 		return nil
 	}
-	return fmt.Errorf("%w; %s can be read, and written to once graphcleaner check --repair has made its second copy again", damage, s.dir)
+	return fmt.Errorf("%w; until a repair of the second copy %s can be read, and not written to", damage, s.dir)
 }
 
 // updateCopy has the copy hold what was committed. The caller holds the writer's lock, or is the only one who knows the store.

@@ -127,7 +127,7 @@ func TestDamagedCopyIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, err := Open(copied, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) ||
-			!strings.Contains(err.Error(), copyName) || !strings.Contains(err.Error(), "check --repair") {
+			!strings.Contains(err.Error(), copyName) || !strings.Contains(err.Error(), "until a repair of the second copy") {
 			t.Errorf("%s: open: got %v, %v, want ErrCorrupt that names the copy", name, s, err)
 		}
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})

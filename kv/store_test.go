@@ -180,7 +180,7 @@ func TestOtherVersion(t *testing.T) {
 	if !errors.Is(err, ErrVersion) || !errors.As(err, &version) || version.Got != formatVersion+1 {
 		t.Fatalf("got %v, want a *VersionError", err)
 	}
-	want := fmt.Sprintf("%s has format version %d, want %d: it was written by a newer graphcleaner: use that one", s.Dir(), formatVersion+1, formatVersion)
+	want := fmt.Sprintf("%s has format version %d, want %d: a newer graphcleaner wrote it", s.Dir(), formatVersion+1, formatVersion)
 	if err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// checkCommand verifies a store, and repairs it if it is asked to.
+// checkCommand checks a store, and repairs it if it is asked to.
 type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
 	Repair bool   `help:"Repair a store that has problems."`
@@ -123,7 +123,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	lost, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 	s.progress.clear()
 	if err != nil {
-		return leaving(err, "%s is as it was; run it again", c.DB)
+		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)
 	}
 	if err := c.tell(s, done); err != nil {
 		return unreported(err, "%s is repaired", c.DB)
@@ -179,7 +179,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 		return s.agree(ctx, c.Yes, question, c.unconfirmed())
 	}
 	if err := kv.UndoRepair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, agree); err != nil {
-		return err
+		return wayToOpen(err)
 	}
 	since := ""
 	if later > 0 {

@@ -328,7 +328,10 @@ func openStore(dir string, opt kv.Options) (*kv.Store, error) {
 		}
 	}
 	store, err := index.Open(dir, opt)
-	return store, wayToOpen(err)
+	if err = wayToOpen(err); !opt.ReadOnly {
+		err = wayToWrite(dir, err)
+	}
+	return store, err
 }
 
 // wayToOpen says what to do about a store that cannot be opened.
@@ -339,7 +342,29 @@ func wayToOpen(err error) error {
 	if locked, ok := errors.AsType[*kv.LockedError](err); ok && locked.PID != 0 {
 		return fmt.Errorf("%w: wait for it, or end it", err)
 	}
+	if other, ok := errors.AsType[*kv.VersionError](err); ok && other.Got < other.Want {
+		return fmt.Errorf("%w; graphcleaner migrate %s converts it", err, shellWord(other.Dir))
+	} else if ok {
+		return fmt.Errorf("%w; use that version", err)
+	}
 	return err
+}
+
+// wayToWrite says what to do about a store that cannot be opened for writing.
+func wayToWrite(dir string, err error) error {
+	if errors.Is(err, kv.ErrCorrupt) {
+		return fmt.Errorf("%w; graphcleaner check %s --repair repairs it", err, shellWord(dir))
+	}
+	if _, unreadable := os.ReadDir(dir); unreadable == nil && unwritable(err) {
+		return fmt.Errorf("%w; graphcleaner shell %s --read-only only reads", err, shellWord(dir))
+	}
+	return err
+}
+
+// unwritable says whether the system refused a write, because of the mode of a file or because the file system is
+// read-only.
+func unwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // withStore opens a store, runs fn, and closes it.
@@ -367,7 +392,7 @@ func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) error {
 func withCrashedStore(dir string, memory int64, crashed error, fn func(*kv.Store) error) (err error) {
 	store, err := openStore(dir, kv.Options{MemoryBudget: memory})
 	reason, ok := errors.AsType[syscall.Errno](err)
-	if ok && (reason == syscall.EROFS || errors.Is(reason, fs.ErrPermission)) {
+	if ok && unwritable(reason) {
 		return fmt.Errorf("%w; here it cannot be written to (%w): open it, or a copy of it, where it can be", crashed, reason)
 	}
 	if err != nil {

@@ -158,7 +158,7 @@ func LeftByCrash(dir string) (bool, error) {
 func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
 	if !b.ReadOnly {
 		if err := storedir.Writable(dir); err != nil {
-			return fmt.Errorf("%s cannot be written to, only opened read-only (--read-only, Options.ReadOnly): %w", dir, err)
+			return fmt.Errorf("%s cannot be written to, only opened read-only: %w", dir, err)
 		}
 	}
 	if b.ReadOnly && crashed {
