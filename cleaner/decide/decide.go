@@ -230,7 +230,7 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 //
 // If they fit, the cost does not depend on the size of the store. Otherwise a kv.Bulk writes them, which rewrites the
 // columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the store,
-// and memory holds a few times kv.Bulk.SortMemory of them.
+// and memory holds a few times as many bytes as a kv.Bulk.Sorter.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
 	var entries Entries
 	err := s.Update(func(tx *kv.Tx) error {
