@@ -40,7 +40,7 @@ func newBaseProblem(t testing.TB, seed uint64, n, c, width int) baseProblem {
 			edges = append(edges, [2]kv.NodeID{kv.NodeID(u), kv.NodeID(v)})
 		}
 	}
-	p.graph = newMemoryGraph(n, edges)
+	p.graph = kvtest.NewMemoryGraph(n, edges)
 	if width > 0 {
 		p.features = ops.Dense(features, width)
 	}
@@ -57,7 +57,7 @@ func amongOthers(t testing.TB, seed uint64, n, c, width int) baseProblem {
 			edges = append(edges, [2]kv.NodeID{kv.NodeID(u), kv.NodeID(v)})
 		}
 	}
-	p.graph = newMemoryGraph(n, edges)
+	p.graph = kvtest.NewMemoryGraph(n, edges)
 	return p
 }
 
@@ -205,8 +205,8 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 				}
 			}
 		}, InputStructure},
-		{"no edges", 30, 3, 0, func(p *baseProblem) { p.graph = newMemoryGraph(30, nil) }, InputStructure},
-		{"features without edges", 30, 3, 4, func(p *baseProblem) { p.graph = newMemoryGraph(30, nil) }, InputFeatures},
+		{"no edges", 30, 3, 0, func(p *baseProblem) { p.graph = kvtest.NewMemoryGraph(30, nil) }, InputStructure},
+		{"features without edges", 30, 3, 4, func(p *baseProblem) { p.graph = kvtest.NewMemoryGraph(30, nil) }, InputFeatures},
 		{"features of width zero", 30, 3, 0, func(p *baseProblem) { p.features = ops.Dense(nil, 0) }, InputStructure},
 		{"features all zero", 30, 3, 0, func(p *baseProblem) { p.features = ops.Dense(make([]float32, 60), 2) }, InputFeatures},
 		{"huge features", 30, 3, 0, func(p *baseProblem) {
@@ -304,7 +304,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 	for seed := range uint64(longtest.Of(50, 200)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 2+r.IntN(20), 3
-		p := baseProblem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, place: newPlace(t)}
+		p := baseProblem{graph: awkwardGraph(r, n), order: identityOrder(n), labels: kvtest.AwkwardLabels(r, n, c), classes: c, place: newPlace(t)}
 		p.splits = make([]Split, n)
 		for v := range p.splits {
 			p.splits[v] = Split(r.IntN(4))
@@ -348,7 +348,7 @@ func TestMixedInputs(t *testing.T) {
 	const n, c, d = 60, 3, 4
 	p := amongOthers(t, 6, n, c, d)
 	p.labels[5] = kv.NoClass
-	graph := p.graph.(memoryGraph)
+	graph := p.graph.(kvtest.MemoryGraph)
 	graph[9] = nil
 	for v := range graph {
 		graph[v] = slices.DeleteFunc(graph[v], func(u kv.NodeID) bool { return u == 9 })
@@ -401,7 +401,7 @@ func TestMixedInputs(t *testing.T) {
 
 func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
-	p := baseProblem{graph: newMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
+	p := baseProblem{graph: kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
 	s, err := p.smoothedFeatures(context.Background(), PredictOptions{Hops: 1}, 1<<20)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Detector is what a run of PresetPaper keeps of each network that it trained.
+// A Detector is a network that a run of PresetPaper trained, as the run keeps it.
 type Detector = detector.Detector
 
 // What Clean writes, beside the Run.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -42,7 +43,7 @@ func strangers(seed uint64, n, c int, ring bool) (p problem, truth []kv.Class) {
 	for k := range c {
 		p.names = append(p.names, fmt.Sprintf("class %d", k))
 	}
-	p.graph, p.predictions = newMemoryGraph(n, edges), rowsSource{c, values}
+	p.graph, p.predictions = kvtest.NewMemoryGraph(n, edges), rowsSource{c, values}
 	return p, truth
 }
 
@@ -81,7 +82,7 @@ func TestCompatibility(t *testing.T) {
 	}
 	p.labels[1] = 3
 	counts := make([]float64, 16)
-	for v, list := range p.graph.(memoryGraph) {
+	for v, list := range p.graph.(kvtest.MemoryGraph) {
 		for _, u := range list {
 			if k, j := p.labels[v], p.labels[u]; k != kv.NoClass && j != kv.NoClass {
 				counts[int(k)*4+int(j)]++

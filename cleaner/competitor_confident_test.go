@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -38,7 +39,7 @@ func TestConfidentLearningIsCleanlab(t *testing.T) {
 	flagged := 0
 	for _, c := range golden.Cases {
 		p := trial{testNodes: len(c.Labels), problem: problem{
-			graph: make(memoryGraph, len(c.Labels)), labels: c.Labels, classes: c.Classes,
+			graph: make(kvtest.MemoryGraph, len(c.Labels)), labels: c.Labels, classes: c.Classes,
 			splits:      slices.Repeat([]Split{SplitTest}, len(c.Labels)),
 			predictions: rowsSource{c.Classes, slices.Concat(c.Predictions...)},
 		}}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -55,7 +56,7 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 100 + r.IntN(200)
 		p := trial{testNodes: n, problem: problem{
-			graph: make(memoryGraph, n), labels: make([]kv.Class, n), classes: c, splits: slices.Repeat([]Split{SplitTest}, n),
+			graph: make(kvtest.MemoryGraph, n), labels: make([]kv.Class, n), classes: c, splits: slices.Repeat([]Split{SplitTest}, n),
 		}}
 		predictions := make([]float32, n*c)
 		wrong := make([]bool, n)
@@ -124,7 +125,7 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 func TestDynamicBootstrapOfEqualLosses(t *testing.T) {
 	const n = 12
 	p := trial{testNodes: n, problem: problem{
-		graph: make(memoryGraph, n), labels: make([]kv.Class, n), classes: 2, splits: slices.Repeat([]Split{SplitTest}, n),
+		graph: make(kvtest.MemoryGraph, n), labels: make([]kv.Class, n), classes: 2, splits: slices.Repeat([]Split{SplitTest}, n),
 		predictions: rowsSource{2, slices.Repeat([]float32{0.5, 0.5}, n)},
 	}}
 	result, err := dynamicBootstrap(context.Background(), p, Options{})

@@ -10,12 +10,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // plainInfluence is ε (I − (1−ε) Â)^(-1).
-func plainInfluence(g memoryGraph, epsilon float64) *mat.Dense {
+func plainInfluence(g kvtest.MemoryGraph, epsilon float64) *mat.Dense {
 	n := len(g)
 	m, t := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
 	root := func(v int) float64 { return math.Sqrt(float64(len(g[v]) + 1)) }
@@ -38,7 +39,7 @@ func TestContradictionsAreTheirDefinition(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 1+r.IntN(40), 1+r.IntN(20)
 		g := awkwardGraph(r, n)
-		p := voteTrial(g, awkwardLabels(r, n, c), c)
+		p := voteTrial(g, kvtest.AwkwardLabels(r, n, c), c)
 		p.place = newPlace(t)
 		got, err := p.contradictions(ctx, Options{Workers: 1, MemoryBudget: 1 << 20})
 		if err != nil {
@@ -76,7 +77,7 @@ func TestInfluenceContradictionFindsAPlantedLabel(t *testing.T) {
 		}
 	}
 	labels := []kv.Class{0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0}
-	p := voteTrial(newMemoryGraph(13, append(edges, [2]kv.NodeID{0, 6})), labels, 2)
+	p := voteTrial(kvtest.NewMemoryGraph(13, append(edges, [2]kv.NodeID{0, 6})), labels, 2)
 	result := runMethod(t, p, "influence-contradiction", Options{})
 	for v, flagged := range result.flagged {
 		if flagged != (v == 3) {

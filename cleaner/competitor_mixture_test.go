@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -64,7 +65,7 @@ func plainGaussians(x []float64) (of [2]distuv.Normal, weight [2]float64) {
 
 // mixedTrial has values of two kinds, the larger in a share of the nodes, and a node without a label.
 func mixedTrial(r *rand.Rand, n int, share float64) (p trial, values []float64, large []bool) {
-	p = voteTrial(make(memoryGraph, n), make([]kv.Class, n), 2)
+	p = voteTrial(make(kvtest.MemoryGraph, n), make([]kv.Class, n), 2)
 	p.labels[n/2] = kv.NoClass
 	values, large = make([]float64, n), make([]bool, n)
 	for v := range n {
@@ -139,7 +140,7 @@ func TestMixtureIsItsDefinition(t *testing.T) {
 
 func TestMixtureOfFewValues(t *testing.T) {
 	for _, values := range [][]float64{nil, {1}, {2, 2, 2, 2}, {0, 1}, {0, 0, 0, 5}, {-1, -1, 7, 7}} {
-		p := voteTrial(make(memoryGraph, len(values)), make([]kv.Class, len(values)), 2)
+		p := voteTrial(make(kvtest.MemoryGraph, len(values)), make([]kv.Class, len(values)), 2)
 		result, err := p.byMixture(context.Background(), values)
 		if err != nil {
 			t.Fatal(err)

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // voteTrial is a graph with labels, all of them under test.
-func voteTrial(g memoryGraph, labels []kv.Class, classes int) trial {
+func voteTrial(g kvtest.MemoryGraph, labels []kv.Class, classes int) trial {
 	return trial{testNodes: countLabelled(labels), problem: problem{
 		graph: g, labels: labels, classes: classes, splits: make([]Split, len(g)),
 	}}
@@ -29,7 +30,7 @@ func runMethod(t *testing.T, p trial, name string, opt Options) *judgement {
 func TestLabelVote(t *testing.T) {
 	const none = kv.NoClass
 	edges := [][2]kv.NodeID{{0, 1}, {0, 2}, {0, 3}, {0, 4}, {5, 1}, {5, 3}, {6, 4}, {6, 7}}
-	p := voteTrial(newMemoryGraph(9, edges), []kv.Class{0, 1, 1, 0, none, 0, 1, 0, 1}, 2)
+	p := voteTrial(kvtest.NewMemoryGraph(9, edges), []kv.Class{0, 1, 1, 0, none, 0, 1, 0, 1}, 2)
 	result := runMethod(t, p, "label-vote", Options{})
 	for v, want := range []struct {
 		score float64
@@ -53,9 +54,9 @@ func TestNeighbourVotesAreSharesOfNeighbours(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 1+r.IntN(40), 1+r.IntN(5)
-		p := voteTrial(awkwardGraph(r, n), awkwardLabels(r, n, c), c)
+		p := voteTrial(awkwardGraph(r, n), kvtest.AwkwardLabels(r, n, c), c)
 		want := make([]float32, n*c)
-		for v, list := range p.graph.(memoryGraph) {
+		for v, list := range p.graph.(kvtest.MemoryGraph) {
 			all := 0
 			counts := make([]int, c)
 			for _, u := range list {

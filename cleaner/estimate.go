@@ -118,7 +118,7 @@ const (
 	sampleStage = "sample k ≥ 3"
 )
 
-// A CleanEstimate is what Clean would do, and Predict before it if there are no predictions.
+// A CleanEstimate is the work of a Clean, and of a Predict before it if there are no predictions.
 type CleanEstimate struct {
 	Counts   Counts
 	workers  float64

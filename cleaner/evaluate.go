@@ -43,7 +43,7 @@ type EvalOptions struct {
 	// Methods are some of MethodNames, each measured once, however often it is named; empty means "default".
 	Methods []string
 
-	// OnMeasurement, if not nil, is told what was measured of every node under test, after each method of each repeat.
+	// OnMeasurement, if not nil, gets the Measurement of the nodes under test, after each method of each repeat.
 	OnMeasurement func(Measurement) error
 
 	// Checkpoint, if not nil, keeps what is finished, until Checkpoint.Forget.
@@ -78,7 +78,7 @@ type PredictionSet struct {
 	) error
 }
 
-// Measurement is what one method says of the nodes under test in one repeat.
+// A Measurement is the judgement of one method on the nodes under test, in one repeat.
 type Measurement struct {
 	Repeat        int // from 0
 	Method        string
@@ -89,7 +89,7 @@ type Measurement struct {
 	MislabelRate  float64     // of all labelled nodes, as the method estimates it; NaN if it does not
 }
 
-// A MethodResult is what one method reached.
+// A MethodResult has the metrics of one method.
 type MethodResult struct {
 	Name string        `json:"name"`
 	Mean MethodMetrics `json:"mean"`
@@ -103,7 +103,7 @@ type MethodResult struct {
 	Repeats []MethodMetrics `json:"repeats"` // draw by draw, of each the model seeds
 }
 
-// An Evaluation is what the methods reached, in the order in which they were first asked for.
+// An Evaluation has the results of the methods, in the order in which they were first asked for.
 type Evaluation struct {
 	Methods []MethodResult `json:"methods"`
 }

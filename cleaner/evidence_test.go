@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -56,7 +57,7 @@ func communities(seed uint64, n, c int) (p problem, truth []kv.Class) {
 	for k := range c {
 		p.names = append(p.names, fmt.Sprintf("class %d", k*7919%c))
 	}
-	p.graph, p.predictions = newMemoryGraph(n, edges), rowsSource{c, values}
+	p.graph, p.predictions = kvtest.NewMemoryGraph(n, edges), rowsSource{c, values}
 	return p, truth
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -52,7 +53,7 @@ func everyClass(n, c int) [][]kv.Class {
 
 func TestGoldenFeatures(t *testing.T) {
 	golden.Each(t, goldenFiles, func(t *testing.T, g golden.Graph) {
-		graph := newMemoryGraph(g.N, g.Edges)
+		graph := kvtest.NewMemoryGraph(g.N, g.Edges)
 		p := rowsSource{width: g.Classes, values: g.Predictions32()}
 		tested := append([][]kv.Class{g.Labels, g.TestedLabels}, everyClass(g.N, g.Classes)...)
 		for hops := 1; hops <= g.Hops; hops++ {
@@ -97,7 +98,7 @@ func TestGoldenFeatures(t *testing.T) {
 }
 
 // denseFeatures is the definition of AgreementFeatures, written plainly.
-func denseFeatures(g memoryGraph, labels []kv.Class, predictions rowsSource, tested []kv.Class, hops int) []float64 {
+func denseFeatures(g kvtest.MemoryGraph, labels []kv.Class, predictions rowsSource, tested []kv.Class, hops int) []float64 {
 	n, c := len(g), predictions.width
 	normalized := mat.NewDense(n, n, nil)
 	for v, neighbors := range g {
@@ -149,8 +150,8 @@ func TestFeaturesEqualTheDefinition(t *testing.T) {
 	for seed := range uint64(250) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c, hops := 1+r.IntN(30), 1+r.IntN(5), 1+int(seed%5)
-		g, labels, p := awkwardGraph(r, n), awkwardLabels(r, n, c), randomPredictions(r, n, c)
-		tested := [][]kv.Class{labels, awkwardLabels(r, n, c), slices.Repeat([]kv.Class{kv.NoClass}, n)}
+		g, labels, p := awkwardGraph(r, n), kvtest.AwkwardLabels(r, n, c), randomPredictions(r, n, c)
+		tested := [][]kv.Class{labels, kvtest.AwkwardLabels(r, n, c), slices.Repeat([]kv.Class{kv.NoClass}, n)}
 		z := mustFeatures(t, g, labels, p, tested, hops, ops.Options{Workers: 1 + r.IntN(3)})
 		for i := range tested {
 			want := denseFeatures(g, labels, p, tested[i], hops)
@@ -168,7 +169,7 @@ func TestFeaturesEqualTheDefinition(t *testing.T) {
 func TestFeaturesOfSomeNodes(t *testing.T) {
 	const n, c, hops = 50, 4, 3
 	r := rand.New(rand.NewPCG(5, 0))
-	g, labels, p := awkwardGraph(r, n), awkwardLabels(r, n, c), randomPredictions(r, n, c)
+	g, labels, p := awkwardGraph(r, n), kvtest.AwkwardLabels(r, n, c), randomPredictions(r, n, c)
 	nodes := make([]kv.NodeID, 0, n)
 	for _, v := range r.Perm(n)[:20] {
 		nodes = append(nodes, kv.NodeID(v))
@@ -233,7 +234,7 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 func TestFeaturesAreTheSameBits(t *testing.T) {
 	const n, c, hops = 400, 9, 4
 	r := rand.New(rand.NewPCG(9, 0))
-	g, labels, p := awkwardGraph(r, n), awkwardLabels(r, n, c), randomPredictions(r, n, c)
+	g, labels, p := awkwardGraph(r, n), kvtest.AwkwardLabels(r, n, c), randomPredictions(r, n, c)
 	var first []float32
 	for _, workers := range []int{1, 2, 4} {
 		for _, budget := range []int64{0, 64 << 10, 1 << 20} {
@@ -253,7 +254,7 @@ func TestFeaturesAreTheSameBits(t *testing.T) {
 func TestFeaturesAreCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	g, labels := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), []kv.Class{0, 1, 0}
+	g, labels := kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), []kv.Class{0, 1, 0}
 	opt := ops.Options{MemoryBudget: 1 << 20}
 	if _, err := agreementRows(ctx, g, labels, rowsSource{2, make([]float32, 6)}, [][]kv.Class{labels}, 2, newPlace(t), opt); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v, want context.Canceled", err)
@@ -313,7 +314,7 @@ func TestEachRowsRaisesAPanic(t *testing.T) {
 // TestFeaturesOfAPath has three nodes. Nodes a and c are given class 0, b class 1; a label of class 0 agrees with a's
 // predictions by 0.9, with its neighbour's by S_1 = 1/√2 of 0.2, and with nothing at one hop, whose label is 1.
 func TestFeaturesOfAPath(t *testing.T) {
-	path, given := newMemoryGraph(3, [][2]kv.NodeID{{0, 1}, {1, 2}}), []kv.Class{0, 1, 0}
+	path, given := kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}, {1, 2}}), []kv.Class{0, 1, 0}
 	predictions := rowsSource{width: 2, values: []float32{0.9, 0.1, 0.2, 0.8, 0.6, 0.4}}
 	z := mustFeatures(t, path, given, predictions, [][]kv.Class{given}, 2, ops.Options{})
 	if got, want := fmt.Sprintf("%.3f", z[0][:5]), "[0.900 0.141 0.300 0.000 0.500]"; got != want {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -55,7 +56,7 @@ func randomTrial(r *rand.Rand) (t trial, predictions []float32) {
 	for i := range predictions {
 		predictions[i] = float32(r.IntN(5)) / 4
 	}
-	t.graph, t.labels, t.classes, t.predictions = make(memoryGraph, n), awkwardLabels(r, n, c), c, rowsSource{c, predictions}
+	t.graph, t.labels, t.classes, t.predictions = make(kvtest.MemoryGraph, n), kvtest.AwkwardLabels(r, n, c), c, rowsSource{c, predictions}
 	t.splits, t.split = make([]Split, n), new(Split)
 	*t.split = SplitTest
 	for v := range t.splits {

@@ -216,7 +216,7 @@ func (w *PredictionWriter) Encoding() PredictionEncoding {
 	return predictionEncoding(w.keeper.encoding, len(w.classes))
 }
 
-// Loss is what the encoding lost of the rows so far.
+// Loss is the loss of the encoding in the rows so far.
 func (w *PredictionWriter) Loss() PredictionLoss {
 	return PredictionLoss{Mean: w.loss.Mean / float64(max(w.rows, 1)), Greatest: w.loss.Greatest}
 }
@@ -327,7 +327,7 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 	return nil
 }
 
-// Mark records where the predictions come from and what their encoding lost. Call it in the final function of the
+// Mark records the source of the predictions and the loss of their encoding. Call it in the final function of the
 // Commit that writes them.
 func (w *PredictionWriter) Mark(tx *kv.Tx) error {
 	if err := tx.PutDocument(predictionsSpace, lossKey, w.Loss()); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Run is one finished cleaning: what was asked, what was found, and what explains its scores. Together with the
+// A Run is one finished cleaning: its options, its results, and the data that explain its scores. Together with the
 // columns it wrote it describes the store as it was when the cleaning began.
 type Run struct {
 	ID      int64     // 1, 2, … in the store; the value of column "run"

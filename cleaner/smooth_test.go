@@ -11,13 +11,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // newRefiner has predictions drawn at random, and nodes dealt to so many folds; a third of the nodes is in none.
 func newRefiner(t *testing.T, r *rand.Rand, n, c, folds int) (*refiner, *rowstore.Store) {
 	p := baseProblem{
-		graph: awkwardGraph(r, n), order: identityOrder(n), labels: awkwardLabels(r, n, c), classes: c, place: newPlace(t),
+		graph: awkwardGraph(r, n), order: identityOrder(n), labels: kvtest.AwkwardLabels(r, n, c), classes: c, place: newPlace(t),
 		splits: make([]Split, n),
 	}
 	fit := &crossFit{nets: make([]*nn.Network, folds), nodes: newNodeSet(n)}
@@ -70,7 +71,7 @@ func allRows(t *testing.T, s *rowstore.Store) []float32 {
 }
 
 // walks is Σ_k decay^(k-1) Ã^k [n×n].
-func walks(g memoryGraph) *mat.Dense {
+func walks(g kvtest.MemoryGraph) *mat.Dense {
 	n := len(g)
 	adjacency := mat.NewDense(n, n, nil)
 	for v, neighbors := range g {
@@ -101,7 +102,7 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 		for i, x := range before {
 			want.Set(i/c, i%c, float64(x))
 		}
-		w := walks(refiner.graph.(memoryGraph))
+		w := walks(refiner.graph.(kvtest.MemoryGraph))
 		around := func(turn func(v, j int) float64) *mat.Dense {
 			turned, sum := mat.NewDense(n, c, nil), mat.NewDense(n, c, nil)
 			for v := range n {

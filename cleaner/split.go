@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Split says what a node's label is used for.
+// A Split is the use of a node's label.
 type Split uint8
 
 // The splits, by the names that the column "split" has for them: none (or empty), train, val, test.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -117,7 +118,7 @@ func TestDrawSplitsFitTwoClasses(t *testing.T) {
 func TestDrawSplitsDependOnFileOrder(t *testing.T) {
 	const n = 200
 	r := rand.New(rand.NewPCG(3, 0))
-	fileLabels := awkwardLabels(r, n, 3)
+	fileLabels := kvtest.AwkwardLabels(r, n, 3)
 	split := func(order []kv.NodeID) [n]Split {
 		labels := make([]kv.Class, n)
 		for position, v := range order {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -71,7 +72,7 @@ func (p *problem) keepUntaught(class kv.Class, truth []kv.Class) {
 			row[class] = 0
 		}
 	}
-	graph := p.graph.(memoryGraph)
+	graph := p.graph.(kvtest.MemoryGraph)
 	for v := range graph {
 		alone := func(u kv.NodeID) bool { return truth[u] == class && u%2 == 0 }
 		if graph[v] = slices.DeleteFunc(graph[v], alone); alone(kv.NodeID(v)) {

@@ -61,7 +61,7 @@ const (
 	byOrderedIndex            // the entries of an index, in the order asked for, filtered
 )
 
-// Reads counts what a plan has looked at.
+// Reads counts the data that a plan has read.
 type Reads struct {
 	IndexEntries  int64 // entries of indexes read
 	Rows          int64 // nodes whose properties were read; a node read for the condition and for the order counts twice
@@ -69,7 +69,7 @@ type Reads struct {
 	SkippedBlocks int64 // stretches a scan left out by their least and greatest values
 }
 
-// Reads returns what the last Rows or Count has looked at so far.
+// Reads counts the data that the last Rows or Count has read so far.
 func (p *Plan) Reads() Reads { return p.reads }
 
 // LastValue returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.

@@ -168,7 +168,7 @@ func (p walkPrice) ofAll(share float64) walkPrice {
 	return walkPrice{wedges: p.wedges / pairs, squares: p.squares / pairs, ball: p.ball / (pairs * share)}
 }
 
-// PlanSample says what SampleDiagonals would do with so many samples on a simple graph of these sizes. The Steps are
+// PlanSample plans SampleDiagonals with so many samples on a simple graph of these sizes. The Steps are
 // draws.
 func (s *Sizes) PlanSample(hops, samples int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()

@@ -3,7 +3,7 @@ package floatbits
 
 import "math"
 
-// Order are bits that are ordered as the numbers are: minus zero before zero, and NaN at an end.
+// Order returns bits with the order of the numbers: minus zero before zero, and NaN at an end.
 func Order(x float64) uint64 {
 	bits := math.Float64bits(x)
 	if bits>>63 != 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 )
 
-// A KeptNumbers says where the numbers of a sorter are that was kept. It holds no more than its exported fields, so that
+// A KeptNumbers is the place of the numbers that a sorter has kept. It holds no more than its exported fields, so that
 // it can be stored.
 type KeptNumbers struct {
 	File  string // its name in the directory

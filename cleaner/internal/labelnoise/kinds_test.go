@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -16,7 +17,7 @@ import (
 // noiseProblem has a graph with a hub and isolated nodes, unlabelled nodes, classes that no node has, and nodes without
 // features.
 func noiseProblem(t *testing.T, r *rand.Rand, n, c, width int) *Graph {
-	p := &Graph{Labels: awkwardLabels(r, n, c), Classes: c, Order: identityOrder(n)}
+	p := &Graph{Labels: kvtest.AwkwardLabels(r, n, c), Classes: c, Order: identityOrder(n)}
 	p.inMemory(t)
 	features := make([]float32, n*width)
 	for v, y := range p.Labels {
@@ -39,7 +40,7 @@ func noiseProblem(t *testing.T, r *rand.Rand, n, c, width int) *Graph {
 			edges = append(edges, [2]kv.NodeID{kv.NodeID(v), kv.NodeID(r.IntN(n))})
 		}
 	}
-	p.Adjacency = newMemoryGraph(n, edges)
+	p.Adjacency = kvtest.NewMemoryGraph(n, edges)
 	return p
 }
 
@@ -62,11 +63,11 @@ func renumbered(t *testing.T, p *Graph, r *rand.Rand) (other *Graph, order []kv.
 	for v, at := range numbers {
 		other.Labels[at] = p.Labels[v]
 		copy(features[int(at)*width:][:width], all[v*width:])
-		for _, u := range p.Adjacency.(memoryGraph)[v] {
+		for _, u := range p.Adjacency.(kvtest.MemoryGraph)[v] {
 			edges = append(edges, [2]kv.NodeID{at, numbers[u]})
 		}
 	}
-	other.Features, other.Adjacency = ops.Dense(features, width), newMemoryGraph(n, edges)
+	other.Features, other.Adjacency = ops.Dense(features, width), kvtest.NewMemoryGraph(n, edges)
 	return other, numbers
 }
 
@@ -244,7 +245,7 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		n, c := 5+r.IntN(30), 2+r.IntN(3)
 		p := noiseProblem(t, r, n, c, 2)
-		g := p.Adjacency.(memoryGraph)
+		g := p.Adjacency.(kvtest.MemoryGraph)
 		walk, power := classmatrix.Dense(n), classmatrix.Dense(n)
 		for v := range n {
 			power[v][v] = 1
@@ -311,7 +312,7 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 func TestTopologyNoiseRefusesIsolatedNodes(t *testing.T) {
 	p := &Graph{
 		Labels: []kv.Class{0, 1, 0, 1, 0, 1}, Classes: 2, Order: identityOrder(6),
-		Adjacency: newMemoryGraph(6, [][2]kv.NodeID{{0, 1}, {1, 2}}),
+		Adjacency: kvtest.NewMemoryGraph(6, [][2]kv.NodeID{{0, 1}, {1, 2}}),
 	}
 	noise := mustParse(t, "topology:0.6")
 	want := "noise topology:0.6: only 3 of 6 labelled nodes can go wrong like this, want a rate of 0.5 at most"

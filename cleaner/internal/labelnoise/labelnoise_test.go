@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -74,7 +75,7 @@ func TestInjectedNoise(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n, c := 1+r.IntN(200), 2+r.IntN(5)
-		labels := awkwardLabels(r, n, c)
+		labels := kvtest.AwkwardLabels(r, n, c)
 		before := slices.Clone(labels)
 		noise := mustParse(t, fmt.Sprintf("%s:%v", Kinds()[(seed+1)%2], 0.05+0.9*r.Float64()))
 		noisy := mustInject(t, noise, labels, identityOrder(n), c, seed)

@@ -1,0 +1,305 @@
+package labelmodel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A modelState is the parameters of a model during a fit.
+type modelState struct {
+	rate    float64
+	weights []float64 // standardized
+
+	// A line of these is a class that rows are given, an entry a true class; see normalizeFlips.
+	counts *lines // expected wrong labels that are not just anything
+	habits *lines // V
+	flip   *lines // U
+}
+
+// start leaves all to the predictions, and has wrong labels go anywhere.
+func (f *labelFit) start() *modelState {
+	var labels []int
+	for _, y := range f.labels {
+		if y != kv.NoClass {
+			labels = append(labels, int(y))
+		}
+	}
+	matrix := func() *lines { return newLines(f.classes, labels) }
+	s := &modelState{weights: make([]float64, f.width), counts: matrix(), habits: matrix(), flip: matrix()}
+	s.weights[0] = 1
+	s.setFlips(f.prior)
+	return s
+}
+
+// setFlips computes V and U from the counts.
+func (s *modelState) setFlips(prior float64) {
+	copy(s.habits.values, s.counts.values)
+	normalizeFlips(s.habits, prior)
+	copy(s.flip.values, s.habits.values)
+	copy(s.flip.other, s.habits.other)
+	blendFlips(s.flip)
+}
+
+// flips are the counts that are kept, by true class and given one.
+func (s *modelState) flips() []classmatrix.Cell {
+	cells := s.counts.cells(leastFlipCount)
+	for i, cell := range cells {
+		cells[i].Row, cells[i].Column = cell.Column, cell.Row
+	}
+	slices.SortFunc(cells, classmatrix.Compare)
+	return cells
+}
+
+// What a sweep sums up over rows: the log-likelihood, the gradient [width], and the upper triangle of the curvature
+// [width×(width+1)/2] of the weights.
+func (f *labelFit) sumWidth() int { return 1 + f.width + f.width*(f.width+1)/2 }
+
+// sweep computes the posteriors of a state, and the sums.
+func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
+	partial := make([]float64, f.countBlocks()*f.sumWidth())
+	err := f.blocks(ctx, func(b, first, end int) {
+		sums := partial[b*f.sumWidth():][:f.sumWidth()]
+		chance, mean := make([]float64, f.classes), make([]float64, f.width)
+		for r := first; r < end; r++ {
+			if f.labels[r] != kv.NoClass {
+				f.sweepRow(s, r, chance, mean, sums)
+			}
+		}
+	})
+	return addParts(partial, f.sumWidth()), err
+}
+
+// sweepRow adds a row to the sums; chance [classes] and mean [width] are overwritten.
+func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) {
+	x, q, y := f.row(r), f.posterior.Data[r*f.classes:][:f.classes], int(f.labels[r])
+	most := math.Inf(-1)
+	for k := range chance {
+		chance[k] = 0
+		for j, weight := range s.weights {
+			chance[k] += float64(weight * float64(x[k*f.width+j]))
+		}
+		most = max(most, chance[k])
+	}
+	var whole float64
+	for k := range chance {
+		chance[k] = elementary.Exp(chance[k] - most)
+		whole += chance[k]
+	}
+	var likelihood float64
+	flip, truth := s.flip.of(y), kv.NoClass
+	if f.truth != nil {
+		truth = f.truth[r]
+	}
+	for k := range chance {
+		chance[k] /= whole
+		noise := s.rate * flip[k]
+		if k == y {
+			noise = 1 - s.rate
+		}
+		if truth == AnotherClass && k == y || truth >= 0 && k != int(truth) {
+			noise = 0
+		}
+		joint := float64(chance[k] * noise)
+		likelihood += joint
+		q[k] = float32(joint)
+	}
+	likelihood = max(likelihood, math.SmallestNonzeroFloat64)
+	sums[0] += elementary.Log(likelihood)
+	gradient, curvature := sums[1:][:f.width], sums[1+f.width:]
+	clear(mean)
+	for k, p := range chance {
+		q[k] = float32(float64(q[k]) / likelihood)
+		excess := float64(q[k]) - p
+		for j := range mean {
+			value := float64(x[k*f.width+j])
+			mean[j] += float64(p * value)
+			gradient[j] += float64(excess * value)
+		}
+	}
+	for k, p := range chance {
+		if p < 1e-9 {
+			continue
+		}
+		at := 0
+		for i := range mean {
+			deviation := p * (float64(x[k*f.width+i]) - mean[i])
+			for j := i; j < f.width; j++ {
+				curvature[at] += float64(deviation * (float64(x[k*f.width+j]) - mean[j]))
+				at++
+			}
+		}
+	}
+}
+
+// maximize improves a state at its rate until a sweep gains less than tolerance, and returns the penalized log-likelihood it
+// has come to. settled is false where it still gained after MostSweeps.
+//
+// A sweep that U and weights have made worse is a Newton step that went too far: the weights go half of the way back.
+func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float64) (value float64, settled bool, err error) {
+	last, halvings := math.Inf(-1), 0
+	before := slices.Clone(s.weights)
+	for sweep := range MostSweeps {
+		sums, err := f.sweep(ctx, s)
+		if err != nil {
+			return 0, false, err
+		}
+		value := sums[0] + f.penalty(s)
+		if value < last && halvings < mostHalvings {
+			for i, weight := range s.weights {
+				s.weights[i] = (weight + before[i]) / 2
+			}
+			halvings++
+			continue
+		}
+		if sweep+1 >= leastSweeps && value-last < tolerance {
+			return value, true, nil
+		}
+		last, halvings = value, 0
+		copy(before, s.weights)
+		if err := f.stepWeights(s, sums); err != nil {
+			return 0, false, err
+		}
+		f.stepFlips(s)
+	}
+	return last, false, nil
+}
+
+// penalty is the logarithm of the priors of weights and U, but for constants.
+func (f *labelFit) penalty(s *modelState) (value float64) {
+	for _, weight := range s.weights {
+		value -= float64(weightPenalty * weight * weight / 2)
+	}
+	each := f.prior / float64(max(f.classes-1, 1))
+	for k := range f.classes {
+		others := f.classes - 1 // of the classes that k may be given as
+		for _, i := range s.habits.numbers {
+			if i != k {
+				value += float64(each * elementary.Log(s.habits.at(i, k)))
+				others--
+			}
+		}
+		if others > 0 {
+			value += float64(float64(others) * each * elementary.Log(s.habits.other[k]))
+		}
+	}
+	return value
+}
+
+// stepWeights takes a Newton step to weights that are not negative, no weight further than 1: of the quadratic that the
+// sums describe, the maximum over the weights that are free, until none of them would pass zero; the others go to zero.
+func (f *labelFit) stepWeights(s *modelState, sums []float64) error {
+	gradient, curvature := f.quadratic(s, sums)
+	step := make([]float64, f.width)
+	var free []int
+	for i := range f.width {
+		free = append(free, i)
+	}
+	for {
+		if err := f.stepFree(s, gradient, curvature, free, step); err != nil {
+			return err
+		}
+		positive := slices.DeleteFunc(slices.Clone(free), func(i int) bool { return s.weights[i]+step[i] < 0 })
+		if len(positive) == len(free) {
+			break
+		}
+		free = positive
+	}
+	furthest := 1.0
+	for _, length := range step {
+		furthest = max(furthest, math.Abs(length))
+	}
+	for i, length := range step {
+		s.weights[i] = max(0, s.weights[i]+length/furthest)
+	}
+	return nil
+}
+
+// quadratic is the penalized gradient of the weights [width], and minus their second derivatives [width×width].
+func (f *labelFit) quadratic(s *modelState, sums []float64) (gradient []float64, curvature [][]float64) {
+	gradient, curvature = make([]float64, f.width), classmatrix.Dense(f.width)
+	at := 1 + f.width
+	for i, weight := range s.weights {
+		gradient[i] = sums[1+i] - weightPenalty*weight
+		for j := i; j < f.width; j++ {
+			value := sums[at]
+			if at++; i == j {
+				value += weightPenalty
+			}
+			curvature[i][j], curvature[j][i] = value, value
+		}
+	}
+	return gradient, curvature
+}
+
+// stepFree writes to step where free weights have the maximum of a quadratic when all others go to zero.
+func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]float64, free []int, step []float64) error {
+	for i, weight := range s.weights {
+		step[i] = -weight
+	}
+	of, right := classmatrix.Dense(len(free)), make([]float64, len(free))
+	for a, i := range free {
+		for b, j := range free {
+			of[a][b] = curvature[i][j]
+		}
+		right[a] = gradient[i]
+		for j := range f.width {
+			if !slices.Contains(free, j) {
+				right[a] -= float64(curvature[i][j] * step[j])
+			}
+		}
+	}
+	if !solveByCholesky(of, right) {
+		return fmt.Errorf("label model: the curvature of %d weights has no Cholesky factors", len(free))
+	}
+	for a, i := range free {
+		step[i] = right[a]
+	}
+	return nil
+}
+
+// stepFlips takes U from the posteriors.
+func (f *labelFit) stepFlips(s *modelState) {
+	if f.uniform {
+		return
+	}
+	clear(s.counts.values)
+	for r, y := range f.labels {
+		if y == kv.NoClass {
+			continue
+		}
+		counts := s.counts.of(int(y))
+		for k, q := range f.posterior.Data[r*f.classes:][:f.classes] {
+			counts[k] += float64(q)
+		}
+	}
+	for _, i := range s.counts.numbers {
+		counts, habits, flip := s.counts.of(i), s.habits.of(i), s.flip.of(i)
+		counts[i] = 0
+		for k := range counts {
+			if k != i { // the part that V has in U
+				counts[k] *= (1 - anyFlip) * habits[k] / flip[k]
+			}
+		}
+	}
+	s.setFlips(f.prior)
+}
+
+// model is a state in the terms of features as they are.
+func (f *labelFit) model(s *modelState) *Model {
+	m := &Model{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
+	m.Weights = make([]float64, f.columns[len(f.columns)-1]+1)
+	for j, column := range f.columns {
+		m.Weights[column] = s.weights[j] / f.scale[j]
+	}
+	if votes := len(f.columns); f.votes != nil {
+		m.VoteWeight = s.weights[votes] / f.scale[votes]
+	}
+	m.Flips = s.flips()
+	return m
+}
