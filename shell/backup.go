@@ -152,9 +152,9 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 
 // openBackups opens files to be read, of which one alone may be standard input.
 func openBackups(ctx context.Context, names []string, stdin io.Reader) (files []io.Reader, closeFiles func() error, err error) {
-	var opened []*stream.File
+	var inputs []*stream.File
 	closeFiles = func() (err error) {
-		for _, f := range opened {
+		for _, f := range inputs {
 			err = errors.Join(err, f.Close())
 		}
 		return err
@@ -171,7 +171,7 @@ func openBackups(ctx context.Context, names []string, stdin io.Reader) (files []
 		if err != nil {
 			return nil, nil, errors.Join(err, closeFiles())
 		}
-		opened, files = append(opened, f), append(files, f)
+		inputs, files = append(inputs, f), append(files, f)
 	}
 	return files, closeFiles, nil
 }
@@ -207,7 +207,7 @@ func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
 
 // makingError is files.PlaceError if a directory could not be made.
 func makingError(dir string, err error) error {
-	if refused, ok := errors.AsType[*fs.PathError](err); ok && refused.Op == "mkdir" {
+	if failure, ok := errors.AsType[*fs.PathError](err); ok && failure.Op == "mkdir" {
 		return files.PlaceError(dir, err)
 	}
 	return err

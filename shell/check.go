@@ -80,12 +80,12 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 
 // check prints every problem of the store, one a line, and counts them. A store that cannot be opened has one.
 func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err error) {
-	var printed error
+	var printError error
 	report := func(p kv.Problem) {
 		problems++
 		s.progress.clear()
-		if printed == nil {
-			_, printed = s.printf("%s: %s\n", p.Where, p.What)
+		if printError == nil {
+			_, printError = s.printf("%s: %s\n", p.Where, p.What)
 		}
 	}
 	opened := false
@@ -108,7 +108,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 		report(kv.Problem{Where: c.DB, What: err.Error()})
 		err = nil
 	}
-	return problems, errors.Join(err, printed)
+	return problems, errors.Join(err, printError)
 }
 
 // repair repairs a store with problems, and checks it again.
@@ -120,7 +120,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	}
 	var done []kv.Correction
 	opt := kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}
-	lost, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
+	losses, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 	s.progress.clear()
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)
@@ -128,16 +128,16 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	if err := c.tell(s, done); err != nil {
 		return unreported(err, "%s is repaired", c.DB)
 	}
-	left, err := c.check(ctx, s)
+	rest, err := c.check(ctx, s)
 	if err != nil {
 		return leaving(err, "%s is repaired, and was not checked again to the end", c.DB)
 	}
-	if left > 0 {
-		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(left, "problem", "problems"),
-			wording.Count(len(done), "repair", "repairs"), c.lossText(s, lost, left))
+	if rest > 0 {
+		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(rest, "problem", "problems"),
+			wording.Count(len(done), "repair", "repairs"), c.lossText(s, losses, rest))
 	}
 	s.progress.clear()
-	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, lost, left))
+	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, losses, rest))
 	return err
 }
 
@@ -146,15 +146,15 @@ func (c *checkCommand) unconfirmed() error {
 }
 
 // lossText says what a repair lost, and where to get it from, also where it lost nothing and left problems.
-func (c *checkCommand) lossText(s *streams, lost kv.Losses, left int) string {
+func (c *checkCommand) lossText(s *streams, losses kv.Losses, problems int) string {
 	switch {
-	case len(lost) == 0 && left == 0:
+	case len(losses) == 0 && problems == 0:
 		return "nothing is lost"
-	case len(lost) == 0:
+	case len(losses) == 0:
 		return fmt.Sprintf("restore a backup (%s restore), or import the files again that it was made from", s.program)
 	}
-	text := fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", lost, s.program)
-	if slices.ContainsFunc(lost, func(l kv.Loss) bool { return l.Kind == "score" || l.Kind == "run" }) {
+	text := fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", losses, s.program)
+	if slices.ContainsFunc(losses, func(l kv.Loss) bool { return l.Kind == "score" || l.Kind == "run" }) {
 		text += fmt.Sprintf("; %s clean %s makes scores again", s.program, shellWord(c.DB))
 	}
 	return text

@@ -95,11 +95,11 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	s := &streams{ctx: ctx, in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut)}
 	var cli commandLine
 	exited := false // --help or --version has been answered
-	written := &stickyWriter{out: out}
+	writer := &stickyWriter{out: out}
 	parser, err := kong.New(&cli,
 		kong.Name(s.program),
 		kong.Description(fmt.Sprintf(description, s.program)),
-		kong.Writers(written, errOut),
+		kong.Writers(writer, errOut),
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{
 			"version": version(),
@@ -125,32 +125,32 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parsed, err := parser.Parse(args)
+	arguments, err := parser.Parse(args)
 	if exited {
-		return s.exitCode(ctx, "", written.err)
+		return s.exitCode(ctx, "", writer.err)
 	}
 	if err != nil {
 		return s.usage(parser, err)
 	}
-	if err = cmp.Or(checkRepeated(parsed), checkFiles(parsed)); err == nil {
-		err = parsed.Run()
+	if err = cmp.Or(checkRepeated(arguments), checkFiles(arguments)); err == nil {
+		err = arguments.Run()
 	}
 	s.progress.clear()
-	return s.exitCode(ctx, parsed.Command(), err)
+	return s.exitCode(ctx, arguments.Command(), err)
 }
 
 // checkRepeated returns an error if a flag of one value is given twice: the last would count and the others be lost
 // without a word.
-func checkRepeated(parsed *kong.Context) error {
-	given := map[*kong.Flag]bool{}
-	for _, at := range parsed.Path {
+func checkRepeated(arguments *kong.Context) error {
+	flags := map[*kong.Flag]bool{}
+	for _, at := range arguments.Path {
 		if at.Flag == nil || at.Flag.IsCumulative() {
 			continue
 		}
-		if given[at.Flag] {
+		if flags[at.Flag] {
 			return usagef("--%s is given twice, want it once", at.Flag.Name)
 		}
-		given[at.Flag] = true
+		flags[at.Flag] = true
 	}
 	return nil
 }
@@ -194,9 +194,9 @@ func (s *streams) exitCode(ctx context.Context, command string, err error) int {
 		return exitUsage
 	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		message := "interrupted"
-		var kept *interruptedError
-		if errors.As(err, &kept) {
-			message += ": " + kept.kept
+		var interruption *interruptedError
+		if errors.As(err, &interruption) {
+			message += ": " + interruption.state
 		}
 		s.say("%s: %s", s.program, message)
 		return exitInterrupted
@@ -234,8 +234,8 @@ func (e *verdictError) Error() string { return e.msg }
 
 // An interruptedError says what a command that was interrupted leaves behind.
 type interruptedError struct {
-	kept string
-	err  error
+	state string
+	err   error
 }
 
 func (e *interruptedError) Error() string { return e.err.Error() }
@@ -244,7 +244,7 @@ func (e *interruptedError) Unwrap() error { return e.err }
 // leaving says what is left behind if err is an interruption.
 func leaving(err error, format string, args ...any) error {
 	if errors.Is(err, context.Canceled) {
-		return &interruptedError{kept: fmt.Sprintf(format, args...), err: err}
+		return &interruptedError{state: fmt.Sprintf(format, args...), err: err}
 	}
 	return err
 }
@@ -297,12 +297,12 @@ func (r *resources) inFlags(err error) error {
 	if !ok {
 		return err
 	}
-	given := strings.ReplaceAll(r.Memory.String(), " ", "")
+	memory := strings.ReplaceAll(r.Memory.String(), " ", "")
 	want := fmt.Sprintf("want at least %dMiB", leastMemoryFor(small.Least)>>20)
 	if small.Note != "" {
 		want += "; " + small.Note
 	}
-	return fmt.Errorf("--memory %s is too little for this graph: %s", given, want)
+	return fmt.Errorf("--memory %s is too little for this graph: %s", memory, want)
 }
 
 // processBytes is what the program holds beside the store and the work: its code's own data, stacks, the buffers of the
@@ -340,7 +340,7 @@ func wayToOpen(err error) error {
 	if errors.Is(err, kv.ErrNotStore) {
 		return fmt.Errorf("%w: want the directory that import made", err)
 	}
-	if locked, ok := errors.AsType[*kv.LockedError](err); ok && locked.PID != 0 {
+	if lock, ok := errors.AsType[*kv.LockedError](err); ok && lock.PID != 0 {
 		return fmt.Errorf("%w: wait for it, or end it", err)
 	}
 	if other, ok := errors.AsType[*kv.VersionError](err); ok && other.Got < other.Want {

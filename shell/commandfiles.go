@@ -24,10 +24,10 @@ type commandFile struct {
 // checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same
 // command reads or writes that file under another flag: the one would overwrite the other. A flag or argument that names a
 // file has the tag file:"read" or file:"write".
-func checkFiles(parsed *kong.Context) error {
-	var read, written []commandFile
-	values := slices.Clone(parsed.Selected().Positional)
-	for _, flag := range parsed.Flags() {
+func checkFiles(arguments *kong.Context) error {
+	var inputs, outputs []commandFile
+	values := slices.Clone(arguments.Selected().Positional)
+	for _, flag := range arguments.Flags() {
 		values = append(values, flag.Value)
 	}
 	for _, value := range values {
@@ -37,22 +37,22 @@ func checkFiles(parsed *kong.Context) error {
 		}
 		for _, file := range filesOf(value) {
 			if of == "read" {
-				read = append(read, file)
+				inputs = append(inputs, file)
 				continue
 			}
 			if err := checkPlace(file.flag, file.path); err != nil {
 				return err
 			}
-			for _, other := range written {
+			for _, other := range outputs {
 				if file.is(other) {
 					return usagef("%s %s is also the file of %s: want two files", file.flag, file.path, other.flag)
 				}
 			}
-			written = append(written, file)
+			outputs = append(outputs, file)
 		}
 	}
-	for _, file := range written {
-		for _, other := range read {
+	for _, file := range outputs {
+		for _, other := range inputs {
 			if file.is(other) {
 				return usagef("%s %s would overwrite what %s reads: want another file", file.flag, file.path, other.flag)
 			}
@@ -107,8 +107,8 @@ func (f commandFile) place() string {
 	if err != nil {
 		return f.path
 	}
-	if linked, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = linked
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target
 	}
 	return filepath.Join(dir, filepath.Base(f.path))
 }

@@ -17,7 +17,7 @@ import (
 const longestAnswer = 4 << 10
 
 // agree asks a question that y or yes affirms, unless a flag has said yes. Any other answer is the error refused.
-func (s *streams) agree(ctx context.Context, yes bool, question string, refused error) error {
+func (s *streams) agree(ctx context.Context, yes bool, question string, refusal error) error {
 	if yes {
 		return nil
 	}
@@ -37,13 +37,13 @@ func (s *streams) agree(ctx context.Context, yes bool, question string, refused 
 	case "y", "yes":
 		return nil
 	}
-	return refused
+	return refusal
 }
 
 // agreeToLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
-func (s *streams) agreeToLoss(ctx context.Context, loss, question, refused string) error {
+func (s *streams) agreeToLoss(ctx context.Context, loss, question, refusal string) error {
 	if !print.IsTerminal(s.in) {
 		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, query.ErrNotConfirmed)
 	}
-	return s.agree(ctx, false, wording.Sentence(loss)+". "+question, fmt.Errorf("%s: %w", refused, query.ErrNotConfirmed))
+	return s.agree(ctx, false, wording.Sentence(loss)+". "+question, fmt.Errorf("%s: %w", refusal, query.ErrNotConfirmed))
 }

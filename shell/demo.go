@@ -58,7 +58,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		Features: filepath.Join(files, "features.csv"),
 	}}}
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
-		len(graph.field), len(graph.fields), len(graph.planted()), files)
+		len(graph.field), len(graph.fields), len(graph.mislabels()), files)
 	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
 	if err := load.make(ctx, s, func(store *kv.Store) error { return mark(files, store) }); err != nil {
 		return err
@@ -117,15 +117,15 @@ func mark(files string, store *kv.Store) error {
 	return os.WriteFile(filepath.Join(files, demoMark), []byte(store.ID()+"\n"), 0o644)
 }
 
-// planted are the papers that are filed under a wrong field.
-func (g *demoGraph) planted() map[string]bool {
-	planted := make(map[string]bool)
+// mislabels are the papers that are filed under a wrong field.
+func (g *demoGraph) mislabels() map[string]bool {
+	mislabels := make(map[string]bool)
 	for v := range g.field {
-		if g.field[v] != g.filed[v] {
-			planted[g.id(v)] = true
+		if g.field[v] != g.label[v] {
+			mislabels[g.id(v)] = true
 		}
 	}
-	return planted
+	return mislabels
 }
 
 // show prints the first suspects, judges all of them by what was planted, and says what to try next.
@@ -143,8 +143,8 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGrap
 	if err != nil {
 		return err
 	}
-	planted := graph.planted()
-	flagged, found, example := 0, 0, ""
+	mislabels := graph.mislabels()
+	flags, hits, example := 0, 0, ""
 	for row, err := range suspects.Rows() {
 		if err != nil {
 			return err
@@ -152,13 +152,13 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGrap
 		if example == "" {
 			example = row.Text("id")
 		}
-		flagged++
-		if planted[row.Text("id")] {
-			found++
+		flags++
+		if mislabels[row.Text("id")] {
+			hits++
 		}
 	}
 	_, err = fmt.Fprintf(s.out, "\n%d suspects, %d of them among the %d planted mislabels: precision %.3f, recall %.3f\n",
-		flagged, found, len(planted), shareOf(found, flagged), shareOf(found, len(planted)))
+		flags, hits, len(mislabels), shareOf(hits, flags), shareOf(hits, len(mislabels)))
 	if err != nil || example == "" {
 		return err
 	}

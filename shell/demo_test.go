@@ -12,10 +12,10 @@ import (
 
 func TestDemoGraph(t *testing.T) {
 	g, again := newDemoGraph(500, 7), newDemoGraph(500, 7)
-	if !slices.Equal(g.filed, again.filed) || !slices.Equal(g.edges, again.edges) {
+	if !slices.Equal(g.label, again.label) || !slices.Equal(g.edges, again.edges) {
 		t.Error("the same seed gave two graphs")
 	}
-	if got, want := len(g.planted()), 45; got != want {
+	if got, want := len(g.mislabels()), 45; got != want {
 		t.Errorf("planted: got %d, want %d", got, want)
 	}
 	degree := make([]int, 500)

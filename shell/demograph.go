@@ -20,7 +20,7 @@ import (
 type demoGraph struct {
 	fields []string
 	field  []int // the true one of each paper [n]
-	filed  []int // the one in the nodes file [n]
+	label  []int // the one in the nodes file [n]
 	year   []int // [n]
 	edges  [][2]int
 	words  [][]int // the words of each paper, ascending [n]
@@ -94,9 +94,9 @@ func newDemoGraph(n int, seed uint64) *demoGraph {
 		slices.Sort(words)
 		g.words = append(g.words, slices.Compact(words))
 	}
-	g.filed = slices.Clone(g.field)
+	g.label = slices.Clone(g.field)
 	for _, v := range r.Perm(n)[:int(demoMislabels*float64(n))] {
-		g.filed[v] = misfile(r, g.field[v], c)
+		g.label[v] = misfile(r, g.field[v], c)
 	}
 	return g
 }
@@ -142,7 +142,7 @@ func (g *demoGraph) write(dir string) error {
 	for name, content := range map[string]func(io.Writer){
 		"nodes.csv": func(w io.Writer) {
 			fmt.Fprintln(w, "id,label,year")
-			for v, f := range g.filed {
+			for v, f := range g.label {
 				fmt.Fprintf(w, "%s,%s,%d\n", g.id(v), g.fields[f], g.year[v])
 			}
 		},

@@ -345,8 +345,8 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: leastMemoryFor(p.clean.LeastBytes),
 		Temporary: p.clean.TemporaryBytes,
 	}
-	if refused := p.clean.Refusal(); refused != nil {
-		e.Refused = wording.Advise(refused).Error()
+	if refusal := p.clean.Refusal(); refusal != nil {
+		e.Refused = wording.Advise(refusal).Error()
 	}
 	adjacency := int64(0)
 	if p.load != nil {
@@ -385,11 +385,11 @@ const (
 
 // cleanStages adds those of clean, which reads so many bytes of adjacency in a pass, and returns the bytes that it adds to the
 // store.
-func (e *estimate) cleanStages(p *projection, adjacency int64) (written int64) {
+func (e *estimate) cleanStages(p *projection, adjacency int64) (growth int64) {
 	for _, work := range p.clean.Stages {
-		written += work.StoreBytes
+		growth += work.StoreBytes
 		stage := stageEstimate{
-			Command: "clean", Stage: work.Name, Passes: work.Passes, Memory: p.cleanMemory(work, written),
+			Command: "clean", Stage: work.Name, Passes: work.Passes, Memory: p.cleanMemory(work, growth),
 			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote + work.StoreBytes, Seconds: work.Seconds,
 		}
 		if p.clean.Plan.Held && work.Name == "propagate" {
@@ -398,7 +398,7 @@ func (e *estimate) cleanStages(p *projection, adjacency int64) (written int64) {
 		e.addStage(stage)
 	}
 	e.addStage(stageEstimate{Command: "clean", Stage: openAndClose, Memory: idleBytes, Seconds: openSeconds})
-	return written
+	return growth
 }
 
 // Nanoseconds of an import on a processor of 3 GHz. Text is what an id that is no integer takes beside.
@@ -418,10 +418,10 @@ const (
 
 // importStages are those of import.
 func (p *projection) importStages() (stages []stageEstimate) {
-	add := func(name string, units int64, cost float64, written int64) {
+	add := func(name string, units int64, cost float64, output int64) {
 		if units > 0 {
 			stages = append(stages, stageEstimate{
-				Command: "import", Stage: name, Memory: p.importMemory(p.load, name, int64(p.resources.Memory)), Written: written,
+				Command: "import", Stage: name, Memory: p.importMemory(p.load, name, int64(p.resources.Memory)), Written: output,
 				Seconds: float64(units) * cost / 1e9,
 			})
 		}

@@ -38,13 +38,13 @@ func (p *projection) buffers() int64 {
 }
 
 // cleanMemory is the anonymous memory of a stage of clean, by whose end so many bytes were written to the store.
-func (p *projection) cleanMemory(work cleaner.StageWork, written int64) int64 {
+func (p *projection) cleanMemory(work cleaner.StageWork, output int64) int64 {
 	volume := int64(volumeOfClean + nodeOfClean*p.counts.Nodes)
 	if p.clean.BaseSteps > 0 {
 		volume = math.MaxInt64 / 2 // training leaves the garbage of a network for every epoch
 	}
 	use := cost.Memory{Mapped: work.MappedBytes, Live: p.clean.HeldBytes}
-	use = use.And(cost.WritingStore(p.resources.store(), written, work.Name == "write"))
+	use = use.And(cost.WritingStore(p.resources.store(), output, work.Name == "write"))
 	return anonymous(use, p.buffers(), volume, heapLimit(int64(p.resources.Memory)))
 }
 

@@ -76,13 +76,13 @@ func sampleTable(ctx context.Context, path string, memory int64, names []string,
 		if len(s.rows)%checkEvery == 0 && ctx.Err() != nil {
 			return nil, errors.Join(ctx.Err(), in.Close())
 		}
-		picked := make([]string, len(columns))
+		values := make([]string, len(columns))
 		for i, column := range columns {
 			if column >= 0 {
-				picked[i] = string(row.Fields[column])
+				values[i] = string(row.Fields[column])
 			}
 		}
-		s.rows = append(s.rows, picked)
+		s.rows = append(s.rows, values)
 	}
 	if s.total = int64(len(s.rows)); !s.whole {
 		s.total = int64(float64(s.total) * float64(in.Size()) / float64(max(in.Offset(), 1)))
@@ -124,13 +124,13 @@ func sampleText(ctx context.Context, path string, separator byte, columns []int)
 				continue
 			}
 			fields := bytes.Split(line, []byte{separator})
-			picked := make([]string, len(columns))
+			values := make([]string, len(columns))
 			for j, column := range columns {
 				if column >= 0 && column < len(fields) {
-					picked[j] = string(fields[column])
+					values[j] = string(fields[column])
 				}
 			}
-			s.rows = append(s.rows, picked)
+			s.rows = append(s.rows, values)
 		}
 	}
 	s.total = int64(float64(len(s.rows)) * float64(info.Size()) / float64(max(seen, 1)))
@@ -229,7 +229,7 @@ func countEdges(ctx context.Context, path string, memory int64, shape ops.Shape)
 
 // edgesLeft is how many edges there are in all of a file without loops and parallel ones. How fast the latter grow with the
 // size of a sample is seen in half of it.
-func edgesLeft(edges [][2]uint32, nodes int, kept int64, share float64) int64 {
+func edgesLeft(edges [][2]uint32, nodes int, rows int64, share float64) int64 {
 	loops := 0
 	var half [][2]uint32
 	for i, e := range edges {
@@ -240,7 +240,7 @@ func edgesLeft(edges [][2]uint32, nodes int, kept int64, share float64) int64 {
 			half = append(half, e)
 		}
 	}
-	parallel := float64(len(edges)) - float64(loops) - float64(kept)
+	parallel := float64(len(edges)) - float64(loops) - float64(rows)
 	all := float64(len(edges)-loops) / share
 	if parallel == 0 || share == 1 {
 		return int64(all - parallel/share)
@@ -271,12 +271,12 @@ func powerLaw(nodes, edges int64, shape ops.Shape) edgeCount {
 		}
 		return v
 	}
-	drawn := make([][2]uint32, min(edges, sampledRows/2))
-	for i := range drawn {
-		drawn[i] = [2]uint32{find(), find()}
+	pairs := make([][2]uint32, min(edges, sampledRows/2))
+	for i := range pairs {
+		pairs[i] = [2]uint32{find(), find()}
 	}
-	c := edgeCount{rows: edges, edges: edges, shape: shape, share: float64(len(drawn)) / float64(max(edges, 1))}
-	c.sample = ops.NewEdgeSample(len(number), drawn, c.share, shape)
+	c := edgeCount{rows: edges, edges: edges, shape: shape, share: float64(len(pairs)) / float64(max(edges, 1))}
+	c.sample = ops.NewEdgeSample(len(number), pairs, c.share, shape)
 	return c
 }
 

@@ -40,8 +40,8 @@ type evalCommand struct {
 	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
 	resources
 
-	page *report.Evaluation `kong:"-"` // gathers for Report
-	used *evaluationOptions `kong:"-"` // for Format json
+	page   *report.Evaluation `kong:"-"` // gathers for Report
+	record *evaluationOptions `kong:"-"` // for Format json
 }
 
 // defaultRepeats is how many times noise and split are drawn.
@@ -109,7 +109,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	c.used = c.optionsUsed(opt)
+	c.record = c.optionsOf(opt)
 	switch {
 	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
 		return usagef("eval: want a store or --nodes and --edges, got both")
@@ -125,8 +125,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
 	}
 	if err != nil {
-		if kept := opt.Checkpoint; kept != nil && kept.Repeats > 0 {
-			return leaving(wording.Advise(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", kept.Repeats)
+		if checkpoint := opt.Checkpoint; checkpoint != nil && checkpoint.Repeats > 0 {
+			return leaving(wording.Advise(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", checkpoint.Repeats)
 		}
 		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
 	}
@@ -266,13 +266,13 @@ func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // there is no home: nothing is kept
 	}
-	kept := &cleaner.Checkpoint{Dir: filepath.Join(cache, "graphcleaner", "eval")}
+	checkpoint := &cleaner.Checkpoint{Dir: filepath.Join(cache, "graphcleaner", "eval")}
 	if c.DB != "" {
-		return kept, nil
+		return checkpoint, nil
 	}
 	graph, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Splits)
-	kept.Graph = fmt.Sprintf("%s%q %v\n", graph, c.Classes, c.Directed)
-	return kept, err
+	checkpoint.Graph = fmt.Sprintf("%s%q %v\n", graph, c.Classes, c.Directed)
+	return checkpoint, err
 }
 
 // evaluateFiles makes a store of the files for the time of the evaluation.
@@ -316,13 +316,13 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 		if err != nil {
 			return err
 		}
-		given := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses, Logits: c.Logits}}
+		input := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses, Logits: c.Logits}}
 		opt.Predictions = append(opt.Predictions, cleaner.PredictionSet{
 			Name: fmt.Sprintf("%s logits %v classes %q", name, c.Logits, c.PredictionClasses),
 			Read: func(
 				ctx context.Context, tx *kv.Tx, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
 			) error {
-				return given.advise(given.graph().ReadPredictions(ctx, tx, r, begin))
+				return input.advise(input.graph().ReadPredictions(ctx, tx, r, begin))
 			},
 		})
 	}
@@ -338,7 +338,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		if err := c.readInputs(ctx, tx, &opt, s); err != nil {
 			return err
 		}
-		split := c.splitUsed(tx)
+		split := c.splitName(tx)
 		s.say("Split: %s.", split)
 		return c.writingFlags(tx, &opt, s, func() (err error) {
 			if c.Report != "" {
@@ -346,7 +346,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 				c.page.Watch(tx, &opt)
 			}
 			if evaluation, err = cleaner.Evaluate(ctx, store, opt); err == nil {
-				c.used.complete(tx, evaluation)
+				c.record.complete(tx, evaluation)
 			}
 			return err
 		})
@@ -355,7 +355,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		return err
 	}
 	s.progress.clear()
-	if err := printEvaluation(s.out, evaluation, c.used, c.Format); err != nil {
+	if err := printEvaluation(s.out, evaluation, c.record, c.Format); err != nil {
 		return err
 	}
 	if opt.Checkpoint != nil {
@@ -370,8 +370,8 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 	return unreported(s.writePage(c.Report, page), "the evaluation is finished")
 }
 
-// splitUsed says which nodes are trained on and measured.
-func (c *evalCommand) splitUsed(tx *kv.Tx) string {
+// splitName says which nodes are trained on and measured.
+func (c *evalCommand) splitName(tx *kv.Tx) string {
 	_, stored := tx.Column("split")
 	switch {
 	case c.Splits != "":

@@ -33,20 +33,20 @@ type evaluationOptions struct {
 	Expect      *float64 `json:"expect"`    // nil: the mislabel rate is estimated
 }
 
-// optionsUsed are the flags, before a file of splits becomes a column of the graph.
-func (c *evalCommand) optionsUsed(opt cleaner.EvalOptions) *evaluationOptions {
-	used := &evaluationOptions{
+// optionsOf are the flags, before a file of splits becomes a column of the graph.
+func (c *evalCommand) optionsOf(opt cleaner.EvalOptions) *evaluationOptions {
+	options := &evaluationOptions{
 		Graph: c.DB, Nodes: c.Nodes, Edges: c.Edges, Features: c.Features, Classes: c.Classes, Directed: c.Directed,
 		Noise: c.Noise, Split: c.Split, Predictions: c.Predictions, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
 		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}
 	if c.Splits != "" {
-		used.Split = "file:" + c.Splits
+		options.Split = "file:" + c.Splits
 	}
 	if files := len(c.Predictions); files > 0 {
-		used.Repeats, used.ModelSeeds = 1, files
+		options.Repeats, options.ModelSeeds = 1, files
 	}
-	return used
+	return options
 }
 
 // complete adds what follows from the graph, and from its evaluation.

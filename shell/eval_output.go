@@ -21,7 +21,7 @@ import (
 )
 
 // printEvaluation prints as table, json or csv.
-func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, used *evaluationOptions, format string) (err error) {
+func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, options *evaluationOptions, format string) (err error) {
 	switch format {
 	case "json":
 		encoder := json.NewEncoder(out)
@@ -29,7 +29,7 @@ func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, used *evalua
 		return encoder.Encode(struct {
 			Options *evaluationOptions `json:"options"`
 			*cleaner.Evaluation
-		}{used, evaluation})
+		}{options, evaluation})
 	case "csv":
 		_, err = print.Render(out, evaluationRows(evaluation), print.FormatCSV)
 	default:

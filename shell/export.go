@@ -119,8 +119,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	stages := new(stageLog)
 	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
 		if c.Direction != nil {
-			given := orientation{*c.Direction}
-			if err := given.checkDirection(store); err != nil {
+			flag := orientation{*c.Direction}
+			if err := flag.checkDirection(store); err != nil {
 				return err
 			}
 		}
@@ -190,12 +190,12 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 		if err != nil {
 			return nil, err
 		}
-		scored, err := cleaner.LabelsAsOf(ctx, tx, cleaner.AsOf{Run: run.ID})
+		labels, err := cleaner.LabelsAsOf(ctx, tx, cleaner.AsOf{Run: run.ID})
 		if err != nil {
 			return nil, err
 		}
 		return c.nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
-			if label, ok := scored[v]; ok {
+			if label, ok := labels[v]; ok {
 				values[1] = labelValue(label.Label)
 			}
 			return values

@@ -35,11 +35,11 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	if err != nil {
 		return err
 	}
-	lost, err := lostLabels(ctx, tx, threshold, c.Threads)
-	if lost == "" || err != nil {
+	loss, err := lostLabels(ctx, tx, threshold, c.Threads)
+	if loss == "" || err != nil {
 		return err
 	}
-	return s.agreeToLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, lost),
+	return s.agreeToLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, loss),
 		"Write the labels all the same?", "the labels were not written")
 }
 
@@ -61,21 +61,21 @@ func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64, workers int) 
 	if err != nil {
 		return "", err
 	}
-	removed := int64(0)
+	count := int64(0)
 	for row, err := range suspects.Rows() {
 		if err != nil {
 			return "", err
 		}
 		losses[places[row.Values[1].Str()]].Lost++
-		removed++
+		count++
 	}
-	return lostText(losses, removed), nil
+	return lostText(losses, count), nil
 }
 
 // lostText says so if too many labels would be lost: if a class would lose all of its labels, as nothing could learn
 // that class from the rest; and if more than half of all labels would be removed, as a score tells wrong labels from
 // right ones only where most are right. Empty where neither is so.
-func lostText(losses []files.ClassLoss, removed int64) string {
+func lostText(losses []files.ClassLoss, count int64) string {
 	var all int64
 	var whole []files.ClassLoss
 	for _, l := range losses {
@@ -92,8 +92,8 @@ func lostText(losses []files.ClassLoss, removed int64) string {
 	if more := len(whole) - len(parts); more > 0 {
 		parts = append(parts, wording.Count(more, "more class", "more classes")+" all of theirs")
 	}
-	if 2*removed > all {
-		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", removed, all))
+	if 2*count > all {
+		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", count, all))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -112,5 +112,5 @@ func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []in
 	if err != nil {
 		return nil, err
 	}
-	return query.NewResult(scoreColumns, f.Found(ctx, plan)), nil
+	return query.NewResult(scoreColumns, f.FetchPlan(ctx, plan)), nil
 }

@@ -113,11 +113,11 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		if c.WriteBaseline != "" {
 			return c.writeBaseline(ctx, store, s)
 		}
-		known, err := c.readBaseline(ctx, s)
+		base, err := c.readBaseline(ctx, s)
 		if err != nil {
 			return err
 		}
-		return c.judge(ctx, store, known, s)
+		return c.judge(ctx, store, base, s)
 	})
 	if errors.Is(err, query.ErrNotCleaned) {
 		return &verdictError{err.Error()}
@@ -129,8 +129,8 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 type gateCount struct {
 	threshold       float64
 	warnings        []string // of the run
-	outdated        []string // reasons why the scores are out of date
-	scored          int64    // nodes
+	reasons         []string // reasons why the scores are out of date
+	scores          int64    // nodes that have one
 	suspects, fresh int64    // fresh: not in the baseline
 	unsure          int64    // unsure nodes that would else be suspects
 	first           [][]kv.Value
@@ -138,49 +138,49 @@ type gateCount struct {
 }
 
 // judge compares the suspects with the limits and the baseline.
-func (c *gateCommand) judge(ctx context.Context, store *kv.Store, known baseline, s *streams) error {
-	found, err := c.count(ctx, store, known)
+func (c *gateCommand) judge(ctx context.Context, store *kv.Store, base baseline, s *streams) error {
+	counts, err := c.count(ctx, store, base)
 	if err != nil {
 		return err
 	}
-	sayWarnings(s, found.warnings)
-	above := fmt.Sprintf("above %.4g", found.threshold)
-	if found.unsure > 0 {
-		above += fmt.Sprintf(", without %d put aside as unsure", found.unsure)
+	sayWarnings(s, counts.warnings)
+	above := fmt.Sprintf("above %.4g", counts.threshold)
+	if counts.unsure > 0 {
+		above += fmt.Sprintf(", without %d put aside as unsure", counts.unsure)
 	}
-	suspects := wording.Count(found.suspects, "suspect", "suspects") + " " + above
-	wrong := slices.Clone(found.outdated)
-	tooMany := c.Most != nil && found.suspects > *c.Most
+	suspects := wording.Count(counts.suspects, "suspect", "suspects") + " " + above
+	wrong := slices.Clone(counts.reasons)
+	tooMany := c.Most != nil && counts.suspects > *c.Most
 	if tooMany {
 		wrong = append(wrong, fmt.Sprintf("%s, want at most %d", suspects, *c.Most))
 	}
-	share := float64(found.suspects) / float64(max(found.scored, 1))
+	share := float64(counts.suspects) / float64(max(counts.scores, 1))
 	if c.MostShare != nil && share > *c.MostShare {
 		tooMany = true
 		wrong = append(wrong, fmt.Sprintf("%d of %d scored nodes are suspects %s, a share of %.4g, want at most %.4g",
-			found.suspects, found.scored, above, share, *c.MostShare))
+			counts.suspects, counts.scores, above, share, *c.MostShare))
 	}
-	if found.fresh > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s, %d of them not in %s", suspects, found.fresh, c.Baseline))
+	if counts.fresh > 0 {
+		wrong = append(wrong, fmt.Sprintf("%s, %d of them not in %s", suspects, counts.fresh, c.Baseline))
 	}
 	if wrong == nil {
-		s.say("%s: %d of %d scored nodes are suspects %s: passed", c.DB, found.suspects, found.scored, above)
+		s.say("%s: %d of %d scored nodes are suspects %s: passed", c.DB, counts.suspects, counts.scores, above)
 		return nil
 	}
-	var shown [][]kv.Value
+	var rows [][]kv.Value
 	all := int64(0)
 	switch {
-	case found.fresh > 0:
-		shown, all = found.firstFresh, found.fresh
+	case counts.fresh > 0:
+		rows, all = counts.firstFresh, counts.fresh
 	case tooMany:
-		shown, all = found.first, found.suspects
+		rows, all = counts.first, counts.suspects
 	}
-	if len(shown) > 0 {
-		if _, err := print.Render(s.out, query.NewTable(scoreColumns, shown), c.Format); err != nil {
+	if len(rows) > 0 {
+		if _, err := print.Render(s.out, query.NewTable(scoreColumns, rows), c.Format); err != nil {
 			return err
 		}
 	}
-	if hidden := all - int64(len(shown)); hidden > 0 {
+	if hidden := all - int64(len(rows)); hidden > 0 {
 		s.say("and %d more: --limit %d prints them", hidden, all)
 	}
 	return &verdictError{strings.Join(wrong, "; ")}
@@ -194,48 +194,48 @@ func sayWarnings(s *streams, warnings []string) {
 }
 
 // count goes through the suspects.
-func (c *gateCommand) count(ctx context.Context, store *kv.Store, known baseline) (found gateCount, err error) {
+func (c *gateCommand) count(ctx context.Context, store *kv.Store, base baseline) (counts gateCount, err error) {
 	tx := store.Begin()
 	defer tx.Close()
 	run, err := query.LastRun(tx)
 	if err != nil {
-		return found, err
+		return counts, err
 	}
-	found.scored, found.warnings, found.threshold = run.Scored, run.Warnings, c.thresholdOf(run)
-	if found.outdated, err = outdated(ctx, tx, run); err != nil {
-		return found, err
+	counts.scores, counts.warnings, counts.threshold = run.Scored, run.Warnings, c.thresholdOf(run)
+	if counts.reasons, err = reasonsToClean(ctx, tx, run); err != nil {
+		return counts, err
 	}
 	unsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.StringValue(decide.Unsure.String())}
-	plan, err := index.NewPlan(tx, index.Query{Where: index.And{Terms: []index.Predicate{cleaner.Disputes(found.threshold), unsure}}, Limit: -1})
+	plan, err := index.NewPlan(tx, index.Query{Where: index.And{Terms: []index.Predicate{cleaner.Disputes(counts.threshold), unsure}}, Limit: -1})
 	if err != nil {
-		return found, err
+		return counts, err
 	}
-	if found.unsure, err = plan.Count(ctx); err != nil {
-		return found, err
+	if counts.unsure, err = plan.Count(ctx); err != nil {
+		return counts, err
 	}
-	result, err := suspectsAbove(ctx, tx, found.threshold, byScore, c.Threads)
+	result, err := suspectsAbove(ctx, tx, counts.threshold, byScore, c.Threads)
 	if err != nil {
-		return found, err
+		return counts, err
 	}
 	for row, err := range result.Rows() {
 		if err != nil {
-			return found, err
+			return counts, err
 		}
-		if found.suspects++; len(found.first) < c.Limit {
-			found.first = append(found.first, row.Values)
+		if counts.suspects++; len(counts.first) < c.Limit {
+			counts.first = append(counts.first, row.Values)
 		}
-		if c.Baseline == "" || known.has(row.Values[0].String(), row.Values[1].String()) {
+		if c.Baseline == "" || base.has(row.Values[0].String(), row.Values[1].String()) {
 			continue
 		}
-		if found.fresh++; len(found.firstFresh) < c.Limit {
-			found.firstFresh = append(found.firstFresh, row.Values)
+		if counts.fresh++; len(counts.firstFresh) < c.Limit {
+			counts.firstFresh = append(counts.firstFresh, row.Values)
 		}
 	}
-	return found, nil
+	return counts, nil
 }
 
-// outdated returns the reasons why scores are out of date, and advice.
-func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
+// reasonsToClean returns the reasons why scores are out of date, and advice.
+func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
 	changes, err := cleaner.ChangesSince(ctx, tx, run)
 	if err != nil {
 		return nil, err
@@ -247,12 +247,12 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	unscored, example := 0, ""
+	nodes, example := 0, ""
 	for v, err := range plan.Rows(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if unscored++; unscored > 1 {
+		if nodes++; nodes > 1 {
 			continue
 		}
 		if example, err = tx.ID(v); err != nil {
@@ -260,10 +260,10 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 		}
 	}
 	switch {
-	case unscored == 1:
+	case nodes == 1:
 		changes = append(changes, fmt.Sprintf("labelled node %s has no score", query.Quote(example)))
-	case unscored > 1:
-		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", unscored, query.Quote(example)))
+	case nodes > 1:
+		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", nodes, query.Quote(example)))
 	}
 	if changes == nil {
 		return nil, nil
@@ -281,40 +281,40 @@ func outdated(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error
 
 // A baseline holds the known suspects with their given labels.
 type baseline struct {
-	given    map[string]string // by id
+	labels   map[string]string // by id
 	labelled bool              // given holds labels
 }
 
 func (b baseline) has(id, label string) bool {
-	given, ok := b.given[id]
-	return ok && (!b.labelled || given == label)
+	class, ok := b.labels[id]
+	return ok && (!b.labelled || class == label)
 }
 
 // readBaseline reads the file of --baseline, if given.
-func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (known baseline, err error) {
+func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (base baseline, err error) {
 	if c.Baseline == "" {
-		return known, nil
+		return base, nil
 	}
 	in, columns, err := files.OpenTable(ctx, c.Baseline, c.work(), "given_label")
 	if err != nil {
-		return known, err
+		return base, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	id, label := columns[0], columns[1]
-	known = baseline{given: make(map[string]string), labelled: label >= 0}
-	held := int64(0)
-	return known, files.EachRow(ctx, in, s.progress.report(), func(row table.Row) error {
-		name, given := string(row.Fields[id]), ""
-		if _, again := known.given[name]; again {
+	base = baseline{labels: make(map[string]string), labelled: label >= 0}
+	size := int64(0)
+	return base, files.EachRow(ctx, in, s.progress.report(), func(row table.Row) error {
+		name, class := string(row.Fields[id]), ""
+		if _, again := base.labels[name]; again {
 			return in.Errorf(row.Line, in.Header()[id], "got %q again, want every id once", name)
 		}
 		if label >= 0 {
-			given = string(row.Fields[label])
+			class = string(row.Fields[label])
 		}
-		if held += rowOverhead + int64(len(name)+len(given)); held > c.work() {
+		if size += rowOverhead + int64(len(name)+len(class)); size > c.work() {
 			return in.Errorf(row.Line, "", "a baseline of so many rows takes more than --memory %s allows", c.Memory)
 		}
-		known.given[name] = given
+		base.labels[name] = class
 		return nil
 	})
 }
@@ -334,7 +334,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return err
 	}
-	wrong, err := outdated(ctx, tx, run)
+	wrong, err := reasonsToClean(ctx, tx, run)
 	if err != nil {
 		return err
 	}

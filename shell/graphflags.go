@@ -99,8 +99,8 @@ func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.Load
 
 // add writes the files into a store that is there, as files.Graph.Add does.
 func (g *graphFiles) add(ctx context.Context, store *kv.Store, r files.Job) ([]string, error) {
-	added, err := g.graph().Add(ctx, store, r)
-	return added, g.advise(err)
+	parts, err := g.graph().Add(ctx, store, r)
+	return parts, g.advise(err)
 }
 
 // job is how files are read.
@@ -123,15 +123,15 @@ func (g *graphFiles) advise(err error) error {
 	if !ok {
 		return err
 	}
-	wanted, advice := "in the order "+files.ListNames(order.Classes), "put them into it, or give a table, whose header names them"
-	listed := kong.JoinEscaped(order.Classes, ',')
-	if len(listed) <= mostOrderText && slices.Equal(kong.SplitEscaped(listed, ','), order.Classes) {
-		wanted, advice = "with --prediction-classes "+shellWord(listed), "give that, or the order that is right"
+	want, advice := "in the order "+files.ListNames(order.Classes), "put them into it, or give a table, whose header names them"
+	list := kong.JoinEscaped(order.Classes, ',')
+	if len(list) <= mostOrderText && slices.Equal(kong.SplitEscaped(list, ','), order.Classes) {
+		want, advice = "with --prediction-classes "+shellWord(list), "give that, or the order that is right"
 	}
 	if len(order.Guesses) > 0 {
-		wanted += fmt.Sprintf(" (where no label speaks for %s)", files.ListNames(order.Guesses))
+		want += fmt.Sprintf(" (where no label speaks for %s)", files.ListNames(order.Guesses))
 	}
 	return &npy.Error{Path: order.Path, Row: -1, Msg: fmt.Sprintf(
 		"its columns seem to be in another order than that of the statement classes: %d of %d labels are predicted in it, and %d %s: %s",
-		order.GivenMatches, order.Nodes, order.PermutedMatches, wanted, advice)}
+		order.GivenMatches, order.Nodes, order.PermutedMatches, want, advice)}
 }

@@ -342,7 +342,7 @@ func TestDamagedFiles(t *testing.T) {
 	predictions.WriteString("id," + strings.Join(classes, ",") + "\n")
 	var values []float32
 	var edgeValues []int64
-	for v, f := range g.filed {
+	for v, f := range g.label {
 		nodes = append(nodes, hostileNode{g.id(v), g.fields[f], int64(g.year[v])})
 		fmt.Fprintf(&splits, "%s,val\n", g.id(v))
 		predictions.WriteString(g.id(v))
@@ -355,7 +355,7 @@ func TestDamagedFiles(t *testing.T) {
 			fmt.Fprintf(&predictions, ",%g", value)
 		}
 		predictions.WriteString("\n")
-		edgeValues = append(edgeValues, int64(v), int64((v+1)%len(g.filed)))
+		edgeValues = append(edgeValues, int64(v), int64((v+1)%len(g.label)))
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile(name)
@@ -365,10 +365,10 @@ func TestDamagedFiles(t *testing.T) {
 		return string(text)
 	}
 	numbered := "id,label\n"
-	for v, f := range g.filed {
+	for v, f := range g.label {
 		numbered += fmt.Sprintf("%d,%s\n", v, g.fields[f])
 	}
-	matrix := array(len(g.filed), len(classes), values...)
+	matrix := array(len(g.label), len(classes), values...)
 	tries := asked(t, "GRAPHCLEANER_TEST_DAMAGES", longtest.Of(3, 24))
 	survived, tried := 0, 0
 	for name, content := range map[string]string{

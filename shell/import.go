@@ -114,19 +114,19 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 
 // finished reports what is in a store that this very command had made when it was killed; false if it had not.
 func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) {
-	placed, err := kv.TakePlacement(c.DB)
-	if err != nil || placed == nil {
+	placement, err := kv.TakePlacement(c.DB)
+	if err != nil || placement == nil {
 		return false, err
 	}
 	s.say("%s was complete when its import was killed", c.DB)
 	origin, err := c.origin()
-	if err != nil || origin != placed.Origin {
+	if err != nil || origin != placement.Origin {
 		return false, err
 	}
 	if c.Report != "" {
 		return true, fmt.Errorf("%s is made, but what was to be written to %s is lost: import it again with --replace", c.DB, c.Report)
 	}
-	return true, c.report(ctx, placed.Load, importing{s: s, stages: new(stageLog)}, 0)
+	return true, c.report(ctx, placement.Load, importing{s: s, stages: new(stageLog)}, 0)
 }
 
 // origin tells the command from others.
@@ -136,10 +136,10 @@ func (c *importCommand) origin() (string, error) {
 }
 
 // make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into place.
-func (c *importCommand) make(ctx context.Context, s *streams, made func(*kv.Store) error) (err error) {
+func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.Store) error) (err error) {
 	began := time.Now()
 	r := c.reading(s)
-	r.Made = made
+	r.Finish = finish
 	if r.Origin, err = c.origin(); err != nil {
 		return err
 	}
@@ -147,11 +147,11 @@ func (c *importCommand) make(ctx context.Context, s *streams, made func(*kv.Stor
 	r.Resume = true
 	stats, err := c.load(ctx, c.DB, r.Job)
 	if err != nil {
-		left := ""
+		rest := ""
 		if _, ok := errors.AsType[*files.ResumableError](err); ok {
-			left = "; what was read and sorted is kept, and the same import goes on with it"
+			rest = "; what was read and sorted is kept, and the same import goes on with it"
 		}
-		return errors.Join(leaving(err, "there is no %s%s", c.DB, left), c.reportBad(ctx, err, r))
+		return errors.Join(leaving(err, "there is no %s%s", c.DB, rest), c.reportBad(ctx, err, r))
 	}
 	return c.report(ctx, stats, r, time.Since(began))
 }
@@ -188,15 +188,15 @@ func (c *importCommand) reportBad(ctx context.Context, err error, r importing) e
 // report says what is in the store that was made.
 func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r importing, took time.Duration) error {
 	r.s.progress.clear()
-	edges, kind, merged := stats.Edges, "edges", "collapsed"
+	edges, kind, verb := stats.Edges, "edges", "collapsed"
 	if c.Directed {
 		edges, kind = stats.Arcs, "directed edges"
 	}
 	if stats.Weighted {
-		merged = "added up"
+		verb = "added up"
 	}
 	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
-		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, merged, stats.Labelled, stats.Classes,
+		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled, stats.Classes,
 		took.Seconds(), r.Bad.Summary(c.Report))
 	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
 }
@@ -266,10 +266,10 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	}
 	began := time.Now()
 	stages := new(stageLog)
-	var added []string
+	var parts []string
 	cleaned := false
 	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) (err error) {
-		if added, err = c.add(ctx, store, s.job(stages, 0, c.work())); err != nil {
+		if parts, err = c.add(ctx, store, s.job(stages, 0, c.work())); err != nil {
 			return err
 		}
 		cleaned, err = isCleaned(store)
@@ -279,7 +279,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return leaving(err, "%s is as it was", c.DB)
 	}
 	s.progress.clear()
-	wrote := strings.Join(added, " and ")
+	wrote := strings.Join(parts, " and ")
 	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
 	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
@@ -298,16 +298,16 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()
-	var got files.Adoption
+	var adoption files.Adoption
 	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
-		confirm := func(losses []files.ClassLoss, removed int64) error {
-			lost := lostText(losses, removed)
-			if lost == "" || c.Yes {
+		confirm := func(losses []files.ClassLoss, count int64) error {
+			loss := lostText(losses, count)
+			if loss == "" || c.Yes {
 				return nil
 			}
-			return s.agreeToLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, lost), "Take them all the same?", "nothing is decided")
+			return s.agreeToLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, loss), "Take them all the same?", "nothing is decided")
 		}
-		got, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{
+		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{
 			Who: query.UserName(), Memory: c.work(), Progress: s.progress.report(), Confirm: confirm,
 		})
 		return err
@@ -317,12 +317,12 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
-		wording.Count(got.Taken, "decision", "decisions"), wording.Count(got.Steps, "step", "steps"), kindsText(got), got.There, time.Since(began).Seconds())
+		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"), kindsText(adoption), adoption.There, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}
-	s.sayLeftOut(got.Older, "older than what the store has decided itself")
-	s.sayLeftOut(got.Other, "about another label or suggestion than the store has")
+	s.sayLeftOut(adoption.Older, "older than what the store has decided itself")
+	s.sayLeftOut(adoption.Other, "about another label or suggestion than the store has")
 	return nil
 }
 

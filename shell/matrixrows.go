@@ -88,12 +88,12 @@ func predictionRows(ctx context.Context, tx *kv.Tx, memory int64) (
 		}
 	}
 	return classes, func(yield func([]float32, error) bool) {
-		ordered := make([]float32, len(classes))
+		values := make([]float32, len(classes))
 		for row, err := range matrixRows(ctx, tx, matrix, memory) {
 			for j, p := range row {
-				ordered[places[j]] = p
+				values[places[j]] = p
 			}
-			if !yield(ordered, err) || err != nil {
+			if !yield(values, err) || err != nil {
 				return
 			}
 		}

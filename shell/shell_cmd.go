@@ -115,7 +115,7 @@ func writes(text string) bool {
 		if next.Dot && strings.HasPrefix(next.Text, ".read") {
 			return true
 		}
-		if parsed, err := next.Parse(); err == nil && parsed.Writes() {
+		if statement, err := next.Parse(); err == nil && statement.Writes() {
 			return true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 type Writer struct {
 	out        *bufio.Writer
 	rows, cols int
-	written    int
+	count      int
 	raw        []byte
 }
 
@@ -35,21 +35,21 @@ func NewWriter(out io.Writer, rows, cols int) (*Writer, error) {
 
 // Write writes the next row [cols].
 func (w *Writer) Write(row []float32) error {
-	if len(row) != w.cols || w.written == w.rows {
-		return fmt.Errorf("npy: got row %d of %d values, want %d rows of %d", w.written, len(row), w.rows, w.cols)
+	if len(row) != w.cols || w.count == w.rows {
+		return fmt.Errorf("npy: got row %d of %d values, want %d rows of %d", w.count, len(row), w.rows, w.cols)
 	}
 	for j, v := range row {
 		binary.LittleEndian.PutUint32(w.raw[4*j:], math.Float32bits(v))
 	}
-	w.written++
+	w.count++
 	_, err := w.out.Write(w.raw)
 	return err
 }
 
 // Close writes what is buffered and checks that all rows came. It does not close the file.
 func (w *Writer) Close() error {
-	if w.written != w.rows {
-		return fmt.Errorf("npy: got %d rows, want %d", w.written, w.rows)
+	if w.count != w.rows {
+		return fmt.Errorf("npy: got %d rows, want %d", w.count, w.rows)
 	}
 	return w.out.Flush()
 }

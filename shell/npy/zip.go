@@ -54,17 +54,17 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 // someNames are the first of many names, for a message, and of each the beginning.
 func someNames(names []string) string {
 	const most, longest = 10, 60
-	var shown []string
+	var list []string
 	for _, name := range names[:min(len(names), most)] {
 		if len(name) > longest {
 			name = strings.ToValidUTF8(name[:longest], "") + "…"
 		}
-		shown = append(shown, name)
+		list = append(list, name)
 	}
 	if len(names) > most {
-		shown = append(shown, fmt.Sprintf("… and %d more", len(names)-most))
+		list = append(list, fmt.Sprintf("… and %d more", len(names)-most))
 	}
-	return strings.Join(shown, " ")
+	return strings.Join(list, " ")
 }
 
 // A memberStream is a stream of an archive. Close of a decompressor says once more, without the name of the file, what Read has

@@ -20,10 +20,10 @@ func EscapeControls(s string) string { return escape(s, "") }
 func EscapeLines(s string) string { return escape(s, "\n") }
 
 // escape is EscapeControls without the characters kept.
-func escape(s, kept string) string {
+func escape(s, exceptions string) string {
 	const joiner = '\u200d' // holds an emoji of several people together
 	odd := func(r rune, size int) bool {
-		return r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) && r != joiner && !strings.ContainsRune(kept, r)
+		return r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) && r != joiner && !strings.ContainsRune(exceptions, r)
 	}
 	var out strings.Builder
 	plain := 0 // bytes that have been written

@@ -43,8 +43,8 @@ func (f Format) String() string {
 
 // ParseFormat finds a format by name: table, csv, tsv, json, jsonl, markdown or line.
 func ParseFormat(name string) (Format, error) {
-	for i, known := range FormatNames {
-		if strings.EqualFold(name, known) {
+	for i, format := range FormatNames {
+		if strings.EqualFold(name, format) {
 			return Format(i), nil
 		}
 	}

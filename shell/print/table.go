@@ -116,7 +116,7 @@ func (p *tablePrinter) fit() {
 
 // line prints cells in a colour.
 func (p *tablePrinter) line(cells []string, colour paint) error {
-	owed := 0 // blanks before the next cell; those after the last are never written
+	blanks := 0 // blanks before the next cell; those after the last are never written
 	for i, cell := range cells {
 		width := uniseg.StringWidth(cell)
 		if p.narrowed[i] && width > p.widths[i] {
@@ -125,13 +125,13 @@ func (p *tablePrinter) line(cells []string, colour paint) error {
 		}
 		pad := max(0, p.widths[i]-width)
 		if isNumeric(p.columns[i].Kind) {
-			owed, pad = owed+pad, 0
+			blanks, pad = blanks+pad, 0
 		}
 		if cell != "" {
-			p.out.WriteString(strings.Repeat(" ", owed) + p.screen.paint(colour, cell))
-			owed = 0
+			p.out.WriteString(strings.Repeat(" ", blanks) + p.screen.paint(colour, cell))
+			blanks = 0
 		}
-		owed += pad + 2
+		blanks += pad + 2
 	}
 	return p.out.WriteByte('\n')
 }

@@ -31,7 +31,7 @@ type Candidate struct{ Text, Note string }
 
 // Complete returns the texts that the grammar and the store allow at the end of an unfinished statement. A candidate replaces the last
 // part of the text, which Complete returns as replaced.
-func (e *Engine) Complete(before string) (candidates []Candidate, replaced string) {
+func (e *Engine) Complete(before string) (candidates []Candidate, word string) {
 	before = LastStatement(before)
 	begin := wordStart(before)
 	wants := wantsAfter(before[:begin])
@@ -42,7 +42,7 @@ func (e *Engine) Complete(before string) (candidates []Candidate, replaced strin
 	}
 	prefix := before[begin:]
 	for _, w := range wants {
-		candidates = append(candidates, e.wanted(w, prefix)...)
+		candidates = append(candidates, e.candidatesFor(w, prefix)...)
 	}
 	matches := func(c Candidate) bool {
 		return len(c.Text) >= len(prefix) && strings.EqualFold(c.Text[:len(prefix)], prefix)
@@ -60,8 +60,8 @@ func wantsAfter(text string) []want {
 	return p.wants
 }
 
-// wanted lists what a want can be met with. Of ids it lists only those that begin with a prefix: the rest are many.
-func (e *Engine) wanted(w want, prefix string) []Candidate {
+// candidatesFor lists what a want can be met with. Of ids it lists only those that begin with a prefix: the rest are many.
+func (e *Engine) candidatesFor(w want, prefix string) []Candidate {
 	var candidates []Candidate
 	tx := e.Store.Begin()
 	defer tx.Close()
@@ -142,11 +142,11 @@ func (e *Engine) suspectIDs() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 		defer cancel()
-		found, err := e.Query(ctx, "suspects limit $1 return id", maxSuspectsRead)
+		suspects, err := e.Query(ctx, "suspects limit $1 return id", maxSuspectsRead)
 		if err != nil {
 			return
 		}
-		for row, err := range found.Rows() {
+		for row, err := range suspects.Rows() {
 			if err != nil || !yield(row.Text("id")) {
 				return
 			}

@@ -11,14 +11,14 @@ var countColumn = ColumnInfo{Name: "count", Kind: kv.KindInt}
 
 // count answers count.
 func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
-	found, err := q.find(ctx, s.of)
+	nodes, err := q.find(ctx, s.of)
 	if err != nil {
 		return nil, err
 	}
 	if s.groupBy == nil {
-		n, err := found.count(ctx)
+		n, err := nodes.count(ctx)
 		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
-		r.cost = touched(found.plan)
+		r.cost = cost(nodes.plan)
 		return r, err
 	}
 	by, err := q.property(*s.groupBy)
@@ -26,13 +26,13 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 		return nil, err
 	}
 	g := newGroups(q.engine.MemoryBudget)
-	if err := q.countBy(ctx, g, found, by); err != nil {
+	if err := q.countBy(ctx, g, nodes, by); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	if err := g.order(ctx); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
-	return &Result{columns: []ColumnInfo{by, countColumn}, rows: g.rows(ctx), release: g.release, cost: touched(found.plan)}, nil
+	return &Result{columns: []ColumnInfo{by, countColumn}, rows: g.rows(ctx), release: g.release, cost: cost(nodes.plan)}, nil
 }
 
 // count counts the nodes. Those of today are not put in order for it.
@@ -55,13 +55,13 @@ func (f *finding) walk(ctx context.Context) (n int64, err error) {
 }
 
 // countBy counts nodes by the value of a property.
-func (q *query) countBy(ctx context.Context, g *groups, found *finding, by ColumnInfo) error {
+func (q *query) countBy(ctx context.Context, g *groups, nodes *finding, by ColumnInfo) error {
 	f, err := NewFetcher(q.tx, []string{by.Name}, q.engine.Workers)
 	if err != nil {
 		return err
 	}
-	f.past = found.past
-	for values, err := range f.rows(ctx, found.nodes(ctx)) {
+	f.past = nodes.past
+	for values, err := range f.rows(ctx, nodes.nodes(ctx)) {
 		if err != nil {
 			return err
 		}

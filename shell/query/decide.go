@@ -38,7 +38,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.allUsed(); err != nil {
+	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
 	targets, err := q.targets(ctx, nodes)
@@ -50,7 +50,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 			return nil, err
 		}
 	}
-	made, err := decide.WriteSteps(ctx, q.engine.Store, func(w *decide.StepWriter) error {
+	entries, err := decide.WriteSteps(ctx, q.engine.Store, func(w *decide.StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
@@ -68,14 +68,14 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	switch {
 	case err != nil:
 		return nil, undecided(err)
-	case made.Len() > 0:
-		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, made.Len())))
+	case entries.Len() > 0:
+		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, entries.Len())))
 	case s.all:
 		q.notices = append(q.notices, "the condition is true of no node: nothing is decided")
 	default:
 		q.notices = append(q.notices, "the condition is true of no suspect: nothing is decided; all before where takes other nodes too")
 	}
-	return q.written(ctx, made, decisionColumns), nil
+	return q.entriesTable(ctx, entries, decisionColumns), nil
 }
 
 // undecided returns the error of a decision. It says that nothing is decided, unless the decisions were committed.
@@ -152,7 +152,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 		}
 		plan, err := index.NewPlan(q.tx, find)
 		if err != nil {
-			return nil, q.located(err)
+			return nil, q.locate(err)
 		}
 		return plan.Rows, nil
 	}
@@ -216,8 +216,8 @@ type target struct {
 
 // targets reads nodes as they are shown, a batch at a time.
 func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
-	shown := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
-	f, err := NewFetcher(q.tx, shown, q.engine.Workers)
+	columns := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
+	f, err := NewFetcher(q.tx, columns, q.engine.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -361,16 +361,16 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := q.allUsed(); err != nil {
+	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
-	made, err := cleaner.Undo(ctx, q.engine.Store, steps, opt)
+	entries, err := cleaner.Undo(ctx, q.engine.Store, steps, opt)
 	if err != nil {
 		return nil, err
 	}
-	if made.RemovedScores > 0 {
-		q.notices = append(q.notices, wording.Nodes(made.RemovedScores)+" scored under the label that was taken back: without a score until the next clean")
+	if entries.RemovedScores > 0 {
+		q.notices = append(q.notices, wording.Nodes(entries.RemovedScores)+" scored under the label that was taken back: without a score until the next clean")
 	}
-	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(made.Len(), "decision", "decisions"))
-	return q.written(ctx, made, []string{"id", "decision", "from", "to", "undoes"}), nil
+	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(entries.Len(), "decision", "decisions"))
+	return q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"}), nil
 }

@@ -128,7 +128,7 @@ func nodeFields(e *cleaner.Explanation) []field {
 		{name: "score", value: number(e.Score)}, {name: "scored_as", value: text(e.ScoredAs)}, // of JSON alone
 		{name: "confidence", value: number(e.Confidence)},
 		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
-		{name: "run", value: numbered(e.Run)}, {name: "decision", value: text(e.Decision.String())},
+		{name: "run", value: ordinal(e.Run)}, {name: "decision", value: text(e.Decision.String())},
 	}
 }
 
@@ -277,9 +277,9 @@ func hopSection(e *cleaner.Explanation) Section {
 	s := Section{Title: "Labels and predictions at the end of walks, by weight", Columns: []ColumnInfo{
 		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
 	}}
-	shown, left := map[int]int{}, false
+	counts, left := map[int]int{}, false
 	for _, h := range e.Hops {
-		if shown[h.Hop]++; shown[h.Hop] > shownHopClasses {
+		if counts[h.Hop]++; counts[h.Hop] > shownHopClasses {
 			left = true
 			continue
 		}
@@ -319,8 +319,8 @@ func historySection(e *cleaner.Explanation) Section {
 	return s
 }
 
-// numbered is a number that counts from 1, such as that of a run; null if there is none.
-func numbered(n int64) kv.Value {
+// ordinal is a number that counts from 1, such as that of a run; null if there is none.
+func ordinal(n int64) kv.Value {
 	if n == 0 {
 		return kv.Value{}
 	}

@@ -31,7 +31,7 @@ type Fetcher struct {
 
 	// known names a property of the node that was yielded last, with its value, where finding the node told it, and is
 	// "" elsewhere. It is always the same property. May be nil.
-	known func() (string, kv.Value)
+	hint func() (string, kv.Value)
 }
 
 // sideBySide is from how many nodes on the columns are read by several goroutines.
@@ -61,9 +61,9 @@ func (f *Fetcher) goroutines(nodes int) int {
 	return parallel.Workers(f.workers)
 }
 
-// Found yields the properties of the nodes that a plan finds, in its order.
-func (f *Fetcher) Found(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
-	f.known = plan.LastValue
+// FetchPlan yields the properties of the nodes that a plan finds, in its order.
+func (f *Fetcher) FetchPlan(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
+	f.hint = plan.LastValue
 	return f.rows(ctx, plan.Rows(ctx))
 }
 
@@ -71,10 +71,10 @@ func (f *Fetcher) Found(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Va
 func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		var batch []kv.NodeID
-		var known []kv.Value // of one column, by the nodes of the batch
+		var hints []kv.Value // of one column, by the nodes of the batch
 		column, size := -1, firstBatch
 		flush := func() bool {
-			values, err := f.fetchBeside(ctx, batch, column, known)
+			values, err := f.fetchBeside(ctx, batch, column, hints)
 			if err != nil {
 				yield(nil, err)
 				return false
@@ -84,7 +84,7 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 					return false
 				}
 			}
-			batch, known, size = batch[:0], known[:0], min(2*size, lastBatch)
+			batch, hints, size = batch[:0], hints[:0], min(2*size, lastBatch)
 			return true
 		}
 		for v, err := range nodes {
@@ -94,12 +94,12 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 				}
 				return
 			}
-			if f.known != nil {
-				name, value := f.known()
+			if f.hint != nil {
+				name, value := f.hint()
 				if column < 0 && name != "" {
 					column = slices.Index(f.names, name)
 				}
-				known = append(known, value)
+				hints = append(hints, value)
 			}
 			if batch = append(batch, v); len(batch) == size && !flush() {
 				return
@@ -116,7 +116,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 
 // fetchBeside is fetch, but of the column known, −1 for none, it reads only what is null in values.
 func (f *Fetcher) fetchBeside(
-	ctx context.Context, nodes []kv.NodeID, known int, values []kv.Value,
+	ctx context.Context, nodes []kv.NodeID, column int, values []kv.Value,
 ) ([][]kv.Value, error) {
 	visits := make([]int, len(nodes))
 	for i := range visits {
@@ -126,8 +126,8 @@ func (f *Fetcher) fetchBeside(
 	rows := make([][]kv.Value, len(nodes))
 	for i := range rows {
 		rows[i] = make([]kv.Value, len(f.names))
-		if known >= 0 {
-			rows[i][known] = values[i]
+		if column >= 0 {
+			rows[i][column] = values[i]
 		}
 	}
 	err := parallel.Do(ctx, f.goroutines(len(nodes)), len(f.readers), func(ctx context.Context, _, c int) error {

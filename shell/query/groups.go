@@ -24,11 +24,11 @@ const (
 // groups count values. As many as fit into memory are counted there; what does not waits in temporary files.
 type groups struct {
 	limit  int64 // bytes that counts may take
-	held   int64 // of them
+	size   int64 // of them
 	counts map[kv.Value]int64
 
 	partial *spill.Sorter // counts of values, some repeated, by groupKey
-	ordered *spill.Sorter // values, those with the largest counts first, by their counts and groupKey
+	sorter  *spill.Sorter // values, those with the largest counts first, by their counts and groupKey
 	key     []byte        // scratch
 }
 
@@ -39,11 +39,11 @@ func newGroups(memory int64) *groups {
 	}
 	return &groups{
 		limit: memory / 4, counts: map[kv.Value]int64{},
-		partial: spill.New(os.TempDir(), memory/4), ordered: spill.New(os.TempDir(), memory/4),
+		partial: spill.New(os.TempDir(), memory/4), sorter: spill.New(os.TempDir(), memory/4),
 	}
 }
 
-func (g *groups) close() error { return errors.Join(g.partial.Close(), g.ordered.Close()) }
+func (g *groups) close() error { return errors.Join(g.partial.Close(), g.sorter.Close()) }
 
 // release is close for a reader of rows. A temporary file that cannot be removed changes no row.
 func (g *groups) release() {
@@ -56,11 +56,11 @@ func (g *groups) add(value kv.Value) error {
 		value = kv.FloatValue(0) // minus zero is equal to it
 	}
 	if _, known := g.counts[value]; !known {
-		if g.held += groupBytes + int64(len(textOf(value))); g.held > g.limit {
+		if g.size += groupBytes + int64(len(textOf(value))); g.size > g.limit {
 			if err := g.spill(); err != nil {
 				return err
 			}
-			g.held = groupBytes + int64(len(textOf(value)))
+			g.size = groupBytes + int64(len(textOf(value)))
 		}
 	}
 	g.counts[value]++
@@ -92,7 +92,7 @@ func (g *groups) order(ctx context.Context) error {
 			return nil
 		}
 		g.key = append(binary.BigEndian.AppendUint64(g.key[:0], ^sum), of...)
-		return g.ordered.Add(g.key, nil)
+		return g.sorter.Add(g.key, nil)
 	}
 	for record, err := range g.partial.Records(ctx) {
 		if err != nil {
@@ -116,7 +116,7 @@ func (g *groups) order(ctx context.Context) error {
 // rows yields the groups with their counts.
 func (g *groups) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
-		for record, err := range g.ordered.Records(ctx) {
+		for record, err := range g.sorter.Records(ctx) {
 			if err != nil {
 				yield(nil, err)
 				return

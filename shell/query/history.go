@@ -30,9 +30,9 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	return r, nil
 }
 
-// written is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
+// entriesTable is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
 // its rows are read in one of their own.
-func (q *query) written(ctx context.Context, made decide.Entries, names []string) *Result {
+func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names []string) *Result {
 	store := q.engine.Store
 	return q.decisionRows(func(yield func(decide.Decision, error) bool) {
 		tx := store.Begin()
@@ -41,7 +41,7 @@ func (q *query) written(ctx context.Context, made decide.Entries, names []string
 			yield(decide.Decision{}, err)
 			return
 		}
-		made.Read(ctx, tx)(yield)
+		entries.Read(ctx, tx)(yield)
 	}, names)
 }
 
@@ -85,9 +85,9 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 		{"to", kv.KindString, text(d.To)},
 		{"who", kv.KindString, text(d.Who)},
 		{"why", kv.KindString, text(d.Why)},
-		{"run", kv.KindInt, numbered(d.Run)},
+		{"run", kv.KindInt, ordinal(d.Run)},
 		{"score", kv.KindSingle, number(d.Score)},
-		{"undoes", kv.KindInt, numbered(d.Undoes)},
+		{"undoes", kv.KindInt, ordinal(d.Undoes)},
 	}
 }
 

@@ -16,7 +16,7 @@ var suspectColumns = []string{"id", "label", "suggested", "score", "confidence"}
 
 // list answers suspects and nodes.
 func (q *query) list(ctx context.Context, s statement) (*Result, error) {
-	found, err := q.find(ctx, s)
+	nodes, err := q.find(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +34,11 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{columns: columns, reads: true, cost: touched(found.plan)}
-	if f.past = found.past; f.past == nil {
-		r.rows = f.Found(ctx, found.plan)
+	r := &Result{columns: columns, reads: true, cost: cost(nodes.plan)}
+	if f.past = nodes.past; f.past == nil {
+		r.rows = f.FetchPlan(ctx, nodes.plan)
 	} else {
-		r.rows = f.rows(ctx, found.nodes(ctx))
+		r.rows = f.rows(ctx, nodes.nodes(ctx))
 	}
 	return r, nil
 }
@@ -57,17 +57,17 @@ func (q *query) planOf(ctx context.Context, s statement) (*index.Plan, error) {
 		return nil, err
 	}
 	plan, err := index.NewPlan(q.tx, find)
-	return plan, q.located(err)
+	return plan, q.locate(err)
 }
 
 // columns resolves a return clause, or the names that stand in for one.
-func (q *query) columns(returned []name, otherwise []string) ([]ColumnInfo, error) {
-	if returned == nil {
+func (q *query) columns(names []name, otherwise []string) ([]ColumnInfo, error) {
+	if names == nil {
 		for _, n := range otherwise {
-			returned = append(returned, name{text: n, pos: startOfText})
+			names = append(names, name{text: n, pos: startOfText})
 		}
 	}
-	return q.properties(returned)
+	return q.properties(names)
 }
 
 // nodeColumns are what nodes returns if the statement does not say: id, label, degree, split if the
@@ -91,8 +91,8 @@ func UserColumns(tx *kv.Tx) []string {
 	return names
 }
 
-// touched tells what answering from a plan took, once its rows were read.
-func touched(plan *index.Plan) func() string {
+// cost tells what answering from a plan took, once its rows were read.
+func cost(plan *index.Plan) func() string {
 	return func() string {
 		t := plan.Reads()
 		return fmt.Sprintf("%d index entries, %d rows fetched, %d blocks scanned, %d skipped",
@@ -102,26 +102,26 @@ func touched(plan *index.Plan) func() string {
 
 // explainPlan answers plan. It finds the rows, so that what was expected stands beside what there is.
 func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) {
-	counted, counts := of.(*countStatement)
+	count, counts := of.(*countStatement)
 	if counts {
-		of = counted.of
+		of = count.of
 	}
-	found, err := q.find(ctx, of)
+	nodes, err := q.find(ctx, of)
 	if err != nil {
 		return nil, err
 	}
 	var rows int64
-	if counts && counted.groupBy == nil {
-		rows, err = found.count(ctx)
+	if counts && count.groupBy == nil {
+		rows, err = nodes.count(ctx)
 	} else {
-		rows, err = found.walk(ctx)
+		rows, err = nodes.walk(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	text := found.plan.String() + "\nfound " + wording.Count(rows, "row", "rows")
-	if found.past != nil {
-		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(found.past)))
+	text := nodes.plan.String() + "\nfound " + wording.Count(rows, "row", "rows")
+	if nodes.past != nil {
+		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(nodes.past)))
 	}
 	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
 	r.Bare = true

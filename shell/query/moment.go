@@ -119,7 +119,7 @@ func (q *query) find(ctx context.Context, s statement) (*finding, error) {
 	if !speaks {
 		plan, err := index.NewPlan(q.tx, find)
 		if err != nil {
-			return nil, q.located(err)
+			return nil, q.locate(err)
 		}
 		return &finding{plan: plan, nodes: plan.Rows, past: before}, nil
 	}
@@ -135,23 +135,23 @@ func (q *query) findInPast(find index.Query, before past) (*finding, error) {
 	}
 	plan, err := index.NewPlan(q.tx, find)
 	if err != nil {
-		return nil, q.located(err)
+		return nil, q.locate(err)
 	}
 	holds, err := index.Holds(q.tx, find.Where)
 	if err != nil {
-		return nil, q.located(err)
+		return nil, q.locate(err)
 	}
 	return &finding{plan: plan, past: before, nodes: func(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 		return func(yield func(kv.NodeID, error) bool) {
-			changed, err := q.changedSince(ctx, before, holds, find.Order)
+			changes, err := q.changedSince(ctx, before, holds, find.Order)
 			if err != nil {
 				yield(0, err)
 				return
 			}
-			given := 0
+			count := 0
 			give := func(v kv.NodeID) bool {
-				given++
-				return (limit < 0 || given <= limit) && yield(v, nil)
+				count++
+				return (limit < 0 || count <= limit) && yield(v, nil)
 			}
 			for v, err := range plan.Rows(ctx) {
 				if err != nil {
@@ -162,23 +162,23 @@ func (q *query) findInPast(find index.Query, before past) (*finding, error) {
 					continue
 				}
 				var here sortedNode
-				if len(changed) > 0 {
+				if len(changes) > 0 {
 					if here, err = q.sortedNode(v, before, find.Order); err != nil {
 						yield(0, err)
 						return
 					}
 				}
-				for len(changed) > 0 && here.compare(changed[0], find.Order) > 0 {
-					if !give(changed[0].node) {
+				for len(changes) > 0 && here.compare(changes[0], find.Order) > 0 {
+					if !give(changes[0].node) {
 						return
 					}
-					changed = changed[1:]
+					changes = changes[1:]
 				}
 				if !give(v) {
 					return
 				}
 			}
-			for _, c := range changed {
+			for _, c := range changes {
 				if !give(c.node) {
 					return
 				}
@@ -191,7 +191,7 @@ func (q *query) findInPast(find index.Query, before past) (*finding, error) {
 func (q *query) changedSince(
 	ctx context.Context, before past, holds func(func(string) (kv.Value, error)) (bool, error), order []index.Order,
 ) ([]sortedNode, error) {
-	var found []sortedNode
+	var nodes []sortedNode
 	seen := 0
 	for v := range before {
 		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {
@@ -208,10 +208,10 @@ func (q *query) changedSince(
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, node)
+		nodes = append(nodes, node)
 	}
-	slices.SortFunc(found, func(a, b sortedNode) int { return a.compare(b, order) })
-	return found, nil
+	slices.SortFunc(nodes, func(a, b sortedNode) int { return a.compare(b, order) })
+	return nodes, nil
 }
 
 // valueIn is the value of a property in the past.

@@ -31,7 +31,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	hops, wanted := 1, -1
+	hops, limit := 1, -1
 	if s.hops != nil {
 		if hops, err = q.hops(*s.hops); err != nil {
 			return nil, err
@@ -43,16 +43,16 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	}
 	most := max(1, int(budget/bytesPerNeighbor))
 	if s.limit != nil {
-		if wanted, err = q.whole(*s.limit, "a limit", most); err != nil {
+		if limit, err = q.whole(*s.limit, "a limit", most); err != nil {
 			return nil, err
 		}
-		most = wanted
+		most = limit
 	}
 	levels, truncated, err := ops.Neighborhood(ctx, q.tx, v, hops, most+1) // the node itself is level 0
 	if err != nil {
 		return nil, err
 	}
-	if truncated && wanted < 0 {
+	if truncated && limit < 0 {
 		return nil, fmt.Errorf("more than %d nodes within %d hops: ask for fewer hops, or for the first with limit", most, hops)
 	}
 	names := []string{"id", "label", "degree"}

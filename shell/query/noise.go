@@ -108,11 +108,11 @@ func transitionSection(run *cleaner.Run) Section {
 // of the joint distribution.
 func confusedPairs(run *cleaner.Run) [][]kv.Value {
 	var pairs [][]kv.Value
-	for _, counted := range run.ConfidentJoint.Cells {
-		if i, j := counted.Row, counted.Column; i != j {
+	for _, cell := range run.ConfidentJoint.Cells {
+		if i, j := cell.Row, cell.Column; i != j {
 			pairs = append(pairs, []kv.Value{
 				kv.StringValue(run.Classes[i]), kv.StringValue(run.Classes[j]), number(run.Transition.At(i, j)),
-				number(run.Joint.At(i, j)), kv.IntValue(int64(counted.Value)),
+				number(run.Joint.At(i, j)), kv.IntValue(int64(cell.Value)),
 			})
 		}
 	}

@@ -205,7 +205,7 @@ func (p *parser) names() ([]name, error) {
 // count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] [ "group" "by" property ] .
 func (p *parser) count() (statement, error) {
 	s := &countStatement{}
-	var counted *clauses
+	var of *clauses
 	switch {
 	case p.accept("suspects"):
 		g, err := p.guarantee()
@@ -213,20 +213,20 @@ func (p *parser) count() (statement, error) {
 			return nil, err
 		}
 		suspects := &suspectsStatement{guarantee: g}
-		s.of, counted = suspects, &suspects.clauses
+		s.of, of = suspects, &suspects.clauses
 	case p.accept("nodes"):
 		m, err := p.moment()
 		if err != nil {
 			return nil, err
 		}
 		nodes := &nodesStatement{moment: m}
-		s.of, counted = nodes, &nodes.clauses
+		s.of, of = nodes, &nodes.clauses
 	default:
 		return nil, p.fail()
 	}
 	if p.accept("where") {
 		var err error
-		if counted.where, err = p.expression(); err != nil {
+		if of.where, err = p.expression(); err != nil {
 			return nil, err
 		}
 	}
@@ -358,7 +358,7 @@ var decisionKinds = []decide.Kind{
 //	| "relabel" ( ids class | class [ "all" ] where ) [ because ] .
 func (p *parser) decide(kind decide.Kind) (statement, error) {
 	s := &decideStatement{kind: kind}
-	err := p.decided(s)
+	err := p.decision(s)
 	if err != nil || !p.accept("because") {
 		return s, err
 	}
@@ -371,8 +371,8 @@ func (p *parser) decide(kind decide.Kind) (statement, error) {
 	return s, err
 }
 
-// decided reads what a decision is about, and the class of relabel.
-func (p *parser) decided(s *decideStatement) (err error) {
+// decision reads what a decision is about, and the class of relabel.
+func (p *parser) decision(s *decideStatement) (err error) {
 	relabel := s.kind == decide.Relabel
 	if relabel {
 		p.wants = append(p.wants, want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn})
@@ -454,7 +454,7 @@ func (p *parser) class() (literal, error) {
 // undo = "undo" [ number ] .
 func (p *parser) undo() (statement, error) {
 	s := &undoStatement{}
-	if p.ended(want{label: "a number of steps"}) {
+	if p.atEnd(want{label: "a number of steps"}) {
 		return s, nil
 	}
 	steps, err := p.number("a number of steps")
@@ -465,7 +465,7 @@ func (p *parser) undo() (statement, error) {
 // history = "history" [ id ] .
 func (p *parser) history() (statement, error) {
 	s := &historyStatement{}
-	if p.ended(want{label: "the id of a node", complete: completeIDs}) {
+	if p.atEnd(want{label: "the id of a node", complete: completeIDs}) {
 		return s, nil
 	}
 	id, err := p.id()
@@ -473,8 +473,8 @@ func (p *parser) history() (statement, error) {
 	return s, err
 }
 
-// ended reports whether a statement is over where one more thing could follow.
-func (p *parser) ended(more want) bool {
+// atEnd reports whether a statement is over where one more thing could follow.
+func (p *parser) atEnd(more want) bool {
 	if p.current.kind != tokenEnd && !p.current.is(";") {
 		return false
 	}

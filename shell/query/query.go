@@ -67,7 +67,7 @@ func (e *Engine) Run(ctx context.Context, parsed Statement, args ...any) (*Resul
 	q := &query{engine: e, resolver: newResolver(tx, values)}
 	r, err := q.answer(ctx, parsed.of)
 	if err == nil {
-		err = q.allUsed()
+		err = q.checkArguments()
 	}
 	if err != nil {
 		if r != nil {

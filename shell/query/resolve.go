@@ -21,8 +21,8 @@ type resolver struct {
 	constants []constant
 	notices   []string
 
-	classes map[string]bool // of the store; nil until one is asked for
-	unnamed []string        // constants that name none of them
+	classes   map[string]bool // of the store; nil until one is asked for
+	strangers []string        // constants that name none of them
 }
 
 // A constant is where a condition compares a property with a value.
@@ -36,8 +36,8 @@ func newResolver(tx *kv.Tx, args []kv.Value) *resolver {
 	return &resolver{tx: tx, args: args, used: make([]bool, len(args))}
 }
 
-// allUsed returns an error when an argument was given that the statement does not name.
-func (r *resolver) allUsed() error {
+// checkArguments returns an error when an argument was given that the statement does not name.
+func (r *resolver) checkArguments() error {
 	if i := slices.Index(r.used, false); i >= 0 {
 		return fmt.Errorf("argument %d of %d is not used: the statement does not name $%d", i+1, len(r.used), i+1)
 	}
@@ -58,11 +58,11 @@ func (r *resolver) property(n name) (ColumnInfo, error) {
 	if slices.Contains(cleaner.ReservedNames, n.text) {
 		return ColumnInfo{Name: n.text, Kind: kv.KindString}, nil
 	}
-	known := index.Names(r.tx)
-	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: index.Nearest(n.text, known)}
+	names := index.Names(r.tx)
+	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: index.Nearest(n.text, names)}
 	msg := unknown.Error()
 	if len(unknown.Nearest) == 0 {
-		msg += " (properties: " + joinNames(known) + ")"
+		msg += " (properties: " + joinNames(names) + ")"
 	}
 	return ColumnInfo{}, &ResolveError{Pos: n.pos, Msg: msg, Err: unknown}
 }
@@ -146,23 +146,23 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 		term, err := r.predicate(e.term)
 		return index.Not{Term: term}, err
 	case *comparison:
-		value, err := r.compared(e.property, e.value, isOrder(operators[e.operator]))
+		value, err := r.comparison(e.property, e.value, isOrder(operators[e.operator]))
 		return index.Compare{Property: e.property.text, Op: operators[e.operator], Value: value}, err
 	case *membership:
 		values := make([]kv.Value, len(e.values))
 		for i, value := range e.values {
 			var err error
-			if values[i], err = r.compared(e.property, value, false); err != nil {
+			if values[i], err = r.comparison(e.property, value, false); err != nil {
 				return nil, err
 			}
 		}
 		return index.In{Property: e.property.text, Values: values}, nil
 	case *between:
-		low, err := r.compared(e.property, e.low, true)
+		low, err := r.comparison(e.property, e.low, true)
 		if err != nil {
 			return nil, err
 		}
-		high, err := r.compared(e.property, e.high, true)
+		high, err := r.comparison(e.property, e.high, true)
 		return index.And{Terms: []index.Predicate{
 			index.Compare{Property: e.property.text, Op: index.Ge, Value: low},
 			index.Compare{Property: e.property.text, Op: index.Le, Value: high},
@@ -184,9 +184,9 @@ var operators = map[string]index.Op{
 // isOrder reports whether an operator asks for the order of two values.
 func isOrder(op index.Op) bool { return op != index.Eq && op != index.Ne }
 
-// compared resolves a property and the value it is compared with, by their order or not. Whether the two can be compared
-// is the plan's to say, and located finds the place again.
-func (r *resolver) compared(n name, l literal, ordered bool) (kv.Value, error) {
+// comparison resolves a property and the value it is compared with, by their order or not. Whether the two can be compared
+// is the plan's to say, and locate finds the place again.
+func (r *resolver) comparison(n name, l literal, ordered bool) (kv.Value, error) {
 	column, err := r.property(n)
 	if err != nil {
 		return kv.Value{}, err
@@ -218,11 +218,11 @@ func (r *resolver) compared(n name, l literal, ordered bool) (kv.Value, error) {
 // Single rounds a number to the 32-bit float that a column such as score holds, so that a score is equal to the score that was
 // printed. A number beyond the range of these floats stays as it is.
 func Single(x float64) float64 {
-	rounded := float64(float32(x))
-	if rounded == 0 || math.IsInf(rounded, 0) {
+	single := float64(float32(x))
+	if single == 0 || math.IsInf(single, 0) {
 		return x
 	}
-	return rounded
+	return single
 }
 
 // class reads a value as the name of a class, which may look like a number, and remarks on one that the
@@ -256,7 +256,7 @@ func (r *resolver) checkClass(name string) {
 		}
 	}
 	if !r.classes[name] {
-		r.unnamed = append(r.unnamed, name)
+		r.strangers = append(r.strangers, name)
 	}
 }
 
@@ -264,10 +264,10 @@ func (r *resolver) checkClass(name string) {
 func (r *resolver) remarks() []string {
 	const most = 8 // remarked on one by one
 	var remarks []string
-	for _, name := range r.unnamed[:min(len(r.unnamed), most)] {
+	for _, name := range r.strangers[:min(len(r.strangers), most)] {
 		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", Quote(name), wording.DidYouMean(name, r.tx.Classes())))
 	}
-	if more := len(r.unnamed) - most; more > 0 {
+	if more := len(r.strangers) - most; more > 0 {
 		remarks = append(remarks, fmt.Sprintf("%d more of the names are of no class", more))
 	}
 	return append(remarks, r.notices...)
@@ -288,8 +288,8 @@ func (r *resolver) like(e *likeness) (index.Predicate, error) {
 	return index.Like{Property: e.property.text, Pattern: pattern.Str()}, nil
 }
 
-// located puts the place in the text to an error of a plan.
-func (r *resolver) located(err error) error {
+// locate puts the place in the text to an error of a plan.
+func (r *resolver) locate(err error) error {
 	wrong, ok := errors.AsType[*index.TypeError](err)
 	if !ok {
 		return err

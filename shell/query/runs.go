@@ -126,7 +126,7 @@ func runFields(run *cleaner.Run) []field {
 		{"rate_low", kv.KindFloat, number(boundOf(run, run.RateLow))},
 		{"rate_high", kv.KindFloat, number(boundOf(run, run.RateHigh))},
 		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
-		{"rescored", kv.KindInt, numbered(run.Rescored)},
+		{"rescored", kv.KindInt, ordinal(run.Rescored)},
 	}
 }
 

@@ -91,9 +91,9 @@ func (s *scanner) rest() string { return s.text[s.pos.Offset-s.base:] }
 
 // take moves over n bytes and returns them.
 func (s *scanner) take(n int) string {
-	taken := s.rest()[:n]
-	s.pos = s.pos.after(taken)
-	return taken
+	text := s.rest()[:n]
+	s.pos = s.pos.after(text)
+	return text
 }
 
 // skipBlank moves over white space and comments. A comment is -- to the end of the line, where it does

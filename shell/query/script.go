@@ -91,11 +91,11 @@ func (s *Script) Next() (Step, error) {
 // hand gives out the first bytes of what is pending, without the blanks before them.
 func (s *Script) hand(end int, dot bool) Step {
 	text := string(s.pending[:end])
-	skipped := newScanner(text, s.start)
-	skipped.skipBlank()
-	given := Step{Text: skipped.rest(), Pos: skipped.pos, Dot: dot}
+	scan := newScanner(text, s.start)
+	scan.skipBlank()
+	step := Step{Text: scan.rest(), Pos: scan.pos, Dot: dot}
 	s.drop(end)
-	return given
+	return step
 }
 
 // drop forgets the first bytes of what is pending.

@@ -85,9 +85,9 @@ func speakingApart(terms []index.Predicate, property string) (spoken index.Predi
 }
 
 func negatedTerms(terms []index.Predicate) []index.Predicate {
-	negated := make([]index.Predicate, len(terms))
+	negations := make([]index.Predicate, len(terms))
 	for i, term := range terms {
-		negated[i] = index.Not{Term: term}
+		negations[i] = index.Not{Term: term}
 	}
-	return negated
+	return negations
 }

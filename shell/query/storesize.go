@@ -32,19 +32,19 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	predictions, lost, err := q.predictions()
+	predictions, losses, err := q.predictions()
 	if err != nil {
 		return nil, err
 	}
-	left, err := q.mislabelsLeft(ctx, runs)
+	mislabels, err := q.mislabelsLeft(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
-	var columns, indexed []string
+	var columns, indexes []string
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
 		if c.Indexed {
-			indexed = append(indexed, c.Name)
+			indexes = append(indexes, c.Name)
 		}
 	}
 	return recordOf(slices.Concat([]field{
@@ -56,13 +56,13 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"labelled", kv.KindInt, kv.IntValue(labelled)},
 		{"classes", kv.KindInt, kv.IntValue(int64(len(q.tx.Classes())))},
 		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},
-		{"indexes", kv.KindString, kv.StringValue(joinNames(indexed))},
+		{"indexes", kv.KindString, kv.StringValue(joinNames(indexes))},
 		{"matrices", kv.KindString, kv.StringValue(joinNames(q.tx.Matrices()))},
 		{"predictions", kv.KindString, predictions},
-		{"predictions_loss_mean", kv.KindFloat, lost[0]},
-		{"predictions_loss_most", kv.KindFloat, lost[1]},
+		{"predictions_loss_mean", kv.KindFloat, losses[0]},
+		{"predictions_loss_most", kv.KindFloat, losses[1]},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
-	}, left, []field{
+	}, mislabels, []field{
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
 	})), nil
 }
@@ -82,7 +82,7 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 	if fields[0].value = number(run.MislabelRate); !run.HasInterval() {
 		return fields, nil
 	}
-	left, err := cleaner.CountRemaining(ctx, q.tx)
+	mislabels, err := cleaner.CountRemaining(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 		fields[1+i].value = kv.FloatValue(x)
 	}
 	fields[3].value = kv.IntValue(run.Grey)
-	for i, x := range []float64{left.Mislabels, left.Low, left.High} {
+	for i, x := range []float64{mislabels.Mislabels, mislabels.Low, mislabels.High} {
 		fields[4+i].value = kv.FloatValue(math.Round(10*x) / 10)
 	}
 	return fields, nil
@@ -98,20 +98,20 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 
 // predictions says how the predictions are stored, and what of a row's probability that moved when they were, on average
 // and at most; null without predictions.
-func (q *query) predictions() (encoding kv.Value, lost [2]kv.Value, err error) {
+func (q *query) predictions() (encoding kv.Value, losses [2]kv.Value, err error) {
 	e, loss, err := cleaner.PredictionsEncoding(q.tx)
 	if errors.Is(err, kv.ErrNotFound) {
-		return encoding, lost, nil
+		return encoding, losses, nil
 	}
 	if err != nil {
-		return encoding, lost, err
+		return encoding, losses, err
 	}
 	matrix, err := q.tx.Matrix(cleaner.PredictionsMatrix)
 	if err != nil {
-		return encoding, lost, err
+		return encoding, losses, err
 	}
-	lost = [2]kv.Value{kv.FloatValue(loss.Mean), kv.FloatValue(loss.Greatest)}
-	return kv.StringValue(wording.Encoding(e, matrix.Width())), lost, nil
+	losses = [2]kv.Value{kv.FloatValue(loss.Mean), kv.FloatValue(loss.Greatest)}
+	return kv.StringValue(wording.Encoding(e, matrix.Width())), losses, nil
 }
 
 // diskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.

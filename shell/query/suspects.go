@@ -29,7 +29,7 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 		where = index.And{}
 	}
 	if s.guarantee != nil {
-		above, err := q.guaranteed(ctx, s.guarantee, run)
+		above, err := q.guaranteeTerms(ctx, s.guarantee, run)
 		if err != nil {
 			return find, err
 		}
@@ -74,9 +74,9 @@ func (e *Engine) Suspects(ctx context.Context, where Condition, limit int) (node
 	return nodes, q.remarks(), nil
 }
 
-// guaranteed turns a bound on an error rate into the condition on scores that keeps it, and remarks on
+// guaranteeTerms turns a bound on an error rate into the condition on scores that keeps it, and remarks on
 // the threshold found.
-func (q *query) guaranteed(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
+func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
 	alpha, err := q.share(g.alpha, "an error rate")
 	if err != nil {
 		return nil, err
@@ -100,13 +100,13 @@ func (q *query) guaranteed(ctx context.Context, g *guarantee, run *cleaner.Run) 
 	if math.IsInf(lambda, 0) || math.IsNaN(lambda) {
 		return nil, noThreshold(what, alpha, rate, t.MinAlpha)
 	}
-	found := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, t.Scores, rate, from, lambda)
+	summary := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %.6g", what, alpha, t.Scores, rate, from, lambda)
 	if g.kind == "fpr" {
-		q.notices = append(q.notices, found+": score above λ")
+		q.notices = append(q.notices, summary+": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(lambda)}}, nil
 	}
 	// λ bounds 1−score among scores above ½; see FalseNegativeThreshold.
-	q.notices = append(q.notices, fmt.Sprintf("%s: score of 1−λ = %.6g or more; scores of 0.5 or less are not covered", found, 1-lambda))
+	q.notices = append(q.notices, fmt.Sprintf("%s: score of 1−λ = %.6g or more; scores of 0.5 or less are not covered", summary, 1-lambda))
 	return []index.Predicate{
 		index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.5)},
 		index.Compare{Property: "score", Op: index.Ge, Value: kv.FloatValue(1 - lambda)},

@@ -71,34 +71,34 @@ func pieceBytes() int {
 }
 
 // Write writes a piece at a time: a pipe that is ready has room for one.
-func (w *fileWriter) Write(p []byte) (written int, err error) {
+func (w *fileWriter) Write(p []byte) (count int, err error) {
 	for len(p) > 0 {
 		if err := wait(w.ctx, w.file, unix.POLLOUT); err != nil {
-			return written, err
+			return count, err
 		}
 		n, err := w.file.Write(p[:min(len(p), pieceBytes())])
-		written += n
+		count += n
 		if err != nil {
-			return written, err
+			return count, err
 		}
 		p = p[n:]
 	}
-	return written, nil
+	return count, nil
 }
 
 // openPipe opens a named pipe to be read, which waits for a writer.
 func openPipe(ctx context.Context, path string) (*os.File, error) {
-	type opened struct {
+	type opening struct {
 		file *os.File
 		err  error
 	}
-	got := make(chan opened, 1)
+	openings := make(chan opening, 1)
 	go func() {
 		f, err := os.Open(path)
-		got <- opened{f, err}
+		openings <- opening{f, err}
 	}()
 	select {
-	case o := <-got:
+	case o := <-openings:
 		return o.file, o.err
 	case <-ctx.Done():
 	}
@@ -109,7 +109,7 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 			err = f.Close()
 		}
 		select {
-		case o := <-got:
+		case o := <-openings:
 			if o.err == nil {
 				o.err = o.file.Close()
 			}

@@ -79,10 +79,10 @@ type relay struct {
 	buffer []byte // of the goroutine while it reads
 	rest   []byte // read and not handed out; a part of buffer
 	err    error  // behind rest
-	got    chan relayed
+	chunks chan chunk
 }
 
-type relayed struct {
+type chunk struct {
 	n   int
 	err error
 }
@@ -91,7 +91,7 @@ type relayed struct {
 const relayBytes = 64 << 10
 
 func newRelay(ctx context.Context, from io.Reader) *relay {
-	return &relay{ctx: ctx, from: from, buffer: make([]byte, relayBytes), got: make(chan relayed, 1)}
+	return &relay{ctx: ctx, from: from, buffer: make([]byte, relayBytes), chunks: make(chan chunk, 1)}
 }
 
 func (r *relay) Read(p []byte) (int, error) {
@@ -101,11 +101,11 @@ func (r *relay) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 && r.err == nil && len(p) > 0 {
 		go func() {
 			n, err := r.from.Read(r.buffer[:min(len(p), relayBytes)])
-			r.got <- relayed{n, err}
+			r.chunks <- chunk{n, err}
 		}()
 		select {
-		case got := <-r.got:
-			r.rest, r.err = r.buffer[:got.n], got.err
+		case next := <-r.chunks:
+			r.rest, r.err = r.buffer[:next.n], next.err
 		case <-r.ctx.Done():
 			return 0, r.ctx.Err() // from now on the buffer is the goroutine's
 		}

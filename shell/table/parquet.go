@@ -29,7 +29,7 @@ type parquetReader struct {
 	source  *pages.File
 	groups  []parquetGroup // still to be read
 	columns []parquetColumn
-	left    int64        // rows of the group being read
+	rest    int64        // rows of the group being read
 	rows    atomic.Int64 // handed out
 	promise int64        // rows that the footer counts
 }
@@ -173,7 +173,7 @@ func (c *parquetChunk) fill() (err error) {
 	p := c.file
 	defer asError(p.path, &err)
 	c.at, c.rows, c.line, c.text = 0, 0, p.rows.Load(), c.text[:0]
-	if p.left == 0 {
+	if p.rest == 0 {
 		if err := p.nextGroup(); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (c *parquetChunk) fill() (err error) {
 	if c.values == nil {
 		c.values = make([]parquet.Value, len(p.columns)*c.most)
 	}
-	most := int(min(p.left, int64(c.most)))
+	most := int(min(p.rest, int64(c.most)))
 	for p.source.Fresh = 0; c.rows < most; {
 		rows, err := p.alike(c.line + int64(c.rows))
 		if err != nil {
@@ -199,7 +199,7 @@ func (c *parquetChunk) fill() (err error) {
 		}
 		c.rows += rows
 	}
-	p.left -= int64(c.rows)
+	p.rest -= int64(c.rows)
 	p.rows.Add(int64(c.rows))
 	return nil
 }
@@ -259,7 +259,7 @@ func (p *parquetReader) nextGroup() error {
 		column.source.Begin(group.places[i])
 		column.pages = chunk.(*parquet.FileColumnChunk).PagesFrom(column.source)
 	}
-	p.left = group.rows.NumRows()
+	p.rest = group.rows.NumRows()
 	return nil
 }
 

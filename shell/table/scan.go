@@ -34,14 +34,14 @@ func (c *Chunk) Rows() iter.Seq2[Row, error] {
 // returns its error within the time of a chunk.
 func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worker int, c *Chunk) error) error {
 	s := scan{read: read, inOrder: inOrder}
-	s.turned.L = &s.turns
+	s.turn.L = &s.turns
 	var running sync.WaitGroup
 	for worker := range workers {
 		chunk := r.chunk // the first goroutine goes on with what is left of the chunk of Rows
 		r.chunk = nil
 		claimed := chunk != nil
 		if claimed {
-			s.claimed++
+			s.chunks++
 		} else {
 			chunk = r.chunks()
 		}
@@ -55,12 +55,12 @@ func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worke
 type scan struct {
 	read, inOrder func(worker int, c *Chunk) error
 
-	claims  sync.Mutex // held while a chunk is filled
-	claimed int64      // chunks
-	ended   bool       // there are no more
+	claims sync.Mutex // held while a chunk is filled
+	chunks int64      // that a worker has begun
+	ended  bool       // there are no more
 
 	turns  sync.Mutex
-	turned sync.Cond
+	turn   sync.Cond
 	done   int64 // chunks that inOrder has had
 	failed int64 // the first chunk with an error
 	err    error
@@ -99,8 +99,8 @@ func (s *scan) claim(ctx context.Context, c *Chunk) (number int64, err error) {
 	if err != nil {
 		s.ended = true
 	}
-	number = s.claimed
-	s.claimed++
+	number = s.chunks
+	s.chunks++
 	return number, err
 }
 
@@ -109,7 +109,7 @@ func (s *scan) await(number int64) bool {
 	s.turns.Lock()
 	defer s.turns.Unlock()
 	for s.done < number && s.err == nil {
-		s.turned.Wait()
+		s.turn.Wait()
 	}
 	return s.err == nil
 }
@@ -122,6 +122,6 @@ func (s *scan) end(number int64, err error) bool {
 		s.failed, s.err = number, err
 	}
 	s.done++
-	s.turned.Broadcast()
+	s.turn.Broadcast()
 	return s.err == nil
 }

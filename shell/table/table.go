@@ -132,17 +132,17 @@ func open(ctx context.Context, path string, memory int64, chunkBytes int) (*Read
 }
 
 func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes int) error {
-	counted := &countingReader{r: f}
-	r.read = counted.n.Load
-	var content io.Reader = counted
+	counter := &countingReader{r: f}
+	r.read = counter.n.Load
+	var content io.Reader = counter
 	if compressed {
-		z, err := gzip.NewReader(counted)
+		z, err := gzip.NewReader(counter)
 		if err != nil {
 			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
 		}
-		unpacked := newReadAhead(z)
-		r.closes = append(r.closes, unpacked)
-		content = unpacked
+		ahead := newReadAhead(z)
+		r.closes = append(r.closes, ahead)
+		content = ahead
 	}
 	text := &textFile{path: r.path, in: content, separator: ',', special: '"', chunkBytes: chunkBytes}
 	if kind == ".tsv" {

@@ -311,17 +311,17 @@ func (c *textChunk) specialRecord() (Row, error) {
 // splitQuoted cuts a record that has quotes, in place: its fields take no more room without them.
 func (c *textChunk) splitQuoted(record []byte) error {
 	c.fields = c.fields[:0]
-	for read, written := 0, 0; ; read++ { // read is where a field begins
-		begin := written
+	for read, length := 0, 0; ; read++ { // read is where a field begins
+		begin := length
 		if read < len(record) && record[read] == '"' {
 			for read++; ; read++ {
 				quote := read + bytes.IndexByte(record[read:], '"')
-				written += copyLines(record[written:], record[read:quote])
+				length += copyLines(record[length:], record[read:quote])
 				if read = quote + 1; read >= len(record) || record[read] != '"' {
 					break
 				}
-				record[written] = '"'
-				written++
+				record[length] = '"'
+				length++
 			}
 			if read < len(record) && record[read] != c.file.separator {
 				// The record ends in this line.
@@ -332,10 +332,10 @@ func (c *textChunk) splitQuoted(record []byte) error {
 			if end < 0 {
 				end = len(record) - read
 			}
-			written += copy(record[written:], record[read:read+end])
+			length += copy(record[length:], record[read:read+end])
 			read += end
 		}
-		c.fields = append(c.fields, record[begin:written])
+		c.fields = append(c.fields, record[begin:length])
 		if read == len(record) {
 			return nil
 		}
@@ -359,13 +359,13 @@ func copyLines(dst, text []byte) int {
 // and a backslash.
 func (c *textChunk) splitEscaped(line []byte) error {
 	c.fields = c.fields[:0]
-	begin, written := 0, 0
+	begin, length := 0, 0
 	for i := 0; i < len(line); i++ {
 		b := line[i]
 		switch b {
 		case c.file.separator:
-			c.fields = append(c.fields, line[begin:written])
-			begin = written
+			c.fields = append(c.fields, line[begin:length])
+			begin = length
 			continue
 		case '\\':
 			i++
@@ -378,10 +378,10 @@ func (c *textChunk) splitEscaped(line []byte) error {
 			}
 			b = "\t\n\r\\"[code]
 		}
-		line[written] = b
-		written++
+		line[length] = b
+		length++
 	}
-	c.fields = append(c.fields, line[begin:written])
+	c.fields = append(c.fields, line[begin:length])
 	return nil
 }
 

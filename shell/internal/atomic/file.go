@@ -83,8 +83,8 @@ func Begin(ctx context.Context, path string, mode fs.FileMode) (*File, error) {
 
 // CheckOutsideStores refuses a file in a store. A store takes a file that it does not know for damage.
 func CheckOutsideStores(path string) error {
-	if linked, err := filepath.EvalSymlinks(path); err == nil {
-		path = linked
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	store, err := kv.StoreAround(path)
 	if err == nil && store != "" {

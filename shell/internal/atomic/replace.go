@@ -20,7 +20,7 @@ import (
 // whole at DB, or the old one in DB.replacing/old, from where Recover brings it back.
 type replacement struct {
 	db, dir string
-	locked  *os.File // the directory; nil where the system has no locks
+	lock    *os.File // the directory; nil where the system has no locks
 }
 
 // replacementOf is of the store that a link leads to, also where that is away.
@@ -35,8 +35,8 @@ func replacementOf(db string) *replacement {
 	return &replacement{db: db, dir: db + ".replacing"}
 }
 
-func (r *replacement) made() string { return filepath.Join(r.dir, "new") }
-func (r *replacement) old() string  { return filepath.Join(r.dir, "old") }
+func (r *replacement) newStore() string { return filepath.Join(r.dir, "new") }
+func (r *replacement) old() string      { return filepath.Join(r.dir, "old") }
 
 // Replace has fill make a new store in a directory, and puts it into the place of the store at db, durably. A link at db
 // goes on to lead to the store. It clears away
@@ -51,14 +51,14 @@ func Replace(db string, fill func(dir string) error) (err error) {
 	} else if err != nil {
 		return err
 	}
-	if r.locked, err = openLocked(r.dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if r.lock, err = openLocked(r.dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return errors.Join(err, os.Remove(r.dir))
 	}
 	defer func() { err = errors.Join(err, r.end()) }()
 	if err := r.checkMovable(); err != nil {
 		return err
 	}
-	if err := fill(r.made()); err != nil {
+	if err := fill(r.newStore()); err != nil {
 		return err
 	}
 	return r.swap()
@@ -68,7 +68,7 @@ func Replace(db string, fill func(dir string) error) (err error) {
 // mounted on cannot. It tries to rename it onto a directory that is not empty, which fails for any, and for such a one in
 // another way.
 func (r *replacement) checkMovable() error {
-	full := r.made() + ".full"
+	full := r.newStore() + ".full"
 	if err := os.MkdirAll(filepath.Join(full, "full"), 0o777); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (r *replacement) swap() error {
 	if err := os.Rename(r.db, r.old()); err != nil {
 		return err
 	}
-	if err := os.Rename(r.made(), r.db); err != nil {
+	if err := os.Rename(r.newStore(), r.db); err != nil {
 		return errors.Join(err, os.Rename(r.old(), r.db))
 	}
 	return errors.Join(durable.SyncDirectory(r.dir), durable.SyncDirectory(filepath.Dir(r.db)))
@@ -95,8 +95,8 @@ func (r *replacement) end() (err error) {
 	if _, missing := os.Lstat(r.db); missing == nil {
 		err = os.RemoveAll(r.dir)
 	}
-	if r.locked != nil {
-		err = errors.Join(err, r.locked.Close())
+	if r.lock != nil {
+		err = errors.Join(err, r.lock.Close())
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func Recover(db string) (err error) {
 			return fmt.Errorf("%s is in the way and not of a replacement of %s: it holds %s", r.dir, r.db, entry.Name())
 		}
 	}
-	r.locked, err = openLocked(r.dir)
+	r.lock, err = openLocked(r.dir)
 	if isInUse(err) {
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 
 // An Adoption is what became of the decisions of a file.
 type Adoption struct {
-	Taken, Steps int64
+	Count, Steps int64
 	Kinds        [decide.Unsure + 1]int64 // of those taken
 	There        int                      // the store has them
 
@@ -56,7 +56,7 @@ type Adopting struct {
 
 	// Confirm is asked before labels are lost; its error ends all. It is told what each class would lose, and how many
 	// labels would be removed. It is not asked where no class loses a label.
-	Confirm func(losses []ClassLoss, removed int64) error
+	Confirm func(losses []ClassLoss, count int64) error
 }
 
 // Adopt decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing is
@@ -65,13 +65,13 @@ type Adopting struct {
 func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (result Adoption, err error) {
 	a := &adopter{
 		path: path, Adopting: opt,
-		filed: spill.New(store.Dir(), opt.Memory/sorterShare), taken: spill.New(store.Dir(), opt.Memory/sorterShare),
+		rows: spill.New(store.Dir(), opt.Memory/sorterShare), requests: spill.New(store.Dir(), opt.Memory/sorterShare),
 	}
-	defer func() { err = errors.Join(err, a.filed.Close(), a.taken.Close()) }()
+	defer func() { err = errors.Join(err, a.rows.Close(), a.requests.Close()) }()
 	var losses []ClassLoss
 	err = store.View(func(tx *kv.Tx) error {
 		a.gains = make(map[string]int64, len(tx.Classes()))
-		err := readDecisions(ctx, path, tx, opt.Memory, a.filed, opt.Progress)
+		err := readDecisions(ctx, path, tx, opt.Memory, a.rows, opt.Progress)
 		if err == nil {
 			err = a.plan(ctx, tx)
 		}
@@ -87,13 +87,13 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (res
 		return a.Adoption, err
 	}
 	now := time.Now()
-	made, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
+	entries, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
 		return a.decide(ctx, w, func() time.Time { return now })
 	})
 	if err != nil {
 		return a.Adoption, err
 	}
-	a.Adoption.Taken, a.Steps = made.Len(), made.Steps
+	a.Adoption.Count, a.Steps = entries.Len(), entries.Steps
 	return a.Adoption, nil
 }
 
@@ -101,9 +101,9 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (res
 type adopter struct {
 	Adoption
 	Adopting
-	path  string
-	filed *spill.Sorter // what the file says, by node and line
-	taken *spill.Sorter // what is taken of it, by line
+	path     string
+	rows     *spill.Sorter // what the file says, by node and line
+	requests *spill.Sorter // what is taken of it, by line
 
 	gains map[string]int64 // labels that each class comes to have more, or fewer, by what is taken
 }
@@ -111,13 +111,13 @@ type adopter struct {
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
 // dropped, and of several about one node the last counts.
 func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
-	shown, err := shownReader(tx)
+	show, err := shownReader(tx)
 	if err != nil {
 		return err
 	}
 	var of []filedDecision // about one node, in the order of the file
-	held := int64(0)       // bytes that they take
-	for record, err := range a.filed.Records(ctx) {
+	size := int64(0)       // bytes that they take
+	for record, err := range a.rows.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -126,13 +126,13 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 			return err
 		}
 		if len(of) > 0 && of[0].Node != d.Node {
-			if err := a.compare(ctx, tx, shown, of); err != nil {
+			if err := a.compare(ctx, tx, show, of); err != nil {
 				return err
 			}
-			of, held = of[:0], 0
+			of, size = of[:0], 0
 		}
 		if d.Undoes == 0 {
-			if held += filedBytes + int64(len(record.Value)); held > a.Memory/2 {
+			if size += filedBytes + int64(len(record.Value)); size > a.Memory/2 {
 				return fmt.Errorf("%s:%d: node %s: %w", a.path, d.Line, d.ID,
 					&ops.BudgetError{Job: "import of decisions", Budget: a.Memory, Least: 2 * a.Memory})
 			}
@@ -147,39 +147,39 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 			}
 		}
 	}
-	return a.compare(ctx, tx, shown, of)
+	return a.compare(ctx, tx, show, of)
 }
 
 // filedBytes is about what a filedDecision takes in memory beside its texts.
 const filedBytes = 300
 
 // compare compares what the file says about one node with the store.
-func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown func(kv.NodeID) (decide.View, error), of []filedDecision) error {
+func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (decide.View, error), of []filedDecision) error {
 	if len(of) == 0 {
 		return nil
 	}
-	var passed, given []string // labels that the node had by the file, and those of them that a decision gave it
+	var labels, decisions []string // labels that the node had by the file, and those of them that a decision gave it
 	for i := range of {
 		d := &of[i]
-		if d.keeps() && !d.HasFrom && d.HasTo && !slices.Contains(given, d.To) {
+		if d.keeps() && !d.HasFrom && d.HasTo && !slices.Contains(decisions, d.To) {
 			d.From, d.HasFrom = d.To, true // it keeps the label that it names
 		}
 		if d.HasFrom {
-			passed = append(passed, d.From)
+			labels = append(labels, d.From)
 		}
 		if d.HasTo {
-			passed = append(passed, d.To)
+			labels = append(labels, d.To)
 		}
 		if d.HasTo && !d.keeps() {
-			given = append(given, d.To)
+			decisions = append(decisions, d.To)
 		}
 	}
 	d := &of[len(of)-1]
-	now, err := shown(d.Node)
+	now, err := show(d.Node)
 	if err != nil {
 		return err
 	}
-	request, fate, err := d.against(now, passed, func() (time.Time, error) { return lastDecided(ctx, tx, d.Node) })
+	request, fate, err := d.against(now, labels, func() (time.Time, error) { return lastDecided(ctx, tx, d.Node) })
 	switch {
 	case err != nil:
 		return err
@@ -196,7 +196,7 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown func(kv.NodeID) 
 		if err != nil {
 			return err
 		}
-		return a.taken.AddUint64(uint64(d.Line), body)
+		return a.requests.AddUint64(uint64(d.Line), body)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() t
 	var last takenDecision
 	var why string // of last
 	isFirst := true
-	for record, err := range a.taken.Records(ctx) {
+	for record, err := range a.requests.Records(ctx) {
 		if err != nil {
 			return err
 		}
@@ -320,7 +320,7 @@ const (
 // against compares a decision with a node of the store, which had the labels passed by the file. Last tells when the last
 // decision of the store about the node was made.
 func (d *filedDecision) against(
-	now decide.View, passed []string, last func() (time.Time, error),
+	now decide.View, labels []string, last func() (time.Time, error),
 ) (decide.Request, fate, error) {
 	request := decide.Request{Node: d.Node, Kind: d.Kind}
 	if d.Kind == decide.Accept && !d.HasTo {
@@ -345,7 +345,7 @@ func (d *filedDecision) against(
 		}
 	}
 	switch {
-	case d.HasFrom && !slices.Contains(passed, now.Label):
+	case d.HasFrom && !slices.Contains(labels, now.Label):
 		return request, fateOther, nil
 	case d.Kind == decide.Accept && !d.HasFrom && now.Suggestion != "" && d.To != now.Suggestion && d.To != now.Label:
 		return request, fateOther, nil

@@ -36,12 +36,12 @@ type BadRows struct {
 	memory int64 // bytes for rows
 	paths  map[badFile]string
 
-	mu      sync.Mutex
-	rows    *spill.Sorter // by badFile and line
-	skipped badCount
-	all     badCount
-	nodes   int64 // of all, those that are nodes
-	over    error // that there are too many
+	mu     sync.Mutex
+	rows   *spill.Sorter // by badFile and line
+	skips  badCount
+	all    badCount
+	nodes  int64 // of all, those that are nodes
+	excess error // that there are too many
 }
 
 // A badCount is a number of rows and the first of them.
@@ -71,10 +71,10 @@ func (b *BadRows) skip(file badFile, err error) error {
 	if err := b.add(file, err, true); err != nil {
 		return err
 	}
-	if b.skipped.rows > b.limit {
-		b.over = b.tooMany(b.skipped)
+	if b.skips.rows > b.limit {
+		b.excess = b.tooMany(b.skips)
 	}
-	return b.over
+	return b.excess
 }
 
 // note takes a row that is bad beside others.
@@ -109,7 +109,7 @@ func (b *BadRows) take(row badRow, err error) error {
 		b.nodes++
 	}
 	if row.Skipped {
-		b.skipped.add(row.File, row.Line, err)
+		b.skips.add(row.File, row.Line, err)
 	}
 	body, err := json.Marshal(row)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b *BadRows) restore(in io.Reader) (err error) {
 		err = b.take(row, what)
 	}
 	err = errors.Join(err, b.rows.Close())
-	b.rows, b.all, b.skipped, b.nodes = spill.New(os.TempDir(), b.memory), badCount{}, badCount{}, 0
+	b.rows, b.all, b.skips, b.nodes = spill.New(os.TempDir(), b.memory), badCount{}, badCount{}, 0
 	return err
 }
 
@@ -175,10 +175,10 @@ func (b *BadRows) end() error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over == nil && b.all.rows > b.limit {
-		b.over = b.tooMany(b.all)
+	if b.excess == nil && b.all.rows > b.limit {
+		b.excess = b.tooMany(b.all)
 	}
-	return b.over
+	return b.excess
 }
 
 // A TooManyBadRowsError says that more rows are bad than may be.
@@ -226,7 +226,7 @@ func (b *BadRows) Summary(report string) string {
 // Write writes the report as csv with the columns file, line, value and reason: the rows left out or, where reading
 // ended at one too many, those up to it.
 func (b *BadRows) Write(ctx context.Context, out io.Writer) error {
-	stopped := b.skipped.rows > b.limit
+	stopped := b.skips.rows > b.limit
 	w := csv.NewWriter(out)
 	if err := w.Write([]string{"file", "line", "value", "reason"}); err != nil {
 		return err

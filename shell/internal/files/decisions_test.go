@@ -63,12 +63,12 @@ func TestAdoptDecisions(t *testing.T) {
 	}{
 		{
 			name: "labels", file: "d.csv", text: "id,label\np4,Theory\np1,Theory\ns1,Theory\np2,\n東,\n",
-			want:   Adoption{Taken: 4, Steps: 1, There: 1},
+			want:   Adoption{Count: 4, Steps: 1, There: 1},
 			labels: []string{"p1 Theory reject", "p2  unlabel", "p4 Theory accept", "s1 Theory relabel"},
 		},
 		{
 			name: "exported labels", file: "d.tsv", text: "id\tlabel\toriginal_label\np4\tTheory\tSystems\np1\tTheory\tTheory\n東\t\t\n",
-			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Theory accept"},
+			want: Adoption{Count: 1, Steps: 1}, labels: []string{"p4 Theory accept"},
 		},
 		{
 			name: "about another label", file: "d.jsonl",
@@ -79,7 +79,7 @@ func TestAdoptDecisions(t *testing.T) {
 			name: "no labels named", file: "d.jsonl",
 			text: `{"id":"p4","decision":"accept"}` + "\n\n" + `{"id":"p1","decision":"unsure","why":"read it twice"}` + "\n" +
 				`{"id":"p2","decision":"unlabel"}` + "\n" + `{"id":"p3","decision":"reject","extra":[1,{"a":2}]}`,
-			want:   Adoption{Taken: 4, Steps: 3},
+			want:   Adoption{Count: 4, Steps: 3},
 			labels: []string{"p1 Theory unsure", "p2  unlabel", "p3 Theory reject", "p4 Theory accept"},
 		},
 		{
@@ -94,7 +94,7 @@ func TestAdoptDecisions(t *testing.T) {
 				`{"seq":7,"step":7,"id":"p3","decision":"unlabel","from":null,"to":"Theory","undoes":6}`,
 			}, "\n"),
 			// The last decision about p2 was one about no label; the store has the label from before.
-			want: Adoption{Taken: 2, Steps: 2}, labels: []string{"p2 Systems relabel", "p3 Theory reject"},
+			want: Adoption{Count: 2, Steps: 2}, labels: []string{"p2 Systems relabel", "p3 Theory reject"},
 		},
 		{
 			name: "older than the store's own", file: "d.csv",
@@ -103,7 +103,7 @@ func TestAdoptDecisions(t *testing.T) {
 				decideNow(t, store, may, "p4", decide.Reject, "")
 				decideNow(t, store, may, "p1", decide.Reject, "")
 			},
-			want: Adoption{Taken: 1, Steps: 1, Older: LeftOut{Count: 1, Some: []string{"p4"}}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
+			want: Adoption{Count: 1, Steps: 1, Older: LeftOut{Count: 1, Some: []string{"p4"}}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
 		},
 		{
 			name: "there in other words", file: "d.jsonl", text: `{"id":"p4","decision":"relabel","from":"Systems","to":"Theory"}`,
@@ -113,30 +113,30 @@ func TestAdoptDecisions(t *testing.T) {
 		{
 			name: "unsure is settled by a label", file: "d.csv", text: "id,label\np4,Systems\n",
 			before: func(store *kv.Store) { decideNow(t, store, may, "p4", decide.Unsure, "") },
-			want:   Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Systems reject"},
+			want:   Adoption{Count: 1, Steps: 1}, labels: []string{"p4 Systems reject"},
 		},
 		{
 			name: "the label was given since", file: "d.jsonl", text: `{"id":"p4","decision":"accept","from":"Theory","to":"Systems"}`,
-			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Systems reject"},
+			want: Adoption{Count: 1, Steps: 1}, labels: []string{"p4 Systems reject"},
 		},
 		{
 			name: "a class nobody suggests", file: "d.jsonl", text: `{"id":"p4","decision":"accept","from":"Systems","to":"Neural Nets"}`,
-			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Neural Nets relabel"},
+			want: Adoption{Count: 1, Steps: 1}, labels: []string{"p4 Neural Nets relabel"},
 		},
 		{
 			name: "decisions about another label or suggestion", file: "d.csv",
 			text:   "id,decision,label\np1,reject,Systems\np2,unsure,Systems\np3,reject,Systems\np3,reject,Systems\np4,accept,Neural Nets\np5,reject,\ns1,unsure,\n",
-			want:   Adoption{Taken: 2, Steps: 1, Other: LeftOut{Count: 4, Some: []string{"p1", "p2", "p3", "p4"}}},
+			want:   Adoption{Count: 2, Steps: 1, Other: LeftOut{Count: 4, Some: []string{"p1", "p2", "p3", "p4"}}},
 			labels: []string{"p5 Theory reject", "s1 Systems unsure"},
 		},
 		{
 			name: "a label that the file gives", file: "d.csv", text: "id,decision,label\np4,relabel,Theory\np4,reject,Theory\n",
-			want: Adoption{Taken: 1, Steps: 1}, labels: []string{"p4 Theory accept"},
+			want: Adoption{Count: 1, Steps: 1}, labels: []string{"p4 Theory accept"},
 		},
 		{
 			name: "kinds as they are said", file: "d.jsonl",
 			text: `{"id":"p1","decision":"accept","from":"Theory","to":"Theory"}` + "\n" + `{"id":"p2","decision":"relabel","from":"Theory","to":"Theory"}`,
-			want: Adoption{Taken: 2, Steps: 1}, labels: []string{"p1 Theory accept", "p2 Theory relabel"},
+			want: Adoption{Count: 2, Steps: 1}, labels: []string{"p1 Theory accept", "p2 Theory relabel"},
 		},
 		{name: "nothing", file: "d.jsonl", text: "\ufeff\n"},
 	} {
@@ -158,7 +158,7 @@ func TestAdoptDecisions(t *testing.T) {
 				t.Errorf("labels and decisions are %q, want %q", labels, test.labels)
 			}
 			again, err := adopt(t, store, test.file, test.text)
-			if err != nil || again.Taken != 0 || again.There != got.There+int(got.Taken) {
+			if err != nil || again.Count != 0 || again.There != got.There+int(got.Count) {
 				t.Errorf("the same file again: got %+v and error %v, want all to be there", again, err)
 			}
 		})
@@ -237,7 +237,7 @@ func TestDecisionsTakenBackAboutUnlabelled(t *testing.T) {
 	got, err := adopt(t, store, "d.jsonl", `{"seq":1,"id":"p4","decision":"relabel","from":null,"to":"Theory"}
 {"seq":2,"id":"p4","decision":"relabel","from":"Theory","to":null,"undoes":1}
 `)
-	if err != nil || got.Taken != 0 {
+	if err != nil || got.Count != 0 {
 		t.Errorf("got %+v, %v, want nothing taken and no error", got, err)
 	}
 }
@@ -265,7 +265,7 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Adopt(t.Context(), store, path, Adopting{Who: "", Memory: 100_000, Confirm: lossTaken})
-	if err != nil || got.Taken != 3000 || got.Steps != 3000 {
+	if err != nil || got.Count != 3000 || got.Steps != 3000 {
 		t.Errorf("got %+v, %v, want 3000 decisions taken in as many steps", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -394,7 +394,7 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 		t.Errorf("a file that was refused decided %q, want nothing", got)
 	}
 	got, err := Adopt(t.Context(), store, path, Adopting{Who: "ann", Memory: 1 << 20, Confirm: lossTaken})
-	if err != nil || got.Taken != 3 || got.Steps != 3 {
+	if err != nil || got.Count != 3 || got.Steps != 3 {
 		t.Errorf("got %+v, %v, want 3 decisions in 3 steps", got, err)
 	}
 }

@@ -148,19 +148,19 @@ func (e *edgesTable) check(row table.Row) (weight float32, err error) {
 // edgesArray is an array of edges [m×2], whose integers are the ids.
 type edgesArray struct {
 	in   *npy.Integers
-	left atomic.Int64 // rows that no goroutine has taken
+	rest atomic.Int64 // rows that no goroutine has taken
 }
 
 func newEdgesArray(in *npy.Integers) *edgesArray {
 	e := &edgesArray{in: in}
-	e.left.Store(in.NumRows())
+	e.rest.Store(in.NumRows())
 	return e
 }
 
 // arrayRows is how many edges of an array a goroutine takes at once.
 const arrayRows = 16 << 10
 
-func (e *edgesArray) offset() int64 { return e.in.Size() - e.left.Load()*e.in.RowBytes() }
+func (e *edgesArray) offset() int64 { return e.in.Size() - e.rest.Load()*e.in.RowBytes() }
 
 func (e *edgesArray) weighted() bool { return false }
 
@@ -173,7 +173,7 @@ func (e *edgesArray) read(ctx context.Context, writers []*kv.EdgeWriter, r Job) 
 	err := parallel.Do(ctx, len(writers), int((rows+arrayRows-1)/arrayRows), func(_ context.Context, worker, i int) (err error) {
 		first := int64(i) * arrayRows
 		count := min(arrayRows, rows-first)
-		e.left.Add(-count)
+		e.rest.Add(-count)
 		if r.Progress != nil {
 			r.Progress(stage, e.offset(), e.in.Size())
 		}

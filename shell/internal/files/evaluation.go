@@ -112,12 +112,12 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels
 	if err != nil {
 		return nil, err
 	}
-	given := make([]kv.Class, len(labels))
-	if err := tx.ReadClasses(kv.LabelColumn, given); err != nil {
+	store := make([]kv.Class, len(labels))
+	if err := tx.ReadClasses(kv.LabelColumn, store); err != nil {
 		return nil, err
 	}
 	for v := range labels {
-		if given[v] != kv.NoClass && labels[v] == kv.NoClass {
+		if store[v] != kv.NoClass && labels[v] == kv.NoClass {
 			id, err := tx.ID(kv.NodeID(v))
 			if err != nil {
 				return nil, err

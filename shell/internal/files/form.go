@@ -35,23 +35,23 @@ func (f Form) of(name string) string {
 
 // ofAll brings names into the form.
 func (f Form) ofAll(names []string) []string {
-	formed := make([]string, len(names))
+	forms := make([]string, len(names))
 	for i, name := range names {
-		formed[i] = f.of(name)
+		forms[i] = f.of(name)
 	}
-	return formed
+	return forms
 }
 
 // classNames are the names of a header that are to be classes of a store: as they are, or, where the store has no such
 // class, without white space around them.
 func classNames(tx *kv.Tx, header []string) []string {
-	known := make(map[string]bool)
+	classes := make(map[string]bool)
 	for _, class := range tx.Classes() {
-		known[class] = true
+		classes[class] = true
 	}
 	names := slices.Clone(header)
 	for i, name := range names {
-		if !known[name] {
+		if !classes[name] {
 			names[i] = strings.TrimSpace(name)
 		}
 	}

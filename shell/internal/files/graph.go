@@ -55,7 +55,7 @@ type Job struct {
 
 	Origin string                // tells the job from others, where it makes a store
 	Resume bool                  // go on with what an interrupted job of the same files into the same place has kept
-	Made   func(*kv.Store) error // is called before the store is put into place; may be nil
+	Finish func(*kv.Store) error // is called before the store is put into place; may be nil
 
 	Progress kv.Progress       // may be nil, and so may the others
 	Notice   func(text string) // is told what people should know of the files
@@ -137,8 +137,8 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	loaded := false
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
 		loaded = true
-		if r.Made != nil {
-			if err := r.Made(store); err != nil {
+		if r.Finish != nil {
+			if err := r.Finish(store); err != nil {
 				return err
 			}
 		}
@@ -228,8 +228,8 @@ func Fingerprint(paths ...string) (string, error) {
 
 // PlaceError says what is wrong with the place that a store was to be made at.
 func PlaceError(dir string, err error) error {
-	if refused, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s cannot be made: %s: %w", dir, filepath.Dir(refused.Path), refused.Err)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s cannot be made: %s: %w", dir, filepath.Dir(failure.Path), failure.Err)
 	}
 	return err
 }
@@ -266,19 +266,19 @@ func (g *Graph) explain(err error) error {
 
 // leaveOut hands what the loader found wrong with a row to bad.
 func (g *Graph) leaveOut(bad *BadRows, err error) error {
-	explained := g.explain(err)
+	explanation := g.explain(err)
 	if _, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
-		return bad.skip(badNode, explained)
+		return bad.skip(badNode, explanation)
 	}
 	if _, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
-		return bad.note(badNode, explained)
+		return bad.note(badNode, explanation)
 	}
-	return bad.note(badEdge, explained)
+	return bad.note(badEdge, explanation)
 }
 
 // Add writes features, predictions and splits, those that are given, into a store, all of them or none. It returns what
 // it wrote.
-func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string, err error) {
+func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string, err error) {
 	if g.Features == "" && g.Predictions == "" && g.Splits == "" {
 		return nil, nil
 	}
@@ -301,7 +301,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 		if err != nil {
 			return nil, err
 		}
-		added = append(added, "splits")
+		parts = append(parts, "splits")
 	}
 	features := 0
 	if g.Features != "" {
@@ -313,7 +313,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 		if err != nil {
 			return nil, err
 		}
-		added = append(added, "features")
+		parts = append(parts, "features")
 	}
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
@@ -326,7 +326,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 			return nil, err
 		}
 		marks = append(marks, predictions.Mark)
-		added = append(added, "predictions")
+		parts = append(parts, "predictions")
 	}
 	err = r.Timed("commit", func(*ops.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
@@ -341,7 +341,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (added []string
 	if errors.Is(err, kv.ErrCatalogTooBig) && features > 0 {
 		err = fmt.Errorf("%s: the names of its %d columns do not fit into a store, want fewer columns or more memory: %w", g.Features, features, err)
 	}
-	return added, err
+	return parts, err
 }
 
 // nodesFile is a nodes file whose columns are known.
@@ -383,7 +383,7 @@ func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile
 			continue
 		case i == n.split:
 			name = "split"
-		case slices.ContainsFunc(cleaner.ReservedNames, func(reserved string) bool { return strings.EqualFold(reserved, name) }):
+		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
 			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another")
 		}
 		n.properties = append(n.properties, kv.Column{Name: name, Kind: kv.KindString})

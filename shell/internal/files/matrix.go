@@ -299,11 +299,11 @@ func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.
 		if name == "" {
 			return fn(v, "")
 		}
-		parsed, err := cleaner.ParseSplit(name)
+		kind, err := cleaner.ParseSplit(name)
 		if err != nil {
 			return in.Want(row, split, "train, val, test or none")
 		}
-		return fn(v, parsed.String())
+		return fn(v, kind.String())
 	})
 	return err
 }

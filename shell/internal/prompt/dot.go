@@ -100,7 +100,7 @@ func (s *session) read(ctx context.Context, file string) error {
 	if err == nil && s.isReading(info) {
 		err = fmt.Errorf(".read: %s is being read: it cannot read itself", file)
 	}
-	if err == nil && s.redirected.replaces(info) {
+	if err == nil && s.output.replaces(info) {
 		err = fmt.Errorf(".read: %s is the file of .output, which takes its place: want another file", file)
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 // of ctx, and what makes the terminal unusable, is returned.
 func (s *session) converse(ctx context.Context) error {
 	s.say(`Type .help for help, Ctrl-D to leave.`)
-	s.typed = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
+	s.lines = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
 	read := s.readLines
 	if print.IsTerminal(s.opt.In) && print.IsTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
 		var err error
@@ -41,7 +41,7 @@ func (s *session) converse(ctx context.Context) error {
 			return err
 		}
 		edit := read
-		read = func() (string, error) { return edited(ctx, s.opt.In.(*os.File), edit) }
+		read = func() (string, error) { return readText(ctx, s.opt.In.(*os.File), edit) }
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -74,24 +74,24 @@ func (s *session) converse(ctx context.Context) error {
 	}
 }
 
-// edited reads a text by an editor until ctx ends. The editor waits for keys alone: it is then left to itself, and the
+// readText reads a text by an editor until ctx ends. The editor waits for keys alone: it is then left to itself, and the
 // terminal is made what it was before.
-func edited(ctx context.Context, terminal *os.File, edit func() (string, error)) (string, error) {
+func readText(ctx context.Context, terminal *os.File, edit func() (string, error)) (string, error) {
 	before, err := term.GetState(int(terminal.Fd()))
 	if err != nil {
 		return "", err
 	}
-	type typed struct {
+	type input struct {
 		text string
 		err  error
 	}
-	got := make(chan typed, 1)
+	inputs := make(chan input, 1)
 	go func() {
 		text, err := edit()
-		got <- typed{text, err}
+		inputs <- input{text, err}
 	}()
 	select {
-	case t := <-got:
+	case t := <-inputs:
 		return t.text, t.err
 	case <-ctx.Done():
 		return "", errors.Join(ctx.Err(), term.Restore(int(terminal.Fd()), before))
@@ -105,9 +105,9 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 	default:
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
+	end := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(end)
 		select {
 		case <-interrupts:
 			cancel()
@@ -116,7 +116,7 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 	}()
 	defer func() {
 		cancel()
-		<-ended
+		<-end
 	}()
 	return run(ctx)
 }
@@ -162,7 +162,7 @@ func (s *session) lineEditor() (func() (string, error), error) {
 		return string(line)
 	}
 	read := func() (string, error) {
-		below.made = 0
+		below.rows = 0
 		below.make("")
 		return editor.Readline()
 	}
@@ -181,7 +181,7 @@ func (s *session) lineEditor() (func() (string, error), error) {
 // A lineRoom keeps lines of a terminal free below the cursor, for what is typed and one more.
 type lineRoom struct {
 	terminal io.Writer
-	made     int
+	rows     int
 }
 
 // make makes room for a text behind the prompt. Where the screen ends it is scrolled; the cursor stays in its line.
@@ -193,13 +193,13 @@ func (r *lineRoom) make(text string) {
 			rows += (len(promptText) + uniseg.StringWidth(line)) / width
 		}
 	}
-	if rows <= r.made {
+	if rows <= r.rows {
 		return
 	}
 	const index, up = "\x1bD", "\x1b[A"
 	// A terminal that cannot be written to ends the session at the next answer.
 	_, _ = fmt.Fprint(r.terminal, strings.Repeat(index, rows)+strings.Repeat(up, rows))
-	r.made = rows
+	r.rows = rows
 }
 
 // openHistory opens the file of typed lines, made if need be for its owner alone.
@@ -222,11 +222,11 @@ func (s *session) openHistory() (readline.History, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
-	made, err := os.OpenFile(file, os.O_CREATE|os.O_RDONLY, 0o600)
+	history, err := os.OpenFile(file, os.O_CREATE|os.O_RDONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := made.Close(); err != nil {
+	if err := history.Close(); err != nil {
 		return nil, err
 	}
 	return readline.NewHistoryFromFile(file)
@@ -260,7 +260,7 @@ func (s *session) readLines() (string, error) {
 		if _, err := fmt.Fprint(s.opt.Err, prompt); err != nil {
 			return "", err
 		}
-		line, err := s.typed.ReadSlice('\n')
+		line, err := s.lines.ReadSlice('\n')
 		text += string(line)
 		if errors.Is(err, io.EOF) && strings.TrimSpace(text) != "" {
 			return text, nil
@@ -284,7 +284,7 @@ func (s *session) ask(_ context.Context, question string) (bool, error) {
 	if _, err := fmt.Fprint(s.opt.Err, question+" [y/N] "); err != nil {
 		return false, err
 	}
-	line, err := s.typed.ReadString('\n')
+	line, err := s.lines.ReadString('\n')
 	if errors.Is(err, io.EOF) {
 		err = nil // the end of the input is a no
 	}

@@ -20,13 +20,13 @@ func (s *session) completions(before string) readline.Completions {
 	for _, c := range candidates {
 		pairs = append(pairs, c.Text, c.Note)
 	}
-	offered := readline.CompleteValuesDescribed(pairs...)
-	offered.PREFIX = prefix
-	return offered
+	completions := readline.CompleteValuesDescribed(pairs...)
+	completions.PREFIX = prefix
+	return completions
 }
 
 // candidates returns what can be typed at the end of a text, and the part of the text that it replaces.
-func (s *session) candidates(before string) (candidates []query.Candidate, replaced string) {
+func (s *session) candidates(before string) (candidates []query.Candidate, word string) {
 	if last := strings.TrimLeft(query.LastStatement(before), " \t\n"); strings.HasPrefix(last, ".") {
 		return dotCandidates(last)
 	}

@@ -27,7 +27,7 @@ type pager struct {
 	room     int // lines of the terminal, beside one for the prompt
 	width    int // cells
 
-	held    bytes.Buffer // until the program runs
+	buffer  bytes.Buffer // until the program runs
 	program *exec.Cmd    // nil until then
 	in      io.WriteCloser
 }
@@ -64,15 +64,15 @@ func newPager(ctx context.Context, terminal *os.File) *pager {
 // Write shows a piece, or holds it back while all may still fit.
 func (p *pager) Write(piece []byte) (int, error) {
 	if p.program == nil {
-		p.held.Write(piece)
+		p.buffer.Write(piece)
 		if p.fits() {
 			return len(piece), nil
 		}
 		if err := p.start(); err != nil {
 			return 0, err
 		}
-		_, err := p.feed(p.held.Bytes())
-		p.held.Reset()
+		_, err := p.feed(p.buffer.Bytes())
+		p.buffer.Reset()
 		return len(piece), err
 	}
 	return p.feed(piece)
@@ -80,7 +80,7 @@ func (p *pager) Write(piece []byte) (int, error) {
 
 // fits reports whether what is held fits the terminal, at a guess: the lines of wide text are broken.
 func (p *pager) fits() bool {
-	return bytes.Count(p.held.Bytes(), []byte{'\n'}) <= p.room && p.held.Len() <= p.room*p.width
+	return bytes.Count(p.buffer.Bytes(), []byte{'\n'}) <= p.room && p.buffer.Len() <= p.room*p.width
 }
 
 func (p *pager) start() error {
@@ -116,15 +116,15 @@ func (p *pager) feed(piece []byte) (int, error) {
 // Close shows what was held back, or waits until the program is left.
 func (p *pager) Close() error {
 	if p.program == nil {
-		_, err := p.terminal.Write(p.held.Bytes())
+		_, err := p.terminal.Write(p.buffer.Bytes())
 		return err
 	}
 	err := p.in.Close()
 	// Its exit code says nothing about the answer.
-	if ended := p.program.Wait(); p.ctx.Err() != nil {
+	if exit := p.program.Wait(); p.ctx.Err() != nil {
 		err = p.ctx.Err()
-	} else if !errors.As(ended, new(*exec.ExitError)) {
-		err = cmp.Or(err, ended)
+	} else if !errors.As(exit, new(*exec.ExitError)) {
+		err = cmp.Or(err, exit)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}
-	s.redirected, s.out = &redirection{File: begun}, begun.Writer
+	s.output, s.out = &redirection{File: begun}, begun.Writer
 	return nil
 }
 
@@ -49,11 +49,11 @@ func (r *redirection) replaces(file fs.FileInfo) bool {
 // endOutput puts the file of .output, if any, into place. Where the session failed, or every statement did, the file that
 // was there stays.
 func (s *session) endOutput(failed bool) error {
-	r := s.redirected
+	r := s.output
 	if r == nil {
 		return nil
 	}
-	s.redirected, s.out = nil, s.opt.Out
+	s.output, s.out = nil, s.opt.Out
 	if !failed && (r.answered || !r.failed) {
 		return r.Commit()
 	}
@@ -63,10 +63,10 @@ func (s *session) endOutput(failed bool) error {
 	return r.Discard()
 }
 
-// answered keeps what a statement wrote to the file of .output, or takes it out again where the statement failed with err,
+// settle keeps what a statement wrote to the file of .output, or takes it out again where the statement failed with err,
 // which it returns.
-func (s *session) answered(err error) error {
-	r := s.redirected
+func (s *session) settle(err error) error {
+	r := s.output
 	switch {
 	case r == nil || errors.Is(err, errQuit):
 		return err

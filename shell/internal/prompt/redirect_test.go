@@ -83,7 +83,7 @@ func TestOutputDropsHalfAnAnswer(t *testing.T) {
 		if _, err := s.out.Write([]byte(answer.text)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.answered(answer.err); !errors.Is(err, answer.err) {
+		if err := s.settle(answer.err); !errors.Is(err, answer.err) {
 			t.Errorf("%q: got error %v, want %v", answer.text, err, answer.err)
 		}
 	}

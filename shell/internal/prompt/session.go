@@ -122,13 +122,13 @@ type session struct {
 	opt          Options
 	engine       query.Engine
 	out          io.Writer
-	redirected   *redirection    // nil where out is opt.Out
+	output       *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
 	terminal     context.Context // of the session; it ends a pager
 	format       print.Format
 	timing       bool
 	pages        bool          // long answers on a terminal, at the prompt
-	typed        *bufio.Reader // lines at a prompt that has no editor
+	lines        *bufio.Reader // lines at a prompt that has no editor
 	done, failed int           // statements
 }
 
@@ -161,9 +161,9 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil: // nothing behind it can be read
-			return s.placed(next, name, err)
+			return s.place(next, name, err)
 		}
-		err = s.answered(s.step(ctx, next))
+		err = s.settle(s.step(ctx, next))
 		switch {
 		case err == nil:
 			s.done++
@@ -174,7 +174,7 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 			s.sayError(next, name, err)
 		default:
 			s.point(next, err)
-			return s.placed(next, name, err)
+			return s.place(next, name, err)
 		}
 	}
 }
@@ -187,12 +187,12 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if strings.TrimSpace(next.Text) == ";" {
 		return nil
 	}
-	started := time.Now()
-	parsed, err := next.Parse()
+	start := time.Now()
+	statement, err := next.Parse()
 	if err != nil {
 		return err
 	}
-	result, err := s.engine.Run(ctx, parsed)
+	result, err := s.engine.Run(ctx, statement)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if err != nil {
 		return err
 	}
-	s.sayRows(result, rows, on.Cut, time.Since(started))
+	s.sayRows(result, rows, on.Cut, time.Since(start))
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (s *session) clearProgress() {
 func (s *session) sayRows(r *query.Result, rows int64, cut bool, took time.Duration) {
 	var parts []string
 	listed := !r.Record && !r.Bare && r.Sections == nil
-	if listed && (s.timing || s.redirected == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
+	if listed && (s.timing || s.output == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
 		if rows == 1 {
 			parts = append(parts, "1 row")
 		} else {
@@ -272,9 +272,9 @@ type placedError struct {
 func (e *placedError) Error() string { return e.place + e.err.Error() }
 func (e *placedError) Unwrap() error { return e.err }
 
-// placed puts the name of the input to an error that says where in it. Of files that read each other, the first and the
+// place puts the name of the input to an error that says where in it. Of files that read each other, the first and the
 // last are named.
-func (s *session) placed(at query.Step, name string, err error) error {
+func (s *session) place(at query.Step, name string, err error) error {
 	if name == "" {
 		return err
 	}
@@ -294,7 +294,7 @@ func (s *session) placed(at query.Step, name string, err error) error {
 // sayError prints an error of a session that goes on.
 func (s *session) sayError(at query.Step, name string, err error) {
 	s.point(at, err)
-	s.say(s.placed(at, name, err).Error())
+	s.say(s.place(at, name, err).Error())
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.

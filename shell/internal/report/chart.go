@@ -183,12 +183,12 @@ func (h *histogram) widen(score float64) {
 			return
 		}
 		h.axis = wider
-		h.all, h.wrong = halved(h.all, up), halved(h.wrong, up)
+		h.all, h.wrong = halve(h.all, up), halve(h.wrong, up)
 	}
 }
 
-// halved adds up two bins to one, for the first half of the bins or the second.
-func halved(bins [histogramBins]int64, first bool) (sums [histogramBins]int64) {
+// halve adds up two bins to one, for the first half of the bins or the second.
+func halve(bins [histogramBins]int64, first bool) (sums [histogramBins]int64) {
 	at := histogramBins / 2
 	if first {
 		at = 0
@@ -253,32 +253,32 @@ const (
 
 // newHeatMap draws P(given label | true class): a row a given label, a column a true class. It shows at most heatClasses classes, those
 // that are confused with others most. Off the diagonal, the greatest probability is darkest. NaN is grey.
-func newHeatMap(title string, classes []string, confused []float64, probability func(given, truth int) float64) *heatMap {
-	shown := query.ClassOrder(classes)
-	if len(shown) > heatClasses {
-		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
-		chosen := make(map[int]bool)
-		for _, i := range shown[:heatClasses] {
-			chosen[i] = true
+func newHeatMap(title string, classes []string, confused []float64, probability func(label, truth int) float64) *heatMap {
+	places := query.ClassOrder(classes)
+	if len(places) > heatClasses {
+		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
+		choice := make(map[int]bool)
+		for _, i := range places[:heatClasses] {
+			choice[i] = true
 		}
-		shown = slices.DeleteFunc(query.ClassOrder(classes), func(i int) bool { return !chosen[i] })
+		places = slices.DeleteFunc(query.ClassOrder(classes), func(i int) bool { return !choice[i] })
 	}
 	most := 0.0
-	for _, i := range shown {
-		for _, j := range shown {
+	for _, i := range places {
+		for _, j := range places {
 			if p := probability(i, j); i != j && p > most {
 				most = p
 			}
 		}
 	}
-	size := heatSide * float64(len(shown))
+	size := heatSide * float64(len(places))
 	m := &heatMap{Title: title, Width: heatLeft + size + heatTop, Height: heatTop + size + 2}
-	for row, i := range shown {
+	for row, i := range places {
 		y := heatTop + heatSide*float64(row)
 		x := pixel(heatLeft + heatSide*(float64(row)+0.6))
 		m.Rows = append(m.Rows, heatName{heatLeft - 6, y + 17, classes[i], picture.Shorten(classes[i], heatNameLength)})
 		m.Columns = append(m.Columns, heatName{x, heatTop - 6, classes[i], picture.Shorten(classes[i], heatNameLength)})
-		for column, j := range shown {
+		for column, j := range places {
 			cell := heatCell{X: heatLeft + heatSide*float64(column), Y: y, Size: heatSide, Color: vermillion}
 			p := probability(i, j)
 			switch {

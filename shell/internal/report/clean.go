@@ -130,7 +130,7 @@ func (p *Page) addSuspects(ctx context.Context, s *surveyor, threshold float64) 
 	}
 	var pictures []template.HTML
 	table := &Table{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
-	for row, err := range cells.Found(ctx, plan) {
+	for row, err := range cells.FetchPlan(ctx, plan) {
 		if err != nil {
 			return err
 		}

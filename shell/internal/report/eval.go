@@ -24,7 +24,7 @@ type Evaluation struct {
 }
 
 // A classPair is the label of a node before and after the noise.
-type classPair struct{ given, truth kv.Class }
+type classPair struct{ label, truth kv.Class }
 
 // A measuredMethod is what a method says of the nodes under test, all repeats together.
 type measuredMethod struct {
@@ -108,7 +108,7 @@ func (r *Evaluation) add(tx *kv.Tx, m cleaner.Measurement) error {
 	for i, v := range m.Nodes {
 		scores[i], wrong[i] = m.Scores[v], m.Truth[v] != m.Labels[v]
 		if m.Method == r.first {
-			r.noise[classPair{given: m.Labels[v], truth: m.Truth[v]}]++
+			r.noise[classPair{label: m.Labels[v], truth: m.Truth[v]}]++
 		}
 	}
 	method := r.methods[m.Method]
@@ -173,13 +173,13 @@ func (r *Evaluation) addSuspects(tx *kv.Tx, m cleaner.Measurement, order []int) 
 		if err != nil {
 			return err
 		}
-		found := "no"
+		verdict := "no"
 		if m.Truth[v] != m.Labels[v] {
-			found = "yes"
+			verdict = "yes"
 		}
 		r.suspects = append(r.suspects, []string{
 			strconv.Itoa(len(r.suspects) + 1), id, r.classes[m.Labels[v]], r.classes[m.Truth[v]],
-			strconv.FormatFloat(m.Scores[v], 'f', 4, 64), found,
+			strconv.FormatFloat(m.Scores[v], 'f', 4, 64), verdict,
 		})
 	}
 	return nil
@@ -208,8 +208,8 @@ func (r *Evaluation) Page(title string, evaluation *cleaner.Evaluation, metrics 
 	}, r.precisionSection(evaluation))
 	for _, method := range evaluation.Methods {
 		p.Options = append(p.Options, Fact{"method", method.Name})
-		if measured := r.methods[method.Name]; measured != nil {
-			p.Sections = append(p.Sections, measured.section(method))
+		if results := r.methods[method.Name]; results != nil {
+			p.Sections = append(p.Sections, results.section(method))
 		}
 	}
 	p.Sections = append(p.Sections, r.noiseSection())
@@ -228,14 +228,14 @@ func (r *Evaluation) Page(title string, evaluation *cleaner.Evaluation, metrics 
 func (r *Evaluation) precisionSection(evaluation *cleaner.Evaluation) section {
 	c := newChart("Precision and recall", "recall", "precision", unitAxis, unitAxis)
 	for i, method := range evaluation.Methods {
-		measured := r.methods[method.Name]
-		if measured == nil || measured.repeats == 0 {
+		results := r.methods[method.Name]
+		if results == nil || results.repeats == 0 {
 			continue
 		}
 		color, dashed := picture.Colors[i%len(picture.Colors)], i >= len(picture.Colors)
 		var points [][2]float64
 		for step := 1; step <= recallSteps; step++ {
-			points = append(points, [2]float64{float64(step) / recallSteps, measured.precision[step] / float64(measured.repeats)})
+			points = append(points, [2]float64{float64(step) / recallSteps, results.precision[step] / float64(results.repeats)})
 		}
 		c.line(points, color, dashed)
 		c.dot(method.Mean.Recall, method.Mean.Precision, color,
@@ -266,16 +266,16 @@ func (r *Evaluation) noiseSection() section {
 	totals, confused := make([]float64, len(r.classes)), make([]float64, len(r.classes))
 	for pair, count := range r.noise {
 		totals[pair.truth] += float64(count)
-		if pair.given != pair.truth {
-			confused[pair.given] += float64(count)
+		if pair.label != pair.truth {
+			confused[pair.label] += float64(count)
 			confused[pair.truth] += float64(count)
 		}
 	}
-	heat := newHeatMap("P(given label | true class), true classes across", r.classes, confused, func(given, truth int) float64 {
+	heat := newHeatMap("P(given label | true class), true classes across", r.classes, confused, func(label, truth int) float64 {
 		if totals[truth] == 0 {
 			return math.NaN()
 		}
-		return float64(r.noise[classPair{given: kv.Class(given), truth: kv.Class(truth)}]) / totals[truth]
+		return float64(r.noise[classPair{label: kv.Class(label), truth: kv.Class(truth)}]) / totals[truth]
 	})
 	return section{
 		Title: "Transition matrix",

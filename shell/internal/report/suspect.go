@@ -38,19 +38,19 @@ func newSurveyor(tx *kv.Tx, direction kv.Direction) *surveyor {
 	return s
 }
 
-// A found node has the weight of its vote.
-type found struct {
+// A weightedNode has the weight of its vote.
+type weightedNode struct {
 	node   kv.NodeID
 	weight float64
 }
 
-// add puts a node among those with most weight. Of equal weights it prefers later nodes, which have fewer edges.
-func add(nodes []found, f found, most int) []found {
-	at, _ := slices.BinarySearchFunc(nodes, f, func(a, b found) int {
+// insert puts a node among those with most weight. Of equal weights it prefers later nodes, which have fewer edges.
+func insert(nodes []weightedNode, n weightedNode, most int) []weightedNode {
+	at, _ := slices.BinarySearchFunc(nodes, n, func(a, b weightedNode) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(b.node, a.node))
 	})
 	if at < most {
-		nodes = slices.Insert(nodes, at, f)
+		nodes = slices.Insert(nodes, at, n)
 	}
 	return nodes[:min(len(nodes), most)]
 }
@@ -62,7 +62,7 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 	if err != nil {
 		return nil, err
 	}
-	var near, far []found
+	var near, far []weightedNode
 	for u, err := range s.around(ctx, v) {
 		if err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 			return nil, err
 		}
 		e.Votes[s.class(label)]++
-		near = add(near, u, picture.Most-1)
+		near = insert(near, u, picture.Most-1)
 	}
 	beyond, edges := map[kv.NodeID]float64{}, [][2]kv.NodeID{}
 	for _, u := range near {
@@ -84,12 +84,12 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 		if err != nil {
 			return nil, err
 		}
-		looked := 0
+		count := 0
 		for w, err := range s.around(ctx, u.node) {
 			if err != nil {
 				return nil, err
 			}
-			if looked++; looked > followedEdges {
+			if count++; count > followedEdges {
 				break
 			}
 			beyond[w.node] += u.weight * w.weight / float64(degree)
@@ -101,10 +101,10 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 		delete(beyond, u.node)
 	}
 	for w, weight := range beyond {
-		far = add(far, found{w, weight}, picture.Most-1-len(near))
+		far = insert(far, weightedNode{w, weight}, picture.Most-1-len(near))
 	}
 	places := map[kv.NodeID]int{}
-	for i, u := range slices.Concat([]found{{node: v}}, near, far) {
+	for i, u := range slices.Concat([]weightedNode{{node: v}}, near, far) {
 		places[u.node] = i
 		node, err := s.node(u)
 		if err != nil {
@@ -114,7 +114,7 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 	}
 	for _, edge := range edges { // one between two neighbours was found from both
 		a, b := places[edge[0]], places[edge[1]]
-		if _, drawn := places[edge[1]]; drawn && !slices.Contains(e.Edges, [2]int{b, a}) {
+		if _, ok := places[edge[1]]; ok && !slices.Contains(e.Edges, [2]int{b, a}) {
 			e.Edges = append(e.Edges, [2]int{a, b})
 		}
 	}
@@ -125,18 +125,18 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 }
 
 // around yields the neighbours of a node.
-func (s *surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[found, error] {
-	return func(yield func(found, error) bool) {
-		seen := 0
+func (s *surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNode, error] {
+	return func(yield func(weightedNode, error) bool) {
+		count := 0
 		for a, err := range s.tx.Arcs(v) {
-			if seen++; err == nil && seen%(1<<12) == 0 {
+			if count++; err == nil && count%(1<<12) == 0 {
 				err = ctx.Err()
 			}
 			if err != nil {
-				yield(found{}, err)
+				yield(weightedNode{}, err)
 				return
 			}
-			if weight := s.graph.Weight(a); weight != 0 && !yield(found{a.Neighbor, float64(weight)}, nil) {
+			if weight := s.graph.Weight(a); weight != 0 && !yield(weightedNode{a.Neighbor, float64(weight)}, nil) {
 				return
 			}
 		}
@@ -151,7 +151,7 @@ func (s *surveyor) class(label kv.Value) int {
 }
 
 // node reads a node. Its name is its title, if the store has one, or its id.
-func (s *surveyor) node(f found) (n picture.Node, err error) {
+func (s *surveyor) node(f weightedNode) (n picture.Node, err error) {
 	read := func(column string) (value kv.Value) {
 		if err == nil {
 			value, err = s.tx.Value(f.node, column)

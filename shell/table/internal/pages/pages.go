@@ -34,7 +34,7 @@ type File struct {
 
 	content io.ReaderAt
 	memory  int64 // bytes that pages may take
-	held    int64 // that they take
+	size    int64 // that they take
 
 	header, packed, plain []byte // of the page being unpacked
 	unpacker              unpacker
@@ -59,9 +59,9 @@ type Source struct {
 	file            *File
 	optional, views bool
 	Place
-	left  []byte // of the page that is handed out
-	given int64  // bytes handed out
-	err   error  // that was returned, but io.EOF
+	rest   []byte // of the page that is handed out
+	offset int64  // bytes handed out
+	err    error  // that was returned, but io.EOF
 
 	pageBytes, dictionaryBytes int64 // what they take
 }
@@ -72,11 +72,11 @@ func (f *File) Column(optional, views bool) *Source {
 }
 
 // Begin goes on with the pages of a group of rows.
-func (s *Source) Begin(at Place) { s.Place, s.left, s.given, s.err = at, nil, 0, nil }
+func (s *Source) Begin(at Place) { s.Place, s.rest, s.offset, s.err = at, nil, 0, nil }
 
 // End gives back what the pages took.
 func (s *Source) End() {
-	s.file.held -= s.pageBytes + s.dictionaryBytes
+	s.file.size -= s.pageBytes + s.dictionaryBytes
 	s.pageBytes, s.dictionaryBytes = 0, 0
 }
 
@@ -86,11 +86,11 @@ func (s *Source) Err() error { return s.err }
 // ReadAt implements io.ReaderAt for a decoder that reads on from where it stopped. It may return less than was asked for:
 // it stops at the end of a page, so that no page is unpacked before the one before it has been taken.
 func (s *Source) ReadAt(p []byte, offset int64) (int, error) {
-	if offset != s.given {
+	if offset != s.offset {
 		s.err = errors.New("the dictionary is missing")
 		return 0, s.err
 	}
-	for len(s.left) == 0 {
+	for len(s.rest) == 0 {
 		if s.at >= s.end {
 			return 0, io.EOF
 		}
@@ -99,9 +99,9 @@ func (s *Source) ReadAt(p []byte, offset int64) (int, error) {
 			return 0, err
 		}
 	}
-	n := copy(p, s.left)
-	s.left = s.left[n:]
-	s.given += int64(n)
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	s.offset += int64(n)
 	return n, nil
 }
 
@@ -154,7 +154,7 @@ func (s *Source) next() error {
 	// The page lies behind room for its header.
 	from := maxPlainHeader - len(plainHeader)
 	copy(p.plain[from:], plainHeader)
-	s.left = p.plain[from : maxPlainHeader+len(page)]
+	s.rest = p.plain[from : maxPlainHeader+len(page)]
 	return nil
 }
 
@@ -283,7 +283,7 @@ func (s *Source) checkRuns(header *format.PageHeader, page []byte, values int64)
 
 // checkRLE goes over runs of values of so many bits, as levels and the indices of dictionaries are stored.
 func checkRLE(data []byte, width uint64, values int64) error {
-	for held := uint64(0); len(data) > 0; {
+	for total := uint64(0); len(data) > 0; {
 		head, n := binary.Uvarint(data)
 		if n <= 0 {
 			return errors.New("a run of values cannot be decoded")
@@ -294,7 +294,7 @@ func checkRLE(data []byte, width uint64, values int64) error {
 			size = min(count, 1<<40) * width
 			count = min(count, 1<<40) * 8
 		}
-		if held += min(count, 1<<40); held > uint64(values)+runPadding {
+		if total += min(count, 1<<40); total > uint64(values)+runPadding {
 			return fmt.Errorf("a run of %d values, in a page of %d", count, values)
 		}
 		data = data[min(size, uint64(len(data))):]
@@ -313,15 +313,15 @@ func skipDelta(data []byte, values int64) (rest []byte, err error) {
 		}
 		head[i], data = v, data[n:]
 	}
-	block, parts, left := head[0], head[1], head[2]
-	if left > uint64(values)+1 {
-		return nil, fmt.Errorf("%d packed integers, in a page of %d values", left, values)
+	block, parts, count := head[0], head[1], head[2]
+	if count > uint64(values)+1 {
+		return nil, fmt.Errorf("%d packed integers, in a page of %d values", count, values)
 	}
 	if block == 0 || parts == 0 || parts > block || block > 1<<20 {
 		return nil, broken
 	}
-	left -= min(left, 1)
-	for left > 0 {
+	count -= min(count, 1)
+	for count > 0 {
 		_, n := binary.Uvarint(data)
 		if n <= 0 || uint64(len(data)-n) < parts {
 			return nil, broken
@@ -329,10 +329,10 @@ func skipDelta(data []byte, values int64) (rest []byte, err error) {
 		widths := data[n:][:parts]
 		data = data[n+int(parts):]
 		for _, width := range widths {
-			if left == 0 {
+			if count == 0 {
 				break
 			}
-			left -= min(left, block/parts)
+			count -= min(count, block/parts)
 			data = data[min(block/parts*uint64(width)/8, uint64(len(data))):]
 		}
 	}
@@ -348,8 +348,8 @@ func prefixBytes(page []byte, values int64) (int64, error) {
 	if _, err := skipDelta(suffixes, values); err != nil {
 		return 0, err
 	}
-	var packed delta.BinaryPackedEncoding
-	prefixes, err := packed.DecodeInt32(nil, bytes.Clone(page[:len(page)-len(suffixes)]))
+	var encoding delta.BinaryPackedEncoding
+	prefixes, err := encoding.DecodeInt32(nil, bytes.Clone(page[:len(page)-len(suffixes)]))
 	if err != nil {
 		return 0, err
 	}
@@ -370,7 +370,7 @@ func (e *RoomError) Error() string {
 
 // room returns an error where the next page takes more than there is beside the pages that are held.
 func (s *Source) room(kind format.PageType, bytes int64) error {
-	wants, has := s.weight(kind)*bytes, s.file.memory-s.file.held
+	wants, has := s.weight(kind)*bytes, s.file.memory-s.file.size
 	if wants > has {
 		return &RoomError{wants, has}
 	}
@@ -389,7 +389,7 @@ func (s *Source) hold(kind format.PageType, bytes int64) error {
 	} else {
 		s.file.Fresh += bytes
 	}
-	s.file.held += bytes - *of
+	s.file.size += bytes - *of
 	*of = bytes
 	return nil
 }
