@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -18,9 +19,35 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// reviewedStore imports a graph of two communities, cleans it and decides on some nodes: a store "g" with indexes, runs
-// and a history in the working directory, closed.
+// reviewedTemplate is the directory that reviewedStore copies.
+var reviewedTemplate struct {
+	made sync.Once
+	dir  string
+}
+
+// reviewedStore makes a new working directory with a store "g" of two communities that was cleaned, and in which somebody
+// decided on some nodes: it has indexes, runs and a history, and is closed.
 func reviewedStore(t testing.TB) {
+	t.Helper()
+	reviewedTemplate.made.Do(func() {
+		makeReviewedStore(t)
+		dir, err := os.MkdirTemp("", "reviewed")
+		if err := errors.Join(err, copyFiles(".", dir)); err != nil {
+			t.Fatal(err)
+		}
+		reviewedTemplate.dir = dir
+	})
+	if reviewedTemplate.dir == "" {
+		t.Fatal("the store cannot be made")
+	}
+	t.Chdir(t.TempDir())
+	if err := copyFiles(reviewedTemplate.dir, "."); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makeReviewedStore imports the graph, cleans it and decides, in a new working directory.
+func makeReviewedStore(t testing.TB) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(4, 4))
 	const n = 240

@@ -27,7 +27,7 @@ import (
 
 // testMemory is the budget of commands without --memory in tests: each memtable of a store is zeroed when the store opens,
 // and a quarter of the machine's memory makes it 64 MiB.
-const testMemory = 128 << 20
+const testMemory = 64 << 20
 
 // papersVariable is, in scripts, the number of papers of the demo.
 const papersVariable = "GRAPHCLEANER_TEST_PAPERS"

@@ -619,13 +619,15 @@ func asked(t *testing.T, variable string, otherwise int) int {
 // jobNames are the names of the jobs.
 func jobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
 
-// withTemplates runs tests, and removes the templates behind them.
+// withTemplates runs tests, and removes behind them the directories that they copy.
 type withTemplates struct{ *testing.M }
 
 func (m withTemplates) Run() int {
 	defer func() {
-		if templates.dir != "" {
-			_ = os.RemoveAll(templates.dir) // the tests are over
+		for _, dir := range []string{templates.dir, reviewedTemplate.dir} {
+			if dir != "" {
+				_ = os.RemoveAll(dir) // the tests are over
+			}
 		}
 	}()
 	return m.M.Run()

@@ -35,7 +35,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 	if got, said := export(); !strings.Contains(got, "(400, 7)") || strings.Contains(said, "as of run") {
 		t.Errorf("before any run: got %q and %q, want features of 3 hops", got[:80], said)
 	}
-	mustRun(t, "clean", "g", "--hops", "2", "--direction", "in")
+	mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2", "--direction", "in")
 	got, said := export()
 	if want, _ := export("--hops", "2", "--direction", "in"); got != want {
 		t.Error("features without --hops differ from those with the hops and direction of the run")

@@ -127,8 +127,8 @@ func TestHostileFiles(t *testing.T) {
 		{"parquet of a million rows of nothing", map[string]string{"n.parquet": emptyIDs(t, 1<<20)}, "--nodes=n.parquet", "n.parquet:1: "},
 		{"parquet of an id of 64 MiB", map[string]string{"n.parquet": longTexts(t, 1, 64<<20, "id")}, "--nodes=n.parquet", `n.parquet:1: column "id": got a page that takes`},
 		{"parquet of a label of 64 MiB", map[string]string{"n.parquet": longTexts(t, 1, 64<<20, "label")}, "--nodes=n.parquet", `n.parquet:1: column "label": got a page that takes`},
-		{"parquet of ids that fill the memory", map[string]string{"n.parquet": longTexts(t, 1000, 1<<20, "id")}, "--nodes=n.parquet", "n.parquet:1: "},
-		{"parquet of properties that fill the memory", map[string]string{"n.parquet": longTexts(t, 1000, 1<<20, "title")}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of ids that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, 1<<20, "id")}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of properties that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, 1<<20, "title")}, "--nodes=n.parquet", "n.parquet:1: "},
 		{"parquet of 2^15 columns", map[string]string{"n.parquet": wideParquet(t, 1<<15)}, "--nodes=n.parquet", "n.parquet: "},
 		{"parquet of a long id", map[string]string{"n.parquet": parquetFile(t, hostileNode{strings.Repeat("x", 4<<20), "X", 1})}, "--nodes=n.parquet", "n.parquet:1: "},
 	} {

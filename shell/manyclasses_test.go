@@ -85,7 +85,7 @@ func TestManyClasses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nodes of many classes take a while")
 	}
-	classes := longtest.Of(40, 1000)
+	classes := longtest.Of(30, 1000)
 	nodes := 20 * classes
 	g := newManyClasses(nodes, classes)
 	writeFiles(t, map[string]string{"nodes.csv": g.nodes, "edges.csv": g.edges, "p.npz": zipped(t, map[string]string{
