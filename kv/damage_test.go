@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // flipsAsked says how many bytes TestFlippedBytes changes.
@@ -24,7 +27,40 @@ const flipsAsked = "GRAPHCLEANER_TEST_FLIPS"
 // later ones hold newer versions of records in the earlier ones.
 func everyKind(t testing.TB, nodes int) (dir string) {
 	t.Helper()
+	everyKinds.Lock()
+	defer everyKinds.Unlock()
 	dir = filepath.Join(t.TempDir(), "store")
+	if files := everyKinds.made[nodes]; files != nil {
+		if err := os.CopyFS(dir, files); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	makeEveryKind(t, dir, nodes)
+	names, err := storedir.Files(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: text, Mode: 0o600}
+	}
+	everyKinds.made[nodes] = files
+	return dir
+}
+
+// everyKinds has the files of the stores that everyKind has made, by their nodes.
+var everyKinds = struct {
+	sync.Mutex
+	made map[int]fstest.MapFS
+}{made: map[int]fstest.MapFS{}}
+
+func makeEveryKind(t testing.TB, dir string, nodes int) {
+	t.Helper()
 	l, err := NewLoader(t.Context(), dir, LoadOptions{
 		MemoryBudget: minMemoryBudget, Directed: true, Weighted: true,
 		Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "title", Kind: KindString}, {Name: "x", Kind: KindFloat}},
@@ -69,7 +105,6 @@ func everyKind(t testing.TB, nodes int) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
 func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
@@ -107,14 +142,17 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				return err
 			}
 			u := NodeID(r.IntN(int(v)))
-			return errors.Join(
+			err = errors.Join(
 				tx.SetEdge(v, u, 2), tx.SetEdge(u, v, 3),
 				tx.SetValue(u, "year", IntValue(int64(round*100+step))), tx.SetLabel(u, "class "+strconv.Itoa(round)),
 				tx.SetRow("m", u, []float32{float32(round), float32(step), 0}),
 				tx.PutDocument("documents", strconv.Itoa(step), strings.Repeat("text ", 20)+strconv.Itoa(round)),
 				tx.Space("lent").Put([]byte(fmt.Sprintf("later %d", step)), []byte(strconv.Itoa(round))),
-				tx.PutDocument("long", "document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)),
 			)
+			if step%10 == 9 {
+				err = errors.Join(err, tx.PutDocument("long", "document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)))
+			}
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)

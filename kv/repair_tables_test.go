@@ -96,7 +96,8 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 	return m
 }
 
-// bytesOf are the files of a directory, by their paths in it, without those of the quarantine.
+// bytesOf are the files of a directory, by their paths in it, without those of the quarantine. Of zeros at the end of a
+// file, the text has the number.
 func bytesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names, err := storedir.Files(dir)
@@ -105,13 +106,25 @@ func bytesOf(t *testing.T, dir string) map[string]string {
 	}
 	files := map[string]string{}
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = string(text)
+		files[name] = textOf(t, filepath.Join(dir, name))
 	}
 	return files
+}
+
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	var text []byte
+	size, err := eachBlock(path, func(at int64, block []byte) error {
+		text = append(append(text, make([]byte, int(at)-len(text))...), block...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if zeros := size - int64(len(text)); zeros > 0 {
+		return fmt.Sprintf("%s and %d zeros", text, zeros)
+	}
+	return string(text)
 }
 
 // A damageCase is a store with damaged files.

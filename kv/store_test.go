@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // newStore creates a store that is closed when the test ends. Its budget is small, unless opt says otherwise.
@@ -90,13 +93,80 @@ func view(t *testing.T, s *Store, fn func(tx *Tx) error) {
 func copyStore(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+	for {
+		err := filepath.WalkDir(dir+"/.", func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			if entry.Type()&fs.ModeSymlink == 0 {
+				return copyFile(path, filepath.Join(to, name))
+			}
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, filepath.Join(to, name))
+		})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) { // a table that was just merged
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, damaged := damagedStores.Load(dir); damaged {
 		damagedStores.Store(to, true)
 	}
 	return to
+}
+
+// copyFile copies a file with its holes: logs are mostly that.
+func copyFile(from, to string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(to), storedir.Mode); err != nil {
+		return err
+	}
+	target, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	size, err := eachBlock(from, func(at int64, block []byte) error {
+		_, err := target.WriteAt(block, at)
+		return err
+	})
+	return errors.Join(err, target.Truncate(size))
+}
+
+// eachBlock reads a file in blocks, passes on those that are not all zeros, and returns the size of the file.
+func eachBlock(path string, do func(at int64, block []byte) error) (size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	buf, zeros := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(f, buf)
+		if !bytes.Equal(buf[:n], zeros[:n]) {
+			if err := do(size, buf[:n]); err != nil {
+				return size, err
+			}
+		}
+		size += int64(n)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return size, nil
+		}
+		if err != nil {
+			return size, err
+		}
+	}
 }
 
 // A store without its manifest is a damaged one, to whoever opens it.

@@ -94,10 +94,10 @@ func acceptAll(ctx context.Context, s *kv.Store, n int, shown func(v kv.NodeID) 
 // anyhow is for decisions that hold whatever their nodes are like.
 func anyhow(kv.NodeID) *View { return nil }
 
-// TestBulkDecisionsHoldLittle decides on a hundred thousand nodes and takes that back. When all is written, memory holds
+// TestBulkDecisionsHoldLittle decides on forty thousand nodes and takes that back. When all is written, memory holds
 // fewer new things than there are nodes by far.
 func TestBulkDecisionsHoldLittle(t *testing.T) {
-	const nodes = 100_000
+	const nodes = 40_000
 	objects := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()

@@ -191,10 +191,11 @@ func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 		if l > 0 {
 			below = t.forward.layers[l-1]
 		}
-		clear(t.gradient[1][l])
+		sums := t.gradient[1][l]
+		clear(sums)
 		for r := range rows {
-			for j, g := range up[r*out : (r+1)*out] {
-				t.gradient[1][l][j] += g
+			for j, g := range up[r*out:][:len(sums)] {
+				sums[j] += g
 			}
 		}
 		product := &t.forward.product
@@ -205,13 +206,15 @@ func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 		t.errors[l-1] = float32s.Resize(t.errors[l-1], rows*in)
 		down := t.errors[l-1]
 		product.multiply(rows, out, in, rowsOf(up, out), t.net.weights(l).transpose(), nil, down)
-		for i, h := range below {
-			switch {
-			case h <= 0: // off, or dropped
-				down[i] = 0
-			case t.Dropout > 0:
-				down[i] *= t.scale[l-1][i]
+		if t.Dropout > 0 {
+			for i, scale := range t.scale[l-1][:len(down)] {
+				down[i] *= scale
 			}
+		}
+		for i, h := range below[:len(down)] { // zero where it is off, or dropped
+			bits := math.Float32bits(h)
+			on := uint32(int32(bits|-bits) >> 31) // all bits or none, without a branch
+			down[i] = math.Float32frombits(math.Float32bits(down[i]) & on)
 		}
 		up = down
 	}
