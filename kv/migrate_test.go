@@ -61,8 +61,8 @@ func TestMigrateKeptStores(t *testing.T) {
 				dir, want := unpackKept(t, version, name)
 				_, err := Open(dir, Options{})
 				refused, ok := errors.AsType[*VersionError](err)
-				if !ok || refused.Got != version || !strings.Contains(err.Error(), "graphcleaner migrate") {
-					t.Fatalf("opening it: got %v, want a *VersionError that says to migrate", err)
+				if !ok || refused.Got != version || !strings.Contains(err.Error(), "an older graphcleaner wrote it") {
+					t.Fatalf("opening it: got %v, want a *VersionError that says what wrote it", err)
 				}
 				from, to, err := Migrate(t.Context(), dir, Options{MemoryBudget: minMemoryBudget})
 				if err != nil || from != version || to != formatVersion {
