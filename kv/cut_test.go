@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -186,9 +187,9 @@ func logEnd(t *testing.T, dir string) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := len(text)
-	for end > 0 && text[end-1] == 0 {
-		end--
+	zeros := make([]byte, 1<<12)
+	for bytes.HasSuffix(text, zeros) {
+		text = text[:len(text)-len(zeros)]
 	}
-	return int64(end)
+	return int64(len(bytes.TrimRight(text, "\x00")))
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -46,7 +47,12 @@ func TestDiagonalsAreTheirDefinition(t *testing.T) {
 
 func TestDiagonalsOfHeavyTail(t *testing.T) { checkSampledDiagonals(t, rmat(11, 8, 1)) }
 
-func TestDiagonalsOfArxiv(t *testing.T) { checkSampledDiagonals(t, arxiv(t)) }
+func TestDiagonalsOfArxiv(t *testing.T) {
+	if !longtest.Asked {
+		t.Skip("long: runs with -tags long")
+	}
+	checkSampledDiagonals(t, arxiv(t))
+}
 
 // checkSampledDiagonals compares nodes of all degrees with a walk of one node at a time.
 func checkSampledDiagonals(t *testing.T, g *listGraph) {
