@@ -19,8 +19,10 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 	const last = 24                // operations: there are fewer behind the rename
 	before := longtest.Of(2, last) // of them before it
 	templateDir(t, "files")
+	t.Parallel()
 	for _, name := range []string{"import", "restore"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			tr := trialOf(t, name)
 			whole := tr.run(t, tr.directory(t), faults.Plan{Kind: faults.Kill})
 			line, _, _ := strings.Cut(whole.text, " (")
