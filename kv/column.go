@@ -155,14 +155,7 @@ func (tx *Tx) ReadClassRange(column string, r Range, dst []Class) error {
 		return fmt.Errorf("column %s: %w: it is a %s column, want class", column, ErrInvalidValue, entry.Kind)
 	}
 	err = tx.column(entry).Read(r, func(block *codec.Column, first NodeID, lo, hi int) error {
-		for i := lo; i < hi; i++ {
-			v := first + NodeID(i) - r.First
-			if block.IsNull(i) {
-				dst[v] = NoClass
-			} else {
-				dst[v] = Class(block.Int(i))
-			}
-		}
+		codec.ReadInts(block, lo, dst[first+NodeID(lo)-r.First:][:hi-lo], NoClass)
 		return nil
 	}, func(v NodeID, cell Value) {
 		dst[v-r.First] = NoClass

@@ -211,10 +211,10 @@ func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 				down[i] *= scale
 			}
 		}
-		for i, h := range below[:len(down)] { // zero where it is off, or dropped
-			bits := math.Float32bits(h)
-			on := uint32(int32(bits|-bits) >> 31) // all bits or none, without a branch
-			down[i] = math.Float32frombits(math.Float32bits(down[i]) & on)
+		for i, h := range below[:len(down)] { // zero where h is off, or dropped
+			bits := int32(math.Float32bits(h))
+			on := uint32(-bits&^bits) >> 31 // 1 if h > 0, without a branch
+			down[i] = math.Float32frombits(math.Float32bits(down[i]) & -on)
 		}
 		up = down
 	}

@@ -319,6 +319,27 @@ func (c *Column) IsNull(i int) bool {
 // Int is row i of a block of ints, which is not null.
 func (c *Column) Int(i int) int64 { return int64(uint64(c.least) + c.values.At(i)) }
 
+// ReadInts fills dst with the rows from row first of a block of ints that fit into T. A row without a value is null.
+func ReadInts[T ~int32](c *Column, first int, dst []T, null T) {
+	if c.values.width == 1 {
+		for i, x := range c.values.b[first:][:len(dst)] {
+			dst[i] = T(c.least + int64(x))
+		}
+	} else {
+		for i := range dst {
+			dst[i] = T(c.Int(first + i))
+		}
+	}
+	if c.nulls == nil && c.encoding != blockEmpty {
+		return
+	}
+	for i := range dst {
+		if c.IsNull(first + i) {
+			dst[i] = null
+		}
+	}
+}
+
 // float is row i of a block of floats, which is not null.
 func (c *Column) float(i int) float64 {
 	switch c.values.width {
