@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A crossFit is networks of which each has learned from all nodes but those of its fold, so that there is one for every
-// node that has not seen the node's label. A single network has learned from all.
+// A crossFit has a network for each fold. The network has learned from all nodes outside its fold. So every node has a
+// network that has not seen its label. If there is a single network, it has learned from all nodes.
 type crossFit struct {
 	nets  []*nn.Network
 	nodes *nodeSet // that were learned from

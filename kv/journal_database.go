@@ -37,7 +37,7 @@ func olderThanJournal(dir string, last, base uint64) error {
 // A journalOf is the journal in a directory, as the database beside it knows it.
 type journalOf string
 
-// Has says whether the journal has all that logs of memtables may hold, of which one is damaged.
+// Has is asked when the log of a memtable is damaged. It says whether the journal has all commits that such logs may hold.
 func (dir journalOf) Has(log string) (bool, error) {
 	c, err := journal.Scan(string(dir), journalName, nil)
 	if err != nil || len(c.Segments) == 0 {

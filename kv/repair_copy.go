@@ -56,15 +56,15 @@ func (r *repair) copies(ctx context.Context) error {
 	if !c.known || foreign {
 		return nil //nolint:nilerr // of a copy of another store, opening and check tell
 	}
-	kept, err := parseKeptTwice(c.kept)
+	intact, err := parseKeptTwice(c.kept)
 	if err != nil {
 		return nil //nolint:nilerr // a copy that does not say this adds nothing
 	}
 	// Of generations that were replaced since, the copy knows nothing.
-	maps.DeleteFunc(kept, func(name string, g record.Generation) bool {
+	maps.DeleteFunc(intact, func(name string, g record.Generation) bool {
 		return g == 0 || cat.Spaces[name] != g || cat.Twice[name] == 0
 	})
-	p := putBack{repair: r, copied: c, cat: cat, kept: kept, last: last}
+	p := putBack{repair: r, copied: c, cat: cat, intact: intact, last: last}
 	switch follows, err := r.follows(c.commit, last); {
 	case err != nil:
 		return err
@@ -164,7 +164,7 @@ type putBack struct {
 	*repair
 	copied *copyState
 	cat    *catalog
-	kept   map[string]record.Generation // the spaces of which the copy has the present generation
+	intact map[string]record.Generation // the spaces of which the copy has the present generation
 	last   uint64                       // the last commit of the store
 	rule   putRule
 }
@@ -176,7 +176,7 @@ func (p *putBack) each(ctx context.Context, use func(name string, key, body []by
 		if count++; count%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if p.kept[name] == 0 {
+		if p.intact[name] == 0 {
 			return nil
 		}
 		return use(name, key, body)

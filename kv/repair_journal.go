@@ -15,8 +15,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// journal opens the journal. If it is damaged, or does not fit what Badger holds, everything that can be read of it, and is
-// not older than what Badger holds, is written again, and makeJournal makes another.
+// journal opens the journal. If the journal is damaged or does not fit the records in Badger, journal writes again every
+// readable commit that is not older than these records. Then makeJournal makes another journal.
 func (r *repair) journal() error {
 	torn, err := r.tornJournal()
 	if err != nil {

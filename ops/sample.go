@@ -209,7 +209,7 @@ func (d *draws) neighbor() int {
 	return min(sort.Search(len(d.prefix), func(i int) bool { return d.prefix[i] > x }), len(d.prefix)-1)
 }
 
-// A closure answers whether two nodes are neighbours, for those of which the greater rank is in a span, or a hub.
+// A closure answers whether two nodes are neighbours, if the node of the greater rank is in a span or is a hub.
 type closure struct {
 	maps  *hubMaps // nil if hubs are not asked for
 	lists *heldLists

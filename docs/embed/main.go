@@ -27,7 +27,7 @@ func main() {
 
 // load writes a whole graph with the bulk loader.
 func load(ctx context.Context, dir string) {
-	loader := must(kv.NewLoader(context.Background(), dir, kv.LoadOptions{}))
+	loader := must(kv.NewLoader(ctx, dir, kv.LoadOptions{}))
 	for i := range 300 {
 		check(loader.AddNode(kv.Node{ID: fmt.Sprint("p", i), Label: []string{"databases", "graphics"}[i%2]}))
 	}

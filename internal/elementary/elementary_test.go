@@ -98,7 +98,7 @@ func TestCos(t *testing.T) {
 	}
 }
 
-// TestSameBits holds every processor to bits that were computed on one.
+// TestSameBitsOnEveryProcessor holds every processor to bits that were computed on one.
 func TestSameBitsOnEveryProcessor(t *testing.T) {
 	const want = uint64(0x6430845e5773b904)
 	sum := fnv.New64a()

@@ -57,7 +57,7 @@ func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
 	}
 	labels, err := cleaner.LabelsAsOf(ctx, q.tx, at)
 	if m.run != nil && (at.Run == 0 || errors.Is(err, kv.ErrNotFound)) {
-		return nil, &ResolveError{Pos: m.run.pos, Msg: fmt.Sprintf("there is no run %d: the statement runs lists those there were", at.Run), Err: err}
+		return nil, &ResolveError{Pos: m.run.pos, Msg: fmt.Sprintf("there is no run %d: the statement runs lists all runs", at.Run), Err: err}
 	}
 	if err != nil {
 		return nil, err
