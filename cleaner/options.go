@@ -53,8 +53,8 @@ const (
 
 const defaultCheckpointInterval = 30 * time.Second
 
-// MostExpect is the largest Options.Expect.
-const MostExpect = 0.9
+// MostExpected is the largest Options.Expect.
+const MostExpected = 0.9
 
 // Options tunes a cleaning. The zero value is ready to use.
 type Options struct {
@@ -81,7 +81,7 @@ type Options struct {
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
 	Workers int
 
-	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpect.
+	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpected.
 	// PresetDefault uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
 	// is their mean. Graph and predictions alone cannot distinguish some wrong labels from right labels that are hard to
 	// judge.
@@ -137,8 +137,8 @@ func (o Options) withDefaults() (Options, error) {
 		problems = append(problems, fmt.Errorf("checkpoint interval %v: want none (%v) or more",
 			o.CheckpointInterval, defaultCheckpointInterval))
 	}
-	if !(o.Expect >= 0 && o.Expect <= MostExpect) || o.Expect > 0 && o.Preset != PresetDefault {
-		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpect, PresetDefault))
+	if !(o.Expect >= 0 && o.Expect <= MostExpected) || o.Expect > 0 && o.Preset != PresetDefault {
+		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpected, PresetDefault))
 	}
 	if !(o.Threshold >= 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))

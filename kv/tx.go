@@ -47,7 +47,7 @@ type Tx struct {
 	cursors cursors         // closed with the snapshot
 }
 
-// structures are ready for lookups, which would take longer if each made its own.
+// structures are the adjacency and the dictionary of a snapshot. A snapshot makes them once, so that a lookup copies neither.
 type structures struct {
 	graph graph.Graph
 	dict  dict.Dict

@@ -37,8 +37,8 @@ func (d *detection) check() error {
 	if d.Threshold != nil && !(*d.Threshold > 0 && *d.Threshold < 1) {
 		return usagef("--threshold %v: want a number between 0 and 1", *d.Threshold)
 	}
-	if d.Expect != nil && !(*d.Expect > 0 && *d.Expect <= cleaner.MostExpect) {
-		return usagef("--expect %v: want a number above 0 and up to %v", *d.Expect, cleaner.MostExpect)
+	if d.Expect != nil && !(*d.Expect > 0 && *d.Expect <= cleaner.MostExpected) {
+		return usagef("--expect %v: want a number above 0 and up to %v", *d.Expect, cleaner.MostExpected)
 	}
 	return checkHops(d.Hops)
 }

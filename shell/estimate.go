@@ -418,11 +418,11 @@ const (
 
 // importStages are those of import.
 func (p *projection) importStages() (stages []stageEstimate) {
-	add := func(name string, units int64, cost float64, output int64) {
+	add := func(name string, units int64, nanoseconds float64, output int64) {
 		if units > 0 {
 			stages = append(stages, stageEstimate{
 				Command: "import", Stage: name, Memory: p.importMemory(p.load, name, int64(p.resources.Memory)), Written: output,
-				Seconds: float64(units) * cost / 1e9,
+				Seconds: float64(units) * nanoseconds / 1e9,
 			})
 		}
 	}

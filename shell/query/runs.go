@@ -51,9 +51,9 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		if opt.Expect, err = q.share(*s.expect, "an expected share of wrong labels"); err != nil {
 			return nil, err
 		}
-		if opt.Expect > cleaner.MostExpect {
+		if opt.Expect > cleaner.MostExpected {
 			return nil, &ResolveError{Pos: s.expect.pos, Msg: fmt.Sprintf(
-				"got %v for an expected share of wrong labels, want a number up to %v", opt.Expect, cleaner.MostExpect)}
+				"got %v for an expected share of wrong labels, want a number up to %v", opt.Expect, cleaner.MostExpected)}
 		}
 	}
 	if s.seed != nil {

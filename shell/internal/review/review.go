@@ -197,7 +197,7 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'z':
 		return r.undo(ctx)
 	case 'w':
-		return false, r.explain(a.text)
+		return false, r.takeReason(a.text)
 	case 'e':
 		result, err := r.Engine.Query(ctx, "explain $1", e.ID)
 		if err == nil {
@@ -212,8 +212,8 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	}
 }
 
-// explain takes the reason of the next decision.
-func (r *review) explain(why string) (err error) {
+// takeReason takes the reason of the next decision.
+func (r *review) takeReason(why string) (err error) {
 	r.why, err = r.wordFor("reason: ", nil, why, func(text string, _ bool) (string, error) {
 		switch {
 		case !utf8.ValidString(text):
