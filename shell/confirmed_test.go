@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -15,6 +16,9 @@ import (
 // TestLargeDecisionsHoldLittle decides on fifty thousand nodes by a condition, prints that, and takes the same from a file in
 // another store. Memory never holds as many new things as there are nodes.
 func TestLargeDecisionsHoldLittle(t *testing.T) {
+	if !longtest.Asked {
+		t.Skip("long: runs with -tags long")
+	}
 	const nodes = 50_000
 	store, other := papers.Scored(t, nodes), papers.Scored(t, nodes)
 	before := held()
