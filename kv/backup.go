@@ -49,7 +49,11 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 		return info, err
 	}
 	defer tx.release()
-	out, err := archive.NewWriter(s.header.ID, s.header.Version, tx.txn.ReadVersion(), opt.Since)
+	head, err := readHeader(tx.txn)
+	if err != nil {
+		return info, s.damaged(err)
+	}
+	out, err := archive.NewWriter(head.ID, head.Version, tx.txn.ReadVersion(), opt.Since)
 	if err != nil {
 		return info, err
 	}

@@ -659,7 +659,7 @@ func TestRestoreOfOlderFormats(t *testing.T) {
 		}
 	}
 	s := newStore(t, Options{})
-	s.header.Version++
+	s.header.Version = newestVersion + 1
 	dir := filepath.Join(t.TempDir(), "restored")
 	_, err := Restore(t.Context(), dir, readers(backupAsItIs(t, s)), RestoreOptions{MemoryBudget: minMemoryBudget})
 	if !errors.Is(err, ErrVersion) {

@@ -31,6 +31,9 @@ type Bulk struct {
 	done     bool
 	failed   error // of the first row that was not written
 
+	rewrites bool    // what it writes are the values that were there
+	touched  touches // by what it writes, unless it rewrites
+
 	began                      time.Time
 	beforeRecords, beforeBytes int64 // of the tally, when it began
 }
@@ -229,6 +232,7 @@ func (b *Bulk) DropMatrix(name string) error {
 		return fmt.Errorf("matrix %s: %w", name, ErrNotFound)
 	}
 	delete(b.draft.Matrices, name)
+	b.touched.matrix(name).all = true
 	return nil
 }
 
@@ -288,6 +292,9 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	// it reserved and did not use go back.
 	tx.cat = b.draft.clone()
 	tx.changed = true
+	if !b.rewrites {
+		tx.touched = b.touched
+	}
 	if final != nil {
 		if err := final(tx); err != nil {
 			return err
@@ -305,6 +312,7 @@ func (b *Bulk) finish() error {
 		}
 		entry.Sum = b.sums[entry.Generation]
 		b.draft.Columns[name] = entry
+		b.touched.column(name).all = true
 	}
 	for _, name := range sortedNames(b.matrices) {
 		entry, err := b.matrices[name].finish()
@@ -313,6 +321,7 @@ func (b *Bulk) finish() error {
 		}
 		entry.Sum = b.sums[entry.Generation]
 		b.draft.Matrices[name] = entry
+		b.touched.matrix(name).all = true
 	}
 	for name, w := range b.spaces {
 		b.draft.Spaces[name] = w.generation

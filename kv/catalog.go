@@ -19,6 +19,10 @@ import (
 // line to the history in doc.go, a step to migrations, and before it a store to testdata (see TestKeepStores).
 const formatVersion = 3
 
+// newestVersion is the greatest version that this program reads. A store gets one above formatVersion with the first use of
+// what that version has, see Tx.raiseVersion; until then older programs can use it.
+const newestVersion = changesVersion
+
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {
 	Version int    `msgpack:"version"`
@@ -50,6 +54,9 @@ type catalog struct {
 
 	// Twice has the spaces that are kept twice, each with the number of the commit that began it.
 	Twice map[string]uint64 `msgpack:"twice,omitempty"`
+
+	// Tracking, if not nil, says which changes are kept.
+	Tracking *tracking `msgpack:"tracking,omitempty"`
 
 	classNumbers map[string]Class // the inverse of Classes
 }
@@ -84,6 +91,7 @@ func (c *catalog) clone() *catalog {
 	d.Matrices = maps.Clone(c.Matrices)
 	d.Spaces = maps.Clone(c.Spaces)
 	d.Twice = maps.Clone(c.Twice)
+	d.Tracking = c.Tracking.clone()
 	d.classNumbers = maps.Clone(c.classNumbers)
 	return &d
 }
@@ -136,6 +144,9 @@ func (c *catalog) live() map[record.Generation]bool {
 	}
 	for _, g := range c.Spaces {
 		live[g] = true
+	}
+	if c.Tracking != nil {
+		live[c.Tracking.Generation] = true
 	}
 	return live
 }

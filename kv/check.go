@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -58,7 +59,7 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	c.catalog()
 	for _, step := range []func(context.Context) error{
 		c.copies, // first: a writer may have to wait until the copy is let go
-		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.properties,
+		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.properties, c.changes,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err
@@ -151,6 +152,9 @@ func (c *checker) catalog() {
 	for _, name := range sortedNames(cat.Spaces) {
 		use(cat.Spaces[name], "space "+name)
 	}
+	if cat.Tracking != nil {
+		use(cat.Tracking.Generation, "what is kept of changes")
+	}
 }
 
 // tables compares the checksums of all blocks of all tables, those too that no record is read from.
@@ -228,6 +232,19 @@ func (c *checker) count(k record.Kind, want int) {
 	if got := c.counts[k]; got != int64(want) {
 		c.problem(k.String()+"s", "there are %d, want %d", got, want)
 	}
+}
+
+// changes reads what is kept of every commit.
+func (c *checker) changes(ctx context.Context) error {
+	t := c.tx.cat.Tracking
+	if t == nil {
+		return nil
+	}
+	last, err := c.tx.LastCommit()
+	if err != nil {
+		return err
+	}
+	return c.tx.eachChange(t, t.Since, last, func(changes.Commit) error { return ctx.Err() })
 }
 
 // properties reads every block of every column and matrix, with its deltas.

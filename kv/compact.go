@@ -28,6 +28,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	if err := s.db.Mergeable(); err != nil {
 		return err
 	}
+	bulk.rewrites = true
 	tx := bulk.Tx()
 	w := &rewriter{tx: tx, bulk: bulk, progress: progress}
 	if err := w.graph(ctx); err != nil {

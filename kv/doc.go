@@ -13,6 +13,7 @@
 //	Store.Compact             folds what Updates changed into the blocks
 //	Store.Check               looks for damage
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
+//	Tx.ChangesSince           the nodes that were written to since an earlier commit, if Tx.TrackChanges was called by then
 //	Options.Observe           is called at each Event; Options.Logger logs it
 //
 // [Repair] makes a damaged store usable again, without the lost parts. [UndoRepair] puts the old files back. [Restore]
@@ -207,11 +208,12 @@
 //	40 generation tile block      matrix: columns of up to 1024 consecutive rows, dense, sparse or with one value in most cells
 //	41 generation node part       row changed since
 //	50 generation key             entry of a space
+//	51 generation commit part     nodes that commits touched, up to this one
 //
 // The lists hold the neighbours of the undirected graph, whatever the direction of the arcs, so that an undirected and
 // unweighted graph has no records of arcs; [Tx.Along] puts both together.
 //
-// Kind 1 byte; generation, block, tile, chunk, bucket and node 4 bytes; part 2, of adjacency 4; the rest as it is.
+// Kind 1 byte; generation, block, tile, chunk, bucket and node 4 bytes; commit 8; part 2, of adjacency 4; the rest as it is.
 //
 // The catalogue has the classes, and names the current generation of the graph and of each column, matrix and space. The
 // numbers of nodes and edges are a small record of their own, so that adding some does not write the whole catalogue. A
@@ -227,4 +229,7 @@
 //	1   the first
 //	2   the counts are a record of their own
 //	3   there is a journal, commits are numbered, and spaces may be kept twice
+//	4   what commits changed is kept
+//
+// A store has version 3 until [Tx.TrackChanges] is called, so that programs that know version 3 can open it.
 package kv

@@ -192,6 +192,7 @@ func (tx *Tx) setWeight(p graph.Pair, weight float32) error {
 	if err != nil {
 		return err
 	}
+	tx.touched.edges.add(p.Ends())
 	c.EdgeDeltas += difference.Deltas
 	c.Edges += difference.Edges
 	c.Arcs += difference.Arcs

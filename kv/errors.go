@@ -44,6 +44,9 @@ var (
 	// ErrShape is returned if a slice does not have the length, or a range not the bounds, that the store has.
 	ErrShape = snapshot.ErrShape
 
+	// ErrNotTracked is returned if the store does not know all that changed since a mark.
+	ErrNotTracked = errors.New("kv: changes are not known")
+
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
 	// outside the closure it was given to, a Bulk after Commit or Abort.
 	ErrClosed = record.ErrClosed

@@ -105,6 +105,7 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 		Columns:    slices.Clone(columns),
 		BlockRows:  uint32(MatrixEncoding{}.BlockRows(len(columns))),
 	}
+	tx.touched.matrix(name).all = true
 	return nil
 }
 
@@ -118,6 +119,7 @@ func (tx *Tx) DropMatrix(name string) error {
 		return err
 	}
 	delete(c.Matrices, name)
+	tx.touched.matrix(name).all = true
 	tx.dropped = true
 	return nil
 }
@@ -148,5 +150,6 @@ func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 		entry.Deltas = true
 		c.Matrices[name] = entry
 	}
+	tx.touched.matrix(name).add(v)
 	return snapshot.PutChain(tx.records(), matrix.DeltaKey(entry.Generation, v), matrix.AppendRow(nil, row))
 }

@@ -191,7 +191,7 @@ func TestMigrateRefuses(t *testing.T) {
 	if _, _, err := Migrate(t.Context(), t.TempDir(), opt); !errors.Is(err, ErrNotStore) {
 		t.Errorf("an empty directory: got %v, want ErrNotStore", err)
 	}
-	setVersion(formatVersion + 1)
+	setVersion(newestVersion + 1)
 	if _, _, err := Migrate(t.Context(), dir, opt); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("a newer store: got %v, want a *VersionError that says so", err)
 	}

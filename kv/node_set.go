@@ -1,5 +1,10 @@
 package kv
 
+import (
+	"iter"
+	"math/bits"
+)
+
 // A NodeSet is a set of nodes, of one bit for each that there may be.
 type NodeSet []uint64
 
@@ -11,3 +16,16 @@ func (s NodeSet) Add(v NodeID) { s[v/64] |= 1 << (v % 64) }
 
 // Has reports whether v is in the set.
 func (s NodeSet) Has(v NodeID) bool { return s[v/64]&(1<<(v%64)) != 0 }
+
+// All yields the nodes of the set, ascending.
+func (s NodeSet) All() iter.Seq[NodeID] {
+	return func(yield func(NodeID) bool) {
+		for i, word := range s {
+			for ; word != 0; word &= word - 1 {
+				if !yield(NodeID(64*i + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
+}

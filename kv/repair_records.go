@@ -42,7 +42,7 @@ func (r *repair) records(ctx context.Context) (err error) {
 		return r.tx.err
 	}
 	defer r.tx.Close()
-	steps := []func(context.Context, damagedRecords) error{r.graph, r.properties, r.spaces}
+	steps := []func(context.Context, damagedRecords) error{r.graph, r.properties, r.spaces, r.changes}
 	for _, step := range steps {
 		if err := step(ctx, found); err != nil {
 			return err
@@ -52,6 +52,32 @@ func (r *repair) records(ctx context.Context) (err error) {
 		return nil
 	}
 	return r.bulk.Commit(markIndexes(r.tx.Columns()))
+}
+
+// changes has the store forget what changed if that is damaged, or if something else was lost: that is a change too, of which no
+// commit tells.
+func (r *repair) changes(ctx context.Context, _ damagedRecords) error {
+	t := r.tx.cat.Tracking
+	if t == nil {
+		return nil
+	}
+	what := ""
+	c := newChecker(r.tx, nil, func(p Problem) { what = p.String() })
+	if err := c.found("changes of commits", c.changes(ctx)); err != nil {
+		return err
+	}
+	if what == "" && (len(r.lost) > 0 || r.bulk != nil) {
+		what = "data is lost that they do not tell of"
+	}
+	if what == "" {
+		return nil
+	}
+	bulk, err := r.write()
+	if err != nil {
+		return err
+	}
+	bulk.draft.Tracking = nil
+	return r.lose(Loss{Kind: "history of changes", Count: 1}, "changes of commits", what, "forgotten")
 }
 
 // rewriter writes again what the store has, after write has begun it, and reports what is lost.
@@ -235,20 +261,23 @@ func (r *repair) migrate(ctx context.Context) error {
 // header repairs the header. A *VersionError is for a store that is to be migrated, or of a newer format.
 func (r *repair) header(damaged bool) error {
 	damaged = r.s.readHeader() != nil || damaged
-	h := r.s.header
+	h, version := r.s.header, formatVersion
+	if cat, err := r.catalog(); err == nil && cat.Tracking != nil {
+		version = changesVersion
+	}
 	switch {
 	case damaged:
 		h = newHeader()
 		if r.identity != (journal.Store{}) {
 			h.ID = hex.EncodeToString(r.identity[:])
 		}
-	case h.Version == formatVersion:
+	case h.Version >= version && h.Version <= newestVersion:
 		return nil
-	case h.Version > formatVersion || r.isOld():
-		return &VersionError{Dir: r.dir, Got: h.Version, Want: formatVersion}
+	case h.Version > newestVersion || r.isOld():
+		return checkVersion(r.dir, h.Version)
 	}
 	r.s.header = h
-	r.s.header.Version = formatVersion
+	r.s.header.Version = version
 	body, err := msgpack.Marshal(r.s.header)
 	if err != nil {
 		return err

@@ -39,8 +39,8 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 		return info, err
 	}
 	defer chain.Close()
-	if got := chain.Head().Format; got > formatVersion {
-		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: formatVersion}
+	if got := chain.Head().Format; got > newestVersion {
+		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: newestVersion}
 	}
 	d, err := newDirectoryBeside(dir, restoreMark, nil)
 	if errors.Is(err, ErrExists) {

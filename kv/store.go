@@ -161,8 +161,8 @@ func (s *Store) start() error {
 	if err := s.readHeader(); err != nil {
 		return err
 	}
-	if s.header.Version != formatVersion {
-		return &VersionError{Dir: s.dir, Got: s.header.Version, Want: formatVersion}
+	if err := checkVersion(s.dir, s.header.Version); err != nil {
+		return err
 	}
 	if err := s.checkCopy(); err != nil {
 		return err
@@ -265,29 +265,62 @@ func (s *Store) isRead() bool {
 
 func headerKey() []byte { return []byte{byte(record.KindHeader)} }
 
+// checkVersion returns a *VersionError for a format version that this program does not read.
+func checkVersion(dir string, got int) error {
+	switch {
+	case got < formatVersion:
+		return &VersionError{Dir: dir, Got: got, Want: formatVersion}
+	case got > newestVersion:
+		return &VersionError{Dir: dir, Got: got, Want: newestVersion}
+	}
+	return nil
+}
+
 func (s *Store) readHeader() error {
-	var body []byte
-	err := s.db.View(func(t *lsm.Txn) error {
-		value, err := t.Get(headerKey())
-		if err == nil {
-			body, err = record.Decode(headerKey(), value)
-		}
+	err := s.db.View(func(t *lsm.Txn) (err error) {
+		s.header, err = readHeader(t)
 		return err
 	})
 	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("%s: %w", s.dir, ErrNotStore)
+		err = ErrNotStore
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.dir, err)
 	}
-	if err := msgpack.Unmarshal(body, &s.header); err != nil {
-		return fmt.Errorf("%s: %w", s.dir, record.Corrupt(headerKey(), err.Error()))
-	}
-	if s.header.Version < 1 {
-		what := fmt.Sprintf("the format version is %d", s.header.Version)
-		return fmt.Errorf("%s: %w", s.dir, record.Corrupt(headerKey(), what))
-	}
 	return nil
+}
+
+// readHeader returns the header that a transaction sees, or ErrNotFound.
+func readHeader(t *lsm.Txn) (h header, err error) {
+	value, err := t.Get(headerKey())
+	if err != nil {
+		return h, err
+	}
+	body, err := record.Decode(headerKey(), value)
+	if err != nil {
+		return h, err
+	}
+	if err := msgpack.Unmarshal(body, &h); err != nil {
+		return h, record.Corrupt(headerKey(), err.Error())
+	}
+	if h.Version < 1 {
+		return h, record.Corrupt(headerKey(), fmt.Sprintf("the format version is %d", h.Version))
+	}
+	return h, nil
+}
+
+// raiseVersion has the store be of a format version from the commit on, if it is of a lower one.
+func (tx *Tx) raiseVersion(version int) error {
+	h, err := readHeader(tx.txn)
+	if err != nil || h.Version >= version {
+		return err
+	}
+	h.Version = version
+	body, err := msgpack.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return tx.put(headerKey(), body)
 }
 
 // newHeader is the header of a store that is being made.

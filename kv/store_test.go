@@ -238,7 +238,7 @@ func TestEmptyStoreReopens(t *testing.T) {
 func TestOtherVersion(t *testing.T) {
 	s := newStore(t, Options{})
 	update(t, s, func(tx *Tx) error {
-		body, err := msgpack.Marshal(header{Version: formatVersion + 1, ID: s.ID()})
+		body, err := msgpack.Marshal(header{Version: newestVersion + 1, ID: s.ID()})
 		if err != nil {
 			return err
 		}
@@ -247,10 +247,10 @@ func TestOtherVersion(t *testing.T) {
 	closeStore(t, s)
 	_, err := Open(s.Dir(), Options{})
 	var version *VersionError
-	if !errors.Is(err, ErrVersion) || !errors.As(err, &version) || version.Got != formatVersion+1 {
+	if !errors.Is(err, ErrVersion) || !errors.As(err, &version) || version.Got != newestVersion+1 {
 		t.Fatalf("got %v, want a *VersionError", err)
 	}
-	want := fmt.Sprintf("%s has format version %d, want %d: a newer graphcleaner wrote it", s.Dir(), formatVersion+1, formatVersion)
+	want := fmt.Sprintf("%s has format version %d, want %d: a newer graphcleaner wrote it", s.Dir(), newestVersion+1, newestVersion)
 	if err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}

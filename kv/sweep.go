@@ -67,7 +67,7 @@ func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 		if g >= tx.cat.Next {
 			return nil, nil, laterCatalogLost(tx.cat.Next, g)
 		}
-		if live[g] {
+		if live[g] && !tx.cat.Tracking.isDropped(key) {
 			err = it.Seek(record.Prefix(record.Kind(key[0]), g+1))
 			continue
 		}

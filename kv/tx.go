@@ -35,6 +35,8 @@ type Tx struct {
 	entries        []journal.Entry // for the journal
 	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
 	writes         int             // counts writes, so that readers inside an Update notice them
+	nodesBefore    int             // before the first write
+	touched        touches         // what was written
 
 	mu     sync.Mutex
 	active int  // reads under way
@@ -113,7 +115,7 @@ func (tx *Tx) loadCatalog() error {
 		latest = &versionedCatalog{versions[0], versions[1], c}
 		tx.s.latest.Store(latest)
 	}
-	tx.cat = latest.catalog
+	tx.cat, tx.nodesBefore = latest.catalog, latest.catalog.Nodes
 	if !tx.write {
 		tx.structures = &structures{tx.newGraph(), tx.newDict()}
 	}
@@ -308,6 +310,9 @@ func (tx *Tx) commit() error {
 		return fmt.Errorf("nothing is written: %w", tx.failed)
 	}
 	if err := tx.writeCatalog(); err != nil {
+		return err
+	}
+	if err := tx.putChanges(); err != nil {
 		return err
 	}
 	if err := tx.txn.MakeRoom(); err != nil {

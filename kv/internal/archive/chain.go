@@ -47,7 +47,7 @@ func Open(files []io.Reader) (_ *Chain, err error) {
 			return nil, outOfOrder(i, "it is a full backup: want it first, or alone")
 		case r.head.Store != before.Store:
 			return nil, outOfOrder(i, "it is of the store %s, and the one before of %s", r.head.Store, before.Store)
-		case r.head.Format != before.Format || r.head.Since != before.Snapshot:
+		case r.head.Format < before.Format || r.head.Since != before.Snapshot:
 			return nil, outOfOrder(i, "it was made since commit %d, and the one before is of commit %d",
 				r.head.Since, before.Snapshot)
 		}

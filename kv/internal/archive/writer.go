@@ -62,7 +62,7 @@ func (b *Writer) follow(base Head) error {
 	switch {
 	case base.Store != b.head.Store:
 		return outOfOrder(0, "it is of the store %s, and this one is %s", base.Store, b.head.Store)
-	case base.Format != b.head.Format:
+	case base.Format > b.head.Format:
 		return outOfOrder(0, "it is of format version %d, and the store has %d: make a full one", base.Format, b.head.Format)
 	case base.Snapshot > b.head.Snapshot:
 		return outOfOrder(0, "it is of commit %d, and the store has come to %d", base.Snapshot, b.head.Snapshot)

@@ -296,6 +296,9 @@ func (g *Graph) Pair(u, v record.NodeID) (Pair, error) {
 	return p, nil
 }
 
+// Ends are the two nodes.
+func (p Pair) Ends() (u, v record.NodeID) { return p.u, p.v }
+
 // Weight is that of the arc from the first node to the second; 0 if there is none.
 func (p Pair) Weight() float32 { return p.after.Out }
 

@@ -36,6 +36,7 @@ const (
 	KindMatrix      Kind = 0x40 // generation, tile uint32, row block uint32: a tile of all rows is one range
 	KindRowDelta    Kind = 0x41 // generation, NodeID, part uint16
 	KindSpace       Kind = 0x50 // generation, the borrower's key
+	KindChanges     Kind = 0x51 // generation, commit uint64, part uint16: the nodes that the commits up to this one touched
 )
 
 // FirstGenerational and EndGenerational bound the kinds whose keys continue with a generation.
@@ -66,6 +67,7 @@ var kindNames = map[Kind]string{
 	KindMatrix:             "matrix block",
 	KindRowDelta:           "matrix row delta",
 	KindSpace:              "space entry",
+	KindChanges:            "changes of commits",
 }
 
 // String is the kind in words; empty if there is no such kind.

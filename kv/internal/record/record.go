@@ -135,11 +135,16 @@ func CommitBody(number uint64) []byte { return binary.BigEndian.AppendUint64(nil
 // CommitNumber is the number in the record of a commit.
 func CommitNumber(value []byte) (uint64, error) {
 	body, err := Decode(CommitKey(), value)
-	if err == nil && len(body) != 8 {
-		err = Corrupt(CommitKey(), "it is no number")
-	}
 	if err != nil {
 		return 0, err
+	}
+	return ParseCommit(body)
+}
+
+// ParseCommit is the inverse of CommitBody.
+func ParseCommit(body []byte) (uint64, error) {
+	if len(body) != 8 {
+		return 0, Corrupt(CommitKey(), "it is no number")
 	}
 	return binary.BigEndian.Uint64(body), nil
 }

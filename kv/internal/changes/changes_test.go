@@ -1,0 +1,94 @@
+package changes
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// drawCommits draws some of the commits first ≤ number ≤ last.
+func drawCommits(t *rapid.T, first, last uint64) (commits []Commit) {
+	for number := first; number <= last; number++ {
+		if rapid.Bool().Draw(t, "nothing") {
+			continue
+		}
+		c := Commit{Number: number, Added: rapid.IntRange(0, record.MaxNodes).Draw(t, "added"), Lists: []List{}}
+		for range rapid.IntRange(0, 3).Draw(t, "lists") {
+			kind := Kind(rapid.Uint32().Draw(t, "kind"))
+			if rapid.Bool().Draw(t, "all") {
+				c.Lists = append(c.Lists, List{Kind: kind, All: true})
+				continue
+			}
+			nodes := rapid.SliceOf(rapid.Map(rapid.Uint32(), func(v uint32) record.NodeID { return record.NodeID(v) })).Draw(t, "nodes")
+			c.Lists = append(c.Lists, Sorted(kind, nodes))
+		}
+		commits = append(commits, c)
+	}
+	return commits
+}
+
+func TestCommitsComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.Uint64Range(1, math.MaxInt64).Draw(t, "first")
+		last := first + rapid.Uint64Range(0, 5).Draw(t, "span")
+		want := drawCommits(t, first, last)
+		begin, got, err := Parse(last, Append(nil, first, last, want))
+		if err != nil || begin != first || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v from %d on, %v; want %v from %d on", got, begin, err, want, first)
+		}
+	})
+}
+
+// A service's transaction, of a node with a label and three edges, takes few bytes.
+func TestSmallCommitsAreSmall(t *testing.T) {
+	c := Commit{Number: 1 << 20, Added: 1, Lists: []List{
+		Sorted(Edges, []record.NodeID{1 << 20, 77, 1 << 20, 5000, 1 << 20, 900_000}),
+		Sorted(1, []record.NodeID{1 << 20}),
+	}}
+	if got := len(Append(nil, c.Number, c.Number, []Commit{c})); got > 20 {
+		t.Errorf("got %d bytes, want at most 20", got)
+	}
+}
+
+func TestDamagedCommits(t *testing.T) {
+	for name, body := range map[string][]byte{
+		"nothing":                      {},
+		"more commits than there were": {10},
+		"a commit after the last":      {0, 2, 0, 0},
+		"a commit twice":               {1, 1, 0, 0, 0, 0, 0},
+		"too many nodes added":         {0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0},
+		"too many lists":               {0, 1, 0, 9},
+		"a kind cut off":               {0, 1, 0, 1, 0x80},
+		"too many nodes":               {0, 1, 0, 1, 0, 9, 1},
+		"a node twice":                 {0, 1, 0, 1, 0, 2, 1, 0},
+		"a node that is none":          {0, 1, 0, 1, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 1},
+	} {
+		if _, commits, err := Parse(10, body); err == nil {
+			t.Errorf("%s: got %v, want an error", name, commits)
+		}
+	}
+}
+
+// Bytes are refused, or what they say is said again by what Append makes of it.
+func FuzzParse(f *testing.F) {
+	f.Add(uint64(3), Append(nil, 2, 3, []Commit{{Number: 3, Added: 1, Lists: []List{Sorted(Edges, []record.NodeID{9, 2})}}}))
+	f.Add(uint64(1), []byte{0})
+	f.Fuzz(func(t *testing.T, last uint64, body []byte) {
+		first, commits, err := Parse(last, body)
+		if err != nil {
+			return
+		}
+		again := Append(nil, first, last, commits)
+		if begin, same, err := Parse(last, again); err != nil || begin != first || !reflect.DeepEqual(same, commits) {
+			t.Errorf("got %v from %d on, %v; want %v from %d on", same, begin, err, commits, first)
+		}
+		if len(again) > len(body) || len(again) == len(body) && !bytes.Equal(again, body) {
+			t.Errorf("got %x, want %x or less", again, body)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package kv
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// changesVersion is the format version of stores that keep what changed.
+const changesVersion = 4
+
+// A tracking says which changes a store keeps. From the commit after Since on, each commit has a record of the nodes that it
+// touched, also one that touched none: so a missing record is noticed.
+type tracking struct {
+	Generation record.Generation     `msgpack:"generation"` // of the records
+	Since      uint64                `msgpack:"since"`
+	Columns    map[string]trackedSet `msgpack:"columns"`
+	Matrices   map[string]trackedSet `msgpack:"matrices"`
+	Next       changes.Kind          `msgpack:"next"` // the next unused
+}
+
+// A trackedSet is a column or a matrix whose changes are kept from the commit after Since on.
+type trackedSet struct {
+	Kind  changes.Kind `msgpack:"kind"`
+	Since uint64       `msgpack:"since"`
+}
+
+func (t *tracking) clone() *tracking {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.Columns, c.Matrices = maps.Clone(t.Columns), maps.Clone(t.Matrices)
+	return &c
+}
+
+// isDropped reports whether a key is that of a record of commits that nobody may ask for.
+func (t *tracking) isDropped(key []byte) bool {
+	if t == nil || record.Kind(key[0]) != record.KindChanges || record.GenerationOf(key) != t.Generation {
+		return false
+	}
+	last, err := changesCommit(key)
+	return err == nil && last <= t.Since
+}
+
+// changesKey is the chain of the changes of commits that end with one.
+func changesKey(g record.Generation, last uint64) []byte {
+	return binary.BigEndian.AppendUint64(record.Prefix(record.KindChanges, g), last)
+}
+
+// changesCommit is the last commit of a chain, or of a part of it.
+func changesCommit(key []byte) (uint64, error) {
+	if len(key) < 13 {
+		return 0, record.Corrupt(key, "the key is too short")
+	}
+	return binary.BigEndian.Uint64(key[5:]), nil
+}
+
+// TrackChanges has the store keep, from this commit on, which nodes change: their edges, and their values in the named columns
+// and matrices, which need not be there. ChangesSince then tells them. The names take the place of those of an earlier call;
+// of a name that is in both, the changes so far stay known. The store forgets the changes of the commits up to upTo, zero for
+// none: no mark below it can be asked for any more.
+//
+// Each later commit costs some tens of bytes. Programs of a format version below 4 cannot open the store from then on.
+func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	last := tx.s.commits
+	if upTo > last {
+		return fmt.Errorf("%w: changes up to commit %d, want at most %d", ErrInvalidValue, upTo, last)
+	}
+	for _, name := range columns {
+		if err := checkColumn(name, KindClass); err != nil {
+			return err
+		}
+	}
+	for _, name := range matrices {
+		if err := validateName("matrix", name); err != nil {
+			return err
+		}
+	}
+	if err := tx.raiseVersion(changesVersion); err != nil {
+		return err
+	}
+	c, err := tx.change()
+	if err != nil {
+		return err
+	}
+	if c.Tracking == nil {
+		g, err := c.newGeneration()
+		if err != nil {
+			return err
+		}
+		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1}
+	}
+	t := c.Tracking
+	if upTo > t.Since {
+		t.Since = upTo
+		tx.dropped = true
+	}
+	t.Columns, t.Matrices = t.renew(t.Columns, columns, last), t.renew(t.Matrices, matrices, last)
+	return nil
+}
+
+// renew returns the sets of names, those there were as they are, the others from the commit after last on.
+func (t *tracking) renew(sets map[string]trackedSet, names []string, last uint64) map[string]trackedSet {
+	renewed := map[string]trackedSet{}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		set, ok := sets[name]
+		if !ok {
+			set = trackedSet{Kind: t.Next, Since: last}
+			t.Next++
+		}
+		renewed[name] = set
+	}
+	return renewed
+}
+
+// The touches of a transaction are the nodes that it wrote something of, tracked or not.
+type touches struct {
+	edges             touched
+	columns, matrices map[string]*touched
+}
+
+// touched are nodes in the order in which they were touched, or all.
+type touched struct {
+	all   bool
+	nodes []NodeID
+}
+
+func (t *touched) add(nodes ...NodeID) { t.nodes = append(t.nodes, nodes...) }
+
+func (t *touches) column(name string) *touched { return touchedOf(&t.columns, name) }
+func (t *touches) matrix(name string) *touched { return touchedOf(&t.matrices, name) }
+
+func touchedOf(sets *map[string]*touched, name string) *touched {
+	set := (*sets)[name]
+	if set == nil {
+		if *sets == nil {
+			*sets = map[string]*touched{}
+		}
+		set = new(touched)
+		(*sets)[name] = set
+	}
+	return set
+}
+
+// putChanges writes the record of what the transaction touched, if it is to be kept.
+func (tx *Tx) putChanges() error {
+	t := tx.cat.Tracking
+	if t == nil || len(tx.entries) == 0 {
+		return nil
+	}
+	number := tx.s.commits + 1
+	c := changes.Commit{Number: number, Added: tx.cat.Nodes - tx.nodesBefore, Lists: tx.touchedLists()}
+	var commits []changes.Commit
+	if c.Added > 0 || len(c.Lists) > 0 {
+		commits = append(commits, c)
+	}
+	_, err := record.PutParts(tx.put, changesKey(t.Generation, number), changes.Append(nil, number, number, commits))
+	return err
+}
+
+// touchedLists are the nodes that were touched in what is tracked, by kind.
+func (tx *Tx) touchedLists() (lists []changes.List) {
+	t := tx.cat.Tracking
+	add := func(k changes.Kind, set *touched) {
+		switch {
+		case set.all:
+			lists = append(lists, changes.List{Kind: k, All: true})
+		case len(set.nodes) > 0:
+			lists = append(lists, changes.Sorted(k, set.nodes))
+		}
+	}
+	add(changes.Edges, &tx.touched.edges)
+	for _, name := range sortedNames(tx.touched.columns) {
+		if set, ok := t.Columns[name]; ok {
+			add(set.Kind, tx.touched.columns[name])
+		}
+	}
+	for _, name := range sortedNames(tx.touched.matrices) {
+		if set, ok := t.Matrices[name]; ok {
+			add(set.Kind, tx.touched.matrices[name])
+		}
+	}
+	return lists
+}
