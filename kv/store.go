@@ -366,6 +366,12 @@ func (s *Store) ID() string { return s.header.ID }
 // Dir is the directory given to Open.
 func (s *Store) Dir() string { return s.dir }
 
+// Dir is the directory that was given to Open.
+func (tx *Tx) Dir() string { return tx.s.dir }
+
+// InUpdate reports whether the transaction is one of Update, which only the goroutine of its function may use.
+func (tx *Tx) InUpdate() bool { return tx.write }
+
 // Created returns when the store was made.
 func (s *Store) Created() time.Time { return time.Unix(s.header.Created, 0).UTC() }
 

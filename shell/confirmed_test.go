@@ -28,7 +28,7 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 			t.Errorf("%s: %d things are held, and %d were before", what, now, before)
 		}
 	}
-	r, err := query.Query(t.Context(), store, "unsure all where score >= 0")
+	r, err := query.Exec(t.Context(), store, query.Options{}, "unsure all where score >= 0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +40,11 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 	}
 	fmt.Fprintln(file, "id,decision")
 	rows := 0
-	for row, err := range r.Rows() {
+	for d, err := range query.Rows[struct{ ID string }](r, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(file, "%s,unsure\n", row.Text("id"))
+		fmt.Fprintf(file, "%s,unsure\n", d.ID)
 		if rows++; rows == nodes {
 			check("printed")
 		}

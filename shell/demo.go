@@ -132,28 +132,26 @@ func (g *demoGraph) mislabels() map[string]bool {
 func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGraph, s *streams) error {
 	const first = "suspects limit 10"
 	s.echo("shell", c.Dir, "-c", first)
-	result, err := query.Query(ctx, store, first)
+	tx := store.Begin()
+	defer tx.Close()
+	result, err := query.Query(ctx, tx, query.Options{}, first)
 	if err != nil {
 		return err
 	}
 	if _, err := print.Render(s.out, result, print.FormatTable); err != nil {
 		return err
 	}
-	suspects, err := query.Query(ctx, store, "suspects return id")
-	if err != nil {
-		return err
-	}
 	mislabels := graph.mislabels()
 	flags, hits, example := 0, 0, ""
-	for row, err := range suspects.Rows() {
+	for id, err := range query.Rows[string](query.Query(ctx, tx, query.Options{}, "suspects return id")) {
 		if err != nil {
 			return err
 		}
 		if example == "" {
-			example = row.Text("id")
+			example = id
 		}
 		flags++
-		if mislabels[row.Text("id")] {
+		if mislabels[id] {
 			hits++
 		}
 	}

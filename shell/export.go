@@ -133,7 +133,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if array {
 				return c.writeArray(ctx, store, tx, out, s, stages)
 			}
-			result, err := c.result(ctx, store, tx)
+			result, err := c.result(ctx, tx)
 			if err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ var (
 )
 
 // result is what a table holds.
-func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) (*query.Result, error) {
+func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 	switch c.What {
 	case "scores":
 		run, err := query.LastRun(tx)
@@ -209,7 +209,7 @@ func (c *exportCommand) result(ctx context.Context, store *kv.Store, tx *kv.Tx) 
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
-		return query.Query(ctx, store, "history")
+		return query.Query(ctx, tx, query.Options{}, "history")
 	case "predictions":
 		return predictionTable(ctx, tx, c.work())
 	}

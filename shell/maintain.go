@@ -29,12 +29,13 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	return withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
-		result, err := query.Query(ctx, store, "stats")
-		if err != nil {
+		return store.View(func(tx *kv.Tx) error {
+			result, err := query.Query(ctx, tx, query.Options{}, "stats")
+			if err == nil {
+				_, err = print.Render(s.out, result, c.Format)
+			}
 			return err
-		}
-		_, err = print.Render(s.out, result, c.Format)
-		return err
+		})
 	})
 }
 

@@ -46,11 +46,13 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("--where: %v", err)
 	}
 	return withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		engine := query.Engine{Store: store, Workers: c.Threads, MemoryBudget: c.work(), Who: cmp.Or(c.Who, query.UserName())}
 		summary, err := review.Run(ctx, review.Options{
-			Engine: engine, In: s.in, Out: s.out, Err: s.err,
+			Store: store, Ask: query.Options{Workers: c.Threads, MemoryBudget: c.work(), Who: cmp.Or(c.Who, query.UserName())},
+			In: s.in, Out: s.out, Err: s.err,
 			Find: func() ([]kv.NodeID, error) {
-				suspects, notices, err := engine.Suspects(ctx, where, int(c.Limit))
+				tx := store.Begin()
+				defer tx.Close()
+				suspects, notices, err := query.Suspects(ctx, tx, where, int(c.Limit))
 				if _, ok := query.Position(err); ok {
 					return nil, fmt.Errorf("--where: %w", err)
 				}

@@ -101,16 +101,14 @@ func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
 
 func reasonsOf(t *testing.T, store *kv.Store) []string {
 	t.Helper()
-	result, err := query.Query(t.Context(), store, "history")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := store.Begin()
+	defer tx.Close()
 	var reasons []string
-	for row, err := range result.Rows() {
+	for d, err := range query.Rows[struct{ Why kv.Value }](query.Query(t.Context(), tx, query.Options{}, "history")) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reasons = append(reasons, row.Text("why"))
+		reasons = append(reasons, d.Why.String())
 	}
 	return reasons
 }

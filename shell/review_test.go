@@ -217,7 +217,7 @@ func mustRead(t *testing.T, path string) []byte {
 func TestExportedLabels(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, statement := range []string{"accept s3", "unsure p4"} { // s3 is Theory
-		if _, err := query.Query(t.Context(), store, statement); err != nil {
+		if _, err := query.Exec(t.Context(), store, query.Options{}, statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestExportedLabels(t *testing.T) {
 	} {
 		tx := store.Begin()
 		test.command.What = "labels"
-		result, err := test.command.result(t.Context(), store, tx)
+		result, err := test.command.result(t.Context(), tx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestGate(t *testing.T) {
 		t.Errorf("the baseline is %q, want %q", got, head+p4+s3)
 	}
 	// What was decided is no suspect.
-	if _, err := query.Query(t.Context(), store, "reject s3"); err != nil {
+	if _, err := query.Exec(t.Context(), store, query.Options{}, "reject s3"); err != nil {
 		t.Fatal(err)
 	}
 	if _, people, err := judged(gateCommand{Most: ptr[int64](1)}); err != nil || !strings.HasPrefix(people, "g: 1 of 9") {

@@ -60,7 +60,6 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		Timing:       c.Timing,
 		KeepGoing:    c.KeepGoing,
 		NoHistory:    c.NoHistory,
-		ReadOnly:     c.ReadOnly,
 		Yes:          c.Yes,
 		Who:          c.Who,
 		Workers:      c.Threads,

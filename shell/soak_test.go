@@ -115,16 +115,18 @@ func (s *soak) do(ctx context.Context, t *testing.T, do func() error) bool {
 func (s *soak) read(ctx context.Context, reader int) error {
 	if reader > 0 {
 		question := []string{"suspects limit 5", "count suspects group by label", "nodes where score > 0.5 limit 3"}[reader%3]
-		found, err := query.Query(ctx, s.store, question)
-		if err != nil {
-			return err
-		}
-		for _, err := range found.Rows() {
+		return s.store.View(func(tx *kv.Tx) error {
+			found, err := query.Query(ctx, tx, query.Options{}, question)
 			if err != nil {
-				return fmt.Errorf("%s: %w", question, err)
+				return err
 			}
-		}
-		return nil
+			for _, err := range found.Rows() {
+				if err != nil {
+					return fmt.Errorf("%s: %w", question, err)
+				}
+			}
+			return nil
+		})
 	}
 	acknowledged := s.decided.Load()
 	return s.store.View(func(tx *kv.Tx) error {

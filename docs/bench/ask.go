@@ -57,7 +57,9 @@ func (c *askCommand) Run(ctx context.Context, out io.Writer) (err error) {
 // ask asks once.
 func (r *askReport) ask(ctx context.Context, store *kv.Store) error {
 	began := time.Now()
-	answer, err := query.Query(ctx, store, r.Statement)
+	tx := store.Begin()
+	defer tx.Close()
+	answer, err := query.Query(ctx, tx, query.Options{}, r.Statement)
 	if err != nil {
 		return err
 	}

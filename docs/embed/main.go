@@ -20,8 +20,10 @@ func main() {
 	defer store.Close()
 	check(store.Update(change))
 	must(cleaner.Clean(ctx, store, cleaner.Options{Seed: 1, Progress: report}))
-	for row, err := range must(query.Query(ctx, store, "suspects")).Rows() {
-		fmt.Println(must(row, err).Text("id"), row.Text("label"), "should be", row.Text("suggested"))
+	tx := store.Begin()
+	defer tx.Close()
+	for s, err := range query.Rows[struct{ ID, Label, Suggested string }](query.Query(ctx, tx, query.Options{}, "suspects")) {
+		fmt.Println(must(s, err).ID, s.Label, "should be", s.Suggested)
 	}
 }
 

@@ -88,15 +88,16 @@ type (
 		diagonal                      cleaner.DiagonalMode // "" if not given
 	}
 
-	// decideStatement decides on the nodes of ids, or if ids is nil on the suspects that a condition is true of, or on
-	// all nodes that it is.
+	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on the
+	// suspects that a condition is true of, or on all nodes that it is.
 	decideStatement struct {
-		kind  decide.Kind
-		ids   []literal
-		all   bool
-		where expression
-		label *literal // of relabel
-		why   *literal
+		kind    decide.Kind
+		ids     []literal
+		proviso expression // nil: none
+		all     bool
+		where   expression
+		label   *literal // of relabel
+		why     *literal
 	}
 
 	undoStatement    struct{ steps *literal }

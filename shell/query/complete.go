@@ -31,7 +31,7 @@ type Candidate struct{ Text, Note string }
 
 // Complete returns the texts that the grammar and the store allow at the end of an unfinished statement. A candidate replaces the last
 // part of the text, which Complete returns as replaced.
-func (e *Engine) Complete(before string) (candidates []Candidate, word string) {
+func Complete(tx *kv.Tx, before string) (candidates []Candidate, word string) {
 	before = LastStatement(before)
 	begin := wordStart(before)
 	wants := wantsAfter(before[:begin])
@@ -42,7 +42,7 @@ func (e *Engine) Complete(before string) (candidates []Candidate, word string) {
 	}
 	prefix := before[begin:]
 	for _, w := range wants {
-		candidates = append(candidates, e.candidatesFor(w, prefix)...)
+		candidates = append(candidates, candidatesFor(tx, w, prefix)...)
 	}
 	matches := func(c Candidate) bool {
 		return len(c.Text) >= len(prefix) && strings.EqualFold(c.Text[:len(prefix)], prefix)
@@ -61,13 +61,11 @@ func wantsAfter(text string) []want {
 }
 
 // candidatesFor lists what a want can be met with. Of ids it lists only those that begin with a prefix: the rest are many.
-func (e *Engine) candidatesFor(w want, prefix string) []Candidate {
+func candidatesFor(tx *kv.Tx, w want, prefix string) []Candidate {
 	var candidates []Candidate
-	tx := e.Store.Begin()
-	defer tx.Close()
 	switch w.complete {
 	case completeIDs:
-		return e.idCandidates(tx, prefix)
+		return idCandidates(tx, prefix)
 	case completeProperties:
 		for _, property := range index.Names(tx) {
 			note := ""
@@ -109,7 +107,7 @@ func (e *Engine) candidatesFor(w want, prefix string) []Candidate {
 
 // idCandidates lists ids that begin with a prefix, as they are to be typed: suspects first, the highest score before the
 // others, then nodes in the order of the node file. What fails, or takes too long, ends the list.
-func (e *Engine) idCandidates(tx *kv.Tx, prefix string) (candidates []Candidate) {
+func idCandidates(tx *kv.Tx, prefix string) (candidates []Candidate) {
 	seen := make(map[string]bool)
 	// add reports whether there is room for more.
 	add := func(id, note string) bool {
@@ -123,7 +121,7 @@ func (e *Engine) idCandidates(tx *kv.Tx, prefix string) (candidates []Candidate)
 		}
 		return len(candidates) < maxIDs
 	}
-	for id := range e.suspectIDs() {
+	for id := range suspectIDs(tx) {
 		if !add(id, "suspect") {
 			return candidates
 		}
@@ -138,16 +136,12 @@ func (e *Engine) idCandidates(tx *kv.Tx, prefix string) (candidates []Candidate)
 }
 
 // suspectIDs yields the ids of the suspects with the highest scores, none if the store has no scores.
-func (e *Engine) suspectIDs() iter.Seq[string] {
+func suspectIDs(tx *kv.Tx) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 		defer cancel()
-		suspects, err := e.Query(ctx, "suspects limit $1 return id", maxSuspectsRead)
-		if err != nil {
-			return
-		}
-		for row, err := range suspects.Rows() {
-			if err != nil || !yield(row.Text("id")) {
+		for id, err := range Rows[string](Query(ctx, tx, Options{}, "suspects limit $1 return id", maxSuspectsRead)) {
+			if err != nil || !yield(id) {
 				return
 			}
 		}

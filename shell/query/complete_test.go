@@ -11,7 +11,7 @@ import (
 )
 
 func TestComplete(t *testing.T) {
-	e := &Engine{Store: papers.Cleaned(t)}
+	tx := snapshotOf(t, papers.Cleaned(t))
 	for _, test := range []struct {
 		before string
 		prefix string
@@ -60,7 +60,7 @@ func TestComplete(t *testing.T) {
 		{"relabel 'Theory' al", "al", []string{"all"}},
 		{"relabel 'Theory' all wh", "wh", []string{"where"}},
 		{"accept where decision = ", "", []string{"'accept'", "'reject'", "'relabel'", "'unlabel'", "'unsure'"}},
-		{"reject p1, p2 ", "", []string{"because"}},
+		{"reject p1, p2 ", "", []string{"if", "because"}},
 		{"relabel p1 'T", "'T", []string{"'Theory'"}},
 		{"relabel 'Th", "'Th", []string{"'Theory'"}},
 		{"relabel 'Theory' wh", "wh", []string{"where"}},
@@ -71,7 +71,7 @@ func TestComplete(t *testing.T) {
 		{"clean direction ", "", []string{"out", "in", "both"}},
 		{"nodes wher score > ", "", nil},
 	} {
-		candidates, prefix := e.Complete(test.before)
+		candidates, prefix := Complete(tx, test.before)
 		var got []string
 		for _, c := range candidates {
 			got = append(got, c.Text)
@@ -110,14 +110,14 @@ func TestIDCandidates(t *testing.T) {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	e := &Engine{Store: papers.Reopen(t, dir)}
-	if got, prefix := e.Complete("node a-"); len(got) != maxIDs || prefix != "a-" || got[0].Text != "a-0.x" {
+	tx := snapshotOf(t, papers.Reopen(t, dir))
+	if got, prefix := Complete(tx, "node a-"); len(got) != maxIDs || prefix != "a-" || got[0].Text != "a-0.x" {
 		t.Errorf("got %d ids for %q, want %d for %q", len(got), prefix, maxIDs, "a-")
 	}
-	if got, prefix := e.Complete("node a-59.x"); len(got) != 1 || prefix != "a-59.x" {
+	if got, prefix := Complete(tx, "node a-59.x"); len(got) != 1 || prefix != "a-59.x" {
 		t.Errorf("got %v for %q, want one id for %q", got, prefix, "a-59.x")
 	}
-	if got, _ := e.Complete("node 'tab"); len(got) != 0 {
+	if got, _ := Complete(tx, "node 'tab"); len(got) != 0 {
 		t.Errorf("got %q, want no id that a menu cannot show", got)
 	}
 	for _, id := range odd {

@@ -25,7 +25,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := newGroups(q.engine.MemoryBudget)
+	g := newGroups(q.MemoryBudget)
 	if err := q.countBy(ctx, g, nodes, by); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
@@ -56,7 +56,7 @@ func (f *finding) walk(ctx context.Context) (n int64, err error) {
 
 // countBy counts nodes by the value of a property.
 func (q *query) countBy(ctx context.Context, g *groups, nodes *finding, by ColumnInfo) error {
-	f, err := NewFetcher(q.tx, []string{by.Name}, q.engine.Workers)
+	f, err := NewFetcher(q.tx, []string{by.Name}, q.Workers)
 	if err != nil {
 		return err
 	}

@@ -11,19 +11,16 @@ import (
 
 // index answers create index and drop index.
 func (q *query) index(ctx context.Context, s *indexStatement) (*Result, error) {
-	if err := q.writable(s.verb + " index"); err != nil {
-		return nil, err
-	}
 	column, err := q.property(s.property)
 	if err != nil {
 		return nil, err
 	}
 	said := "created"
 	if s.verb == "create" {
-		err = index.Create(ctx, q.engine.Store, column.Name)
+		err = index.Create(ctx, q.store, column.Name)
 	} else {
 		said = "dropped"
-		err = index.Drop(q.engine.Store, column.Name)
+		err = index.Drop(q.store, column.Name)
 	}
 	wrong := func(format string) error {
 		return &ResolveError{Pos: s.property.pos, Msg: fmt.Sprintf(format, s.property), Err: err}

@@ -23,9 +23,6 @@ var decisionColumns = []string{"id", "decision", "from", "to", "score"}
 // decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot of
 // the query shows: if a node has changed since, nothing is decided.
 func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error) {
-	if err := q.writable(s.kind.String()); err != nil {
-		return nil, err
-	}
 	opt, err := q.decideOptions(s.why)
 	if err != nil {
 		return nil, err
@@ -38,6 +35,11 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	if s.proviso != nil {
+		if err := q.checkProviso(ctx, s.proviso, nodes); err != nil {
+			return nil, undecided(err)
+		}
+	}
 	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
@@ -45,12 +47,12 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.where != nil && !q.engine.Yes {
+	if s.where != nil && q.Confirm != nil {
 		if err := q.confirm(ctx, s.kind, class, targets); err != nil {
 			return nil, err
 		}
 	}
-	entries, err := decide.WriteSteps(ctx, q.engine.Store, func(w *decide.StepWriter) error {
+	entries, err := decide.WriteSteps(ctx, q.store, func(w *decide.StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
@@ -86,17 +88,9 @@ func undecided(err error) error {
 	return fmt.Errorf("nothing is decided: %w", err)
 }
 
-// writable refuses a statement that writes where the store is only read.
-func (q *query) writable(statement string) error {
-	if q.engine.ReadOnly || q.engine.Store.ReadOnly() {
-		return fmt.Errorf("%s: the store is open for reading only", statement)
-	}
-	return nil
-}
-
 // decideOptions says who decides, when, and why.
 func (q *query) decideOptions(why *literal) (decide.Options, error) {
-	opt := decide.Options{Who: q.engine.Who, Now: q.engine.Now}
+	opt := decide.Options{Who: q.Who, Now: q.Now}
 	if opt.Who == "" {
 		opt.Who = UserName()
 	}
@@ -206,6 +200,46 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	return find, nil
 }
 
+// checkProviso returns a *ConditionError if a condition is not true of each of some nodes.
+func (q *query) checkProviso(ctx context.Context, proviso expression, nodes nodeSequence) error {
+	condition, err := q.predicate(proviso)
+	if err != nil {
+		return err
+	}
+	holds, err := index.Holds(q.tx, condition)
+	if err != nil {
+		return q.locate(err)
+	}
+	var fails []kv.NodeID
+	for v, err := range nodes(ctx) {
+		if err != nil {
+			return err
+		}
+		ok, err := holds(func(property string) (kv.Value, error) { return q.valueIn(nil, v, property) })
+		if err != nil {
+			return err
+		}
+		if !ok {
+			fails = append(fails, v)
+		}
+	}
+	if fails == nil {
+		return nil
+	}
+	targets, err := q.targets(ctx, func(context.Context) iter.Seq2[kv.NodeID, error] { return index.Each(fails) })
+	if err != nil {
+		return err
+	}
+	var failure ConditionError
+	for t, err := range targets {
+		if err != nil {
+			return err
+		}
+		failure.Nodes = append(failure.Nodes, NodeView{t.id, t.shown})
+	}
+	return &failure
+}
+
 // A target is a node to decide on, as the snapshot of the query shows it.
 type target struct {
 	node  kv.NodeID
@@ -217,7 +251,7 @@ type target struct {
 // targets reads nodes as they are shown, a batch at a time.
 func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
 	columns := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
-	f, err := NewFetcher(q.tx, columns, q.engine.Workers)
+	f, err := NewFetcher(q.tx, columns, q.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -262,8 +296,8 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 // maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.
 const maxShown = 10
 
-// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them; without
-// anybody to ask it refuses. Of no nodes there is nothing to ask.
+// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them. Of no nodes there is
+// nothing to ask.
 func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
 	var count int64
 	var lines []string
@@ -276,21 +310,18 @@ func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, tar
 		}
 	}
 	what := decisionText(kind, count, class)
-	switch {
-	case count == 0:
+	if count == 0 {
 		return nil
-	case q.engine.Confirm == nil:
-		return fmt.Errorf("this would %s: %w: there is no terminal to ask at, and --yes was not given", what, ErrNotConfirmed)
 	}
-	if q.engine.Notice != nil {
+	if q.Notice != nil {
 		if more := count - int64(len(lines)); more > 0 {
 			lines = append(lines, fmt.Sprintf("  and %d more", more))
 		}
 		for _, line := range lines {
-			q.engine.Notice(line)
+			q.Notice(line)
 		}
 	}
-	yes, err := q.engine.Confirm(ctx, wording.Sentence(what)+"?")
+	yes, err := q.Confirm(ctx, wording.Sentence(what)+"?")
 	if err == nil && !yes {
 		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
 	}
@@ -344,9 +375,6 @@ func decidedText(kind decide.Kind, n int64) string {
 
 // undo answers undo with the decisions that were taken back.
 func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
-	if err := q.writable("undo"); err != nil {
-		return nil, err
-	}
 	steps := 1
 	if s.steps != nil {
 		var err error
@@ -364,7 +392,7 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
-	entries, err := cleaner.Undo(ctx, q.engine.Store, steps, opt)
+	entries, err := cleaner.Undo(ctx, q.store, steps, opt)
 	if err != nil {
 		return nil, err
 	}

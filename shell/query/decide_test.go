@@ -16,10 +16,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
-// answered answers a statement as an engine is told to.
-func answered(t *testing.T, e Engine, text string) (string, error) {
+// answered answers a statement with options, a line a row.
+func answered(t *testing.T, store *kv.Store, opt Options, text string) (string, error) {
 	t.Helper()
-	r, err := e.Query(t.Context(), text)
+	r, err := answerIn(t.Context(), t, store, opt, text)
 	if err != nil {
 		return "", err
 	}
@@ -37,9 +37,9 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := papers.Cleaned(t)
 			var entries int
-			e := Engine{Store: store, Confirm: func(context.Context, string) (bool, error) {
+			opt := Options{Confirm: func(context.Context, string) (bool, error) {
 				if test.meanwhile != "" {
-					_, err := Query(t.Context(), store, test.meanwhile)
+					_, err := answer(t, store, test.meanwhile)
 					entries = 1
 					return true, err
 				}
@@ -51,7 +51,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 					return tx.SetValue(v, test.column, kv.StringValue(test.value))
 				})
 			}}
-			_, err := answered(t, e, test.statement)
+			_, err := answered(t, store, opt, test.statement)
 			if !errors.Is(err, decide.ErrChanged) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "nothing is decided") {
 				t.Errorf("got error %v, want one that says %q", err, test.says)
 			}
@@ -74,50 +74,36 @@ func TestErrorsAfterTheCommit(t *testing.T) {
 	}
 }
 
-// TestResultsHoldNoSnapshot keeps the results of statements of which nobody wants the rows.
-func TestResultsHoldNoSnapshot(t *testing.T) {
+// TestResultsOfExecHoldNoSnapshot drops the results of statements that write, and reads them after the store has changed again.
+func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 	store := papers.Cleaned(t)
-	for _, test := range []struct {
-		statement   string
-		holds, rows bool
-	}{
-		{"accept p4", false, true},
-		{"reject p5", false, true},
-		{"relabel s3 'Theory'", false, true},
-		{"unlabel p1", false, true},
-		{"unsure all where label = 'Systems'", false, true},
-		{"undo", false, true},
-		{"node p2", false, true},
-		{"explain p2", false, true},
-		{"classes", false, true},
-		{"noise", false, true},
-		{"runs", false, true},
-		{"stats", false, true},
-		{"count nodes", false, true},
-		{"count nodes group by label", false, true},
-		{"plan suspects", false, true},
-		{"create index on year", false, true},
-		{"suspects", true, false},
-		{"nodes", true, true},
-		{"neighbors p1", true, true},
-		{"history", true, true},
-	} {
-		r, err := Query(t.Context(), store, test.statement)
+	var results []*Result
+	statements := []string{
+		"accept p4", "reject p5", "relabel s3 'Theory'", "unlabel p1", "unsure all where label = 'Systems'", "create index on year",
+	}
+	for _, text := range statements {
+		if _, err := Exec(t.Context(), store, Options{}, text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		r, err := Exec(t.Context(), store, Options{}, "undo")
+		if text == "create index on year" {
+			r, err = Exec(t.Context(), store, Options{}, "drop index on year")
+		}
 		if err != nil {
-			t.Fatalf("%s: %v", test.statement, err)
+			t.Fatalf("behind %s: %v", text, err)
 		}
-		if r.reads != test.holds {
-			t.Errorf("%s: the result holds a snapshot: %v, want %v", test.statement, r.reads, test.holds)
-		}
+		results = append(results, r)
+	}
+	for i, r := range results {
 		rows := 0
 		for _, err := range r.Rows() {
 			if err != nil {
-				t.Errorf("%s: %v", test.statement, err)
+				t.Errorf("behind %s: %v", statements[i], err)
 			}
 			rows++
 		}
-		if (rows > 0) != test.rows {
-			t.Errorf("%s: got %d rows, want some: %v", test.statement, rows, test.rows)
+		if rows == 0 {
+			t.Errorf("behind %s: got no rows", statements[i])
 		}
 	}
 }
@@ -125,17 +111,16 @@ func TestResultsHoldNoSnapshot(t *testing.T) {
 // TestUnusedArgumentsDecideNothing gives statements that write more arguments than they name.
 func TestUnusedArgumentsDecideNothing(t *testing.T) {
 	store := papers.Cleaned(t)
-	if _, err := Query(t.Context(), store, "reject p1"); err != nil {
+	if _, err := answer(t, store, "reject p1"); err != nil {
 		t.Fatal(err)
 	}
-	e := &Engine{Store: store}
 	const decided = "nodes return id, label, decision"
-	want := collectAll(t, e, decided)
+	want := collectAll(t, store, Options{}, decided)
 	for _, statement := range []string{"accept p4", "unsure all where score > 0", "undo"} {
-		if _, err := Query(t.Context(), store, statement, 1); err == nil || !strings.Contains(err.Error(), "argument 1 of 1 is not used") {
+		if _, err := answer(t, store, statement, 1); err == nil || !strings.Contains(err.Error(), "argument 1 of 1 is not used") {
 			t.Errorf("%s: got error %v, want that of the argument", statement, err)
 		}
-		if got := collectAll(t, e, decided); got != want {
+		if got := collectAll(t, store, Options{}, decided); got != want {
 			t.Errorf("%s: got\n%swant as before\n%s", statement, got, want)
 		}
 	}
@@ -154,11 +139,11 @@ func TestGroupsBeyondMemory(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, property := range []string{"id", "label", "title", "year", "\"old style\"", "weight", "score", "split", "degree"} {
 		statement := "count nodes group by " + property
-		want, err := answered(t, Engine{Store: store}, statement)
+		want, err := answered(t, store, Options{}, statement)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := answered(t, Engine{Store: store, MemoryBudget: 1}, statement)
+		got, err := answered(t, store, Options{MemoryBudget: 1}, statement)
 		if err != nil || got != want {
 			t.Errorf("%s in a byte: got\n%s, %v, want\n%s", statement, got, err, want)
 		}
@@ -166,18 +151,15 @@ func TestGroupsBeyondMemory(t *testing.T) {
 	const nodes = 50_000
 	large := papers.Scored(t, nodes)
 	before := held()
-	e := Engine{Store: large, MemoryBudget: 1 << 20}
-	r, err := e.Query(t.Context(), "count nodes group by id")
-	if err != nil {
-		t.Fatal(err)
-	}
 	rows := 0
-	for row, err := range r.Rows() {
+	for group, err := range Rows[struct{ ID, Count int }](
+		answerIn(t.Context(), t, large, Options{MemoryBudget: 1 << 20}, "count nodes group by id"),
+	) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row.Int("id") != int64(rows) || row.Int("count") != 1 {
-			t.Fatalf("row %d: got %v, want each id once, ascending", rows, row.Values)
+		if group.ID != rows || group.Count != 1 {
+			t.Fatalf("row %d: got %v, want each id once, ascending", rows, group)
 		}
 		if rows++; rows == nodes/2 {
 			if now := held(); now > before+nodes/5 {

@@ -1,24 +1,26 @@
 // Package query answers statements about a store: it lists suspects and nodes, explains scores, takes decisions and runs clean.
 // It reads one statement in one snapshot of the store. It knows no terminal, no flag and no file format.
 //
-// A program imports this package to ask. [Query] answers one statement with an iterator of rows:
+// A program imports this package to ask and to decide. [Query] answers a statement from a snapshot, and [Rows] reads the rows of the
+// answer into Go values:
 //
-//	found, err := query.Query(ctx, store, "suspects where score > $1 and label = $2", 0.97, "Theory")
-//	if err != nil {
-//		return err
+//	type suspect struct {
+//		ID, Suggested string
+//		Score         float64
 //	}
-//	for row, err := range found.Rows() {
+//	found, err := query.Query(ctx, tx, query.Options{}, "suspects where score > $1 and label = $2", 0.97, "Theory")
+//	for s, err := range query.Rows[suspect](found, err) {
 //		if err != nil {
 //			return err
 //		}
-//		fmt.Println(row.Text("id"), row.Text("suggested"), row.Float("score"))
+//		fmt.Println(s.ID, s.Suggested, s.Score)
 //	}
 //
-// An [Engine] answers in the same way, and has options: who decides, how much memory a statement may use, whether statements may
-// write, and who confirms a decision on many nodes. A [Script] cuts a file into statements. A prompt paints [Pieces], and offers
-// what [Engine.Complete] finds. A printer follows the [Layout] of a [Result].
+// [Exec] runs a statement that writes. Query refuses it. [Options] say who decides, how much memory a statement may use, and who
+// confirms a decision on many nodes. [Row.Scan] and [Result.Rows] are for columns that a program does not know beforehand.
 //
-// [Query] runs every statement, also those that write. Set ReadOnly in an Engine, or open the store for reading only, to refuse them.
+// A prompt cuts a file into statements with a [Script], paints [Pieces], and offers what [Complete] finds. A printer follows the
+// [Layout] of a [Result].
 //
 // # Statements
 //
@@ -68,6 +70,12 @@
 // node has changed before the write, the statement decides nothing. The error has the number of changed nodes and names the
 // first ten. A statement of any size is one step: all of it is on disk, or nothing, and one undo takes it back.
 //
+// A condition behind "if" must be true of each node that the statement names. Otherwise nothing is decided, and the error names the
+// nodes. So a program that showed a label and a suggestion to a person decides only about them:
+//
+//	accept $1 if label = $2 and suggested = $3
+//	relabel p17 'Theory' if decision is null          only if nobody has decided
+//
 // # Grammar
 //
 // In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated.
@@ -88,13 +96,14 @@
 //	           | "threshold" number | "expect" number | "seed" number } . (each once at most, in any order)
 //	rescore    = "rescore" .
 //	plan       = "plan" ( suspects | nodes | count ) .
-//	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]
-//	           | "relabel" ( ids class | class [ "all" ] where ) [ because ] .
+//	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]
+//	           | "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .
 //	undo       = "undo" [ number ] .
 //	history    = "history" [ id ] .
 //	index      = ( "create" | "drop" ) "index" "on" property .
 //
 //	ids        = id { "," id } .
+//	if         = "if" expression .
 //	class      = string | number | parameter .
 //	because    = "because" ( string | parameter ) .
 //	moment     = "as" "of" ( "run" number | string | parameter ) .

@@ -564,7 +564,9 @@ func rowText(row map[string]kv.Value, names []string) string {
 
 // ask answers a question through the language.
 func (s *drawnStore) ask(q question) ([]string, error) {
-	answer, err := Query(context.Background(), s.Store, q.text, q.args...)
+	tx := s.Begin()
+	defer tx.Close()
+	answer, err := Query(context.Background(), tx, Options{}, q.text, q.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -611,7 +613,9 @@ func (s *drawnStore) tryCount(t *testing.T, r *rand.Rand, where string) {
 		t.Fatalf("%s: %s with %v: got %v, %v, want %d", where, text, c.args, got, err, total)
 	}
 	text += " group by " + quoteName(by)
-	answer, err := Query(context.Background(), s.Store, text, c.args...)
+	tx := s.Begin()
+	defer tx.Close()
+	answer, err := Query(context.Background(), tx, Options{}, text, c.args...)
 	if err != nil {
 		t.Fatalf("%s: %s with %v: %v", where, text, c.args, err)
 	}

@@ -2,11 +2,13 @@ package query_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -14,18 +16,13 @@ import (
 
 // A store of three papers is asked for those of one class.
 func ExampleQuery() {
-	dir, err := os.MkdirTemp("", "query")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	store, err := threePapers(filepath.Join(dir, "store"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer store.Close()
+	store, remove := threePapers()
+	defer remove()
+	tx := store.Begin()
+	defer tx.Close()
 
-	found, err := query.Query(context.Background(), store, "nodes where degree >= $1 and label = $2 order by degree desc", 1, "Theory")
+	found, err := query.Query(context.Background(), tx, query.Options{},
+		"nodes where degree >= $1 and label = $2 order by degree desc return id, degree", 1, "Theory")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,22 +30,148 @@ func ExampleQuery() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(row.Text("id"), row.Int("degree"))
+		var id string
+		var degree int
+		if err := row.Scan(&id, &degree); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(id, degree)
 	}
 	// Output:
 	// hub 2
 	// leaf 1
 }
 
+// Two statements and the program itself read one snapshot, whatever is written meanwhile.
+func ExampleQuery_snapshot() {
+	store, remove := threePapers()
+	defer remove()
+	ctx := context.Background()
+
+	err := store.View(func(tx *kv.Tx) error {
+		if _, err := query.Exec(ctx, store, query.Options{Who: "ann"}, "relabel other 'Theory'"); err != nil {
+			return err
+		}
+		for _, text := range []string{"count nodes where label = 'Theory'", "count nodes where decision is not null"} {
+			for n, err := range query.Rows[int](query.Query(ctx, tx, query.Options{}, text)) {
+				if err != nil {
+					return err
+				}
+				fmt.Println(n, "in the snapshot of", tx.NumNodes(), "nodes:", text)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 2 in the snapshot of 3 nodes: count nodes where label = 'Theory'
+	// 0 in the snapshot of 3 nodes: count nodes where decision is not null
+}
+
+// Rows are read into structs. A name that no column has is an error, also if there are no rows.
+func ExampleRows() {
+	store, remove := threePapers()
+	defer remove()
+	tx := store.Begin()
+	defer tx.Close()
+
+	type paper struct {
+		ID     string
+		Field  string `query:"label"`
+		Degree uint32
+		Split  *string // null if nobody has split the papers
+	}
+	find := func(text string) (*query.Result, error) {
+		return query.Query(context.Background(), tx, query.Options{}, text)
+	}
+	for p, err := range query.Rows[paper](find("nodes where degree > 1 return id, label, degree, split")) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(p.ID, p.Field, p.Degree, p.Split == nil)
+	}
+	for _, err := range query.Rows[paper](find("nodes where degree > 100 return id, label")) {
+		fmt.Println(err)
+	}
+	for _, err := range query.Rows[struct{ Split string }](find("nodes return split")) {
+		fmt.Println(err)
+	}
+	// Output:
+	// hub Theory 2 true
+	// column Degree: the rows have no such column for the field Degree of query_test.paper (columns: id, label)
+	// column split: got null, which a string cannot be: want a *string or a kv.Value
+}
+
 // Statements with mistakes in them say where.
 func ExampleParseError() {
-	_, err := query.Query(context.Background(), nil, "nodes where >= 2019")
+	_, err := query.Query(context.Background(), nil, query.Options{}, "nodes where >= 2019")
 	fmt.Println(err)
 	// Output:
 	// 1:13: got >=, want a property name
 }
 
-func threePapers(dir string) (*kv.Store, error) {
+// Exec asks before it decides on many nodes.
+func ExampleExec() {
+	store, remove := threePapers()
+	defer remove()
+
+	opt := query.Options{
+		Who:    "ann",
+		Notice: func(line string) { fmt.Println(line) },
+		Confirm: func(_ context.Context, question string) (bool, error) {
+			fmt.Println(question)
+			return true, nil
+		},
+	}
+	type decision struct{ ID, From, To string }
+	for d, err := range query.Rows[decision](query.Exec(context.Background(), store, opt,
+		"relabel 'Systems' all where degree = $1 because 'seen on the plot'", 2)) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(d.ID, d.From, d.To)
+	}
+	// Output:
+	//   hub: Theory → Systems
+	// Relabel 1 node as 'Systems'?
+	// hub Theory Systems
+}
+
+// A program shows a label. The person replies later, and meanwhile somebody else has decided: nothing is decided.
+func ExampleExec_precondition() {
+	store, remove := threePapers()
+	defer remove()
+	ctx := context.Background()
+	shown := "Systems"
+
+	if _, err := query.Exec(ctx, store, query.Options{Who: "bob"}, "relabel other 'Theory'"); err != nil {
+		log.Fatal(err)
+	}
+	_, err := query.Exec(ctx, store, query.Options{Who: "ann"}, "reject $1 if label = $2", "other", shown)
+	fmt.Println(errors.Is(err, decide.ErrChanged), err)
+	// Output:
+	// true nothing is decided: the condition behind if is not true of 1 node: other (label Theory, suggested none, decision relabel)
+}
+
+// threePapers makes a store of three papers. The caller removes it.
+func threePapers() (store *kv.Store, remove func()) {
+	dir, err := os.MkdirTemp("", "query")
+	if err == nil {
+		store, err = loadPapers(filepath.Join(dir, "store"))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	return store, func() {
+		if err := errors.Join(store.Close(), os.RemoveAll(dir)); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+func loadPapers(dir string) (*kv.Store, error) {
 	load, err := kv.NewLoader(context.Background(), dir, kv.LoadOptions{})
 	if err != nil {
 		return nil, err
@@ -67,42 +190,4 @@ func threePapers(dir string) (*kv.Store, error) {
 		return nil, err
 	}
 	return index.Open(dir, kv.Options{})
-}
-
-// An Engine asks before it decides on many nodes.
-func ExampleEngine() {
-	dir, err := os.MkdirTemp("", "query")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	store, err := threePapers(filepath.Join(dir, "store"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer store.Close()
-
-	engine := query.Engine{
-		Store:  store,
-		Who:    "ann",
-		Notice: func(line string) { fmt.Println(line) },
-		Confirm: func(_ context.Context, question string) (bool, error) {
-			fmt.Println(question)
-			return true, nil
-		},
-	}
-	decided, err := engine.Query(context.Background(), "relabel 'Systems' all where degree = $1 because 'seen on the plot'", 2)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for row, err := range decided.Rows() {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(row.Text("id"), row.Text("from"), row.Text("to"))
-	}
-	// Output:
-	//   hub: Theory → Systems
-	// Relabel 1 node as 'Systems'?
-	// hub Theory Systems
 }

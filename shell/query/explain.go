@@ -29,7 +29,7 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	e, err := cleaner.Explain(ctx, q.tx, v, ops.Options{Workers: q.engine.Workers, MemoryBudget: q.engine.MemoryBudget})
+	e, err := cleaner.Explain(ctx, q.tx, v, ops.Options{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}

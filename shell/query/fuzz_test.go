@@ -54,16 +54,25 @@ func FuzzQuery(f *testing.F) {
 
 // answerAll asks for an answer and reads all of it.
 func answerAll(ctx context.Context, store *kv.Store, text string) error {
-	answer, err := Query(ctx, store, text)
-	if err != nil {
+	statement, err := Parse(text)
+	if err == nil && statement.Writes() {
+		_, err = statement.Exec(ctx, store, Options{})
+	}
+	if err != nil || statement.Writes() {
 		return err
 	}
-	for _, err := range answer.Rows() {
+	return store.View(func(tx *kv.Tx) error {
+		answer, err := statement.Query(ctx, tx, Options{})
 		if err != nil {
 			return err
 		}
-	}
-	return nil
+		for _, err := range answer.Rows() {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // TestErrorsPointIntoTheText cuts and changes statements at every byte: each error has a position, which is inside the

@@ -25,15 +25,13 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 			return nil, err
 		}
 	}
-	r := q.decisionRows(decide.History(ctx, q.tx, of), historyColumns)
-	r.reads = true
-	return r, nil
+	return q.decisionRows(decide.History(ctx, q.tx, of), historyColumns), nil
 }
 
 // entriesTable is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
 // its rows are read in one of their own.
 func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names []string) *Result {
-	store := q.engine.Store
+	store := q.store
 	return q.decisionRows(func(yield func(decide.Decision, error) bool) {
 		tx := store.Begin()
 		defer tx.Close()

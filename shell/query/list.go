@@ -30,11 +30,11 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewFetcher(q.tx, columnNames(columns), q.engine.Workers)
+	f, err := NewFetcher(q.tx, columnNames(columns), q.Workers)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{columns: columns, reads: true, cost: cost(nodes.plan)}
+	r := &Result{columns: columns, cost: cost(nodes.plan)}
 	if f.past = nodes.past; f.past == nil {
 		r.rows = f.FetchPlan(ctx, nodes.plan)
 	} else {

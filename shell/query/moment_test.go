@@ -17,8 +17,8 @@ func TestThePastIsWhatItWas(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 56))
 		store, clock := papers.Cleaned(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		e := Engine{Store: store, Yes: true, Now: func() time.Time { return clock }}
-		ask := func(text string) string { return collectAll(t, &e, text) }
+		opt := Options{Now: func() time.Time { return clock }}
+		ask := func(text string) string { return collectAll(t, store, opt, text) }
 
 		type question struct{ text, answer string }
 		var asked []question
@@ -66,9 +66,9 @@ func linesOf(r *Result) (string, error) {
 }
 
 // collectAll answers a statement with a line a row.
-func collectAll(t *testing.T, e *Engine, text string) string {
+func collectAll(t *testing.T, store *kv.Store, opt Options, text string) string {
 	t.Helper()
-	result, err := e.Query(t.Context(), text)
+	result, err := answerIn(t.Context(), t, store, opt, text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

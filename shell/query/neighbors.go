@@ -37,7 +37,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 			return nil, err
 		}
 	}
-	budget := q.engine.MemoryBudget
+	budget := q.MemoryBudget
 	if budget == 0 {
 		budget = defaultNeighborBytes
 	}
@@ -63,7 +63,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewFetcher(q.tx, columnNames(columns), q.engine.Workers)
+	f, err := NewFetcher(q.tx, columnNames(columns), q.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 		return nil, err
 	}
 	columns = slices.Concat([]ColumnInfo{{"hop", kv.KindInt}}, edges.columns, columns)
-	return &Result{columns: columns, reads: true, rows: withHops(ctx, levels[1:], edges, f)}, nil
+	return &Result{columns: columns, rows: withHops(ctx, levels[1:], edges, f)}, nil
 }
 
 // neighborEdges says what joins a node to its neighbours, beyond that something does.

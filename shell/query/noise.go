@@ -23,7 +23,7 @@ var pairColumns = []ColumnInfo{
 // noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
 // the transition matrix if it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise() (*Result, error) {
-	if err := cleaner.CheckTransition(q.tx, q.engine.MemoryBudget); err != nil {
+	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
 		return nil, err
 	}
 	run, err := LastRun(q.tx)

@@ -353,12 +353,15 @@ var decisionKinds = []decide.Kind{
 	decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure,
 }
 
-// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids | [ "all" ] where ) [ because ]
+// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]
 //
-//	| "relabel" ( ids class | class [ "all" ] where ) [ because ] .
+//	| "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .
 func (p *parser) decide(kind decide.Kind) (statement, error) {
 	s := &decideStatement{kind: kind}
 	err := p.decision(s)
+	if err == nil && s.ids != nil && p.accept("if") {
+		s.proviso, err = p.expression()
+	}
 	if err != nil || !p.accept("because") {
 		return s, err
 	}

@@ -2,70 +2,109 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Query answers one statement of the language that the package documentation describes. Args are the values of $1, $2 and so on: a
-// bool, int, int32, int64, uint32, float32, float64, string or kv.Value each.
-//
-// The rows are read from one snapshot of the store while the caller ranges over them, and ctx must not end before. A text that is no
-// statement is a *ParseError. A statement that does not fit the store is a *ResolveError. A statement that needs scores, where there
-// are none yet, is ErrNotCleaned.
-//
-// The writes of a statement are on disk when Query returns. Nobody is asked to confirm them. Where a node changes while it is being
-// decided on, nothing is decided, and the error is a *decide.ChangedError.
-func Query(ctx context.Context, s *kv.Store, text string, args ...any) (*Result, error) {
-	e := Engine{Store: s, Yes: true}
-	return e.Query(ctx, text, args...)
-}
-
-// An Engine answers statements about one store. Its fields are options, apart from Store.
-type Engine struct {
-	Store        *kv.Store
+// Options say how a statement is answered, and who decides. The zero value works.
+type Options struct {
 	Workers      int         // how many goroutines a statement may compute with; 0 means GOMAXPROCS
 	MemoryBudget int64       // how many bytes a statement may compute with; 0 leaves it to the statement
 	Progress     kv.Progress // learns how far a statement is; may be nil
-	ReadOnly     bool        // refuse statements that write
 
-	// Notice learns what people should know while a statement is being answered, a line at a time, such as a warning of clean. Where
+	// Notice learns what people should know while a statement is being answered, a line at a time, such as a warning of clean. If
 	// Notice is nil, warnings are among the notices of the Result.
 	Notice func(line string)
 
 	Who string           // who makes decisions; "" means UserName
 	Now func() time.Time // the clock of decisions; nil means time.Now
 
-	// A decision with a condition is about many nodes at once, and must be confirmed. Yes confirms every such
-	// decision. Without Yes, the first nodes go to Notice, and Confirm is called. Without Confirm, the statement fails with
-	// ErrNotConfirmed.
-	Yes     bool
+	// Confirm is asked before a decision with a condition, which is about many nodes at once. The first of these nodes go to Notice
+	// before. If the answer is no, nothing is decided, and the error is ErrNotConfirmed. If Confirm is nil, nobody is asked.
 	Confirm func(ctx context.Context, question string) (bool, error)
 }
 
-// Query answers one statement. See the function Query, which answers with Yes.
-func (e *Engine) Query(ctx context.Context, text string, args ...any) (*Result, error) {
+// Query answers one statement of the language that the package documentation describes. The statement must read. For one that writes
+// the error is ErrWrites.
+//
+// The statement sees what tx sees: several statements in one snapshot see the same store, and in kv.Store.Update they see what the
+// transaction has written. Rows are read from tx while the caller ranges over them, so neither tx nor ctx must end before. Query
+// never closes tx.
+//
+// Args are the values of $1, $2 and so on: a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil each.
+//
+// A text that is no statement is a *ParseError. A statement that does not fit the store is a *ResolveError. A statement that needs
+// scores, where there are none yet, is ErrNotCleaned. The errors of a transaction or a store that was closed are kv.ErrClosed.
+func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any) (*Result, error) {
 	s, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return e.Run(ctx, s, args...)
+	return s.Query(ctx, tx, opt, args...)
 }
 
-// Run answers a parsed statement. The Results of suspects, nodes, neighbors and history hold a snapshot of the store until they are
-// closed. Other Results hold no snapshot.
-func (e *Engine) Run(ctx context.Context, parsed Statement, args ...any) (*Result, error) {
+// Exec runs one statement that writes: a decision, undo, clean, rescore, or a change of an index. For a statement that reads the error
+// is ErrReads. Args are as in Query, and so are the errors of a statement that does not fit.
+//
+// If the store was opened for reading only, the error is kv.ErrReadOnly. All that the statement writes is on disk when Exec returns, or nothing of it is. The rows of the Result say what was done. They
+// need not be read.
+//
+// A decision is about the nodes as a snapshot shows them that Exec takes when it begins. If one of them has changed when the decision
+// is written, nothing is decided, and the error is a *decide.ChangedError that names it. To decide only if a node is as it was when a
+// person saw it, say so in the statement:
+//
+//	query.Exec(ctx, store, opt, "accept $1 if label = $2 and suggested = $3", id, "Systems", "Theory")
+//
+// If the condition behind "if" is not true of a node, nothing is decided either, and the error is a *ConditionError. errors.Is says
+// of both that they are decide.ErrChanged.
+//
+// Do not call Exec in a function of kv.Store.Update: it would wait for ever.
+func Exec(ctx context.Context, store *kv.Store, opt Options, text string, args ...any) (*Result, error) {
+	s, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.Exec(ctx, store, opt, args...)
+}
+
+// Query answers a parsed statement that reads. See the function Query.
+func (s Statement) Query(ctx context.Context, tx *kv.Tx, opt Options, args ...any) (*Result, error) {
+	if s.Writes() {
+		return nil, ErrWrites
+	}
+	if tx.InUpdate() {
+		opt.Workers = 1 // the transaction is for one goroutine
+	}
+	return s.answer(ctx, tx, nil, opt, args)
+}
+
+// Exec runs a parsed statement that writes. See the function Exec.
+func (s Statement) Exec(ctx context.Context, store *kv.Store, opt Options, args ...any) (*Result, error) {
+	if !s.Writes() {
+		return nil, ErrReads
+	}
+	if store.ReadOnly() {
+		return nil, errReadOnly
+	}
+	tx := store.Begin()
+	defer tx.Close()
+	return s.answer(ctx, tx, store, opt, args)
+}
+
+// answer answers the statement from a snapshot. Store is nil if the statement reads only.
+func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt Options, args []any) (*Result, error) {
 	values, err := arguments(args)
 	if err != nil {
 		return nil, err
 	}
-	tx := e.Store.Begin()
-	if err := tx.Err(); err != nil {
+	if err := errors.Join(tx.Err(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	q := &query{engine: e, resolver: newResolver(tx, values)}
-	r, err := q.answer(ctx, parsed.of)
+	q := &query{Options: opt, store: store, resolver: newResolver(tx, values)}
+	r, err := q.answer(ctx, s.of)
 	if err == nil {
 		err = q.checkArguments()
 	}
@@ -73,13 +112,7 @@ func (e *Engine) Run(ctx context.Context, parsed Statement, args ...any) (*Resul
 		if r != nil {
 			r.Close()
 		}
-		tx.Close()
 		return nil, err
-	}
-	if r.reads {
-		r.release = tx.Close
-	} else {
-		tx.Close()
 	}
 	r.notices = append(q.remarks(), r.notices...)
 	return r, nil
@@ -87,7 +120,8 @@ func (e *Engine) Run(ctx context.Context, parsed Statement, args ...any) (*Resul
 
 // A query answers one statement in one snapshot.
 type query struct {
-	engine *Engine
+	Options
+	store *kv.Store // that the statement writes to; nil if it reads only
 	*resolver
 }
 

@@ -12,8 +12,7 @@ import (
 type Result struct {
 	columns []ColumnInfo
 	rows    iter.Seq2[[]kv.Value, error]
-	reads   bool   // the rows are read from the snapshot of the query while they are ranged over
-	release func() // gives back what the rows are read from; may be nil
+	release func() // removes the temporary files that the rows are read from; may be nil
 	notices []string
 	cost    func() string
 	Layout
@@ -57,8 +56,8 @@ func (r *Result) Cost() string {
 }
 
 // Rows yields the rows in order, each as soon as it is known. On failure it yields a zero Row with the error, and stops. The end of
-// the context that the statement was given is a failure too. Rows can be ranged over once: the end of the loop closes the Result,
-// also when the loop breaks off.
+// the context or the transaction that the statement was given is a failure too. Rows can be ranged over once: the end of the loop
+// closes the Result, also when the loop breaks off. The function Rows yields Go values instead.
 func (r *Result) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		defer r.Close()
@@ -74,50 +73,13 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// Close releases the snapshot that the rows are read from. Call it for a Result whose Rows are never ranged over. Otherwise it does
-// nothing.
+// Close removes temporary files, which large counts in groups have. Call it for a Result whose Rows are never ranged over. Otherwise it
+// does nothing.
 func (r *Result) Close() {
 	if r.release != nil {
 		r.release()
 		r.release = nil
 	}
-}
-
-// A Row is one row of a Result. The caller may keep and change Values.
-type Row struct {
-	Values  []kv.Value
-	columns []ColumnInfo
-}
-
-// Value returns the value of a column by name. It is null if the Result has no such column.
-func (r Row) Value(column string) kv.Value {
-	for i, c := range r.columns {
-		if c.Name == column {
-			return r.Values[i]
-		}
-	}
-	return kv.Value{}
-}
-
-// Text returns the value of a column as text, "" of null.
-func (r Row) Text(column string) string { return r.Value(column).String() }
-
-// Float returns the number in a column, NaN if the value is null or no number.
-func (r Row) Float(column string) float64 {
-	v := r.Value(column)
-	if v.Kind() != kv.KindInt && v.Kind() != kv.KindFloat {
-		return math.NaN()
-	}
-	return v.Float()
-}
-
-// Int returns the integer in a column, 0 if the value is null or no integer.
-func (r Row) Int(column string) int64 {
-	v := r.Value(column)
-	if v.Kind() != kv.KindInt {
-		return 0
-	}
-	return v.Int()
 }
 
 // NewResult makes a Result of rows that are read while they are ranged over. Each row has a value for every column. The first error

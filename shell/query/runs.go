@@ -18,17 +18,14 @@ const DefaultSeed = 1
 
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
-	if err := q.writable("clean"); err != nil {
-		return nil, err
-	}
 	opt := cleaner.Options{
 		Preset:       s.preset,
 		Direction:    s.direction,
 		Diagonal:     s.diagonal,
 		Seed:         DefaultSeed,
-		Workers:      q.engine.Workers,
-		MemoryBudget: q.engine.MemoryBudget,
-		Progress:     q.engine.Progress,
+		Workers:      q.Workers,
+		MemoryBudget: q.MemoryBudget,
+		Progress:     q.Progress,
 		Notice:       func(remark string) { q.remark(remark) },
 	}
 	if s.direction != kv.Both && !q.tx.Directed() {
@@ -63,7 +60,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		}
 		opt.Seed = uint64(seed)
 	}
-	run, err := cleaner.Clean(ctx, q.engine.Store, opt)
+	run, err := cleaner.Clean(ctx, q.store, opt)
 	if err != nil {
 		return nil, wording.Advise(err)
 	}
@@ -72,8 +69,8 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 
 // remark tells people at once if it can, and with the answer otherwise.
 func (q *query) remark(remark string) {
-	if q.engine.Notice != nil {
-		q.engine.Notice(remark)
+	if q.Notice != nil {
+		q.Notice(remark)
 		return
 	}
 	q.notices = append(q.notices, remark)
@@ -132,10 +129,7 @@ func runFields(run *cleaner.Run) []field {
 
 // rescore answers rescore.
 func (q *query) rescore(ctx context.Context) (*Result, error) {
-	if err := q.writable("rescore"); err != nil {
-		return nil, err
-	}
-	done, err := cleaner.Rescore(ctx, q.engine.Store)
+	done, err := cleaner.Rescore(ctx, q.store)
 	if err != nil {
 		return nil, wording.AdviseRescore(err)
 	}

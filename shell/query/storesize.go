@@ -28,7 +28,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := diskBytes(q.engine.Store.Dir())
+	bytes, err := diskBytes(q.tx.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		}
 	}
 	return recordOf(slices.Concat([]field{
-		{"store", kv.KindString, kv.StringValue(q.engine.Store.Dir())},
+		{"store", kv.KindString, kv.StringValue(q.tx.Dir())},
 		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumNodes()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
 		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},

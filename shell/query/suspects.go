@@ -52,13 +52,11 @@ func hasValue(property string) index.Predicate {
 
 // Suspects finds the nodes that the statement suspects finds with a condition, the highest score first. It returns up to limit nodes,
 // and all if limit is 0. Notices are remarks on the condition for a reader.
-func (e *Engine) Suspects(ctx context.Context, where Condition, limit int) (nodes []kv.NodeID, notices []string, err error) {
-	tx := e.Store.Begin()
-	defer tx.Close()
+func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes []kv.NodeID, notices []string, err error) {
 	if err := tx.Err(); err != nil {
 		return nil, nil, err
 	}
-	q := &query{engine: e, resolver: newResolver(tx, nil)}
+	q := &query{resolver: newResolver(tx, nil)}
 	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
 	if err != nil {
 		return nil, nil, err

@@ -66,20 +66,22 @@ func describe(ctx context.Context, text *strings.Builder, d study.Dataset, store
 	}
 	fmt.Fprintf(text, "\n## %s\n\n%d labelled nodes, estimated mislabel rate %.1f%%, %d suspects above the threshold of %.3f.\n\n",
 		d.Title(), run.Scored, 100*run.MislabelRate, run.Suspects, run.Threshold)
-	found, err := query.Query(ctx, store, fmt.Sprintf(
-		"nodes where score > 0 order by score desc limit %d return id, label, suggested, confidence, score, degree", listed))
-	if err != nil {
-		return err
+	tx := store.Begin()
+	defer tx.Close()
+	type node struct {
+		ID, Label, Suggested string
+		Confidence, Score    float64
+		Degree               int
 	}
 	text.WriteString("| | id | given label | suggested label | confidence | score | neighbours |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	rank := 0
-	for row, err := range found.Rows() {
+	const statement = "nodes where score > 0 order by score desc limit $1 return id, label, suggested, confidence, score, degree"
+	for n, err := range query.Rows[node](query.Query(ctx, tx, query.Options{}, statement, listed)) {
 		if err != nil {
 			return err
 		}
 		rank++
-		fmt.Fprintf(text, "| %d | %s | %s | %s | %.3f | %.4f | %d |\n", rank, cell(row.Text("id")), cell(row.Text("label")),
-			cell(row.Text("suggested")), row.Float("confidence"), row.Float("score"), row.Int("degree"))
+		fmt.Fprintf(text, "| %d | %s | %s | %s | %.3f | %.4f | %d |\n", rank, cell(n.ID), cell(n.Label), cell(n.Suggested), n.Confidence, n.Score, n.Degree)
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ func (s *session) candidates(before string) (candidates []query.Candidate, word 
 	if last := strings.TrimLeft(query.LastStatement(before), " \t\n"); strings.HasPrefix(last, ".") {
 		return dotCandidates(last)
 	}
-	return s.engine.Complete(before)
+	tx := s.opt.Store.Begin()
+	defer tx.Close()
+	return query.Complete(tx, before)
 }
 
 // dotCandidates completes a dot command or its argument.

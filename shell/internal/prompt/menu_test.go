@@ -5,12 +5,11 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // What is offered behind a dot command is what commands take, and elsewhere what the language takes.
 func TestCandidates(t *testing.T) {
-	s := &session{engine: query.Engine{Store: papers.Cleaned(t)}}
+	s := &session{opt: Options{Store: papers.Cleaned(t)}}
 	for _, test := range []struct {
 		before string
 		prefix string

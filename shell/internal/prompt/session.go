@@ -52,9 +52,6 @@ type Options struct {
 	// KeepGoing runs what follows a statement that failed. Run still returns an error at the end.
 	KeepGoing bool
 
-	// ReadOnly refuses statements that write.
-	ReadOnly bool
-
 	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. At a prompt without
 	// Confirm, the next line says it. Elsewhere they are refused with ErrNotConfirmed.
 	Yes     bool
@@ -80,13 +77,10 @@ func Run(ctx context.Context, opt Options) error {
 		out:    opt.Out,
 		format: opt.Format,
 		timing: opt.Timing,
-		engine: query.Engine{
-			Store:        opt.Store,
+		answering: query.Options{
 			Workers:      opt.Workers,
 			MemoryBudget: opt.MemoryBudget,
-			ReadOnly:     opt.ReadOnly,
 			Progress:     opt.Progress,
-			Yes:          opt.Yes,
 			Confirm:      opt.Confirm,
 			Who:          opt.Who,
 			Now:          opt.Now,
@@ -94,9 +88,14 @@ func Run(ctx context.Context, opt Options) error {
 		pages:    true,
 		terminal: ctx,
 	}
-	s.engine.Notice = func(line string) { s.say(print.EscapeControls(line)) }
-	if opt.Confirm == nil && opt.Interactive {
-		s.engine.Confirm = s.ask
+	s.answering.Notice = func(line string) { s.say(print.EscapeControls(line)) }
+	switch {
+	case opt.Yes:
+		s.answering.Confirm = nil
+	case opt.Confirm == nil && opt.Interactive:
+		s.answering.Confirm = s.ask
+	case opt.Confirm == nil:
+		s.answering.Confirm = refuse
 	}
 	var err error
 	if opt.Interactive {
@@ -114,13 +113,18 @@ func Run(ctx context.Context, opt Options) error {
 	return err
 }
 
+// refuse answers a question where there is nobody to ask.
+func refuse(_ context.Context, question string) (bool, error) {
+	return false, fmt.Errorf("%w: there is no terminal to ask at, and --yes was not given: %s", query.ErrNotConfirmed, question)
+}
+
 // errQuit is the wish to leave.
 var errQuit = errors.New("quit")
 
 // A session holds what dot commands change.
 type session struct {
 	opt          Options
-	engine       query.Engine
+	answering    query.Options
 	out          io.Writer
 	output       *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
@@ -192,17 +196,31 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.engine.Run(ctx, statement)
-	if err != nil {
-		return err
+	if statement.Writes() {
+		result, err := statement.Exec(ctx, s.opt.Store, s.answering)
+		if err != nil {
+			return err
+		}
+		return s.show(result, start)
 	}
+	return s.opt.Store.View(func(tx *kv.Tx) error {
+		result, err := statement.Query(ctx, tx, s.answering)
+		if err != nil {
+			return err
+		}
+		return s.show(result, start)
+	})
+}
+
+// show prints the answer to a statement that began at a time.
+func (s *session) show(result *query.Result, start time.Time) error {
 	for _, notice := range result.Notices() {
 		s.say(notice)
 	}
 	on := print.ScreenOf(s.out)
 	on.SafeCSV = s.opt.SafeCSV
 	var rows int64
-	err = s.print(func(out io.Writer) (err error) {
+	err := s.print(func(out io.Writer) (err error) {
 		rows, err = print.RenderOn(out, result, s.format, on)
 		return err
 	})

@@ -79,23 +79,26 @@ func TestTimingTellsTheWork(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	store := papers.Cleaned(t)
-	r, err := query.Query(t.Context(), store, "stats")
-	if err != nil {
-		t.Fatal(err)
+	tx := store.Begin()
+	defer tx.Close()
+	type stats struct {
+		Nodes, Edges, Labelled, Classes, Runs int64
+		DiskBytes                             int64 `query:"disk_bytes"`
+		Store, Indexes, Columns               string
 	}
-	for row, err := range r.Rows() {
+	for row, err := range query.Rows[stats](query.Query(t.Context(), tx, query.Options{}, "stats")) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := []int64{row.Int("nodes"), row.Int("edges"), row.Int("labelled"), row.Int("classes"), row.Int("runs")}
+		got := []int64{row.Nodes, row.Edges, row.Labelled, row.Classes, row.Runs}
 		if want := []int64{10, 12, 9, 3, 1}; !slices.Equal(got, want) {
 			t.Errorf("nodes, edges, labelled, classes, runs: got %v, want %v", got, want)
 		}
-		if row.Int("disk_bytes") <= 0 || row.Text("store") != store.Dir() || row.Text("indexes") != "score" {
-			t.Errorf("stats: got %v", row.Values)
+		if row.DiskBytes <= 0 || row.Store != store.Dir() || row.Indexes != "score" {
+			t.Errorf("stats: got %+v", row)
 		}
-		if want := `confidence, label, "old style", run, score, split, suggested, title, weight, year`; row.Text("columns") != want {
-			t.Errorf("columns: got %s, want %s", row.Text("columns"), want)
+		if want := `confidence, label, "old style", run, score, split, suggested, title, weight, year`; row.Columns != want {
+			t.Errorf("columns: got %s, want %s", row.Columns, want)
 		}
 	}
 }

@@ -57,8 +57,6 @@ func answerData(t *testing.T, d *datadriven.TestData, opt Options) string {
 		switch arg.Key {
 		case "keep-going":
 			opt.KeepGoing = true
-		case "read-only":
-			opt.ReadOnly = true
 		case "yes":
 			opt.Yes = true
 		case "says-yes", "says-no":

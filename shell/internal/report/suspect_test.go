@@ -95,7 +95,7 @@ func TestPageOfOneSnapshot(t *testing.T) {
 	}
 	want := page(t.Context())
 	got := page(&contextWithWriter{Context: t.Context(), write: func() {
-		if _, err := query.Query(t.Context(), store, "accept s3, p4"); err != nil {
+		if _, err := query.Exec(t.Context(), store, query.Options{}, "accept s3, p4"); err != nil {
 			t.Fatal(err)
 		}
 	}})

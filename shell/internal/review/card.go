@@ -29,10 +29,10 @@ type property struct {
 
 // read reads everything that the card of the next suspect shows.
 func (r *review) read(ctx context.Context) (*subject, error) {
-	tx := r.Engine.Store.Begin()
+	tx := r.Store.Begin()
 	defer tx.Close()
 	v := r.queue[r.at]
-	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.Engine.Workers, MemoryBudget: r.Engine.MemoryBudget})
+	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.Ask.Workers, MemoryBudget: r.Ask.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,8 @@ import (
 
 // Options says what a review is about, and where it asks.
 type Options struct {
-	Engine query.Engine // with the store, and with the name of the person who decides
+	Store *kv.Store
+	Ask   query.Options // says who decides
 
 	// Find returns the suspects, in the order of the review.
 	Find func() ([]kv.NodeID, error)
@@ -199,11 +200,13 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'w':
 		return false, r.takeReason(a.text)
 	case 'e':
-		result, err := r.Engine.Query(ctx, "explain $1", e.ID)
-		if err == nil {
-			_, err = print.Render(r.Out, result, print.FormatTable)
-		}
-		return false, err
+		return false, r.Store.View(func(tx *kv.Tx) error {
+			result, err := query.Query(ctx, tx, r.Ask, "explain $1", e.ID)
+			if err == nil {
+				_, err = print.Render(r.Out, result, print.FormatTable)
+			}
+			return err
+		})
 	default:
 		for _, k := range keys {
 			r.say("  %c  %-8s %s", k.Key, k.Word, k.Help)
@@ -256,7 +259,7 @@ func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &decide.View{
 		Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run,
 	}}
-	decisions, err := decide.Write(ctx, r.Engine.Store, []decide.Request{request}, decide.Options{Who: r.Engine.Who, Why: r.why})
+	decisions, err := decide.Write(ctx, r.Store, []decide.Request{request}, decide.Options{Who: r.Ask.Who, Why: r.why})
 	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
 		r.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
 		return true, nil
@@ -294,7 +297,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if last.kind == decide.None {
 		r.skips--
 	} else {
-		_, err := cleaner.UndoStep(ctx, r.Engine.Store, last.step, decide.Options{Who: r.Engine.Who})
+		_, err := cleaner.UndoStep(ctx, r.Store, last.step, decide.Options{Who: r.Ask.Who})
 		if errors.Is(err, decide.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
 		}
@@ -320,7 +323,7 @@ func (r *review) rescore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := cleaner.Rescore(ctx, r.Engine.Store)
+	done, err := cleaner.Rescore(ctx, r.Store)
 	if errors.Is(err, cleaner.ErrNoCalibration) {
 		return nil
 	}
@@ -338,7 +341,7 @@ func (r *review) rescore(ctx context.Context) error {
 
 // remaining says how many wrong labels are still to be found.
 func (r *review) remaining(ctx context.Context) (n cleaner.Remaining, err error) {
-	err = r.Engine.Store.View(func(tx *kv.Tx) (err error) {
+	err = r.Store.View(func(tx *kv.Tx) (err error) {
 		n, err = cleaner.CountRemaining(ctx, tx)
 		return err
 	})

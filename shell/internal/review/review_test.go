@@ -22,11 +22,12 @@ func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := query.Engine{Store: store, Who: "tester"}
 	return Options{
-		Engine: engine, In: strings.NewReader(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
+		Store: store, Ask: query.Options{Who: "tester"}, In: strings.NewReader(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
 		Find: func() ([]kv.NodeID, error) {
-			suspects, _, err := engine.Suspects(t.Context(), condition, 0)
+			tx := store.Begin()
+			defer tx.Close()
+			suspects, _, err := query.Suspects(t.Context(), tx, condition, 0)
 			return suspects, err
 		},
 	}
@@ -128,7 +129,7 @@ func TestReviewRefuses(t *testing.T) {
 func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 	store := papers.Cleaned(t)
 	r := reviewOf(t, store, newReplyLines(strings.NewReader("y\n"), nil, false))
-	if _, err := query.Query(t.Context(), store, "relabel s3 'Theory'"); err != nil {
+	if _, err := query.Exec(t.Context(), store, query.Options{}, "relabel s3 'Theory'"); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "node s3: no other label is suggested") {
@@ -282,7 +283,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	if moved, err := r.take(t.Context(), card, reply{key: 'y'}); !moved || err != nil || r.at != 1 {
 		t.Errorf("y: got %v, %v, at %d, want the next card", moved, err, r.at)
 	}
-	if _, err := query.Query(t.Context(), store, "reject p1"); err != nil {
+	if _, err := query.Exec(t.Context(), store, query.Options{}, "reject p1"); err != nil {
 		t.Fatal(err)
 	}
 	want := papers.LabelsNow(t, store)

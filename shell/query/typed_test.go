@@ -1,0 +1,364 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// oneRow is a result with one row of the columns a, b, c ….
+func oneRow(values ...kv.Value) *Result {
+	columns := make([]ColumnInfo, len(values))
+	for i := range values {
+		columns[i] = ColumnInfo{Name: string(rune('a' + i)), Kind: values[i].Kind()}
+	}
+	return NewTable(columns, [][]kv.Value{values})
+}
+
+// scanOne scans the row of a result that has one.
+func scanOne(t *testing.T, r *Result, into ...any) (err error) {
+	t.Helper()
+	for row, failed := range r.Rows() {
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		err = row.Scan(into...)
+	}
+	return err
+}
+
+type class string
+
+// TestValuesThatFit scans values into variables of all types that hold them.
+func TestValuesThatFit(t *testing.T) {
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	seven, null := kv.IntValue(7), kv.Value{}
+	for _, test := range []struct {
+		value kv.Value
+		into  any // a pointer
+		want  any
+	}{
+		{kv.StringValue("Theory"), new(string), "Theory"},
+		{kv.StringValue("Theory"), new(class), class("Theory")},
+		{kv.StringValue(noon.Format(time.RFC3339Nano)), new(time.Time), noon},
+		{seven, new(string), "7"},
+		{seven, new(int), 7},
+		{kv.IntValue(-128), new(int8), int8(-128)},
+		{kv.IntValue(255), new(uint8), uint8(255)},
+		{kv.IntValue(math.MinInt64), new(int64), int64(math.MinInt64)},
+		{kv.IntValue(math.MaxInt64), new(uint64), uint64(math.MaxInt64)},
+		{kv.IntValue(1 << 53), new(float64), float64(1 << 53)},
+		{kv.IntValue(1 << 24), new(float32), float32(1 << 24)},
+		{kv.FloatValue(0.1), new(float64), 0.1},
+		{kv.FloatValue(0.1), new(float32), float32(0.1)},
+		{kv.FloatValue(math.Inf(-1)), new(float32), float32(math.Inf(-1))},
+		{kv.BoolValue(true), new(bool), true},
+		{seven, new(kv.Value), seven},
+		{null, new(kv.Value), null},
+		{null, new(*int), (*int)(nil)},
+		{null, new(*time.Time), (*time.Time)(nil)},
+	} {
+		if err := scanOne(t, oneRow(test.value), test.into); err != nil {
+			t.Errorf("%v into a %T: %v", test.value, test.into, err)
+		}
+		if got := reflect.ValueOf(test.into).Elem().Interface(); got != test.want {
+			t.Errorf("%v into a %T: got %v, want %v", test.value, test.into, got, test.want)
+		}
+	}
+	var into *int
+	if err := scanOne(t, oneRow(seven), &into); err != nil || into == nil || *into != 7 {
+		t.Errorf("7 into a *int: got %v, %v", into, err)
+	}
+}
+
+// TestValuesThatDoNotFit names the column, and says what does not go where.
+func TestValuesThatDoNotFit(t *testing.T) {
+	for _, test := range []struct {
+		value kv.Value
+		into  any
+		says  string
+	}{
+		{kv.Value{}, new(string), "column a: got null, which a string cannot be: want a *string or a kv.Value"},
+		{kv.Value{}, new(float64), "got null, which a float64 cannot be"},
+		{kv.IntValue(128), new(int8), "column a: got 128, which a int8 cannot hold"},
+		{kv.IntValue(-1), new(uint), "got -1, which a uint cannot hold"},
+		{kv.IntValue(1<<53 + 1), new(float64), "got 9007199254740993, which a float64 cannot hold"},
+		{kv.IntValue(math.MaxInt64), new(float64), "cannot hold"},
+		{kv.IntValue(1<<24 + 1), new(float32), "cannot hold"},
+		{kv.FloatValue(1e39), new(float32), "got 1e+39, which a float32 cannot hold"},
+		{kv.FloatValue(3), new(int), "got 3, which a int cannot hold"},
+		{kv.FloatValue(0.5), new(string), "got 0.5, which a string cannot hold"},
+		{kv.StringValue("7"), new(int), "got the text '7', which a int cannot hold"},
+		{kv.BoolValue(true), new(int), "got true, which a int cannot hold"},
+		{kv.StringValue("noon"), new(time.Time), "column a: got the text 'noon': parsing time"},
+		{kv.IntValue(3), new(*int8), ""},
+		{kv.IntValue(300), new(*int8), "got 300, which a int8 cannot hold"},
+		{kv.IntValue(3), new(chan int), "column a: a chan int takes no value: want a string"},
+		{kv.IntValue(3), new(**int), "a **int takes no value"},
+		{kv.IntValue(3), new([]byte), "a []uint8 takes no value"},
+	} {
+		err := scanOne(t, oneRow(test.value), test.into)
+		if _, ok := errors.AsType[*ScanError](err); ok != (test.says != "") || ok && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%v into a %T: got error %v, want %q", test.value, test.into, err, test.says)
+		}
+	}
+	var n int
+	two := []kv.Value{kv.IntValue(1), kv.IntValue(2)}
+	for _, test := range []struct {
+		into []any
+		says string
+	}{
+		{[]any{&n}, "the row has 2 columns (a, b), and there is room for 1"},
+		{[]any{n, n}, "got a int to scan into, want a pointer"},
+		{[]any{&n, nil}, "got a <nil> to scan into"},
+		{[]any{}, "there is room for 0"},
+	} {
+		if err := scanOne(t, oneRow(two...), test.into...); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("into %v: got error %v, want %q", test.into, err, test.says)
+		}
+	}
+}
+
+type Identity struct{ ID string }
+
+// TestStructs fills structs with embedded structs, tags, and fields that are left out.
+func TestStructs(t *testing.T) {
+	tx := snapshotOf(t, papers.Cleaned(t))
+	ask := func(text string) (*Result, error) { return Query(t.Context(), tx, Options{}, text) }
+	type paper struct {
+		Identity
+		Title    string
+		Old      *bool `query:"old style"`
+		Decision *string
+		Left     chan int `query:"-"`
+		hidden   int
+	}
+	var got []string
+	for p, err := range Rows[paper](ask("nodes where id in ('p1', 'p4') return id, title, year, \"old style\", decision")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Decision != nil || p.Left != nil || p.hidden != 0 {
+			t.Errorf("%s: got %+v", p.ID, p)
+		}
+		got = append(got, p.ID, p.Title)
+	}
+	if len(got) != 4 || got[0] != "p1" || got[2] != "p4" || got[1] == "" {
+		t.Errorf("got %q, want p1 and p4 with titles", got)
+	}
+	for says, rows := range map[string]iter.Seq2[any, error]{
+		"column Scor: the rows have no such column for the field Scor of struct { Scor float64 }; did you mean score?": anyRows(Rows[struct{ Scor float64 }](ask("suspects"))),
+		"column old: the rows have no such column": anyRows(Rows[struct {
+			Year int `query:"old"`
+		}](ask("nodes where degree > 1000"))),
+		"embeds a *query.Identity: want the struct itself": anyRows(Rows[struct{ *Identity }](ask("suspects"))),
+		"a chan int takes no value":                        anyRows(Rows[struct{ ID chan int }](ask("suspects"))),
+		"the row has 5 columns":                            anyRows(Rows[string](ask("suspects"))),
+		"1:12: got the end":                                anyRows(Rows[string](ask("nodes where"))),
+	} {
+		var got error
+		for _, err := range rows {
+			got = err
+			break
+		}
+		if got == nil || !strings.Contains(got.Error(), says) {
+			t.Errorf("got error %v, want %q", got, says)
+		}
+	}
+}
+
+// anyRows are rows of any type.
+func anyRows[T any](rows iter.Seq2[T, error]) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		for value, err := range rows {
+			if !yield(value, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestRowsFail yields the error of the statement, and of a context that ends, once each.
+func TestRowsFail(t *testing.T) {
+	tx := snapshotOf(t, papers.Cleaned(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	ids := Rows[string](Query(ctx, tx, Options{}, "nodes return id"))
+	cancel()
+	for name, test := range map[string]struct {
+		rows iter.Seq2[string, error]
+		want error
+	}{
+		"statement": {Rows[string](Query(t.Context(), tx, Options{}, "accept p1")), ErrWrites},
+		"context":   {ids, context.Canceled},
+	} {
+		var got []error
+		for id, err := range test.rows {
+			got = append(got, err)
+			if id != "" {
+				t.Errorf("%s: got the id %s", name, id)
+			}
+		}
+		if len(got) != 1 || !errors.Is(got[0], test.want) {
+			t.Errorf("%s: got %v, want %v once", name, got, test.want)
+		}
+	}
+}
+
+// TestTheDoors refuses statements at the wrong door.
+func TestTheDoors(t *testing.T) {
+	store := papers.Cleaned(t)
+	tx := snapshotOf(t, store)
+	for _, page := range Manual() {
+		parsed, err := Parse(page.Example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parsed.Writes() {
+			if _, err := parsed.Query(t.Context(), tx, Options{}); !errors.Is(err, ErrWrites) || !strings.Contains(err.Error(), "query.Exec") {
+				t.Errorf("%s: got error %v, want ErrWrites", page.Name, err)
+			}
+		} else if _, err := parsed.Exec(t.Context(), store, Options{}); !errors.Is(err, ErrReads) || !strings.Contains(err.Error(), "query.Query") {
+			t.Errorf("%s: got error %v, want ErrReads", page.Name, err)
+		}
+	}
+	if got := collect(t, store, "history"); got != "" {
+		t.Errorf("got the history %s, want none", got)
+	}
+	made := papers.Cleaned(t)
+	dir := made.Dir()
+	papers.CloseStore(t, made)
+	only, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer papers.CloseStore(t, only)
+	for _, text := range []string{"accept p4", "undo", "clean", "rescore", "create index on year"} {
+		if _, err := Exec(t.Context(), only, Options{}, text); !errors.Is(err, kv.ErrReadOnly) || err.Error() != "the store is open for reading only" {
+			t.Errorf("%s: got error %v, want kv.ErrReadOnly", text, err)
+		}
+	}
+}
+
+// TestQueryInAnUpdate sees what the transaction wrote, with and without an index.
+func TestQueryInAnUpdate(t *testing.T) {
+	store := papers.Cleaned(t)
+	ids := func(tx *kv.Tx, text string) (got []string) {
+		for id, err := range Rows[string](Query(t.Context(), tx, Options{Workers: 8}, text)) {
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			got = append(got, id)
+		}
+		return got
+	}
+	before := snapshotOf(t, store)
+	err := store.Update(func(tx *kv.Tx) error {
+		v, err := tx.Node("p1")
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(tx.SetValue(v, "year", kv.IntValue(1899)), tx.SetValue(v, "score", kv.FloatValue(0.9375))); err != nil {
+			return err
+		}
+		for text, want := range map[string][]string{
+			"nodes where year < 1900 return id": {"p1"}, "nodes where score = 0.9375 return id": {"p1"},
+		} {
+			if got := ids(tx, text); !slices.Equal(got, want) {
+				t.Errorf("%s, in the update: got %v, want %v", text, got, want)
+			}
+			if got := ids(before, text); got != nil {
+				t.Errorf("%s, in a snapshot from before: got %v, want none", text, got)
+			}
+		}
+		_, err = Query(t.Context(), tx, Options{}, "explain p1")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestIf decides only if the condition is true of all nodes that are named.
+func TestIf(t *testing.T) {
+	store := papers.Cleaned(t) // s3 and p4 are Systems, and Theory is suggested
+	exec := func(text string, args ...any) error {
+		_, err := Exec(t.Context(), store, Options{Who: "ann"}, text, args...)
+		return err
+	}
+	for _, test := range []struct {
+		text string
+		args []any
+		says string
+	}{
+		{"accept $1 if label = $2 and suggested = $3", []any{"s3", "Theory", "Theory"}, "not true of 1 node: s3 (label Systems, suggested Theory, decision none)"},
+		{"accept s3, p4, p5 if label = 'Systems'", nil, "not true of 1 node: p5 (label Theory"},
+		{"relabel s3 'Theory' if decision is not null because 'seen'", nil, "not true of 1 node: s3"},
+		{"reject s3, p4 if score > 0.99", nil, "not true of 1 node: p4"},
+	} {
+		err := exec(test.text, test.args...)
+		if _, ok := errors.AsType[*ConditionError](err); !ok || !errors.Is(err, decide.ErrChanged) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: got error %v, want a *ConditionError that says %q", test.text, err, test.says)
+		}
+	}
+	if got := collect(t, store, "history"); got != "" {
+		t.Fatalf("got the history %s, want none", got)
+	}
+	for _, text := range []string{
+		"accept s3 if label = 'Systems' and suggested = 'Theory' because 'both seen'", "relabel p4 'Neural Nets' if decision is null and degree > 0",
+	} {
+		if err := exec(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if got, want := papers.LabelsNow(t, store), []string{"p4 Neural Nets relabel", "s3 Theory accept"}; !slices.Equal(got, want) {
+		t.Errorf("labels and decisions are %q, want %q", got, want)
+	}
+	for text, says := range map[string]string{
+		"accept p5 if yeer > 3":            `no property is named "yeer"`,
+		"accept p5 if year > 'x'":          "cannot be compared",
+		"accept where score > 0 if id = 1": "got if, want",
+	} {
+		if err := exec(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got error %v, want %q", text, err, says)
+		}
+	}
+}
+
+// TestIfInARace has two people decide on one node at a time if nobody has: one of them does.
+func TestIfInARace(t *testing.T) {
+	store := papers.Cleaned(t)
+	for round := range 20 {
+		errs := make(chan error, 2)
+		for _, class := range []string{"Theory", "Neural Nets"} {
+			go func() {
+				_, err := Exec(t.Context(), store, Options{Who: class}, "relabel p2 $1 if decision is null", class)
+				errs <- err
+			}()
+		}
+		var lost int
+		for range 2 {
+			if err := <-errs; errors.Is(err, decide.ErrChanged) {
+				lost++
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if lost != 1 {
+			t.Fatalf("round %d: %d of two decisions were refused, want 1", round, lost)
+		}
+		if _, err := Exec(t.Context(), store, Options{}, "undo"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
