@@ -143,7 +143,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Hops:             opt.Hops,
 		Threshold:        result.threshold,
 		Seed:             opt.Seed,
-		Nodes:            int64(tx.NumNodes()),
+		Nodes:            int64(tx.NumPresent()),
 		Edges:            tx.NumEdges(),
 		Scored:           int64(countLabelled(p.labels)),
 		FittingNodes:     int64(result.fitting),

@@ -29,7 +29,7 @@ func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
 	case writes != run.PredictionWrites:
 		changes = append(changes, fmt.Sprintf("predictions were written after run %d began", run.ID))
 	}
-	if nodes := int64(tx.NumNodes()); nodes != run.Nodes {
+	if nodes := int64(tx.NumPresent()); nodes != run.Nodes {
 		changes = append(changes, fmt.Sprintf("there are %d nodes, run %d saw %d", nodes, run.ID, run.Nodes))
 	}
 	if edges := tx.NumEdges(); edges != run.Edges {

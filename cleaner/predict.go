@@ -155,9 +155,16 @@ func writePredictions(
 	if err != nil {
 		return err
 	}
+	removed, err := b.Tx().Removed()
+	if err != nil {
+		return err
+	}
 	wide := make([]float64, predictions.Width())
 	err = rowstore.Each(ctx, predictions, snapshot.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
+			if removed.Has(v) {
+				continue
+			}
 			for j := range wide {
 				wide[j] = float64(values[int(v-rows.First)*len(wide)+j])
 			}
@@ -217,7 +224,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 	if err != nil {
 		return nil, "", err
 	}
-	if n := tx.NumNodes(); 2*count < n {
+	if n := tx.NumPresent(); 2*count < n {
 		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", count, n, structureAlone), nil
 	}
 	return zeroMissing{matrix}, "", nil

@@ -300,8 +300,12 @@ func (w *PredictionWriter) Finish() error {
 // missingRows is nil unless some node is missing.
 func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 	var count int
-	for v := range tx.NumNodes() {
-		if missing(kv.NodeID(v)) {
+	removed, err := tx.Removed()
+	if err != nil {
+		return err
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if missing(v) && !removed.Has(v) {
 			count++
 		}
 	}
@@ -409,7 +413,7 @@ func rowError(tx *kv.Tx, v kv.NodeID, problem string) error {
 }
 
 // Predictions returns the stored predictions [n×c], columns in the order of tx.Classes; a class that the matrix has no
-// column for is 0. kv.ErrNotFound when there are none; ErrMissingRows names the first node in file order without a row.
+// column for is 0, and so is the row of a removed node. kv.ErrNotFound when there are none; ErrMissingRows names the first node in file order without a row.
 func Predictions(tx *kv.Tx) (ops.Source, error) {
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	if err != nil {
@@ -418,7 +422,29 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 	if err := checkRows(tx, matrix); err != nil {
 		return nil, err
 	}
-	return inClassOrder(tx, matrix), nil
+	removed, err := tx.Removed()
+	if err != nil || removed == nil {
+		return inClassOrder(tx, matrix), err
+	}
+	return zeroRemoved{inClassOrder(tx, matrix), removed}, nil
+}
+
+// zeroRemoved reads the rows of removed nodes, which have no edges, as zeros.
+type zeroRemoved struct {
+	ops.Source
+	removed kv.NodeSet
+}
+
+func (s zeroRemoved) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
+		return err
+	}
+	for v := rows.First; v < rows.End; v++ {
+		if s.removed.Has(v) {
+			clear(dst[int(v-rows.First)*(hi-lo):][:hi-lo])
+		}
+	}
+	return nil
 }
 
 // HasPredictions reports whether a node has predictions.

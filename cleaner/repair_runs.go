@@ -156,6 +156,9 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 func removeScoresOf(tx *kv.Tx, first, end kv.NodeID, last int64) (removals, scores int64, err error) {
 	for v := first; v < end; v++ {
 		run, err := tx.Value(v, RunColumn)
+		if errors.Is(err, kv.ErrNotFound) { // it was removed
+			continue
+		}
 		if err != nil {
 			return 0, 0, err
 		}

@@ -77,7 +77,7 @@ func (a *arranger) byPosition(
 
 // inFileOrder yields the nodes of set in file order.
 func (a *arranger) inFileOrder(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
-	if float64(set.GetCardinality())*positionCost > fileCost*float64(a.tx.NumNodes()) {
+	if float64(set.GetCardinality())*positionCost > fileCost*float64(a.tx.NumPresent()) {
 		return a.walkFile(ctx, set, yield)
 	}
 	var places []uint64 // position, then node

@@ -22,10 +22,11 @@ import (
 // A kv.Bulk.Sorter sorts the entries. A Builder belongs to
 // one goroutine.
 type Builder struct {
-	column string
-	sorter *spill.Sorter
-	entry  []byte
-	out    leafWriter
+	column  string
+	removed kv.NodeSet // whose values the column drops
+	sorter  *spill.Sorter
+	entry   []byte
+	out     leafWriter
 }
 
 // NewBuilder begins the index of a column. The column need not be there before Mark.
@@ -34,17 +35,22 @@ func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index on %s: %w", column, err)
 	}
+	removed, err := b.Tx().Removed()
+	if err != nil {
+		return nil, fmt.Errorf("index on %s: %w", column, err)
+	}
 	return &Builder{
-		column: column,
-		sorter: b.Sorter(),
-		out:    leafWriter{column: column, space: space},
+		column:  column,
+		removed: removed,
+		sorter:  b.Sorter(),
+		out:     leafWriter{column: column, space: space},
 	}, nil
 }
 
-// Add adds the entry of one node; null and NaN have none. The value must be what the column will return: of the
+// Add adds the entry of one node; null and NaN have none, and neither has a removed node. The value must be what the column will return: of the
 // column's kind, and rounded to float32 where that is KindSingle.
 func (b *Builder) Add(v kv.NodeID, value kv.Value) error {
-	if value.IsNull() {
+	if value.IsNull() || b.removed.Has(v) {
 		return nil
 	}
 	b.entry, _ = appendKey(b.entry[:0], value)

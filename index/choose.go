@@ -21,7 +21,7 @@ type planner struct {
 
 func newPlanner(tx *kv.Tx, s schema) *planner {
 	return &planner{
-		tx: tx, schema: s, n: float64(tx.NumNodes()), reader: newReader(tx),
+		tx: tx, schema: s, n: float64(tx.NumPresent()), reader: newReader(tx),
 		stats: map[string]statistics{}, scans: map[string]*rangeScan{}, shares: map[string]float64{},
 	}
 }

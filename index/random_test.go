@@ -28,7 +28,7 @@ var randomColumns = []kv.Column{
 
 // A model is what a random store holds, by NodeID.
 type model struct {
-	ids       []string
+	ids       []string // of a removed node empty
 	positions []int
 	degrees   []int
 	values    map[string][]kv.Value
@@ -121,6 +121,14 @@ func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 		}
 		return changeRandomly(tx, r, n)
 	})
+	update(t, s, func(tx *kv.Tx) error {
+		for _, v := range r.Perm(n)[:r.IntN(n/4+1)] {
+			if err := tx.RemoveNode(kv.NodeID(v)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return s, modelOf(t, s)
 }
 
@@ -128,8 +136,15 @@ func randomID(i int) string { return fmt.Sprintf("n%c%d", 'a'+rune(i*7%26), i) }
 
 // changeRandomly sets some values and labels of a store of n nodes.
 func changeRandomly(tx *kv.Tx, r *rand.Rand, n int) error {
+	removed, err := tx.Removed()
+	if err != nil {
+		return err
+	}
 	for range n / 2 {
 		v := kv.NodeID(r.IntN(n))
+		if removed.Has(v) {
+			continue
+		}
 		if r.IntN(4) == 0 {
 			label := ""
 			if class := r.IntN(6); class > 0 {
@@ -309,7 +324,7 @@ func slowCompare(a, b kv.Value) int {
 func (m *model) answer(q Query) []kv.NodeID {
 	var rows []kv.NodeID
 	for v := range m.ids {
-		if q.Where == nil || m.holds(q.Where, v) == isTrue {
+		if m.ids[v] != "" && (q.Where == nil || m.holds(q.Where, v) == isTrue) {
 			rows = append(rows, kv.NodeID(v))
 		}
 	}

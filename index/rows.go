@@ -41,7 +41,7 @@ func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error
 	case p.way == byNothing:
 		return 0, nil
 	case p.way == byScan && isAlways(p.residual):
-		return int64(p.tx.NumNodes()), nil
+		return int64(p.tx.NumPresent()), nil
 	case p.way == bySource && isAlways(p.residual):
 		return p.source.count(ctx, r, reads)
 	}

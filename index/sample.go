@@ -26,7 +26,11 @@ func (pl *planner) unindexedShare(p Predicate) (float64, error) {
 func (pl *planner) sampledShare(p Predicate) (float64, error) {
 	n := pl.tx.NumNodes()
 	holds, err := pl.reader.condition(p)
-	if err != nil || n == 0 {
+	if err != nil {
+		return 0, err
+	}
+	removed, err := pl.tx.Removed()
+	if err != nil || pl.tx.NumPresent() == 0 {
 		return 0, err
 	}
 	trials, matches := 0, 0
@@ -35,6 +39,9 @@ func (pl *planner) sampledShare(p Predicate) (float64, error) {
 		first += max(0, end-first-sampleRows) / 2
 		end = min(end, first+sampleRows)
 		for v := first; v < end; v++ {
+			if removed.Has(kv.NodeID(v)) {
+				continue
+			}
 			outcome, err := holds(kv.NodeID(v))
 			if err != nil {
 				return 0, err
@@ -44,14 +51,14 @@ func (pl *planner) sampledShare(p Predicate) (float64, error) {
 			}
 		}
 	}
-	if trials == n {
+	if trials == pl.tx.NumPresent() {
 		return float64(matches) / float64(n), nil
 	}
 	return (float64(matches) + 0.5) / float64(trials+1), nil
 }
 
 // degreeShare finds where in the descending degrees a condition begins and ceases to be true. Nodes and edges added
-// later may be out of that order; the estimate leaves them so.
+// later, and removed nodes, may be out of that order; the estimate leaves them so.
 func (pl *planner) degreeShare(p Predicate) (float64, error) {
 	switch p := p.(type) {
 	case Compare:
@@ -107,11 +114,11 @@ func (pl *planner) degreesThat(op Op, bound kv.Value, tolerance float64) (float6
 	low, high := 0, n // it holds for the nodes before low, and not from high on
 	for float64(high-low) > tolerance*float64(min(low, n-high)) {
 		middle := (low + high) / 2
-		degree, err := pl.tx.Degree(kv.NodeID(middle))
-		if err != nil {
+		var degree [1]uint32
+		if err := pl.tx.ReadDegrees(kv.Range{First: kv.NodeID(middle), End: kv.NodeID(middle + 1)}, degree[:]); err != nil {
 			return 0, err
 		}
-		if holds(kv.IntValue(int64(degree))) == isTrue {
+		if holds(kv.IntValue(int64(degree[0]))) == isTrue {
 			low = middle + 1
 		} else {
 			high = middle

@@ -37,6 +37,11 @@ func (s *scanner) matches(ctx context.Context, p Predicate, worst *worstKey) ite
 			yield(0, err)
 			return
 		}
+		removed, err := s.tx.Removed()
+		if err != nil {
+			yield(0, err)
+			return
+		}
 		n := kv.NodeID(s.tx.NumNodes())
 		for v := kv.NodeID(0); v < n; {
 			may, end, err := s.may(p, v)
@@ -66,6 +71,9 @@ func (s *scanner) matches(ctx context.Context, p Predicate, worst *worstKey) ite
 				if v%checkEvery == 0 && ctx.Err() != nil {
 					yield(0, ctx.Err())
 					return
+				}
+				if removed.Has(v) {
+					continue
 				}
 				outcome, err := holds(v)
 				if err != nil {

@@ -33,7 +33,7 @@ func (p *Plan) walk(
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		spend := &allowance{
-			budget: p.patience, n: float64(p.tx.NumNodes()), step: step, properties: Properties(p.residual),
+			budget: p.patience, n: float64(p.tx.NumPresent()), step: step, properties: Properties(p.residual),
 		}
 		rows := 0
 		for v, err := range start(spend) {

@@ -13,12 +13,16 @@ import (
 )
 
 // A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one transaction,
-// in place of those of the same name. Until then readers see the old data, and a crash keeps the old data. A Bulk and its
+// in place of those of the same name. What is put for a removed node is dropped, since a long job may know of nodes that were
+// removed after it began. Until then readers see the old data, and a crash keeps the old data. A Bulk and its
 // writers are for one goroutine, and must end in Commit or Abort: other writers wait for it.
 type Bulk struct {
 	s     *Store
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
+
+	removed NodeSet // what is put for these nodes is dropped
+
 	batch recordWriter
 	sums  map[record.Generation]record.Sum // of what it was given
 
@@ -82,6 +86,11 @@ func (s *Store) newBulk() (*Bulk, error) {
 	b.tx = s.Begin()
 	if b.tx.err != nil {
 		return nil, b.tx.err
+	}
+	var err error
+	if b.removed, err = b.tx.Removed(); err != nil {
+		b.tx.end()
+		return nil, err
 	}
 	b.draft = b.tx.cat.clone()
 	b.draft.Next = b.first

@@ -21,7 +21,7 @@ const formatVersion = 3
 
 // newestVersion is the greatest version that this program reads. A store gets one above formatVersion with the first use of
 // what that version has, see Tx.raiseVersion; until then older programs can use it.
-const newestVersion = changesVersion
+const newestVersion = 4
 
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {
@@ -42,6 +42,8 @@ type catalog struct {
 	Weighted    bool `msgpack:"weighted,omitempty"`
 	// DenseIDs says that the id of a loaded node is its position in the node file, so that no id is stored.
 	DenseIDs bool `msgpack:"dense_ids"`
+	// Unnamed counts the nodes in the blocks that had been removed when the blocks were written: these have no ids of them.
+	Unnamed int `msgpack:"unnamed,omitempty"`
 
 	// Graph is the generation of the adjacency and dictionary blocks and deltas; zero when there are none.
 	Graph    record.Generation `msgpack:"graph"`
@@ -69,7 +71,8 @@ type counts struct {
 	EdgeDeltas int64             `msgpack:"edge_deltas"`    // edges added to or removed from the blocks, or changed
 	Arcs       int64             `msgpack:"arcs,omitempty"` // of a directed graph, deltas included
 	IntegerIDs bool              `msgpack:"integer_ids"`    // of every id so far
-	Next       record.Generation `msgpack:"next"`           // the next unused
+	Removed    int               `msgpack:"removed,omitempty"`
+	Next       record.Generation `msgpack:"next"` // the next unused
 }
 
 func newCatalog() *catalog {
@@ -181,6 +184,9 @@ func (c *catalog) withCounts(body []byte) (*catalog, error) {
 	d.counts = counts{}
 	if err := msgpack.Unmarshal(body, &d.counts); err != nil {
 		return nil, record.Corrupt(countsKey(), err.Error())
+	}
+	if d.Removed < d.Unnamed || d.Removed > d.Nodes {
+		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d of %d nodes are removed, and %d were before", d.Removed, d.Nodes, d.Unnamed))
 	}
 	if d.Nodes < d.LoadedNodes {
 		return nil, record.Corrupt(countsKey(), fmt.Sprintf("there are %d nodes, and %d were loaded", d.Nodes, d.LoadedNodes))

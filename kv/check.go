@@ -57,6 +57,15 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	}
 	defer tx.release()
 	c.catalog()
+	if tx.cat.Removed > 0 {
+		set, err := tx.readRemoved() // not those of an earlier snapshot
+		if err := c.found("removed nodes", err); err != nil {
+			return err
+		}
+		if err == nil {
+			c.removed = set.nodes
+		}
+	}
 	for _, step := range []func(context.Context) error{
 		c.copies, // first: a writer may have to wait until the copy is let go
 		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.properties, c.changes,
@@ -91,6 +100,9 @@ type checker struct {
 
 	// seen are problems reported: one damaged block is met once for each of its nodes.
 	seen map[Problem]bool
+
+	// removed is the set of removed nodes, of which nothing may be left.
+	removed NodeSet
 }
 
 // maxSeen bounds the memory for problems; beyond it some may be reported again.
@@ -288,6 +300,9 @@ func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
 		if err != nil {
 			return rng, err
 		}
+		if !value.IsNull() && c.removed.Has(v) {
+			return rng, fmt.Errorf("%w: node number %d was removed, and has %s", ErrCorrupt, v, value)
+		}
 		if !value.IsNull() && (value.Compare(least) < 0 || value.Compare(greatest) > 0) {
 			return rng, fmt.Errorf("%w: node number %d has %s, and its block says %s to %s", ErrCorrupt, v, value, least, greatest)
 		}
@@ -313,7 +328,13 @@ func (c *checker) matrix(ctx context.Context, name string) error {
 		c.progress("matrix "+name, int64(first), int64(c.tx.NumNodes()))
 		r := Range{First: NodeID(first), End: NodeID(min(first+int(entry.BlockRows), c.tx.NumNodes()))}
 		rows = slices.Grow(rows[:0], r.Len()*m.Width())[:r.Len()*m.Width()]
-		if err := c.found("matrix "+name, m.Read(r, 0, m.Width(), rows)); err != nil {
+		err := m.Read(r, 0, m.Width(), rows)
+		for v := r.First; err == nil && v < r.End && m.Width() > 0; v++ {
+			if c.removed.Has(v) && !isUnwritten(rows[int(v-r.First)*m.Width():][:m.Width()]) {
+				err = fmt.Errorf("%w: node number %d was removed, and has a row", ErrCorrupt, v)
+			}
+		}
+		if err := c.found("matrix "+name, err); err != nil {
 			return err
 		}
 	}

@@ -3,9 +3,11 @@ package kv
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math/bits"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -20,6 +22,12 @@ func (c *checker) dictionary(ctx context.Context) error {
 	c.count(record.KindNodeAt, blocks(dict.NumbersPerBlock))
 	c.count(record.KindPosition, blocks(dict.NumbersPerBlock))
 	added := cat.Nodes - cat.LoadedNodes
+	for v := cat.LoadedNodes; v < cat.Nodes; v++ {
+		added -= codec.Bit(c.removed.Has(NodeID(v)))
+	}
+	if cat.Removed == 0 {
+		c.count(record.KindRemoved, 0)
+	}
 	c.count(record.KindAddedNode, added)
 	c.count(record.KindAddedID, added)
 	if cat.DenseIDs {
@@ -28,8 +36,8 @@ func (c *checker) dictionary(ctx context.Context) error {
 	} else {
 		c.count(record.KindIDs, blocks(dict.IDsPerBlock))
 		c.count(record.KindIDLookup, dict.Buckets(cat.LoadedNodes))
-		if c.entries != int64(cat.LoadedNodes) {
-			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, cat.LoadedNodes)
+		if want := cat.LoadedNodes - cat.Unnamed; c.entries != int64(want) {
+			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, want)
 		}
 	}
 	inverse, err := c.positions(ctx)
@@ -88,13 +96,23 @@ func (c *checker) ids(ctx context.Context) (agree bool, err error) {
 	cat := c.tx.cat
 	var want fingerprint
 	agree = true
-	integers := true
+	integers, unnamed := true, 0
 	ids := c.tx.dict().Reader()
 	for position := range cat.Nodes {
 		if position%contextEvery == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
+		if position >= cat.LoadedNodes && c.removed.Has(NodeID(position)) {
+			continue
+		}
 		id, err := ids.AtPosition(position)
+		if err == nil && id == "" && cat.Unnamed > 0 {
+			_, err = c.tx.NodeAt(position)
+			if errors.Is(err, ErrNotFound) {
+				unnamed++
+				continue
+			}
+		}
 		if err != nil {
 			agree = false
 			if err := c.found("dictionary", err); err != nil {
@@ -112,8 +130,11 @@ func (c *checker) ids(ctx context.Context) (agree bool, err error) {
 			want.add(bucketPair(uint32(hash), uint32(position)), uint64(dict.BucketOf(hash, dict.Buckets(cat.LoadedNodes))))
 		}
 	}
-	if integers != cat.IntegerIDs {
+	if integers != cat.IntegerIDs && (cat.IntegerIDs || cat.Removed == 0) { // ids that are removed may have been no integers
 		c.problem("catalogue", "that every id is an integer: it says %v, want %v", cat.IntegerIDs, integers)
+	}
+	if !cat.DenseIDs && agree && unnamed != cat.Unnamed {
+		c.problem("catalogue", "it says that %d removed nodes have no ids, want %d", cat.Unnamed, unnamed)
 	}
 	if cat.DenseIDs {
 		return agree, nil
@@ -166,8 +187,8 @@ func (c *checker) lookup(ctx context.Context) (all fingerprint, sound bool, err 
 
 // node checks the node at a position by looking it up in all directions.
 func (c *checker) node(ids *dict.Reader, position int) error {
-	v, err := c.tx.NodeAt(position)
-	if err != nil {
+	v, err := c.tx.dict().NodeAt(position)
+	if err != nil || c.removed.Has(v) {
 		return err
 	}
 	back, err := c.tx.Position(v)

@@ -48,6 +48,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 			if where, what := wrongList(&lists, v, form); what != "" {
 				c.problem(where, "%s", what)
 			}
+			if c.removed.Has(v) && len(lists.Of(v)) > 0 {
+				c.problem("adjacency", "node number %d was removed, and has neighbours", v)
+			}
 			for u, a := range edgesOf(&lists, v) {
 				sums.add(v, u, a)
 			}

@@ -52,10 +52,13 @@ func (tx *Tx) Reader(column string) (*ColumnReader, error) {
 	return r, nil
 }
 
-// At is the value of a node, ErrNotFound for a node that is not there.
+// At is the value of a node, ErrNotFound for a NodeID beyond the last. Values of a removed node are null, its degree is 0.
 func (r *ColumnReader) At(v NodeID) (Value, error) {
 	if r.ids != nil {
-		if err := r.tx.checkNode(v); err != nil {
+		if err := r.tx.checkNumber(v); err != nil {
+			return Value{}, err
+		}
+		if removed, err := r.tx.isRemoved(v); removed || err != nil {
 			return Value{}, err
 		}
 		if r.idWrites != r.tx.writes {
@@ -122,7 +125,7 @@ func (r *ColumnReader) load(v NodeID) error {
 		return nil
 	}
 	r.loaded = false
-	if err := r.tx.checkNode(v); err != nil {
+	if err := r.tx.checkNumber(v); err != nil {
 		return err
 	}
 	first := v / codec.ColumnRows * codec.ColumnRows

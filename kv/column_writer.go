@@ -96,7 +96,7 @@ func (w *ColumnWriter) put(v NodeID, cell Value) error {
 	if uint32(v) >= w.entry.Rows {
 		return fmt.Errorf("column %s: node number %d of %d: %w", w.name, v, w.entry.Rows, ErrShape)
 	}
-	if cell.IsNull() {
+	if cell.IsNull() || w.b.removed.Has(v) {
 		return nil
 	}
 	if w.sorter == nil && v < w.next {

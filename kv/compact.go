@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -57,17 +56,17 @@ func (s *Store) mergeAll() error {
 	return nil
 }
 
-// graph writes adjacency and dictionary again, if nodes were added or edges changed.
+// graph writes adjacency and dictionary again, if nodes were added or removed, or edges changed.
 func (w *rewriter) graph(ctx context.Context) error {
 	cat, draft := w.tx.cat, w.bulk.draft
-	if cat.LoadedNodes == cat.Nodes && cat.EdgeDeltas == 0 {
+	if cat.LoadedNodes == cat.Nodes && cat.EdgeDeltas == 0 && cat.Unnamed == cat.Removed {
 		return nil
 	}
 	g, err := w.bulk.newGeneration()
 	if err != nil {
 		return err
 	}
-	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas = g, cat.Nodes, 0
+	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, cat.Nodes, 0, cat.Removed
 	if err := w.adjacency(ctx, g); err != nil {
 		return err
 	}
@@ -79,11 +78,23 @@ func (w *rewriter) graph(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ids := w.tx.dict().Reader()
-	if draft.DenseIDs, err = w.isDense(ids); err != nil || draft.DenseIDs {
+	if err := putRemovedSet(w.bulk.batch.Put, g, w.bulk.removed); err != nil {
 		return err
 	}
-	return w.ids(ctx, g, ids.AtPosition)
+	ids := w.tx.dict().Reader()
+	at := func(position int) (string, error) {
+		if w.bulk.removed != nil {
+			v, err := w.tx.dict().NodeAt(position)
+			if err != nil || w.bulk.removed.Has(v) {
+				return "", err
+			}
+		}
+		return ids.AtPosition(position)
+	}
+	if draft.DenseIDs, err = w.isDense(at); err != nil || draft.DenseIDs {
+		return err
+	}
+	return w.ids(ctx, g, at)
 }
 
 func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
@@ -110,11 +121,11 @@ func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
 	return out.Close()
 }
 
-// isDense reports whether each id is its position.
-func (w *rewriter) isDense(ids *dict.Reader) (bool, error) {
+// isDense reports whether each id is its position. Removed nodes have none.
+func (w *rewriter) isDense(at func(position int) (string, error)) (bool, error) {
 	for position := range w.tx.cat.Nodes {
-		id, err := ids.AtPosition(position)
-		if err != nil || id != strconv.Itoa(position) {
+		id, err := at(position)
+		if err != nil || id != "" && id != strconv.Itoa(position) {
 			return false, err
 		}
 	}

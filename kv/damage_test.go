@@ -141,7 +141,14 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 			if err != nil {
 				return err
 			}
+			removed, err := tx.Removed()
+			if err != nil {
+				return err
+			}
 			u := NodeID(r.IntN(int(v)))
+			for removed.Has(u) {
+				u = NodeID(r.IntN(int(v)))
+			}
 			err = errors.Join(
 				tx.SetEdge(v, u, 2), tx.SetEdge(u, v, 3),
 				tx.SetValue(u, "year", IntValue(int64(round*100+step))), tx.SetLabel(u, "class "+strconv.Itoa(round)),
@@ -149,6 +156,11 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				tx.PutDocument("documents", strconv.Itoa(step), strings.Repeat("text ", 20)+strconv.Itoa(round)),
 				tx.Space("lent").Put([]byte(fmt.Sprintf("later %d", step)), []byte(strconv.Itoa(round))),
 			)
+			if step%5 == 4 {
+				if err = errors.Join(err, replaceNode(tx, u)); u != v-1 {
+					err = errors.Join(err, tx.RemoveNode(v-1))
+				}
+			}
 			if step%10 == 9 {
 				err = errors.Join(err, tx.PutDocument("long", "document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)))
 			}
@@ -158,6 +170,19 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// replaceNode removes a node and adds another one of the same id.
+func replaceNode(tx *Tx, v NodeID) error {
+	id, err := tx.ID(v)
+	if err != nil {
+		return err
+	}
+	if err := tx.RemoveNode(v); err != nil {
+		return err
+	}
+	_, err = tx.AddNode(Node{ID: id, Label: "again"})
+	return err
 }
 
 // export reads everything a store has through what its users call, and returns a hash of it.

@@ -21,7 +21,9 @@
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
 // node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
-// degree are read like columns.
+// degree are read like columns. [Tx.RemoveNode] leaves a number without a node, for ever: [Tx.Removed] has these numbers,
+// and [Tx.NumPresent] counts the nodes that are there. What reads ranges of nodes, such as Tx.ReadDegrees, reads a removed
+// node as one without edges and values.
 //
 // # Promises
 //
@@ -61,6 +63,9 @@
 //     depend on it (lsm TestBudgets, TestLoadIsTheSameAtAnyBudget; shell TestHostileFiles). Exception: Badger builds
 //     several tables at once in a merge. A store with many writes held 155 MiB with a budget of 64 MiB. Once, on a busy
 //     machine, a store held 183 MiB with 128 MiB.
+//   - A removed node leaves nothing that can be read, also after Compact, backup and restore. No part of a removal is ever
+//     seen (TestRemoveNode, TestHubIsNotHalfRemoved, TestModel). If Repair does not know of a removal any more, the node is
+//     there again, without edges and values (TestRepairOfRemovals).
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
 //     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; shell TestSoak; cleaner
 //     TestReadersDuringClean).
@@ -203,6 +208,7 @@
 //	23 generation block           node → place in the node file
 //	24 generation node            external id of a node added since the load
 //	25 generation id              its node
+//	26 generation block           removed nodes of 8192 numbers
 //	30 generation block part      column: the values of 4096 consecutive nodes, with least and greatest
 //	31 generation node            value changed since
 //	40 generation tile block      matrix: columns of up to 1024 consecutive rows, dense, sparse or with one value in most cells
@@ -229,7 +235,8 @@
 //	1   the first
 //	2   the counts are a record of their own
 //	3   there is a journal, commits are numbered, and spaces may be kept twice
-//	4   what commits changed is kept
+//	4   what commits changed is kept, and nodes may be removed
 //
-// A store has version 3 until [Tx.TrackChanges] is called, so that programs that know version 3 can open it.
+// A store has version 3 until [Tx.TrackChanges] is called or its first node is removed, so that programs that know version 3 can
+// open it.
 package kv

@@ -188,11 +188,16 @@ func (tx *Tx) setWeight(p graph.Pair, weight float32) error {
 	if err != nil {
 		return err
 	}
+	tx.touched.edges.add(p.Ends())
+	return tx.addDifference(difference)
+}
+
+// addDifference counts what a change of edges changes.
+func (tx *Tx) addDifference(difference graph.Difference) error {
 	c, err := tx.count()
 	if err != nil {
 		return err
 	}
-	tx.touched.edges.add(p.Ends())
 	c.EdgeDeltas += difference.Deltas
 	c.Edges += difference.Edges
 	c.Arcs += difference.Arcs

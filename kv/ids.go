@@ -20,7 +20,9 @@ func (tx *Tx) dict() *dict.Dict {
 
 func (tx *Tx) newDict() dict.Dict {
 	c := tx.cat
-	return dict.Dict{Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, LoadedNodes: c.LoadedNodes, Dense: c.DenseIDs}
+	return dict.Dict{
+		Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, LoadedNodes: c.LoadedNodes, Dense: c.DenseIDs, Reused: c.Removed > 0,
+	}
 }
 
 // Node returns the node of an external id; ErrNotFound if there is none.
@@ -30,7 +32,14 @@ func (tx *Tx) Node(id string) (NodeID, error) {
 	}
 	position, err := tx.dict().Position(id)
 	if err == nil && position >= 0 {
-		return tx.NodeAt(position)
+		var v NodeID
+		if v, err = tx.dict().NodeAt(position); err != nil {
+			return 0, err
+		}
+		var removed bool
+		if removed, err = tx.isRemoved(v); err == nil && !removed {
+			return v, nil
+		}
 	}
 	if err == nil {
 		err = fmt.Errorf("node %q: %w", firstRunes(id, MaxID), ErrNotFound)
@@ -47,7 +56,7 @@ func (tx *Tx) ID(v NodeID) (string, error) {
 	return tx.dict().ID(position)
 }
 
-// Position returns the place of a node in the node file, from 0; nodes added later follow.
+// Position returns the place of a node in the node file, from 0; nodes added later follow. Removed nodes keep their places.
 func (tx *Tx) Position(v NodeID) (int, error) {
 	if err := tx.checkNode(v); err != nil {
 		return 0, err
@@ -55,7 +64,8 @@ func (tx *Tx) Position(v NodeID) (int, error) {
 	return tx.dict().PositionOf(v)
 }
 
-// NodeAt returns the node at a place in the node file; it is the inverse of Position.
+// NodeAt returns the node at a place in the node file; it is the inverse of Position. At the place of a removed node there is
+// none: ErrNotFound.
 func (tx *Tx) NodeAt(position int) (NodeID, error) {
 	if err := tx.Err(); err != nil {
 		return 0, err
@@ -63,34 +73,43 @@ func (tx *Tx) NodeAt(position int) (NodeID, error) {
 	if position < 0 || position >= tx.cat.Nodes {
 		return 0, fmt.Errorf("node at position %d of %d: %w", position, tx.cat.Nodes, ErrNotFound)
 	}
-	return tx.dict().NodeAt(position)
+	v, err := tx.dict().NodeAt(position)
+	if err == nil {
+		err = tx.checkPresent(v)
+	}
+	return v, err
 }
 
-// InFileOrder yields every NodeID in the order of the node file, then the nodes added later. On failure it yields the
-// error once, and stops.
+// InFileOrder yields the NodeID of every node that is there, in the order of the node file, then of those added later. On
+// failure it yields the error once, and stops.
 func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
 	return func(yield func(NodeID, error) bool) {
-		if err := tx.Err(); err != nil {
-			yield(0, err)
+		tx.eachPlace(func(_ int, v NodeID, err error) bool { return yield(v, err) })
+	}
+}
+
+// eachPlace yields the places of the nodes that are there, ascending, with the nodes. On failure it yields the error once.
+func (tx *Tx) eachPlace(yield func(position int, v NodeID, err error) bool) {
+	removed, err := tx.Removed()
+	if err != nil {
+		yield(0, 0, err)
+		return
+	}
+	var block []uint32
+	for first := 0; first < tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
+		if block, err = tx.dict().Numbers(record.KindNodeAt, first/dict.NumbersPerBlock, block[:0]); err != nil {
+			yield(0, 0, err)
 			return
 		}
-		var block []uint32
-		for first := 0; first < tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
-			var err error
-			if block, err = tx.dict().Numbers(record.KindNodeAt, first/dict.NumbersPerBlock, block[:0]); err != nil {
-				yield(0, err)
+		for i, n := range block {
+			if v := NodeID(n); !removed.Has(v) && !yield(first+i, v, nil) {
 				return
-			}
-			for _, v := range block {
-				if !yield(NodeID(v), nil) {
-					return
-				}
 			}
 		}
-		for v := tx.cat.LoadedNodes; v < tx.cat.Nodes; v++ {
-			if !yield(NodeID(v), nil) {
-				return
-			}
+	}
+	for v := tx.cat.LoadedNodes; v < tx.cat.Nodes; v++ {
+		if !removed.Has(NodeID(v)) && !yield(v, NodeID(v), nil) {
+			return
 		}
 	}
 }
@@ -103,9 +122,19 @@ func (tx *Tx) IDs() iter.Seq2[string, error] {
 			return
 		}
 		ids := tx.dict().Reader()
+		each := func(position int, _ NodeID, err error) bool {
+			id := ""
+			if err == nil {
+				id, err = ids.AtPosition(position)
+			}
+			return yield(id, err) && err == nil
+		}
+		if tx.cat.Removed > 0 {
+			tx.eachPlace(each)
+			return
+		}
 		for position := range tx.cat.Nodes {
-			id, err := ids.AtPosition(position)
-			if !yield(id, err) || err != nil {
+			if !each(position, 0, nil) {
 				return
 			}
 		}

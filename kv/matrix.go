@@ -6,7 +6,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A Matrix is a stored [n×c] matrix with named columns, read as float32. It is safe for concurrent use, as its Tx is.
@@ -142,14 +141,5 @@ func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 	if err := entry.Conform(row); err != nil {
 		return fmt.Errorf("matrix %s, node number %d: %w", name, v, err)
 	}
-	if !entry.Deltas {
-		c, err := tx.change()
-		if err != nil {
-			return err
-		}
-		entry.Deltas = true
-		c.Matrices[name] = entry
-	}
-	tx.touched.matrix(name).add(v)
-	return snapshot.PutChain(tx.records(), matrix.DeltaKey(entry.Generation, v), matrix.AppendRow(nil, row))
+	return tx.putRow(name, v, row)
 }

@@ -67,6 +67,9 @@ func (w *MatrixWriter) put(v NodeID, row []float32) error {
 	if uint32(v) >= w.entry.Rows {
 		return fmt.Errorf("matrix %s: node number %d of %d: %w", w.name, v, w.entry.Rows, ErrShape)
 	}
+	if w.b.removed.Has(v) {
+		return nil
+	}
 	if w.sorter == nil && v < w.next {
 		if err := w.startSorting(); err != nil {
 			return fmt.Errorf("matrix %s: %w", w.name, err)

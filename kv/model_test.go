@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -17,7 +18,7 @@ import (
 
 // A model is a store in Go maps.
 type model struct {
-	ids     []string
+	ids     []string // of a removed node empty
 	columns map[string]Kind
 	values  map[string][]Value // by column, then node; shorter where the rest is null
 	rows    map[NodeID][]float32
@@ -70,17 +71,29 @@ func drawValue(t *rapid.T, k Kind) Value {
 
 // change makes one random change to the store and the model. An error is one the model foresaw.
 func (m *model) change(t *rapid.T, tx *Tx) error {
-	node := func() NodeID { return NodeID(rapid.IntRange(0, len(m.ids)-1).Draw(t, "node")) }
-	action := rapid.IntRange(0, 9).Draw(t, "action")
-	if len(m.ids) == 0 {
+	present := m.present()
+	node := func() NodeID { return rapid.SampledFrom(present).Draw(t, "node") }
+	action := rapid.IntRange(0, 10).Draw(t, "action")
+	if len(present) == 0 {
 		action = 0
 	}
 	switch action {
 	case 0, 1:
-		n := Node{ID: fmt.Sprint("n", len(m.ids)), Label: rapid.SampledFrom([]string{"", "10", "new"}).Draw(t, "label")}
+		// Few ids, so that some come again, and in a store of integers some are those that a dense load would give.
+		id := rapid.SampledFrom([]string{"n", "", ""}).Draw(t, "prefix") + fmt.Sprint(rapid.IntRange(0, 40).Draw(t, "id"))
+		n := Node{ID: id, Label: rapid.SampledFrom([]string{"", "10", "new"}).Draw(t, "label")}
 		v, err := tx.AddNode(n)
+		if slices.Contains(m.ids, id) {
+			if !errors.Is(err, ErrExists) {
+				return fmt.Errorf("adding node %s again: got %w, want ErrExists", id, err)
+			}
+			return nil
+		}
 		if err != nil {
 			return err
+		}
+		if int(v) != len(m.ids) {
+			return fmt.Errorf("got node number %d, want %d", v, len(m.ids))
 		}
 		m.ids = append(m.ids, n.ID)
 		if n.Label != "" {
@@ -136,8 +149,35 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 		key := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "document")
 		m.docs[key]++
 		return tx.PutDocument("d", key, m.docs[key])
+	case 10:
+		v := node()
+		m.remove(v)
+		return tx.RemoveNode(v)
 	}
 	return nil
+}
+
+// present are the nodes that are there.
+func (m *model) present() []NodeID {
+	var nodes []NodeID
+	for v, id := range m.ids {
+		if id != "" {
+			nodes = append(nodes, NodeID(v))
+		}
+	}
+	return nodes
+}
+
+// remove removes a node.
+func (m *model) remove(v NodeID) {
+	m.ids[v] = ""
+	for name := range m.values {
+		if int(v) < len(m.values[name]) {
+			m.values[name][v] = Value{}
+		}
+	}
+	delete(m.rows, v)
+	maps.DeleteFunc(m.edges, func(e Edge, _ bool) bool { return e.U == v || e.V == v })
 }
 
 // bulk replaces the matrix and a column, in random order of rows.
@@ -160,20 +200,20 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	next.columns[kind.String()] = kind
 	next.values[kind.String()] = nil
 	next.rows = map[NodeID][]float32{}
-	for _, v := range rapid.Permutation(identity(len(m.ids))).Draw(t, "order") {
+	for _, v := range rapid.Permutation(m.present()).Draw(t, "order") {
 		if rapid.IntRange(0, 4).Draw(t, "left out") == 0 {
 			continue
 		}
 		value := drawValue(t, kind)
-		if err := column.Put(NodeID(v), value); err != nil {
+		if err := column.Put(v, value); err != nil {
 			return err
 		}
-		next.set(kind.String(), NodeID(v), value)
+		next.set(kind.String(), v, value)
 		row := []float32{float32(v), 0, 1}
-		if err := matrix.Put(NodeID(v), row); err != nil {
+		if err := matrix.Put(v, row); err != nil {
 			return err
 		}
-		next.rows[NodeID(v)] = row
+		next.rows[v] = row
 	}
 	if !commit {
 		return nil
@@ -187,10 +227,8 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	if tx.NumNodes() != len(m.ids) || tx.NumEdges() != int64(len(m.edges)) {
 		t.Fatalf("got %d nodes and %d edges, want %d and %d", tx.NumNodes(), tx.NumEdges(), len(m.ids), len(m.edges))
 	}
-	for v, want := range m.ids {
-		if got, err := tx.ID(NodeID(v)); err != nil || got != want {
-			t.Fatalf("id of %d: got %q, %v; want %q", v, got, err, want)
-		}
+	if err := m.checkIDs(t, tx); err != nil {
+		return err
 	}
 	for name := range m.columns {
 		if err := m.checkColumn(t, tx, name); err != nil {
@@ -234,6 +272,58 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	return m.checkMatrix(t, tx)
 }
 
+// checkIDs compares the ids, places and removed nodes with the model.
+func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
+	present := m.present()
+	if tx.NumPresent() != len(present) || tx.NumRemoved() != len(m.ids)-len(present) {
+		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.NumPresent(), tx.NumRemoved(), len(present), len(m.ids))
+	}
+	removed, err := tx.Removed()
+	if err != nil {
+		return err
+	}
+	ids := map[NodeID]string{}
+	for v, want := range m.ids {
+		v := NodeID(v)
+		got, err := tx.ID(v)
+		if removed.Has(v) != (want == "") || want == "" != errors.Is(err, ErrNotFound) || got != want {
+			t.Fatalf("id of %d: got %q, %v, removed %v; want %q", v, got, err, removed.Has(v), want)
+		}
+		if want == "" {
+			if _, err := tx.Degree(v); !errors.Is(err, ErrNotFound) {
+				t.Fatalf("the degree of a removed node: got %v, want ErrNotFound", err)
+			}
+			continue
+		}
+		ids[v] = want
+		if back, err := tx.Node(want); err != nil || back != v {
+			t.Fatalf("node %q: got %d, %v; want %d", want, back, err, v)
+		}
+	}
+	for k := range 41 {
+		if _, err := tx.Node(fmt.Sprint(k)); errors.Is(err, ErrNotFound) == slices.Contains(m.ids, fmt.Sprint(k)) {
+			t.Fatalf("node %d: got %v, and the ids are %q", k, err, m.ids)
+		}
+	}
+	nextID, stop := iter.Pull2(tx.IDs())
+	defer stop()
+	count := 0
+	for v, err := range tx.InFileOrder() {
+		if err != nil {
+			return err
+		}
+		if id, err, ok := nextID(); err != nil || !ok || id != ids[v] {
+			t.Fatalf("node %d in file order: got id %q, %v, want %q", v, id, err, ids[v])
+		}
+		count++
+	}
+	_, err, more := nextID()
+	if count != len(present) || more {
+		t.Fatalf("got %d nodes in file order, more ids %v, want %d", count, more, len(present))
+	}
+	return err
+}
+
 func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 	r, err := tx.Reader(name)
 	if err != nil {
@@ -242,6 +332,9 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 	for v := range m.ids {
 		want := m.value(name, NodeID(v))
 		direct, err := tx.Value(NodeID(v), name)
+		if m.ids[v] == "" && errors.Is(err, ErrNotFound) {
+			direct, err = Value{}, nil
+		}
 		if err != nil {
 			return err
 		}

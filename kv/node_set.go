@@ -14,8 +14,8 @@ func NewNodeSet(n int) NodeSet { return make(NodeSet, (n+63)/64) }
 // Add puts v into the set.
 func (s NodeSet) Add(v NodeID) { s[v/64] |= 1 << (v % 64) }
 
-// Has reports whether v is in the set.
-func (s NodeSet) Has(v NodeID) bool { return s[v/64]&(1<<(v%64)) != 0 }
+// Has reports whether v is in the set. A nil set is empty.
+func (s NodeSet) Has(v NodeID) bool { return int(v/64) < len(s) && s[v/64]&(1<<(v%64)) != 0 }
 
 // All yields the nodes of the set, ascending.
 func (s NodeSet) All() iter.Seq[NodeID] {

@@ -60,6 +60,9 @@ func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error
 	if err := n.readAdded(ctx); err != nil {
 		return err
 	}
+	if err := putRemovedSet(n.bulk.batch.Put, g, n.bulk.removed); err != nil {
+		return err
+	}
 	return n.writeIDs(ctx, g)
 }
 
@@ -127,6 +130,9 @@ func (n *nameRepair) match(ctx context.Context) error {
 func (n *nameRepair) readAdded(ctx context.Context) error {
 	missing := map[NodeID]bool{}
 	for v := n.tx.cat.LoadedNodes; v < n.tx.cat.Nodes; v++ {
+		if n.bulk.removed.Has(NodeID(v)) {
+			continue
+		}
 		_, damage := n.tx.dict().Reader().AtPosition(v)
 		if damage != nil && !errors.Is(damage, ErrCorrupt) {
 			return damage
@@ -153,8 +159,15 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 // errLostID is for a position whose id is not known.
 var errLostID = fmt.Errorf("%w: the id cannot be read", ErrCorrupt)
 
-// id is the id at a position; errLostID if it is not known.
+// id is the id at a position, empty of a removed node; errLostID if it is not known.
 func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
+	v := NodeID(position)
+	if position < n.tx.cat.LoadedNodes {
+		v = NodeID(n.nodeAt.Data[position])
+	}
+	if n.bulk.removed.Has(v) {
+		return "", nil
+	}
 	id, err := ids.AtPosition(position)
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return "", err
@@ -196,6 +209,9 @@ func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) error {
 		id, err := n.id(ids, position)
 		if err != nil && !errors.Is(err, errLostID) {
 			return err
+		}
+		if id == "" && err == nil {
+			continue
 		}
 		_, integer := dict.Integer(id)
 		draft.IntegerIDs = draft.IntegerIDs && integer

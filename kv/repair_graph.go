@@ -21,8 +21,11 @@ func (r *repair) graph(ctx context.Context, found damagedRecords) error {
 	cat := r.tx.cat
 	damaged := found.generations[cat.Graph]
 	if !damaged {
-		c := newChecker(r.tx, r.progress, func(Problem) {})
-		err := c.records(ctx) // counts them
+		c, err := r.checker()
+		if err == nil {
+			c.report = func(Problem) {}
+			err = c.records(ctx) // counts them
+		}
 		if err == nil {
 			damaged, err = r.broken(ctx, c, (*checker).dictionary, (*checker).adjacency, (*checker).edgeDeltas)
 		}
@@ -42,7 +45,7 @@ func (r *repair) graph(ctx context.Context, found damagedRecords) error {
 		return err
 	}
 	bulk.draft.Graph = g
-	bulk.draft.LoadedNodes, bulk.draft.EdgeDeltas = cat.Nodes, 0
+	bulk.draft.LoadedNodes, bulk.draft.EdgeDeltas, bulk.draft.Unnamed = cat.Nodes, 0, cat.Removed
 	if err := r.adjacency(ctx, g); err != nil {
 		return err
 	}
@@ -285,6 +288,21 @@ func (n *neighborList) set(v NodeID, a codec.Arc) {
 	}
 }
 
+// without drops removed neighbours from the list of a node, and the whole list of a removed node.
+func (n *neighborList) without(removed NodeSet, v NodeID) {
+	if removed == nil {
+		return
+	}
+	count := 0
+	for i, u := range n.nodes {
+		if !removed.Has(v) && !removed.Has(u) {
+			n.nodes[count], n.arcs[count] = u, n.arcs[i]
+			count++
+		}
+	}
+	n.nodes, n.arcs = n.nodes[:count], n.arcs[:count]
+}
+
 // write writes the lists of a new generation.
 func (l *listRepair) write(ctx context.Context, g record.Generation, halves, deltas *spill.Sorter) error {
 	nextHalf, stopHalves := iter.Pull2(halves.Records(ctx))
@@ -350,6 +368,7 @@ func (l *listRepair) write(ctx context.Context, g record.Generation, halves, del
 			}
 			list.set(neighbor, a)
 		}
+		list.without(l.bulk.removed, v)
 		entries += int64(len(list.nodes))
 		for _, a := range list.arcs {
 			arcs += a.Count()

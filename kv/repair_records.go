@@ -11,6 +11,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -28,6 +29,9 @@ func (r *repair) records(ctx context.Context) (err error) {
 		return err
 	}
 	if err := r.s.removeAll(found.removed); err != nil {
+		return err
+	}
+	if err := r.removals(ctx, &found); err != nil {
 		return err
 	}
 	if err := r.s.sweep(); err != nil {
@@ -108,11 +112,14 @@ type damagedRecords struct {
 	last    record.Generation            // the greatest of any record
 	added   uint32                       // one more than the greatest node that was added
 	changed map[record.Generation]uint32 // one more than the greatest node of which a column or a matrix has a change
+
+	removals map[record.Generation]int // removed nodes, of records that can be read
 }
 
 // scan reads every record by itself, and keeps those that are damaged.
 func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 	found.generations, found.changed = map[record.Generation]bool{}, map[record.Generation]uint32{}
+	found.removals = map[record.Generation]int{}
 	seen := map[record.Kind]bool{}
 	txn := r.s.db.Begin(false)
 	defer txn.Discard()
@@ -125,6 +132,9 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 		if known && damage == nil {
 			seen[k] = true
 			r.note(&found, rec.Key)
+			if k == record.KindRemoved {
+				found.removals[record.GenerationOf(rec.Key)] += countUvarints(rec.Body)
+			}
 			return nil
 		}
 		if err := r.former.KeepRecord(rec.Key, record.Describe(rec.Key), value); err != nil {
@@ -152,6 +162,14 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 	}
 	found.header, found.counts = !seen[record.KindHeader], !seen[record.KindCounts]
 	return found, r.documents(ctx, txn, &found)
+}
+
+// countUvarints counts the varints in a body.
+func countUvarints(body []byte) (count int) {
+	for _, b := range body {
+		count += codec.Bit(b < 0x80) // the last byte of one
+	}
+	return count
 }
 
 func (r *repair) note(found *damagedRecords, key []byte) {
@@ -259,11 +277,11 @@ func (r *repair) migrate(ctx context.Context) error {
 }
 
 // header repairs the header. A *VersionError is for a store that is to be migrated, or of a newer format.
-func (r *repair) header(damaged bool) error {
-	damaged = r.s.readHeader() != nil || damaged
+func (r *repair) header(found damagedRecords) error {
+	damaged := r.s.readHeader() != nil || found.header
 	h, version := r.s.header, formatVersion
-	if cat, err := r.catalog(); err == nil && cat.Tracking != nil {
-		version = changesVersion
+	if cat, err := r.catalog(); err == nil && cat.Tracking != nil || len(found.removals) > 0 {
+		version = newestVersion
 	}
 	switch {
 	case damaged:
@@ -298,7 +316,7 @@ func (r *repair) header(damaged bool) error {
 // root repairs the header, and the counts as far as it needs them to go on: the graph is then written again, which
 // counts what it writes.
 func (r *repair) root(found damagedRecords) error {
-	if err := r.header(found.header); err != nil {
+	if err := r.header(found); err != nil {
 		return err
 	}
 	cat, err := r.catalog()
@@ -316,6 +334,7 @@ func (r *repair) root(found damagedRecords) error {
 	found.generations[cat.Graph] = true
 	r.uncounted = true
 	cat.Nodes = max(cat.LoadedNodes, int(found.added))
+	cat.Removed = max(found.removals[cat.Graph], cat.Unnamed)
 	cat.Next = found.last + 1
 	for g := range cat.live() {
 		cat.Next = max(cat.Next, g+1)
@@ -380,6 +399,13 @@ func (s *Store) removeAll(keys [][]byte) error {
 	return b.Flush()
 }
 
+// checker returns a checker of the store as it was, whose removed nodes are known by then.
+func (r *repair) checker() (c *checker, err error) {
+	c = newChecker(r.tx, r.progress, nil)
+	c.removed, err = r.tx.Removed()
+	return c, err
+}
+
 // broken reports whether steps of Check find any problem, and which is the first.
 func (r *repair) broken(ctx context.Context, c *checker, steps ...func(*checker, context.Context) error) (bool, error) {
 	var first *Problem
@@ -408,7 +434,10 @@ func (r *repair) properties(ctx context.Context, found damagedRecords) error {
 		case found.changed[p.generation] > uint32(r.tx.NumNodes()):
 			damaged, err = true, r.done(p.where, "it has changes of nodes that are not there", "written again")
 		default:
-			damaged, err = r.broken(ctx, newChecker(r.tx, nil, nil), p.check)
+			var c *checker
+			if c, err = r.checker(); err == nil {
+				damaged, err = r.broken(ctx, c, p.check)
+			}
 		}
 		if err == nil && damaged {
 			if _, err = r.write(); err == nil {

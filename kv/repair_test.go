@@ -342,7 +342,10 @@ func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 	defer closeStore(t, s)
 	arcs := map[[2]NodeID]float32{}
 	view(t, s, func(tx *Tx) error {
-		for v := range NodeID(tx.NumNodes()) {
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
 			for a, err := range tx.Arcs(v) {
 				if err != nil {
 					return err

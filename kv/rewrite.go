@@ -286,7 +286,7 @@ func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded fu
 	return nil
 }
 
-// ids writes the ids, by their positions, and how to look them up.
+// ids writes the ids, by their positions, and how to look them up. That of a removed node is empty.
 func (w *rewriter) ids(ctx context.Context, g record.Generation, at func(position int) (string, error)) (err error) {
 	out := dict.NewIDWriter(w.bulk.batch.Put, g, w.bulk.s.dir, w.bulk.sortMemory())
 	defer func() { err = errors.Join(err, out.Close()) }()

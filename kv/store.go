@@ -64,6 +64,8 @@ type Store struct {
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[versionedCatalog]
 
+	removed atomic.Pointer[removedSet] // of the snapshot that last asked
+
 	mu     sync.Mutex
 	closed bool
 	txs    map[*Tx]struct{} // begun and not ended

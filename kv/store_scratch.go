@@ -91,7 +91,8 @@ func (tx *Tx) GraphVersion() (string, error) {
 	g := tx.cat.Graph
 	return tx.version(func(sum hash.Hash) error {
 		number(sum, int64(g), int64(tx.cat.GraphSum), int64(tx.cat.Nodes), int64(tx.cat.LoadedNodes), tx.cat.Edges)
-		return tx.sumDeltas(sum, record.Prefix(record.KindEdgeDelta, g), record.Prefix(record.KindAddedNode, g))
+		return tx.sumDeltas(sum,
+			record.Prefix(record.KindEdgeDelta, g), record.Prefix(record.KindAddedNode, g), record.Prefix(record.KindRemoved, g))
 	})
 }
 

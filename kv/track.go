@@ -10,9 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// changesVersion is the format version of stores that keep what changed.
-const changesVersion = 4
-
 // A tracking says which changes a store keeps. From the commit after Since on, each commit has a record of the nodes that it
 // touched, also one that touched none: so a missing record is noticed.
 type tracking struct {
@@ -84,7 +81,7 @@ func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
 			return err
 		}
 	}
-	if err := tx.raiseVersion(changesVersion); err != nil {
+	if err := tx.raiseVersion(newestVersion); err != nil {
 		return err
 	}
 	c, err := tx.change()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -44,6 +45,8 @@ type Tx struct {
 	done   chan struct{}
 
 	structures *structures // of a snapshot whose catalogue does not change, else nil
+
+	removed atomic.Pointer[removedSet] // nil until somebody asks
 
 	cache   *snapshot.Cache // of the store
 	cursors cursors         // closed with the snapshot
@@ -200,7 +203,7 @@ func (tx *Tx) release() {
 	}
 }
 
-// NumNodes is the number of nodes, n.
+// NumNodes is the number of NodeIDs, n: that of the nodes which are there, see NumPresent, and of those that were removed.
 func (tx *Tx) NumNodes() int { return tx.cat.Nodes }
 
 // NumEdges is the number of undirected edges, each counted once.
@@ -212,17 +215,6 @@ func (tx *Tx) IntegerIDs() bool { return tx.cat.IntegerIDs }
 // Classes are the names by Class number; the caller must not change the slice. The bulk load numbers them in the order
 // of SortClasses; classes first used later follow.
 func (tx *Tx) Classes() []string { return tx.cat.Classes }
-
-// checkNode returns ErrNotFound unless v is a node, ErrClosed if the transaction has ended.
-func (tx *Tx) checkNode(v NodeID) error {
-	if err := tx.Err(); err != nil {
-		return err
-	}
-	if int64(v) >= int64(tx.cat.Nodes) {
-		return fmt.Errorf("node number %d of %d: %w", v, tx.cat.Nodes, ErrNotFound)
-	}
-	return nil
-}
 
 // writable returns nil in an Update that is not over.
 func (tx *Tx) writable() error {

@@ -12,7 +12,7 @@ import (
 // Check compares the history with itself and with the columns, and calls report for each entry that is missing, damaged
 // or out of order, and for each node whose label or decision is not what the last entry about it says. If kv.Tx.SetLabel
 // changed the label of a decided node, Check reports this too, because it looks like a lost decision. Use Write to change
-// such a label. Check returns an error only if it cannot continue, such as ctx.Err().
+// such a label. Entries about a removed node stay, and are compared with each other only. Check returns an error only if it cannot continue, such as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	c := historyChecker{tx: tx, report: report}
 	if err := c.entries(ctx); err != nil {
@@ -89,6 +89,7 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 		return
 	case err != nil:
 		c.problem("entry %d: %v", d.Seq, err)
+	case id.IsNull(): // it was removed
 	case id.String() != d.ID && !kv.IsLostID(id.String()): // what a repair made up: the entry alone knows the id
 		c.problem("entry %d is about node %q, and node number %d is %q", d.Seq, d.ID, d.Node, id)
 	}
@@ -124,6 +125,10 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	removed, err := c.tx.Removed()
+	if err != nil {
+		return err
+	}
 	next := kv.NodeID(0) // the first node whose decision was not compared
 	checkUndecided := func(end kv.NodeID) error {
 		for ; next < end; next++ {
@@ -152,6 +157,9 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 			return err
 		}
 		next = node + 1
+		if removed.Has(node) {
+			return nil
+		}
 		c.compare(node, last, labels, decisions)
 		return nil
 	}

@@ -266,7 +266,8 @@ type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 // nothing. A later Undo skips the steps of Undo. If fewer steps are left, it returns ErrNothingToUndo and changes
 // nothing.
 //
-// A label that was changed since without a decision is set back too; From has the changed label. If a run after the
+// A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only the
+// history changes. If a run after the
 // decision has scored the label that is taken back, Undo removes this score: see Entries.RemovedScores and SeenByScores.
 func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenByScores) (Entries, error) {
 	if steps < 1 {

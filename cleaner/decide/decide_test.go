@@ -105,13 +105,16 @@ func decideSteps(ctx context.Context, s *kv.Store, steps []decisionStep) (made [
 	return made, err
 }
 
-// states are labels and decisions of all nodes.
+// states are labels and decisions of all nodes that are there.
 func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
 	t.Helper()
 	all := map[kv.NodeID]nodeState{}
 	view(t, s, func(tx *kv.Tx) error {
 		for v := range kv.NodeID(tx.NumNodes()) {
 			state, err := readState(tx, v)
+			if errors.Is(err, kv.ErrNotFound) {
+				continue
+			}
 			if err != nil {
 				return err
 			}

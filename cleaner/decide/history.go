@@ -125,7 +125,7 @@ type PastLabel struct {
 	Decision Kind   // in force then
 }
 
-// LabelsAt returns the label and decision at a past moment, for each node with a later decision. Decisions have not
+// LabelsAt returns the label and decision at a past moment, for each node that is there and has a later decision. Decisions have not
 // changed other nodes since. A decision counts from its EntryTime. LabelsAt reads the later entries, and the map takes some
 // 100 bytes a node.
 func LabelsAt(ctx context.Context, tx *kv.Tx, moment time.Time) (map[kv.NodeID]PastLabel, error) {
@@ -139,6 +139,10 @@ func LabelsAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]PastL
 
 // labelsBefore returns what the nodes of later entries had before them.
 func labelsBefore(ctx context.Context, tx *kv.Tx, isLater func(*Decision) bool) (map[kv.NodeID]PastLabel, error) {
+	removed, err := tx.Removed()
+	if err != nil {
+		return nil, err
+	}
 	labels := map[kv.NodeID]PastLabel{}
 	for d, err := range historyBackwards(ctx, tx, math.MaxInt64) {
 		if err != nil {
@@ -147,7 +151,9 @@ func labelsBefore(ctx context.Context, tx *kv.Tx, isLater func(*Decision) bool) 
 		if !isLater(&d.Decision) {
 			break
 		}
-		labels[d.Node] = PastLabel{d.From, d.Before}
+		if !removed.Has(d.Node) {
+			labels[d.Node] = PastLabel{d.From, d.Before}
+		}
 	}
 	return labels, nil
 }
@@ -188,13 +194,20 @@ func historyBackwards(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[hist
 	}
 }
 
-// OriginalLabels returns, for each node that was ever decided on, its label before the first decision; "" is no label. It
+// OriginalLabels returns, for each node that is there and was ever decided on, its label before the first decision; "" is no label. It
 // reads the whole history, and the map takes some 50 bytes a node.
 func OriginalLabels(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]string, error) {
+	removed, err := tx.Removed()
+	if err != nil {
+		return nil, err
+	}
 	labels := map[kv.NodeID]string{}
 	for d, err := range wholeHistory(ctx, tx) {
 		if err != nil {
 			return nil, err
+		}
+		if removed.Has(d.Node) {
+			continue
 		}
 		if _, later := labels[d.Node]; !later {
 			labels[d.Node] = d.From

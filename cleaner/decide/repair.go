@@ -327,6 +327,9 @@ func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, losses []*l
 		last, there = nodeState{d.To, d.After}, true
 	}
 	now, err := readState(tx, node)
+	if errors.Is(err, kv.ErrNotFound) { // it was removed
+		now, err = nodeState{}, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -404,6 +407,9 @@ func (r *historyRepair) correctNodes(ctx context.Context, tx *kv.Tx, first, end 
 	}
 	for v := first; v < end; v++ {
 		word, err := tx.Value(v, Column)
+		if errors.Is(err, kv.ErrNotFound) { // it was removed
+			continue
+		}
 		if err != nil {
 			return 0, 0, err
 		}

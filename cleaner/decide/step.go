@@ -77,8 +77,12 @@ func (w *StepWriter) Add(req Request) error {
 	if int64(req.Node) >= int64(w.tx.NumNodes()) {
 		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d of %d: %w", req.Node, w.tx.NumNodes(), kv.ErrNotFound))
 	}
-	var err error
+	removed, err := w.tx.Removed()
 	switch {
+	case err != nil:
+		return err
+	case removed.Has(req.Node):
+		return fmt.Errorf("node number %d: it was removed: %w", req.Node, kv.ErrNotFound)
 	case !w.isBegun:
 		err = fmt.Errorf("decision before a step was begun: %w", ErrOptions)
 	case !req.Kind.isDecision():
@@ -164,6 +168,9 @@ func (f *nodeFacts) view() View {
 // complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node where
 // the node is not as it was shown.
 func (d *draft) complete(f *nodeFacts) error {
+	if f.id == "" { // it was removed: an undo changes the history alone
+		return nil
+	}
 	if d.view != nil && *d.view != f.view() {
 		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.view, Is: f.view()}}}
 	}

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"math"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
@@ -56,6 +57,8 @@ func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 		historyRecord: historyRecord{
 			Decision: Decision{
 				Node: undone.Node, Kind: undone.Kind, To: undone.From, After: undone.Before, Undoes: undone.Seq,
+				// If the node was removed since, nothing else says what the entry is about.
+				ID: undone.ID, From: undone.To, Before: undone.After, Score: math.NaN(),
 			},
 		},
 		unscored: undone.Seq <= newest && undone.From != undone.To,

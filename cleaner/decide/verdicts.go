@@ -132,8 +132,15 @@ func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdic
 			changes = append(changes, newChange(&d.Decision))
 		}
 	}
+	removed, err := tx.Removed()
+	if err != nil {
+		return nil, 0, err
+	}
 	classes := classNumbers(tx.Classes())
 	for _, c := range changes {
+		if removed.Has(c.node) {
+			continue
+		}
 		if c.was.decision != None && c.was.decision != Unsure && c.was != c.is {
 			reversals++
 		}

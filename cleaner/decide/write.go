@@ -27,6 +27,9 @@ func (u *updater) take(d draft) error {
 		return naming.Node(u.tx, d.Node, ErrDecidedTwice)
 	}
 	id, err := u.tx.ID(d.Node)
+	if errors.Is(err, kv.ErrNotFound) && d.Undoes != 0 { // it was removed
+		return u.putEntry(d)
+	}
 	if err != nil {
 		return err
 	}
@@ -71,6 +74,11 @@ func (u *updater) put(d draft) error {
 	if err := u.tx.SetValue(d.Node, Column, d.After.value()); err != nil {
 		return err
 	}
+	return u.putEntry(d)
+}
+
+// putEntry writes an entry alone.
+func (u *updater) putEntry(d draft) error {
 	history := u.tx.Space(historySpace)
 	if err := history.KeepTwice(); err != nil {
 		return err

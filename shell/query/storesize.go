@@ -49,7 +49,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	}
 	return recordOf(slices.Concat([]field{
 		{"store", kv.KindString, kv.StringValue(q.tx.Dir())},
-		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumNodes()))},
+		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumPresent()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
 		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},
 		{"weighted", kv.KindBool, kv.BoolValue(q.tx.Weighted())},

@@ -39,6 +39,7 @@ type Dict struct {
 	Nodes       int
 	LoadedNodes int  // the nodes of the load; the rest were added since
 	Dense       bool // the id of a node of the load is its position
+	Reused      bool // the id of a removed node may be that of an added one
 }
 
 // AddedNodeKey is the key of the id of a node that was added.
@@ -58,14 +59,29 @@ func (d *Dict) Add(w snapshot.Writer, v record.NodeID, id string) error {
 	return w.Put(addedIDKey(d.Generation, id), binary.AppendUvarint(nil, uint64(v)))
 }
 
-// Position is the place of an id in file order, or −1.
+// Remove removes what Add writes. A node of the load keeps its records.
+func (d *Dict) Remove(w snapshot.Writer, v record.NodeID, id string) error {
+	if int(v) < d.LoadedNodes {
+		return nil
+	}
+	if err := w.Remove(AddedNodeKey(d.Generation, v)); err != nil {
+		return err
+	}
+	return w.Remove(addedIDKey(d.Generation, id))
+}
+
+// Position is the place of an id in file order, or −1. It may be that of a removed node of the load.
 func (d *Dict) Position(id string) (int, error) {
 	if len(id) == 0 || len(id) > MaxID {
 		return -1, nil
 	}
+	dense := -1
 	if d.Dense {
 		if k, ok := Integer(id); ok && 0 <= k && k < int64(d.LoadedNodes) {
-			return int(k), nil
+			dense = int(k)
+		}
+		if dense >= 0 && !d.Reused {
+			return dense, nil
 		}
 	}
 	if d.Nodes > d.LoadedNodes {
@@ -83,7 +99,7 @@ func (d *Dict) Position(id string) (int, error) {
 		}
 	}
 	if d.Dense || d.LoadedNodes == 0 {
-		return -1, nil
+		return dense, nil
 	}
 	return d.lookupID(id)
 }

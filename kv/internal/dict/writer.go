@@ -59,14 +59,16 @@ func NewIDWriter(put func(key, body []byte) error, g record.Generation, dir stri
 	return &IDWriter{put: put, generation: g, hashes: spill.New(dir, limit)}
 }
 
-// Append takes the id of the next position.
+// Append takes the id of the next position, empty for that of a removed node, which is not looked up.
 func (w *IDWriter) Append(id string) error {
 	w.lengths = binary.AppendUvarint(w.lengths, uint64(len(id)))
 	w.text = append(w.text, id...)
 	var position [4]byte
 	binary.LittleEndian.PutUint32(position[:], w.position)
-	if err := w.hashes.AddUint64(Hash(id), position[:]); err != nil {
-		return err
+	if id != "" {
+		if err := w.hashes.AddUint64(Hash(id), position[:]); err != nil {
+			return err
+		}
 	}
 	w.position++
 	w.ids++

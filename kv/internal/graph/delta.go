@@ -315,39 +315,72 @@ func (g *Graph) SetWeight(w snapshot.Writer, p Pair, weight float32) (Difference
 		return Difference{}, fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
 			p.u, p.v, ErrInvalidEdge, p.after.Out, p.after.In)
 	}
-	change := Changed
-	switch none := (codec.Arc{}); {
-	case p.after == p.base:
-		change = Unchanged
-	case p.base == none:
-		change = Added
-	case p.after == none:
-		change = Removed
-	}
+	change := p.becomes(p.after)
 	for _, d := range []Delta{{p.u, p.v, change, p.after}, {p.v, p.u, change, p.after.Reversed()}} {
 		if err := g.setDelta(w, d, p.change); err != nil {
 			return Difference{}, err
 		}
 	}
-	difference := Difference{
+	return g.difference(p, before, change), nil
+}
+
+// becomes is the change of a pair that another arc joins.
+func (p Pair) becomes(after codec.Arc) Change {
+	switch none := (codec.Arc{}); {
+	case after == p.base:
+		return Unchanged
+	case p.base == none:
+		return Added
+	case after == none:
+		return Removed
+	}
+	return Changed
+}
+
+// difference is by how much counts change if a pair, joined by another arc before, has a change.
+func (g *Graph) difference(p Pair, before codec.Arc, change Change) Difference {
+	d := Difference{
 		Edges:  int64(codec.Bit(p.after != codec.Arc{}) - codec.Bit(before != codec.Arc{})),
 		Deltas: int64(codec.Bit(change != Unchanged) - codec.Bit(p.change != Unchanged)),
 	}
 	if g.Form.Directed {
-		difference.Arcs = p.after.Count() - before.Count()
+		d.Arcs = p.after.Count() - before.Count()
 	}
-	return difference, nil
+	return d
+}
+
+// Isolate removes all edges of v, given its neighbors.
+func (g *Graph) Isolate(w snapshot.Writer, v record.NodeID, neighbors []record.NodeID) (Difference, error) {
+	own, err := g.DegreeDelta(v)
+	if err != nil {
+		return Difference{}, err
+	}
+	var sum Difference
+	for _, u := range neighbors {
+		p, err := g.Pair(v, u)
+		if err != nil {
+			return Difference{}, err
+		}
+		before := p.after
+		p.after = codec.Arc{}
+		change := p.becomes(p.after)
+		if err := g.putDelta(w, Delta{U: v, V: u, Change: change}); err != nil {
+			return Difference{}, err
+		}
+		if err := g.setDelta(w, Delta{U: u, V: v, Change: change}, p.change); err != nil {
+			return Difference{}, err
+		}
+		own.Count(p.change, -1)
+		own.Count(change, 1)
+		d := g.difference(p, before, change)
+		sum.Edges, sum.Arcs, sum.Deltas = sum.Edges+d.Edges, sum.Arcs+d.Arcs, sum.Deltas+d.Deltas
+	}
+	return sum, g.putDegreeDelta(w, v, own)
 }
 
 // setDelta replaces the change of a pair by another under one end, and counts it there.
 func (g *Graph) setDelta(w snapshot.Writer, d Delta, before Change) error {
-	var err error
-	if key := edgeDeltaKey(g.Generation, d.U, d.V); d.Change == Unchanged {
-		err = w.Remove(key)
-	} else {
-		err = w.Put(key, encodeDelta(g.Form, d))
-	}
-	if err != nil {
+	if err := g.putDelta(w, d); err != nil {
 		return err
 	}
 	count, err := g.DegreeDelta(d.U)
@@ -356,7 +389,21 @@ func (g *Graph) setDelta(w snapshot.Writer, d Delta, before Change) error {
 	}
 	count.Count(before, -1)
 	count.Count(d.Change, 1)
-	key := degreeDeltaKey(g.Generation, d.U)
+	return g.putDegreeDelta(w, d.U, count)
+}
+
+// putDelta writes the change of a pair under one end.
+func (g *Graph) putDelta(w snapshot.Writer, d Delta) error {
+	key := edgeDeltaKey(g.Generation, d.U, d.V)
+	if d.Change == Unchanged {
+		return w.Remove(key)
+	}
+	return w.Put(key, encodeDelta(g.Form, d))
+}
+
+// putDegreeDelta writes how many deltas a node has.
+func (g *Graph) putDegreeDelta(w snapshot.Writer, v record.NodeID, count DegreeDelta) error {
+	key := degreeDeltaKey(g.Generation, v)
 	if count == (DegreeDelta{}) {
 		return w.Remove(key)
 	}

@@ -30,6 +30,7 @@ const (
 	KindPosition  Kind = 0x23 // generation, block uint32: NodeID → position
 	KindAddedNode Kind = 0x24 // generation, NodeID: → external id of a node added after the load
 	KindAddedID   Kind = 0x25 // generation, external id: → its NodeID
+	KindRemoved   Kind = 0x26 // generation, block uint32: NodeIDs of removed nodes
 
 	KindColumn      Kind = 0x30 // generation, block uint32, part uint16
 	KindColumnDelta Kind = 0x31 // generation, NodeID
@@ -62,6 +63,7 @@ var kindNames = map[Kind]string{
 	KindPosition:           "position block",
 	KindAddedNode:          "added node",
 	KindAddedID:            "added id",
+	KindRemoved:            "block of removed nodes",
 	KindColumn:             "column block",
 	KindColumnDelta:        "column delta",
 	KindMatrix:             "matrix block",

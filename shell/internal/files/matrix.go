@@ -310,9 +310,9 @@ func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.
 
 // eachRow calls fn for every row of a numpy file with the node it belongs to, by the order of the nodes file.
 func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID, npy.Row) error) error {
-	if in.NumRows() != int64(w.tx.NumNodes()) {
+	if in.NumRows() != int64(w.tx.NumPresent()) {
 		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each node%s in the order of the nodes file",
-			in.NumRows(), w.tx.NumNodes(), w.Bad.leftOut())}
+			in.NumRows(), w.tx.NumPresent(), w.Bad.leftOut())}
 	}
 	report := w.Progress
 	nextRow, stop := iter.Pull2(in.Rows())
@@ -467,7 +467,7 @@ func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
 
 // all returns an error that names the first node, in the order of the nodes file, without a row.
 func (s *seenNodes) all(in *table.Reader) error {
-	missing := s.tx.NumNodes() - s.count
+	missing := s.tx.NumPresent() - s.count
 	if missing == 0 {
 		return nil
 	}
@@ -482,7 +482,7 @@ func (s *seenNodes) all(in *table.Reader) error {
 		if err != nil {
 			return err
 		}
-		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, s.tx.NumNodes())
+		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, s.tx.NumPresent())
 	}
 	return nil
 }

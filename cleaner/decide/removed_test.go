@@ -1,0 +1,92 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestDecisionsOfRemovedNodes decides about nodes, one at a time or so many that a Bulk writes them, removes one of them, and
+// takes the decisions back.
+func TestDecisionsOfRemovedNodes(t *testing.T) {
+	t.Parallel()
+	for _, why := range []string{"", strings.Repeat("y", MaxWhy)} {
+		t.Run(fmt.Sprintf("%d bytes each", len(why)), func(t *testing.T) { removeDecided(t, why) })
+	}
+}
+
+func removeDecided(t *testing.T, why string) {
+	ctx := context.Background()
+	s := openDir(t, loadDir(t, 3, 400))
+	score(t, s, 3)
+	defer func() {
+		mustEndSound(t, s)
+		s.Close()
+	}()
+	gone, stays := labelledNode(t, s, 20), labelledNode(t, s, 60)
+	before := states(t, s)
+	opt := Options{Who: "ann", Why: why, Now: at(noon)}
+	var reqs []Request
+	for v, state := range before {
+		if state.label != "" && (why != "" || v == gone || v == stays) {
+			reqs = append(reqs, Request{Node: v, Kind: Unlabel})
+		}
+	}
+	want := len(reqs) - 1
+	mustDecide(t, s, opt, reqs...)
+	mustDecide(t, s, opt, Request{Node: gone, Kind: Unsure})
+	id := historyOf(t, s, gone)[0].ID
+	if err := s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(gone) }); err != nil {
+		t.Fatal(err)
+	}
+	mustEndTrue(t, s)
+	if _, err := Write(ctx, s, []Request{{Node: gone, Kind: Unsure}}, opt); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("deciding about a removed node: got %v, want ErrNotFound", err)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		past, err1 := LabelsAfter(ctx, tx, 0)
+		original, err2 := OriginalLabels(ctx, tx)
+		if len(past) != want || len(original) != want || original[stays] != before[stays].label {
+			t.Errorf("got labels %v of the past, %v originally, want %d", past, original, want)
+		}
+		labels := make([]kv.Class, tx.NumNodes())
+		if err := errors.Join(err1, err2, tx.ReadClasses(kv.LabelColumn, labels)); err != nil {
+			return err
+		}
+		verdicts, err3 := Verdicts(ctx, tx, labels)
+		later, _, err4 := VerdictsAfter(ctx, tx, 0)
+		if len(verdicts) != want || len(later) != want || slices.ContainsFunc(later, func(v Verdict) bool { return v.Node == gone }) {
+			t.Errorf("got verdicts %v and %v, want %d", verdicts, later, want)
+		}
+		return errors.Join(err3, err4)
+	})
+	if _, err := Undo(ctx, s, 2, opt, nil); err != nil {
+		t.Fatal(err)
+	}
+	mustEndTrue(t, s)
+	entries := historyOf(t, s, gone)
+	if len(entries) != 4 || entries[3].ID != id || entries[3].To != before[gone].label || entries[3].From != "" || entries[3].After != None {
+		t.Errorf("got history %+v of the removed node, want two decisions of %s that were taken back", entries, id)
+	}
+	after := states(t, s)
+	delete(before, gone)
+	if !maps.Equal(after, before) {
+		t.Errorf("after the undo: got %+v, want %+v", after, before)
+	}
+	again := kv.NoNode
+	if err := s.Update(func(tx *kv.Tx) (err error) {
+		again, err = tx.AddNode(kv.Node{ID: id})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := historyOf(t, s, again); len(got) > 0 {
+		t.Errorf("a node that has the id of a removed one has its history %v", got)
+	}
+}

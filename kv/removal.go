@@ -1,0 +1,299 @@
+package kv
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+)
+
+// A removed node leaves a hole: its NodeID stays below NumNodes, and no other node gets it. A hole has no id, no edges and
+// no values. Records of blocks of NodeIDs say which are holes. A store without holes has no such records.
+
+// removedPerBlock is the number of NodeIDs of a block. With every node removed a block has as many bytes.
+const removedPerBlock = 1 << 13
+
+// A removedSet is the removed nodes of a snapshot. As a removed node never comes back, its size tells it from those of other
+// snapshots of an open store.
+type removedSet struct {
+	count int
+	nodes NodeSet
+}
+
+// NumRemoved is the number of removed nodes: NodeIDs v < NumNodes that no node has.
+func (tx *Tx) NumRemoved() int { return tx.cat.Removed }
+
+// NumPresent is the number of nodes that are there: NumNodes without those that were removed.
+func (tx *Tx) NumPresent() int { return tx.cat.Nodes - tx.cat.Removed }
+
+// Removed returns the set of removed nodes; it is nil if there are none. The set must not be changed. In an Update it is
+// valid until the next RemoveNode.
+func (tx *Tx) Removed() (NodeSet, error) {
+	if err := tx.Err(); err != nil || tx.cat.Removed == 0 {
+		return nil, err
+	}
+	if own := tx.removed.Load(); own != nil {
+		return own.nodes, nil
+	}
+	set := tx.s.removed.Load()
+	if set == nil || set.count != tx.cat.Removed {
+		var err error
+		if set, err = tx.readRemoved(); err != nil {
+			return nil, err
+		}
+		if !tx.write {
+			tx.s.removed.Store(set)
+		}
+	}
+	tx.removed.Store(set)
+	return set.nodes, nil
+}
+
+// readRemoved reads the removed nodes from the disk.
+func (tx *Tx) readRemoved() (*removedSet, error) {
+	set := &removedSet{nodes: NewNodeSet(tx.cat.Nodes)}
+	prefix := record.Prefix(record.KindRemoved, tx.cat.Graph)
+	for r, err := range tx.records().Scan(prefix, nil) {
+		if err != nil {
+			return nil, err
+		}
+		block, err := record.NumberAt(r.Key, 0)
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := tx.parseRemoved(block, r.Body)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range nodes {
+			set.nodes.Add(v)
+		}
+		set.count += len(nodes)
+	}
+	if set.count != tx.cat.Removed {
+		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d nodes are removed, and it counts %d", set.count, tx.cat.Removed))
+	}
+	return set, nil
+}
+
+func (tx *Tx) removedKey(block uint32) []byte {
+	return record.NumberKey(record.KindRemoved, tx.cat.Graph, block)
+}
+
+// parseRemoved reads a block of removed nodes: the first, and then what each is more than the one before, as varints.
+func (tx *Tx) parseRemoved(block uint32, body []byte) ([]NodeID, error) {
+	bad := func() ([]NodeID, error) {
+		return nil, record.Corrupt(tx.removedKey(block), "its nodes do not ascend, or are not there")
+	}
+	if len(body) == 0 || block >= math.MaxUint32/removedPerBlock {
+		return bad()
+	}
+	var nodes []NodeID
+	next := uint64(block) * removedPerBlock
+	end := min(next+removedPerBlock, uint64(tx.cat.Nodes))
+	for len(body) > 0 {
+		gap, n := binary.Uvarint(body)
+		if n <= 0 || gap >= removedPerBlock || next+gap >= end {
+			return bad()
+		}
+		nodes = append(nodes, NodeID(next+gap))
+		next, body = next+gap+1, body[n:]
+	}
+	return nodes, nil
+}
+
+// appendRemoved is the inverse of parseRemoved.
+func appendRemoved(b []byte, block uint32, nodes []NodeID) []byte {
+	next := NodeID(block) * removedPerBlock
+	for _, v := range nodes {
+		b = binary.AppendUvarint(b, uint64(v-next))
+		next = v + 1
+	}
+	return b
+}
+
+// putRemovedSet writes the blocks of a set of removed nodes of a generation.
+func putRemovedSet(put func(key, body []byte) error, g record.Generation, set NodeSet) error {
+	const words = removedPerBlock / 64
+	var nodes []NodeID
+	for block := range uint32((len(set) + words - 1) / words) {
+		nodes = nodes[:0]
+		for v := range NodeID(removedPerBlock) {
+			if v += NodeID(block) * removedPerBlock; set.Has(v) {
+				nodes = append(nodes, v)
+			}
+		}
+		if len(nodes) == 0 {
+			continue
+		}
+		if err := put(record.NumberKey(record.KindRemoved, g, block), appendRemoved(nil, block, nodes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRemoved reports whether a NodeID is that of a removed node.
+func (tx *Tx) isRemoved(v NodeID) (bool, error) {
+	if tx.cat.Removed == 0 {
+		return false, nil
+	}
+	set, err := tx.Removed()
+	return set.Has(v), err
+}
+
+// RemoveNode removes a node with its id, its edges, its values and its rows of matrices. NodeIDs of other nodes stay, and no
+// node gets the NodeID of a removed one: a node of the same id that AddNode adds later is another node. It returns ErrNotFound
+// for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an ErrTxTooBig: use a Batch.
+func (tx *Tx) RemoveNode(v NodeID) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	id, err := tx.ID(v)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func(v NodeID) error{
+		tx.isolate, tx.removeValues, tx.removeRows,
+		func(v NodeID) error { return tx.dict().Remove(tx.records(), v, id) },
+		tx.putRemoved,
+	} {
+		if err := step(v); err != nil {
+			return tx.fail(fmt.Errorf("node %q: %w", id, err))
+		}
+	}
+	return nil
+}
+
+// isolate removes the edges of a node.
+func (tx *Tx) isolate(v NodeID) error {
+	var neighbors []NodeID
+	for u, err := range tx.Neighbors(v) {
+		if err != nil {
+			return err
+		}
+		neighbors = append(neighbors, u)
+	}
+	tx.touched.edges.add(v)
+	if len(neighbors) == 0 {
+		return nil
+	}
+	tx.touched.edges.add(neighbors...)
+	difference, err := tx.graph().Isolate(tx.records(), v, neighbors)
+	if err != nil {
+		return err
+	}
+	return tx.addDifference(difference)
+}
+
+// removeValues sets the values of a node to null.
+func (tx *Tx) removeValues(v NodeID) error {
+	for _, column := range tx.Columns() {
+		if err := tx.SetValue(v, column.Name, Value{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRows has the rows of a node in all matrices read as if they were never written.
+func (tx *Tx) removeRows(v NodeID) error {
+	for _, name := range tx.Matrices() {
+		m, err := tx.Matrix(name)
+		if err != nil {
+			return err
+		}
+		row := make([]float32, m.Width())
+		if err := m.Read(Range{First: v, End: v + 1}, 0, m.Width(), row); err != nil {
+			return err
+		}
+		if isUnwritten(row) {
+			continue
+		}
+		codec.FillWith(row, float32(math.NaN()))
+		if err := tx.putRow(name, v, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putRemoved puts a node among the removed ones.
+func (tx *Tx) putRemoved(v NodeID) error {
+	before, err := tx.Removed()
+	if err != nil {
+		return err
+	}
+	block := uint32(v / removedPerBlock)
+	var nodes []NodeID
+	_, err = snapshot.Find(tx.records(), tx.removedKey(block), func(body []byte) (err error) {
+		nodes, err = tx.parseRemoved(block, body)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	at, _ := slices.BinarySearch(nodes, v)
+	if err := tx.put(tx.removedKey(block), appendRemoved(nil, block, slices.Insert(nodes, at, v))); err != nil {
+		return err
+	}
+	if tx.cat.Removed == 0 {
+		if err := tx.raiseVersion(newestVersion); err != nil {
+			return err
+		}
+	}
+	counts, err := tx.count()
+	if err != nil {
+		return err
+	}
+	counts.Removed++
+	own := &removedSet{counts.Removed, NewNodeSet(tx.cat.Nodes)}
+	copy(own.nodes, before)
+	own.nodes.Add(v)
+	tx.removed.Store(own)
+	return nil
+}
+
+// putRow writes a changed row of a matrix as it is.
+func (tx *Tx) putRow(name string, v NodeID, row []float32) error {
+	entry := tx.cat.Matrices[name]
+	if !entry.Deltas {
+		c, err := tx.change()
+		if err != nil {
+			return err
+		}
+		entry.Deltas = true
+		c.Matrices[name] = entry
+	}
+	tx.touched.matrix(name).add(v)
+	return snapshot.PutChain(tx.records(), matrix.DeltaKey(entry.Generation, v), matrix.AppendRow(nil, row))
+}
+
+// checkPresent returns ErrNotFound for a removed node.
+func (tx *Tx) checkPresent(v NodeID) error {
+	removed, err := tx.isRemoved(v)
+	if err == nil && removed {
+		err = fmt.Errorf("node number %d: it was removed: %w", v, ErrNotFound)
+	}
+	return err
+}
+
+// checkNumber returns ErrNotFound unless v is below the number of nodes, ErrClosed if the transaction has ended.
+func (tx *Tx) checkNumber(v NodeID) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
+	if int64(v) >= int64(tx.cat.Nodes) {
+		return fmt.Errorf("node number %d of %d: %w", v, tx.cat.Nodes, ErrNotFound)
+	}
+	return nil
+}
+
+// checkNode returns ErrNotFound unless v is a node, ErrClosed if the transaction has ended.
+func (tx *Tx) checkNode(v NodeID) error { return cmp.Or(tx.checkNumber(v), tx.checkPresent(v)) }

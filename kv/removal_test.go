@@ -1,0 +1,439 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// numbered loads a store of n nodes in a ring, whose ids are their places in the nodes file or, unless dense, texts.
+func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	opt.MemoryBudget = minMemoryBudget
+	l, err := NewLoader(t.Context(), dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := func(i int) string {
+		if dense {
+			return strconv.Itoa(i % n)
+		}
+		return "é" + strconv.Itoa(i%n)
+	}
+	for i := range n {
+		if err := l.AddNode(Node{ID: id(i), Label: "class " + strconv.Itoa(i%3)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		for _, step := range []int{1, 1 + i%5} {
+			if err := l.AddEdge(id(i), id(i+step), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return openTest(t, dir)
+}
+
+// TestRemoveNode removes nodes of a load and later ones, in every form of graph, and looks at what is left in the same
+// transaction, after it, and after Compact, reopening, backup and restore.
+func TestRemoveNode(t *testing.T) {
+	t.Parallel()
+	for i, opt := range []LoadOptions{{}, {Directed: true}, {Weighted: true}, {Directed: true, Weighted: true}} {
+		for _, dense := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d dense %v", i, dense), func(t *testing.T) { removeNodes(t, numbered(t, 3000, dense, opt)) })
+		}
+	}
+}
+
+func removeNodes(t *testing.T, s *Store) {
+	update(t, s, func(tx *Tx) error {
+		if err := tx.CreateMatrix("m", []string{"a", "b"}); err != nil {
+			return err
+		}
+		for _, v := range []NodeID{3, 4, 2999} {
+			if err := tx.SetRow("m", v, []float32{1, float32(v)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	ids := map[NodeID]string{}
+	view(t, s, func(tx *Tx) error {
+		for v := range NodeID(tx.NumNodes()) {
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			ids[v] = id
+		}
+		return nil
+	})
+	removed := []NodeID{0, 3, 17, 1024, 2999, 3001}
+	update(t, s, func(tx *Tx) error {
+		for i := range 3 {
+			v, err := tx.AddNode(Node{ID: fmt.Sprint("added ", i), Label: "class 1"})
+			if err != nil {
+				return err
+			}
+			ids[v] = fmt.Sprint("added ", i)
+			if err := errors.Join(tx.AddEdge(v, 3), tx.AddEdge(0, v), tx.AddEdge(v, 5)); err != nil {
+				return err
+			}
+		}
+		for _, v := range removed {
+			if err := tx.RemoveNode(v); err != nil {
+				return err
+			}
+		}
+		for _, v := range []NodeID{3, 3003} {
+			if err := tx.RemoveNode(v); !errors.Is(err, ErrNotFound) {
+				return fmt.Errorf("removing node number %d again: %w", v, err)
+			}
+		}
+		again, err := tx.AddNode(Node{ID: ids[3]})
+		if err != nil || again != 3003 {
+			return fmt.Errorf("got node number %d, %w", again, err)
+		}
+		ids[again] = ids[3]
+		for _, v := range removed {
+			delete(ids, v)
+		}
+		return nil
+	})
+	verify := func(what string, s *Store) {
+		t.Helper()
+		checkClean(t, s)
+		view(t, s, func(tx *Tx) error {
+			verifyRemoved(t, what, tx, ids, removed)
+			return nil
+		})
+	}
+	verify("after the removal", s)
+	full, info := backupOf(t, s, nil)
+	if info.Records == 0 {
+		t.Fatal("the backup has no records")
+	}
+	verify("restored", restoreAll(t, full))
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	verify("after Compact", s)
+	closeStore(t, s)
+	s = openTest(t, s.Dir())
+	update(t, s, func(tx *Tx) error {
+		removed = append(removed, 12)
+		delete(ids, 12)
+		return tx.RemoveNode(12)
+	})
+	verify("after Compact and another removal", s)
+	increment, _ := backupOf(t, s, full)
+	verify("restored of two", restoreAll(t, full, increment))
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	verify("after two times Compact", s)
+}
+
+// verifyRemoved compares a snapshot with the ids of the nodes that are there, and with the removed nodes.
+func verifyRemoved(t *testing.T, what string, tx *Tx, ids map[NodeID]string, removed []NodeID) {
+	t.Helper()
+	if tx.NumPresent() != len(ids) || tx.NumRemoved() != len(removed) || tx.NumNodes() != len(ids)+len(removed) {
+		t.Errorf("%s: got %d nodes of %d, %d removed", what, tx.NumPresent(), tx.NumNodes(), tx.NumRemoved())
+	}
+	holes, err := tx.Removed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := tx.Matrix("m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, err := tx.Reader(LabelColumn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range removed {
+		row, degree := make([]float32, 2), make([]uint32, 1)
+		one := Range{First: v, End: v + 1}
+		if err := errors.Join(m.Read(one, 0, 2, row), tx.ReadDegrees(one, degree)); err != nil {
+			t.Fatal(err)
+		}
+		label, err := labels.At(v)
+		if err != nil || !label.IsNull() || !math.IsNaN(float64(row[0])) || degree[0] != 0 || !holes.Has(v) {
+			t.Errorf("%s: removed node number %d: got label %v, %v, row %v, degree %d", what, v, label, err, row, degree[0])
+		}
+		_, err1 := tx.ID(v)
+		_, err2 := tx.Position(v)
+		_, err3 := tx.Value(v, LabelColumn)
+		_, err4 := tx.Degree(v)
+		for _, err := range []error{err1, err2, err3, err4} {
+			if !errors.Is(err, ErrNotFound) {
+				t.Errorf("%s: removed node number %d: got %v, want ErrNotFound", what, v, err)
+			}
+		}
+	}
+	for v, id := range ids {
+		position, err1 := tx.Position(v)
+		at, err2 := tx.NodeAt(position)
+		byID, err3 := tx.Node(id)
+		if err := errors.Join(err1, err2, err3); err != nil || at != v || byID != v {
+			t.Fatalf("%s: node %q: got %d and %d, %v, want %d", what, id, at, byID, err, v)
+		}
+	}
+	for e, err := range tx.Edges() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if holes.Has(e.U) || holes.Has(e.V) {
+			t.Errorf("%s: edge %v ends at a removed node", what, e)
+		}
+	}
+	count := 0
+	for id, err := range tx.IDs() {
+		if v, err2 := tx.Node(id); err != nil || err2 != nil || ids[v] != id {
+			t.Fatalf("%s: got id %q, %v", what, id, errors.Join(err, err2))
+		}
+		count++
+	}
+	if count != len(ids) {
+		t.Errorf("%s: got %d ids, want %d", what, count, len(ids))
+	}
+}
+
+// TestStoreWithoutRemovals is of the format version before removals, as it has no records of them.
+func TestStoreWithoutRemovals(t *testing.T) {
+	t.Parallel()
+	s := numbered(t, 10, true, LoadOptions{})
+	version := func() int {
+		if err := s.readHeader(); err != nil {
+			t.Fatal(err)
+		}
+		return s.header.Version
+	}
+	if got := version(); got != formatVersion {
+		t.Errorf("before a removal: got format version %d, want %d", got, formatVersion)
+	}
+	if err := s.Update(func(tx *Tx) error { return errors.Join(tx.RemoveNode(1), errors.New("given up")) }); err == nil {
+		t.Error("got no error of an Update that gives up")
+	}
+	if got := version(); got != formatVersion {
+		t.Errorf("after a removal that was given up: got format version %d, want %d", got, formatVersion)
+	}
+	view(t, s, func(tx *Tx) error {
+		if set, err := tx.Removed(); set != nil || err != nil {
+			t.Errorf("got removed nodes %v, %v, want none", set, err)
+		}
+		return nil
+	})
+	update(t, s, func(tx *Tx) error { return tx.RemoveNode(1) })
+	if got := version(); got != newestVersion {
+		t.Errorf("after a removal: got format version %d, want %d", got, newestVersion)
+	}
+}
+
+// TestRemoveIndexed tells OnWrite of every value that a removal takes, and refuses without one.
+func TestRemoveIndexed(t *testing.T) {
+	t.Parallel()
+	s := numbered(t, 10, true, LoadOptions{})
+	update(t, s, func(tx *Tx) error { return tx.SetIndexed(LabelColumn, true) })
+	if err := s.Update(func(tx *Tx) error { return tx.RemoveNode(2) }); !errors.Is(err, ErrIndexed) {
+		t.Errorf("without OnWrite: got %v, want ErrIndexed", err)
+	}
+	var writes []Write
+	s.opt.OnWrite = func(_ *Tx, w Write) error {
+		writes = append(writes, w)
+		return nil
+	}
+	label := Value{}
+	view(t, s, func(tx *Tx) (err error) {
+		label, err = tx.Value(2, LabelColumn)
+		return err
+	})
+	update(t, s, func(tx *Tx) error { return tx.RemoveNode(2) })
+	if want := (Write{Node: 2, Column: LabelColumn, Before: label}); len(writes) != 1 || writes[0] != want || label.IsNull() {
+		t.Errorf("got writes %v, want %v", writes, want)
+	}
+}
+
+// TestBulkDropsRemoved puts values of removed nodes into a Bulk.
+func TestBulkDropsRemoved(t *testing.T) {
+	t.Parallel()
+	s := numbered(t, 10, true, LoadOptions{})
+	update(t, s, func(tx *Tx) error { return tx.RemoveNode(4) })
+	b := beginBulk(t, s)
+	defer b.Abort()
+	floats, err1 := b.Column("x", KindSingle)
+	numbers, err2 := b.Column("n", KindInt)
+	rows, err3 := b.Matrix("m", []string{"a"}, MatrixEncoding{})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	err := floats.PutFloats(0, make([]float32, 10))
+	for _, v := range rand.Perm(10) {
+		err = errors.Join(err, numbers.Put(NodeID(v), IntValue(1)), rows.Put(NodeID(v), []float32{1}))
+	}
+	if err = errors.Join(err, b.Commit(nil)); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, s)
+	view(t, s, func(tx *Tx) error {
+		for _, name := range []string{"x", "n"} {
+			r, err := tx.Reader(name)
+			if err != nil {
+				return err
+			}
+			for v := range NodeID(10) {
+				if value, err := r.At(v); err != nil || value.IsNull() != (v == 4) {
+					t.Errorf("column %s of node number %d: got %v, %v", name, v, value, err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// TestHubIsNotHalfRemoved removes a node of more edges than a transaction holds.
+func TestHubIsNotHalfRemoved(t *testing.T) {
+	t.Parallel()
+	const n = 30_000
+	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "store"), LoadOptions{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := l.AddNode(Node{ID: strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n - 1 {
+		if err := l.AddEdge("0", strconv.Itoa(i+1), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, l.work.target)
+	err = s.Update(func(tx *Tx) error {
+		hub, err := tx.Node("0")
+		if err != nil {
+			return err
+		}
+		return errors.Join(tx.RemoveNode(hub), nil)
+	})
+	if !errors.Is(err, ErrTxTooBig) {
+		t.Errorf("got %v, want ErrTxTooBig", err)
+	}
+	checkClean(t, s)
+	view(t, s, func(tx *Tx) error {
+		if tx.NumEdges() != n-1 || tx.NumRemoved() != 0 {
+			t.Errorf("got %d edges, %d nodes removed, want %d and none", tx.NumEdges(), tx.NumRemoved(), n-1)
+		}
+		return nil
+	})
+}
+
+// TestRepairOfRemovals damages or deletes the records of removed nodes.
+func TestRepairOfRemovals(t *testing.T) {
+	t.Parallel()
+	for _, compacted := range []bool{false, true} {
+		for _, missing := range []bool{false, true} {
+			dir := everyKind(t, 700)
+			s := openTest(t, dir)
+			if compacted {
+				if err := s.Compact(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := 0
+			var ids []string
+			view(t, s, func(tx *Tx) error {
+				before = tx.NumRemoved()
+				for id, err := range tx.IDs() {
+					if err != nil {
+						return err
+					}
+					ids = append(ids, id)
+				}
+				return nil
+			})
+			key := firstKey(t, s, record.KindRemoved)
+			if missing {
+				if err := s.removeAll([][]byte{key}); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				writeRaw(t, s, key, []byte("damage"))
+			}
+			if len(problems(t, s)) == 0 {
+				t.Errorf("compacted %v, missing %v: Check finds no damage", compacted, missing)
+			}
+			damagedStores.Store(dir, true)
+			closeStore(t, s)
+			done := repaired(t, dir)
+			exported(t, dir)
+			s = openTest(t, dir)
+			view(t, s, func(tx *Tx) error {
+				// Each id of a removed node is that of a node added later, or was dropped by Compact.
+				if tx.NumRemoved() != before {
+					t.Errorf("compacted %v, missing %v: %d nodes are removed, want %d; done: %v", compacted, missing, tx.NumRemoved(), before, done)
+				}
+				i := 0
+				for id, err := range tx.IDs() {
+					if err != nil || i >= len(ids) || id != ids[i] {
+						t.Fatalf("compacted %v, missing %v: got id %q, %v, want those of before", compacted, missing, id, err)
+					}
+					i++
+				}
+				return nil
+			})
+			closeStore(t, s)
+		}
+	}
+}
+
+// TestRemovalsAreBlocks encodes removed nodes and decodes them again.
+func TestRemovalsAreBlocks(t *testing.T) {
+	t.Parallel()
+	const n = 3*removedPerBlock + 5
+	tx := &Tx{cat: newCatalog()}
+	tx.cat.Nodes = n
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, share := range []int{1, 2, 1000} {
+		want := NewNodeSet(n)
+		for v := range NodeID(n) {
+			if r.IntN(share) == 0 {
+				want.Add(v)
+			}
+		}
+		got := NewNodeSet(n)
+		err := putRemovedSet(func(key, body []byte) error {
+			block, _ := record.NumberOf(key, 0)
+			nodes, err := tx.parseRemoved(block, body)
+			for _, v := range nodes {
+				got.Add(v)
+			}
+			return err
+		}, 1, want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("one in %d: got another set, %v", share, err)
+		}
+	}
+	for _, body := range []string{"", "\x80", "\xff\xff\x03", "\x06"} {
+		if nodes, err := tx.parseRemoved(3, []byte(body)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("body %q: got %v, %v, want ErrCorrupt", body, nodes, err)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+)
+
+// removals makes the records of removed nodes whole if they are damaged, or are not of as many nodes as were counted. A node
+// whose removal nobody knows of any more comes back, without edges and values.
+func (r *repair) removals(ctx context.Context, found *damagedRecords) error {
+	tx := r.s.Begin()
+	defer tx.Close()
+	if tx.err != nil {
+		return tx.err
+	}
+	_, damage := tx.readRemoved()
+	if damage == nil || !errors.Is(damage, ErrCorrupt) {
+		return damage
+	}
+	set, bad, err := r.findRemoved(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := r.s.removeAll(bad); err != nil {
+		return err
+	}
+	if err := putRemovedSet(r.s.setRecord, tx.cat.Graph, set.nodes); err != nil {
+		return err
+	}
+	counts := tx.cat.counts
+	counts.Removed = set.count
+	body, err := msgpack.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	if err := r.s.setRecord(countsKey(), body); err != nil {
+		return err
+	}
+	found.generations[tx.cat.Graph] = true // which nodes have no ids is written again with the ids
+	where, done := "removed nodes", fmt.Sprintf("%d are known", set.count)
+	if lost := tx.cat.Removed - set.count; lost > 0 && !found.counts {
+		loss := Loss{Kind: "removal of a node", Count: int64(lost)}
+		return r.lose(loss, where, damage.Error(), "%s; the others are there again, without edges and values", done)
+	}
+	return r.done(where, damage.Error(), "rebuilt: %s", done)
+}
+
+// findRemoved returns the nodes that are known to have been removed, and the keys of records that cannot be read.
+func (r *repair) findRemoved(ctx context.Context, tx *Tx) (set *removedSet, bad [][]byte, err error) {
+	set = &removedSet{nodes: NewNodeSet(tx.cat.Nodes)}
+	add := func(v NodeID) {
+		if !set.nodes.Has(v) {
+			set.nodes.Add(v)
+			set.count++
+		}
+	}
+	err = eachRecord(ctx, tx.txn, record.Prefix(record.KindRemoved, tx.cat.Graph), func(rec record.Record, _ []byte, damage error) error {
+		block, err := record.NumberAt(rec.Key, 0)
+		var nodes []NodeID
+		if err = errors.Join(err, damage); err == nil {
+			nodes, err = tx.parseRemoved(block, rec.Body)
+		}
+		if err != nil {
+			bad = append(bad, append([]byte(nil), rec.Key...))
+		}
+		for _, v := range nodes {
+			add(v)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := tx.dict().Reader()
+	for position := range tx.cat.Nodes {
+		if position%contextEvery == 0 && ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		v, err := tx.dict().NodeAt(position)
+		if err != nil || set.nodes.Has(v) { // an error is that of a damaged record, which is repaired later
+			continue
+		}
+		if position >= tx.cat.LoadedNodes {
+			there, err := snapshot.Find(tx.records(), dict.AddedNodeKey(tx.cat.Graph, v), func([]byte) error { return nil })
+			if !there && err == nil {
+				add(v)
+			}
+			continue
+		}
+		id, err := ids.AtPosition(position)
+		if err != nil {
+			continue
+		}
+		if id == "" {
+			add(v)
+			continue
+		}
+		if at, err := tx.dict().Position(id); err == nil && at != position { // an added node has the id
+			add(v)
+		}
+	}
+	return set, bad, nil
+}
