@@ -321,7 +321,6 @@ func (b *Bulk) finish() error {
 		}
 		entry.Sum = b.sums[entry.Generation]
 		b.draft.Columns[name] = entry
-		b.touched.column(name).all = true
 	}
 	for _, name := range sortedNames(b.matrices) {
 		entry, err := b.matrices[name].finish()
@@ -330,7 +329,6 @@ func (b *Bulk) finish() error {
 		}
 		entry.Sum = b.sums[entry.Generation]
 		b.draft.Matrices[name] = entry
-		b.touched.matrix(name).all = true
 	}
 	for name, w := range b.spaces {
 		b.draft.Spaces[name] = w.generation

@@ -27,7 +27,7 @@ type Changes struct {
 
 	mark     uint64
 	tracking tracking
-	kinds    map[changes.Kind]*Touched // of every kind that is tracked
+	sets     kindSets
 }
 
 // Touched are nodes that were written to.
@@ -44,8 +44,44 @@ func (t *Touched) Has(v NodeID) bool { return t.All || t.set != nil && t.set.Has
 // Nodes yields the nodes that were touched, ascending. If All, it need not yield all of them.
 func (t *Touched) Nodes() iter.Seq[NodeID] { return t.set.All() }
 
+// kindSets are the nodes that were touched in each kind that is tracked.
+type kindSets map[changes.Kind]*Touched
+
+func (t *tracking) newSets() kindSets {
+	sets := kindSets{changes.Edges: {}}
+	for _, names := range []map[string]trackedSet{t.Columns, t.Matrices} {
+		for _, set := range names {
+			sets[set.Kind] = new(Touched)
+		}
+	}
+	return sets
+}
+
+// add adds a list of nodes v < n, if its kind is tracked, and returns the part of it that was not there.
+func (s kindSets) add(l changes.List, n int) (added changes.List) {
+	added.Kind = l.Kind
+	to := s[l.Kind]
+	if to == nil || to.All {
+		return added
+	}
+	if l.All {
+		to.All = true
+		return l
+	}
+	if to.set == nil {
+		to.set = NewNodeSet(n)
+	}
+	for _, v := range l.Nodes {
+		if !to.set.Has(v) {
+			to.set.Add(v)
+			added.Nodes = append(added.Nodes, v)
+		}
+	}
+	return added
+}
+
 // Edges returns the nodes whose edges changed: both ends of each edge that was added, removed or given another weight.
-func (c *Changes) Edges() *Touched { return c.kinds[changes.Edges] }
+func (c *Changes) Edges() *Touched { return c.sets[changes.Edges] }
 
 // Column returns the nodes whose value in a column was set, ErrNotTracked if these are not known.
 func (c *Changes) Column(name string) (*Touched, error) {
@@ -65,7 +101,7 @@ func (c *Changes) of(what string, sets map[string]trackedSet, name string) (*Tou
 	if c.mark < set.Since {
 		return nil, fmt.Errorf("%s: %w", what, notKept(c.mark, set.Since))
 	}
-	return c.kinds[set.Kind], nil
+	return c.sets[set.Kind], nil
 }
 
 func notKept(mark, since uint64) error {
@@ -90,86 +126,74 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 	case mark > last:
 		return nil, fmt.Errorf("%w since commit %d: the last one is %d", ErrNotTracked, mark, last)
 	}
-	c := &Changes{NumNodes: tx.nodesBefore, mark: mark, tracking: *t, kinds: map[changes.Kind]*Touched{changes.Edges: {}}}
-	for _, sets := range []map[string]trackedSet{t.Columns, t.Matrices} {
-		for _, set := range sets {
-			c.kinds[set.Kind] = new(Touched)
+	c := &Changes{NumNodes: tx.nodesBefore, mark: mark, tracking: *t, sets: t.newSets()}
+	for r, err := range tx.changesAfter(t, mark, last) {
+		if err != nil {
+			return nil, err
+		}
+		for _, commit := range r.Commits {
+			if commit.Number > mark {
+				c.NumNodes -= commit.Added
+				c.touch(commit.Lists, tx.cat.Nodes)
+			}
 		}
 	}
-	err = tx.eachChange(t, mark, last, func(commit changes.Commit) error {
-		c.NumNodes -= commit.Added
-		return c.touch(commit.Lists, tx.cat.Nodes)
-	})
-	if err == nil && tx.write {
-		err = c.touch(tx.touchedLists(), tx.cat.Nodes)
+	if tx.write {
+		c.touch(tx.touchedLists(), tx.cat.Nodes)
 	}
-	if err == nil && c.NumNodes < 0 {
-		err = record.Corrupt(changesKey(t.Generation, last), "more nodes were added than there are")
-	}
-	if err != nil {
-		return nil, err
+	if c.NumNodes < 0 {
+		return nil, record.Corrupt(changesKey(t.Generation, last), "more nodes were added than there are")
 	}
 	return c, nil
 }
 
-// touch adds lists of nodes v < n.
-func (c *Changes) touch(lists []changes.List, n int) error {
+func (c *Changes) touch(lists []changes.List, n int) {
 	for _, l := range lists {
-		to := c.kinds[l.Kind]
-		if to == nil {
-			continue // of a name that is not tracked any more
-		}
-		to.All = to.All || l.All
-		if to.set == nil && len(l.Nodes) > 0 {
-			to.set = NewNodeSet(n)
-		}
-		for _, v := range l.Nodes {
-			to.set.Add(v)
-		}
+		c.sets.add(l, n)
 	}
-	return nil
 }
 
-// eachChange calls use with the commits after one up to last that did something that is tracked. A commit without a record is
-// damage.
-func (tx *Tx) eachChange(t *tracking, after, last uint64, use func(changes.Commit) error) error {
-	next := after + 1
-	missing := func() error {
-		return record.Corrupt(changesKey(t.Generation, next), fmt.Sprintf("the changes of commit %d are missing", next))
-	}
-	prefix := record.Prefix(record.KindChanges, t.Generation)
-	for r, err := range snapshot.ScanChains(tx.records(), prefix, changesKey(t.Generation, next)) {
-		if err != nil {
-			return err
+// changesAfter yields the records of the commits after one up to last, ascending. The first record may have earlier ones too. A
+// commit of no record is damage.
+func (tx *Tx) changesAfter(t *tracking, after, last uint64) iter.Seq2[changes.Record, error] {
+	return func(yield func(changes.Record, error) bool) {
+		next := after + 1
+		missing := func() error {
+			return record.Corrupt(changesKey(t.Generation, next), fmt.Sprintf("the changes of commit %d are missing", next))
 		}
-		end, err := changesCommit(r.Key)
-		if err != nil {
-			return err
-		}
-		first, commits, err := changes.Parse(end, r.Body)
-		switch {
-		case err != nil:
-			return record.Corrupt(r.Key, err.Error())
-		case first > next:
-			return missing()
-		case end > last:
-			return record.Corrupt(r.Key, fmt.Sprintf("the last commit is %d", last))
-		}
-		for _, c := range commits {
-			if c.Number < next {
-				continue
+		for chain, err := range snapshot.ScanChains(tx.records(), record.Prefix(record.KindChanges, t.Generation), changesKey(t.Generation, next)) {
+			var r changes.Record
+			if err == nil {
+				r, err = tx.parseChanges(chain, last)
 			}
-			if v, ok := c.Last(); ok && int(v) >= tx.cat.Nodes {
-				return record.Corrupt(r.Key, fmt.Sprintf("there is no node number %d", v))
+			if err == nil && r.First > next {
+				err = missing()
 			}
-			if err := use(c); err != nil {
-				return err
+			if !yield(r, err) || err != nil {
+				return
 			}
+			next = r.Last + 1
 		}
-		next = end + 1
+		if next <= last {
+			yield(changes.Record{}, missing())
+		}
 	}
-	if next <= last {
-		return missing()
+}
+
+// parseChanges decodes a record of commits up to last.
+func (tx *Tx) parseChanges(chain record.Record, last uint64) (r changes.Record, err error) {
+	end, err := changesCommit(chain.Key)
+	if err != nil {
+		return r, err
 	}
-	return nil
+	if end > last {
+		return r, record.Corrupt(chain.Key, fmt.Sprintf("the last commit is %d", last))
+	}
+	if r, err = changes.Parse(end, chain.Body); err != nil {
+		return r, record.Corrupt(chain.Key, err.Error())
+	}
+	if v, ok := r.Greatest(); ok && int(v) >= tx.cat.Nodes {
+		return r, record.Corrupt(chain.Key, fmt.Sprintf("there is no node number %d", v))
+	}
+	return r, nil
 }

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -256,7 +256,12 @@ func (c *checker) changes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.tx.eachChange(t, t.Since, last, func(changes.Commit) error { return ctx.Err() })
+	for _, err := range c.tx.changesAfter(t, t.Since, last) {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // properties reads every block of every column and matrix, with its deltas.

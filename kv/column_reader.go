@@ -170,18 +170,23 @@ func (r *ColumnReader) value(row int) (Value, error) {
 	if r.name == degreeColumn {
 		return IntValue(int64(r.degrees[row])), nil
 	}
+	return r.tx.fromCell(r.kind, r.cell(row))
+}
+
+// cell is a row of the current block of a stored column, as it is stored.
+func (r *ColumnReader) cell(row int) Value {
 	if i, found := slices.BinarySearchFunc(r.changes, row, func(c change, row int) int { return cmp.Compare(c.row, row) }); found {
-		return r.tx.fromCell(r.kind, r.changes[i].cell)
+		return r.changes[i].cell
 	}
 	if row >= r.block.Count {
-		return Value{}, nil // added after the block was written
+		return Value{} // added after the block was written
 	}
 	if len(r.table) > 0 {
 		if n, ok := r.block.TextAt(row); ok {
-			return r.tableValue(n), nil
+			return r.tableValue(n)
 		}
 	}
-	return r.tx.fromCell(r.kind, r.block.Cell(row, r.kind))
+	return r.block.Cell(row, r.kind)
 }
 
 // tableValue is a string of the block's table, made once.

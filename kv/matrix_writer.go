@@ -24,6 +24,7 @@ type MatrixWriter struct {
 	fills    []float32 // of the rows of block, if these share a value; else nil
 	first    NodeID    // of block
 	next     NodeID    // the least node that is still in order
+	diff     matrixDiff
 
 	sorter *spill.Sorter // of all rows, from the first one out of order on
 	row    []float32     // scratch
@@ -49,8 +50,14 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	if e.Shares(width) {
 		w.fills = make([]float32, rows)
 	}
-	w.startBlock(0)
+	w.restart()
 	return w
+}
+
+// restart begins with the first row.
+func (w *MatrixWriter) restart() {
+	w.startBlock(0)
+	w.diff = newMatrixDiff(w.b, w.name, w.entry.Columns)
 }
 
 // Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. Put returns
@@ -139,6 +146,9 @@ func (w *MatrixWriter) startBlock(first NodeID) {
 }
 
 func (w *MatrixWriter) flushBlock() error {
+	if err := w.diff.put(w.first, w.block, w.present); err != nil {
+		return err
+	}
 	block := uint32(w.first) / w.entry.BlockRows
 	step := w.entry.TileWidth()
 	fills := w.fills
@@ -215,7 +225,7 @@ func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
 // finish writes what is buffered and returns the matrix's entry.
 func (w *MatrixWriter) finish() (matrix.Entry, error) {
 	if w.sorter != nil {
-		w.startBlock(0)
+		w.restart()
 		width := len(w.row)
 		err := sortedRows(w.sorter, "matrix "+w.name, func(v NodeID, body []byte) error {
 			if _, err := codec.DecodeTile(body, 1, width, codec.TilePart{RowLo: 0, RowHi: 1, Lo: 0, Hi: width}, codec.Window{Values: w.row, Stride: width}); err != nil {

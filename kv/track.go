@@ -155,11 +155,21 @@ func (tx *Tx) putChanges() error {
 	}
 	number := tx.s.commits + 1
 	c := changes.Commit{Number: number, Added: tx.cat.Nodes - tx.nodesBefore, Lists: tx.touchedLists()}
-	var commits []changes.Commit
+	r := changes.Record{First: number, Last: number}
 	if c.Added > 0 || len(c.Lists) > 0 {
-		commits = append(commits, c)
+		r.Commits = []changes.Commit{c}
 	}
-	_, err := record.PutParts(tx.put, changesKey(t.Generation, number), changes.Append(nil, number, number, commits))
+	body := r.Append(nil)
+	for limit := tx.s.mostTouched(); len(body) > limit; body = r.Append(body[:0]) {
+		longest := 0
+		for i, l := range c.Lists {
+			if len(l.Nodes) > len(c.Lists[longest].Nodes) {
+				longest = i
+			}
+		}
+		c.Lists[longest] = changes.List{Kind: c.Lists[longest].Kind, All: true}
+	}
+	_, err := record.PutParts(tx.put, changesKey(t.Generation, number), body)
 	return err
 }
 
@@ -187,3 +197,7 @@ func (tx *Tx) touchedLists() (lists []changes.List) {
 	}
 	return lists
 }
+
+// mostTouched is the size of the largest record of a commit, in bytes. What is longer becomes "all", because it would not fit into
+// the transaction beside the rest. So many changes of a graph are seldom looked at one by one.
+func (s *Store) mostTouched() int { return int(s.db.MostInTransaction() / 8) }

@@ -31,17 +31,23 @@ type Commit struct {
 	Lists  []List
 }
 
-// Append encodes consecutive commits, of which those that did nothing are left out: the commits first ≤ number ≤ last.
+// A Record is the commits First ≤ number ≤ Last, without those that did nothing.
+type Record struct {
+	First, Last uint64
+	Commits     []Commit
+}
+
+// Append appends the body of the record to b:
 //
 //	last-first, then for each commit:
 //	number-previous, added, number of lists, then for each list:
 //	kind<<1|all, and if not all: number of nodes, first node, then the gaps
 //
-// Each is a varint. The number before the first is first-1.
-func Append(b []byte, first, last uint64, commits []Commit) []byte {
-	b = binary.AppendUvarint(b, last-first)
-	previous := first - 1
-	for _, c := range commits {
+// Each is a varint. The number before that of the first commit is first-1.
+func (r *Record) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, r.Last-r.First)
+	previous := r.First - 1
+	for _, c := range r.Commits {
 		b = binary.AppendUvarint(b, c.Number-previous)
 		b = binary.AppendUvarint(b, uint64(c.Added))
 		b = binary.AppendUvarint(b, uint64(len(c.Lists)))
@@ -70,15 +76,15 @@ func (l List) append(b []byte) []byte {
 // errDamaged is returned for bytes that Append did not make.
 var errDamaged = errors.New("its commits cannot be decoded")
 
-// Parse decodes what Append made, which ends with the commit last. It returns the first commit, and those that did something.
-func Parse(last uint64, body []byte) (first uint64, commits []Commit, err error) {
+// Parse decodes the body of the record that ends with the commit last.
+func Parse(last uint64, body []byte) (Record, error) {
 	r := reader{b: body}
 	span := r.uvarint(math.MaxUint64)
 	if span >= last {
-		return 0, nil, errDamaged
+		return Record{}, errDamaged
 	}
-	first = last - span
-	for previous := first - 1; len(r.b) > 0 && !r.failed; {
+	parsed := Record{First: last - span, Last: last}
+	for previous := parsed.First - 1; len(r.b) > 0 && !r.failed; {
 		c := Commit{Number: previous + r.uvarint(last-previous), Added: int(r.uvarint(record.MaxNodes))}
 		c.Lists = make([]List, r.count())
 		for i := range c.Lists {
@@ -86,12 +92,12 @@ func Parse(last uint64, body []byte) (first uint64, commits []Commit, err error)
 		}
 		r.failed = r.failed || c.Number == previous
 		previous = c.Number
-		commits = append(commits, c)
+		parsed.Commits = append(parsed.Commits, c)
 	}
 	if r.failed {
-		return 0, nil, errDamaged
+		return Record{}, errDamaged
 	}
-	return first, commits, nil
+	return parsed, nil
 }
 
 // A reader takes what is encoded from the front of bytes.
@@ -137,11 +143,13 @@ func Sorted(k Kind, nodes []record.NodeID) List {
 	return List{Kind: k, Nodes: slices.Compact(nodes)}
 }
 
-// Last is the greatest node of the commit's lists, if any has one.
-func (c *Commit) Last() (v record.NodeID, ok bool) {
-	for _, l := range c.Lists {
-		if n := len(l.Nodes); n > 0 {
-			v, ok = max(v, l.Nodes[n-1]), true
+// Greatest is the greatest node of the record's lists; ok is false if they have none.
+func (r *Record) Greatest() (v record.NodeID, ok bool) {
+	for _, c := range r.Commits {
+		for _, l := range c.Lists {
+			if n := len(l.Nodes); n > 0 {
+				v, ok = max(v, l.Nodes[n-1]), true
+			}
 		}
 	}
 	return v, ok

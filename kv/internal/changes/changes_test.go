@@ -36,10 +36,9 @@ func TestCommitsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.Uint64Range(1, math.MaxInt64).Draw(t, "first")
 		last := first + rapid.Uint64Range(0, 5).Draw(t, "span")
-		want := drawCommits(t, first, last)
-		begin, got, err := Parse(last, Append(nil, first, last, want))
-		if err != nil || begin != first || !reflect.DeepEqual(got, want) {
-			t.Errorf("got %v from %d on, %v; want %v from %d on", got, begin, err, want, first)
+		want := Record{first, last, drawCommits(t, first, last)}
+		if got, err := Parse(last, want.Append(nil)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, %v; want %v", got, err, want)
 		}
 	})
 }
@@ -50,7 +49,8 @@ func TestSmallCommitsAreSmall(t *testing.T) {
 		Sorted(Edges, []record.NodeID{1 << 20, 77, 1 << 20, 5000, 1 << 20, 900_000}),
 		Sorted(1, []record.NodeID{1 << 20}),
 	}}
-	if got := len(Append(nil, c.Number, c.Number, []Commit{c})); got > 20 {
+	r := Record{c.Number, c.Number, []Commit{c}}
+	if got := len(r.Append(nil)); got > 20 {
 		t.Errorf("got %d bytes, want at most 20", got)
 	}
 }
@@ -68,24 +68,25 @@ func TestDamagedCommits(t *testing.T) {
 		"a node twice":                 {0, 1, 0, 1, 0, 2, 1, 0},
 		"a node that is none":          {0, 1, 0, 1, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 1},
 	} {
-		if _, commits, err := Parse(10, body); err == nil {
-			t.Errorf("%s: got %v, want an error", name, commits)
+		if r, err := Parse(10, body); err == nil {
+			t.Errorf("%s: got %v, want an error", name, r)
 		}
 	}
 }
 
 // Bytes are refused, or what they say is said again by what Append makes of it.
 func FuzzParse(f *testing.F) {
-	f.Add(uint64(3), Append(nil, 2, 3, []Commit{{Number: 3, Added: 1, Lists: []List{Sorted(Edges, []record.NodeID{9, 2})}}}))
+	r := Record{2, 3, []Commit{{Number: 3, Added: 1, Lists: []List{Sorted(Edges, []record.NodeID{9, 2})}}}}
+	f.Add(uint64(3), r.Append(nil))
 	f.Add(uint64(1), []byte{0})
 	f.Fuzz(func(t *testing.T, last uint64, body []byte) {
-		first, commits, err := Parse(last, body)
+		want, err := Parse(last, body)
 		if err != nil {
 			return
 		}
-		again := Append(nil, first, last, commits)
-		if begin, same, err := Parse(last, again); err != nil || begin != first || !reflect.DeepEqual(same, commits) {
-			t.Errorf("got %v from %d on, %v; want %v from %d on", same, begin, err, commits, first)
+		again := want.Append(nil)
+		if got, err := Parse(last, again); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, %v; want %v", got, err, want)
 		}
 		if len(again) > len(body) || len(again) == len(body) && !bytes.Equal(again, body) {
 			t.Errorf("got %x, want %x or less", again, body)
