@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -22,9 +23,11 @@ type model struct {
 	columns map[string]Kind
 	values  map[string][]Value // by column, then node; shorter where the rest is null
 	rows    map[NodeID][]float32
+	made    bool // the matrix
 	edges   map[Edge]bool
 	space   map[string]string
 	docs    map[string]int
+	history modelHistory
 }
 
 const modelWidth = 3
@@ -32,7 +35,7 @@ const modelWidth = 3
 func newModel() *model {
 	return &model{
 		columns: map[string]Kind{LabelColumn: KindClass}, values: map[string][]Value{}, rows: map[NodeID][]float32{},
-		edges: map[Edge]bool{}, space: map[string]string{}, docs: map[string]int{},
+		edges: map[Edge]bool{}, space: map[string]string{}, docs: map[string]int{}, history: modelHistory{now: newModelCommit(0)},
 	}
 }
 
@@ -44,6 +47,7 @@ func (m *model) clone() *model {
 	for name, values := range m.values {
 		c.values[name] = slices.Clone(values)
 	}
+	c.history.now = m.history.now.clone()
 	return &c
 }
 
@@ -73,7 +77,7 @@ func drawValue(t *rapid.T, k Kind) Value {
 func (m *model) change(t *rapid.T, tx *Tx) error {
 	present := m.present()
 	node := func() NodeID { return rapid.SampledFrom(present).Draw(t, "node") }
-	action := rapid.IntRange(0, 10).Draw(t, "action")
+	action := rapid.IntRange(0, 11).Draw(t, "action")
 	if len(present) == 0 {
 		action = 0
 	}
@@ -97,6 +101,7 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 		}
 		m.ids = append(m.ids, n.ID)
 		if n.Label != "" {
+			touchModel(m.history.now.columns, LabelColumn, v)
 			m.set(LabelColumn, v, StringValue(n.Label))
 		}
 	case 2:
@@ -105,12 +110,18 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 		if _, ok := m.columns[kind.String()]; ok != errors.Is(err, ErrExists) {
 			return fmt.Errorf("adding column %s: %w", kind, err)
 		}
+		if err == nil {
+			touchModel(m.history.now.columns, kind.String(), allNodes)
+		}
 		m.columns[kind.String()] = kind
 	case 3, 4:
 		column := rapid.SampledFrom(slices.Sorted(maps.Keys(m.columns))).Draw(t, "column")
 		v, value := node(), drawValue(t, m.columns[column])
 		if err := tx.SetValue(v, column, value); err != nil {
 			return err
+		}
+		if m.value(column, v) != value {
+			touchModel(m.history.now.columns, column, v)
 		}
 		m.set(column, v, value)
 	case 5:
@@ -119,7 +130,10 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 			if err := tx.CreateMatrix("m", []string{"a", "b", "c"}); err != nil {
 				return err
 			}
+			m.made = true
+			touchModel(m.history.now.matrices, "m", allNodes)
 		}
+		touchModel(m.history.now.matrices, "m", v)
 		m.rows[v] = row
 		return tx.SetRow("m", v, row)
 	case 6, 7:
@@ -132,9 +146,11 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 			}
 		case m.edges[e]:
 			delete(m.edges, e)
+			m.history.now.edges[u], m.history.now.edges[v] = true, true
 			return tx.RemoveEdge(u, v)
 		default:
 			m.edges[e] = true
+			m.history.now.edges[u], m.history.now.edges[v] = true, true
 			return tx.AddEdge(u, v)
 		}
 	case 8:
@@ -153,6 +169,8 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 		v := node()
 		m.remove(v)
 		return tx.RemoveNode(v)
+	case 11:
+		return m.history.track(t, tx)
 	}
 	return nil
 }
@@ -170,13 +188,24 @@ func (m *model) present() []NodeID {
 
 // remove removes a node.
 func (m *model) remove(v NodeID) {
+	now := m.history.now
 	m.ids[v] = ""
 	for name := range m.values {
-		if int(v) < len(m.values[name]) {
-			m.values[name][v] = Value{}
+		if !m.value(name, v).IsNull() {
+			touchModel(now.columns, name, v)
+			m.set(name, v, Value{})
 		}
 	}
+	if m.rows[v] != nil {
+		touchModel(now.matrices, "m", v)
+	}
 	delete(m.rows, v)
+	now.edges[v] = true
+	for e := range m.edges {
+		if e.U == v || e.V == v {
+			now.edges[e.U], now.edges[e.V] = true, true
+		}
+	}
 	maps.DeleteFunc(m.edges, func(e Edge, _ bool) bool { return e.U == v || e.V == v })
 }
 
@@ -199,7 +228,7 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	next := m.clone()
 	next.columns[kind.String()] = kind
 	next.values[kind.String()] = nil
-	next.rows = map[NodeID][]float32{}
+	next.rows, next.made = map[NodeID][]float32{}, true
 	for _, v := range rapid.Permutation(m.present()).Draw(t, "order") {
 		if rapid.IntRange(0, 4).Draw(t, "left out") == 0 {
 			continue
@@ -218,8 +247,30 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	if !commit {
 		return nil
 	}
+	m.touchDifferences(next, kind.String())
+	next.history = m.history
 	*m = *next
 	return b.Commit(nil)
+}
+
+// touchDifferences touches what a Bulk changes that writes a column and the matrix.
+func (m *model) touchDifferences(next *model, column string) {
+	now := m.history.now
+	if _, ok := m.columns[column]; !ok {
+		touchModel(now.columns, column, allNodes)
+	}
+	if !m.made {
+		touchModel(now.matrices, "m", allNodes)
+	}
+	for i := range m.ids {
+		v := NodeID(i)
+		if m.value(column, v) != next.value(column, v) {
+			touchModel(now.columns, column, v)
+		}
+		if !slices.Equal(m.rows[v], next.rows[v]) {
+			touchModel(now.matrices, "m", v)
+		}
+	}
 }
 
 // check compares everything the store says with the model.
@@ -268,6 +319,9 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	}
 	if !maps.Equal(docs, m.docs) {
 		t.Fatalf("got documents %v, want %v", docs, m.docs)
+	}
+	if err := m.history.check(t, tx); err != nil {
+		return err
 	}
 	return m.checkMatrix(t, tx)
 }
@@ -412,6 +466,7 @@ func TestModel(t *testing.T) {
 	dir := t.TempDir()
 	failure := errors.New("failure")
 	run := 0
+	outer := t
 	rapid.Check(t, func(t *rapid.T) {
 		run++
 		opt := Options{MemoryBudget: minMemoryBudget}
@@ -424,9 +479,21 @@ func TestModel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}()
+		// move goes on with another directory that holds the same store.
+		move := func(dir string) error {
+			if err := errors.Join(s.Close(), os.RemoveAll(s.Dir())); err != nil {
+				return err
+			}
+			next, err := Open(dir, opt)
+			if err == nil {
+				s = next
+			}
+			return err
+		}
+		var backups [][]byte // a chain
 		m := newModel()
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
-			switch step := rapid.IntRange(0, 9).Draw(t, "step"); step {
+			switch step := rapid.IntRange(0, 12).Draw(t, "step"); step {
 			case 0, 1, 2, 3, 4, 5: // changes, some given up
 				next := m.clone()
 				keep := rapid.IntRange(0, 4).Draw(t, "keep") > 0
@@ -444,18 +511,32 @@ func TestModel(t *testing.T) {
 					}
 					return nil
 				})
-				if keep {
+				if keep && err == nil {
 					m = next
+					err = m.history.end(s)
 				} else if errors.Is(err, failure) {
 					err = nil
 				}
 			case 6, 7:
-				err = m.bulk(t, s, step == 6)
+				if err = m.bulk(t, s, step == 6); err == nil && step == 6 {
+					err = m.history.end(s)
+				}
 			case 8:
 				err = s.Compact(context.Background(), nil)
 			case 9:
 				if err = s.Close(); err == nil {
 					s, err = Open(s.Dir(), opt)
+				}
+			case 10: // a crash
+				err = move(copyAtRest(outer, s.Dir()))
+			case 11, 12:
+				backups = append(backups, backupSince(t, s, backups))
+				if step == 12 {
+					to := filepath.Join(outer.TempDir(), "restored")
+					_, err = Restore(context.Background(), to, readers(backups...), RestoreOptions{MemoryBudget: minMemoryBudget})
+					if err == nil {
+						err = move(to)
+					}
 				}
 			}
 			if err == nil {
@@ -469,6 +550,19 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// backupSince makes a full backup, or one since the last of a chain.
+func backupSince(t *rapid.T, s *Store, chain [][]byte) []byte {
+	var opt BackupOptions
+	if len(chain) > 0 {
+		opt.Since = bytes.NewReader(chain[len(chain)-1])
+	}
+	var out bytes.Buffer
+	if _, err := s.Backup(context.Background(), &out, opt); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // drawCell draws a value of a column, as it is stored; null now and then.

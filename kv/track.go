@@ -181,7 +181,9 @@ func (tx *Tx) touchedLists() (lists []changes.List) {
 		case set.all:
 			lists = append(lists, changes.List{Kind: k, All: true})
 		case len(set.nodes) > 0:
-			lists = append(lists, changes.Sorted(k, set.nodes))
+			l := changes.Sorted(k, set.nodes)
+			set.nodes = l.Nodes
+			lists = append(lists, l)
 		}
 	}
 	add(changes.Edges, &tx.touched.edges)
