@@ -63,7 +63,7 @@ func checkedStore(t *testing.T) *Store {
 			return err
 		}
 		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
-			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}))
+			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}), tx.TrackChanges([]string{LabelColumn}, nil, 0))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +144,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	every := []record.Kind{
 		record.KindAdjacency, record.KindAdjacencyDirectory, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDs, record.KindIDLookup, record.KindNodeAt,
 		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindColumn, record.KindRowDelta,
+		record.KindChanges,
 	}
 	s := checkedStore(t)
 	plant := func(what string, key []byte, damage func(), want string) {
@@ -195,6 +196,13 @@ func TestCheckFindsDamage(t *testing.T) {
 	plant("a count changed", degree, func() {
 		rewrite(t, s, degree, func(b []byte) []byte { return []byte{5, 5} })
 	}, "counts 5 edges added")
+
+	touched := firstKey(t, s, record.KindChanges)
+	plant("a node that is not there", touched, func() {
+		rewrite(t, s, touched, func(b []byte) []byte { return []byte{1, 0, 1, 0, 1, 0, 1, 0xd9, 0x04} })
+	}, "no node number 601")
+	plant("more commits than there were", touched, func() { rewrite(t, s, touched, func(b []byte) []byte { return []byte{1, 0xff, 1} }) },
+		"cannot be decoded")
 
 	lists := firstKey(t, s, record.KindAdjacency)
 	plant("an edge under one end only", lists, func() { rewriteLists(t, s, lists, func(rows [][]uint32) { rows[100] = rows[100][1:] }) },

@@ -34,7 +34,9 @@ func TestCrashKeepsPrefix(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 50)
 	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.AddColumn("x", KindInt), tx.AddColumn("y", KindInt), tx.PutDocument("commits", "last", 0))
+		mark, err := tx.LastCommit()
+		return errors.Join(err, tx.AddColumn("x", KindInt), tx.AddColumn("y", KindInt), tx.PutDocument("commits", "last", 0),
+			tx.PutDocument("commits", "mark", mark+1), tx.TrackChanges([]string{"x"}, nil, 0))
 	})
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
@@ -127,6 +129,18 @@ func committed(t *testing.T, s *Store) (last int) {
 		if err := tx.Document("commits", "last", &last); err != nil {
 			return err
 		}
+		var mark uint64
+		if err := tx.Document("commits", "mark", &mark); err != nil {
+			return err
+		}
+		changes, err := tx.ChangesSince(mark)
+		if err != nil {
+			return err
+		}
+		changed, err := changes.Column("x")
+		if err != nil {
+			return err
+		}
 		greatest := int64(0)
 		for v := range NodeID(tx.NumNodes()) {
 			x, err := tx.Value(v, "x")
@@ -139,6 +153,9 @@ func committed(t *testing.T, s *Store) (last int) {
 			}
 			if x != y {
 				t.Errorf("node number %d has x %v and y %v, which are written together", v, x, y)
+			}
+			if changed.Has(v) == x.IsNull() {
+				t.Errorf("node number %d has x %v, and it is %t that it changed", v, x, changed.Has(v))
 			}
 			greatest = max(greatest, x.Int())
 		}

@@ -131,7 +131,8 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				t.Fatal(err)
 			}
 		}
-		if err := b.Commit(nil); err != nil {
+		err = b.Commit(func(tx *Tx) error { return tx.TrackChanges([]string{LabelColumn, "year"}, []string{"m"}, 0) })
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,10 +224,7 @@ func export(s *Store) (sum uint64, err error) {
 				add(a.Neighbor, a.Out, a.In)
 			}
 		}
-		if err := exportScans(tx, add); err != nil {
-			return err
-		}
-		return nil
+		return errors.Join(exportScans(tx, add), exportChanges(tx, add))
 	})
 	return h.Sum64(), err
 }
@@ -281,6 +279,47 @@ func exportScans(tx *Tx, add func(...any)) error {
 				return err
 			}
 			add(key, text)
+		}
+	}
+	return nil
+}
+
+// exportChanges reads what changed since each commit, where that is known and anything changed.
+func exportChanges(tx *Tx, add func(...any)) error {
+	last, err := tx.LastCommit()
+	if err != nil {
+		return err
+	}
+	for mark := range last + 1 {
+		c, err := tx.ChangesSince(mark)
+		if errors.Is(err, ErrNotTracked) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		changed := c.NumNodes < tx.NumNodes()
+		text := fmt.Sprint(mark, c.NumNodes)
+		include := func(t *Touched, err error) error {
+			if err == nil {
+				nodes := slices.Collect(t.Nodes())
+				changed = changed || t.All || len(nodes) > 0
+				text += fmt.Sprint(t.All, nodes)
+			}
+			return err
+		}
+		err = include(c.Edges(), nil)
+		for _, name := range sortedNames(c.tracking.Columns) {
+			err = errors.Join(err, include(c.Column(name)))
+		}
+		for _, name := range sortedNames(c.tracking.Matrices) {
+			err = errors.Join(err, include(c.Matrix(name)))
+		}
+		if err != nil {
+			return err
+		}
+		if changed {
+			add(text)
 		}
 	}
 	return nil

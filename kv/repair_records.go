@@ -58,8 +58,7 @@ func (r *repair) records(ctx context.Context) (err error) {
 	return r.bulk.Commit(markIndexes(r.tx.Columns()))
 }
 
-// changes has the store forget what changed if that is damaged, or if something else was lost: that is a change too, of which no
-// commit tells.
+// changes has the store forget what changed if that is damaged, or if something else is lost: no commit tells of that change.
 func (r *repair) changes(ctx context.Context, _ damagedRecords) error {
 	t := r.tx.cat.Tracking
 	if t == nil {
@@ -70,8 +69,8 @@ func (r *repair) changes(ctx context.Context, _ damagedRecords) error {
 	if err := c.found("changes of commits", c.changes(ctx)); err != nil {
 		return err
 	}
-	if what == "" && (len(r.lost) > 0 || r.bulk != nil) {
-		what = "data is lost that they do not tell of"
+	if what == "" && len(r.lost) > 0 {
+		what = "they do not tell of what is lost"
 	}
 	if what == "" {
 		return nil
@@ -96,6 +95,9 @@ func (r *repair) write() (*Bulk, error) {
 	}
 	var err error
 	r.bulk, err = r.s.beginBulk(context.Background())
+	if err == nil {
+		r.bulk.rewrites = true
+	}
 	return r.bulk, err
 }
 
