@@ -60,27 +60,24 @@ func (r *repair) records(ctx context.Context) (err error) {
 
 // changes has the store forget what changed if that is damaged, or if something else is lost: no commit tells of that change.
 func (r *repair) changes(ctx context.Context, _ damagedRecords) error {
-	t := r.tx.cat.Tracking
-	if t == nil {
+	if r.tx.cat.Tracking == nil {
 		return nil
 	}
-	what := ""
-	c := newChecker(r.tx, nil, func(p Problem) { what = p.String() })
-	if err := c.found("changes of commits", c.changes(ctx)); err != nil {
+	const where, done = "changes of commits", "forgotten"
+	damage := ""
+	c := newChecker(r.tx, nil, func(p Problem) { damage = p.What })
+	if err := c.found(where, c.changes(ctx)); err != nil || damage == "" && len(r.lost) == 0 {
 		return err
-	}
-	if what == "" && len(r.lost) > 0 {
-		what = "they do not tell of what is lost"
-	}
-	if what == "" {
-		return nil
 	}
 	bulk, err := r.write()
 	if err != nil {
 		return err
 	}
 	bulk.draft.Tracking = nil
-	return r.lose(Loss{Kind: "history of changes", Count: 1}, "changes of commits", what, "forgotten")
+	if damage == "" {
+		return r.done(where, "they do not tell of what is lost", done)
+	}
+	return r.lose(Loss{Kind: "history of changes", Count: 1}, where, damage, done)
 }
 
 // rewriter writes again what the store has, after write has begun it, and reports what is lost.
