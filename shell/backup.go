@@ -40,7 +40,7 @@ The backup leaves out the directory work, which has finished stages of interrupt
 }
 
 func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	if c.File == "-" && print.IsTerminal(s.out) {
@@ -63,7 +63,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	began := time.Now()
 	var info kv.BackupInfo
-	err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+	err = c.readStoreLong(s, c.DB, func(store *kv.Store) error {
 		return s.writeFileOf(backupMode, c.File, func(out *bufio.Writer) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
@@ -110,7 +110,7 @@ func (*restoreCommand) Help() string {
 }
 
 func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	names, db := c.Paths, ""
@@ -190,10 +190,14 @@ func (*migrateCommand) Help() string {
 }
 
 func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
-	from, to, err := kv.Migrate(ctx, c.DB, kv.Options{MemoryBudget: c.store()})
+	var from, to int
+	err := c.untilFree(ctx, func() (err error) {
+		from, to, err = kv.Migrate(ctx, c.DB, kv.Options{MemoryBudget: c.store()})
+		return err
+	})
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is whole; run migrate again to go on", c.DB)
 	}

@@ -49,7 +49,7 @@ The repair works on a copy, so it needs as much room on the disk as the store ta
 }
 
 func (c *checkCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	if c.Report != "" && !c.Repair {
@@ -89,7 +89,13 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 		}
 	}
 	opened := false
-	err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+	read := c.readStore
+	if c.Repair { // which needs the store for itself
+		read = func(_ *streams, dir string, fn func(*kv.Store) error) error {
+			return c.untilFree(ctx, func() error { return withStoreToRead(dir, c.store(), fn) })
+		}
+	}
+	err = read(s, c.DB, func(store *kv.Store) error {
 		opened = true
 		if err := store.Check(ctx, s.progress.report(), report); err != nil {
 			return err
@@ -120,7 +126,11 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	}
 	var done []kv.Correction
 	opt := kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}
-	losses, err := kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
+	var losses kv.Losses
+	err := c.untilFree(ctx, func() (err error) {
+		losses, err = kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
+		return err
+	})
 	s.progress.clear()
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)

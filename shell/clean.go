@@ -78,16 +78,19 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if c.Expect != nil && c.Preset != string(cleaner.PresetDefault) {
 		return usagef("--expect with --preset %s: want preset default, whose scores are chances", c.Preset)
 	}
-	if err := cmp.Or(c.apply(), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
+	if err := cmp.Or(c.apply(s), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
 	stages := new(stageLog)
 	var run *cleaner.Run
-	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+	var page *report.Page
+	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
 			return err
 		}
-		run, err = cleaner.Clean(ctx, store, c.options(s, stages))
+		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err == nil && c.Report != "" {
+			page, err = report.Clean(ctx, store, "Suspect labels of "+c.DB)
+		}
 		return err
 	})
 	if err != nil && run != nil {
@@ -97,7 +100,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := cmp.Or(printRun(s, c.DB, run), stages.write(c.Stats, s), c.writeReport(ctx, s)); err != nil {
+	if err := cmp.Or(printRun(s, c.DB, run), stages.write(c.Stats, s), s.writePage(c.Report, page)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))
@@ -143,23 +146,10 @@ func printRun(s *streams, db string, run *cleaner.Run) error {
 	return err
 }
 
-// writeReport writes the page of the last run to the file of --report, if there is one.
-func (c *cleanCommand) writeReport(ctx context.Context, s *streams) error {
-	if c.Report == "" {
+// writePage writes a page, if there is one, whole or not at all.
+func (s *streams) writePage(path string, page *report.Page) error {
+	if page == nil {
 		return nil
 	}
-	var page *report.Page
-	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) (err error) {
-		page, err = report.Clean(ctx, store, "Suspect labels of "+c.DB)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return s.writePage(c.Report, page)
-}
-
-// writePage writes a page, whole or not at all.
-func (s *streams) writePage(path string, page *report.Page) error {
 	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, strings.TrimSpace(version())) })
 }

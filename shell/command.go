@@ -6,22 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -49,6 +46,7 @@ type commandLine struct {
 	Rescore  rescoreCommand  `cmd:"" help:"Update mislabel rate, scores and threshold after decisions."`
 	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
 	Review   reviewCommand   `cmd:"" help:"Decide about one suspect after another, each with its evidence."`
+	Serve    serveCommand    `cmd:"" help:"Hold a store, and do the work of other commands on it."`
 	Gate     gateCommand     `cmd:"" help:"Fail if there are too many suspects, or new ones."`
 	Eval     evalCommand     `cmd:"" help:"Make labels wrong on purpose, and measure how many are found."`
 	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, decisions, predictions, features or the transition matrix to a file."`
@@ -77,6 +75,8 @@ type streams struct {
 	out, err io.Writer
 	program  string // as the user calls it, for advice
 	progress *progress
+	args     []string  // the command line, without the program
+	asked    *askedJob // nil but for a command that another process asked for
 }
 
 // Main runs one command line, without the program's name, and returns its exit code:
@@ -92,14 +92,19 @@ type streams struct {
 // statement. Exception: if in, out or errOut is no file, a running Read or Write of it goes on.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
-	s := &streams{ctx: ctx, in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut)}
+	s := &streams{ctx: ctx, in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut), args: args}
+	return s.run(args)
+}
+
+// run runs one command line.
+func (s *streams) run(args []string) int {
 	var cli commandLine
 	exited := false // --help or --version has been answered
-	writer := &stickyWriter{out: out}
+	writer := &stickyWriter{out: s.out}
 	parser, err := kong.New(&cli,
 		kong.Name(s.program),
 		kong.Description(fmt.Sprintf(description, s.program)),
-		kong.Writers(writer, errOut),
+		kong.Writers(writer, s.err),
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{
 			"version": version(),
@@ -110,7 +115,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 		},
 		decimals(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(s.ctx, (*context.Context)(nil)),
 		kong.Bind(s),
 	)
 	if err != nil {
@@ -127,16 +132,19 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	}
 	arguments, err := parser.Parse(args)
 	if exited {
-		return s.exitCode(ctx, "", writer.err)
+		return s.exitCode("", writer.err)
 	}
 	if err != nil {
 		return s.usage(parser, err)
 	}
-	if err = cmp.Or(checkRepeated(arguments), checkFiles(arguments)); err == nil {
+	if s.asked != nil {
+		err = s.asked.locate(arguments)
+	}
+	if err = cmp.Or(err, checkRepeated(arguments), checkFiles(arguments)); err == nil {
 		err = arguments.Run()
 	}
 	s.progress.clear()
-	return s.exitCode(ctx, arguments.Command(), err)
+	return s.exitCode(arguments.Command(), err)
 }
 
 // checkRepeated returns an error if a flag of one value is given twice: the last would count and the others be lost
@@ -183,7 +191,10 @@ func (s *streams) usage(parser *kong.Kong, err error) int {
 }
 
 // exitCode prints how a command ended.
-func (s *streams) exitCode(ctx context.Context, command string, err error) int {
+func (s *streams) exitCode(command string, err error) int {
+	if answered, ok := errors.AsType[*answeredError](err); ok {
+		return answered.code
+	}
 	var usage *usageError
 	switch {
 	case err == nil:
@@ -192,7 +203,7 @@ func (s *streams) exitCode(ctx context.Context, command string, err error) int {
 		s.say("%s: %v", s.program, err)
 		s.say("Run %q for help.", s.program+" "+strings.Fields(command)[0]+" --help")
 		return exitUsage
-	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && ctx.Err() != nil:
+	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
 		var interruption *interruptedError
 		if errors.As(err, &interruption) {
@@ -261,20 +272,29 @@ func unreported(err error, format string, args ...any) error {
 type resources struct {
 	Memory  byteSize `placeholder:"SIZE" help:"Memory budget, such as 512MiB or 2GiB. Default: a quarter of the machine's memory."`
 	Threads int      `default:"${threads}" placeholder:"N" help:"Processors to use. Default: all. Results are the same with any number."`
+
+	Wait time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for a store that another process holds, such as 10m. Default: 3s."`
 }
 
 // defaultMemory is the budget without --memory.
 var defaultMemory = kv.DefaultMemoryBudget
 
 // apply completes the flags and holds the garbage collector to them.
-func (r *resources) apply() error {
-	if r.Threads < 1 {
-		return usagef("--threads %d: want 1 or more", r.Threads)
+func (c *resources) apply(s *streams) error {
+	if c.Threads < 1 {
+		return usagef("--threads %d: want 1 or more", c.Threads)
 	}
-	if r.Memory == 0 {
-		r.Memory = byteSize(defaultMemory())
+	if c.Memory == 0 {
+		c.Memory = byteSize(defaultMemory())
 	}
-	debug.SetMemoryLimit(heapLimit(int64(r.Memory)))
+	if c.Wait < 0 {
+		return usagef("--wait %v: want 0s or more", c.Wait)
+	}
+	if s.asked == nil {
+		debug.SetMemoryLimit(heapLimit(int64(c.Memory)))
+	} else if !s.asked.foreign {
+		s.asked.reserve(heapLimit(int64(c.Memory)))
+	}
 	return nil
 }
 
@@ -292,12 +312,12 @@ const (
 func heapLimit(memory int64) int64 { return max(memory/heapShare, leastHeap) }
 
 // inFlags words a budget that is too small as the --memory that would do.
-func (r *resources) inFlags(err error) error {
+func (c *resources) inFlags(err error) error {
 	small, ok := errors.AsType[*ops.BudgetError](err)
 	if !ok {
 		return err
 	}
-	memory := strings.ReplaceAll(r.Memory.String(), " ", "")
+	memory := strings.ReplaceAll(c.Memory.String(), " ", "")
 	want := fmt.Sprintf("want at least %dMiB", leastMemoryFor(small.Least)>>20)
 	if small.Note != "" {
 		want += "; " + small.Note
@@ -311,96 +331,10 @@ const processBytes = 48 << 20
 
 // store is the part of the memory that an open store may hold; work is the rest beside what the program itself takes,
 // if there is that much.
-func (r *resources) store() int64 { return int64(r.Memory) / 4 }
-func (r *resources) work() int64 {
-	rest := int64(r.Memory) - r.store()
+func (c *resources) store() int64 { return int64(c.Memory) / 4 }
+func (c *resources) work() int64 {
+	rest := int64(c.Memory) - c.store()
 	return max(rest-processBytes, rest/4)
-}
-
-// openStore opens a store, saying in words why it cannot.
-func openStore(dir string, opt kv.Options) (*kv.Store, error) {
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		// A killed import --replace may have left it beside.
-		if err := atomic.Recover(dir); err != nil {
-			return nil, err
-		}
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s: no such store; import makes one", dir)
-		}
-	}
-	store, err := index.Open(dir, opt)
-	if err = wayToOpen(err); !opt.ReadOnly {
-		err = wayToWrite(dir, err)
-	}
-	return store, err
-}
-
-// wayToOpen says what to do about a store that cannot be opened.
-func wayToOpen(err error) error {
-	if errors.Is(err, kv.ErrNotStore) {
-		return fmt.Errorf("%w: want the directory that import made", err)
-	}
-	if lock, ok := errors.AsType[*kv.LockedError](err); ok && lock.PID != 0 {
-		return fmt.Errorf("%w: wait for it, or end it", err)
-	}
-	if other, ok := errors.AsType[*kv.VersionError](err); ok && other.Got < other.Want {
-		return fmt.Errorf("%w; graphcleaner migrate %s converts it", err, shellWord(other.Dir))
-	} else if ok {
-		return fmt.Errorf("%w; use that version", err)
-	}
-	return err
-}
-
-// wayToWrite says what to do about a store that cannot be opened for writing.
-func wayToWrite(dir string, err error) error {
-	if errors.Is(err, kv.ErrCorrupt) {
-		return fmt.Errorf("%w; graphcleaner check %s --repair repairs it", err, shellWord(dir))
-	}
-	if _, unreadable := os.ReadDir(dir); unreadable == nil && unwritable(err) {
-		return fmt.Errorf("%w; graphcleaner shell %s --read-only only reads", err, shellWord(dir))
-	}
-	return err
-}
-
-// unwritable says whether the system refused a write, because of the mode of a file or because the file system is
-// read-only.
-func unwritable(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-}
-
-// withStore opens a store, runs fn, and closes it.
-func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error) {
-	store, err := openStore(dir, opt)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return fn(store)
-}
-
-// withStoreToRead is withStore for what only reads. Several processes may read at once; a store that was not closed
-// properly is opened for writing first, which repairs it.
-func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) error {
-	err := withStore(dir, kv.Options{MemoryBudget: memory, ReadOnly: true}, fn)
-	if errors.Is(err, kv.ErrCrashed) {
-		return withCrashedStore(dir, memory, err, fn)
-	}
-	return err
-}
-
-// withCrashedStore is withStore for writing, which repairs a store that was not closed properly. Where it cannot be
-// written to the error is crashed, that of opening it to read, with the reason.
-func withCrashedStore(dir string, memory int64, crashed error, fn func(*kv.Store) error) (err error) {
-	store, err := openStore(dir, kv.Options{MemoryBudget: memory})
-	reason, ok := errors.AsType[syscall.Errno](err)
-	if ok && unwritable(reason) {
-		return fmt.Errorf("%w; here it cannot be written to (%w): open it, or a copy of it, where it can be", crashed, reason)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return fn(store)
 }
 
 // programName is how the user calls the program: go run keeps what it builds in a cache of that name.

@@ -376,9 +376,9 @@ func TestLocked(t *testing.T) {
 	err = withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		for _, args := range []string{"clean g", "shell g -c stats", "compact g", "import g --splits nodes.csv"} {
 			// TestMain makes a process of that name the program.
-			program := &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, strings.Fields(args)...)}
+			program := &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, strings.Fields(args+" --wait 0s")...)}
 			out, err := program.CombinedOutput()
-			holder, advice := fmt.Sprintf("g is in use by process %d", os.Getpid()), ": wait for it, or end it"
+			holder, advice := fmt.Sprintf("g is in use by process %d", os.Getpid()), ": wait for it (--wait), or end it"
 			if program.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), holder) ||
 				!strings.Contains(string(out), advice) {
 				t.Errorf("%s: got %v and %s, want exit code %d and %s … %s", args, err, out, exitFailed, holder, advice)

@@ -21,23 +21,29 @@ func (s *streams) agree(ctx context.Context, yes bool, question string, refusal 
 	if yes {
 		return nil
 	}
+	yes, err := s.confirm(ctx, question)
+	if err == nil && !yes {
+		err = refusal
+	}
+	return err
+}
+
+// confirm asks a question that y or yes affirms.
+func (s *streams) confirm(ctx context.Context, question string) (yes bool, err error) {
+	if s.asked != nil {
+		return s.asked.confirm(ctx, question)
+	}
 	s.progress.clear()
 	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
-		return err
+		return false, err
 	}
 	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && line == "" || ctx.Err() != nil {
 		s.say("")
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
-	}
-	return refusal
+	line = strings.ToLower(strings.TrimSpace(line))
+	return line == "y" || line == "yes", ctx.Err()
 }
 
 // agreeToLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.

@@ -34,7 +34,7 @@ func (*demoCommand) Help() string {
 const demoMark = ".graphcleaner-demo"
 
 func (c *demoCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	c.Dir = filepath.Clean(c.Dir)

@@ -71,7 +71,7 @@ func (c *estimateCommand) check() error {
 }
 
 func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
 	p := &projection{resources: c.resources, textIDs: c.IDs == "text"}
@@ -82,7 +82,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	var e *estimate
 	var err error
 	if c.DB != "" {
-		err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+		err = c.readStore(s, c.DB, func(store *kv.Store) error {
 			if err := c.checkDirection(store); err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ Run an interrupted or killed evaluation again with the same program and flags, a
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -122,7 +122,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	case c.DB == "":
 		err = c.evaluateFiles(ctx, opt, s)
 	default:
-		err = withStoreToRead(c.DB, c.store(), func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
+		err = c.readStoreLong(s, c.DB, func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
 	}
 	if err != nil {
 		if checkpoint := opt.Checkpoint; checkpoint != nil && checkpoint.Repeats > 0 {

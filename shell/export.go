@@ -80,7 +80,7 @@ Texts are written as they are. A spreadsheet takes some for formulas. With --saf
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(), c.checkHops(), c.checkThreshold()); err != nil {
+	if err := cmp.Or(c.apply(s), c.checkHops(), c.checkThreshold()); err != nil {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
@@ -117,7 +117,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	}
 	on.SafeCSV = c.SafeCSV
 	stages := new(stageLog)
-	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+	err := c.readStoreLong(s, c.DB, func(store *kv.Store) error {
 		if c.Direction != nil {
 			flag := orientation{*c.Direction}
 			if err := flag.checkDirection(store); err != nil {

@@ -106,10 +106,10 @@ func (c *gateCommand) check() error {
 }
 
 func (c *gateCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(), c.check()); err != nil {
+	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
-	err := withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+	err := c.readStore(s, c.DB, func(store *kv.Store) error {
 		if c.WriteBaseline != "" {
 			return c.writeBaseline(ctx, store, s)
 		}

@@ -75,7 +75,7 @@ Ids, labels and values are taken as they are. Import reports classes that differ
 }
 
 func (c *importCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	if err := atomic.Recover(c.DB); err != nil {
@@ -209,7 +209,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	defer func() { err = errors.Join(err, r.Bad.Close()) }()
 	var stats kv.LoadStats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
-	err = withStoreHeld(c.DB, c.store(), func() error {
+	err = c.withStoreHeld(ctx, c.DB, func() error {
 		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced")); err != nil {
 			return err
 		}
@@ -229,19 +229,22 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 }
 
 // withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
-func withStoreHeld(dir string, memory int64, fn func() error) error {
+func (c *importCommand) withStoreHeld(ctx context.Context, dir string, fn func() error) error {
 	opened := false
-	hold := func(*kv.Store) error {
-		opened = true
-		return fn()
-	}
-	opt := kv.Options{MemoryBudget: memory, ReadOnly: true}
-	err := withStore(dir, opt, hold)
-	if errors.Is(err, kv.ErrCrashed) {
-		if err = withCrashedStore(dir, memory, err, func(*kv.Store) error { return nil }); err == nil {
-			err = withStore(dir, opt, hold)
+	opt := kv.Options{MemoryBudget: c.store(), ReadOnly: true}
+	err := c.untilFree(ctx, func() error {
+		hold := func(*kv.Store) error {
+			opened = true
+			return fn()
 		}
-	}
+		err := withStore(dir, opt, hold)
+		if errors.Is(err, kv.ErrCrashed) {
+			if err = withStoreToRead(dir, c.store(), func(*kv.Store) error { return nil }); err == nil {
+				err = withStore(dir, opt, hold)
+			}
+		}
+		return err
+	})
 	if err != nil && !opened {
 		return fmt.Errorf("only a store that nobody writes to can be replaced: %w", err)
 	}
@@ -268,7 +271,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	stages := new(stageLog)
 	var parts []string
 	cleaned := false
-	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) (err error) {
+	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		if parts, err = c.add(ctx, store, s.job(stages, 0, c.work())); err != nil {
 			return err
 		}
@@ -299,7 +302,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	}
 	began := time.Now()
 	var adoption files.Adoption
-	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		confirm := func(losses []files.ClassLoss, count int64) error {
 			loss := lostText(losses, count)
 			if loss == "" || c.Yes {

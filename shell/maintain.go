@@ -25,10 +25,10 @@ func (*statsCommand) Help() string {
 }
 
 func (c *statsCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
-	return withStoreToRead(c.DB, c.store(), func(store *kv.Store) error {
+	return c.readStore(s, c.DB, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			result, err := query.Query(ctx, tx, query.Options{}, "stats")
 			if err == nil {
@@ -52,11 +52,11 @@ func (*compactCommand) Help() string {
 }
 
 func (c *compactCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	began := time.Now()
-	err := withStore(c.DB, kv.Options{MemoryBudget: int64(c.Memory)}, func(store *kv.Store) error {
+	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) error {
 		if err := store.Compact(ctx, s.progress.report()); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (*predictCommand) Help() string {
 }
 
 func (c *predictCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	if c.Hops < 1 {
@@ -41,7 +41,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	}
 	stages := new(stageLog)
 	var report *cleaner.PredictReport
-	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
 			return err
 		}

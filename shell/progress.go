@@ -37,7 +37,8 @@ var countedUnits = map[string]string{
 // A progress shows how far the stage of a long command is, with its rate and the time left, if standard error is a
 // terminal. Its zero value, and nil, show nothing.
 type progress struct {
-	out io.Writer // the terminal; nil if there is none
+	out  io.Writer   // the terminal; nil if there is none
+	sent kv.Progress // sends progress to the process that shows it; nil if none does
 
 	mu    sync.Mutex
 	stage string
@@ -56,7 +57,12 @@ func newProgress(errOut io.Writer) *progress {
 
 // report is what commands hand down, nil if nothing is shown.
 func (p *progress) report() kv.Progress {
-	if p == nil || p.out == nil {
+	switch {
+	case p == nil:
+		return nil
+	case p.sent != nil:
+		return p.sent
+	case p.out == nil:
 		return nil
 	}
 	return p.show

@@ -18,7 +18,7 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := storeID(t, "real")
-	err := withStoreHeld("real", 0, func() error {
+	err := new(importCommand).withStoreHeld(t.Context(), "real", func() error {
 		if _, err := openStore("real", kv.Options{MemoryBudget: 1}); !errors.Is(err, kv.ErrLocked) {
 			t.Errorf("a writer while the store is being replaced: got %v, want it locked", err)
 		}
@@ -39,7 +39,7 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 		t.Error("replaced: got the store that was there before")
 	}
 	err = withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
-		got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes")
+		got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes", "--wait", "0s")
 		if want := "only a store that nobody writes to can be replaced"; got.code != exitFailed || !strings.Contains(got.err, want) {
 			t.Errorf("replacing an open store: got exit code %d and %s, want %s", got.code, got.err, want)
 		}

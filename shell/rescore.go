@@ -23,11 +23,11 @@ func (*rescoreCommand) Help() string {
 }
 
 func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	var done *cleaner.Rescoring
-	err := withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) (err error) {
+	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		done, err = cleaner.Rescore(ctx, store)
 		return err
 	})

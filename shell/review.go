@@ -38,7 +38,7 @@ If standard input or output is no terminal, each line of input is a key or its w
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(), checkWho(c.Who)); err != nil {
+	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
 		return err
 	}
 	where, err := query.ParseCondition(c.Where)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -45,26 +44,22 @@ func (*shellCommand) Help() string {
 }
 
 func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := cmp.Or(c.apply(), checkWho(c.Who)); err != nil {
+	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
 		return err
 	}
 	if c.Command != "" && c.File != "" {
 		return usagef("shell: want -c or -f, got both")
 	}
 	opt := prompt.Options{
-		In:           s.in,
-		Out:          s.out,
-		Err:          s.err,
-		Format:       c.Format,
-		SafeCSV:      c.SafeCSV,
-		Timing:       c.Timing,
-		KeepGoing:    c.KeepGoing,
-		NoHistory:    c.NoHistory,
-		Yes:          c.Yes,
-		Who:          c.Who,
-		Workers:      c.Threads,
-		MemoryBudget: c.work(),
-		Progress:     s.progress.report(),
+		In:        s.in,
+		Out:       s.out,
+		Err:       s.err,
+		Format:    c.Format,
+		SafeCSV:   c.SafeCSV,
+		Timing:    c.Timing,
+		KeepGoing: c.KeepGoing,
+		NoHistory: c.NoHistory,
+		Yes:       c.Yes,
 
 		ClearProgress: s.progress.clear,
 	}
@@ -89,19 +84,19 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 			return keyboard.Ask(ctx, in, s.err, question)
 		}
 	}
-	run := func(store *kv.Store) error {
-		opt.Store = store
-		if opt.Interactive {
-			// The prompt listens for Ctrl-C itself, and ctx ends by the other signals alone. Once it has ended, the store is closed.
-			signal.Ignore(os.Interrupt)
-			defer signal.Ignore(os.Interrupt)
-		}
-		return c.inFlags(prompt.Run(ctx, opt))
+	at := newDesk(s, &c.resources, c.DB, task{ReadOnly: c.ReadOnly, Who: cmp.Or(c.Who, query.UserName())})
+	defer func() { err = errors.Join(err, at.close()) }()
+	// A store that is not there, or is damaged, is told of before anything is asked.
+	if err := at.begin(!c.ReadOnly && writes(c.Command)); err != nil {
+		return err
 	}
-	if c.ReadOnly || c.Command != "" && !writes(c.Command) {
-		return withStoreToRead(c.DB, c.store(), run)
+	opt.Store = at
+	if opt.Interactive {
+		// The prompt listens for Ctrl-C itself, and ctx ends by the other signals alone. Once it has ended, the store is closed.
+		signal.Ignore(os.Interrupt)
+		defer signal.Ignore(os.Interrupt)
 	}
-	return withStore(c.DB, kv.Options{MemoryBudget: c.store()}, run)
+	return prompt.Run(ctx, opt)
 }
 
 // writes reports whether a text has a statement that changes the store, or may read one from a file.

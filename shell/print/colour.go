@@ -11,16 +11,26 @@ import (
 
 // A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
 type Screen struct {
-	terminal bool // which obeys the control characters that it is sent
+	Terminal bool // which obeys the control characters that it is sent
 	SafeCSV  bool // SafeText is applied to texts in csv and tsv
 	Width    int  // in cells; 0 has no end
 	Height   int  // in lines; 0 has no end
-	coloured bool
+	Coloured bool // colours are wanted
 	Cut      bool // set where a value did not fit
 }
 
-// ScreenOf describes the terminal that a stream leads to. A stream that leads to none has the zero Screen.
+// A Remote is a stream of another process.
+type Remote interface {
+	// Screen describes the terminal that the stream leads to, the zero Screen if there is none.
+	Screen() Screen
+}
+
+// ScreenOf describes the terminal that a stream leads to, also a Remote. A stream that leads to none has the zero Screen.
 func ScreenOf(stream any) *Screen {
+	if remote, ok := stream.(Remote); ok {
+		screen := remote.Screen()
+		return &screen
+	}
 	file, ok := stream.(*os.File)
 	if !ok || !IsTerminal(stream) {
 		return &Screen{}
@@ -29,7 +39,7 @@ func ScreenOf(stream any) *Screen {
 	if err != nil {
 		width, height = 0, 0
 	}
-	return &Screen{terminal: true, Width: width, Height: height, coloured: TakesColour(stream)}
+	return &Screen{Terminal: true, Width: width, Height: height, Coloured: TakesColour(stream)}
 }
 
 // TakesColour reports whether a stream leads to a terminal that shows colours, and the user wants colours (https://no-color.org).
@@ -56,7 +66,7 @@ const (
 
 // paint returns a text with the escape sequences that paint it, if the screen has colours.
 func (s *Screen) paint(colour paint, text string) string {
-	if !s.coloured || colour == paintNothing || text == "" {
+	if !s.Coloured || colour == paintNothing || text == "" {
 		return text
 	}
 	return string(colour) + text + paintEnd
@@ -65,7 +75,7 @@ func (s *Screen) paint(colour paint, text string) string {
 // Highlight paints the keywords, texts, numbers and comments of typed statements.
 func Highlight(text string) string {
 	var out strings.Builder
-	on := &Screen{coloured: true}
+	on := &Screen{Coloured: true}
 	for piece := range query.Pieces(text) {
 		out.WriteString(on.paint(paints[piece.Kind], piece.Text))
 	}
@@ -76,8 +86,11 @@ var paints = map[query.PieceKind]paint{
 	query.PlainPiece: paintNothing, query.KeywordPiece: paintKeyword, query.TextPiece: paintText, query.NumberPiece: paintNumber, query.CommentPiece: paintComment,
 }
 
-// IsTerminal reports whether a stream is a terminal.
+// IsTerminal reports whether a stream is a terminal, also that of a Remote.
 func IsTerminal(stream any) bool {
+	if remote, ok := stream.(Remote); ok {
+		return remote.Screen().Terminal
+	}
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -85,7 +85,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 			t.Errorf("on %d cells an id or a number is cut:\n%s", width, all)
 		}
 	}
-	on := &Screen{Width: 10, coloured: true}
+	on := &Screen{Width: 10, Coloured: true}
 	lines := print(on)
 	if want := "\x1b[1mid\x1b[0m                        \x1b[1mlabel\x1b[0m     \x1b[1mtitle\x1b[0m        \x1b[1mscore\x1b[0m"; lines[0] != want {
 		t.Errorf("head of a table that cannot fit:\ngot  %q\nwant %q", lines[0], want)
@@ -94,7 +94,7 @@ func TestTablesFitTheScreen(t *testing.T) {
 		t.Errorf("row of a table that cannot fit:\ngot  %q\nwant %q", lines[2], want)
 	}
 	var out bytes.Buffer
-	if _, err := RenderOn(&out, query.NewTable(columns, rows), FormatCSV, &Screen{Width: 10, coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
+	if _, err := RenderOn(&out, query.NewTable(columns, rows), FormatCSV, &Screen{Width: 10, Coloured: true}); err != nil || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("csv on a screen: got %q, %v, want no colours", out.String(), err)
 	}
 }

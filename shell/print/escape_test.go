@@ -29,7 +29,7 @@ func TestTerminalsAreShownEscapes(t *testing.T) {
 	for f := range Format(len(FormatNames)) {
 		for _, bare := range []bool{false, true} {
 			var shown, written bytes.Buffer
-			if _, err := RenderOn(&shown, result(bare), f, &Screen{terminal: true}); err != nil {
+			if _, err := RenderOn(&shown, result(bare), f, &Screen{Terminal: true}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := RenderOn(&written, result(bare), f, &Screen{}); err != nil {

@@ -18,13 +18,13 @@ import (
 // table takes its widths from the first thousand. On a terminal, control characters are escaped in every format. The
 // Result is closed afterwards.
 func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
-	return RenderOn(w, r, f, &Screen{terminal: IsTerminal(w)})
+	return RenderOn(w, r, f, &Screen{Terminal: IsTerminal(w)})
 }
 
 // RenderOn is Render for a Screen.
 func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
 	defer r.Close()
-	if on.terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
+	if on.Terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
 		escaped := &escapeWriter{out: w}
 		w = escaped
 		defer func() { err = cmp.Or(err, escaped.end()) }()

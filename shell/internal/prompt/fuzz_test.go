@@ -18,7 +18,7 @@ func FuzzPrompt(f *testing.F) {
 	for _, text := range []string{".mo", ".mode c", ".help sus", "nodes where label = 'Th", "nodes where \"old", "'", "\xff", ";;", "nodes -- "} {
 		f.Add(text)
 	}
-	s := &session{opt: Options{Store: papers.Cleaned(f)}}
+	s := &session{opt: Options{Store: opened(papers.Cleaned(f))}}
 	f.Fuzz(func(t *testing.T, text string) {
 		isComplete(text)
 		candidates, prefix := s.candidates(text)

@@ -30,9 +30,7 @@ func (s *session) candidates(before string) (candidates []query.Candidate, word 
 	if last := strings.TrimLeft(query.LastStatement(before), " \t\n"); strings.HasPrefix(last, ".") {
 		return dotCandidates(last)
 	}
-	tx := s.opt.Store.Begin()
-	defer tx.Close()
-	return query.Complete(tx, before)
+	return s.opt.Store.Complete(before)
 }
 
 // dotCandidates completes a dot command or its argument.

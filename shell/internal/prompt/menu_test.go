@@ -9,7 +9,7 @@ import (
 
 // What is offered behind a dot command is what commands take, and elsewhere what the language takes.
 func TestCandidates(t *testing.T) {
-	s := &session{opt: Options{Store: papers.Cleaned(t)}}
+	s := &session{opt: Options{Store: opened(papers.Cleaned(t))}}
 	for _, test := range []struct {
 		before string
 		prefix string

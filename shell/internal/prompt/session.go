@@ -14,7 +14,6 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -22,7 +21,7 @@ import (
 
 // Options says where a session reads statements and how it answers.
 type Options struct {
-	Store *kv.Store
+	Store Store
 
 	// In holds statements that end with a semicolon or with the input, and dot commands of a line each; a statement has a
 	// MiB at most. The end of ctx ends the wait for In. Where In is no file, a Read of it that is under way then goes on
@@ -57,15 +56,7 @@ type Options struct {
 	Yes     bool
 	Confirm func(ctx context.Context, question string) (bool, error)
 
-	// Who decides, as the history has it. "" is the user's name.
-	Who string
-
-	Workers      int   // of statements that compute; zero means GOMAXPROCS
-	MemoryBudget int64 // bytes for statements that compute; zero leaves it to them
-	Progress     kv.Progress
-
-	ClearProgress func()           // off the terminal, before something is printed there; may be nil
-	Now           func() time.Time // of decisions; nil is time.Now
+	ClearProgress func() // off the terminal, before something is printed there; may be nil
 }
 
 // Run answers the statements of an input in turn. It stops at the first that fails, unless told otherwise,
@@ -73,29 +64,20 @@ type Options struct {
 // are no errors.
 func Run(ctx context.Context, opt Options) error {
 	s := &session{
-		opt:    opt,
-		out:    opt.Out,
-		format: opt.Format,
-		timing: opt.Timing,
-		answering: query.Options{
-			Workers:      opt.Workers,
-			MemoryBudget: opt.MemoryBudget,
-			Progress:     opt.Progress,
-			Confirm:      opt.Confirm,
-			Who:          opt.Who,
-			Now:          opt.Now,
-		},
+		opt:      opt,
+		out:      opt.Out,
+		format:   opt.Format,
+		timing:   opt.Timing,
 		pages:    true,
 		terminal: ctx,
 	}
-	s.answering.Notice = func(line string) { s.say(print.EscapeControls(line)) }
 	switch {
 	case opt.Yes:
-		s.answering.Confirm = nil
+		s.opt.Confirm = nil
 	case opt.Confirm == nil && opt.Interactive:
-		s.answering.Confirm = s.ask
+		s.opt.Confirm = s.ask
 	case opt.Confirm == nil:
-		s.answering.Confirm = refuse
+		s.opt.Confirm = refuse
 	}
 	var err error
 	if opt.Interactive {
@@ -124,7 +106,6 @@ var errQuit = errors.New("quit")
 // A session holds what dot commands change.
 type session struct {
 	opt          Options
-	answering    query.Options
 	out          io.Writer
 	output       *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
@@ -191,49 +172,37 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if strings.TrimSpace(next.Text) == ";" {
 		return nil
 	}
-	start := time.Now()
-	statement, err := next.Parse()
-	if err != nil {
-		return err
-	}
-	if statement.Writes() {
-		result, err := statement.Exec(ctx, s.opt.Store, s.answering)
-		if err != nil {
-			return err
-		}
-		return s.show(result, start)
-	}
-	return s.opt.Store.View(func(tx *kv.Tx) error {
-		result, err := statement.Query(ctx, tx, s.answering)
-		if err != nil {
-			return err
-		}
-		return s.show(result, start)
-	})
-}
-
-// show prints the answer to a statement that began at a time.
-func (s *session) show(result *query.Result, start time.Time) error {
-	for _, notice := range result.Notices() {
-		s.say(notice)
+	if _, err := next.Parse(); err != nil {
+		return err // no store is needed to say so
 	}
 	on := print.ScreenOf(s.out)
 	on.SafeCSV = s.opt.SafeCSV
-	var rows int64
+	var outcome Outcome
 	err := s.print(func(out io.Writer) (err error) {
-		rows, err = print.RenderOn(out, result, s.format, on)
+		to := Listener{Out: clearing{out, s}, Notice: s.say, Confirm: s.opt.Confirm}
+		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.sayRows(result, rows, on.Cut, time.Since(start))
+	s.sayRows(outcome)
 	return nil
+}
+
+// clearing is where an answer is written to. It takes a bar off the terminal before.
+type clearing struct {
+	out     io.Writer
+	session *session
+}
+
+func (c clearing) Write(p []byte) (int, error) {
+	c.session.clearProgress()
+	return c.out.Write(p)
 }
 
 // print has an answer written, at the prompt through a pager.
 func (s *session) print(answer func(io.Writer) error) error {
-	s.clearProgress()
 	terminal, ok := s.out.(*os.File)
 	if !ok || !s.pages || !s.opt.Interactive || !print.IsTerminal(terminal) {
 		return answer(s.out)
@@ -257,23 +226,22 @@ func (s *session) clearProgress() {
 }
 
 // sayRows prints how many rows a table had, to people, and the time if asked.
-func (s *session) sayRows(r *query.Result, rows int64, cut bool, took time.Duration) {
+func (s *session) sayRows(o Outcome) {
 	var parts []string
-	listed := !r.Record && !r.Bare && r.Sections == nil
-	if listed && (s.timing || s.output == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
-		if rows == 1 {
+	if o.Listed && (s.timing || s.output == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
+		if o.Rows == 1 {
 			parts = append(parts, "1 row")
 		} else {
-			parts = append(parts, fmt.Sprintf("%d rows", rows))
+			parts = append(parts, fmt.Sprintf("%d rows", o.Rows))
 		}
 	}
-	if cut {
+	if o.Cut {
 		parts = append(parts, "values with … are cut to fit: .mode line shows them whole")
 	}
 	if s.timing {
-		parts = append(parts, took.Round(time.Microsecond).String())
-		if cost := r.Cost(); cost != "" {
-			parts = append(parts, cost)
+		parts = append(parts, o.Took.Round(time.Microsecond).String())
+		if o.Cost != "" {
+			parts = append(parts, o.Cost)
 		}
 	}
 	if len(parts) > 0 {

@@ -18,6 +18,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
+// opened is a store for a session.
+func opened(store *kv.Store) *Open { return &Open{Store: store} }
+
 // answer runs a text on a store and returns what went to each stream.
 func answer(t *testing.T, opt Options, text string) (out, people string, err error) {
 	t.Helper()
@@ -39,7 +42,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 	answers := filepath.Join(dir, "answers.csv")
 	inner := write("inner.q", "count nodes;\n-- nothing\n\ncount nodes where degree > 100")
 	store := papers.Loaded(t)
-	out, people, err := answer(t, Options{Store: store, Format: print.FormatCSV},
+	out, people, err := answer(t, Options{Store: opened(store), Format: print.FormatCSV},
 		".output "+answers+"\n.read "+inner+"\n.output\ncount nodes where label is null")
 	if err != nil || out != "count\n1\n" || people != "" {
 		t.Errorf("got %q, %q, error %v; want only the last count on the output", out, people, err)
@@ -49,29 +52,29 @@ func TestOutputAndReadFiles(t *testing.T) {
 	}
 
 	bad := write("bad.q", "count nodes;\ncount\n  edges;")
-	_, _, err = answer(t, Options{Store: store}, ".read "+bad)
+	_, _, err = answer(t, Options{Store: opened(store)}, ".read "+bad)
 	if want := bad + ":3:3: got edges, want suspects or nodes"; err == nil || err.Error() != want {
 		t.Errorf("a file with an error: got %v, want %s", err, want)
 	}
 	loop := write("loop.q", "")
 	write("loop.q", ".read "+loop)
-	_, _, err = answer(t, Options{Store: store}, ".read "+loop)
+	_, _, err = answer(t, Options{Store: opened(store)}, ".read "+loop)
 	if want := loop + ":1:1: .read: " + loop + " is being read: it cannot read itself"; err == nil || err.Error() != want {
 		t.Errorf("a file that reads itself: got %v, want %s", err, want)
 	}
 	deep := write("deep.q", ".read "+write("middle.q", ".read "+loop))
-	_, _, err = answer(t, Options{Store: store}, ".read "+deep)
+	_, _, err = answer(t, Options{Store: opened(store)}, ".read "+deep)
 	if err == nil || strings.Count(err.Error(), ":1:1: ") != 2 {
 		t.Errorf("files that read each other: got %v, want the first and the last place alone", err)
 	}
-	_, _, err = answer(t, Options{Store: store, Name: "q.txt"}, "stats;\n\n suspects")
+	_, _, err = answer(t, Options{Store: opened(store), Name: "q.txt"}, "stats;\n\n suspects")
 	if want := "q.txt:3:2: the store has no scores yet: run clean first"; err == nil || err.Error() != want || !errors.Is(err, query.ErrNotCleaned) {
 		t.Errorf("a failing statement of a named input: got %v, want %s", err, want)
 	}
 }
 
 func TestTimingTellsTheWork(t *testing.T) {
-	_, people, err := answer(t, Options{Store: papers.Cleaned(t), Timing: true}, "suspects;\n.timing off\nstats;")
+	_, people, err := answer(t, Options{Store: opened(papers.Cleaned(t)), Timing: true}, "suspects;\n.timing off\nstats;")
 	if err != nil || !strings.HasPrefix(people, "(2 rows, ") || strings.Count(people, "\n") != 1 {
 		t.Errorf("got %q, %v; want one line with 2 rows and their cost", people, err)
 	}
@@ -108,7 +111,7 @@ func TestACancelledSessionStops(t *testing.T) {
 	cancel()
 	var out, people bytes.Buffer
 	err := Run(ctx, Options{
-		Store: papers.Loaded(t), In: strings.NewReader("nodes where degree > 0; stats"), Out: &out, Err: &people, KeepGoing: true,
+		Store: opened(papers.Loaded(t)), In: strings.NewReader("nodes where degree > 0; stats"), Out: &out, Err: &people, KeepGoing: true,
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
@@ -118,7 +121,7 @@ func TestACancelledSessionStops(t *testing.T) {
 func TestPromptWithoutATerminal(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	history := filepath.Join(t.TempDir(), "history")
-	out, people, err := answer(t, Options{Store: papers.Loaded(t), Format: print.FormatCSV, Interactive: true, History: history},
+	out, people, err := answer(t, Options{Store: opened(papers.Loaded(t)), Format: print.FormatCSV, Interactive: true, History: history},
 		"count nodes\nnodes wher\ncount nodes\nwhere label is null;\ncount\nnodes\n.quit\ncount nodes\n")
 	if err != nil || out != "count\n10\ncount\n10\ncount\n10\n" {
 		t.Errorf("got %q, error %v", out, err)
@@ -138,7 +141,7 @@ func TestEveryStatementHasItsManual(t *testing.T) {
 		if _, err := query.Parse(m.Example); err != nil {
 			t.Errorf("example of %s: %s: %v", m.Name, m.Example, err)
 		}
-		out, _, err := answer(t, Options{Store: papers.Empty(t)}, ".help "+m.Name)
+		out, _, err := answer(t, Options{Store: opened(papers.Empty(t))}, ".help "+m.Name)
 		if err != nil || !strings.Contains(out, m.Example) {
 			t.Errorf(".help %s: got %q, %v", m.Name, out, err)
 		}
@@ -196,7 +199,7 @@ func TestCleanStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, people, err := answer(t, Options{Store: store, Format: print.FormatCSV, Workers: 1},
+	out, people, err := answer(t, Options{Store: opened(store), Format: print.FormatCSV},
 		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
 	if err != nil {
 		t.Fatalf("got error %v, and to people %q", err, people)
@@ -207,14 +210,14 @@ func TestCleanStatement(t *testing.T) {
 	if got := strings.Count(out, "run,started,"); got != 2 {
 		t.Errorf("got %d headers of runs, want one from clean and one from runs:\n%s", got, out)
 	}
-	out, people, err = answer(t, Options{Store: store, Format: print.FormatJSON, Workers: 1}, "clean hops 2 expect 0.25")
+	out, people, err = answer(t, Options{Store: opened(store), Format: print.FormatJSON}, "clean hops 2 expect 0.25")
 	if err != nil || !strings.Contains(out, `"mislabel_rate":0.25`) {
 		t.Errorf("clean expect 0.25: got %s, %s and %v", out, people, err)
 	}
-	if _, _, err := answer(t, Options{Store: store}, "clean expect 0.25 preset paper"); err == nil {
+	if _, _, err := answer(t, Options{Store: opened(store)}, "clean expect 0.25 preset paper"); err == nil {
 		t.Error("clean expect with preset paper: got no error")
 	}
-	if _, _, err := answer(t, Options{Store: store}, "clean expect 2"); err == nil {
+	if _, _, err := answer(t, Options{Store: opened(store)}, "clean expect 2"); err == nil {
 		t.Error("clean expect 2: got no error")
 	}
 }
@@ -223,12 +226,12 @@ func TestCleanStatement(t *testing.T) {
 func TestALongStatementIsNamed(t *testing.T) {
 	const mebibyte = 1 << 20
 	long := "count nodes;\n-- next\n nodes where id in (" + strings.Repeat("1,", mebibyte)
-	_, _, err := answer(t, Options{Store: papers.Empty(t), Name: "job.q", KeepGoing: true}, long)
+	_, _, err := answer(t, Options{Store: opened(papers.Empty(t)), Name: "job.q", KeepGoing: true}, long)
 	if want := "job.q:3:2: got a statement of more than 1 MiB, want a semicolon before that: write equalities of one property, joined by or, as one in (…)"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
 	ids := strings.Repeat("1,", (mebibyte-100)/2)
-	if _, _, err := answer(t, Options{Store: papers.Empty(t)}, "count nodes where id in ("+ids+"1);"); err != nil {
+	if _, _, err := answer(t, Options{Store: opened(papers.Empty(t))}, "count nodes where id in ("+ids+"1);"); err != nil {
 		t.Errorf("a statement of nearly as much: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // TestStatements runs testdata/statements: the command is a store of package papers, its arguments those of
@@ -24,7 +25,7 @@ func TestStatements(t *testing.T) {
 			if stores[d.Cmd] == nil {
 				d.Fatalf(t, "no store %s", d.Cmd)
 			}
-			return answerData(t, d, Options{Store: stores[d.Cmd]})
+			return answerData(t, d, &Open{Store: stores[d.Cmd]})
 		})
 	})
 }
@@ -39,10 +40,10 @@ func TestWritingStatements(t *testing.T) {
 			if stores[d.Cmd] == nil {
 				d.Fatalf(t, "no store %s", d.Cmd)
 			}
-			return answerData(t, d, Options{Store: stores[d.Cmd], Who: "ann", Now: func() time.Time {
+			return answerData(t, d, &Open{Store: stores[d.Cmd], Options: query.Options{Who: "ann", Now: func() time.Time {
 				clock = clock.Add(time.Minute)
 				return clock
-			}})
+			}}})
 		})
 	})
 }
@@ -50,9 +51,9 @@ func TestWritingStatements(t *testing.T) {
 // answerData answers the statements of a test. Its arguments are a format, whether to keep going, and who confirms
 // decisions: yes, or a person who says-yes or says-no. What goes to people is printed before the data, each line behind
 // "! ".
-func answerData(t *testing.T, d *datadriven.TestData, opt Options) string {
+func answerData(t *testing.T, d *datadriven.TestData, store *Open) string {
 	var out, people bytes.Buffer
-	opt.In, opt.Out, opt.Err = strings.NewReader(d.Input), &out, &people
+	opt := Options{Store: store, In: strings.NewReader(d.Input), Out: &out, Err: &people}
 	for _, arg := range d.CmdArgs {
 		switch arg.Key {
 		case "keep-going":
@@ -77,5 +78,5 @@ func answerData(t *testing.T, d *datadriven.TestData, opt Options) string {
 	for line := range strings.Lines(people.String()) {
 		printed.WriteString("! " + line)
 	}
-	return strings.ReplaceAll(printed.String()+out.String(), opt.Store.Dir(), "DIR")
+	return strings.ReplaceAll(printed.String()+out.String(), store.Store.Dir(), "DIR")
 }

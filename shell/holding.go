@@ -1,0 +1,253 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+)
+
+// A holding is a store that this process has open. If it is open for writing, the process answers others.
+type holding struct {
+	s      *streams
+	dir    string
+	store  *kv.Store
+	server *holder.Server // nil if nobody is answered
+}
+
+// hold begins to answer others on a store that was just opened.
+func (s *streams) hold(dir string, store *kv.Store) (*holding, error) {
+	h := &holding{s: s, dir: dir, store: store}
+	if store.ReadOnly() { // others that read open it too
+		return h, nil
+	}
+	var err error
+	h.server, err = holder.Listen(s.ctx, dir, (&host{store: store}).work)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot answer other processes: %w", err), store.Close())
+	}
+	return h, nil
+}
+
+// close waits for the jobs of others, and closes the store. Ctrl-C ends the jobs.
+func (h *holding) close() error {
+	if h.server == nil {
+		return h.store.Close()
+	}
+	err := h.server.Stop()
+	if jobs := h.server.Jobs(); len(jobs) > 0 {
+		h.s.progress.clear()
+		h.s.say("%s: waiting for others who use the store through this process; Ctrl-C ends their jobs: %s", h.dir, strings.Join(jobs, "; "))
+		ctx, stop := signal.NotifyContext(context.WithoutCancel(h.s.ctx), os.Interrupt)
+		defer stop()
+		defer context.AfterFunc(ctx, h.server.End)()
+	}
+	return errors.Join(err, h.server.Close(), h.store.Close())
+}
+
+// A host does the jobs of other processes on a store.
+type host struct {
+	store    *kv.Store
+	readOnly bool
+	foreign  bool              // the process is not of this program, and its limits of memory are not ours
+	log      func(line string) // of what begins and ends; may be nil
+}
+
+// work does a job.
+func (h *host) work(ctx context.Context, j *holder.Job) []byte {
+	began := time.Now()
+	var r request
+	if err := gob.NewDecoder(bytes.NewReader(j.Request)).Decode(&r); err != nil {
+		return encoded(answer{Code: exitFailed})
+	}
+	title := fmt.Sprintf("process %d: %s", j.PID, r.title())
+	j.Describe(title)
+	h.say("%s", title)
+	s := &streams{
+		ctx: ctx, in: remoteReader{j, r.In}, out: remoteWriter{j.Out(), r.Out}, err: remoteWriter{j.Err(), r.Err},
+		program: r.Program, args: r.Args, progress: new(progress), asked: &askedJob{host: h, request: &r, confirm: j.Confirm},
+	}
+	defer s.asked.release()
+	if r.Progress {
+		s.progress.sent = j.Progress
+	}
+	var a answer
+	if r.Task != nil {
+		a.Result = r.Task.do(ctx, s)
+	} else {
+		a.Code = s.run(r.Args)
+		if a.Code == exitInterrupted && errors.Is(context.Cause(ctx), holder.ErrEnded) {
+			s.say("%s: %v (process %d); give the command again", s.program, holder.ErrEnded, os.Getpid())
+			a.Code = exitFailed
+		}
+	}
+	h.say("%s: ended, %.1f s", title, time.Since(began).Seconds())
+	return encoded(a)
+}
+
+func (h *host) say(format string, args ...any) {
+	if h.log != nil {
+		h.log(fmt.Sprintf(format, args...))
+	}
+}
+
+// encoded is an answer as bytes.
+func encoded(a answer) []byte {
+	var text bytes.Buffer
+	if err := gob.NewEncoder(&text).Encode(a); err != nil {
+		panic(err) // all types of an answer can be encoded
+	}
+	return text.Bytes()
+}
+
+// title says what a request asks for.
+func (r *request) title() string {
+	if r.Task != nil {
+		return r.Task.title()
+	}
+	var words []string
+	for _, arg := range r.Args {
+		words = append(words, shellWord(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// An askedJob is what this process does for another.
+type askedJob struct {
+	*host
+	request  *request
+	confirm  func(ctx context.Context, question string) (bool, error)
+	reserved int64 // bytes of the heap
+}
+
+// reserve lets the heap of this process grow by what the job may have, until release.
+func (j *askedJob) reserve(bytes int64) {
+	j.reserved += growHeap(bytes)
+}
+
+func (j *askedJob) release() { growHeap(-j.reserved) }
+
+// growHeap moves the bytes that the garbage collector keeps the heap in, if there is a limit, and returns by how many.
+func growHeap(bytes int64) int64 {
+	heapMoving.Lock()
+	defer heapMoving.Unlock()
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return 0
+	}
+	debug.SetMemoryLimit(limit + bytes)
+	return bytes
+}
+
+var heapMoving sync.Mutex
+
+// allow refuses what writes if the holder only reads.
+func (j *askedJob) allow(writes bool) error {
+	if writes && j.readOnly {
+		return fmt.Errorf("process %d serves %s with --read-only, and refuses what writes: %w", os.Getpid(), j.store.Dir(), kv.ErrReadOnly)
+	}
+	return nil
+}
+
+// locate makes the names of files in a command line those that the asker means.
+func (j *askedJob) locate(arguments *kong.Context) error {
+	values := append([]*kong.Value(nil), arguments.Selected().Positional...)
+	for _, flag := range arguments.Flags() {
+		values = append(values, flag.Value)
+	}
+	for _, value := range values {
+		if value.Tag.Get("file") == "" && value.Name != "DB" {
+			continue
+		}
+		switch path := value.Target.Addr().Interface().(type) {
+		case *string:
+			located, err := j.locateValue(*path)
+			if err != nil {
+				return err
+			}
+			*path = located
+		case *[]string:
+			for i := range *path {
+				located, err := j.locateValue((*path)[i])
+				if err != nil {
+					return err
+				}
+				(*path)[i] = located
+			}
+		}
+	}
+	return nil
+}
+
+// locateValue is locatePath for the value of a flag, of which a path may be the end, as in file:noisy.csv.
+func (j *askedJob) locateValue(value string) (string, error) {
+	if kind, path, ok := strings.Cut(value, ":"); ok && (kind == "matrix" || kind == "file") {
+		path, err := j.locatePath(path)
+		return kind + ":" + path, err
+	}
+	return j.locatePath(value)
+}
+
+// locatePath is the path by which this process opens a file that the asker names. A stream of the asker has a path on Linux alone.
+func (j *askedJob) locatePath(path string) (string, error) {
+	if path == "" || path == "-" {
+		return path, nil
+	}
+	number, ok := strings.CutPrefix(path, "/dev/fd/")
+	switch path {
+	case "/dev/stdin":
+		number, ok = "0", true
+	case "/dev/stdout":
+		number, ok = "1", true
+	case "/dev/stderr":
+		number, ok = "2", true
+	}
+	if rest, self := strings.CutPrefix(path, "/proc/self/fd/"); self {
+		number, ok = rest, true
+	}
+	switch {
+	case ok && runtime.GOOS == "linux":
+		return filepath.Join("/proc", strconv.Itoa(j.request.PID), "fd", number), nil
+	case ok:
+		return "", fmt.Errorf("%s is open in this process only, but process %d holds the store: want a file", path, os.Getpid())
+	case filepath.IsAbs(path):
+		return path, nil
+	}
+	return filepath.Join(j.request.Dir, path), nil
+}
+
+// A remoteReader is the standard input of another process.
+type remoteReader struct {
+	io.Reader
+	screen print.Screen
+}
+
+// Screen describes the terminal of the other process.
+func (r remoteReader) Screen() print.Screen { return r.screen }
+
+// A remoteWriter is standard output or standard error of another process.
+type remoteWriter struct {
+	io.Writer
+	screen print.Screen
+}
+
+// Screen describes the terminal of the other process.
+func (w remoteWriter) Screen() print.Screen { return w.screen }

@@ -1,0 +1,96 @@
+package prompt
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A Store answers the statements of a session. It may be open for each statement anew, and in another process.
+type Store interface {
+	Answer(ctx context.Context, q Question, to Listener) (Outcome, error)
+
+	// Complete is query.Complete.
+	Complete(before string) (candidates []query.Candidate, word string)
+}
+
+// A Question is a statement, and the form of its answer.
+type Question struct {
+	Step   query.Step
+	Format print.Format
+	Screen print.Screen // that shows the answer
+}
+
+// A Listener receives the answer to a question.
+type Listener struct {
+	Out    io.Writer
+	Notice func(line string) // what people should know, before the answer
+
+	// Confirm is asked before a decision about many nodes. It may be nil: then nobody is asked.
+	Confirm func(ctx context.Context, question string) (bool, error)
+}
+
+// An Outcome says what an answer was.
+type Outcome struct {
+	Rows   int64
+	Listed bool   // the rows are a list, and their number says something
+	Cut    bool   // a value did not fit the screen
+	Cost   string // see query.Result
+	Took   time.Duration
+}
+
+// Open is a store that is open in this process.
+type Open struct {
+	Store   *kv.Store
+	Options query.Options // without Notice and Confirm, which are those of the Listener
+}
+
+// Answer answers a question.
+func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Outcome, err error) {
+	began := time.Now()
+	statement, err := q.Step.Parse()
+	if err != nil {
+		return outcome, err
+	}
+	opt := o.Options
+	opt.Confirm = to.Confirm
+	opt.Notice = func(line string) { to.Notice(print.EscapeControls(line)) }
+	if statement.Writes() {
+		result, err := statement.Exec(ctx, o.Store, opt)
+		if err != nil {
+			return outcome, err
+		}
+		return q.print(result, to, began)
+	}
+	err = o.Store.View(func(tx *kv.Tx) error {
+		result, err := statement.Query(ctx, tx, opt)
+		if err == nil {
+			outcome, err = q.print(result, to, began)
+		}
+		return err
+	})
+	return outcome, err
+}
+
+// print prints the answer to a question that came at a time.
+func (q *Question) print(result *query.Result, to Listener, began time.Time) (Outcome, error) {
+	for _, notice := range result.Notices() {
+		to.Notice(notice)
+	}
+	on := q.Screen
+	rows, err := print.RenderOn(to.Out, result, q.Format, &on)
+	return Outcome{
+		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began),
+	}, err
+}
+
+// Complete returns what can be typed next.
+func (o *Open) Complete(before string) (candidates []query.Candidate, word string) {
+	tx := o.Store.Begin()
+	defer tx.Close()
+	return query.Complete(tx, before)
+}

@@ -1,0 +1,227 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+)
+
+// openStore opens a store, saying in words why it cannot.
+func openStore(dir string, opt kv.Options) (*kv.Store, error) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		// A killed import --replace may have left it beside.
+		if err := atomic.Recover(dir); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s: no such store; import makes one", dir)
+		}
+	}
+	store, err := index.Open(dir, opt)
+	if err = wayToOpen(err); !opt.ReadOnly {
+		err = wayToWrite(dir, err)
+	}
+	return store, err
+}
+
+// wayToOpen says what to do about a store that cannot be opened.
+func wayToOpen(err error) error {
+	if errors.Is(err, kv.ErrNotStore) {
+		return fmt.Errorf("%w: want the directory that import made", err)
+	}
+	if lock, ok := errors.AsType[*kv.LockedError](err); ok && lock.PID != 0 {
+		return fmt.Errorf("%w: wait for it (--wait), or end it", err)
+	}
+	if other, ok := errors.AsType[*kv.VersionError](err); ok && other.Got < other.Want {
+		return fmt.Errorf("%w; graphcleaner migrate %s converts it", err, shellWord(other.Dir))
+	} else if ok {
+		return fmt.Errorf("%w; use that version", err)
+	}
+	return err
+}
+
+// wayToWrite says what to do about a store that cannot be opened for writing.
+func wayToWrite(dir string, err error) error {
+	if errors.Is(err, kv.ErrCorrupt) {
+		return fmt.Errorf("%w; graphcleaner check %s --repair repairs it", err, shellWord(dir))
+	}
+	if _, unreadable := os.ReadDir(dir); unreadable == nil && unwritable(err) {
+		return fmt.Errorf("%w; graphcleaner shell %s --read-only only reads", err, shellWord(dir))
+	}
+	return err
+}
+
+// unwritable says whether the system refused a write, because of the mode of a file or because the file system is
+// read-only.
+func unwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// withStore opens a store for writing, runs fn, and closes it. It asks no holder.
+func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error) {
+	store, err := openStore(dir, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return fn(store)
+}
+
+// withStoreToRead is withStore for what only reads.
+func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) (err error) {
+	store, err := openToRead(dir, memory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return fn(store)
+}
+
+// openToRead opens a store to read it. Several processes may do so at once. A store that was not closed properly is opened for writing,
+// which repairs it. Where it cannot be written to, the error is that of opening it to read, with the reason.
+func openToRead(dir string, memory int64) (*kv.Store, error) {
+	store, crashed := openStore(dir, kv.Options{MemoryBudget: memory, ReadOnly: true})
+	if !errors.Is(crashed, kv.ErrCrashed) {
+		return store, crashed
+	}
+	store, err := openStore(dir, kv.Options{MemoryBudget: memory})
+	if reason, ok := errors.AsType[syscall.Errno](err); ok && unwritable(reason) {
+		return nil, fmt.Errorf("%w; here it cannot be written to (%w): open it, or a copy of it, where it can be", crashed, reason)
+	}
+	return store, err
+}
+
+// openToReadLong opens a store to read it for long. It is opened for writing if that can be, so that this process answers others that
+// want to write meanwhile.
+func openToReadLong(dir string, memory int64) (*kv.Store, error) {
+	if store, err := openStore(dir, kv.Options{MemoryBudget: memory}); err == nil {
+		return store, nil
+	}
+	return openToRead(dir, memory)
+}
+
+// useStore runs fn with a store that is open for writing. If another process holds the store and answers, that process runs the
+// command, and the error is an *answeredError. While fn runs, this process answers others.
+func (c *resources) useStore(s *streams, dir string, memory int64, fn func(*kv.Store) error) error {
+	open := func() (*kv.Store, error) { return openStore(dir, kv.Options{MemoryBudget: memory}) }
+	return c.useOpening(s, dir, open, true, fn)
+}
+
+// readStore is useStore for commands that read for a moment.
+func (c *resources) readStore(s *streams, dir string, fn func(*kv.Store) error) error {
+	open := func() (*kv.Store, error) { return openToRead(dir, c.store()) }
+	return c.useOpening(s, dir, open, false, fn)
+}
+
+// readStoreLong is useStore for commands that read for long.
+func (c *resources) readStoreLong(s *streams, dir string, fn func(*kv.Store) error) error {
+	open := func() (*kv.Store, error) { return openToReadLong(dir, c.store()) }
+	return c.useOpening(s, dir, open, false, fn)
+}
+
+func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, error), writes bool, fn func(*kv.Store) error) (err error) {
+	if s.asked != nil {
+		if err := s.asked.allow(writes); err != nil {
+			return err
+		}
+		return fn(s.asked.store)
+	}
+	h, answer, err := c.acquire(s.ctx, s, dir, open, &request{Args: s.args, Writes: writes}, s.ask)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return &answeredError{answer.Code}
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	return fn(h.store)
+}
+
+// acquire opens a store, or has the process that holds it do what is asked. It returns the store, or else the answer. If the holder
+// does not answer, acquire waits as long as --wait allows.
+func (c *resources) acquire(
+	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), what *request, ask func(context.Context, string, *request) (*answer, error),
+) (*holding, *answer, error) {
+	began := time.Now()
+	for told := false; ; {
+		store, err := open()
+		if err == nil {
+			h, err := s.hold(dir, store)
+			return h, nil, err
+		}
+		if !errors.Is(err, kv.ErrLocked) {
+			return nil, nil, err
+		}
+		answer, failed := ask(ctx, dir, what)
+		switch {
+		case failed == nil:
+			return nil, answer, nil
+		case errors.Is(failed, holder.ErrGone):
+			return nil, nil, goneError(dir, what, failed)
+		case !errors.Is(failed, holder.ErrNobody):
+			return nil, nil, failed
+		}
+		waited := time.Since(began)
+		if waited >= c.Wait {
+			return nil, nil, err
+		}
+		if !told && waited > noticedWait {
+			s.say("%v", err)
+			s.say("waiting for up to %v", c.Wait)
+			told = true
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+const (
+	// lookAgain is the time between two tries to open a store that is held.
+	lookAgain = 20 * time.Millisecond
+
+	// noticedWait is how long a command waits for a store before it says so.
+	noticedWait = 5 * time.Second
+)
+
+// goneError says what may have become of a job whose holder is gone.
+func goneError(dir string, what *request, err error) error {
+	if !what.Writes {
+		return fmt.Errorf("%s: %w before the answer was complete: ask again", dir, err)
+	}
+	return fmt.Errorf("%s: %w; it is not known whether the work is done: look, such as with graphcleaner shell %s -c 'history limit 5' or -c runs",
+		dir, err, shellWord(dir))
+}
+
+// untilFree calls fn, which opens a store for itself, until nobody holds the store or --wait has passed.
+func (c *resources) untilFree(ctx context.Context, fn func() error) error {
+	for began := time.Now(); ; {
+		err := fn()
+		if !errors.Is(err, kv.ErrLocked) || time.Since(began) >= c.Wait {
+			return err
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// An answeredError ends a command that another process has run. Everything was said there.
+type answeredError struct{ code int }
+
+func (e *answeredError) Error() string {
+	return fmt.Sprintf("the process that holds the store ran the command, with exit code %d", e.code)
+}

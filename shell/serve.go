@@ -1,0 +1,78 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+)
+
+// serveCommand holds a store and answers other commands.
+type serveCommand struct {
+	DB       string `arg:"" name:"DB" help:"Directory of the store."`
+	ReadOnly bool   `help:"Refuse commands and statements that write."`
+	resources
+}
+
+func (*serveCommand) Help() string {
+	return `serve holds the store and does the work of the commands that others give on it, until Ctrl-C or SIGTERM ends it. Then running commands end with a message. ` +
+		`On a terminal, serve prints each of them.
+
+Other commands need no flag: a command that finds the store held asks the holder. So do review and the prompt, for each step. ` +
+		`Only processes of the same user on the same machine are answered.
+
+Every command that opens a store for writing answers others while it runs. Use serve if many people and jobs use a store all day: the store ` +
+		`stays open, its caches stay warm, and nobody's command has to wait for the commands of others.
+
+    graphcleaner serve my.graph
+    graphcleaner serve my.graph --read-only
+    graphcleaner shell my.graph -c stats`
+}
+
+func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
+	if err := c.apply(s); err != nil {
+		return err
+	}
+	var store *kv.Store
+	err = c.untilFree(ctx, func() (err error) {
+		store, err = openStore(c.DB, kv.Options{MemoryBudget: c.store()})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	h := host{store: store, readOnly: c.ReadOnly}
+	if print.IsTerminal(s.err) {
+		h.log = func(line string) { s.say("%s", line) }
+	}
+	server, err := holder.Listen(ctx, c.DB, h.work)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	s.say("%s is open. Other commands on it are answered by this process, %d. Ctrl-C ends it.", c.DB, os.Getpid())
+	<-ctx.Done()
+	return nil
+}
+
+// Serve has a program that has a store open answer the commands of graphcleaner on that store, in other processes of the same user. It
+// returns at once. The end of ctx ends the commands that run. Stop ends the answers: it takes no more commands, and waits for those that
+// run. Call stop before the store is closed. Open the store with index.Open.
+//
+// The flag --memory of a command bounds the memory of its work in this process.
+func Serve(ctx context.Context, store *kv.Store) (stop func() error, err error) {
+	if store.ReadOnly() {
+		return nil, fmt.Errorf("%s: %w: other processes can open it themselves", store.Dir(), kv.ErrReadOnly)
+	}
+	h := host{store: store, foreign: true}
+	server, err := holder.Listen(ctx, store.Dir(), h.work)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot answer other processes: %w", store.Dir(), err)
+	}
+	return server.Close, nil
+}

@@ -1,0 +1,239 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A task is one step of a session: of the prompt, of a script. Between two steps a session needs no store. So each step can be done
+// where the store is open.
+type task struct {
+	Question *prompt.Question // a statement
+	Before   string           // the text that a person wants completed, if there is no question
+
+	Writes, ReadOnly bool
+	Asks             bool // before a decision about many nodes
+	Who              string
+	Threads          int
+	Memory           byteSize
+}
+
+// A taskResult is what became of a task.
+type taskResult struct {
+	Outcome    prompt.Outcome
+	Candidates []query.Candidate
+	Word       string
+	Failure    *failure
+}
+
+// A failure is an error on its way to another process.
+type failure struct {
+	Text     string
+	Position *query.Pos
+	Ended    bool // the holder ended
+}
+
+// failureOf is an error as another process is told of it, nil if there is none.
+func failureOf(ctx context.Context, err error) *failure {
+	if err == nil {
+		return nil
+	}
+	f := &failure{Text: err.Error(), Ended: errors.Is(context.Cause(ctx), holder.ErrEnded)}
+	if at, ok := query.Position(err); ok {
+		f.Position = &at
+	}
+	return f
+}
+
+// err is the error that a failure tells of.
+func (f *failure) err() error {
+	switch {
+	case f == nil:
+		return nil
+	case f.Ended:
+		return fmt.Errorf("%w; give the statement again", holder.ErrEnded)
+	case f.Position != nil:
+		return &query.ResolveError{Pos: *f.Position, Msg: strings.TrimPrefix(f.Text, f.Position.String()+": ")}
+	}
+	return errors.New(f.Text)
+}
+
+// title says what a task is.
+func (t *task) title() string {
+	if t.Question != nil {
+		return strings.TrimSpace(t.Question.Step.Text)
+	}
+	return "completion"
+}
+
+// do does a task for another process.
+func (t *task) do(ctx context.Context, s *streams) *taskResult {
+	if err := s.asked.allow(t.Writes); err != nil {
+		return &taskResult{Failure: failureOf(ctx, err)}
+	}
+	if !s.asked.foreign {
+		s.asked.reserve(heapLimit(int64(t.Memory)))
+	}
+	to := prompt.Listener{Out: s.out, Notice: func(line string) { s.say("%s", line) }}
+	if t.Asks {
+		to.Confirm = s.confirm
+	}
+	r, err := t.answer(ctx, s.asked.store, s.progress.report(), to)
+	r.Failure = failureOf(ctx, err)
+	return r
+}
+
+// answer does a task on a store that is open here.
+func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress, to prompt.Listener) (*taskResult, error) {
+	budget := resources{Memory: t.Memory}
+	open := prompt.Open{Store: store, Options: query.Options{Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who}}
+	r := new(taskResult)
+	if t.Question == nil {
+		r.Candidates, r.Word = open.Complete(t.Before)
+		return r, nil
+	}
+	var err error
+	r.Outcome, err = open.Answer(ctx, *t.Question, to)
+	return r, budget.inFlags(err)
+}
+
+// idleTime is how long a session keeps a store open after a step.
+const idleTime = time.Second
+
+// A desk does the tasks of a session. It opens the store for a task, or asks the process that holds the store. While a store is open
+// here, others are answered.
+type desk struct {
+	*resources
+	s    *streams
+	dir  string
+	base task // its fields hold for all tasks
+
+	mu   sync.Mutex
+	open *holding // nil if the store is not open here
+	used time.Time
+	idle *time.Timer
+	err  error // of closing
+}
+
+// newDesk returns a desk, which must be closed.
+func newDesk(s *streams, r *resources, dir string, base task) *desk {
+	base.Threads, base.Memory = r.Threads, r.Memory
+	d := &desk{resources: r, s: s, dir: dir, base: base}
+	d.idle = time.AfterFunc(idleTime, d.rest)
+	return d
+}
+
+// begin opens the store for the first task, or finds out that another process answers.
+func (d *desk) begin(writes bool) error {
+	t := d.base
+	t.Writes = writes
+	_, err := d.do(d.s.ctx, t, prompt.Listener{Out: io.Discard})
+	return err
+}
+
+// rest closes the store if nobody uses it.
+func (d *desk) rest() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil || time.Since(d.used) < idleTime { // it waited for a task, whose end sets the timer again
+		return
+	}
+	if d.open.server != nil {
+		idle, err := d.open.server.StopIdle()
+		if !idle {
+			d.idle.Reset(idleTime)
+			return
+		}
+		d.err = errors.Join(d.err, err)
+	}
+	d.shut()
+}
+
+// shut closes the store, if it is open. The caller has d.mu.
+func (d *desk) shut() {
+	if d.open != nil {
+		d.err = errors.Join(d.err, d.open.close())
+		d.open = nil
+	}
+}
+
+// close ends the session.
+func (d *desk) close() error {
+	d.idle.Stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shut()
+	return d.err
+}
+
+// do does a task.
+func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open != nil && d.open.store.ReadOnly() && t.Writes {
+		d.shut()
+	}
+	t.Asks = to.Confirm != nil
+	if d.open == nil {
+		open := func() (*kv.Store, error) { return openToRead(d.dir, d.store()) }
+		if t.Writes {
+			open = func() (*kv.Store, error) { return openStore(d.dir, kv.Options{MemoryBudget: d.store()}) }
+		}
+		ask := func(ctx context.Context, dir string, what *request) (*answer, error) {
+			return d.s.askFor(ctx, dir, what, to.Out, to.Confirm)
+		}
+		h, a, err := d.acquire(ctx, d.s, d.dir, open, &request{Task: &t, Writes: t.Writes}, ask)
+		if err != nil {
+			return nil, err
+		}
+		if h == nil {
+			return a.Result, cmp.Or(ctx.Err(), a.Result.Failure.err())
+		}
+		d.open = h
+	}
+	defer func() {
+		d.used = time.Now()
+		d.idle.Reset(idleTime)
+	}()
+	return t.answer(ctx, d.open.store, d.s.progress.report(), to)
+}
+
+// Answer answers a statement.
+func (d *desk) Answer(ctx context.Context, q prompt.Question, to prompt.Listener) (prompt.Outcome, error) {
+	t := d.base
+	t.Question = &q
+	statement, err := q.Step.Parse()
+	if err != nil {
+		return prompt.Outcome{}, err
+	}
+	if t.Writes = statement.Writes(); t.Writes && t.ReadOnly {
+		return prompt.Outcome{}, errors.New("--read-only refuses statements that write")
+	}
+	r, err := d.do(ctx, t, to)
+	if r == nil {
+		return prompt.Outcome{}, err
+	}
+	return r.Outcome, err
+}
+
+// Complete returns what can be typed next. If the store cannot be opened, that is nothing.
+func (d *desk) Complete(before string) (candidates []query.Candidate, word string) {
+	t := d.base
+	t.Before = before
+	r, err := d.do(d.s.ctx, t, prompt.Listener{Out: io.Discard})
+	if err != nil {
+		return nil, ""
+	}
+	return r.Candidates, r.Word
+}
