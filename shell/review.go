@@ -3,11 +3,10 @@ package shell
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -37,37 +36,23 @@ If standard input or output is no terminal, each line of input is a key or its w
     printf 'y\nn\nl Theory\nz\nq\n' | graphcleaner review my.graph`
 }
 
-func (c *reviewCommand) Run(ctx context.Context, s *streams) error {
+func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
 		return err
 	}
-	where, err := query.ParseCondition(c.Where)
-	if err != nil {
+	if _, err := query.ParseCondition(c.Where); err != nil {
 		return usagef("--where: %v", err)
 	}
-	return withStore(c.DB, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
-		summary, err := review.Run(ctx, review.Options{
-			Store: store, Ask: query.Options{Workers: c.Threads, MemoryBudget: c.work(), Who: cmp.Or(c.Who, query.UserName())},
-			In: s.in, Out: s.out, Err: s.err,
-			Find: func() ([]kv.NodeID, error) {
-				tx := store.Begin()
-				defer tx.Close()
-				suspects, notices, err := query.Suspects(ctx, tx, where, int(c.Limit))
-				if _, ok := query.Position(err); ok {
-					return nil, fmt.Errorf("--where: %w", err)
-				}
-				for _, notice := range notices {
-					s.say("%s", notice)
-				}
-				return suspects, err
-			},
-		})
-		if err != nil {
-			return leaving(c.inFlags(err), "%s", summary)
-		}
-		s.say("%s", summary)
-		return nil
+	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName())})
+	defer func() { err = errors.Join(err, at.close()) }()
+	summary, err := review.Run(ctx, review.Options{
+		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, In: s.in, Out: s.out, Err: s.err,
 	})
+	if err != nil {
+		return leaving(err, "%s", summary)
+	}
+	s.say("%s", summary)
+	return nil
 }
 
 // checkWho refuses a name that no decision can have.

@@ -10,9 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
+	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -20,7 +22,8 @@ import (
 // where the store is open.
 type task struct {
 	Question *prompt.Question // a statement
-	Before   string           // the text that a person wants completed, if there is no question
+	Review   *review.Step
+	Before   string // the text that a person wants completed, if there is nothing else
 
 	Writes, ReadOnly bool
 	Asks             bool // before a decision about many nodes
@@ -32,6 +35,7 @@ type task struct {
 // A taskResult is what became of a task.
 type taskResult struct {
 	Outcome    prompt.Outcome
+	Review     review.Result
 	Candidates []query.Candidate
 	Word       string
 	Failure    *failure
@@ -42,6 +46,7 @@ type failure struct {
 	Text     string
 	Position *query.Pos
 	Ended    bool // the holder ended
+	Changed  bool // it is a decide.ErrChanged
 }
 
 // failureOf is an error as another process is told of it, nil if there is none.
@@ -49,7 +54,7 @@ func failureOf(ctx context.Context, err error) *failure {
 	if err == nil {
 		return nil
 	}
-	f := &failure{Text: err.Error(), Ended: errors.Is(context.Cause(ctx), holder.ErrEnded)}
+	f := &failure{Text: err.Error(), Ended: errors.Is(context.Cause(ctx), holder.ErrEnded), Changed: errors.Is(err, decide.ErrChanged)}
 	if at, ok := query.Position(err); ok {
 		f.Position = &at
 	}
@@ -62,17 +67,28 @@ func (f *failure) err() error {
 	case f == nil:
 		return nil
 	case f.Ended:
-		return fmt.Errorf("%w; give the statement again", holder.ErrEnded)
+		return fmt.Errorf("%w; try again", holder.ErrEnded)
+	case f.Changed:
+		return changedError(f.Text)
 	case f.Position != nil:
 		return &query.ResolveError{Pos: *f.Position, Msg: strings.TrimPrefix(f.Text, f.Position.String()+": ")}
 	}
 	return errors.New(f.Text)
 }
 
+// A changedError is a decide.ErrChanged of another process.
+type changedError string
+
+func (e changedError) Error() string { return string(e) }
+func (e changedError) Unwrap() error { return decide.ErrChanged }
+
 // title says what a task is.
 func (t *task) title() string {
-	if t.Question != nil {
+	switch {
+	case t.Question != nil:
 		return strings.TrimSpace(t.Question.Step.Text)
+	case t.Review != nil:
+		return "a step of review"
 	}
 	return "completion"
 }
@@ -99,12 +115,15 @@ func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress
 	budget := resources{Memory: t.Memory}
 	open := prompt.Open{Store: store, Options: query.Options{Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who}}
 	r := new(taskResult)
-	if t.Question == nil {
-		r.Candidates, r.Word = open.Complete(t.Before)
-		return r, nil
-	}
 	var err error
-	r.Outcome, err = open.Answer(ctx, *t.Question, to)
+	switch {
+	case t.Question != nil:
+		r.Outcome, err = open.Answer(ctx, *t.Question, to)
+	case t.Review != nil:
+		r.Review, err = t.Review.Do(ctx, store, open.Options)
+	default:
+		r.Candidates, r.Word = open.Complete(t.Before)
+	}
 	return r, budget.inFlags(err)
 }
 
@@ -187,7 +206,7 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 	t.Asks = to.Confirm != nil
 	if d.open == nil {
 		open := func() (*kv.Store, error) { return openToRead(d.dir, d.store()) }
-		if t.Writes {
+		if t.Writes || t.Review != nil { // which soon writes
 			open = func() (*kv.Store, error) { return openStore(d.dir, kv.Options{MemoryBudget: d.store()}) }
 		}
 		ask := func(ctx context.Context, dir string, what *request) (*answer, error) {
@@ -225,6 +244,17 @@ func (d *desk) Answer(ctx context.Context, q prompt.Question, to prompt.Listener
 		return prompt.Outcome{}, err
 	}
 	return r.Outcome, err
+}
+
+// review does a step of a review.
+func (d *desk) review(ctx context.Context, step review.Step) (review.Result, error) {
+	t := d.base
+	t.Review, t.Writes = &step, step.Writes()
+	r, err := d.do(ctx, t, prompt.Listener{Out: io.Discard})
+	if r == nil {
+		return review.Result{}, err
+	}
+	return r.Review, err
 }
 
 // Complete returns what can be typed next. If the store cannot be opened, that is nothing.

@@ -14,11 +14,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// A subject is the suspect that is shown.
-type subject struct {
+// evidence is everything that the card of a suspect shows.
+type evidence struct {
 	*cleaner.Explanation
 	properties []property // those of the user that have a value
-	classes    []string
 }
 
 // A property is a value that the user brought along.
@@ -27,26 +26,31 @@ type property struct {
 	value kv.Value
 }
 
-// read reads everything that the card of the next suspect shows.
-func (r *review) read(ctx context.Context) (*subject, error) {
-	tx := r.Store.Begin()
+func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Subject, error) {
+	tx := store.Begin()
 	defer tx.Close()
-	v := r.queue[r.at]
-	e, err := cleaner.Explain(ctx, tx, v, ops.Options{Workers: r.Ask.Workers, MemoryBudget: r.Ask.MemoryBudget})
+	explained, err := cleaner.Explain(ctx, tx, s.Node, ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
-	subject := &subject{Explanation: e, classes: tx.Classes()}
+	e := &evidence{Explanation: explained}
 	for _, name := range query.UserColumns(tx) {
-		value, err := tx.Value(v, name)
+		value, err := tx.Value(s.Node, name)
 		if err != nil {
 			return nil, err
 		}
 		if !value.IsNull() && value.String() != "" {
-			subject.properties = append(subject.properties, property{name, value})
+			e.properties = append(e.properties, property{name, value})
 		}
 	}
-	return subject, nil
+	var last decide.Decision
+	if n := len(e.History); n > 0 {
+		last = e.History[n-1]
+	}
+	return &Subject{
+		Decided: last, Node: e.Node, ID: e.ID, View: decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run},
+		Card: s.card(e), Classes: tx.Classes(), Choices: choices(e.Explanation, tx.Classes()),
+	}, nil
 }
 
 // What a card shows at most.
@@ -57,14 +61,14 @@ const (
 )
 
 // card is a suspect in words, for a person.
-func (r *review) card(e *subject) string {
+func (s *Show) card(e *evidence) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "  %-12s %s\n", print.EscapeControls(name), print.EscapeControls(value))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d of %d: node %s\n", r.at+1, len(r.queue), print.EscapeControls(e.ID))
+	fmt.Fprintf(&b, "\n%d of %d: node %s\n", s.At+1, s.Long, print.EscapeControls(e.ID))
 	line("label", e.Label)
 	line("suggested", e.Suggestion)
 	scores := fmt.Sprintf("%.6g", e.Score)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -13,11 +14,11 @@ import (
 )
 
 // relabel gives a suspect a label of the reviewer's.
-func (r *review) relabel(ctx context.Context, e *subject, label string) (moved bool, err error) {
+func (r *review) relabel(ctx context.Context, e *Subject, label string) (moved bool, err error) {
 	if label == "" {
 		r.listClasses(e)
 	}
-	label, err = r.wordFor("label (Tab completes): ", e.choices(), label, e.class)
+	label, err = r.wordFor("label (Tab completes): ", e.Choices, label, e.class)
 	if err != nil || label == "" {
 		return false, err
 	}
@@ -31,11 +32,11 @@ func (r *review) relabel(ctx context.Context, e *subject, label string) (moved b
 const listedClasses = 20
 
 // listClasses lists the classes that a suspect could have, with the numbers that pick them.
-func (r *review) listClasses(e *subject) {
+func (r *review) listClasses(e *Subject) {
 	if !r.replies.forgiving() {
 		return
 	}
-	choices := e.choices()
+	choices := e.Choices
 	numbered := false // a class is named as a number
 	for i, class := range choices[:min(len(choices), listedClasses)] {
 		note := ""
@@ -56,26 +57,26 @@ func (r *review) listClasses(e *subject) {
 
 // class is the class that a text means: the one of that name or, where the text answers the list of classes, the one of
 // that place in it. A text that names begin with is no place.
-func (e *subject) class(text string, listed bool) (string, error) {
-	if slices.Contains(e.classes, text) {
+func (e *Subject) class(text string, listed bool) (string, error) {
+	if slices.Contains(e.Classes, text) {
 		return text, nil
 	}
-	beginsName := slices.ContainsFunc(e.classes, func(class string) bool { return strings.HasPrefix(class, text) })
+	beginsName := slices.ContainsFunc(e.Classes, func(class string) bool { return strings.HasPrefix(class, text) })
 	place, err := strconv.Atoi(text)
-	if choices := e.choices(); listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
+	if choices := e.Choices; listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
 		return choices[place-1], nil
 	}
-	return "", replyErrorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, e.classes))
+	return "", replyErrorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, e.Classes))
 }
 
 // choices are the classes a suspect could have, the most likely first, the one it has last.
-func (e *subject) choices() []string {
+func choices(e *cleaner.Explanation, classes []string) []string {
 	var choices []string
 	for _, c := range e.TopClasses {
 		choices = append(choices, c.Class)
 	}
-	for _, class := range e.classes {
-		if len(choices) < len(e.classes) && !slices.Contains(choices, class) {
+	for _, class := range classes {
+		if len(choices) < len(classes) && !slices.Contains(choices, class) {
 			choices = append(choices, class)
 		}
 	}

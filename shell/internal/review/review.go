@@ -4,28 +4,27 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // Options says what a review is about, and where it asks.
 type Options struct {
-	Store *kv.Store
-	Ask   query.Options // says who decides
+	// Do does a step where the store is open. The store may be open for each step anew, and in another process.
+	Do func(ctx context.Context, step Step) (Result, error)
 
-	// Find returns the suspects, in the order of the review.
-	Find func() ([]kv.NodeID, error)
+	Find Find // which suspects
 
 	// The reviewer answers with keys if In and Out are terminals, else with lines. Out shows suspects and decisions, Err shows
 	// questions and remarks.
@@ -36,8 +35,8 @@ type Options struct {
 // Run shows one suspect after another until there are no more, or no more replies. Then it updates the scores. The summary says
 // how many suspects were decided, also if Run fails. The end of ctx ends Run, also while it waits for a reply.
 func Run(ctx context.Context, opt Options) (summary string, err error) {
-	r := &review{Options: opt, counts: make(map[decide.Kind]int)}
-	if r.queue, err = opt.Find(); err != nil {
+	r := &review{Options: opt, counts: make(map[decide.Kind]int), began: time.Now()}
+	if err := r.find(ctx); err != nil {
 		return r.summary(), err
 	}
 	if len(r.queue) == 0 {
@@ -46,6 +45,22 @@ func Run(ctx context.Context, opt Options) (summary string, err error) {
 	r.replies = newReplies(ctx, opt)
 	err = r.run(ctx)
 	return r.summary(), err
+}
+
+// find makes the queue.
+func (r *review) find(ctx context.Context) error {
+	found, err := r.do(ctx, Step{Find: &r.Find})
+	r.queue = found.Nodes
+	return err
+}
+
+// do does a step, and passes on its notices.
+func (r *review) do(ctx context.Context, step Step) (Result, error) {
+	result, err := r.Do(ctx, step)
+	for _, notice := range result.Notices {
+		r.say("%s", notice)
+	}
+	return result, err
 }
 
 // A pastReply is one that z takes back.
@@ -61,6 +76,7 @@ type review struct {
 	Options
 	replies replies
 
+	began time.Time
 	queue []kv.NodeID
 	at    int
 	past  []pastReply
@@ -68,6 +84,12 @@ type review struct {
 	why    string              // of the next decision
 	counts map[decide.Kind]int // of decisions
 	skips  int
+}
+
+// read reads the next suspect.
+func (r *review) read(ctx context.Context) (*Subject, error) {
+	shown, err := r.do(ctx, Step{Show: &Show{r.queue[r.at], r.at, len(r.queue)}})
+	return shown.Subject, err
 }
 
 // say prints a line for the reviewer.
@@ -89,7 +111,11 @@ func (r *review) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.rescore(ctx)
+	if len(r.counts) == 0 {
+		return nil
+	}
+	_, err := r.do(ctx, Step{Finish: true})
+	return err
 }
 
 // show shows a suspect and takes replies until one moves on, or is the wish to leave: done.
@@ -98,7 +124,13 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err := io.WriteString(r.Out, r.card(e)); err != nil {
+	if e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) && r.replies.forgiving() {
+		// Lines are about the suspects in their order; a person sees which one comes.
+		r.say("%s", print.EscapeControls(fmt.Sprintf("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))))
+		r.at++
+		return false, nil
+	}
+	if _, err := io.WriteString(r.Out, e.Card); err != nil {
 		return false, err
 	}
 	return r.replied(r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
@@ -163,7 +195,7 @@ var reviewedWords = map[decide.Kind]string{
 }
 
 // prompt asks a person about a suspect.
-func (r *review) prompt(e *subject) string {
+func (r *review) prompt(e *Subject) string {
 	accept := ""
 	if e.Suggestion != "" && e.Suggestion != e.Label {
 		accept = "[y] " + e.Suggestion + "  "
@@ -172,7 +204,7 @@ func (r *review) prompt(e *subject) string {
 }
 
 // take does what a reply asks for; moved says that another suspect is to be shown.
-func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err error) {
+func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err error) {
 	if (a.key == 'n' || a.key == 'u') && e.Label == "" {
 		return false, replyErrorf("node %s has no label: want y, l, d or s", e.ID)
 	}
@@ -200,13 +232,11 @@ func (r *review) take(ctx context.Context, e *subject, a reply) (moved bool, err
 	case 'w':
 		return false, r.takeReason(a.text)
 	case 'e':
-		return false, r.Store.View(func(tx *kv.Tx) error {
-			result, err := query.Query(ctx, tx, r.Ask, "explain $1", e.ID)
-			if err == nil {
-				_, err = print.Render(r.Out, result, print.FormatTable)
-			}
-			return err
-		})
+		explained, err := r.do(ctx, Step{Explain: e.ID})
+		if err == nil {
+			_, err = io.WriteString(r.Out, explained.Text)
+		}
+		return false, err
 	default:
 		for _, k := range keys {
 			r.say("  %c  %-8s %s", k.Key, k.Word, k.Help)
@@ -255,11 +285,9 @@ func (r *review) wordFor(
 
 // decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it decides
 // nothing, and a person sees the new card.
-func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label string) (moved bool, err error) {
-	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &decide.View{
-		Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run,
-	}}
-	decisions, err := decide.Write(ctx, r.Store, []decide.Request{request}, decide.Options{Who: r.Ask.Who, Why: r.why})
+func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label string) (moved bool, err error) {
+	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &e.View}
+	done, err := r.do(ctx, Step{Decide: &Decide{request, r.why}})
 	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
 		r.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
 		return true, nil
@@ -269,9 +297,9 @@ func (r *review) decide(ctx context.Context, e *subject, kind decide.Kind, label
 	}
 	r.why = ""
 	r.counts[kind]++
-	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: decisions[0].ID, step: decisions[0].Step})
+	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: done.Decision.ID, step: done.Decision.Step})
 	r.at++
-	return true, r.report(decisions[0])
+	return true, r.report(done.Decision)
 }
 
 // report says what was decided.
@@ -297,7 +325,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if last.kind == decide.None {
 		r.skips--
 	} else {
-		_, err := cleaner.UndoStep(ctx, r.Store, last.step, decide.Options{Who: r.Ask.Who})
+		_, err := r.do(ctx, Step{Undo: last.step})
 		if errors.Is(err, decide.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
 		}
@@ -312,38 +340,4 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	r.past = r.past[:len(r.past)-1]
 	r.at = last.at
 	return true, nil
-}
-
-// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
-func (r *review) rescore(ctx context.Context) error {
-	if len(r.counts) == 0 {
-		return nil
-	}
-	before, err := r.remaining(ctx)
-	if err != nil {
-		return err
-	}
-	done, err := cleaner.Rescore(ctx, r.Store)
-	if errors.Is(err, cleaner.ErrNoCalibration) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	now, err := r.remaining(ctx)
-	if err != nil {
-		return err
-	}
-	r.say("%s", wording.Rescored(done))
-	r.say("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Mislabels, now.Low, now.High, before.Mislabels)
-	return nil
-}
-
-// remaining says how many wrong labels are still to be found.
-func (r *review) remaining(ctx context.Context) (n cleaner.Remaining, err error) {
-	err = r.Store.View(func(tx *kv.Tx) (err error) {
-		n, err = cleaner.CountRemaining(ctx, tx)
-		return err
-	})
-	return n, err
 }

@@ -2,11 +2,13 @@ package review
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -18,18 +20,11 @@ import (
 // optionsOf are those of a review of the suspects that meet a condition. Err is a buffer.
 func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 	t.Helper()
-	condition, err := query.ParseCondition(where)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return Options{
-		Store: store, Ask: query.Options{Who: "tester"}, In: strings.NewReader(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
-		Find: func() ([]kv.NodeID, error) {
-			tx := store.Begin()
-			defer tx.Close()
-			suspects, _, err := query.Suspects(t.Context(), tx, condition, 0)
-			return suspects, err
+		Do: func(ctx context.Context, step Step) (Result, error) {
+			return step.Do(ctx, store, query.Options{Who: "tester"})
 		},
+		Find: Find{Where: where}, In: strings.NewReader(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
 	}
 }
 
@@ -37,8 +32,7 @@ func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 func reviewOf(t *testing.T, store *kv.Store, replies replies) *review {
 	t.Helper()
 	r := &review{Options: optionsOf(t, store, "", ""), replies: replies, counts: make(map[decide.Kind]int)}
-	var err error
-	if r.queue, err = r.Find(); err != nil {
+	if err := r.find(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -137,6 +131,31 @@ func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 	}
 }
 
+// A person is not asked about a suspect that somebody else has decided on meanwhile.
+func TestReviewSkipsWhatOthersDecide(t *testing.T) {
+	store := papers.Cleaned(t)
+	opt := optionsOf(t, store, "", "n\n")
+	do := opt.Do
+	opt.Do = func(ctx context.Context, step Step) (Result, error) {
+		result, err := do(ctx, step)
+		if step.Find != nil {
+			_, failed := query.Exec(ctx, store, query.Options{Who: "ann"}, "reject s3")
+			err = errors.Join(err, failed)
+		}
+		return result, err
+	}
+	r := &review{Options: opt, replies: newReplyLines(opt.In, opt.Err, true), counts: make(map[decide.Kind]int), began: time.Now()}
+	if err := errors.Join(r.find(t.Context()), r.run(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if told := opt.Err.(*bytes.Buffer).String(); !strings.Contains(told, "s3 is decided by ann meanwhile") {
+		t.Errorf("the reviewer is told %q, want that ann has decided", told)
+	}
+	if got, want := papers.LabelsNow(t, store), []string{"p4 Systems reject", "s3 Systems reject"}; !slices.Equal(got, want) {
+		t.Errorf("labels and decisions are %q, want %q", got, want)
+	}
+}
+
 // A card shows what there is to know, and no control characters.
 func TestReviewCard(t *testing.T) {
 	out, _, err := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
@@ -209,8 +228,8 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 
 // A name, or the beginning of one, goes before a place in the list of classes.
 func TestNumbersThatPickClasses(t *testing.T) {
-	e := &subject{Explanation: &cleaner.Explanation{Label: "7"}, classes: []string{"2", "7", "11", "12", "x"}}
-	// In the order 2, 11, 12, x, 7.
+	classes := []string{"2", "7", "11", "12", "x"}
+	e := &Subject{Classes: classes, Choices: choices(&cleaner.Explanation{Label: "7"}, classes)} // 2, 11, 12, x, 7
 	for _, test := range []struct {
 		text   string
 		listed bool

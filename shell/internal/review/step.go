@@ -1,0 +1,144 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A Step is all that a review wants of a store at a time. One of its fields is set. Between two steps the review needs no store.
+type Step struct {
+	Find    *Find
+	Show    *Show
+	Decide  *Decide
+	Undo    int64  // the step of a decision that is to be taken back
+	Explain string // the id of a node
+	Finish  bool   // the scores are updated
+}
+
+// Find wants the suspects.
+type Find struct {
+	Where string // a condition, as in the statement suspects
+	Limit int    // 0: all
+}
+
+// Show wants a suspect.
+type Show struct {
+	Node     kv.NodeID
+	At, Long int // its place in the queue from 0, and the length of the queue
+}
+
+// Decide wants a decision to be written.
+type Decide struct {
+	decide.Request
+	Why string
+}
+
+// A Result is what a store has to say to a step.
+type Result struct {
+	Nodes    []kv.NodeID     // of Find
+	Subject  *Subject        // of Show
+	Decision decide.Decision // of Decide
+	Text     string          // of Explain, or remarks on the scores
+	Notices  []string        // for the reviewer
+}
+
+// A Subject is the suspect that is shown.
+type Subject struct {
+	Node kv.NodeID
+	ID   string
+	decide.View
+	Decided decide.Decision // the last entry about the node, if there is one
+	Card    string
+	Classes []string // of the store
+	Choices []string // the classes the node could have, the most likely first, the one it has last
+}
+
+// Writes reports whether a step changes the store.
+func (s *Step) Writes() bool { return s.Decide != nil || s.Undo != 0 || s.Finish }
+
+// Do does a step on an open store. The options say who decides.
+func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Result, err error) {
+	switch {
+	case s.Find != nil:
+		return s.Find.do(ctx, store)
+	case s.Show != nil:
+		r.Subject, err = s.Show.do(ctx, store, opt)
+	case s.Decide != nil:
+		var decisions []decide.Decision
+		decisions, err = decide.Write(ctx, store, []decide.Request{s.Decide.Request}, decide.Options{Who: opt.Who, Why: s.Decide.Why})
+		if err == nil {
+			r.Decision = decisions[0]
+		}
+	case s.Undo != 0:
+		_, err = cleaner.UndoStep(ctx, store, s.Undo, decide.Options{Who: opt.Who})
+	case s.Finish:
+		r.Notices, err = rescore(ctx, store)
+	default:
+		err = store.View(func(tx *kv.Tx) error {
+			result, err := query.Query(ctx, tx, opt, "explain $1", s.Explain)
+			if err != nil {
+				return err
+			}
+			var text strings.Builder
+			_, err = print.Render(&text, result, print.FormatTable)
+			r.Text = text.String()
+			return err
+		})
+	}
+	return r, err
+}
+
+func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
+	where, err := query.ParseCondition(f.Where)
+	if err != nil {
+		return r, fmt.Errorf("--where: %w", err)
+	}
+	tx := store.Begin()
+	defer tx.Close()
+	r.Nodes, r.Notices, err = query.Suspects(ctx, tx, where, f.Limit)
+	if _, ok := query.Position(err); ok {
+		err = fmt.Errorf("--where: %w", err)
+	}
+	return r, err
+}
+
+// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
+func rescore(ctx context.Context, store *kv.Store) (remarks []string, err error) {
+	before, err := remaining(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	done, err := cleaner.Rescore(ctx, store)
+	if errors.Is(err, cleaner.ErrNoCalibration) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	now, err := remaining(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	return []string{
+		wording.Rescored(done),
+		fmt.Sprintf("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Mislabels, now.Low, now.High, before.Mislabels),
+	}, nil
+}
+
+// remaining says how many wrong labels are still to be found.
+func remaining(ctx context.Context, store *kv.Store) (n cleaner.Remaining, err error) {
+	err = store.View(func(tx *kv.Tx) (err error) {
+		n, err = cleaner.CountRemaining(ctx, tx)
+		return err
+	})
+	return n, err
+}
