@@ -70,8 +70,13 @@ func (d *columnDiff) compare(v NodeID, cell Value) error {
 	if d.touched.all {
 		return nil
 	}
-	err := d.old.load(v)
-	if err == nil && d.old.cell(int(v-d.old.rng.First)) != cell {
+	old, err := Value{}, error(nil)
+	if int(v) < d.old.tx.cat.Nodes { // else the Bulk adds it
+		if err = d.old.load(v); err == nil {
+			old = d.old.cell(int(v - d.old.rng.First))
+		}
+	}
+	if err == nil && old != cell {
 		d.touched.add(v)
 	}
 	return d.look(err)
@@ -108,7 +113,12 @@ func (d *matrixDiff) put(first NodeID, block codec.Window, present []bool) error
 	}
 	width := d.old.Width()
 	d.rows = slices.Grow(d.rows[:0], len(present)*width)[:len(present)*width]
-	err := d.old.Read(Range{First: first, End: first + NodeID(len(present))}, 0, width, d.rows)
+	there := min(len(present), max(0, d.old.tx.cat.Nodes-int(first))) // the Bulk adds the others
+	codec.FillWith(d.rows[there*width:], float32(math.NaN()))
+	var err error
+	if there > 0 {
+		err = d.old.Read(Range{First: first, End: first + NodeID(there)}, 0, width, d.rows[:there*width])
+	}
 	for i := 0; i < len(present) && err == nil; i++ {
 		old := d.rows[i*width : (i+1)*width]
 		if present[i] && !slices.EqualFunc(old, block.Row(i, 0, width), sameCell) || !present[i] && !isUnwritten(old) {

@@ -41,6 +41,9 @@ type Touched struct {
 // Has reports whether v was touched.
 func (t *Touched) Has(v NodeID) bool { return t.All || t.set != nil && t.set.Has(v) }
 
+// Count is the number of nodes that Nodes yields.
+func (t *Touched) Count() int { return t.set.Len() }
+
 // Nodes yields the nodes that were touched, ascending. If All, it need not yield all of them.
 func (t *Touched) Nodes() iter.Seq[NodeID] { return t.set.All() }
 

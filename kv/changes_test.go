@@ -1,75 +1,63 @@
 package kv
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// touchedNodes are the nodes below n that were touched.
-func touchedNodes(t *Touched, n int) (nodes []NodeID) {
-	for v := range NodeID(n) {
-		if t.Has(v) {
-			nodes = append(nodes, v)
-		}
-	}
-	return nodes
+func lastCommit(t *testing.T, s *Store) (number uint64) {
+	t.Helper()
+	view(t, s, func(tx *Tx) (err error) {
+		number, err = tx.LastCommit()
+		return err
+	})
+	return number
 }
 
-func TestChangesSince(t *testing.T) {
-	s := newStore(t, Options{})
-	update(t, s, func(tx *Tx) error {
-		for _, id := range []string{"a", "b", "c", "d"} {
-			if _, err := tx.AddNode(Node{ID: id}); err != nil {
-				return err
-			}
-		}
-		return tx.AddColumn("x", KindInt)
-	})
-	mark := lastCommit(t, s)
-	changesFail(t, s, mark)
-	update(t, s, func(tx *Tx) error {
-		if err := tx.SetLabel(3, "A"); err != nil {
-			return err
-		}
-		if err := tx.TrackChanges([]string{LabelColumn}, nil, 0); err != nil {
-			return err
-		}
-		return tx.AddEdge(0, 1)
-	})
-	update(t, s, func(tx *Tx) error {
-		v, err := tx.AddNode(Node{ID: "e", Label: "B"})
-		if err != nil {
-			return err
-		}
-		if err := tx.SetValue(0, "x", IntValue(1)); err != nil {
-			return err
-		}
-		return tx.AddEdge(1, v)
-	})
+func track(t *testing.T, s *Store, columns, matrices []string, upTo uint64) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error { return tx.TrackChanges(columns, matrices, upTo) })
+}
+
+// wantTouched compares the nodes that were touched since a mark; nil in want stands for all.
+func wantTouched(t *testing.T, s *Store, mark uint64, of func(c *Changes) (*Touched, error), want []NodeID) {
+	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		c, err := tx.ChangesSince(mark)
 		if err != nil {
 			return err
 		}
-		if got := touchedNodes(c.Edges(), 5); !slices.Equal(got, []NodeID{0, 1, 4}) || c.NumNodes != 4 {
-			t.Errorf("got edges of %v changed and %d nodes, want 0, 1, 4 and 4", got, c.NumNodes)
-		}
-		labels, err := c.Column(LabelColumn)
+		got, err := of(c)
 		if err != nil {
 			return err
 		}
-		if got := touchedNodes(labels, 5); !slices.Equal(got, []NodeID{3, 4}) {
-			t.Errorf("got labels of %v changed, want 3 and 4", got)
-		}
-		if _, err := c.Column("x"); !errors.Is(err, ErrNotTracked) {
-			t.Errorf("column x: got %v, want ErrNotTracked", err)
+		if got.All != (want == nil) || !got.All && !slices.Equal(slices.Collect(got.Nodes()), want) {
+			t.Errorf("since %d: got all %t, nodes %v; want %v", mark, got.All, slices.Collect(got.Nodes()), want)
 		}
 		return nil
 	})
 }
 
-func changesFail(t *testing.T, s *Store, mark uint64) {
+func edgesOfChanges(c *Changes) (*Touched, error) { return c.Edges(), nil }
+
+func columnOfChanges(name string) func(c *Changes) (*Touched, error) {
+	return func(c *Changes) (*Touched, error) { return c.Column(name) }
+}
+
+func matrixOfChanges(name string) func(c *Changes) (*Touched, error) {
+	return func(c *Changes) (*Touched, error) { return c.Matrix(name) }
+}
+
+func wantNotTracked(t *testing.T, s *Store, mark uint64) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		if _, err := tx.ChangesSince(mark); !errors.Is(err, ErrNotTracked) {
@@ -79,11 +67,385 @@ func changesFail(t *testing.T, s *Store, mark uint64) {
 	})
 }
 
-func lastCommit(t *testing.T, s *Store) (number uint64) {
+func TestChangesSince(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 4)
+	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
+	before := lastCommit(t, s)
+	wantNotTracked(t, s, before)
+	update(t, s, func(tx *Tx) error { // the whole transaction is tracked
+		return errors.Join(tx.SetLabel(3, "A"), tx.TrackChanges([]string{LabelColumn}, nil, 0), tx.AddEdge(0, 1))
+	})
+	wantNotTracked(t, s, before-1)
+	middle := lastCommit(t, s)
+	update(t, s, func(tx *Tx) error {
+		v, err := tx.AddNode(Node{ID: "é", Label: "B"})
+		return errors.Join(err, tx.SetValue(0, "x", IntValue(1)), tx.AddEdge(1, v), tx.SetLabel(3, "A"))
+	})
+	wantTouched(t, s, before, edgesOfChanges, []NodeID{0, 1, 4})
+	wantTouched(t, s, before, columnOfChanges(LabelColumn), []NodeID{3, 4})
+	wantTouched(t, s, middle, edgesOfChanges, []NodeID{1, 4})
+	wantTouched(t, s, middle, columnOfChanges(LabelColumn), []NodeID{4}) // that of 3 was set to what it was
+	view(t, s, func(tx *Tx) error {
+		c, err := tx.ChangesSince(middle)
+		if err != nil {
+			return err
+		}
+		if c.NumNodes != 4 {
+			t.Errorf("got %d nodes, want the 4 at the mark", c.NumNodes)
+		}
+		for name, of := range map[string]func(c *Changes) (*Touched, error){"column": columnOfChanges("x"), "matrix": matrixOfChanges("m")} {
+			if _, err := of(c); !errors.Is(err, ErrNotTracked) {
+				t.Errorf("%s: got %v, want ErrNotTracked", name, err)
+			}
+		}
+		return nil
+	})
+	last := lastCommit(t, s)
+	wantTouched(t, s, last, edgesOfChanges, []NodeID{})
+	wantNotTracked(t, s, last+1)
+
+	// A name that is tracked later is known since then, and the others as before.
+	track(t, s, []string{LabelColumn, "x"}, []string{"m"}, 0)
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.SetValue(2, "x", IntValue(5)), tx.CreateMatrix("m", []string{"a"})) })
+	wantTouched(t, s, before, columnOfChanges(LabelColumn), []NodeID{3, 4})
+	wantTouched(t, s, last, columnOfChanges("x"), []NodeID{2})
+	wantTouched(t, s, last, matrixOfChanges("m"), nil)
+	view(t, s, func(tx *Tx) error {
+		c, err := tx.ChangesSince(middle)
+		if err != nil {
+			return err
+		}
+		if _, err := c.Column("x"); !errors.Is(err, ErrNotTracked) {
+			t.Errorf("since before it was tracked: got %v, want ErrNotTracked", err)
+		}
+		return nil
+	})
+}
+
+// TestTrackChangesRefuses has calls that change nothing.
+func TestTrackChangesRefuses(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 2)
+	last := lastCommit(t, s)
+	for name, c := range map[string]struct {
+		columns, matrices []string
+		upTo              uint64
+		want              error
+	}{
+		"no name":                {columns: []string{""}, want: ErrInvalidName},
+		"a built-in column":      {columns: []string{"degree"}, want: ErrInvalidName},
+		"a matrix without name":  {matrices: []string{"m", ""}, want: ErrInvalidName},
+		"commits not yet made":   {upTo: last + 1, want: ErrInvalidValue},
+		"a control character":    {columns: []string{"a\nb"}, want: ErrInvalidName},
+		"too long for a name":    {columns: []string{strings.Repeat("é", MaxName)}, want: ErrInvalidName},
+		"a name that is no text": {matrices: []string{"\xff"}, want: ErrInvalidName},
+	} {
+		update(t, s, func(tx *Tx) error {
+			if err := tx.TrackChanges(c.columns, c.matrices, c.upTo); !errors.Is(err, c.want) {
+				t.Errorf("%s: got %v, want %v", name, err, c.want)
+			}
+			return nil
+		})
+	}
+	view(t, s, func(tx *Tx) error {
+		if err := tx.TrackChanges(nil, nil, 0); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("in a snapshot: got %v, want ErrReadOnly", err)
+		}
+		return nil
+	})
+	wantNotTracked(t, s, last)
+	if v := versionOf(t, s); v != formatVersion {
+		t.Errorf("got format version %d, want %d", v, formatVersion)
+	}
+}
+
+func versionOf(t *testing.T, s *Store) (version int) {
 	t.Helper()
-	view(t, s, func(tx *Tx) (err error) {
-		number, err = tx.LastCommit()
+	view(t, s, func(tx *Tx) error {
+		h, err := readHeader(tx.txn)
+		version = h.Version
 		return err
 	})
-	return number
+	return version
+}
+
+// TestVersionOfTrackingStores: programs that would not keep the changes cannot open a store that tracks them, and a store of an
+// older format tracks them once it is migrated.
+func TestVersionOfTrackingStores(t *testing.T) {
+	dir, _ := unpackKept(t, 1, "plain")
+	if _, _, err := Migrate(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}); err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, dir, Options{OnWrite: func(*Tx, Write) error { return nil }})
+	if v := versionOf(t, s); v != formatVersion {
+		t.Errorf("got format version %d before, want %d", v, formatVersion)
+	}
+	full, _ := backupOf(t, s, nil)
+	mark := lastCommit(t, s)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(1, "another") })
+	if v := versionOf(t, s); v != newestVersion {
+		t.Errorf("got format version %d, want %d", v, newestVersion)
+	}
+	// A backup since one of before is of the later version.
+	since, _ := backupOf(t, s, full)
+	restored := restoreAll(t, full, since)
+	for _, s := range []*Store{s, restored} {
+		closeStore(t, s)
+		s = openStore(t, s.Dir(), Options{ReadOnly: true})
+		wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{1})
+		if v := versionOf(t, s); v != newestVersion {
+			t.Errorf("got format version %d, want %d", v, newestVersion)
+		}
+	}
+}
+
+// writeInBulk writes a column and a matrix whose rows are in an order.
+func writeInBulk(t *testing.T, s *Store, name string, kind Kind, values map[NodeID]Value, rows map[NodeID][]float32, order []NodeID) {
+	t.Helper()
+	b := beginBulk(t, s)
+	defer b.Abort()
+	column, err := b.Column(name, kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{Half: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range order {
+		if value, ok := values[v]; ok {
+			err = column.Put(v, value)
+		}
+		if row, ok := rows[v]; ok {
+			err = errors.Join(err, matrix.Put(v, row))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBulkTouchesWhatDiffers writes columns and matrices as a whole, in ascending order and in another: the nodes that differ are
+// touched, among them those that lose or get a value.
+func TestBulkTouchesWhatDiffers(t *testing.T) {
+	const n = 10_000
+	ascending := make([]NodeID, n)
+	for v := range ascending {
+		ascending[v] = NodeID(v)
+	}
+	descending := slices.Clone(ascending)
+	slices.Reverse(descending)
+	value := map[Kind]func(i int) Value{
+		KindClass:  func(i int) Value { return StringValue(fmt.Sprint("class ", i%7)) },
+		KindInt:    func(i int) Value { return IntValue(int64(i)) },
+		KindString: func(i int) Value { return StringValue(strings.Repeat("é", 1+i%3+i%97/96*longString)) },
+		KindFloat:  func(i int) Value { return FloatValue(float64(i)) },
+	}
+	for kind, value := range value {
+		for name, order := range map[string][]NodeID{"ascending": ascending, "descending": descending} {
+			t.Run(kind.String()+" "+name, func(t *testing.T) {
+				s := nodesOnly(t, filepath.Join(t.TempDir(), "store"), n)
+				values, rows := map[NodeID]Value{}, map[NodeID][]float32{}
+				for v := range NodeID(n) {
+					if v%5 > 0 {
+						values[v], rows[v] = value(int(v)), []float32{float32(v % 100), 1}
+					}
+				}
+				update(t, s, func(tx *Tx) error { return tx.TrackChanges([]string{"x"}, []string{"m"}, 0) })
+				first := lastCommit(t, s)
+				writeInBulk(t, s, "x", kind, values, rows, order)
+				wantTouched(t, s, first, columnOfChanges("x"), nil) // there was none
+				wantTouched(t, s, first, matrixOfChanges("m"), nil)
+
+				second := lastCommit(t, s)
+				writeInBulk(t, s, "x", kind, values, rows, order)
+				wantTouched(t, s, second, columnOfChanges("x"), []NodeID{})
+				wantTouched(t, s, second, matrixOfChanges("m"), []NodeID{})
+
+				// A value that an Update set counts, too.
+				update(t, s, func(tx *Tx) error { return errors.Join(tx.SetValue(7, "x", Value{}), tx.SetRow("m", 7, []float32{8, 8})) })
+				third := lastCommit(t, s)
+				for _, v := range []NodeID{1, 4097, n - 1} { // which lose what they have
+					delete(values, v)
+					delete(rows, v)
+				}
+				for _, v := range []NodeID{0, 5000, n - 5} { // which had nothing
+					values[v], rows[v] = value(int(v)), []float32{1, 2}
+				}
+				values[8192], rows[8192] = value(8193), []float32{float32(math.Inf(1)), 1}
+				writeInBulk(t, s, "x", kind, values, rows, order)
+				want := []NodeID{0, 1, 7, 4097, 5000, 8192, n - 5, n - 1}
+				wantTouched(t, s, third, columnOfChanges("x"), want)
+				wantTouched(t, s, third, matrixOfChanges("m"), want)
+			})
+		}
+	}
+}
+
+// TestBulkTouchesAll has Bulks of which no node can be told apart.
+func TestBulkTouchesAll(t *testing.T) {
+	const n = 200_000
+	s := nodesOnly(t, filepath.Join(t.TempDir(), "store"), n)
+	if most := s.mostTouched(); most > n {
+		t.Fatalf("a record of a commit holds %d bytes, and there are %d nodes", most, n)
+	}
+	write := func(kind Kind, value func(v NodeID) Value, columns ...string) {
+		t.Helper()
+		b := beginBulk(t, s)
+		defer b.Abort()
+		column, err := b.Column("x", kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		matrix, err := b.Matrix("m", columns, MatrixEncoding{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v := range NodeID(n) {
+			if err := errors.Join(column.Put(v, value(v)), matrix.Put(v, make([]float32, len(columns)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Commit(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(KindInt, func(v NodeID) Value { return IntValue(int64(v)) }, "a")
+	track(t, s, []string{"x"}, []string{"m"}, 0)
+
+	mark := lastCommit(t, s)
+	write(KindFloat, func(v NodeID) Value { return FloatValue(float64(v)) }, "b")
+	wantTouched(t, s, mark, columnOfChanges("x"), nil) // of another kind
+	wantTouched(t, s, mark, matrixOfChanges("m"), nil) // of other columns
+
+	mark = lastCommit(t, s)
+	write(KindFloat, func(v NodeID) Value { return FloatValue(float64(v + 1)) }, "b")
+	wantTouched(t, s, mark, columnOfChanges("x"), nil) // more than a record of a commit holds
+	wantTouched(t, s, mark, matrixOfChanges("m"), []NodeID{})
+
+	mark = lastCommit(t, s)
+	b := beginBulk(t, s)
+	defer b.Abort()
+	if err := errors.Join(b.DropMatrix("m"), b.Commit(nil)); err != nil {
+		t.Fatal(err)
+	}
+	wantTouched(t, s, mark, matrixOfChanges("m"), nil)
+	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{})
+}
+
+// TestBulkOverDamage writes a column again that cannot be read: all its nodes are touched.
+func TestBulkOverDamage(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 10)
+	writeColumn(t, s, "x", KindInt, []Value{IntValue(1)}, []int{0})
+	track(t, s, []string{"x"}, nil, 0)
+	mark := lastCommit(t, s)
+	key := record.PartKey(record.NumberKey(record.KindColumn, generationOf(t, s, "x"), 0), 0)
+	writeRaw(t, s, key, []byte("damaged"))
+	writeColumn(t, s, "x", KindInt, []Value{IntValue(1)}, []int{0})
+	wantTouched(t, s, mark, columnOfChanges("x"), nil)
+}
+
+func generationOf(t *testing.T, s *Store, column string) (g record.Generation) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error {
+		g = tx.cat.Columns[column].Generation
+		return nil
+	})
+	return g
+}
+
+// changesRecords counts the records of changes, and their bytes.
+func changesRecords(t *testing.T, s *Store) (records, size int) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error {
+		for r, err := range tx.records().Scan([]byte{byte(record.KindChanges)}, nil) {
+			if err != nil {
+				return err
+			}
+			records, size = records+1, size+len(r.Body)
+		}
+		return nil
+	})
+	return records, size
+}
+
+// TestFoldedChanges compacts the changes of many commits: every mark has the same answer, in few records, also in a snapshot that
+// began before.
+func TestFoldedChanges(t *testing.T) {
+	const n, commits = 2000, 3000
+	s := newStore(t, Options{})
+	addNodes(t, s, n)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	for i := range commits {
+		update(t, s, func(tx *Tx) error {
+			u, v := NodeID(i*i%n), NodeID(i*37%n)
+			if i%100 == 0 {
+				_, err := tx.AddNode(Node{ID: fmt.Sprint("later ", i)})
+				return err
+			}
+			if i%7 == 0 {
+				return tx.PutDocument("a", "b", i)
+			}
+			if err := tx.SetLabel(u, fmt.Sprint(i%3)); err != nil || u == v {
+				return err
+			}
+			if there, err := tx.HasEdge(u, v); err != nil || there {
+				return errors.Join(err, tx.RemoveEdge(u, v))
+			}
+			return tx.AddEdge(u, v)
+		})
+	}
+	answers := func(tx *Tx, last uint64) string {
+		var text bytes.Buffer
+		for mark := last - commits; mark <= last; mark += 17 {
+			c, err := tx.ChangesSince(mark)
+			if err != nil {
+				t.Fatal(err)
+			}
+			labels, err := c.Column(LabelColumn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&text, mark, c.NumNodes, slices.Collect(c.Edges().Nodes()), slices.Collect(labels.Nodes()))
+		}
+		return text.String()
+	}
+	last := lastCommit(t, s)
+	old := s.Begin()
+	defer old.Close()
+	want := answers(old, last)
+	before, _ := changesRecords(t, s)
+	for range 2 {
+		if err := s.Compact(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if after, size := changesRecords(t, s); before < commits || after > 5 || size > commits*10 {
+			t.Errorf("got %d records before and %d of %d bytes after, want few", before, after, size)
+		}
+		view(t, s, func(tx *Tx) error {
+			if got := answers(tx, last); got != want {
+				t.Error("the answers are others after Compact")
+			}
+			return nil
+		})
+		if got := answers(old, last); got != want {
+			t.Error("the answers of an older snapshot are others")
+		}
+		update(t, s, func(tx *Tx) error { return tx.PutDocument("a", "b", 0) })
+	}
+	checkClean(t, s)
+
+	// What is forgotten is removed, as far as whole records are.
+	track(t, s, []string{LabelColumn}, nil, last)
+	wantNotTracked(t, s, last-1)
+	wantTouched(t, s, last, columnOfChanges(LabelColumn), []NodeID{})
+	if after, _ := changesRecords(t, s); after > 5 {
+		t.Errorf("got %d records, want few", after)
+	}
 }

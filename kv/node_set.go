@@ -17,6 +17,14 @@ func (s NodeSet) Add(v NodeID) { s[v/64] |= 1 << (v % 64) }
 // Has reports whether v is in the set. A nil set is empty.
 func (s NodeSet) Has(v NodeID) bool { return int(v/64) < len(s) && s[v/64]&(1<<(v%64)) != 0 }
 
+// Len is the number of nodes in the set.
+func (s NodeSet) Len() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
 // All yields the nodes of the set, ascending.
 func (s NodeSet) All() iter.Seq[NodeID] {
 	return func(yield func(NodeID) bool) {
