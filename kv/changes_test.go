@@ -107,7 +107,9 @@ func TestChangesSince(t *testing.T) {
 
 	// A name that is tracked later is known since then, and the others as before.
 	track(t, s, []string{LabelColumn, "x"}, []string{"m"}, 0)
-	update(t, s, func(tx *Tx) error { return errors.Join(tx.SetValue(2, "x", IntValue(5)), tx.CreateMatrix("m", []string{"a"})) })
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.SetValue(2, "x", IntValue(5)), tx.CreateMatrix("m", []string{"a"}))
+	})
 	wantTouched(t, s, before, columnOfChanges(LabelColumn), []NodeID{3, 4})
 	wantTouched(t, s, last, columnOfChanges("x"), []NodeID{2})
 	wantTouched(t, s, last, matrixOfChanges("m"), nil)
@@ -268,7 +270,9 @@ func TestBulkTouchesWhatDiffers(t *testing.T) {
 				wantTouched(t, s, second, matrixOfChanges("m"), []NodeID{})
 
 				// A value that an Update set counts, too.
-				update(t, s, func(tx *Tx) error { return errors.Join(tx.SetValue(7, "x", Value{}), tx.SetRow("m", 7, []float32{8, 8})) })
+				update(t, s, func(tx *Tx) error {
+					return errors.Join(tx.SetValue(7, "x", Value{}), tx.SetRow("m", 7, []float32{8, 8}))
+				})
 				third := lastCommit(t, s)
 				for _, v := range []NodeID{1, 4097, n - 1} { // which lose what they have
 					delete(values, v)

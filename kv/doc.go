@@ -66,6 +66,11 @@
 //   - A removed node leaves nothing that can be read, also after Compact, backup and restore. No part of a removal is ever
 //     seen (TestRemoveNode, TestHubIsNotHalfRemoved, TestModel). If Repair does not know of a removal any more, the node is
 //     there again, without edges and values (TestRepairOfRemovals).
+//   - [Tx.ChangesSince] leaves out no node that a commit touched: also not after Compact, a crash, backup and restore. If the
+//     store does not know all of them, it returns [ErrNotTracked]. Each commit has a record of its changes, so that a read or
+//     Check finds that one is missing. If Repair finds one damaged or missing, or loses anything else, the store forgets its
+//     changes (TestModel, TestCrashKeepsPrefix, TestFoldedChanges, TestCheckFindsDamage, TestRepairOfRecords,
+//     TestRepairOfOneByte).
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
 //     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; shell TestSoak; cleaner
 //     TestReadersDuringClean).

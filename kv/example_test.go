@@ -79,3 +79,77 @@ func loadPapers(ctx context.Context, dir string) (err error) {
 	fmt.Printf("%d nodes, %d edges, %d self loops, %d parallel\n", stats.Nodes, stats.Edges, stats.SelfLoops, stats.ParallelEdges)
 	return nil
 }
+
+// A program keeps a mark, and later asks which nodes it must look at again.
+func ExampleTx_ChangesSince() {
+	parent, err := os.MkdirTemp("", "graph")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(parent)
+	s, err := kv.Create(filepath.Join(parent, "papers"), kv.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	err = s.Update(func(tx *kv.Tx) error {
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := tx.AddNode(kv.Node{ID: id, Label: "Theory"}); err != nil {
+				return err
+			}
+		}
+		return tx.TrackChanges([]string{kv.LabelColumn}, nil, 0)
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = s.Update(func(tx *kv.Tx) error {
+		mark, err := tx.LastCommit()
+		return errors.Join(err, tx.PutDocument("my program", "mark", mark))
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = s.Update(func(tx *kv.Tx) error { return errors.Join(tx.AddEdge(0, 1), tx.SetLabel(2, "Database")) })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = s.View(func(tx *kv.Tx) error {
+		var mark uint64
+		if err := tx.Document("my program", "mark", &mark); err != nil {
+			return err
+		}
+		changes, err := tx.ChangesSince(mark)
+		if errors.Is(err, kv.ErrNotTracked) {
+			fmt.Println("look at all nodes")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		labels, err := changes.Column(kv.LabelColumn)
+		if err != nil {
+			return err
+		}
+		for v := range kv.NodeID(tx.NumNodes()) {
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			fmt.Println(id, changes.Edges().Has(v), labels.Has(v))
+		}
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// a true false
+	// b true false
+	// c false true
+}
