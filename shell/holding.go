@@ -179,14 +179,14 @@ func (j *askedJob) locate(arguments *kong.Context) error {
 		}
 		switch path := value.Target.Addr().Interface().(type) {
 		case *string:
-			located, err := j.locateValue(*path)
+			located, err := j.locateValue(value.Name, *path)
 			if err != nil {
 				return err
 			}
 			*path = located
 		case *[]string:
 			for i := range *path {
-				located, err := j.locateValue((*path)[i])
+				located, err := j.locateValue(value.Name, (*path)[i])
 				if err != nil {
 					return err
 				}
@@ -197,13 +197,17 @@ func (j *askedJob) locate(arguments *kong.Context) error {
 	return nil
 }
 
-// locateValue is locatePath for the value of a flag, of which a path may be the end, as in file:noisy.csv.
-func (j *askedJob) locateValue(value string) (string, error) {
-	if kind, path, ok := strings.Cut(value, ":"); ok && (kind == "matrix" || kind == "file") {
-		path, err := j.locatePath(path)
-		return kind + ":" + path, err
+// locateValue is locatePath for the value of a flag. That of --noise may end with a path, as in file:noisy.csv.
+func (j *askedJob) locateValue(flag, value string) (string, error) {
+	if flag != "noise" {
+		return j.locatePath(value)
 	}
-	return j.locatePath(value)
+	kind, path, _ := strings.Cut(value, ":")
+	if kind != "matrix" && kind != "file" {
+		return value, nil
+	}
+	path, err := j.locatePath(path)
+	return kind + ":" + path, err
 }
 
 // locatePath is the path by which this process opens a file that the asker names. A stream of the asker has a path on Linux alone.

@@ -1,0 +1,481 @@
+//go:build unix
+
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// cleanedStore is a store g in a new working directory, and another one beside it, h, with the same contents.
+func cleanedStore(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	from := filepath.Join(templateDir(t, "cleaned"), "g")
+	for _, to := range []string{"g", "h"} {
+		if err := copyFiles(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// served has a program that embeds the store answer on it, until the test ends or stop is called.
+func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
+	t.Helper()
+	store, err := openStore(dir, kv.Options{MemoryBudget: testMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := Serve(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		if err := errors.Join(end(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return store, stop
+}
+
+// variable is what differs from run to run.
+var variable = regexp.MustCompile(`[0-9.]+ s\b|"seconds":[0-9.e+-]+|20\d\d-\d\d-\d\dT[0-9:.]+Z|(?m)^disk_bytes.*$|"disk_bytes":\d+|[0-9.]+[µm]s\b|[0-9.]+ ([KM]iB|bytes)`)
+
+// comparable is an outcome without what differs from run to run, and with short names of stores.
+func comparable(t *testing.T, o outcome, db string) string {
+	t.Helper()
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strconv.Itoa(o.code) + "\n" + o.out + "\n" + o.err
+	text = strings.ReplaceAll(text, wd+"/", "")
+	text = regexp.MustCompile(`\b`+db+`\b`).ReplaceAllString(text, "DB")
+	return variable.ReplaceAllString(text, "…")
+}
+
+// TestAskedCommands gives every command that opens a store on one that another process holds, and wants the same outcome as on a store
+// that nobody holds.
+func TestAskedCommands(t *testing.T) {
+	cleanedStore(t)
+	suspect := strings.TrimSpace(strings.SplitN(mustRun(t, "shell", "h", "-c", "suspects limit 1 return id", "--format", "csv"), "\n", 3)[1])
+	if err := os.WriteFile("script.q", []byte("count nodes;\ncount nodes where\n label = 3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	decisions := "id,label\n" + suspect + ",A\n"
+	leaks := goleak.IgnoreCurrent()
+	_, stop := served(t, "g")
+	for _, test := range []struct {
+		args, input string
+		file        string // that it writes
+	}{
+		{args: "stats DB"},
+		{args: "stats DB --format json"},
+		{args: "shell DB -c suspects+limit+3 --format csv"},
+		{args: "shell DB -c suspects+limit+x"},
+		{args: "shell DB -c nodes+where+lable=3"},
+		{args: "shell DB -f script.q"},
+		{args: "shell DB -f script.q --keep-going"},
+		{args: "shell DB --format csv --timing", input: "count nodes;\n.read script.q\n"},
+		{args: "shell DB --format csv", input: ".output FILE\nnodes limit 5;\n", file: "nodes.csv"},
+		{args: "shell DB -c accept+where+score>0.9"},
+		{args: "shell DB --yes -c accept+where+score>0.99+limit+1"},
+		{args: "shell DB --who ann -c reject+" + suspect},
+		{args: "shell DB --read-only -c undo"},
+		{args: "shell DB -c undo"},
+		{args: "gate DB --most 1"},
+		{args: "gate DB --most 1000000"},
+		{args: "gate DB --most -1"},
+		{args: "gate DB"},
+		{args: "gate DB --write-baseline FILE", file: "known.csv"},
+		{args: "gate DB --baseline known.csv"},
+		{args: "export DB labels --out -"},
+		{args: "export DB suspects --out FILE", file: "suspects.csv"},
+		{args: "export DB features --out FILE", file: "features.npy"},
+		{args: "export DB labels --out no/such/place.csv"},
+		{args: "import DB --decisions /dev/fd/3", input: decisions},
+		{args: "import DB --decisions nothing.csv"},
+		{args: "review DB --who bob --limit 2", input: "n\nz\ns\nq\n"},
+		{args: "review DB --limit 1", input: "x\n"},
+		{args: "rescore DB"},
+		{args: "clean DB --hops 2 --stats FILE", file: ""},
+		{args: "predict DB"},
+		{args: "estimate DB"},
+		{args: "check DB"},
+		{args: "compact DB"},
+		{args: "eval DB --noise sym:0.1 --repeats 1 --method argmax --format json"},
+		{args: "backup DB FILE", file: "b.backup"},
+		{args: "backup DB FILE --since b.backup", file: "c.backup"},
+		{args: "shell nowhere -c stats"},
+	} {
+		if strings.Contains(test.args, "/dev/fd") {
+			continue // of a child, below
+		}
+		outcomes := map[string]string{}
+		for _, db := range []string{"g", "h"} {
+			file := test.file
+			if file == "b.backup" || file == "c.backup" {
+				file = db + file
+			}
+			replace := strings.NewReplacer("FILE", file, "DB", db, "b.backup", db+"b.backup")
+			var args []string
+			for _, arg := range strings.Fields(test.args) {
+				args = append(args, strings.ReplaceAll(replace.Replace(arg), "+", " "))
+			}
+			if file == "" {
+				args = strings.Fields(strings.ReplaceAll(strings.Join(args, "\x00"), "\x00--stats\x00", ""))
+				args = strings.Split(strings.Join(args, " "), "\x00")
+			}
+			got := run(t, strings.ReplaceAll(test.input, "FILE", file), args...)
+			text := comparable(t, got, db)
+			if file != "" && !strings.HasSuffix(file, ".backup") {
+				content, err := os.ReadFile(file)
+				if err != nil {
+					t.Errorf("%s: %v", test.args, err)
+				}
+				text += string(content)
+			}
+			outcomes[db] = strings.NewReplacer(db+"b.backup", "b.backup", db+"c.backup", "c.backup").Replace(text)
+		}
+		if outcomes["g"] != outcomes["h"] {
+			t.Errorf("%s: asked and alone: %s", test.args, firstDifference(outcomes["g"], outcomes["h"]))
+		}
+	}
+	stop()
+	goleak.VerifyNone(t, leaks)
+	mustRun(t, "check", "g")
+}
+
+// child is a process of the program.
+func child(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	test, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// TestMain makes a process of that name the program.
+	return &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, args...)}
+}
+
+// serving is a process that holds a store.
+func serving(t *testing.T, db string, flags ...string) *exec.Cmd {
+	t.Helper()
+	p := child(t, append([]string{"serve", db}, flags...)...)
+	said, err := p.StderrPipe()
+	if err == nil {
+		err = p.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Process.Kill() //nolint:errcheck // it may have ended
+		p.Wait()         //nolint:errcheck // likewise
+	})
+	line := make([]byte, 1000)
+	if n, err := said.Read(line); err != nil || !bytes.Contains(line[:n], []byte("is open")) {
+		t.Fatalf("serve says %q, %v", line[:n], err)
+	}
+	go io.Copy(io.Discard, said) //nolint:errcheck // until it ends
+	return p
+}
+
+// asking is a process with a command that goes on until somebody reads its standard output.
+func asking(t *testing.T, args ...string) (p *exec.Cmd, said *bytes.Buffer, read func()) {
+	t.Helper()
+	p = child(t, args...)
+	in, out, err := os.Pipe() // which nobody reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	said = new(bytes.Buffer)
+	p.Stdout, p.Stderr = out, said
+	if err := errors.Join(p.Start(), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close() })
+	if _, err := io.ReadFull(in, make([]byte, 10)); err != nil { // it has begun
+		t.Fatalf("%q: %v: %s", args, err, said)
+	}
+	return p, said, func() { go io.Copy(io.Discard, in) } //nolint:errcheck // until it ends
+}
+
+// longAnswer is a statement whose answer no pipe holds.
+var longAnswer = []string{"shell", "g", "--format", "line", "-c", "nodes"}
+
+// longStore is a store g with an answer that no pipe holds.
+func longStore(t *testing.T) {
+	t.Helper()
+	from := terminalStore(t, papers.Scored(t, 20_000))
+	t.Chdir(t.TempDir())
+	if err := copyFiles(from, "g"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends waits for the end of a process, and returns its exit code; -1 if a signal killed it.
+func ends(t *testing.T, p *exec.Cmd, within time.Duration) int {
+	t.Helper()
+	timer := time.AfterFunc(10*within, func() { p.Process.Kill() }) //nolint:errcheck // it may have ended
+	defer timer.Stop()
+	began := time.Now()
+	if err := p.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > within {
+		t.Errorf("%s: ended after %v, want at most %v", p.Args[1], took, within)
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// TestEndOfAskerAndHolder ends either side while the other works, in each way there is.
+func TestEndOfAskerAndHolder(t *testing.T) {
+	longStore(t)
+	const soon = 3 * time.Second
+	holder := serving(t, "g")
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+		asker, said, _ := asking(t, longAnswer...)
+		if err := asker.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]int{true: -1, false: exitInterrupted}[signal == syscall.SIGKILL]
+		if code := ends(t, asker, soon); code != want {
+			t.Errorf("the asker, by %v: got exit code %d and %s, want %d", signal, code, said, want)
+		}
+	}
+	// The holder goes on.
+	if got := run(t, "", "shell", "g", "-c", "count nodes"); got.code != exitDone {
+		t.Fatalf("after the end of askers: got %+v", got)
+	}
+	asker, said, read := asking(t, longAnswer...)
+	if err := holder.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := ends(t, holder, soon); code != exitDone {
+		t.Errorf("the holder: got exit code %d", code)
+	}
+	read()
+	if code := ends(t, asker, soon); code != exitFailed || !strings.Contains(said.String(), "the process that holds the store ends") {
+		t.Errorf("the asker of a holder that ends: got exit code %d and %s", code, said)
+	}
+	if got := run(t, "", "shell", "g", "-c", "count nodes"); got.code != exitDone {
+		t.Fatalf("after the end of the holder: got %+v", got)
+	}
+	holder = serving(t, "g")
+	asker, said, read = asking(t, longAnswer...)
+	if err := holder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	read()
+	if code := ends(t, asker, soon); code != exitFailed || !strings.Contains(said.String(), "is gone") {
+		t.Errorf("the asker of a holder that is killed: got exit code %d and %s", code, said)
+	}
+	if code := ends(t, holder, soon); code != -1 {
+		t.Errorf("the holder: got exit code %d", code)
+	}
+	// What it left is in nobody's way.
+	mustRun(t, "shell", "g", "-c", "count nodes")
+	mustRun(t, "shell", "g", "-c", "create index on label")
+	mustRun(t, "check", "g")
+}
+
+// TestWait opens a store that a process holds which answers nobody.
+func TestWait(t *testing.T) {
+	cleanedStore(t)
+	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for _, args := range []string{"stats g", "shell g -c stats", "clean g", "review g", "migrate g", "check g --repair", "serve g"} {
+		got := run(t, "", append(strings.Fields(args), "--wait", "0s")...)
+		if got.code != exitFailed || !strings.Contains(got.err, "is already open in this process") {
+			t.Errorf("%s: got exit code %d and %s", args, got.code, got.err)
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("--wait 0s took %v", took)
+	}
+	closed := make(chan error)
+	time.AfterFunc(300*time.Millisecond, func() { closed <- store.Close() })
+	go func() {
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	}()
+	mustRun(t, "shell", "g", "-c", "count nodes", "--wait", "1m")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err = withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
+		var out bytes.Buffer
+		if code := Main(ctx, []string{"clean", "g", "--wait", "1h"}, strings.NewReader(""), &out, &out); code == exitDone {
+			t.Errorf("got exit code %d and %s", code, &out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if got := run(t, "", "stats", "g", "--wait", "-1s"); got.code != exitUsage {
+		t.Errorf("--wait -1s: got %+v", got)
+	}
+}
+
+// A command that holds the store lets those end that ask it, and a prompt holds nothing while it is idle.
+func TestCommandsAnswer(t *testing.T) {
+	longStore(t)
+	in, typed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := child(t, "shell", "g", "--format", "csv")
+	session.Stdin = in
+	answers, err := session.StdoutPipe()
+	if err == nil {
+		err = errors.Join(session.Start(), in.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(text string) {
+		t.Helper()
+		if _, err := io.WriteString(typed, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("reject 1;\n")
+	if _, err := io.ReadFull(answers, make([]byte, len("id,"))); err != nil {
+		t.Fatal(err)
+	}
+	// The session has the store open for a moment, and answers; then it has closed it.
+	for _, after := range []time.Duration{0, idleTime + 500*time.Millisecond} {
+		time.Sleep(after)
+		if got := run(t, "", "shell", "g", "-c", "reject 2; count nodes", "--wait", "0s"); got.code != exitDone {
+			t.Errorf("after %v: got %+v", after, got)
+		}
+	}
+	if err := withFreeStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error { return nil }); err != nil {
+		t.Errorf("an idle session holds the store: %v", err)
+	}
+	// A job of another goes on when the session ends, and the session waits for it.
+	say("reject 1;\n")
+	if _, err := io.ReadFull(answers, make([]byte, len("id,"))); err != nil {
+		t.Fatal(err)
+	}
+	asker, said, read := asking(t, longAnswer...)
+	if err := typed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if session.ProcessState != nil {
+		t.Error("the session has ended before the job of another")
+	}
+	if err := session.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	read()
+	if code := ends(t, asker, 3*time.Second); code != exitFailed {
+		t.Errorf("the asker: got exit code %d and %s", code, said)
+	}
+	ends(t, session, 3*time.Second)
+}
+
+// TestReadOnlyHolder asks a holder that refuses what writes.
+func TestReadOnlyHolder(t *testing.T) {
+	cleanedStore(t)
+	serving(t, "g", "--read-only")
+	for _, test := range []struct {
+		args string
+		code int
+	}{{"stats g", exitDone}, {"shell g -c stats", exitDone}, {"shell g -c undo", exitFailed}, {"clean g", exitFailed}, {"review g", exitDone}} {
+		got := run(t, "q\n", strings.Fields(test.args)...)
+		if got.code != test.code || test.code == exitFailed && !strings.Contains(got.err, "--read-only, and refuses what writes") {
+			t.Errorf("%s: got %+v", test.args, got)
+		}
+	}
+}
+
+// TestAskedPaths names files as only the asker can open them.
+func TestAskedPaths(t *testing.T) {
+	cleanedStore(t)
+	id := strings.SplitN(mustRun(t, "shell", "h", "-c", "nodes limit 1 return id", "--format", "csv"), "\n", 3)[1]
+	serving(t, "g")
+	p := child(t, "import", "../"+filepath.Base(must(os.Getwd()))+"/g", "--decisions", "/dev/stdin")
+	p.Stdin = strings.NewReader("id,label,decision\n" + id + ",,unlabel\n")
+	out, err := p.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "/fd/0") { // a pipe has no extension that says what it holds
+		t.Errorf("got %v: %s", err, out)
+	}
+	if err := os.Mkdir("sub", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p = child(t, "export", "../g", "labels", "--out", "labels.csv")
+	p.Dir = "sub"
+	if out, err := p.CombinedOutput(); err != nil {
+		t.Errorf("got %v: %s", err, out)
+	}
+	p = child(t, "shell", "../g", "-c", ".output count.csv\ncount nodes")
+	p.Dir = "sub"
+	if out, err := p.CombinedOutput(); err != nil {
+		t.Errorf("got %v: %s", err, out)
+	}
+	for _, name := range []string{"sub/labels.csv", "sub/count.csv"} {
+		if info, err := os.Stat(name); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p = child(t, "export", "g", "labels", "--out", "/dev/stdout")
+	if out, err := p.Output(); err != nil || !strings.HasPrefix(string(out), "id,label") {
+		t.Errorf("got %v: %.100s", err, out)
+	}
+}
+
+func must(text string, err error) string {
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// Several people decide at once, each in processes of their own: every decision that was acknowledged is in the history, once.
+func TestPeopleAtOnce(t *testing.T) {
+	longStore(t)
+	var working sync.WaitGroup
+	people := []string{"ann", "bob", "cem"}
+	const decisions = 5
+	for i, who := range people {
+		working.Go(func() {
+			for n := range decisions {
+				p := child(t, "shell", "g", "--who", who, "-c", fmt.Sprintf("reject %d", i*decisions+n), "--wait", "1m")
+				if out, err := p.CombinedOutput(); err != nil {
+					t.Errorf("%s: %v: %s", who, err, out)
+				}
+			}
+		})
+	}
+	working.Wait()
+	for _, who := range people {
+		if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "history"); strings.Count(got, ","+who+",") != decisions {
+			t.Errorf("%s: the history has %q, want %d decisions", who, got, decisions)
+		}
+	}
+}
