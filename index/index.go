@@ -20,6 +20,7 @@ func Open(dir string, opt kv.Options) (*kv.Store, error) {
 	} else {
 		opt.OnWrite = Maintain
 	}
+	opt.OnRewrite = func(b *kv.Bulk, column string) (kv.ColumnIndex, error) { return NewBuilder(b, column) }
 	return kv.Open(dir, opt)
 }
 

@@ -73,8 +73,18 @@ func (w *rewriter) graph(ctx context.Context) error {
 	if err := w.adjacency(ctx, g); err != nil {
 		return err
 	}
+	return w.dictionary(ctx, g, func() (at func(position int) (string, error), stop func()) {
+		return w.idAt, func() {}
+	})
+}
+
+// dictionary writes the dictionary again, with removed nodes, as a graph that the draft has. ids returns a reader of the ids of
+// all places, ascending, empty of removed nodes.
+func (w *rewriter) dictionary(
+	ctx context.Context, g record.Generation, ids func() (at func(position int) (string, error), stop func()),
+) error {
 	var block []uint32
-	err = w.positions(ctx, g, func(k record.Kind, number int) (_ []uint32, err error) {
+	err := w.positions(ctx, g, func(k record.Kind, number int) (_ []uint32, err error) {
 		block, err = w.tx.dict().Numbers(k, number, block[:0])
 		return block, err
 	})
@@ -84,20 +94,27 @@ func (w *rewriter) graph(ctx context.Context) error {
 	if err := putRemovedSet(w.bulk.batch.Put, g, w.bulk.removed); err != nil {
 		return err
 	}
-	ids := w.tx.dict().Reader()
-	at := func(position int) (string, error) {
-		if w.bulk.removed != nil {
-			v, err := w.tx.dict().NodeAt(position)
-			if err != nil || w.bulk.removed.Has(v) {
-				return "", err
-			}
-		}
-		return ids.AtPosition(position)
-	}
-	if draft.DenseIDs, err = w.isDense(at); err != nil || draft.DenseIDs {
+	w.oldIDs = w.tx.dict().Reader()
+	at, stop := ids()
+	dense, err := w.isDense(at)
+	stop()
+	if w.bulk.draft.DenseIDs = dense; err != nil || dense {
 		return err
 	}
+	at, stop = ids()
+	defer stop()
 	return w.ids(ctx, g, at)
+}
+
+// idAt is the id at a place of the store as it was, empty if the node is removed.
+func (w *rewriter) idAt(position int) (string, error) {
+	if w.bulk.removed != nil {
+		v, err := w.tx.dict().NodeAt(position)
+		if err != nil || w.bulk.removed.Has(v) {
+			return "", err
+		}
+	}
+	return w.oldIDs.AtPosition(position)
 }
 
 func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
@@ -126,7 +143,7 @@ func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
 
 // isDense reports whether each id is its position. Removed nodes have none.
 func (w *rewriter) isDense(at func(position int) (string, error)) (bool, error) {
-	for position := range w.tx.cat.Nodes {
+	for position := range w.bulk.draft.Nodes {
 		id, err := at(position)
 		if err != nil || id != "" && id != strconv.Itoa(position) {
 			return false, err

@@ -493,7 +493,7 @@ func TestModel(t *testing.T) {
 		var backups [][]byte // a chain
 		m := newModel()
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
-			switch step := rapid.IntRange(0, 12).Draw(t, "step"); step {
+			switch step := rapid.IntRange(0, 15).Draw(t, "step"); step {
 			case 0, 1, 2, 3, 4, 5: // changes, some given up
 				next := m.clone()
 				keep := rapid.IntRange(0, 4).Draw(t, "keep") > 0
@@ -523,6 +523,8 @@ func TestModel(t *testing.T) {
 				}
 			case 8:
 				err = s.Compact(context.Background(), nil)
+			case 13, 14, 15:
+				err = m.patch(t, s)
 			case 9:
 				if err = s.Close(); err == nil {
 					s, err = Open(s.Dir(), opt)

@@ -19,6 +19,9 @@ type Options struct {
 	// when opened without it (ErrIndexed).
 	OnWrite func(tx *Tx, w Write) error
 
+	// OnRewrite begins the index of an indexed column that a Patch writes again. It is needed where OnWrite is.
+	OnRewrite func(b *Bulk, column string) (ColumnIndex, error)
+
 	// Logger, if not nil, logs every Event, and the messages of Badger. Commits and sweeps are on the level of debugging,
 	// what failed is a warning, damage an error.
 	Logger *slog.Logger
@@ -33,6 +36,15 @@ type Write struct {
 	Node          NodeID
 	Column        string
 	Before, After Value
+}
+
+// A ColumnIndex is an index that is written with its column. It is given every value but null, ascending by node, and finished
+// before the Bulk commits; Mark puts it into use in the transaction of that commit. It is closed in every case.
+type ColumnIndex interface {
+	Add(v NodeID, value Value) error
+	Finish() error
+	Mark(tx *Tx) error
+	Close() error
 }
 
 // contextEvery is the number of nodes or edges between two looks at the context, and two reports of progress.

@@ -19,6 +19,7 @@ type rewriter struct {
 	tx       *Tx
 	bulk     *Bulk
 	progress Progress
+	oldIDs   *dict.Reader
 
 	// lose is called with each part that damage took, which is left out. If lose is nil, damage is an error.
 	lose func(loss Loss, where, what, done string, args ...any) error
@@ -274,7 +275,7 @@ func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded fu
 				}
 			}
 		}
-		for v := w.tx.cat.LoadedNodes; v < w.tx.cat.Nodes; v++ {
+		for v := w.tx.cat.LoadedNodes; v < w.bulk.draft.Nodes; v++ {
 			if err := out.Append(uint32(v)); err != nil {
 				return err
 			}
@@ -290,12 +291,12 @@ func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded fu
 func (w *rewriter) ids(ctx context.Context, g record.Generation, at func(position int) (string, error)) (err error) {
 	out := dict.NewIDWriter(w.bulk.batch.Put, g, w.bulk.s.dir, w.bulk.sortMemory())
 	defer func() { err = errors.Join(err, out.Close()) }()
-	for position := range w.tx.cat.Nodes {
+	for position := range w.bulk.draft.Nodes {
 		if position%contextEvery == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			w.progress("ids", int64(position), int64(w.tx.cat.Nodes))
+			w.progress("ids", int64(position), int64(w.bulk.draft.Nodes))
 		}
 		id, err := at(position)
 		if err == nil {

@@ -1,0 +1,294 @@
+package kv
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+)
+
+// A Patch adds, changes and removes nodes and edges of a store, any number of them, in one step. What it is given waits in
+// temporary files of the store, without a lock. Commit looks up the ids, and writes all of it or nothing: a few changes in one
+// transaction, many by writing the graph and the changed columns again, as Compact does. Nodes are named by their external ids.
+// A Patch is for one goroutine, and must end in Commit or Abort.
+type Patch struct {
+	s    *Store
+	opt  PatchOptions
+	ids  *spill.Sorter // what was asked for, by id
+	rows uint64        // rows of nodes, the next Ordinal
+
+	edges  uint64 // rows of edges
+	failed error  // of the first row that was refused
+	ended  bool
+	buf    []byte // scratch
+}
+
+// PatchOptions say what the rows of a Patch are. The zero value is ready to use.
+type PatchOptions struct {
+	// Labels says that Node.Label is the label of a node. Otherwise labels stay as they are.
+	Labels bool
+
+	// Properties are the columns of Node.Values. A column that the store does not have is added.
+	Properties []Column
+
+	// Known, if not nil, is called in Commit with each row of a node that is there, before it is changed. It may change
+	// label and values of the row. A row of which Label and Values are those of the node changes nothing.
+	Known func(tx *Tx, v NodeID, n *Node) error
+
+	// Rows, if not nil, is called in Commit to write rows of matrices, in any order, each once. tx has the nodes and edges of the
+	// Patch already.
+	Rows func(tx *Tx, put func(matrix string, v NodeID, row []float32) error) error
+
+	// Progress is called while Commit works.
+	Progress Progress
+
+	most int // changes in one transaction, of tests; zero: mostInUpdate
+}
+
+// PatchStats count what a Patch did.
+type PatchStats struct {
+	Nodes   int64 // added
+	Known   int64 // rows of nodes that were there
+	Edges   int64 // added; in a directed graph arcs
+	Present int64 // edges, or arcs, that were there
+	SelfLoops,
+	ParallelEdges int64 // rows that were dropped, and rows that repeat an edge of another row
+
+	RemovedNodes int64
+	RemovedEdges int64 // with those of removed nodes
+
+	Rewritten bool // the graph was written again
+}
+
+// An UnknownEdgeError says that an edge to be removed is not there. It is an ErrNotFound.
+type UnknownEdgeError struct {
+	Src, Dst string
+	Source   int64
+}
+
+func (e *UnknownEdgeError) Error() string {
+	return fmt.Sprintf("the edge at %d, from node %q to %q, is not there", e.Source, e.Src, e.Dst)
+}
+
+func (e *UnknownEdgeError) Unwrap() error { return ErrNotFound }
+
+// NewPatch begins a Patch.
+func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
+	if s.opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
+	}
+	if err := validateLoadOptions(LoadOptions{Properties: opt.Properties}); err != nil {
+		return nil, err
+	}
+	if opt.Progress == nil {
+		opt.Progress = func(string, int64, int64) {}
+	}
+	return &Patch{s: s, opt: opt, ids: spill.New(s.dir, s.opt.MemoryBudget/16)}, nil
+}
+
+// The kinds of what is asked for of an id, in the order in which they are looked at.
+const (
+	askNode byte = iota
+	askRemoval
+	askEnd // of an edge
+)
+
+// ask adds what is asked for of an id. No id has a zero byte.
+func (p *Patch) ask(id string, kind byte, value []byte) error {
+	key := append(append([]byte(id), 0), kind)
+	return p.fail(p.ids.Add(key, value))
+}
+
+// fail keeps the first error, with which Commit fails, and returns err.
+func (p *Patch) fail(err error) error {
+	p.failed = cmp.Or(p.failed, err)
+	return err
+}
+
+func (p *Patch) check() error {
+	if p.ended {
+		return fmt.Errorf("patch: %w", ErrClosed)
+	}
+	return p.failed
+}
+
+// A patchNode is a row of a node.
+type patchNode struct {
+	Row    uint64 // 0, 1, …
+	Source int64
+	ID     string
+	Label  string
+	Values []Value
+}
+
+// AddNode adds the next row of a node. If there is no node of its id, Commit adds one. NodeIDs of these nodes follow all others,
+// in the order of rows. Otherwise the node takes the label, if PatchOptions.Labels, and the values of the row; no label and null
+// take a label or a value away. A row that is wrong by itself is an *InvalidNodeError, and an id that is given twice a
+// *DuplicateNodeError of Commit.
+func (p *Patch) AddNode(n Node) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := p.checkNode(n); err != nil {
+		return p.fail(&InvalidNodeError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err})
+	}
+	body, err := msgpack.Marshal(patchNode{Row: p.rows, Source: n.Source, ID: n.ID, Label: n.Label, Values: n.Values})
+	if err != nil {
+		return p.fail(err)
+	}
+	p.rows++
+	return p.ask(n.ID, askNode, body)
+}
+
+// checkNode says what is wrong with a row by itself.
+func (p *Patch) checkNode(n Node) error {
+	if err := validateID(n.ID); err != nil {
+		return err
+	}
+	if n.Label != "" {
+		if err := validateName("class", n.Label); err != nil {
+			return err
+		}
+	}
+	if len(n.Values) > len(p.opt.Properties) {
+		return fmt.Errorf("%w: %d values for %d columns", ErrInvalidValue, len(n.Values), len(p.opt.Properties))
+	}
+	for i, v := range n.Values {
+		column := p.opt.Properties[i]
+		if _, err := fit(column.Kind, v); err != nil {
+			return fmt.Errorf("column %q: %w", column.Name, err)
+		}
+	}
+	return nil
+}
+
+// A patchEnd is one end of a row of an edge.
+type patchEnd struct {
+	edge   uint64 // number of the row
+	end    uint8  // 0: src, 1: dst
+	remove bool
+	weight float32 // 0: not given
+	source int64
+}
+
+const patchEndBytes = 8 + 1 + 1 + 4 + 8
+
+func (e patchEnd) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, e.edge)
+	b = append(b, e.end, byte(codec.Bit(e.remove)))
+	b = codec.AppendFloat32(b, e.weight)
+	return binary.BigEndian.AppendUint64(b, uint64(e.source))
+}
+
+func parsePatchEnd(b []byte) patchEnd {
+	r := codec.Reader{Rest: b[10:]}
+	return patchEnd{
+		edge: binary.BigEndian.Uint64(b), end: b[8], remove: b[9] != 0, weight: codec.ReadFloat32(&r),
+		source: int64(binary.BigEndian.Uint64(b[14:])),
+	}
+}
+
+// AddEdge adds an edge between two nodes, in a directed graph an arc. Self loops are dropped. An edge that is there stays as it
+// is. Ends that are neither in the store nor among the rows of nodes are an *UnknownNodeError of Commit.
+func (p *Patch) AddEdge(src, dst string, source int64) error {
+	return p.addEdge(src, dst, patchEnd{source: source})
+}
+
+// AddWeighted is AddEdge with a weight. The weights of rows of the same edge add up. An edge that is there takes that weight.
+func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error {
+	if !codec.ValidWeight(weight) {
+		return p.fail(fmt.Errorf("edge at %d: %w: got weight %v, want one that is finite and greater than 0", source, ErrInvalidEdge, weight))
+	}
+	return p.addEdge(src, dst, patchEnd{weight: weight, source: source})
+}
+
+// RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is an *UnknownEdgeError of
+// Commit. A row that is given again says the same again.
+func (p *Patch) RemoveEdge(src, dst string, source int64) error {
+	return p.addEdge(src, dst, patchEnd{remove: true, source: source})
+}
+
+func (p *Patch) addEdge(src, dst string, e patchEnd) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	e.edge = p.edges
+	p.edges++
+	for i, id := range []string{src, dst} {
+		e.end = uint8(i)
+		if p.buf = e.append(p.buf[:0]); len(id) > MaxID {
+			id = firstRunes(id, MaxID) // no node has it either
+		}
+		if err := p.ask(id, askEnd, p.buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is an *UnknownNodeError of
+// Commit. A row that is given again says the same again.
+func (p *Patch) RemoveNode(id string, source int64) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	p.buf = binary.BigEndian.AppendUint64(p.buf[:0], uint64(source))
+	return p.ask(firstRunes(id, MaxID), askRemoval, p.buf)
+}
+
+// Abort gives up what was asked for. After Commit it does nothing.
+func (p *Patch) Abort() error {
+	if p.ended {
+		return nil
+	}
+	p.ended = true
+	return p.ids.Close()
+}
+
+// mostInUpdate is how many rows one transaction may take; it may turn out to be too many.
+const mostInUpdate = 1 << 14
+
+// Commit writes what was asked for. All of it is on disk when Commit returns, or, after an error other than ErrCommitted,
+// nothing. Of several wrong rows the error is that of the least Source, of nodes before edges. It waits for the running Update,
+// Bulk or Compact.
+func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
+	if err := p.check(); err != nil {
+		return stats, errors.Join(err, p.Abort())
+	}
+	defer func() { err = errors.Join(err, p.Abort()) }()
+	s := p.s
+	if err := s.writer.LockContext(ctx); err != nil {
+		return stats, err
+	}
+	unlock := s.writer.Unlock
+	defer func() { unlock() }()
+	r, err := p.resolve(ctx)
+	if err != nil {
+		return stats, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	most := cmp.Or(p.opt.most, mostInUpdate)
+	if int(p.rows+p.edges)+len(r.removals) <= most {
+		resolved := r.stats
+		err := s.update(func(tx *Tx) error { return r.update(ctx, tx) })
+		s.rotateJournal()
+		if !errors.Is(err, ErrTxTooBig) {
+			return r.stats, err
+		}
+		r.stats, r.bad = resolved, patchErrors{}
+	}
+	b, err := s.newBulk()
+	if err != nil {
+		return stats, err
+	}
+	unlock = func() {} // the Bulk does it
+	defer b.Abort()
+	err = r.rewrite(ctx, b)
+	return r.stats, err
+}

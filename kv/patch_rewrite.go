@@ -1,0 +1,617 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A patchRewrite makes the changes of a Patch by writing the graph again, and every column and matrix that changes.
+type patchRewrite struct {
+	*resolvedPatch
+	w       *rewriter
+	b       *Bulk
+	indexes []ColumnIndex
+	halves  *spill.Sorter            // changes of edges under both ends
+	rows    map[string]*spill.Sorter // of matrices, by NodeID
+}
+
+// rewrite makes the changes in a Bulk, which it commits.
+func (r *resolvedPatch) rewrite(ctx context.Context, b *Bulk) (err error) {
+	r.stats.Rewritten = true
+	w := &patchRewrite{
+		resolvedPatch: r, w: &rewriter{tx: r.tx, bulk: b, progress: r.opt.Progress}, b: b,
+		halves: b.Sorter(), rows: map[string]*spill.Sorter{},
+	}
+	defer func() { err = errors.Join(err, w.closeAll()) }()
+	for _, step := range []func(context.Context) error{w.graph, w.columns, w.takeRows, w.matrices} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return b.commit(func(tx *Tx) error {
+		for _, x := range w.indexes {
+			if err := x.Mark(tx); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	}, func() error { return nil })
+}
+
+func (w *patchRewrite) closeAll() error {
+	err := w.halves.Close()
+	for _, rows := range w.rows {
+		err = errors.Join(err, rows.Close())
+	}
+	for _, x := range w.indexes {
+		err = errors.Join(err, x.Close())
+	}
+	return err
+}
+
+// graph writes the lists and the dictionary.
+func (w *patchRewrite) graph(ctx context.Context) error {
+	cat, draft := w.tx.cat, w.b.draft
+	g, err := w.b.newGeneration()
+	if err != nil {
+		return err
+	}
+	draft.Graph, draft.Nodes, draft.EdgeDeltas = g, cat.Nodes+int(w.stats.Nodes), 0
+	draft.LoadedNodes = draft.Nodes
+	if len(w.removals) > 0 {
+		all := NewNodeSet(cat.Nodes)
+		copy(all, w.b.removed)
+		for _, v := range w.removals {
+			all.Add(v)
+		}
+		w.b.removed = all
+		draft.Removed += len(w.removals)
+	}
+	draft.Unnamed = draft.Removed
+	if err := w.adjacency(ctx, g); err != nil {
+		return err
+	}
+	if err := w.readAdded(ctx); err != nil {
+		return err
+	}
+	return w.w.dictionary(ctx, g, func() (func(position int) (string, error), func()) {
+		next, stop := iter.Pull2(w.added.Records(ctx))
+		return func(position int) (string, error) {
+			if position < cat.Nodes {
+				return w.w.idAt(position)
+			}
+			rec, err, _ := next()
+			if err != nil {
+				return "", err
+			}
+			row, err := parseRow(rec.Value)
+			return row.ID, err
+		}, stop
+	})
+}
+
+// readAdded learns whether the ids of added nodes are integers.
+func (w *patchRewrite) readAdded(ctx context.Context) error {
+	for rec, err := range w.added.Records(ctx) {
+		if err != nil {
+			return err
+		}
+		row, err := parseRow(rec.Value)
+		if err != nil {
+			return err
+		}
+		_, integer := dict.Integer(row.ID)
+		w.b.draft.IntegerIDs = w.b.draft.IntegerIDs && integer
+	}
+	return nil
+}
+
+// A halfChange is a change of an edge under one of its ends.
+type halfChange struct {
+	pairChange
+	back bool // the node of the list is the second of the pair
+}
+
+// split puts the changes of edges under both ends.
+func (w *patchRewrite) split(ctx context.Context) error {
+	for c, err := range w.changes(ctx) {
+		if err != nil {
+			return err
+		}
+		for _, back := range []bool{false, true} {
+			u, v := c.u, c.v
+			if back {
+				u, v = v, u
+			}
+			body := []byte{byte(codec.Bit(back)), byte(codec.Bit(c.remove))}
+			body = binary.BigEndian.AppendUint64(body, math.Float64bits(c.weight))
+			body = binary.BigEndian.AppendUint64(body, uint64(c.source))
+			if err := w.halves.Add(pairBytes(u, v), body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func parseHalf(rec spill.Record) (list, neighbor NodeID, h halfChange) {
+	list, neighbor = pairOf(rec.Key)
+	h.u, h.v, h.back = list, neighbor, rec.Value[0] != 0
+	if h.back {
+		h.u, h.v = neighbor, list
+	}
+	h.remove = rec.Value[1] != 0
+	h.weight = math.Float64frombits(binary.BigEndian.Uint64(rec.Value[2:]))
+	h.source = int64(binary.BigEndian.Uint64(rec.Value[10:]))
+	return list, neighbor, h
+}
+
+// adjacency writes the lists with their changes.
+func (w *patchRewrite) adjacency(ctx context.Context, g record.Generation) error {
+	if err := w.split(ctx); err != nil {
+		return err
+	}
+	next, stop := iter.Pull2(w.halves.Records(ctx))
+	defer stop()
+	m := listMerge{patchRewrite: w, next: next, form: w.tx.cat.arcForm()}
+	if err := m.advance(); err != nil {
+		return err
+	}
+	out := graph.NewWriter(w.b.batch.Put, g, m.form)
+	blocks, err := w.tx.AdjacencyBlocks()
+	if err != nil {
+		return err
+	}
+	var lists Adjacency
+	for _, r := range blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.opt.Progress("adjacency", int64(r.First), int64(w.b.draft.Nodes))
+		if err := w.tx.graph().ReadLists(r, &lists); err != nil {
+			return err
+		}
+		for v := r.First; v < r.End; v++ {
+			if err := m.write(out, v, lists.Of(v), lists.ArcsOf(v)); err != nil {
+				return err
+			}
+		}
+	}
+	for v := NodeID(w.tx.cat.Nodes); int(v) < w.b.draft.Nodes; v++ {
+		if err := m.write(out, v, nil, nil); err != nil {
+			return err
+		}
+	}
+	if err := w.bad.err(); err != nil {
+		return err
+	}
+	return errors.Join(out.Close(), m.finish())
+}
+
+// A listMerge merges changes into the lists of nodes, which come in order.
+type listMerge struct {
+	*patchRewrite
+	form codec.ArcForm
+	next func() (spill.Record, error, bool)
+
+	list, neighbor NodeID // of the next change
+	change         halfChange
+	more           bool
+
+	merged        neighborList
+	differs       bool  // the list that is merged is not as it was
+	entries, arcs int64 // in the lists that were written
+}
+
+func (m *listMerge) advance() error {
+	rec, err, more := m.next()
+	if m.more = more && err == nil; m.more {
+		m.list, m.neighbor, m.change = parseHalf(rec)
+	}
+	return err
+}
+
+// write writes the list of a node, with its arcs if the graph has any.
+func (m *listMerge) write(out *graph.Writer, v NodeID, list []NodeID, arcs []codec.Arc) error {
+	changed := m.more && m.list == v
+	if !changed && len(m.removals) == 0 {
+		m.count(list, arcs)
+		return out.Append(list, arcs)
+	}
+	m.differs = false
+	merged, err := m.merge(v, list, arcs)
+	if err != nil {
+		return err
+	}
+	before := len(merged.nodes)
+	if len(m.removals) > 0 {
+		merged.without(m.b.removed, v)
+	}
+	if m.differs || len(merged.nodes) < before || m.removed.Has(v) {
+		m.b.touched.edges.add(v)
+	}
+	ofList := merged.arcs
+	if !m.form.Any() {
+		ofList = nil
+	}
+	m.count(merged.nodes, ofList)
+	return out.Append(merged.nodes, ofList)
+}
+
+// merge applies the changes of the list of a node.
+func (m *listMerge) merge(v NodeID, list []NodeID, arcs []codec.Arc) (*neighborList, error) {
+	merged := &m.merged
+	merged.nodes, merged.arcs = merged.nodes[:0], merged.arcs[:0]
+	add := func(u NodeID, a codec.Arc) {
+		merged.nodes, merged.arcs = append(merged.nodes, u), append(merged.arcs, a)
+	}
+	for i, u := range list {
+		a := codec.Arc{Out: 1, In: 1}
+		if m.form.Any() {
+			a = arcs[i]
+		}
+		if err := m.mergeUpTo(v, u, add); err != nil {
+			return nil, err
+		}
+		a, err := m.apply(v, u, a)
+		if err != nil {
+			return nil, err
+		}
+		if a != (codec.Arc{}) {
+			add(u, a)
+		}
+	}
+	return merged, m.mergeUpTo(v, NoNode, add)
+}
+
+// mergeUpTo adds the neighbours before one that v did not have.
+func (m *listMerge) mergeUpTo(v, end NodeID, add func(u NodeID, a codec.Arc)) error {
+	for m.more && m.list == v && m.neighbor < end {
+		u := m.neighbor
+		a, err := m.apply(v, u, codec.Arc{})
+		if err != nil {
+			return err
+		}
+		if a != (codec.Arc{}) {
+			add(u, a)
+		}
+	}
+	return nil
+}
+
+// apply applies the changes of what joins v and u.
+func (m *listMerge) apply(v, u NodeID, a codec.Arc) (codec.Arc, error) {
+	before := a
+	for m.more && m.list == v && m.neighbor == u {
+		c, weight := m.change, &a.Out
+		if c.back && m.form.Directed {
+			weight = &a.In
+		}
+		if !c.back {
+			m.resolvedPatch.count(c.pairChange, *weight)
+		}
+		var err error
+		if *weight, err = m.after(c.pairChange, *weight); err != nil {
+			return a, err
+		}
+		if !m.form.Directed {
+			a.In = a.Out
+		}
+		if err := m.advance(); err != nil {
+			return a, err
+		}
+	}
+	m.differs = m.differs || a != before
+	if _, ok := a.Sum(); m.form.Directed && a != before && a != (codec.Arc{}) && !ok {
+		return a, fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
+			v, u, ErrInvalidEdge, a.Out, a.In)
+	}
+	return a, nil
+}
+
+// count counts the entries of a list that is written.
+func (m *listMerge) count(list []NodeID, arcs []codec.Arc) {
+	m.entries += int64(len(list))
+	for _, a := range arcs {
+		m.arcs += a.Count()
+	}
+}
+
+// finish takes over the numbers of edges and arcs that were written.
+func (m *listMerge) finish() error {
+	draft, before := m.b.draft, m.tx.cat.Edges
+	draft.Edges = m.entries / 2
+	after := draft.Edges
+	if m.form.Directed {
+		draft.Arcs = m.arcs / 2
+		before, after = m.tx.cat.Arcs, draft.Arcs
+	}
+	m.stats.ParallelEdges = m.parallel()
+	m.stats.RemovedEdges = before + m.stats.Edges - after
+	return nil
+}
+
+// columns writes the columns that change.
+func (w *patchRewrite) columns(ctx context.Context) error {
+	if w.opt.Labels && w.hasRows() {
+		if err := w.column(ctx, Column{Name: LabelColumn, Kind: KindClass}, func(row *patchNode) Value { return StringValue(row.Label) }); err != nil {
+			return err
+		}
+	}
+	for i, column := range w.opt.Properties {
+		if old, there := w.tx.Column(column.Name); there {
+			column.Kind = old.Kind
+		}
+		value := func(row *patchNode) Value {
+			if i < len(row.Values) {
+				return row.Values[i]
+			}
+			return Value{}
+		}
+		if err := w.column(ctx, column, value); err != nil {
+			return err
+		}
+	}
+	for _, column := range w.tx.Columns() {
+		if _, written := w.b.columns[column.Name]; written {
+			continue
+		}
+		has, err := w.hasValue(column.Name)
+		if err == nil && has {
+			err = w.column(ctx, column, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasRows says that there is a row of a node.
+func (w *patchRewrite) hasRows() bool { return w.stats.Nodes+w.stats.Known > 0 }
+
+// hasValue reports whether a removed node has a value in a column.
+func (w *patchRewrite) hasValue(column string) (bool, error) {
+	r, err := w.tx.Reader(column)
+	if err != nil {
+		return false, err
+	}
+	for _, v := range w.removals {
+		value, err := r.At(v)
+		if err != nil || !value.IsNull() {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// column writes a column, and its index if it has one, with the values of the rows; nil for none.
+func (w *patchRewrite) column(ctx context.Context, column Column, value func(row *patchNode) Value) error {
+	old, there := w.tx.Column(column.Name)
+	out, err := w.b.Column(column.Name, column.Kind)
+	if err != nil {
+		return err
+	}
+	var entries ColumnIndex
+	if old.Indexed {
+		if w.s.opt.OnRewrite == nil {
+			return fmt.Errorf("column %s: %w", column.Name, ErrIndexed)
+		}
+		if entries, err = w.s.opt.OnRewrite(w.b, column.Name); err != nil {
+			return err
+		}
+		w.indexes = append(w.indexes, entries)
+	}
+	put := func(v NodeID, x Value) error {
+		x, err := fit(column.Kind, x)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", column.Name, err)
+		}
+		if err := out.Put(v, x); err != nil {
+			return err
+		}
+		if entries == nil || w.b.removed.Has(v) {
+			return nil
+		}
+		return entries.Add(v, x)
+	}
+	var before *ColumnReader
+	if there {
+		if before, err = w.tx.Reader(column.Name); err != nil {
+			return err
+		}
+	}
+	next, stop := iter.Pull2(w.values(ctx, value))
+	defer stop()
+	change, err, more := next()
+	for v := range NodeID(w.b.draft.Nodes) {
+		if v%contextEvery == 0 {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			w.opt.Progress("column "+column.Name, int64(v), int64(w.b.draft.Nodes))
+		}
+		var x Value
+		switch {
+		case more && change.node == v:
+			x = change.value
+			change, err, more = next()
+		case before != nil && int(v) < w.tx.cat.Nodes:
+			x, err = before.At(v)
+		}
+		if err == nil {
+			err = put(v, x)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if entries == nil {
+		return nil
+	}
+	return entries.Finish()
+}
+
+// A nodeValue is a value that a row gives to a node.
+type nodeValue struct {
+	node  NodeID
+	value Value
+}
+
+// values yields the values that the rows give, ascending by node; none of nil.
+func (w *patchRewrite) values(ctx context.Context, value func(row *patchNode) Value) iter.Seq2[nodeValue, error] {
+	return func(yield func(nodeValue, error) bool) {
+		if value == nil {
+			return
+		}
+		v := NodeID(w.tx.cat.Nodes)
+		for _, sorted := range []*spill.Sorter{w.known, w.added} {
+			for rec, err := range sorted.Records(ctx) {
+				var row patchNode
+				if err == nil {
+					row, err = parseRow(rec.Value)
+				}
+				if err != nil {
+					yield(nodeValue{}, err)
+					return
+				}
+				x := nodeValue{v, value(&row)}
+				if sorted == w.known {
+					x.node = NodeID(binary.BigEndian.Uint64(rec.Key))
+				} else {
+					v++
+				}
+				if !yield(x, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// takeRows asks for rows of matrices. Who writes them sees the nodes and edges as they will be.
+func (w *patchRewrite) takeRows(context.Context) error {
+	if w.opt.Rows == nil {
+		return nil
+	}
+	if err := w.b.batch.Flush(); err != nil {
+		return err
+	}
+	w.b.batch = w.b.newRecords()
+	tx := w.s.Begin()
+	defer tx.Close()
+	if tx.err != nil {
+		return tx.err
+	}
+	tx.cat = w.b.draft.clone()
+	tx.structures = &structures{tx.newGraph(), tx.newDict()}
+	if tx.cat.Removed > 0 {
+		tx.removed.Store(&removedSet{tx.cat.Removed, w.b.removed})
+	}
+	return w.opt.Rows(tx, func(name string, v NodeID, row []float32) error {
+		entry, err := w.tx.matrixEntry(name)
+		if err != nil {
+			return err
+		}
+		if err := tx.checkNode(v); err != nil {
+			return err
+		}
+		if len(row) != len(entry.Columns) {
+			return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row), len(entry.Columns))
+		}
+		if w.rows[name] == nil {
+			w.rows[name] = w.b.Sorter()
+		}
+		w.buf = matrix.AppendRow(w.buf[:0], row)
+		return w.rows[name].AddUint64(uint64(v), w.buf)
+	})
+}
+
+// matrices writes the matrices that change.
+func (w *patchRewrite) matrices(ctx context.Context) error {
+	names := map[string]bool{}
+	for name := range w.rows {
+		names[name] = true
+	}
+	if len(w.removals) > 0 {
+		for _, name := range w.tx.Matrices() {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if err := w.matrix(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matrix writes a matrix with the rows that were asked for.
+func (w *patchRewrite) matrix(ctx context.Context, name string) error {
+	m, err := w.tx.Matrix(name)
+	if err != nil {
+		return err
+	}
+	out, err := w.b.Matrix(name, m.Columns(), m.Encoding())
+	if err != nil {
+		return err
+	}
+	rows := w.rows[name]
+	if rows == nil {
+		rows = w.b.Sorter()
+		w.rows[name] = rows
+	}
+	next, stop := iter.Pull2(rows.Records(ctx))
+	defer stop()
+	change, err, more := next()
+	row := make([]float32, m.Width())
+	putChange := func() error {
+		v := NodeID(binary.BigEndian.Uint64(change.Key))
+		whole := codec.TilePart{RowHi: 1, Hi: len(row)}
+		if _, err := codec.DecodeTile(change.Value, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)}); err != nil {
+			return err
+		}
+		if err := out.Put(v, row); err != nil {
+			return err
+		}
+		change, err, more = next()
+		return err
+	}
+	height := max(1, int(w.tx.cat.Matrices[name].BlockRows))
+	values := make([]float32, min(height, w.tx.cat.Nodes)*m.Width())
+	for first := 0; first < w.tx.cat.Nodes && err == nil; first += height {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.opt.Progress("matrix "+name, int64(first), int64(w.tx.cat.Nodes))
+		rng := Range{First: NodeID(first), End: NodeID(min(first+height, w.tx.cat.Nodes))}
+		block := codec.Window{Values: values[:rng.Len()*m.Width()], Stride: m.Width()}
+		if err := m.Read(rng, 0, m.Width(), block.Values); err != nil {
+			return err
+		}
+		for v := rng.First; v < rng.End && err == nil; v++ {
+			if more && NodeID(binary.BigEndian.Uint64(change.Key)) == v {
+				err = putChange()
+			} else if old := block.Row(int(v-rng.First), 0, m.Width()); !isUnwritten(old) {
+				err = out.Put(v, old)
+			}
+		}
+	}
+	for err == nil && more {
+		err = putChange()
+	}
+	return err
+}

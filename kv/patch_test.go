@@ -1,0 +1,323 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// manyInUpdate and noneInUpdate make a Patch take one of its two ways.
+const (
+	manyInUpdate = 1 << 30
+	noneInUpdate = -1
+)
+
+// patch makes random changes to the store by a Patch, in either way, and to the model. With fail it asks for something that cannot
+// be.
+func (m *model) patch(t *rapid.T, s *Store) error {
+	opt := PatchOptions{
+		Labels: rapid.Bool().Draw(t, "labels"), most: rapid.SampledFrom([]int{manyInUpdate, noneInUpdate}).Draw(t, "most"),
+	}
+	kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
+	if rapid.Bool().Draw(t, "values") {
+		opt.Properties = []Column{{Name: kind.String(), Kind: kind}}
+	}
+	next := m.clone()
+	if opt.Properties != nil {
+		next.columns[kind.String()] = kind
+	}
+	p, err := s.NewPatch(opt)
+	if err != nil {
+		return err
+	}
+	defer p.Abort()
+	wrong := false
+	removed := map[string]bool{}
+	nodes := map[string]NodeID{}
+	for v, id := range m.ids {
+		if id != "" {
+			nodes[id] = NodeID(v)
+		}
+	}
+	ids := rapid.SliceOfNDistinct(rapid.IntRange(0, 40), 0, 8, rapid.ID).Draw(t, "ids")
+	for _, number := range ids {
+		id := rapid.SampledFrom([]string{"n", ""}).Draw(t, "prefix") + fmt.Sprint(number)
+		v, there := nodes[id]
+		if there && rapid.IntRange(0, 3).Draw(t, "remove") == 0 {
+			for range rapid.IntRange(1, 2).Draw(t, "times") {
+				err = errors.Join(err, p.RemoveNode(id, 1))
+			}
+			removed[id] = true
+			continue
+		}
+		if !there && rapid.IntRange(0, 12).Draw(t, "unknown") == 0 {
+			wrong, err = true, errors.Join(err, p.RemoveNode(id, 2))
+			continue
+		}
+		if !there {
+			v = NodeID(len(next.ids))
+			next.ids = append(next.ids, id)
+			nodes[id] = v
+		}
+		n := Node{ID: id, Label: rapid.SampledFrom([]string{"", "10", "patched"}).Draw(t, "label"), Source: int64(v)}
+		if opt.Labels {
+			next.set(LabelColumn, v, StringValue(n.Label))
+			if n.Label == "" {
+				next.set(LabelColumn, v, Value{})
+			}
+		}
+		if opt.Properties != nil {
+			n.Values = []Value{drawValue(t, kind)}
+			next.set(kind.String(), v, n.Values[0])
+		}
+		err = errors.Join(err, p.AddNode(n))
+	}
+	all := slices.Sorted(func(yield func(string) bool) {
+		for id := range nodes {
+			if !removed[id] && !yield(id) {
+				return
+			}
+		}
+	})
+	asked := map[Edge]bool{} // what was asked of it: true for an addition
+	for range rapid.IntRange(0, 12).Draw(t, "edges") {
+		if len(all) == 0 {
+			break
+		}
+		src, dst := rapid.SampledFrom(all).Draw(t, "src"), rapid.SampledFrom(all).Draw(t, "dst")
+		u, v := nodes[src], nodes[dst]
+		e := Edge{min(u, v), max(u, v)}
+		add, again := asked[e]
+		switch {
+		case again && !add || !again && m.edges[e] && rapid.Bool().Draw(t, "remove edge"):
+			asked[e] = false
+			delete(next.edges, e)
+			err = errors.Join(err, p.RemoveEdge(src, dst, 3))
+		default:
+			asked[e] = true
+			if u != v {
+				next.edges[e] = true
+			}
+			err = errors.Join(err, p.AddEdge(src, dst, 4))
+		}
+	}
+	for id := range removed {
+		next.remove(nodes[id])
+	}
+	if rapid.IntRange(0, 12).Draw(t, "unknown end") == 0 {
+		wrong, err = true, errors.Join(err, p.AddEdge("n0", "unknown", 5))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = p.Commit(context.Background())
+	if wrong {
+		if !errors.Is(err, ErrNotFound) {
+			return fmt.Errorf("a patch of what is not there: got %w, want ErrNotFound", err)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.touchPatched(next)
+	*m = *next
+	return m.history.end(s)
+}
+
+// touchPatched touches in next what is not as it was.
+func (m *model) touchPatched(next *model) {
+	now := next.history.now
+	for name := range next.columns {
+		if _, there := m.columns[name]; !there {
+			touchModel(now.columns, name, allNodes)
+		}
+		for v := range next.ids {
+			if m.value(name, NodeID(v)) != next.value(name, NodeID(v)) {
+				touchModel(now.columns, name, NodeID(v))
+			}
+		}
+	}
+	for _, edges := range []map[Edge]bool{m.edges, next.edges} {
+		for e := range edges {
+			if m.edges[e] != next.edges[e] {
+				now.edges[e.U], now.edges[e.V] = true, true
+			}
+		}
+	}
+}
+
+// describeGraph says what a store has, but for what tells it from a copy.
+func describeGraph(t *testing.T, s *Store) string {
+	t.Helper()
+	_, text, _ := strings.Cut(describeStore(t, s), "\n")
+	return text
+}
+
+// TestPatchWays makes the same random changes to stores of every form, in one transaction and by writing the graph again: both
+// make the same store and the same counts.
+func TestPatchWays(t *testing.T) {
+	t.Parallel()
+	for form, opt := range []LoadOptions{{}, {Directed: true}, {Weighted: true}, {Directed: true, Weighted: true}} {
+		for _, dense := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d dense %v", form, dense), func(t *testing.T) { patchWays(t, numbered(t, 3000, dense, opt)) })
+		}
+	}
+}
+
+func patchWays(t *testing.T, first *Store) {
+	update(t, first, func(tx *Tx) error {
+		if err := errors.Join(tx.CreateMatrix("m", []string{"a", "b"}), tx.RemoveNode(9)); err != nil {
+			return err
+		}
+		for v := range NodeID(8) {
+			if err := tx.SetRow("m", v, []float32{1, float32(v)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	dir := first.Dir()
+	closeStore(t, first)
+	stores := []*Store{openTest(t, copyStore(t, dir)), openTest(t, dir)}
+	r := rand.New(rand.NewPCG(7, 7))
+	for round := range 3 {
+		seed := r.Uint64()
+		var stats [2]PatchStats
+		for i, s := range stores {
+			stats[i] = randomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, []int{manyInUpdate, noneInUpdate}[i])
+			checkClean(t, s)
+		}
+		if stats[1].Rewritten = false; stats[0] != stats[1] || stats[0].Nodes == 0 || stats[0].Edges == 0 || stats[0].RemovedEdges == 0 {
+			t.Errorf("round %d: one transaction counts %+v, a rewrite %+v", round, stats[0], stats[1])
+		}
+		if got, want := describeGraph(t, stores[1]), describeGraph(t, stores[0]); got != want {
+			t.Errorf("round %d: a rewrite makes another store than a transaction:\n%s", round, difference(got, want))
+		}
+		view(t, stores[1], func(tx *Tx) error {
+			if tx.cat.EdgeDeltas != 0 || tx.cat.LoadedNodes != tx.cat.Nodes {
+				t.Errorf("round %d: the rewrite leaves %d edge deltas, and %d nodes of %d in blocks", round, tx.cat.EdgeDeltas, tx.cat.LoadedNodes, tx.cat.Nodes)
+			}
+			return nil
+		})
+		if err := stores[round%2].Compact(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// randomPatch commits a random Patch, which has some of everything.
+func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchStats {
+	t.Helper()
+	var ids []string
+	var arcs [][2]string
+	directed, weighted := false, false
+	view(t, s, func(tx *Tx) error {
+		directed, weighted = tx.Directed(), tx.Weighted()
+		for id, err := range tx.IDs() {
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		for _, id := range ids[:300] {
+			v, err := tx.Node(id)
+			if err != nil {
+				return err
+			}
+			for a, err := range tx.Arcs(v) {
+				if err != nil {
+					return err
+				}
+				if a.Out == 0 {
+					continue
+				}
+				other, err := tx.ID(a.Neighbor)
+				if err != nil {
+					return err
+				}
+				arcs = append(arcs, [2]string{id, other})
+			}
+		}
+		return nil
+	})
+	_ = directed
+	p, err := s.NewPatch(PatchOptions{
+		Labels: true, Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "round " + strconv.Itoa(round), Kind: KindString}}, most: most,
+		Rows: func(tx *Tx, put func(matrix string, v NodeID, row []float32) error) error {
+			for _, id := range []string{ids[1], fmt.Sprintf("added %d/1", round)} {
+				v, err := tx.Node(id)
+				if err == nil {
+					err = put("m", v, []float32{float32(round), 7})
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := map[string]bool{}
+	for _, i := range r.Perm(len(ids) - 10)[:20] {
+		removed[ids[10+i]] = true
+		err = errors.Join(err, p.RemoveNode(ids[10+i], 1))
+	}
+	var present []string
+	for _, id := range ids {
+		if !removed[id] {
+			present = append(present, id)
+		}
+	}
+	for i := range 30 {
+		id := fmt.Sprintf("added %d/%d", round, i)
+		present = append(present, id)
+		err = errors.Join(err, p.AddNode(Node{ID: id, Label: "class " + strconv.Itoa(r.IntN(5)), Values: []Value{IntValue(int64(i)), StringValue(id)}}))
+	}
+	for _, i := range r.Perm(1000)[:40] {
+		n := Node{ID: present[i], Label: []string{"", "class 1", "later"}[r.IntN(3)], Values: []Value{IntValue(r.Int64())}}
+		err = errors.Join(err, p.AddNode(n))
+	}
+	for i, arc := range arcs {
+		if i%3 == 0 {
+			err = errors.Join(err, p.RemoveEdge(arc[0], arc[1], 2))
+		}
+	}
+	gone := map[string]bool{}
+	for i, arc := range arcs {
+		gone[arc[0]+" "+arc[1]], gone[arc[1]+" "+arc[0]] = gone[arc[0]+" "+arc[1]] || i%3 == 0, gone[arc[1]+" "+arc[0]] || i%3 == 0
+	}
+	for range 200 {
+		src, dst := present[r.IntN(len(present))], present[r.IntN(len(present))]
+		if r.IntN(3) == 0 {
+			dst = present[len(present)-1]
+		}
+		if gone[src+" "+dst] {
+			continue
+		}
+		for range 1 + r.IntN(2) {
+			if weighted && r.IntN(2) == 0 {
+				err = errors.Join(err, p.AddWeighted(src, dst, float32(1+r.IntN(9)), 3))
+			} else {
+				err = errors.Join(err, p.AddEdge(src, dst, 3))
+			}
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := p.Commit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
