@@ -9,6 +9,7 @@
 //
 //	Store.View, Store.Begin   a snapshot to read from: it does not change while others write
 //	Store.Update              one transaction: all of it is on disk when it returns, or nothing
+//	Store.NewPatch            any number of nodes and edges, by their ids, added, changed and removed at once
 //	Store.Bulk                whole columns, matrices and spaces, written beside the live ones and switched at once
 //	Store.Compact             folds what Updates changed into the blocks
 //	Store.Check               looks for damage
@@ -71,6 +72,8 @@
 //     Check finds that one is missing. If Repair finds one damaged or missing, or loses anything else, the store forgets its
 //     changes (TestModel, TestCrashKeepsPrefix, TestFoldedChanges, TestCheckFindsDamage, TestRepairOfRecords,
 //     TestRepairOfOneByte).
+//   - A Patch makes the same store whether one transaction makes its changes or the graph is written again. All of it is seen
+//     at once, and after an error nothing of it (TestPatchWays, TestModel; index TestPatchKeepsIndexes).
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
 //     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; shell TestSoak; cleaner
 //     TestReadersDuringClean).

@@ -45,6 +45,9 @@ type PatchOptions struct {
 	// Patch already.
 	Rows func(tx *Tx, put func(matrix string, v NodeID, row []float32) error) error
 
+	// Finish, if not nil, writes in the transaction that makes all of it visible.
+	Finish func(tx *Tx) error
+
 	// Progress is called while Commit works.
 	Progress Progress
 
@@ -66,17 +69,29 @@ type PatchStats struct {
 	Rewritten bool // the graph was written again
 }
 
-// An UnknownEdgeError says that an edge to be removed is not there. It is an ErrNotFound.
-type UnknownEdgeError struct {
-	Src, Dst string
-	Source   int64
+// A MissingNodeError says that a node to be removed is not there. It is an ErrNotFound.
+type MissingNodeError struct {
+	ID     string
+	Source int64 // of its row
 }
 
-func (e *UnknownEdgeError) Error() string {
+func (e *MissingNodeError) Error() string {
+	return fmt.Sprintf("node %q at %d is not there", e.ID, e.Source)
+}
+
+func (e *MissingNodeError) Unwrap() error { return ErrNotFound }
+
+// A MissingEdgeError says that an edge to be removed is not there. It is an ErrNotFound.
+type MissingEdgeError struct {
+	Src, Dst string
+	Source   int64 // of its row
+}
+
+func (e *MissingEdgeError) Error() string {
 	return fmt.Sprintf("the edge at %d, from node %q to %q, is not there", e.Source, e.Src, e.Dst)
 }
 
-func (e *UnknownEdgeError) Unwrap() error { return ErrNotFound }
+func (e *MissingEdgeError) Unwrap() error { return ErrNotFound }
 
 // NewPatch begins a Patch.
 func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
@@ -177,8 +192,6 @@ type patchEnd struct {
 	source int64
 }
 
-const patchEndBytes = 8 + 1 + 1 + 4 + 8
-
 func (e patchEnd) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, e.edge)
 	b = append(b, e.end, byte(codec.Bit(e.remove)))
@@ -208,7 +221,7 @@ func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error
 	return p.addEdge(src, dst, patchEnd{weight: weight, source: source})
 }
 
-// RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is an *UnknownEdgeError of
+// RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is a *MissingEdgeError of
 // Commit. A row that is given again says the same again.
 func (p *Patch) RemoveEdge(src, dst string, source int64) error {
 	return p.addEdge(src, dst, patchEnd{remove: true, source: source})
@@ -232,7 +245,7 @@ func (p *Patch) addEdge(src, dst string, e patchEnd) error {
 	return nil
 }
 
-// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is an *UnknownNodeError of
+// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *MissingNodeError of
 // Commit. A row that is given again says the same again.
 func (p *Patch) RemoveNode(id string, source int64) error {
 	if err := p.check(); err != nil {

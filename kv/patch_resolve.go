@@ -157,7 +157,7 @@ func (r *resolvedPatch) take(g *idGroup, kind byte, value []byte, ends *spill.So
 		source := int64(binary.BigEndian.Uint64(value))
 		switch {
 		case g.v == NoNode:
-			r.bad.ofNode(source, &UnknownNodeError{ID: g.id, Source: source})
+			r.bad.ofNode(source, &MissingNodeError{ID: g.id, Source: source})
 		case g.row != nil:
 			r.bad.ofNode(source, fmt.Errorf("node %q: %w: it is to be added, and to be removed", g.id, ErrExists))
 		case g.removals == 0:
@@ -311,10 +311,10 @@ func (r *resolvedPatch) unknownEdge(c pairChange) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	return &UnknownEdgeError{Src: src, Dst: dst, Source: c.source}
+	return &MissingEdgeError{Src: src, Dst: dst, Source: c.source}
 }
 
-// arcOfWeight is the weight of an arc with a change, given the weight before; 0 is none.
+// after is the weight of an arc with a change, given the weight before; 0 is none.
 func (r *resolvedPatch) after(c pairChange, before float32) (float32, error) {
 	switch {
 	case c.remove:

@@ -47,6 +47,11 @@ func (r *resolvedPatch) rewrite(ctx context.Context, b *Bulk) (err error) {
 				return err
 			}
 		}
+		if r.opt.Finish != nil {
+			if err := r.opt.Finish(tx); err != nil {
+				return err
+			}
+		}
 		return ctx.Err()
 	}, func() error { return nil })
 }
@@ -198,7 +203,8 @@ func (w *patchRewrite) adjacency(ctx context.Context, g record.Generation) error
 	if err := w.bad.err(); err != nil {
 		return err
 	}
-	return errors.Join(out.Close(), m.finish())
+	m.finish()
+	return out.Close()
 }
 
 // A listMerge merges changes into the lists of nodes, which come in order.
@@ -331,7 +337,7 @@ func (m *listMerge) count(list []NodeID, arcs []codec.Arc) {
 }
 
 // finish takes over the numbers of edges and arcs that were written.
-func (m *listMerge) finish() error {
+func (m *listMerge) finish() {
 	draft, before := m.b.draft, m.tx.cat.Edges
 	draft.Edges = m.entries / 2
 	after := draft.Edges
@@ -341,7 +347,6 @@ func (m *listMerge) finish() error {
 	}
 	m.stats.ParallelEdges = m.parallel()
 	m.stats.RemovedEdges = before + m.stats.Edges - after
-	return nil
 }
 
 // columns writes the columns that change.

@@ -19,9 +19,9 @@ const (
 	noneInUpdate = -1
 )
 
-// patch makes random changes to the store by a Patch, in either way, and to the model. With fail it asks for something that cannot
-// be.
-func (m *model) patch(t *rapid.T, s *Store) error {
+// patch makes random changes to the store by a Patch, in either way, and to the model. Now and then it asks for
+// something that cannot be.
+func (m *model) patch(t *rapid.T, s *Store) (err error) {
 	opt := PatchOptions{
 		Labels: rapid.Bool().Draw(t, "labels"), most: rapid.SampledFrom([]int{manyInUpdate, noneInUpdate}).Draw(t, "most"),
 	}
@@ -37,7 +37,7 @@ func (m *model) patch(t *rapid.T, s *Store) error {
 	if err != nil {
 		return err
 	}
-	defer p.Abort()
+	defer func() { err = errors.Join(err, p.Abort()) }()
 	wrong := false
 	removed := map[string]bool{}
 	nodes := map[string]NodeID{}
@@ -218,9 +218,9 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 	t.Helper()
 	var ids []string
 	var arcs [][2]string
-	directed, weighted := false, false
+	weighted := false
 	view(t, s, func(tx *Tx) error {
-		directed, weighted = tx.Directed(), tx.Weighted()
+		weighted = tx.Weighted()
 		for id, err := range tx.IDs() {
 			if err != nil {
 				return err
@@ -248,7 +248,6 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 		}
 		return nil
 	})
-	_ = directed
 	p, err := s.NewPatch(PatchOptions{
 		Labels: true, Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "round " + strconv.Itoa(round), Kind: KindString}}, most: most,
 		Rows: func(tx *Tx, put func(matrix string, v NodeID, row []float32) error) error {

@@ -130,8 +130,13 @@ func (r *resolvedPatch) updateRemovals(ctx context.Context, tx *Tx) error {
 }
 
 func (r *resolvedPatch) updateRows(_ context.Context, tx *Tx) error {
-	if r.opt.Rows == nil {
+	if r.opt.Rows != nil {
+		if err := r.opt.Rows(tx, tx.SetRow); err != nil {
+			return err
+		}
+	}
+	if r.opt.Finish == nil {
 		return nil
 	}
-	return r.opt.Rows(tx, tx.SetRow)
+	return r.opt.Finish(tx)
 }

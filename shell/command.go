@@ -39,7 +39,8 @@ type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version."`
 
 	Demo     demoCommand     `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
-	Import   importCommand   `cmd:"" help:"Load a graph into a new store, or predictions or decisions into an existing one."`
+	Import   importCommand   `cmd:"" help:"Load a graph into a new store, or add nodes, edges, predictions or decisions to an existing one."`
+	Remove   removeCommand   `cmd:"" help:"Remove nodes and edges from a store."`
 	Predict  predictCommand  `cmd:"" help:"Train the built-in base classifier and write its predictions."`
 	Estimate estimateCommand `cmd:"" help:"Estimate time, memory and disk of import and clean before they run."`
 	Clean    cleanCommand    `cmd:"" help:"Score every labelled node and suggest labels."`

@@ -24,6 +24,7 @@ type importCommand struct {
 	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
 	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, or a table with id and label."`
+	Append    bool   `help:"Add --nodes and --edges to the existing store."`
 	Replace   bool   `help:"Replace the existing store by a new one from --nodes and --edges."`
 	Yes       bool   `short:"y" help:"Answer yes to the question."`
 	BadRows   int64  `placeholder:"N" help:"Skip up to N bad rows of the nodes and edges files. Default: 0."`
@@ -47,6 +48,11 @@ Predictions are the class probabilities of your own classifier. A .npy or .npz f
 A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node. --bad-rows N skips up to N bad rows. --report lists them. ` +
 		`Then .npy and .npz files must have rows for the remaining nodes only.
 
+--append adds nodes and edges to the existing store, all of them or nothing. An id that the store does not have becomes a node. A known id takes the label and the properties of its ` +
+		`row: an empty cell takes the value away, and a column that the file does not have stays as it is. A label that somebody has decided about stays. import says how many. An edge ` +
+		`that is there already stays, with the weight of the file if it has one. Decisions, history, indexes, runs and scores stay. If you append the same files again, nothing ` +
+		`changes. New nodes have no score until the next clean, and clean wants predictions of all nodes.
+
 Run an interrupted or killed import again, and it continues after its last complete stage. The stages are: edges read and sorted; edges sorted by node. ` +
 		`An import with less than 64 MiB of sorted edges starts over, if they fit in memory. This takes seconds.
 
@@ -66,6 +72,7 @@ Ids, labels and values are taken as they are. Import reports classes that differ
     graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
+    graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
     graphcleaner import my.graph --predictions softmax.npy --prediction-classes spam,ham,'one\, two'
@@ -87,6 +94,9 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.checkEncoding(); err != nil {
 		return err
 	}
+	if c.Append {
+		return c.appendTo(ctx, s)
+	}
 	if c.Decisions != "" {
 		return c.adopt(ctx, s)
 	}
@@ -105,7 +115,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 		if finished, err := c.finished(ctx, s); finished || err != nil {
 			return err
 		}
-		return usagef("import: %s is there already: want another directory, --replace to make it anew, or no --nodes to add to it", c.DB)
+		return usagef("import: %s is there already: want another directory, --replace to make it anew, or --append to add to it", c.DB)
 	case occupied:
 		return c.replace(ctx, s)
 	}
@@ -292,6 +302,44 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		next = "Scores and suggestions are those of the last clean. " + next
 	}
 	s.say("%s", next)
+	return nil
+}
+
+// appendTo adds nodes and edges to a store that is there.
+func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
+	switch {
+	case c.Replace:
+		return usagef("import: --append keeps the store that --replace makes anew: want one of them")
+	case c.Decisions != "" || c.Features != "" || c.Predictions != "" || c.Splits != "":
+		return usagef("import: --append adds --nodes and --edges: import the rest after them")
+	case c.Directed:
+		return usagef("import: --directed is for a new store; with --append, edges have a direction if those of the store have one")
+	case len(c.Classes) > 0:
+		return usagef("import: --classes is for a new store; with --append, the labels of the nodes file add classes")
+	case c.BadRows > 0 || c.Report != "":
+		return usagef("import: --append takes all rows or none, so it has no --bad-rows and no --report")
+	case c.Nodes == "" && c.Edges == "":
+		return usagef("import: nothing to append, want --nodes, --edges or both")
+	}
+	began := time.Now()
+	stages := new(stageLog)
+	var added files.Appendage
+	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
+		added, err = c.graph().Append(ctx, store, s.job(stages, c.Threads, c.work()))
+		return err
+	})
+	s.progress.clear()
+	if err != nil {
+		return leaving(err, "%s is as it was", c.DB)
+	}
+	_, err = s.printf("%s: %s and %s added (%s and %s were there, %s dropped, %s in the file), %.1f s\n", c.DB,
+		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge", "edges"), wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
+		wording.Count(added.SelfLoops, "self loop", "self loops"), wording.Count(added.ParallelEdges, "parallel edge", "parallel edges"),
+		time.Since(began).Seconds())
+	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
+		return unreported(err, "the files are in %s", c.DB)
+	}
+	s.sayLeftOut(added.Decided, "labels of nodes that somebody has decided about")
 	return nil
 }
 

@@ -20,10 +20,16 @@ import (
 // An edgesFile is a file whose rows are edges.
 type edgesFile interface {
 	// read hands every edge to the writer of the goroutine that reads it, and returns how many there were.
-	read(ctx context.Context, writers []*kv.EdgeWriter, r Job) (edges int64, err error)
+	read(ctx context.Context, writers []edgeTaker, r Job) (edges int64, err error)
 	weighted() bool
 	offset() int64 // bytes read so far
 	close() error
+}
+
+// An edgeTaker takes edges, such as a kv.EdgeWriter. If the file has weights, it takes AddWeighted alone, else Add.
+type edgeTaker interface {
+	Add(src, dst string, source int64) error
+	AddWeighted(src, dst string, weight float32, source int64) error
 }
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
@@ -66,10 +72,12 @@ func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
 // readEdges hands the edges of a file to a loader.
 func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r Job) (edges, bytesRead int64, err error) {
 	writers := make([]*kv.EdgeWriter, r.goroutines())
+	takers := make([]edgeTaker, len(writers))
 	for worker := range writers {
 		writers[worker] = loader.EdgeWriter()
+		takers[worker] = writers[worker]
 	}
-	edges, err = in.read(ctx, writers, r)
+	edges, err = in.read(ctx, takers, r)
 	for _, w := range writers {
 		err = cmp.Or(err, w.Close())
 	}
@@ -86,7 +94,7 @@ func (e *edgesTable) weighted() bool { return e.weight >= 0 }
 func (e *edgesTable) offset() int64  { return e.in.Offset() }
 func (e *edgesTable) close() error   { return e.in.Close() }
 
-func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r Job) (int64, error) {
+func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int64, error) {
 	var edges atomic.Int64
 	bad := make([][]error, len(writers)) // of the chunk that a goroutine has
 	read := func(worker int, c *table.Chunk) error {
@@ -97,6 +105,9 @@ func (e *edgesTable) read(ctx context.Context, writers []*kv.EdgeWriter, r Job) 
 				weight, err = e.check(row)
 			}
 			switch {
+			case err == nil && e.weight < 0:
+				err = w.Add(view(row.Fields[e.src]), view(row.Fields[e.dst]), row.Line)
+				count++
 			case err == nil:
 				err = w.AddWeighted(view(row.Fields[e.src]), view(row.Fields[e.dst]), weight, row.Line)
 				count++
@@ -166,7 +177,7 @@ func (e *edgesArray) weighted() bool { return false }
 
 func (e *edgesArray) close() error { return e.in.Close() }
 
-func (e *edgesArray) read(ctx context.Context, writers []*kv.EdgeWriter, r Job) (int64, error) {
+func (e *edgesArray) read(ctx context.Context, writers []edgeTaker, r Job) (int64, error) {
 	stage := "read " + filepath.Base(e.in.Path())
 	rows := e.in.NumRows()
 	ids, raw := make([][]int64, len(writers)), make([][]byte, len(writers))
@@ -187,7 +198,7 @@ func (e *edgesArray) read(ctx context.Context, writers []*kv.EdgeWriter, r Job) 
 }
 
 // add hands edges [rows×2] to a writer, the first being that of a row of the array.
-func (e *edgesArray) add(w *kv.EdgeWriter, first int64, ids []int64) error {
+func (e *edgesArray) add(w edgeTaker, first int64, ids []int64) error {
 	var src, dst [20]byte
 	for i := 0; i < len(ids); i += 2 {
 		if err := w.Add(view(e.text(src[:0], ids[i])), view(e.text(dst[:0], ids[i+1])), first+int64(i/2)); err != nil {

@@ -87,7 +87,7 @@ func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 // Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing; an interruption, where r.Resume
 // says so, what the next load goes on with, and is a *ResumableError.
 func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats, err error) {
-	nodes, err := openNodes(ctx, g.Nodes, g.Form, r)
+	nodes, err := openNodes(ctx, g.Nodes, g.Form, nil, r)
 	if err != nil {
 		return stats, err
 	}
@@ -183,7 +183,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 		return nil
 	}
 	err := r.Timed("read nodes", func(stage *ops.Stage) error {
-		err := nodes.read(ctx, loader, r)
+		err := nodes.read(ctx, loader.AddNode, r)
 		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
 		return err
 	})
@@ -353,8 +353,8 @@ type nodesFile struct {
 	form             Form
 }
 
-// openNodes opens a nodes file and decides, by reading it once, of which kind its properties are.
-func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile, err error) {
+// openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
+func openNodes(ctx context.Context, path string, form Form, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
 	in, err := table.Open(ctx, path, r.Memory)
 	if err != nil {
 		return nil, err
@@ -377,6 +377,7 @@ func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile
 		return nil, err
 	}
 	var kinds []kindGuess
+	unknown := false // there is a column whose kind is to be found
 	for i, name := range names {
 		switch {
 		case i == n.id || i == n.label:
@@ -386,11 +387,15 @@ func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile
 		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
 			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another")
 		}
-		n.properties = append(n.properties, kv.Column{Name: name, Kind: kv.KindString})
+		kind, there := known[name]
+		if unknown = unknown || !there && name != "split"; !there {
+			kind = kv.KindString
+		}
+		n.properties = append(n.properties, kv.Column{Name: name, Kind: kind})
 		n.columns = append(n.columns, i)
 		kinds = append(kinds, newKindGuess())
 	}
-	if len(n.columns) == 0 || len(n.columns) == 1 && n.split >= 0 {
+	if !unknown {
 		return n, nil
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -399,13 +404,13 @@ func openNodes(ctx context.Context, path string, form Form, r Job) (_ *nodesFile
 	}
 	err = r.Timed("property kinds", func(stage *ops.Stage) error {
 		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
-		return n.guess(ctx, kinds, r)
+		return n.guess(ctx, kinds, known, r)
 	})
 	return n, err
 }
 
 // guess reads the file once, through a reader of its own.
-func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r Job) (err error) {
+func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[string]kv.Kind, r Job) (err error) {
 	in, err := table.Open(ctx, n.in.Path(), r.Memory)
 	if err != nil {
 		return err
@@ -429,11 +434,15 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r Job) (err er
 		}
 		return nil
 	}, nil)
+	isGuess := func(k, column int) bool {
+		_, there := known[n.properties[k].Name]
+		return column != n.split && !there
+	}
 	for k, column := range n.columns {
 		for _, guess := range guesses {
 			kinds[k].merge(guess[k])
 		}
-		if column != n.split {
+		if isGuess(k, column) {
 			n.properties[k].Kind = kinds[k].kind()
 		}
 	}
@@ -441,7 +450,7 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, r Job) (err er
 		return err
 	}
 	for k, column := range n.columns {
-		if column != n.split {
+		if isGuess(k, column) {
 			kinds[k].remark(r, n.in.Path(), n.properties[k])
 		}
 	}
@@ -455,8 +464,8 @@ type nodeChunk struct {
 	bad    []error    // of the rows that are none, in the order of the file
 }
 
-// read hands the nodes to a loader.
-func (n *nodesFile) read(ctx context.Context, loader *kv.Loader, r Job) error {
+// read hands the nodes to add, in the order of the file.
+func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) error {
 	chunks := make([]nodeChunk, r.goroutines())
 	return scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
 		chunk := &chunks[worker]
@@ -479,7 +488,7 @@ func (n *nodesFile) read(ctx context.Context, loader *kv.Loader, r Job) error {
 			if err := chunk.skipBefore(node.Source, r.Bad); err != nil {
 				return err
 			}
-			if err := loader.AddNode(node); err != nil {
+			if err := add(node); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,86 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestPatchKeepsIndexes adds, changes and removes nodes of a store with indexes, few in one transaction and so many that the
+// columns are written again: the indexes are sound, and find what is there.
+func TestPatchKeepsIndexes(t *testing.T) {
+	t.Parallel()
+	for _, edges := range []int{0, 20_000} {
+		s := open(t, loadLabelled(t, 200))
+		for _, column := range []string{"label", "year"} {
+			if err := Create(context.Background(), s, column); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := s.NewPatch(kv.PatchOptions{Labels: true, Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 50 { // the half of them are there
+			id := fmt.Sprint("n", 175+i)
+			err = errors.Join(err, p.AddNode(kv.Node{ID: id, Label: "patched", Values: []kv.Value{kv.IntValue(int64(i))}}))
+		}
+		for i := range 30 {
+			err = errors.Join(err, p.RemoveNode(fmt.Sprint("n", i), 0))
+		}
+		for i := range edges {
+			err = errors.Join(err, p.AddEdge(fmt.Sprint("n", 40+i%100), fmt.Sprint("n", 150+i%50), 0))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats, err := p.Commit(context.Background())
+		if err != nil || stats.Rewritten != (edges > 0) || stats.Nodes != 25 || stats.Known != 25 || stats.RemovedNodes != 30 {
+			t.Fatalf("with %d edges: got %+v, %v", edges, stats, err)
+		}
+		mustEndSound(t, s)
+		view(t, s, func(tx *kv.Tx) error {
+			for value, want := range map[string]int{"patched": 50, "class 0": 49} {
+				var got []kv.NodeID
+				plan, err := NewPlan(tx, Query{Where: Compare{"label", Eq, kv.StringValue(value)}, Limit: -1})
+				if err != nil {
+					return err
+				}
+				for v, err := range plan.Rows(context.Background()) {
+					if err != nil {
+						return err
+					}
+					got = append(got, v)
+				}
+				if len(got) != want || len(slices.Compact(slices.Sorted(slices.Values(got)))) != want {
+					t.Errorf("with %d edges: got %d nodes of label %s, want %d", edges, len(got), value, want)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// loadLabelled loads n nodes n0, n1, … of three classes, with the property year.
+func loadLabelled(t *testing.T, n int) (dir string) {
+	t.Helper()
+	dir = t.TempDir() + "/store"
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		node := kv.Node{ID: fmt.Sprint("n", i), Label: fmt.Sprint("class ", i%3), Values: []kv.Value{kv.IntValue(int64(i))}}
+		if err := l.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,249 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// An Appendage is what became of files that were added to a store.
+type Appendage struct {
+	kv.PatchStats
+	Decided LeftOut // rows whose labels were left out, because somebody has decided about the nodes
+}
+
+// Append adds the nodes and edges of the files to a store, all of them or nothing. Known ids take the labels and properties of
+// the nodes file. A label that a decision gave, or left as it was, stays.
+func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
+	a := &appending{Graph: g, Job: r, store: store}
+	defer func() { err = errors.Join(err, a.close()) }()
+	if err := a.open(ctx); err != nil {
+		return result, err
+	}
+	patch, err := store.NewPatch(a.options())
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, patch.Abort()) }()
+	if err := a.fill(ctx, patch); err != nil {
+		return result, a.explain(err)
+	}
+	result.PatchStats, err = a.commit(ctx, patch)
+	result.Decided = a.decided
+	return result, err
+}
+
+// An appending adds files to a store.
+type appending struct {
+	*Graph
+	Job
+	store *kv.Store
+	nodes *nodesFile // nil without one
+	edges edgesFile  // nil without one
+
+	decided LeftOut
+}
+
+// open opens the files, and compares what they have with the store.
+func (a *appending) open(ctx context.Context) (err error) {
+	kinds := map[string]kv.Kind{}
+	weighted := false
+	err = a.store.View(func(tx *kv.Tx) error {
+		for _, column := range tx.Columns() {
+			kinds[column.Name] = column.Kind
+		}
+		weighted = tx.Weighted()
+		return nil
+	})
+	if err == nil && a.Nodes != "" {
+		a.nodes, err = openNodes(ctx, a.Nodes, a.Form, kinds, a.Job)
+	}
+	if err == nil && a.Edges != "" {
+		a.edges, err = openEdges(ctx, a.Edges, a.Job)
+	}
+	if err == nil && a.edges != nil && a.edges.weighted() && !weighted {
+		err = fmt.Errorf("%s: has a column weight, and the edges of the store have no weights", a.Edges)
+	}
+	return err
+}
+
+func (a *appending) close() (err error) {
+	if a.nodes != nil {
+		err = a.nodes.in.Close()
+	}
+	if a.edges != nil {
+		err = errors.Join(err, a.edges.close())
+	}
+	return err
+}
+
+func (a *appending) options() kv.PatchOptions {
+	opt := kv.PatchOptions{Progress: a.Progress}
+	if a.nodes != nil {
+		opt.Labels, opt.Properties = a.nodes.label >= 0, a.nodes.properties
+	}
+	if opt.Labels {
+		opt.Known = a.keepDecided
+	}
+	return opt
+}
+
+// keepDecided gives the row of a node that somebody has decided about the label of the node.
+func (a *appending) keepDecided(tx *kv.Tx, v kv.NodeID, n *kv.Node) error {
+	decision, err := tx.Value(v, decide.Column)
+	if errors.Is(err, kv.ErrNoColumn) || err == nil && decision.IsNull() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	label, err := tx.Value(v, kv.LabelColumn)
+	if err == nil && label.Str() != n.Label {
+		a.decided.add(&filedDecision{ID: n.ID, Line: n.Source})
+		n.Label = label.Str()
+	}
+	return err
+}
+
+// fill hands the rows of the files to a patch.
+func (a *appending) fill(ctx context.Context, patch *kv.Patch) error {
+	if a.nodes != nil {
+		err := a.Timed("read nodes", func(stage *ops.Stage) error {
+			err := a.nodes.read(ctx, patch.AddNode, a.Job)
+			stage.Columns, stage.BytesRead = len(a.nodes.in.Header()), a.nodes.in.Offset()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if a.edges == nil {
+		return nil
+	}
+	return a.Timed("read edges", func(stage *ops.Stage) (err error) {
+		stage.Edges, stage.BytesRead, err = patchEdges(ctx, a.edges, addedEdges{patch}, a.Job)
+		stage.Columns = 2
+		return err
+	})
+}
+
+// patchEdges hands the edges of a file to one taker.
+func patchEdges(ctx context.Context, in edgesFile, to edgeTaker, r Job) (edges, bytesRead int64, err error) {
+	r.Workers = 1 // a patch is for one goroutine
+	edges, err = in.read(ctx, []edgeTaker{to}, r)
+	return edges, in.offset(), err
+}
+
+// addedEdges adds edges to a patch.
+type addedEdges struct{ *kv.Patch }
+
+func (e addedEdges) Add(src, dst string, source int64) error { return e.AddEdge(src, dst, source) }
+
+// removedEdges removes edges by a patch, whatever their weights.
+type removedEdges struct{ *kv.Patch }
+
+func (e removedEdges) Add(src, dst string, source int64) error { return e.RemoveEdge(src, dst, source) }
+
+func (e removedEdges) AddWeighted(src, dst string, _ float32, source int64) error {
+	return e.RemoveEdge(src, dst, source)
+}
+
+// commit commits a patch as a stage of its own.
+func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.PatchStats, err error) {
+	err = a.Timed("commit", func(stage *ops.Stage) error {
+		stats, err = patch.Commit(ctx)
+		stage.Edges = stats.Edges
+		return err
+	})
+	return stats, a.explain(err)
+}
+
+// explain says at which line of which file is what a patch found wrong.
+func (a *appending) explain(err error) error {
+	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
+		nodes := ""
+		if a.Nodes != "" {
+			nodes = " or of " + a.Nodes
+		}
+		return atEdge(a.Edges, unknown.Source, unknown.ID,
+			fmt.Sprintf("got an edge of node %q, want ids of the store%s", wording.Cut(unknown.ID, kv.MaxID), nodes), err)
+	}
+	return a.Graph.explain(err)
+}
+
+// atEdge is an error of a row of an edges file.
+func atEdge(path string, row int64, value, msg string, err error) error {
+	if IsArray(path) {
+		return &npy.Error{Path: path, Row: row, Value: value, Msg: msg}
+	}
+	return &table.Error{Path: path, Line: row, Value: value, Msg: msg, Err: err}
+}
+
+// Remove removes the nodes and the edges that files list from a store, all of them or nothing. An empty path is a file that is
+// not given. A row that is there again counts once.
+func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (stats kv.PatchStats, err error) {
+	patch, err := store.NewPatch(kv.PatchOptions{Progress: r.Progress})
+	if err != nil {
+		return stats, err
+	}
+	defer func() { err = errors.Join(err, patch.Abort()) }()
+	if nodes != "" {
+		if err := removeNodes(ctx, patch, nodes, r); err != nil {
+			return stats, err
+		}
+	}
+	if edges != "" {
+		in, err := openEdges(ctx, edges, r)
+		if err == nil {
+			_, _, err = patchEdges(ctx, in, removedEdges{patch}, r)
+			err = cmp.Or(err, in.close())
+		}
+		if err != nil {
+			return stats, err
+		}
+	}
+	stats, err = patch.Commit(ctx)
+	return stats, explainRemoval(nodes, edges, err)
+}
+
+func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (err error) {
+	in, columns, err := OpenTable(ctx, path, r.Memory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return EachRow(ctx, in, r.Progress, func(row table.Row) error {
+		id := row.Fields[columns[0]]
+		if len(id) == 0 {
+			return in.Want(row, columns[0], "the id of a node")
+		}
+		return patch.RemoveNode(string(id), row.Line)
+	})
+}
+
+// explainRemoval says at which line of which file is what cannot be removed.
+func explainRemoval(nodes, edges string, err error) error {
+	if missing, ok := errors.AsType[*kv.MissingNodeError](err); ok {
+		msg := fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(missing.ID, kv.MaxID))
+		return &table.Error{Path: nodes, Line: missing.Source, Column: "id", Value: missing.ID, Msg: msg, Err: err}
+	}
+	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
+		msg := fmt.Sprintf("got an edge of node %q, want ids of the store", wording.Cut(unknown.ID, kv.MaxID))
+		return atEdge(edges, unknown.Source, unknown.ID, msg, err)
+	}
+	if missing, ok := errors.AsType[*kv.MissingEdgeError](err); ok {
+		ends := []string{wording.Cut(missing.Src, kv.MaxID), wording.Cut(missing.Dst, kv.MaxID)}
+		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have", ends[0], ends[1])
+		return atEdge(edges, missing.Source, strings.Join(ends, ","), msg, err)
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package shell
+
+import (
+	"context"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// removeCommand removes nodes and edges from a store.
+type removeCommand struct {
+	DB    string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
+	Nodes string `file:"read" placeholder:"FILE" help:"Nodes to remove: a table with the column id."`
+	Edges string `file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns."`
+	resources
+}
+
+func (*removeCommand) Help() string {
+	return `Removes the listed nodes, with their edges, labels, properties, predictions and features, and the listed edges. Files are ` + table.Extensions + `; other columns ` +
+		`than id, src and dst do not count. An id or an edge that is not in the store is an error, and then nothing is removed. A row that is listed again counts once. In a ` +
+		`directed graph the edge from src to dst goes, the opposite one stays.
+
+Decisions about a removed node stay in the history. Its id may come again with import --append. It is then another node, without decisions. Scores and predictions of other ` +
+		`nodes stay as they are until the next clean.
+
+    graphcleaner remove my.graph --nodes retracted.csv
+    graphcleaner remove my.graph --edges wrong-citations.csv`
+}
+
+func (c *removeCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(s); err != nil {
+		return err
+	}
+	if c.Nodes == "" && c.Edges == "" {
+		return usagef("remove: nothing to remove, want --nodes, --edges or both")
+	}
+	began := time.Now()
+	var stats kv.PatchStats
+	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
+		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, s.job(new(stageLog), 0, c.work()))
+		return err
+	})
+	s.progress.clear()
+	if err != nil {
+		return leaving(err, "%s is as it was", c.DB)
+	}
+	_, err = s.printf("%s: %s and %s removed, %.1f s\n", c.DB, wording.Nodes(stats.RemovedNodes),
+		wording.Count(stats.RemovedEdges, "edge", "edges"), time.Since(began).Seconds())
+	return unreported(err, "they are removed from %s", c.DB)
+}
