@@ -49,7 +49,9 @@ func writeEntriesBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter)
 	if err := b.Commit(w.mark); err != nil {
 		return Entries{}, err
 	}
-	return steps.entries(), nil
+	entries := steps.entries()
+	entries.Disputed = w.disputed
+	return entries, nil
 }
 
 // A bulkWriter makes entries in a kv.Bulk.
@@ -61,7 +63,9 @@ type bulkWriter struct {
 	indexes []*index.Builder
 	body    []byte // scratch
 
-	relabelled, unscored bool // some node is
+	relabelled, unscored, disputes bool // some node is, or was
+
+	disputed int64 // counts the entries after which their node is disputed
 }
 
 func (w *bulkWriter) close() (err error) {
@@ -94,6 +98,8 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	people := newStandingReader(ctx, w.bulk.Tx())
+	defer people.stop()
 	var f nodeFacts
 	step := int64(0) // of the last draft about the node whose facts f are
 	var failures refusals
@@ -111,7 +117,10 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 			if err := w.addChange(change); err != nil {
 				return err
 			}
-			if f, err = facts.of(d.Node); err != nil {
+			if f, err = facts.of(d.Node); err == nil {
+				f.standing, err = people.of(d.Node)
+			}
+			if err != nil {
 				return naming.Node(w.bulk.Tx(), d.Node, err)
 			}
 			change = nodeChange{node: d.Node}
@@ -125,8 +134,12 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 			failures.add(d.Seq, err)
 			continue
 		}
-		change.state = f.nodeState
-		change.relabelled = change.relabelled || d.From != d.To
+		if d.Disputed {
+			w.disputed++
+		}
+		change.state, change.decidedBy = f.nodeState, f.standing.decidedBy()
+		change.relabelled = change.relabelled || d.From != d.Label
+		change.disputes = change.disputes || d.Disputed || d.WasDisputed
 		change.unscored = change.unscored || d.unscored
 		w.body = d.append(w.body[:0])
 		if err := w.entries.AddUint64(uint64(d.Seq), w.body); err != nil {
@@ -190,7 +203,7 @@ func newFactReader(tx *kv.Tx) (*factReader, error) {
 	if r.ids, err = tx.Reader("id"); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn} {
+	for _, name := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn, DisputedColumn} {
 		if _, there := tx.Column(name); !there {
 			continue
 		}
@@ -218,7 +231,9 @@ func (r *factReader) of(v kv.NodeID) (nodeFacts, error) {
 type nodeChange struct {
 	node                 kv.NodeID
 	state                nodeState
+	decidedBy            kv.Value
 	relabelled, unscored bool
+	disputes             bool // it is disputed, or was
 }
 
 // Flags of a change and of a draft.
@@ -226,6 +241,9 @@ const (
 	flagRelabelled = 1 << iota
 	flagUnscored
 	flagView
+	flagDisputes
+	flagDisputed
+	flagDecidedBy
 )
 
 // addChange keeps the change of a node, in the order of nodes; none of kv.NoNode.
@@ -234,14 +252,17 @@ func (w *bulkWriter) addChange(c nodeChange) error {
 		return nil
 	}
 	flags := byte(0)
-	if c.relabelled {
-		flags |= flagRelabelled
+	for flag, set := range map[byte]bool{
+		flagRelabelled: c.relabelled, flagUnscored: c.unscored, flagDisputes: c.disputes, flagDisputed: c.state.disputed,
+		flagDecidedBy: !c.decidedBy.IsNull(),
+	} {
+		if set {
+			flags |= flag
+		}
 	}
-	if c.unscored {
-		flags |= flagUnscored
-	}
-	w.relabelled, w.unscored = w.relabelled || c.relabelled, w.unscored || c.unscored
-	w.body = append(append(w.body[:0], flags, byte(c.state.decision)), c.state.label...)
+	w.relabelled, w.unscored, w.disputes = w.relabelled || c.relabelled, w.unscored || c.unscored, w.disputes || c.disputes
+	w.body = binary.AppendUvarint(append(w.body[:0], flags, byte(c.state.decision)), uint64(len(c.state.label)))
+	w.body = append(append(w.body, c.state.label...), c.decidedBy.Str()...)
 	return w.changes.AddUint64(uint64(c.node), w.body)
 }
 
@@ -253,11 +274,15 @@ func (w *bulkWriter) sortedChanges(ctx context.Context) iter.Seq2[nodeChange, er
 				yield(nodeChange{}, err)
 				return
 			}
-			flags := record.Value[0]
+			r := recordReader{b: record.Value}
+			flags := r.byte()
 			c := nodeChange{
 				node:       kv.NodeID(binary.BigEndian.Uint64(record.Key)),
-				state:      nodeState{decision: Kind(record.Value[1]), label: string(record.Value[2:])},
-				relabelled: flags&flagRelabelled != 0, unscored: flags&flagUnscored != 0,
+				state:      nodeState{decision: Kind(r.byte()), label: r.text(), disputed: flags&flagDisputed != 0},
+				relabelled: flags&flagRelabelled != 0, unscored: flags&flagUnscored != 0, disputes: flags&flagDisputes != 0,
+			}
+			if flags&flagDecidedBy != 0 {
+				c.decidedBy = kv.StringValue(string(r.b))
 			}
 			if !yield(c, nil) {
 				return
@@ -284,6 +309,15 @@ func (w *bulkWriter) columns(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+	}
+	if w.disputes {
+		err := w.column(ctx, DisputedColumn, kv.KindBool, func(c nodeChange) (kv.Value, bool) { return disputedValue(c.state.disputed), c.disputes })
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.column(ctx, DecidedByColumn, kv.KindString, func(c nodeChange) (kv.Value, bool) { return c.decidedBy, true }); err != nil {
+		return err
 	}
 	return w.column(ctx, Column, kv.KindString, func(c nodeChange) (kv.Value, bool) {
 		return c.state.decision.value(), true
@@ -422,6 +456,9 @@ func (d *draft) appendDraft(b []byte) []byte {
 	if d.view == nil {
 		return append(b, flags)
 	}
+	if d.view.Disputed {
+		flags |= flagDisputed
+	}
 	b = append(b, flags|flagView, byte(d.view.Decision))
 	b = binary.AppendVarint(b, d.view.Run)
 	for _, text := range []string{d.view.Label, d.view.Suggestion} {
@@ -440,7 +477,7 @@ func parseDraft(record spill.Record) (d draft, err error) {
 	flags := r.byte()
 	d.unscored = flags&flagUnscored != 0
 	if flags&flagView != 0 {
-		d.view = &View{Decision: Kind(r.byte()), Run: r.varint()}
+		d.view = &View{Decision: Kind(r.byte()), Disputed: flags&flagDisputed != 0, Run: r.varint()}
 		d.view.Label, d.view.Suggestion = r.text(), r.text()
 	}
 	if r.failed || len(r.b) > 0 {

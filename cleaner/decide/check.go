@@ -104,7 +104,7 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	case err != nil:
 		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
 	case undone.Why == lostEntryWhy: // it says what is known of the lost one
-	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.To || undone.Before != d.After:
+	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label || undone.Before != d.After || undone.WasDisputed != d.Disputed:
 		c.problem("entry %d does not take entry %d back", d.Seq, d.Undoes)
 	}
 }
@@ -129,6 +129,11 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	people, err := c.newPeopleChecker(ctx)
+	if err != nil {
+		return err
+	}
+	defer people.reader.stop()
 	next := kv.NodeID(0) // the first node whose decision was not compared
 	checkUndecided := func(end kv.NodeID) error {
 		for ; next < end; next++ {
@@ -144,6 +149,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 			if !word.IsNull() {
 				c.problem("node number %d has the decision %q, and no entry is about it", next, word)
 			}
+			people.compare(next, &standing{})
 		}
 		return nil
 	}
@@ -161,6 +167,9 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 			return nil
 		}
 		c.compare(node, last, labels, decisions)
+		if standing, err := people.reader.of(node); err == nil { // else the entry was reported
+			people.compare(node, standing)
+		}
 		return nil
 	}
 	for e, err := range c.tx.Space(historySpace).Ascend([]byte{nodeTag}) {
@@ -197,12 +206,46 @@ func (c *historyChecker) compare(v kv.NodeID, seq int64, labels, decisions *kv.C
 		return
 	}
 	label, err := labels.At(v)
-	if err != nil || label.Str() != d.To {
-		c.problem("node %s has the label %q, and its last entry, %d, says %q%s", d.ID, label, seq, d.To, orNothing(err))
+	if err != nil || label.Str() != d.Label {
+		c.problem("node %s has the label %q, and its last entry, %d, says %q%s", d.ID, label, seq, d.Label, orNothing(err))
 	}
 	word, err := decisions.At(v)
 	if err != nil || word != d.After.value() {
 		c.problem("node %s has the decision %q, and its last entry, %d, says %q%s", d.ID, word, seq, d.After, orNothing(err))
+	}
+}
+
+// A peopleChecker compares DecidedByColumn and DisputedColumn with the history. It checks nothing where the history is from before
+// there were such columns, or where an entry about the node was lost: then the columns alone know of it.
+type peopleChecker struct {
+	checker   *historyChecker
+	reader    *standingReader
+	decidedBy *kv.ColumnReader // nil: there are no such columns
+	disputes  disputeReader
+}
+
+func (c *historyChecker) newPeopleChecker(ctx context.Context) (p peopleChecker, err error) {
+	p.checker, p.reader = c, newStandingReader(ctx, c.tx)
+	if _, there := c.tx.Column(DecidedByColumn); !there {
+		return p, ctx.Err()
+	}
+	if p.decidedBy, err = c.tx.Reader(DecidedByColumn); err == nil {
+		p.disputes, err = newDisputeReader(c.tx)
+	}
+	return p, err
+}
+
+// compare compares a node with the standing decisions about it.
+func (p peopleChecker) compare(v kv.NodeID, s *standing) {
+	if p.decidedBy == nil || s.lost {
+		return
+	}
+	if got, err := p.decidedBy.At(v); err != nil || got != s.decidedBy() {
+		p.checker.problem("node number %d was decided on by %q, and the history says %q%s", v, got, s.decidedBy(), orNothing(err))
+	}
+	_, want := s.words()
+	if got, err := p.disputes.at(v); err != nil || got != want {
+		p.checker.problem("node number %d is disputed: %v, and the history says %v%s", v, got, want, orNothing(err))
 	}
 }
 

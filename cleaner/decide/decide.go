@@ -3,6 +3,21 @@
 //
 // [Write] makes decisions and [Undo] takes steps of them back; [History], [LabelsAt] and [OriginalLabels] read them
 // again. [Verdicts] returns the judgements about the given labels.
+//
+// # Several people
+//
+// The last decision of each person about a node is that person's word. [Words] returns the words. Unsure names no label. A node is
+// disputed while no label has more words than every other. So two people who name different labels make a dispute, and a person who
+// decides again disputes nothing.
+//
+// A disputed node keeps the label and the decision that it had before the dispute. The dispute ends as soon as one label has the most
+// words: by the word of a third person, or because somebody decides again. It also ends with a decision that gives a reason
+// (Options.Why), by anybody: then that decision is in force, and earlier words do not count any more. A later word of somebody else
+// can begin another dispute.
+//
+// If the words do not differ, the first decision for a label stays in force. A person who is outvoted changes nothing.
+//
+// [Agreement] says how well people agree.
 package decide
 
 import (
@@ -24,6 +39,12 @@ import (
 // Column has the decision in force for a node, by the name of its Kind; null if nobody has decided,
 // or all decisions were taken back. It is a string column, which the first decision makes.
 const Column = "decision"
+
+// Columns about the people who decided. A decision in force keeps them in step with the history.
+const (
+	DecidedByColumn = "decided_by" // string: the names of all who have decided on the node, sorted, with ", " between them; else null
+	DisputedColumn  = "disputed"   // bool: true where people disagree, else null; see the package documentation
+)
 
 // Columns that a run writes. An entry keeps what they say of its node, and undoing can remove a score.
 const (
@@ -82,8 +103,14 @@ type Decision struct {
 	ID   string // the node's external id
 	Kind Kind   // of an undo: the kind of the decision that it takes back
 
-	From, To      string // label before and after; "" is none
-	Before, After Kind   // what Column says before and after
+	From string // label before; "" is none
+	To   string // the label that the decision names: of Reject and Unsure the one that the node has; "" is none
+
+	// Label is the label after: To, unless the node is disputed or other people are more.
+	Label string
+
+	Before, After         Kind // what Column says before and after
+	WasDisputed, Disputed bool // what DisputedColumn says before and after
 
 	Who, Why string
 	Run      int64   // the run that last scored the node; 0: none
@@ -107,7 +134,8 @@ type Request struct {
 type View struct {
 	Label, Suggestion string // "" is none
 	Decision          Kind   // in force
-	Run               int64  // the run that last scored the node; 0: none
+	Disputed          bool
+	Run               int64 // the run that last scored the node; 0: none
 }
 
 // Options says who decides.
@@ -163,6 +191,8 @@ type Entries struct {
 	// RemovedScores counts the entries of an Undo that removed a score, because the last run had scored the label that was
 	// taken back. Such a node is no suspect until it is cleaned again.
 	RemovedScores int64
+
+	Disputed int64 // counts the entries after which their node is disputed
 }
 
 // Len is how many they are.
@@ -232,9 +262,14 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 // columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the store,
 // and memory holds a few times as many bytes as a kv.Bulk.Sorter.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
+	if err := deriveColumns(ctx, s); err != nil {
+		return Entries{}, err
+	}
 	var entries Entries
 	err := s.Update(func(tx *kv.Tx) error {
-		u := updater{tx: tx, inStep: roaring.New()}
+		before := s.Begin()
+		defer before.Close()
+		u := updater{ctx: ctx, tx: tx, before: before, inStep: roaring.New(), standing: map[kv.NodeID]*standing{}}
 		w, err := newStepWriter(ctx, tx, u.take)
 		if err != nil {
 			return err
@@ -246,6 +281,7 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 			return u.change
 		}
 		entries = w.entries()
+		entries.Disputed = u.disputed
 		return ctx.Err()
 	})
 	if errors.Is(err, kv.ErrTxTooBig) {

@@ -231,6 +231,7 @@ func TestDecide(t *testing.T) {
 			case Unlabel:
 				want.To = ""
 			}
+			want.Label = want.To
 			if !sameEntries(made[i:i+1], []Decision{want}) {
 				t.Errorf("%s of node %s: got %+v, want %+v", req.Kind, want.ID, made[i], want)
 			}
@@ -241,7 +242,7 @@ func TestDecide(t *testing.T) {
 			if score.IsNull() != (made[i].Score != made[i].Score) || !score.IsNull() && score.Float() != made[i].Score {
 				t.Errorf("%s of node %s: got score %v, want %v", req.Kind, want.ID, made[i].Score, score)
 			}
-			if got := (nodeState{want.To, req.Kind}); after[req.Node] != got {
+			if got := (nodeState{want.To, req.Kind, false}); after[req.Node] != got {
 				t.Errorf("%s of node %s: got %+v in the store, want %+v", req.Kind, want.ID, after[req.Node], got)
 			}
 		}
@@ -490,7 +491,7 @@ func TestLabelsSetPastDecide(t *testing.T) {
 		if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
 			t.Error(err)
 		}
-		if got, want := states(t, s)[v], (nodeState{"alpha", Relabel}); got != want {
+		if got, want := states(t, s)[v], (nodeState{"alpha", Relabel, false}); got != want {
 			t.Errorf("label %q, repaired: got %+v, want %+v", label, got, want)
 		}
 		mustEndTrue(t, s)
@@ -502,6 +503,85 @@ func TestDecisionsModel(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { decisionsModel(t, seed) })
 	}
+}
+
+// A saying is a decision about a node, as the model has it.
+type saying struct {
+	who    string
+	kind   Kind
+	label  string
+	reason bool
+}
+
+// said are the sayings about a node that were not taken back.
+type said []saying
+
+// settled is how many of the sayings, from the first on, a reason has settled.
+func (s said) settled() int {
+	for i := len(s) - 1; i > 0; i-- {
+		if s[i].reason && s[i].kind != Unsure && len(s[:i].leaders()) > 1 {
+			return i
+		}
+	}
+	return 0
+}
+
+// leaders are the labels that the most people say.
+func (s said) leaders() map[string]bool {
+	counting := s[s.settled():]
+	votes := map[string]map[string]bool{} // people, by label
+	for i, one := range counting {
+		spokeLater := slices.ContainsFunc(counting[i+1:], func(later saying) bool { return later.who == one.who })
+		if spokeLater || one.kind == Unsure {
+			continue
+		}
+		if votes[one.label] == nil {
+			votes[one.label] = map[string]bool{}
+		}
+		votes[one.label][one.who] = true
+	}
+	most, leaders := 0, map[string]bool{}
+	for _, people := range votes {
+		most = max(most, len(people))
+	}
+	for label, people := range votes {
+		if len(people) == most {
+			leaders[label] = true
+		}
+	}
+	return leaders
+}
+
+// isAlone reports whether one person's word counts.
+func (s said) isAlone() bool {
+	counting := s[s.settled():]
+	return !slices.ContainsFunc(counting, func(one saying) bool { return one.who != counting[0].who })
+}
+
+// outcome is what the last of the sayings makes of a node.
+func (s said) outcome(before nodeState) nodeState {
+	last, leaders := s[len(s)-1], s.leaders()
+	inForce := before.decision != None && before.decision != Unsure
+	switch {
+	case s.isAlone():
+		return nodeState{last.label, last.kind, false}
+	case len(leaders) > 1 && inForce:
+		return nodeState{before.label, before.decision, true}
+	case len(leaders) > 1:
+		return nodeState{before.label, last.kind, true}
+	case len(leaders) == 0:
+		return nodeState{before.label, Unsure, false}
+	case leaders[before.label] && inForce:
+		return nodeState{before.label, before.decision, false}
+	}
+	counting := s[s.settled():]
+	for i, one := range slices.Backward(counting) {
+		spokeLater := slices.ContainsFunc(counting[i+1:], func(later saying) bool { return later.who == one.who })
+		if leaders[one.label] && one.kind != Unsure && !spokeLater {
+			return nodeState{one.label, one.kind, false}
+		}
+	}
+	panic("nobody leads")
 }
 
 func decisionsModel(t *testing.T, seed uint64) {
@@ -536,6 +616,8 @@ func decisionsModel(t *testing.T, seed uint64) {
 	clock := noon
 	past := []moment{{clock, maps.Clone(now)}}
 	var stack []map[kv.NodeID]nodeState // before each step that can be taken back
+	var saidBefore []map[kv.NodeID]said
+	words := map[kv.NodeID]said{}
 	suggested := map[kv.NodeID]string{}
 	var classes []string
 	view(t, s, func(tx *kv.Tx) error {
@@ -551,7 +633,10 @@ func decisionsModel(t *testing.T, seed uint64) {
 	})
 	for range 40 {
 		clock = clock.Add(time.Duration(1+r.IntN(5000)) * time.Millisecond)
-		opt := Options{Who: "model", Now: at(clock)}
+		opt := Options{Who: []string{"ann", "bob", "cy", ""}[r.IntN(4)], Now: at(clock)}
+		if r.IntN(3) == 0 {
+			opt.Why = "for a reason"
+		}
 		big := r.IntN(12) == 0
 		if big { // more than fits into a transaction
 			opt.Why = strings.Repeat("x", MaxWhy)
@@ -563,28 +648,29 @@ func decisionsModel(t *testing.T, seed uint64) {
 				count = len(now)
 			}
 			var reqs []Request
-			next := maps.Clone(now)
+			next, spoken := maps.Clone(now), maps.Clone(words)
 			for _, v := range r.Perm(len(now))[:count] {
 				req := Request{Node: kv.NodeID(v), Kind: Kind(1 + r.IntN(5))}
 				state := next[req.Node]
 				if state.label == "" && (req.Kind == Reject || req.Kind == Unlabel) {
 					req.Kind = Unsure
 				}
+				label := state.label
 				switch req.Kind {
 				case Accept:
-					state.label = suggested[req.Node]
+					label = suggested[req.Node]
 				case Relabel:
 					req.To = classes[r.IntN(len(classes))]
-					state.label = req.To
+					label = req.To
 				case Unlabel:
-					state.label = ""
+					label = ""
 				}
-				state.decision = req.Kind
-				next[req.Node] = state
+				spoken[req.Node] = append(slices.Clone(spoken[req.Node]), saying{opt.Who, req.Kind, label, opt.Why != ""})
+				next[req.Node] = spoken[req.Node].outcome(state)
 				reqs = append(reqs, req)
 			}
-			stack = append(stack, now)
-			now = next
+			stack, saidBefore = append(stack, now), append(saidBefore, words)
+			now, words = next, spoken
 			entries = append(entries, mustDecide(t, s, opt, reqs...)...)
 		case action < 8:
 			steps := 1 + r.IntN(4)
@@ -598,8 +684,8 @@ func decisionsModel(t *testing.T, seed uint64) {
 			if err != nil {
 				t.Fatalf("undo of %d steps of %d: %v", steps, len(stack), err)
 			}
-			now = stack[len(stack)-steps]
-			stack = stack[:len(stack)-steps]
+			now, words = stack[len(stack)-steps], saidBefore[len(stack)-steps]
+			stack, saidBefore = stack[:len(stack)-steps], saidBefore[:len(stack)-steps]
 			entries = append(entries, entriesOfWrite(t, s, made)...)
 		case action == 8:
 			if err := s.Close(); err != nil {
@@ -615,6 +701,16 @@ func decisionsModel(t *testing.T, seed uint64) {
 		if got := states(t, s); !maps.Equal(got, now) {
 			t.Fatalf("got %v, want %v", got, now)
 		}
+		mustEndTrue(t, s)
+	}
+	disputes := 0
+	for _, d := range entries {
+		if d.Disputed {
+			disputes++
+		}
+	}
+	if disputes == 0 {
+		t.Error("nobody has disputed anything: the test misses its point")
 	}
 	if got := historyOf(t, s, kv.NoNode); !sameEntries(got, entries) {
 		t.Fatalf("history: got %+v, want %+v", got, entries)
@@ -638,7 +734,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 			}
 			got := maps.Clone(now)
 			for v, was := range differ {
-				got[v] = nodeState{was.Label, was.Decision}
+				got[v] = nodeState{was.Label, was.Decision, was.Disputed}
 			}
 			if !maps.Equal(got, m.states) {
 				t.Fatalf("as of %v: got %v, want %v", m.time, got, m.states)
@@ -837,7 +933,7 @@ func TestParseDecisionOfOneTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, EntryTime: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept,
+		Seq: 9, Step: 4, Time: noon, EntryTime: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", Label: "b", After: Accept,
 		Who: "w", Score: 0.5, Undoes: 2,
 	}, 1}
 	if got != want {
@@ -851,7 +947,7 @@ func TestParseDecisionOfOneTime(t *testing.T) {
 
 func FuzzParseDecision(f *testing.F) {
 	d := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, EntryTime: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
+		Seq: 9, Step: 4, Time: noon, EntryTime: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", Label: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
 	}, 1}
 	f.Add(int64(9), d.append(nil))
 	f.Add(int64(1), []byte{historyForm})

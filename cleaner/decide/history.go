@@ -123,6 +123,8 @@ func nextDecision(last int64, e kv.Entry) (historyRecord, error) {
 type PastLabel struct {
 	Label    string // "" is none
 	Decision Kind   // in force then
+	Disputed bool
+	Next     int64 // Seq of the first entry after the moment: see DecidedByBefore
 }
 
 // LabelsAt returns the label and decision at a past moment, for each node that is there and has a later decision. Decisions have not
@@ -152,7 +154,7 @@ func labelsBefore(ctx context.Context, tx *kv.Tx, isLater func(*Decision) bool) 
 			break
 		}
 		if !removed.Has(d.Node) {
-			labels[d.Node] = PastLabel{d.From, d.Before}
+			labels[d.Node] = PastLabel{d.From, d.Before, d.WasDisputed, d.Seq}
 		}
 	}
 	return labels, nil

@@ -28,15 +28,27 @@ import (
 //	id, from, to, who, why   a uvarint for the length, and the bytes
 //
 // The id is there so that a history can be read by itself. Entries of form 1 have no entered: time is both. They are read
-// as they are, and stay so.
+// as they are, and stay so. Entries about a dispute, or of a person who was outvoted, have form 3: behind why come
+//
+//	disputed        a byte: 1 if the node was disputed before, plus 2 if it is after
+//	label           the label after, as the texts before
+//
+// In the other forms the node is not disputed, and label is to.
 const (
 	historySpace = "history"
 
 	entryTag = 'D'
 	nodeTag  = 'N'
 
-	historyForm        = 2
-	historyFormOneTime = 1
+	historyForm         = 2
+	historyFormOneTime  = 1
+	historyFormDisputed = 3
+)
+
+// Bits of the byte disputed.
+const (
+	bitWasDisputed = 1 << iota
+	bitDisputed
 )
 
 // A historyRecord is an entry with its place in its step.
@@ -66,7 +78,11 @@ func parseNodeKey(key []byte) (v kv.NodeID, seq int64, ok bool) {
 
 // append adds the record to b.
 func (d *historyRecord) append(b []byte) []byte {
-	b = append(b, historyForm)
+	form := byte(historyForm)
+	if d.WasDisputed || d.Disputed || d.Label != d.To {
+		form = historyFormDisputed
+	}
+	b = append(b, form)
 	b = binary.AppendUvarint(b, uint64(d.Step))
 	b = binary.AppendUvarint(b, uint64(d.place))
 	b = binary.AppendVarint(b, d.Time.UnixMicro())
@@ -80,18 +96,29 @@ func (d *historyRecord) append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
 	}
-	return b
+	if form != historyFormDisputed {
+		return b
+	}
+	bits := byte(0)
+	if d.WasDisputed {
+		bits |= bitWasDisputed
+	}
+	if d.Disputed {
+		bits |= bitDisputed
+	}
+	b = binary.AppendUvarint(append(b, bits), uint64(len(d.Label)))
+	return append(b, d.Label...)
 }
 
 // parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
 func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
-	if len(b) == 0 || b[0] != historyForm && b[0] != historyFormOneTime {
+	if len(b) == 0 || b[0] < historyFormOneTime || b[0] > historyFormDisputed {
 		return d, corruptEntry(seq, "it has another form")
 	}
 	r := recordReader{b: b[1:]}
 	d.Seq, d.Step, d.place = seq, r.count(), r.count()
 	d.Time = time.UnixMicro(r.varint()).UTC()
-	if d.EntryTime = d.Time; b[0] == historyForm {
+	if d.EntryTime = d.Time; b[0] != historyFormOneTime {
 		d.EntryTime = time.UnixMicro(r.varint()).UTC()
 	}
 	node := r.count()
@@ -102,6 +129,10 @@ func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 	d.Undoes = r.count()
 	for _, text := range []*string{&d.ID, &d.From, &d.To, &d.Who, &d.Why} {
 		*text = r.text()
+	}
+	if d.Label = d.To; b[0] == historyFormDisputed {
+		bits := r.byte()
+		d.WasDisputed, d.Disputed, d.Label = bits&bitWasDisputed != 0, bits&bitDisputed != 0, r.text()
 	}
 	switch {
 	case r.failed || len(r.b) > 0:

@@ -302,11 +302,11 @@ func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, losses []*l
 				last, there = nodeState{label: next.label}, true
 			}
 			l := losses[0]
-			l.ID, l.From, l.Before = id, last.label, last.decision
+			l.ID, l.From, l.Before, l.WasDisputed = id, last.label, last.decision, last.disputed
 			if !l.guessed {
 				last = next
 			}
-			l.To, l.After, l.Kind = last.label, last.decision, Unsure
+			l.To, l.Label, l.After, l.Disputed, l.Kind = last.label, last.label, last.decision, last.disputed, Unsure
 			if l.After.isDecision() {
 				l.Kind = l.After
 			}
@@ -323,8 +323,8 @@ func (r *historyRepair) findStatesOf(ctx context.Context, tx *kv.Tx, losses []*l
 		if err != nil {
 			return err
 		}
-		fillUpTo(seq, nodeState{d.From, d.Before})
-		last, there = nodeState{d.To, d.After}, true
+		fillUpTo(seq, nodeState{d.From, d.Before, d.WasDisputed})
+		last, there = d.state(), true
 	}
 	now, err := readState(tx, node)
 	if errors.Is(err, kv.ErrNotFound) { // it was removed
@@ -352,7 +352,7 @@ func (r *historyRepair) makeEntries(ctx context.Context) error {
 		for _, l := range r.losses[first:end] {
 			r.report(kv.Correction{
 				Where: "history", What: fmt.Sprintf("entry %d is missing", l.Seq),
-				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", l.ID, l.From, l.To),
+				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", l.ID, l.From, l.Label),
 				Lost:     kv.Losses{{Kind: "entry of the history", Count: 1}},
 				Regained: kv.EntriesOf(historySpace),
 			})
@@ -422,20 +422,60 @@ func (r *historyRepair) correctNodes(ctx context.Context, tx *kv.Tx, first, end 
 			if err != nil {
 				return 0, 0, err
 			}
-			if label.Str() != want.To {
+			if label.Str() != want.Label {
 				labels++
-				if err := tx.SetLabel(v, want.To); err != nil {
+				if err := tx.SetLabel(v, want.Label); err != nil {
 					return 0, 0, err
 				}
 			}
 		}
-		if word == want.After.value() {
-			continue
+		corrected := word != want.After.value()
+		if corrected {
+			err = tx.SetValue(v, Column, want.After.value())
 		}
-		decisions++
-		if err := tx.SetValue(v, Column, want.After.value()); err != nil {
+		if err == nil {
+			var of bool
+			of, err = correctPeople(ctx, tx, v, last[v] > 0)
+			corrected = corrected || of
+		}
+		if err != nil {
 			return 0, 0, err
+		}
+		if corrected {
+			decisions++
 		}
 	}
 	return labels, decisions, nil
+}
+
+// correctPeople sets the columns about people of a node, which has entries or not, and reports whether they were wrong. It does
+// nothing if the store has no such columns, or if an entry about the node was lost: then the columns alone know of it.
+func correctPeople(ctx context.Context, tx *kv.Tx, v kv.NodeID, decided bool) (wrong bool, err error) {
+	if _, there := tx.Column(DecidedByColumn); !there {
+		return false, nil
+	}
+	s := &standing{}
+	if decided {
+		if s, err = readStanding(ctx, tx, v); err != nil {
+			return false, err
+		}
+	}
+	if s.lost {
+		return false, nil
+	}
+	_, disputed := s.words()
+	for column, want := range map[string]kv.Value{DecidedByColumn: s.decidedBy(), DisputedColumn: disputedValue(disputed)} {
+		is, err := valueOrNull(tx, v, column)
+		if err != nil {
+			return false, err
+		}
+		if is == want {
+			continue
+		}
+		wrong = true
+		if err := setValue(tx, v, column, want); err != nil {
+			return false, err
+		}
+	}
+	return wrong, nil
 }

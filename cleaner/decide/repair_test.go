@@ -210,7 +210,9 @@ func TestRepairOfManyEntries(t *testing.T) {
 			t.Fatalf("got %+v in the place of %+v", d, made[d.Seq-1])
 		}
 	}
-	if got := states(t, s); !maps.Equal(got, want) {
+	// Of a lost entry that is found by no node, nobody knows whose word it was, and so not whether people disagree.
+	isSame := func(a, b nodeState) bool { return a.label == b.label && a.decision == b.decision }
+	if got := states(t, s); !maps.EqualFunc(got, want, isSame) {
 		t.Error("labels and decisions are others than before the damage")
 	}
 }

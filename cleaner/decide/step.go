@@ -96,7 +96,7 @@ func (w *StepWriter) Add(req Request) error {
 		return naming.Node(w.tx, req.Node, err)
 	}
 	return w.add(draft{
-		historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To, After: req.Kind}},
+		historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To}},
 		view:          req.View,
 	})
 }
@@ -132,11 +132,19 @@ type draft struct {
 type nodeState struct {
 	label    string // "" is none
 	decision Kind
+	disputed bool
 }
+
+// isTrusted reports whether the label is one that people have decided on and agree about.
+func (s nodeState) isTrusted() bool { return s.decision != None && s.decision != Unsure && !s.disputed }
+
+// state is what an entry leaves.
+func (d *Decision) state() nodeState { return nodeState{d.Label, d.After, d.Disputed} }
 
 // A nodeFacts is all that an entry says of its node.
 type nodeFacts struct {
 	nodeState
+	standing   *standing
 	id         string
 	suggestion string // "" is none
 	run        int64
@@ -145,8 +153,8 @@ type nodeFacts struct {
 
 // readFacts reads the facts of a node, given the values of its columns, null of columns that are not there.
 func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFacts, err error) {
-	var values [5]kv.Value
-	for i, column := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn} {
+	var values [6]kv.Value
+	for i, column := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn, DisputedColumn} {
 		if values[i], err = value(column); err != nil {
 			return f, err
 		}
@@ -155,14 +163,23 @@ func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFa
 	if !values[4].IsNull() {
 		f.score = values[4].Float()
 	}
-	f.label = values[0].Str()
+	f.label, f.disputed = values[0].Str(), values[5].Bool()
 	f.decision, err = InForce(values[1])
 	return f, err
 }
 
+// readStanding reads the standing decisions about a node, which there are only if one is in force.
+func (f *nodeFacts) readStanding(ctx context.Context, tx *kv.Tx, v kv.NodeID) (err error) {
+	f.standing = &standing{}
+	if f.decision != None {
+		f.standing, err = readStanding(ctx, tx, v)
+	}
+	return err
+}
+
 // view is what a person would see of a node.
 func (f *nodeFacts) view() View {
-	return View{Label: f.label, Suggestion: f.suggestion, Decision: f.decision, Run: f.run}
+	return View{Label: f.label, Suggestion: f.suggestion, Decision: f.decision, Disputed: f.disputed, Run: f.run}
 }
 
 // complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node where
@@ -174,7 +191,7 @@ func (d *draft) complete(f *nodeFacts) error {
 	if d.view != nil && *d.view != f.view() {
 		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.view, Is: f.view()}}}
 	}
-	d.ID, d.From, d.Before, d.Run, d.Score = f.id, f.label, f.decision, f.run, f.score
+	d.ID, d.From, d.Before, d.WasDisputed, d.Run, d.Score = f.id, f.label, f.decision, f.disputed, f.run, f.score
 	if d.Undoes == 0 {
 		switch d.Kind {
 		case Accept:
@@ -193,7 +210,11 @@ func (d *draft) complete(f *nodeFacts) error {
 			d.To = f.label
 		}
 	}
-	f.label, f.decision = d.To, d.After
+	f.standing.add(d.Decision)
+	if d.Undoes == 0 {
+		d.settle(f.standing)
+	}
+	f.nodeState = d.state()
 	if d.unscored {
 		f.score = math.NaN()
 	}
@@ -210,7 +231,11 @@ func readState(tx *kv.Tx, v kv.NodeID) (state nodeState, err error) {
 	if err != nil {
 		return state, err
 	}
-	state.label = label.Str()
+	disputed, err := valueOrNull(tx, v, DisputedColumn)
+	if err != nil {
+		return state, err
+	}
+	state.label, state.disputed = label.Str(), disputed.Bool()
 	state.decision, err = InForce(word)
 	return state, err
 }
@@ -286,6 +311,10 @@ func (n *ChangedNode) change() string {
 		return fmt.Sprintf("the label was %s, is %s", text(n.Was.Label), text(n.Is.Label))
 	case n.Was.Suggestion != n.Is.Suggestion:
 		return fmt.Sprintf("the suggestion was %s, is %s", text(n.Was.Suggestion), text(n.Is.Suggestion))
+	case n.Is.Disputed && !n.Was.Disputed:
+		return "people disagree about its label since"
+	case n.Was.Disputed && !n.Is.Disputed:
+		return "people do not disagree about its label any more"
 	case n.Was.Decision != n.Is.Decision:
 		return fmt.Sprintf("the decision was %s, is %s", text(n.Was.Decision.String()), text(n.Is.Decision.String()))
 	default:

@@ -56,12 +56,13 @@ func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 	return w.add(draft{
 		historyRecord: historyRecord{
 			Decision: Decision{
-				Node: undone.Node, Kind: undone.Kind, To: undone.From, After: undone.Before, Undoes: undone.Seq,
+				Node: undone.Node, Kind: undone.Kind, To: undone.From, Label: undone.From, After: undone.Before, Disputed: undone.WasDisputed,
+				Undoes: undone.Seq,
 				// If the node was removed since, nothing else says what the entry is about.
-				ID: undone.ID, From: undone.To, Before: undone.After, Score: math.NaN(),
+				ID: undone.ID, From: undone.Label, Before: undone.After, WasDisputed: undone.Disputed, Score: math.NaN(),
 			},
 		},
-		unscored: undone.Seq <= newest && undone.From != undone.To,
+		unscored: undone.Seq <= newest && undone.From != undone.Label,
 	})
 }
 

@@ -21,12 +21,16 @@ type Verdict struct {
 }
 
 // Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
-// out a node that had no label, or whose label was changed since without a decision.
+// out a node that had no label or is disputed, or whose label was changed since without a decision.
 func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, error) {
 	if _, ok := tx.Column(Column); !ok {
 		return nil, nil
 	}
 	decisions, err := tx.Reader(Column)
+	if err != nil {
+		return nil, err
+	}
+	disputes, err := newDisputeReader(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +48,9 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, err
 			continue
 		}
 		c, err := changeOf(tx, v)
+		if err == nil {
+			c.is.disputed, err = disputes.at(v)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -55,6 +62,25 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, err
 		}
 	}
 	return verdicts, nil
+}
+
+// A disputeReader reads DisputedColumn, which need not be there.
+type disputeReader struct{ column *kv.ColumnReader }
+
+func newDisputeReader(tx *kv.Tx) (r disputeReader, err error) {
+	if _, there := tx.Column(DisputedColumn); there {
+		r.column, err = tx.Reader(DisputedColumn)
+	}
+	return r, err
+}
+
+// at reports whether a node is disputed.
+func (r disputeReader) at(v kv.NodeID) (bool, error) {
+	if r.column == nil {
+		return false, nil
+	}
+	value, err := r.column.At(v)
+	return value.Bool(), err
 }
 
 // classNumbers are the numbers of classes by name.
@@ -75,7 +101,7 @@ type change struct {
 }
 
 func newChange(d *Decision) change {
-	return change{node: d.Node, was: nodeState{d.From, d.Before}, is: nodeState{d.To, d.After}, run: d.Run, score: d.Score}
+	return change{node: d.Node, was: nodeState{d.From, d.Before, d.WasDisputed}, is: d.state(), run: d.Run, score: d.Score}
 }
 
 // changeOf is the change of a node by all entries about it; of kv.NoNode if there are none.
@@ -92,25 +118,26 @@ func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
 		if c.node == kv.NoNode {
 			c = newChange(&d.Decision)
 		}
-		c.is = nodeState{d.To, d.After}
+		c.is = d.state()
 	}
 	return c, nil
 }
 
 // verdict is what the change says of the label from before it, given the label of the node now. It says nothing where all
-// was taken back or is unsure, where there was no label, and where that was changed since by other means.
+// was taken back, is unsure or disputed, where there was no label, and where that was changed since by other means.
 func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (verdict Verdict, ok bool) {
 	before, known := classes[c.was.label]
 	to, there := classes[c.is.label]
 	if c.is.label == "" {
 		to, there = kv.NoClass, true
 	}
-	ok = c.node != kv.NoNode && c.is.decision != None && c.is.decision != Unsure && known && there && to == now
+	ok = c.node != kv.NoNode && c.is.isTrusted() && known && there && to == now
 	return Verdict{Node: c.node, Before: before, Now: now, Score: c.score, Run: c.run}, ok
 }
 
 // VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history. reversals
-// counts the nodes that had a decision other than Unsure at entry seq, and whose decision or label has changed since. Only
+// counts the nodes that had a decision other than Unsure at entry seq and were not disputed, and whose decision or label has changed
+// since, or which are disputed by now. Only
 // the first 65,536 nodes with later entries are looked at.
 func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdict, reversals int, err error) {
 	reader, err := tx.Reader(kv.LabelColumn)
@@ -126,7 +153,7 @@ func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdic
 		at, seen := place[d.Node]
 		switch {
 		case seen:
-			changes[at].is = nodeState{d.To, d.After}
+			changes[at].is = d.state()
 		case len(changes) < mostVerdicts:
 			place[d.Node] = len(changes)
 			changes = append(changes, newChange(&d.Decision))
@@ -137,11 +164,18 @@ func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdic
 		return nil, 0, err
 	}
 	classes := classNumbers(tx.Classes())
+	disputes, err := newDisputeReader(tx)
+	if err != nil {
+		return nil, 0, err
+	}
 	for _, c := range changes {
 		if removed.Has(c.node) {
 			continue
 		}
-		if c.was.decision != None && c.was.decision != Unsure && c.was != c.is {
+		if c.is.disputed, err = disputes.at(c.node); err != nil {
+			return nil, 0, err
+		}
+		if c.was.isTrusted() && c.was != c.is {
 			reversals++
 		}
 		label, err := reader.At(c.node)

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"context"
 	"errors"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -11,10 +12,15 @@ import (
 
 // An updater makes entries in one transaction.
 type updater struct {
-	tx     *kv.Tx
-	step   int64 // that inStep is of
-	inStep *roaring.Bitmap
-	change *ChangedError // once a node was not as shown; nothing is written from then on
+	ctx      context.Context
+	tx       *kv.Tx
+	step     int64 // that inStep is of
+	inStep   *roaring.Bitmap
+	change   *ChangedError // once a node was not as shown; nothing is written from then on
+	disputed int64         // counts the entries after which their node is disputed
+
+	before   *kv.Tx                  // a snapshot without the writes of tx, in which entries are found faster
+	standing map[kv.NodeID]*standing // of the nodes that tx has decided on
 }
 
 // take makes an entry.
@@ -34,9 +40,14 @@ func (u *updater) take(d draft) error {
 		return err
 	}
 	facts, err := readFacts(id, func(column string) (kv.Value, error) { return valueOrNull(u.tx, d.Node, column) })
+	if err == nil && u.standing[d.Node] == nil {
+		err = facts.readStanding(u.ctx, u.before, d.Node)
+		u.standing[d.Node] = facts.standing
+	}
 	if err != nil {
 		return naming.Node(u.tx, d.Node, err)
 	}
+	facts.standing = u.standing[d.Node]
 	err = d.complete(&facts)
 	if change, ok := errors.AsType[*ChangedError](err); ok {
 		if u.change == nil {
@@ -51,13 +62,16 @@ func (u *updater) take(d draft) error {
 	if err != nil {
 		return err
 	}
-	return u.put(d)
+	if d.Disputed {
+		u.disputed++
+	}
+	return u.put(d, facts.standing.decidedBy())
 }
 
 // put writes an entry, and what it changes of its node.
-func (u *updater) put(d draft) error {
-	if d.From != d.To {
-		if err := u.tx.SetLabel(d.Node, d.To); err != nil {
+func (u *updater) put(d draft, decidedBy kv.Value) error {
+	if d.From != d.Label {
+		if err := u.tx.SetLabel(d.Node, d.Label); err != nil {
 			return err
 		}
 	}
@@ -66,12 +80,13 @@ func (u *updater) put(d draft) error {
 			return err
 		}
 	}
-	if _, there := u.tx.Column(Column); !there {
-		if err := u.tx.AddColumn(Column, kv.KindString); err != nil {
-			return err
-		}
+	if err := setValue(u.tx, d.Node, Column, d.After.value()); err != nil {
+		return err
 	}
-	if err := u.tx.SetValue(d.Node, Column, d.After.value()); err != nil {
+	if err := setValue(u.tx, d.Node, DecidedByColumn, decidedBy); err != nil {
+		return err
+	}
+	if err := setValue(u.tx, d.Node, DisputedColumn, disputedValue(d.Disputed)); err != nil {
 		return err
 	}
 	return u.putEntry(d)
@@ -87,6 +102,31 @@ func (u *updater) putEntry(d draft) error {
 		return err
 	}
 	return history.Put(nodeKey(d.Node, d.Seq), nil)
+}
+
+// setValue sets the value of a node in a column of this package, which need not be there yet. If the node has the value, nothing is
+// written.
+func setValue(tx *kv.Tx, v kv.NodeID, column string, value kv.Value) error {
+	if _, there := tx.Column(column); !there {
+		if value.IsNull() {
+			return nil
+		}
+		if err := tx.AddColumn(column, value.Kind()); err != nil {
+			return err
+		}
+	}
+	if old, err := tx.Value(v, column); err != nil || old == value {
+		return err
+	}
+	return tx.SetValue(v, column, value)
+}
+
+// disputedValue is what DisputedColumn has.
+func disputedValue(disputed bool) kv.Value {
+	if !disputed {
+		return kv.Value{}
+	}
+	return kv.BoolValue(true)
 }
 
 // value is the kind as Column has it.

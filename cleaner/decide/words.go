@@ -1,0 +1,272 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Words returns the last word of each person about a node, the oldest first: their last decisions that were not taken back. Where
+// a dispute was settled with a reason, the words from before it do not count any more, and are left out. Disputed reports whether the
+// words differ, so that the label of the node waits for another one.
+func Words(ctx context.Context, tx *kv.Tx, node kv.NodeID) (words []Decision, disputed bool, err error) {
+	s, err := readStanding(ctx, tx, node)
+	if err != nil {
+		return nil, false, err
+	}
+	words, disputed = s.words()
+	return words, disputed, nil
+}
+
+// A standing holds the decisions about a node that were not taken back.
+type standing struct {
+	decisions []Decision     // the oldest first
+	counts    map[string]int // of the decisions of each person
+	lost      bool           // an entry about the node was lost, and nobody knows whose word it was
+
+	// What words returns, of the first so many decisions.
+	folded    int
+	lastWords []Decision
+	disputed  bool
+}
+
+// readStanding reads the standing decisions about a node.
+func readStanding(ctx context.Context, tx *kv.Tx, node kv.NodeID) (*standing, error) {
+	s := &standing{}
+	for d, err := range History(ctx, tx, node) {
+		if err != nil {
+			return s, err
+		}
+		s.add(d)
+	}
+	return s, nil
+}
+
+// A standingReader reads the standing decisions about nodes in ascending order, and skips what lies between them.
+type standingReader struct {
+	tx   *kv.Tx
+	next func() (kv.Entry, error, bool)
+	stop func()
+
+	node kv.NodeID // of the key that was read last; kv.NoNode behind the last
+	seq  int64
+	err  error
+}
+
+// newStandingReader begins before the first node. Its user calls stop.
+func newStandingReader(ctx context.Context, tx *kv.Tx) *standingReader {
+	r := &standingReader{tx: tx}
+	r.next, r.stop = iter.Pull2(recordsFrom(ctx, tx, []byte{nodeTag}))
+	r.advance()
+	return r
+}
+
+// advance reads the next key.
+func (r *standingReader) advance() {
+	e, err, more := r.next()
+	r.node = kv.NoNode
+	if !more || err != nil {
+		r.err = err
+		return
+	}
+	ok := false
+	if r.node, r.seq, ok = parseNodeKey(e.Key); !ok {
+		r.err = fmt.Errorf("history: %w: a node's entry under %x", kv.ErrCorrupt, e.Key)
+	}
+}
+
+// of reads the standing decisions about a node.
+func (r *standingReader) of(v kv.NodeID) (*standing, error) {
+	s := &standing{}
+	for ; r.err == nil && r.node <= v && r.node != kv.NoNode; r.advance() {
+		if r.node < v {
+			continue
+		}
+		d, err := readDecision(r.tx, r.seq)
+		if err != nil {
+			return s, err
+		}
+		s.add(d.Decision)
+	}
+	return s, r.err
+}
+
+// add adds an entry. One that Repair made up is nobody's word.
+func (s *standing) add(d Decision) {
+	switch {
+	case d.Undoes != 0:
+		i, found := slices.BinarySearchFunc(s.decisions, d.Undoes, func(d Decision, seq int64) int { return cmp.Compare(d.Seq, seq) })
+		if !found {
+			return
+		}
+		if s.counts[s.decisions[i].Who]--; s.counts[s.decisions[i].Who] == 0 {
+			delete(s.counts, s.decisions[i].Who)
+		}
+		s.decisions = slices.Delete(s.decisions, i, i+1)
+		s.folded, s.lastWords, s.disputed = 0, nil, false
+	case d.Why == lostEntryWhy:
+		s.lost = true
+	default:
+		if s.counts == nil {
+			s.counts = map[string]int{}
+		}
+		s.counts[d.Who]++
+		s.decisions = append(s.decisions, d)
+	}
+}
+
+// words are the last words of people, the oldest first, and whether they differ.
+func (s *standing) words() (words []Decision, disputed bool) {
+	for _, d := range s.decisions[s.folded:] {
+		if s.disputed && d.Why != "" && d.Kind != Unsure {
+			s.lastWords = nil // the reason settles the dispute
+		}
+		s.lastWords = slices.DeleteFunc(s.lastWords, func(earlier Decision) bool { return earlier.Who == d.Who })
+		s.lastWords = append(s.lastWords, d)
+		_, _, s.disputed = mostSaid(s.lastWords)
+	}
+	s.folded = len(s.decisions)
+	return s.lastWords, s.disputed
+}
+
+// mostSaid is the label that more people say than any other, and the kind of the last word for it; Unsure if nobody names a label. If
+// there is a tie, it is disputed.
+func mostSaid(words []Decision) (label string, kind Kind, disputed bool) {
+	counts := map[string]int{}
+	for _, d := range words {
+		if d.Kind != Unsure {
+			counts[d.To]++
+		}
+	}
+	kind, most := Unsure, 0
+	for said, n := range counts {
+		switch {
+		case n > most:
+			label, most, disputed = said, n, false
+		case n == most:
+			disputed = true
+		}
+	}
+	for _, d := range words {
+		if d.Kind != Unsure && d.To == label {
+			kind = d.Kind
+		}
+	}
+	return label, kind, disputed
+}
+
+// decidedBy is what DecidedByColumn has.
+func (s *standing) decidedBy() kv.Value {
+	if len(s.decisions) == 0 {
+		return kv.Value{}
+	}
+	return kv.StringValue(strings.Join(slices.Sorted(maps.Keys(s.counts)), ", "))
+}
+
+// DecidedByBefore is what DecidedByColumn said of a node before an entry.
+func DecidedByBefore(ctx context.Context, tx *kv.Tx, node kv.NodeID, seq int64) (kv.Value, error) {
+	var s standing
+	for d, err := range History(ctx, tx, node) {
+		if err != nil {
+			return kv.Value{}, err
+		}
+		if d.Seq >= seq {
+			break
+		}
+		s.add(d)
+	}
+	return s.decidedBy(), nil
+}
+
+// settle says what the node gets by a decision, which is the last of the standing ones.
+func (d *Decision) settle(s *standing) {
+	words, disputed := s.words()
+	label, kind, _ := mostSaid(words)
+	d.Label, d.After, d.Disputed = d.From, d.Before, disputed
+	switch isInForce := d.Before != None && d.Before != Unsure; {
+	case len(words) == 1:
+		d.Label, d.After = d.To, d.Kind
+	case disputed && !isInForce:
+		d.After = d.Kind
+	case disputed || isInForce && kind != Unsure && label == d.From:
+	case kind == Unsure:
+		d.After = Unsure
+	default:
+		d.Label, d.After = label, kind
+	}
+}
+
+// deriveColumns writes DecidedByColumn and DisputedColumn of a store whose history is from before there were such columns. An entry
+// that cannot be read leaves its node without them.
+func deriveColumns(ctx context.Context, s *kv.Store) error {
+	old := false
+	err := s.View(func(tx *kv.Tx) (err error) {
+		old, err = lacksColumns(tx)
+		return err
+	})
+	if err != nil || !old {
+		return err
+	}
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	if old, err = lacksColumns(b.Tx()); err != nil || !old { // somebody else has written them meanwhile
+		return err
+	}
+	removed, err := b.Tx().Removed()
+	if err != nil {
+		return err
+	}
+	people, err := b.Column(DecidedByColumn, kv.KindString)
+	if err != nil {
+		return err
+	}
+	disputes, err := b.Column(DisputedColumn, kv.KindBool)
+	if err != nil {
+		return err
+	}
+	reader := newStandingReader(ctx, b.Tx())
+	defer reader.stop()
+	for reader.err == nil && int64(reader.node) < int64(b.Tx().NumNodes()) {
+		v := reader.node
+		standing, err := reader.of(v)
+		if errors.Is(err, kv.ErrCorrupt) {
+			reader.advance()
+			continue
+		}
+		if removed.Has(v) {
+			continue
+		}
+		if err == nil && len(standing.decisions) > 0 {
+			err = people.Put(v, standing.decidedBy())
+		}
+		if _, disputed := standing.words(); err == nil && disputed {
+			err = disputes.Put(v, kv.BoolValue(true))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if reader.err != nil {
+		return reader.err
+	}
+	return b.Commit(func(*kv.Tx) error { return nil })
+}
+
+// lacksColumns reports whether there is a history without the columns that follow from it.
+func lacksColumns(tx *kv.Tx) (bool, error) {
+	if _, there := tx.Column(DecidedByColumn); there {
+		return false, nil
+	}
+	last, err := lastDecision(tx)
+	return last.Seq > 0, err
+}

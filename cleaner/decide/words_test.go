@@ -1,0 +1,291 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// peopleOf is what the columns say of a node: the label, the decision, who has decided, and "disputed".
+func peopleOf(t *testing.T, s *kv.Store, v kv.NodeID) string {
+	t.Helper()
+	var parts []string
+	view(t, s, func(tx *kv.Tx) error {
+		for _, column := range []string{kv.LabelColumn, Column, DecidedByColumn, DisputedColumn} {
+			value, err := valueOrNull(tx, v, column)
+			if err != nil {
+				return err
+			}
+			text := value.String()
+			if column == DisputedColumn && value.Bool() {
+				text = "disputed"
+			}
+			parts = append(parts, text)
+		}
+		return nil
+	})
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// TestDisputes has people decide about one node in turn. Each word is NAME:LABEL, with ! behind it for a reason; - unlabels, ?
+// is unsure, ~ is an undo. The node has the label alpha.
+func TestDisputes(t *testing.T) {
+	for _, test := range []struct{ words, want string }{
+		{"ann:beta", "beta relabel ann"},
+		{"ann:beta bob:beta", "beta relabel ann, bob"},
+		{"ann:beta bob:gamma", "beta relabel ann, bob disputed"},
+		{"ann:beta ann:gamma", "gamma relabel ann"},
+		{"ann:beta bob:gamma bob:beta", "beta relabel ann, bob"},
+		{"ann:beta bob:gamma ann:gamma", "gamma relabel ann, bob"},
+		{"ann:beta bob:gamma cy:gamma", "gamma relabel ann, bob, cy"},
+		{"ann:beta bob:gamma cy:beta", "beta relabel ann, bob, cy"},
+		{"ann:beta bob:gamma cy:alpha", "beta relabel ann, bob, cy disputed"},
+		{"ann:beta bob:gamma cy:alpha dan:gamma", "gamma relabel ann, bob, cy, dan"},
+		{"ann:beta bob:gamma cy:gamma dan:beta", "gamma relabel ann, bob, cy, dan disputed"},
+		{"ann:beta bob:beta cy:gamma", "beta relabel ann, bob, cy"},
+		{"ann:beta bob:?", "beta relabel ann, bob"},
+		{"ann:? bob:beta", "beta relabel ann, bob"},
+		{"ann:beta ann:?", "beta unsure ann"},
+		{"ann:? bob:?", "alpha unsure ann, bob"},
+		{"ann:beta bob:gamma ann:?", "gamma relabel ann, bob"},
+		{"ann:beta bob:-", "beta relabel ann, bob disputed"},
+		{"ann:beta bob:- cy:-", " unlabel ann, bob, cy"},
+		// A reason settles what is disputed, by anybody, and for later words too.
+		{"ann:beta bob:gamma!", "beta relabel ann, bob disputed"},
+		{"ann:beta bob:gamma bob:gamma!", "gamma relabel ann, bob"},
+		{"ann:beta bob:gamma cy:alpha!", "alpha relabel ann, bob, cy"},
+		{"ann:beta bob:gamma cy:?!", "beta relabel ann, bob, cy disputed"},
+		{"ann:beta bob:gamma cy:gamma! dan:gamma", "gamma relabel ann, bob, cy, dan"},
+		{"ann:beta bob:gamma cy:gamma! ann:beta", "gamma relabel ann, bob, cy disputed"},
+		{"ann:beta bob:gamma cy:gamma! ann:beta!", "gamma relabel ann, bob, cy disputed"},
+		{"ann:beta bob:gamma cy:gamma! ann:beta ann:beta!", "beta relabel ann, bob, cy"},
+		// Undo leads back through all of it.
+		{"ann:beta bob:gamma ~", "beta relabel ann"},
+		{"ann:beta bob:gamma cy:gamma ~", "beta relabel ann, bob disputed"},
+		{"ann:beta bob:gamma cy:gamma! ~", "beta relabel ann, bob disputed"},
+		{"ann:beta bob:gamma cy:gamma! ~ ~ ~", "alpha"},
+		{"ann:beta bob:gamma ~ bob:beta", "beta relabel ann, bob"},
+		{"ann:beta ~ bob:gamma", "gamma relabel bob"},
+		{"ann:beta bob:gamma cy:gamma ~ ann:gamma", "gamma relabel ann, bob"},
+	} {
+		t.Run(test.words, func(t *testing.T) {
+			s := loaded(t, 12, 60)
+			t.Cleanup(func() { mustEndTrue(t, s) })
+			var v kv.NodeID
+			for node, state := range states(t, s) {
+				if state.label == "alpha" {
+					v = node
+				}
+			}
+			for _, word := range strings.Fields(test.words) {
+				if word == "~" {
+					mustUndo(t, s, 1)
+					continue
+				}
+				who, label, _ := strings.Cut(word, ":")
+				opt := Options{Who: who}
+				if label, found := strings.CutSuffix(label, "!"); found {
+					opt.Why = "seen " + label
+				}
+				request := Request{Node: v, Kind: Relabel, To: strings.TrimSuffix(label, "!")}
+				switch request.To {
+				case "?":
+					request.Kind, request.To = Unsure, ""
+				case "-":
+					request.Kind, request.To = Unlabel, ""
+				}
+				mustDecide(t, s, opt, request)
+			}
+			if got := peopleOf(t, s, v); got != strings.TrimSpace(test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWords returns the last word of each person that counts.
+func TestWords(t *testing.T) {
+	s := loaded(t, 13, 60)
+	relabel := func(who, to, why string) {
+		t.Helper()
+		mustDecide(t, s, Options{Who: who, Why: why}, Request{Node: 3, Kind: Relabel, To: to})
+	}
+	check := func(want string, disputed bool) {
+		t.Helper()
+		view(t, s, func(tx *kv.Tx) error {
+			words, is, err := Words(t.Context(), tx, 3)
+			if err != nil {
+				return err
+			}
+			var got []string
+			for _, d := range words {
+				got = append(got, d.Who+":"+d.To)
+			}
+			if text := strings.Join(got, " "); text != want || is != disputed {
+				t.Errorf("got %q, disputed %v, want %q, disputed %v", text, is, want, disputed)
+			}
+			return nil
+		})
+	}
+	check("", false)
+	relabel("ann", "beta", "")
+	relabel("bob", "gamma", "")
+	check("ann:beta bob:gamma", true)
+	relabel("ann", "alpha", "")
+	check("bob:gamma ann:alpha", true)
+	relabel("cy", "beta", "the title says so")
+	check("cy:beta", false)
+}
+
+// TestAViewHoldsDisputes refuses a decision about a node that nobody disputed when it was shown.
+func TestAViewHoldsDisputes(t *testing.T) {
+	s := loaded(t, 14, 60)
+	mustDecide(t, s, Options{Who: "ann"}, Request{Node: 3, Kind: Relabel, To: "beta"})
+	shown := &View{Label: "beta", Decision: Relabel}
+	mustDecide(t, s, Options{Who: "bob"}, Request{Node: 3, Kind: Relabel, To: "gamma"})
+	_, err := Write(t.Context(), s, []Request{{Node: 3, Kind: Reject, View: shown}}, Options{Who: "cy"})
+	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "people disagree about its label since") {
+		t.Errorf("got %v, want ErrChanged for the dispute", err)
+	}
+	shown.Disputed = true
+	if _, err := Write(t.Context(), s, []Request{{Node: 3, Kind: Reject, View: shown}}, Options{Who: "cy"}); err != nil {
+		t.Errorf("shown as disputed: %v", err)
+	}
+	_, err = Write(t.Context(), s, []Request{{Node: 3, Kind: Reject, View: shown}}, Options{Who: "dan"})
+	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "people do not disagree") {
+		t.Errorf("got %v, want ErrChanged for the end of the dispute", err)
+	}
+}
+
+// TestOldHistories decides in a store whose columns about people are gone, as they are in stores from before there were any.
+func TestOldHistories(t *testing.T) {
+	for _, bulk := range []bool{false, true} {
+		s := loaded(t, 15, 200)
+		t.Cleanup(func() { mustEndTrue(t, s) })
+		for i, words := range []string{"ann:beta", "ann:beta bob:gamma", "ann:beta bob:gamma cy:gamma", "ann:beta ann:gamma"} {
+			for word := range strings.FieldsSeq(words) {
+				who, label, _ := strings.Cut(word, ":")
+				mustDecide(t, s, Options{Who: who}, Request{Node: kv.NodeID(i), Kind: Relabel, To: label})
+			}
+		}
+		mustDecide(t, s, Options{Who: "ann"}, Request{Node: 5, Kind: Unsure})
+		mustUndo(t, s, 1)
+		want := make([]string, 6)
+		for i := range want {
+			want[i] = peopleOf(t, s, kv.NodeID(i))
+		}
+		err := s.Update(func(tx *kv.Tx) error { return errors.Join(tx.DropColumn(DecidedByColumn), tx.DropColumn(DisputedColumn)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustEndTrue(t, s) // an old history is sound
+		err = s.View(func(tx *kv.Tx) error {
+			_, _, err := VerdictsAfter(t.Context(), tx, 0)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := ""
+		if bulk {
+			why = strings.Repeat("w", MaxWhy)
+		}
+		reqs := make([]Request, 100)
+		for i := range reqs {
+			reqs[i] = Request{Node: kv.NodeID(100 + i), Kind: Unsure}
+		}
+		mustDecide(t, s, Options{Who: "dan", Why: why}, reqs...)
+		for i := range want {
+			if got := peopleOf(t, s, kv.NodeID(i)); got != want[i] {
+				t.Errorf("node %d: got %q, want %q", i, got, want[i])
+			}
+		}
+		if got, want := peopleOf(t, s, 1), "beta relabel ann, bob disputed"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestVerdictsLeaveDisputesOut trusts no label that people disagree about.
+func TestVerdictsLeaveDisputesOut(t *testing.T) {
+	s := loaded(t, 16, 80)
+	var nodes []kv.NodeID
+	for v := range kv.NodeID(80) {
+		if states(t, s)[v].label == "alpha" {
+			nodes = append(nodes, v)
+		}
+	}
+	relabel := func(who string, v kv.NodeID, to string) {
+		t.Helper()
+		mustDecide(t, s, Options{Who: who}, Request{Node: v, Kind: Relabel, To: to})
+	}
+	verdicts := func(after int64) (of []kv.NodeID, later []kv.NodeID, reversals int) {
+		t.Helper()
+		view(t, s, func(tx *kv.Tx) error {
+			labels := make([]kv.Class, tx.NumNodes())
+			if err := tx.ReadClasses(kv.LabelColumn, labels); err != nil {
+				return err
+			}
+			all, err := Verdicts(context.Background(), tx, labels)
+			if err != nil {
+				return err
+			}
+			for _, verdict := range all {
+				of = append(of, verdict.Node)
+			}
+			some, n, err := VerdictsAfter(context.Background(), tx, after)
+			for _, verdict := range some {
+				later = append(later, verdict.Node)
+			}
+			reversals = n
+			return err
+		})
+		return of, later, reversals
+	}
+	relabel("ann", nodes[0], "beta")
+	relabel("ann", nodes[1], "beta")
+	relabel("bob", nodes[1], "gamma") // disputed
+	of, later, reversals := verdicts(0)
+	if want := nodes[:1]; !slices.Equal(of, want) || !slices.Equal(later, want) || reversals != 0 {
+		t.Errorf("got verdicts about %v, later about %v and %d reversals, want %v of both and none", of, later, reversals, want)
+	}
+	relabel("bob", nodes[0], "gamma") // was trusted at entry 3, is disputed
+	relabel("cy", nodes[1], "gamma")  // was disputed, is settled
+	of, later, reversals = verdicts(3)
+	if want := nodes[1:2]; !slices.Equal(of, want) || !slices.Equal(later, want) || reversals != 1 {
+		t.Errorf("got verdicts about %v, later about %v and %d reversals, want %v of both and one", of, later, reversals, want)
+	}
+}
+
+// TestCheckFindsPeople damages the columns about people, and repairs them.
+func TestCheckFindsPeople(t *testing.T) {
+	s := loaded(t, 17, 80)
+	for i := range 3 {
+		mustDecide(t, s, Options{Who: fmt.Sprint("p", i%2)}, Request{Node: 7, Kind: Relabel, To: storeClasses[i%2]})
+	}
+	for column, value := range map[string]kv.Value{DecidedByColumn: kv.StringValue("eve"), DisputedColumn: {}} {
+		for _, v := range []kv.NodeID{7, 9} {
+			if column == DisputedColumn && v == 9 {
+				value = kv.BoolValue(true)
+			}
+			if err := s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, column, value) }); err != nil {
+				t.Fatal(err)
+			}
+			if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("node number %d ", v)) {
+				t.Errorf("%s of node %d: got problems %v, want one", column, v, problems)
+			}
+			if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
+				t.Fatal(err)
+			}
+			mustEndTrue(t, s)
+		}
+	}
+	if got, want := peopleOf(t, s, 7), "alpha relabel p0, p1 disputed"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
