@@ -34,7 +34,8 @@ const (
 
 // ReservedNames are the properties that every store or run has, which the columns of a user do not.
 var ReservedNames = []string{
-	"id", kv.LabelColumn, SuggestedColumn, ScoreColumn, ConfidenceColumn, "degree", splitColumn, decide.Column, RunColumn,
+	"id", kv.LabelColumn, SuggestedColumn, ScoreColumn, ConfidenceColumn, "degree", splitColumn, decide.Column,
+	decide.DecidedByColumn, decide.DisputedColumn, RunColumn,
 }
 
 // Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,

@@ -29,6 +29,8 @@ type Explanation struct {
 	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
 
 	Decision decide.Kind       // in force; decide.None: nobody has decided
+	Disputed bool              // people disagree about the label
+	Words    []decide.Decision // the last word of each person about the label: see decide.Words
 	History  []decide.Decision // of the node, oldest first
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
@@ -230,7 +232,9 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
 		}
 		e.History = append(e.History, d)
 	}
-	return nil
+	var err error
+	e.Words, e.Disputed, err = decide.Words(ctx, tx, e.Node)
+	return err
 }
 
 // findScoredLabel finds the label that the score, which is the last run's, is of: that before the first decision which the

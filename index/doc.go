@@ -22,7 +22,7 @@
 // with the nodes for which its predicate is true.
 //
 // Every stored column is a property; every store has the column label. The properties suggested, score, confidence, split,
-// decision and run always exist: if the store lacks the column, they are null for every node. id, the external id, and degree are properties without
+// decision, decided_by, disputed and run always exist: if the store lacks the column, they are null for every node. id, the external id, and degree are properties without
 // a column. NewPlan returns an [*UnknownPropertyError] for any other name, and a [*TypeError] for a constant that cannot be
 // compared with its property. Integers and floats are compared exactly with each other.
 //

@@ -107,7 +107,7 @@ func TestUnknownProperty(t *testing.T) {
 				t.Errorf("got %q, want %q", err, want)
 			}
 		}
-		if want := []string{"confidence", "decision", "degree", "id", "label", "run", "score", "split", "suggested", "title"}; !slices.Equal(Names(tx), want) {
+		if want := []string{"confidence", "decided_by", "decision", "degree", "disputed", "id", "label", "run", "score", "split", "suggested", "title"}; !slices.Equal(Names(tx), want) {
 			t.Errorf("names: got %q, want %q", Names(tx), want)
 		}
 		return nil

@@ -19,6 +19,8 @@ var builtinColumns = map[string]kv.Kind{
 	"confidence": kv.KindFloat,
 	"split":      kv.KindString,
 	"decision":   kv.KindString,
+	"decided_by": kv.KindString,
+	"disputed":   kv.KindBool,
 	"run":        kv.KindInt,
 }
 

@@ -117,7 +117,7 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 			if err := w.addChange(change); err != nil {
 				return err
 			}
-			if f, err = facts.of(d.Node); err == nil {
+			if f, err = facts.of(d.Node); err == nil && f.id != "" {
 				f.standing, err = people.of(d.Node)
 			}
 			if err != nil {
@@ -137,7 +137,10 @@ func (w *bulkWriter) complete(ctx context.Context) error {
 		if d.Disputed {
 			w.disputed++
 		}
-		change.state, change.decidedBy = f.nodeState, f.standing.decidedBy()
+		change.state = f.nodeState
+		if f.standing != nil {
+			change.decidedBy = f.standing.decidedBy()
+		}
 		change.relabelled = change.relabelled || d.From != d.Label
 		change.disputes = change.disputes || d.Disputed || d.WasDisputed
 		change.unscored = change.unscored || d.unscored

@@ -124,7 +124,10 @@ type PastLabel struct {
 	Label    string // "" is none
 	Decision Kind   // in force then
 	Disputed bool
-	Next     int64 // Seq of the first entry after the moment: see DecidedByBefore
+
+	DecidedBy kv.Value // what DecidedByColumn said then
+
+	next int64 // Seq of the first entry after the moment
 }
 
 // LabelsAt returns the label and decision at a past moment, for each node that is there and has a later decision. Decisions have not
@@ -154,8 +157,18 @@ func labelsBefore(ctx context.Context, tx *kv.Tx, isLater func(*Decision) bool) 
 			break
 		}
 		if !removed.Has(d.Node) {
-			labels[d.Node] = PastLabel{d.From, d.Before, d.WasDisputed, d.Seq}
+			labels[d.Node] = PastLabel{Label: d.From, Decision: d.Before, Disputed: d.WasDisputed, next: d.Seq}
 		}
+	}
+	for v, past := range labels {
+		if past.Decision == None {
+			continue // nobody had decided
+		}
+		var err error
+		if past.DecidedBy, err = decidedByBefore(ctx, tx, v, past.next); err != nil {
+			return nil, err
+		}
+		labels[v] = past
 	}
 	return labels, nil
 }

@@ -76,7 +76,7 @@ func (r *standingReader) advance() {
 		r.err = err
 		return
 	}
-	ok := false
+	var ok bool
 	if r.node, r.seq, ok = parseNodeKey(e.Key); !ok {
 		r.err = fmt.Errorf("history: %w: a node's entry under %x", kv.ErrCorrupt, e.Key)
 	}
@@ -170,8 +170,8 @@ func (s *standing) decidedBy() kv.Value {
 	return kv.StringValue(strings.Join(slices.Sorted(maps.Keys(s.counts)), ", "))
 }
 
-// DecidedByBefore is what DecidedByColumn said of a node before an entry.
-func DecidedByBefore(ctx context.Context, tx *kv.Tx, node kv.NodeID, seq int64) (kv.Value, error) {
+// decidedByBefore is what DecidedByColumn said of a node before an entry.
+func decidedByBefore(ctx context.Context, tx *kv.Tx, node kv.NodeID, seq int64) (kv.Value, error) {
 	var s standing
 	for d, err := range History(ctx, tx, node) {
 		if err != nil {

@@ -179,7 +179,9 @@ func TestOldHistories(t *testing.T) {
 		for i := range want {
 			want[i] = peopleOf(t, s, kv.NodeID(i))
 		}
-		err := s.Update(func(tx *kv.Tx) error { return errors.Join(tx.DropColumn(DecidedByColumn), tx.DropColumn(DisputedColumn)) })
+		err := s.Update(func(tx *kv.Tx) error {
+			return errors.Join(tx.DropColumn(DecidedByColumn), tx.DropColumn(DisputedColumn))
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ type (
 		property name
 	}
 
-	// wordStatement is a statement that is only its name: classes, noise, runs, stats.
+	// wordStatement is a statement that is only its name: agreement, classes, noise, runs, stats.
 	wordStatement struct{ word string }
 )
 
@@ -206,6 +206,9 @@ type (
 	}
 
 	isNull struct{ property name }
+
+	// bare is a property that stands alone, which is true or false.
+	bare struct{ property name }
 )
 
 func (n name) String() string { return quoteName(n.text) }

@@ -34,9 +34,9 @@ type Candidate struct{ Text, Note string }
 func Complete(tx *kv.Tx, before string) (candidates []Candidate, word string) {
 	before = LastStatement(before)
 	begin := wordStart(before)
-	wants := wantsAfter(before[:begin])
+	wants := wantsAfter(tx, before[:begin])
 	if at := idStart(before); at < begin {
-		if ofID := wantsAfter(before[:at]); slices.ContainsFunc(ofID, func(w want) bool { return w.complete == completeIDs }) {
+		if ofID := wantsAfter(tx, before[:at]); slices.ContainsFunc(ofID, func(w want) bool { return w.complete == completeIDs }) {
 			begin, wants = at, ofID
 		}
 	}
@@ -50,12 +50,16 @@ func Complete(tx *kv.Tx, before string) (candidates []Candidate, word string) {
 	return slices.DeleteFunc(candidates, func(c Candidate) bool { return !matches(c) }), prefix
 }
 
-// wantsAfter returns what the grammar accepts behind a text, nothing where it does not accept the text.
-func wantsAfter(text string) []want {
+// wantsAfter returns what the grammar accepts behind a text, nothing where it does not accept the text. A property can stand alone only
+// if it is true or false.
+func wantsAfter(tx *kv.Tx, text string) []want {
 	p := newParser(text, startOfText)
 	// A text that can go on fails at its end, for what is missing.
 	if _, err := p.statement(); err != nil && p.current.kind != tokenEnd {
 		return nil
+	}
+	if column, _ := tx.Column(p.alone); p.alone != "" && p.alone != decide.DisputedColumn && column.Kind != kv.KindBool {
+		return p.wants[:p.beforeEnds]
 	}
 	return p.wants
 }

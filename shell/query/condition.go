@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,15 +61,26 @@ func (p *parser) term() (expression, error) {
 	return p.test()
 }
 
-// test = property ( compare value | "is" [ "not" ] "null"
+// operatorNames lists the operators in errors.
+const operatorNames = "=, !=, <, <=, >, >=, in, like, between, is"
+
+// endsTest reports whether a token may stand behind a test.
+func (t token) endsTest() bool {
+	if t.kind == tokenEnd {
+		return true
+	}
+	return slices.ContainsFunc([]string{")", ";", "and", "or", "order", "limit", "return", "group", "because"}, t.is)
+}
+
+// test = property [ compare value | "is" [ "not" ] "null"
 //
-//	| [ "not" ] ( in | like | between ) ) .
+//	| [ "not" ] ( in | like | between ) ] .
 func (p *parser) test() (expression, error) {
 	property, err := p.property()
 	if err != nil {
 		return nil, err
 	}
-	if p.acceptAs("is", "an operator (=, !=, <, <=, >, >=, in, like, between, is)") {
+	if p.acceptAs("is", "an operator ("+operatorNames+")") {
 		negated := p.accept("not")
 		if err := p.expect("null"); err != nil {
 			return nil, err
@@ -107,6 +119,9 @@ func (p *parser) test() (expression, error) {
 		}
 		high, err := p.value(property)
 		return negate(&between{property, low, high}, negated), err
+	case !negated && p.current.endsTest():
+		p.alone, p.beforeEnds = property.text, len(p.wants)
+		return &bare{property}, nil
 	}
 	return nil, p.fail()
 }

@@ -72,6 +72,9 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 		return nil, undecided(err)
 	case entries.Len() > 0:
 		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, entries.Len())))
+		if entries.Disputed > 0 {
+			q.notices = append(q.notices, wording.Disputed(entries.Disputed))
+		}
 	case s.all:
 		q.notices = append(q.notices, "the condition is true of no node: nothing is decided")
 	default:
@@ -166,8 +169,9 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 
 // decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
 // of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all nodes;
-// those that somebody has decided on are among them if the condition speaks of decision. Nodes without what the
-// decision is about, a suggestion or a label, are left out.
+// those that somebody has decided on are among them if the condition speaks of decision, of who has decided, or of disputes. Disputed
+// nodes that the condition asks for are among the suspects too. Nodes without what the decision is about, a suggestion or a label,
+// are left out.
 func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel
 	var run *cleaner.Run
@@ -183,12 +187,14 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	}
 	var terms []index.Predicate
 	if s.all {
-		terms = append(terms, unlessSpoken(find.Where, decide.Column, index.IsNull{Property: decide.Column}))
+		undecided := unlessSpoken(find.Where, decide.Column, index.IsNull{Property: decide.Column})
 		if needsScore {
-			terms = append(terms, hasValue(cleaner.ScoreColumn))
+			undecided = index.And{Terms: []index.Predicate{undecided, hasValue(cleaner.ScoreColumn)}}
 		}
+		terms = append(terms, orDecided(undecided, find.Where, decide.DisputedColumn, decide.DecidedByColumn))
 	} else {
-		terms = append(terms, find.Where, cleaner.Suspects(run.Threshold))
+		suspects := index.And{Terms: []index.Predicate{find.Where, cleaner.Suspects(run.Threshold)}}
+		terms = append(terms, orDecided(suspects, find.Where, decide.DisputedColumn))
 	}
 	switch s.kind {
 	case decide.Accept:
@@ -250,7 +256,7 @@ type target struct {
 
 // targets reads nodes as they are shown, a batch at a time.
 func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
-	columns := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
+	columns := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn, decide.DisputedColumn}
 	f, err := NewFetcher(q.tx, columns, q.Workers)
 	if err != nil {
 		return nil, err
@@ -266,7 +272,7 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 			}
 			for i, values := range rows {
 				t := target{node: batch[i], id: values[0].String(), score: values[1]}
-				t.shown = decide.View{Label: values[2].Str(), Suggestion: values[3].Str(), Run: values[5].Int()}
+				t.shown = decide.View{Label: values[2].Str(), Suggestion: values[3].Str(), Run: values[5].Int(), Disputed: values[6].Bool()}
 				if !values[4].IsNull() {
 					if t.shown.Decision, err = decide.ParseKind(values[4].Str()); err != nil {
 						yield(target{}, fmt.Errorf("node %s: %w", t.id, err))
@@ -346,7 +352,10 @@ func (t *target) text(kind decide.Kind, class string) string {
 	if !t.score.IsNull() {
 		text += fmt.Sprintf(", score %.6g", t.score.Float())
 	}
-	if t.shown.Decision != decide.None {
+	switch {
+	case t.shown.Disputed:
+		text += ", disputed"
+	case t.shown.Decision != decide.None:
 		text += ", decided: " + t.shown.Decision.String()
 	}
 	return text

@@ -45,6 +45,8 @@
 //	suspects where score > 0.5                    all above 0.5
 //	suspects where label = 'A' or score > 0.5     nodes of A above the threshold, and all above 0.5
 //	suspects where decision = 'unsure'            above the threshold, and put aside
+//	suspects where disputed                       nodes that people disagree about, whatever their score
+//	suspects where decided_by = 'ann'             nodes that ann alone has decided on, whatever their score
 //
 // A guarantee sets the threshold: fpr 0.05 flags a right label with a probability of at most 0.05, fnr 0.1 misses a wrong label
 // with a probability of at most 0.1. Both need the mislabel rate: p if it is given, else the estimate of the run. A notice has
@@ -59,15 +61,20 @@
 //	unsure      nodes are put aside
 //	undo        the last steps of decisions are taken back
 //	history     all decisions and undos
+//	agreement   how well people agree
 //	rescore     rate, scores and threshold move to fit the decisions since the last run
 //
 // A decision with a condition is about the suspects that meet the condition. The threshold of the last run always applies, and
-// decided nodes are always left out, even if the condition has score or decision. With "all where", a decision is about every
+// decided nodes are always left out, even if the condition has score or decision. Only disputed nodes that the condition asks for
+// are added. With "all where", a decision is about every
 // scored node that meets the condition; relabel and unlabel are also about nodes without a score. Decided nodes are then left
-// out, unless the condition has the property decision.
+// out, unless the condition has the property decision, decided_by or disputed.
+//
+// The decisions of several people about a node are kept apart. Package cleaner/decide says when a node is disputed, and what is in
+// force meanwhile.
 //
 // A decision is about the nodes in the snapshot that the statement has read. If the label, suggestion, decision or run of one
-// node has changed before the write, the statement decides nothing. The error has the number of changed nodes and names the
+// node has changed before the write, or whether it is disputed, the statement decides nothing. The error has the number of changed nodes and names the
 // first ten. A statement of any size is one step: all of it is on disk, or nothing, and one undo takes it back.
 //
 // A condition behind "if" must be true of each node that the statement names. Otherwise nothing is decided, and the error names the
@@ -83,7 +90,7 @@
 //	script     = { [ statement ] ";" | command } [ statement ] .
 //	statement  = suspects | nodes | count | node | neighbors | explain | clean | rescore | plan
 //	           | decide | undo | history | index
-//	           | "classes" | "noise" | "runs" | "stats" .
+//	           | "agreement" | "classes" | "noise" | "runs" | "stats" .
 //
 //	suspects   = "suspects" [ guarantee ] clauses .
 //	nodes      = "nodes" [ moment ] clauses .
@@ -117,11 +124,11 @@
 //	expression = conjunction { "or" conjunction } .
 //	conjunction = term { "and" term } .
 //	term       = "not" term | "(" expression ")" | test .
-//	test       = property ( compare value
+//	test       = property [ compare value
 //	           | [ "not" ] "in" "(" value { "," value } ")"
 //	           | [ "not" ] "like" ( string | parameter )
 //	           | [ "not" ] "between" value "and" value
-//	           | "is" [ "not" ] "null" ) .
+//	           | "is" [ "not" ] "null" ] .                        (a property alone is true or false)
 //	compare    = "=" | "!=" | "<>" | "<" | "<=" | ">" | ">=" .
 //
 //	property   = name | '"' characters '"' .                      ("" inside stands for ")
@@ -144,7 +151,8 @@
 // # Properties and values
 //
 // Properties are the columns of the store and the built-in ones: id, label, degree, split, and after a run
-// suggested, score, confidence and run; decision is null until somebody decides. A property is compared with
+// suggested, score, confidence and run; decision is null until somebody decides, and so are decided_by, the names of all who have
+// decided, and disputed, which is true while people disagree. A property is compared with
 // constants of its own type. Labels are text. A label that looks like a number may be written without quotes, except after
 // <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error, and
 // id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is

@@ -221,10 +221,15 @@ type condition struct {
 }
 
 // An alternative is true where all its tests are. If one of them is of score, or of decision, that replaces what suspects
-// asks of these.
+// asks of these. If one is of disputed, or of decided_by, nodes with a value of that come in addition.
 type alternative struct {
-	tests               []func(row map[string]kv.Value) float64
-	ofScore, ofDecision bool
+	tests                                 []func(row map[string]kv.Value) float64
+	ofScore, ofDecision, ofDispute, ofWho bool
+}
+
+// holds reports whether all tests are true.
+func (a alternative) holds(row map[string]kv.Value) bool {
+	return !slices.ContainsFunc(a.tests, func(test func(map[string]kv.Value) float64) bool { return test(row) != 1 })
 }
 
 // together are the alternatives of two conditions joined by and.
@@ -234,6 +239,7 @@ func together(a, b []alternative) (joined []alternative) {
 			joined = append(joined, alternative{
 				tests:   slices.Concat(x.tests, y.tests),
 				ofScore: x.ofScore || y.ofScore, ofDecision: x.ofDecision || y.ofDecision,
+				ofDispute: x.ofDispute || y.ofDispute, ofWho: x.ofWho || y.ofWho,
 			})
 		}
 	}
@@ -243,16 +249,10 @@ func together(a, b []alternative) (joined []alternative) {
 // suspects says whether a row is a suspect that the condition is true of.
 func (c condition) suspects(row map[string]kv.Value) bool {
 	score, label, suggested := row["score"], row["label"], row["suggested"]
-	if score.IsNull() || label.IsNull() || suggested.IsNull() || label == suggested {
-		return false
-	}
+	isScored := !score.IsNull() && !label.IsNull() && !suggested.IsNull() && label != suggested
 	return slices.ContainsFunc(c.alternatives, func(a alternative) bool {
-		for _, test := range a.tests {
-			if test(row) != 1 {
-				return false
-			}
-		}
-		return (a.ofScore || score.Float() > 0.97) && (a.ofDecision || row["decision"].IsNull())
+		return a.holds(row) && (isScored && (a.ofScore || score.Float() > 0.97) && (a.ofDecision || row["decision"].IsNull()) ||
+			a.ofDispute && !row["disputed"].IsNull() || a.ofWho && !row["decided_by"].IsNull())
 	})
 }
 
@@ -305,6 +305,12 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	}
 	isText := s.kinds[name] == kv.KindString || s.kinds[name] == kv.KindClass || name == "id"
 	switch kind := r.IntN(7); {
+	case kind < 3 && name == "disputed" && !not:
+		c.text = quoted
+		c.of = func(row map[string]kv.Value) float64 { return truth(!row[name].IsNull()) }
+	case kind == 1 && s.kinds[name] == kv.KindBool && !not:
+		c.text = quoted
+		c.of = func(row map[string]kv.Value) float64 { return meets(row[name], "=", kv.BoolValue(true)) }
 	case kind == 0:
 		c.text = quoted + " is null"
 		if not {
@@ -354,7 +360,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	}
 	holds := c.of
 	fails := func(row map[string]kv.Value) float64 { return 1 - holds(row) }
-	spoken := alternative{ofScore: name == "score", ofDecision: name == "decision"}
+	spoken := alternative{ofScore: name == "score", ofDecision: name == "decision", ofDispute: name == "disputed", ofWho: name == "decided_by"}
 	spoken.tests = []func(map[string]kv.Value) float64{holds}
 	c.alternatives = []alternative{spoken}
 	spoken.tests = []func(map[string]kv.Value) float64{fails}
@@ -699,13 +705,18 @@ func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked []decide.Request
-	for _, v := range r.Perm(len(s.rows))[:r.IntN(1+len(s.rows)/8)] {
-		kind := []decide.Kind{decide.Accept, decide.Unsure}[r.IntN(2)]
-		asked = append(asked, decide.Request{Node: kv.NodeID(v), Kind: kind})
-	}
-	if _, err := decide.Write(t.Context(), s.Store, asked, decide.Options{Who: "somebody"}); err != nil {
-		t.Fatal(err)
+	for _, who := range []string{"ann", "bob", "cy"} {
+		var asked []decide.Request
+		for _, v := range r.Perm(len(s.rows))[:r.IntN(1+len(s.rows)/4)] {
+			request := decide.Request{Node: kv.NodeID(v), Kind: []decide.Kind{decide.Accept, decide.Unsure, decide.Relabel}[r.IntN(3)]}
+			if request.Kind == decide.Relabel {
+				request.To = s.classes[r.IntN(len(s.classes))]
+			}
+			asked = append(asked, request)
+		}
+		if _, err := decide.Write(t.Context(), s.Store, asked, decide.Options{Who: who}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s.read(t)
 }

@@ -97,6 +97,9 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 	for _, c := range e.Counterfactual {
 		tell("counterfactual", c.Class, number(c.Share), kv.Value{})
 	}
+	for _, d := range e.Words {
+		tell("word", d.Who, kv.StringValue(wordText(d)), kv.IntValue(d.Seq))
+	}
 	for _, d := range e.History {
 		tell("history", d.Time.Format(time.RFC3339Nano), kv.StringValue(decisionSummary(d)), kv.IntValue(d.Seq))
 	}
@@ -115,7 +118,10 @@ func decisionSummary(d decide.Decision) string {
 	if d.Undoes != 0 {
 		what += " undone"
 	}
-	if d.From != d.To {
+	switch {
+	case d.Label != d.To:
+		what += ": " + orNone(d.To) + ", and the label stays " + orNone(d.Label)
+	case d.From != d.To:
 		what += ": " + orNone(d.From) + " → " + orNone(d.To)
 	}
 	return what
@@ -128,14 +134,14 @@ func nodeFields(e *cleaner.Explanation) []field {
 		{name: "score", value: number(e.Score)}, {name: "scored_as", value: text(e.ScoredAs)}, // of JSON alone
 		{name: "confidence", value: number(e.Confidence)},
 		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
-		{name: "run", value: ordinal(e.Run)}, {name: "decision", value: text(e.Decision.String())},
+		{name: "run", value: ordinal(e.Run)}, {name: "decision", value: text(e.Decision.String())}, {name: "disputed", value: flag(e.Disputed)},
 	}
 }
 
 // shownFields are those of a table.
 func shownFields(e *cleaner.Explanation) []field {
 	return slices.DeleteFunc(nodeFields(e), func(f field) bool {
-		return f.name == "scored_as" || f.name == "decision" && f.value.IsNull()
+		return f.name == "scored_as" || (f.name == "decision" || f.name == "disputed") && f.value.IsNull()
 	})
 }
 
@@ -176,11 +182,18 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 		fields := decisionFields(d, integerIDs)
 		history = append(history, objectOf(slices.DeleteFunc(fields, func(f field) bool { return f.name == "id" })))
 	}
+	words := []object{}
+	for _, d := range e.Words {
+		words = append(words, objectOf([]field{
+			{name: "who", value: text(d.Who)}, {name: "decision", value: kv.StringValue(d.Kind.String())}, {name: "label", value: text(d.To)},
+			{name: "why", value: text(d.Why)},
+		}))
+	}
 	opponents := opponentSection(e, integerIDs)
 	o = append(
 		o, member{"neighbors", objects(voteRows(e), "class", "count", "share")},
 		member{"counterfactual", objects(shareRows(e.Counterfactual), "class", "score")}, member{"hops", hops},
-		member{"opponents", objects(opponents.Rows, columnNames(opponents.Columns)...)}, member{"history", history},
+		member{"opponents", objects(opponents.Rows, columnNames(opponents.Columns)...)}, member{"words", words}, member{"history", history},
 	)
 	if e.Incomplete != "" {
 		o = append(o, member{"incomplete", e.Incomplete})
@@ -235,6 +248,7 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 		hopSection(e),
 		opponentSection(e, integerIDs),
 		shareSection("Score, had the label been", "score", e.Counterfactual),
+		wordSection(e),
 		historySection(e),
 	}
 }
@@ -302,6 +316,32 @@ func opponentSection(e *cleaner.Explanation, integerIDs bool) Section {
 			idValue(o.ID, integerIDs), text(o.Label), text(o.Class), number(o.Confidence),
 			number(o.Prediction), number(o.Score), number(o.Weight), number(o.Against),
 		})
+	}
+	return s
+}
+
+// wordText is the word of a person in a few words, such as "relabel: Theory".
+func wordText(d decide.Decision) string {
+	switch d.Kind {
+	case decide.Unsure:
+		return d.Kind.String()
+	case decide.Unlabel:
+		return d.Kind.String() + ": no label"
+	}
+	return d.Kind.String() + ": " + d.To
+}
+
+// wordSection shows the last word of each person, if there is more than one.
+func wordSection(e *cleaner.Explanation) Section {
+	s := Section{Title: "What people say", Columns: []ColumnInfo{{"who", kv.KindString}, {"decision", kv.KindString}, {"why", kv.KindString}}}
+	if e.Disputed {
+		s.Title += ": disputed"
+	}
+	if len(e.Words) < 2 {
+		return s
+	}
+	for _, d := range e.Words {
+		s.Rows = append(s.Rows, []kv.Value{text(d.Who), kv.StringValue(wordText(d)), text(d.Why)})
 	}
 	return s
 }

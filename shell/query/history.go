@@ -13,7 +13,7 @@ import (
 
 // historyColumns are what is told of past decisions.
 var historyColumns = []string{
-	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes",
+	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes", "disputed",
 }
 
 // history answers history, oldest first.
@@ -86,7 +86,16 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 		{"run", kv.KindInt, ordinal(d.Run)},
 		{"score", kv.KindSingle, number(d.Score)},
 		{"undoes", kv.KindInt, ordinal(d.Undoes)},
+		{"disputed", kv.KindBool, flag(d.Disputed)},
 	}
+}
+
+// flag is true, or null.
+func flag(set bool) kv.Value {
+	if !set {
+		return kv.Value{}
+	}
+	return kv.BoolValue(true)
 }
 
 // idKind is the kind of the column id.

@@ -24,8 +24,20 @@ number, and asks. Without a terminal, give --yes. If the label, suggestion, deci
 answer, nothing is decided, and the error names these nodes. The same happens if a condition behind 'if' is not true of a
 named node: accept 1042 if label = 'Theory' and decision is null. A statement is one step, which undo takes back. The history
 keeps the time, who, why, run and score of a decision. A decision stays after later runs of clean. A decided node is no
-suspect.`,
+suspect. A node is disputed while the people who have decided on it name different labels, and no label has the most of
+them. It keeps its label until another decision gives one label the most, or a decision with a reason settles it: accept
+1042 because 'the title says so'.`,
 		Example: "accept where score > 0.99 because 'seen on the plot'",
+	},
+	{
+		Name:    "agreement",
+		Usage:   "agreement",
+		Summary: "how well people agree about the nodes that both have decided on",
+		Text: `Prints two rows for each pair of people. verdict compares what they say of the label before all decisions: right, wrong
+or unsure. label compares the labels that they name. nodes is the number of nodes that count, same the number of equal words.
+kappa is Cohen's kappa: 1 is full agreement, 0 is chance. It is null if both say one and the same of all nodes. low and high
+are the ends of its 90% interval, for 30 nodes and more. The last decision of each person counts.`,
+		Example: "agreement",
 	},
 	{
 		Name:    "classes",
@@ -84,7 +96,8 @@ would have with each other label.`,
 		Usage:   "history [ID]",
 		Summary: "every decision made, or those on one node, oldest first",
 		Text: `No entry is ever deleted. An undo is an entry of its own, and its column undoes has the number of the entry that
-it takes back. Decisions of one statement have the same step. from and to are the labels before and after.`,
+it takes back. Decisions of one statement have the same step. from is the label before, to the label that the decision names.
+disputed is true if people disagree after the entry.`,
 		Example: "history 1042",
 	},
 	{
@@ -181,6 +194,8 @@ the mislabel rate with its interval, the grey zone, and the number of wrong labe
 decided on it. A condition on score replaces the threshold. A condition on decision lists decided nodes too. In a
 condition with 'or', this holds for each alternative separately: label = 'A' or score > 0.5 lists nodes of A above the
 threshold, and all others above 0.5. To find nodes with a high score whose suggestion is their own label, use nodes.
+'where disputed' lists the nodes that people disagree about, and where decided_by = 'ann' the nodes that ann alone has
+decided on, whatever their score.
 fpr 0.05 sets a threshold that flags a right label with a probability of at most 0.05. fnr 0.1 sets a threshold that
 misses a wrong label with a probability of at most 0.1. p R replaces the estimated mislabel rate. The number of scores, p
 and the threshold λ are printed.`,

@@ -27,6 +27,10 @@ func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
 		return text(was.Label), true
 	case ok && property == decide.Column:
 		return text(was.Decision.String()), true
+	case ok && property == decide.DisputedColumn:
+		return flag(was.Disputed), true
+	case ok && property == decide.DecidedByColumn:
+		return was.DecidedBy, true
 	default:
 		return kv.Value{}, false
 	}
@@ -34,7 +38,7 @@ func (p past) value(v kv.NodeID, property string) (kv.Value, bool) {
 
 // isPast reports whether decisions change a property: then past.value has its past values.
 func isPast(property string) bool {
-	return property == kv.LabelColumn || property == decide.Column
+	return slices.Contains([]string{kv.LabelColumn, decide.Column, decide.DisputedColumn, decide.DecidedByColumn}, property)
 }
 
 // pastOf reads the labels and decisions that were different at a moment. It returns nil if m is nil.

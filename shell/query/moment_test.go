@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,12 +26,14 @@ func TestThePastIsWhatItWas(t *testing.T) {
 		undoable := 0
 		for range steps {
 			clock = clock.Add(time.Hour)
+			opt.Who = []string{"ann", "bob", "cy"}[r.IntN(3)]
 			if undoable > 0 && r.IntN(4) == 0 {
 				ask("undo")
 				undoable--
 			} else {
-				ask(randomDecision(r))
-				undoable++
+				if decided := ask(randomDecision(r)); strings.Count(decided, "\n") > 1 {
+					undoable++
+				}
 			}
 			for range questions {
 				clauses := randomClauses(r)
@@ -94,8 +97,8 @@ func randomClauses(r *rand.Rand) string {
 	test := func() string {
 		return []string{
 			"label = 'Theory'", "label != 'Systems'", "label is null", "label like '%s%'", "not (label in ('Systems', 'Theory'))",
-			"decision is null", "decision = 'relabel'", "decision > 'b'", "degree > 2", "score < 0.5", "id in ('p1', 's2', '東')",
-		}[r.IntN(11)]
+			"decision is null", "decision = 'relabel'", "decision > 'b'", "disputed", "decided_by = 'ann'", "decided_by like '%bob%'", "degree > 2", "score < 0.5", "id in ('p1', 's2', '東')",
+		}[r.IntN(14)]
 	}
 	text := ""
 	if r.IntN(4) > 0 {
@@ -107,7 +110,7 @@ func randomClauses(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		text += fmt.Sprint(" limit ", r.IntN(6))
 	}
-	return text + " return id, label, decision"
+	return text + " return id, label, decision, disputed, decided_by"
 }
 
 func TestTimesOfMoments(t *testing.T) {

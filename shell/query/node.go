@@ -12,7 +12,7 @@ func (q *query) describeNode(s *nodeStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := slices.DeleteFunc([]string{"id", "label", "suggested", "score", "confidence", "degree", "split", "decision", "run"},
+	names := slices.DeleteFunc([]string{"id", "label", "suggested", "score", "confidence", "degree", "split", "decision", "decided_by", "disputed", "run"},
 		func(name string) bool { _, stored := q.tx.Column(name); return !stored })
 	columns, err := q.columns(nil, append(names, UserColumns(q.tx)...))
 	if err != nil {

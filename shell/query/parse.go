@@ -71,7 +71,7 @@ func (p *parser) body() (statement, error) {
 			return p.index(verb)
 		}
 	}
-	for _, word := range []string{"classes", "noise", "runs", "stats"} {
+	for _, word := range []string{"agreement", "classes", "noise", "runs", "stats"} {
 		if p.accept(word) {
 			return &wordStatement{word: word}, nil
 		}

@@ -28,6 +28,9 @@ type parser struct {
 	current token
 	wants   []want
 	depth   int
+
+	alone      string // the property before the current token, if it stands alone
+	beforeEnds int    // how many wants there were for what could stand behind it instead
 }
 
 // A want is what the grammar would accept at the current token.
@@ -56,7 +59,7 @@ func newParser(text string, at Pos) *parser {
 // advance moves to the next token.
 func (p *parser) advance() {
 	p.current = p.scan.next()
-	p.wants = p.wants[:0]
+	p.wants, p.alone = p.wants[:0], ""
 }
 
 // fail is the error of a token that nothing wanted.

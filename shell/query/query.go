@@ -153,6 +153,8 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.index(ctx, s)
 	case *wordStatement:
 		switch s.word {
+		case "agreement":
+			return q.agreement(ctx)
 		case "classes":
 			return q.classes(ctx)
 		case "noise":

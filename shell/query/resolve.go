@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -55,7 +56,10 @@ func (r *resolver) property(n name) (ColumnInfo, error) {
 	if slices.Contains(scoring, n.text) {
 		return ColumnInfo{}, &ResolveError{Pos: n.pos, Msg: n.text + ": " + ErrNotCleaned.Error(), Err: ErrNotCleaned}
 	}
-	if slices.Contains(cleaner.ReservedNames, n.text) {
+	switch {
+	case n.text == decide.DisputedColumn:
+		return ColumnInfo{Name: n.text, Kind: kv.KindBool}, nil
+	case slices.Contains(cleaner.ReservedNames, n.text):
 		return ColumnInfo{Name: n.text, Kind: kv.KindString}, nil
 	}
 	names := index.Names(r.tx)
@@ -169,12 +173,29 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 		}}, err
 	case *likeness:
 		return r.like(e)
+	case *bare:
+		return r.bare(e)
 	case *isNull:
 		_, err := r.property(e.property)
 		return index.IsNull{Property: e.property.text}, err
 	default:
 		panic(fmt.Sprintf("query: no meaning for the condition %T", e)) // the parser makes no other
 	}
+}
+
+// bare resolves a property that stands alone: true or false, or disputed, which is true or null.
+func (r *resolver) bare(e *bare) (index.Predicate, error) {
+	column, err := r.property(e.property)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.property.text == decide.DisputedColumn:
+		return hasValue(decide.DisputedColumn), nil
+	case column.Kind == kv.KindBool:
+		return index.Compare{Property: column.Name, Op: index.Eq, Value: kv.BoolValue(true)}, nil
+	}
+	return nil, &ResolveError{Pos: e.property.pos, Msg: fmt.Sprintf(
+		"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", e.property, operatorNames)}
 }
 
 var operators = map[string]index.Op{

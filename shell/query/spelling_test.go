@@ -86,6 +86,9 @@ func (s *decideStatement) String() string {
 	if s.label != nil {
 		text += " " + s.label.String()
 	}
+	if s.proviso != nil {
+		text += " if " + spell(s.proviso)
+	}
 	if s.all {
 		text += " all"
 	}
@@ -166,5 +169,7 @@ func (e *likeness) String() string { return e.property.String() + " like " + e.p
 func (e *between) String() string {
 	return e.property.String() + " between " + e.low.String() + " and " + e.high.String()
 }
+
+func (e *bare) String() string { return e.property.String() }
 
 func (e *isNull) String() string { return e.property.String() + " is null" }

@@ -13,8 +13,8 @@ import (
 
 // suspectQuery says which nodes suspects finds: those of cleaner.Suspects above the threshold of the last run, with two
 // parts of that definition left out where the condition speaks of them itself: the threshold where it speaks of score, or a
-// guarantee is asked for, and that nobody has decided where it speaks of decision. Without an order the highest score
-// comes first.
+// guarantee is asked for, and that nobody has decided where it speaks of decision. Where the condition speaks of disputed or
+// decided_by, decided nodes come in addition: see orDecided. Without an order the highest score comes first.
 func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
 	run, err := LastRun(q.tx)
 	if err != nil {
@@ -38,11 +38,34 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 		where = unlessSpoken(where, cleaner.ScoreColumn, cleaner.ScoreAbove(run.Threshold))
 	}
 	where = unlessSpoken(where, decide.Column, index.IsNull{Property: decide.Column})
-	find.Where = index.And{Terms: []index.Predicate{where, cleaner.Disputes(math.Inf(-1))}}
+	find.Where = orDecided(index.And{Terms: []index.Predicate{where, cleaner.Disputes(math.Inf(-1))}}, find.Where, decide.DisputedColumn, decide.DecidedByColumn)
 	if find.Order == nil {
 		find.Order = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}} // the highest score first
 	}
 	return find, nil
+}
+
+// orDecided joins what a condition finds among suspects with the decided nodes that it asks for, which are no suspects: of the
+// alternatives that speak of one of some properties, it adds the nodes that have a value of this property. So disputed nodes, and
+// those of one person, are found whatever their score and their label.
+func orDecided(suspects, condition index.Predicate, properties ...string) index.Predicate {
+	found := []index.Predicate{suspects}
+	for _, property := range properties {
+		if condition == nil {
+			break
+		}
+		spoken, all := speaking(condition, property)
+		if all {
+			spoken = condition
+		}
+		if spoken != nil {
+			found = append(found, index.And{Terms: []index.Predicate{spoken, hasValue(property)}})
+		}
+	}
+	if len(found) == 1 {
+		return suspects
+	}
+	return index.Or{Terms: found}
 }
 
 // hasValue is true of nodes for which a property is not null.

@@ -282,7 +282,7 @@ func lastDecided(ctx context.Context, tx *kv.Tx, v kv.NodeID) (at time.Time, err
 
 // shownReader returns a function that reads nodes as a person would be shown them, fastest in ascending order.
 func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.View, error), error) {
-	names := [...]string{kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn}
+	names := [...]string{kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn, decide.DisputedColumn}
 	var columns [len(names)]*kv.ColumnReader // nil of a column that the store does not have
 	for i, name := range names {
 		if _, there := tx.Column(name); there {
@@ -302,7 +302,7 @@ func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.View, error), error) {
 		if err == nil && !values[2].IsNull() {
 			shown.Decision, err = decide.ParseKind(values[2].Str())
 		}
-		shown.Label, shown.Suggestion, shown.Run = values[0].Str(), values[1].Str(), values[3].Int()
+		shown.Label, shown.Suggestion, shown.Run, shown.Disputed = values[0].Str(), values[1].Str(), values[3].Int(), values[4].Bool()
 		return shown, err
 	}, nil
 }

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -48,7 +49,7 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 		last = e.History[n-1]
 	}
 	return &Subject{
-		Decided: last, Node: e.Node, ID: e.ID, View: decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run},
+		Decided: last, Node: e.Node, ID: e.ID, View: decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Disputed: e.Disputed, Run: e.Run},
 		Card: s.card(e), Classes: tx.Classes(), Choices: choices(e.Explanation, tx.Classes()),
 	}, nil
 }
@@ -93,6 +94,9 @@ func (s *Show) card(e *evidence) string {
 	line("against", opponentsText(e.Opponents))
 	line("score if", sharesText(e.Counterfactual, "%s %.3g"))
 	line("incomplete", e.Incomplete)
+	if e.Disputed {
+		line("disputed", wordsText(e.Words))
+	}
 	for _, d := range e.History[max(0, len(e.History)-cardDecisions):] {
 		line("decided", decidedBefore(d))
 	}
@@ -104,6 +108,24 @@ func opponentsText(opponents []cleaner.Opponent) string {
 	var parts []string
 	for _, o := range opponents[:min(len(opponents), cardClasses)] {
 		parts = append(parts, strings.TrimSpace(o.ID+" "+o.Label))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// wordsText says who says what.
+func wordsText(words []decide.Decision) string {
+	var parts []string
+	for _, d := range words {
+		label := d.To
+		switch {
+		case d.Kind == decide.Unsure:
+			label = "is unsure"
+		case label == "":
+			label = "says no label"
+		default:
+			label = "says " + label
+		}
+		parts = append(parts, cmp.Or(d.Who, "somebody")+" "+label)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -305,11 +305,12 @@ func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label
 // report says what was decided.
 func (r *review) report(d decide.Decision) error {
 	change := ""
-	if d.From != d.To {
-		to := d.To
-		if to == "" {
-			to = "no label"
-		}
+	switch to := cmp.Or(d.To, "no label"); {
+	case d.Disputed:
+		change = fmt.Sprintf(": disputed, the label stays %s", cmp.Or(d.Label, "none"))
+	case d.Label != d.To:
+		change = fmt.Sprintf(": more people say %s, which stays", cmp.Or(d.Label, "no label"))
+	case d.From != d.To:
 		change = fmt.Sprintf(": %s → %s", d.From, to)
 	}
 	_, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))

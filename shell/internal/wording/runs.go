@@ -13,6 +13,11 @@ import (
 // Decided says what became of a suggestion or a label, such as accepted.
 func Decided(kind decide.Kind) string { return decidedWords[kind] }
 
+// Disputed says that people disagree about nodes that were decided on.
+func Disputed(n int64) string {
+	return "people disagree about " + Nodes(n) + ", which keep their labels until one label has more words: suspects where disputed"
+}
+
 var decidedWords = map[decide.Kind]string{
 	decide.Accept: "accepted", decide.Reject: "rejected", decide.Relabel: "relabelled",
 	decide.Unlabel: "unlabelled", decide.Unsure: "put aside as unsure",
