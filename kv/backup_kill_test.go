@@ -67,6 +67,7 @@ func TestKilledBackups(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openKept(t, filepath.Join(dir, "store"))
+	track(t, s, []string{LabelColumn}, nil, 0)
 	noise := rand.NewChaCha8([32]byte{}) // megabytes that do not compress, so that there are moments to be killed at
 	for i := range 60 {
 		update(t, s, func(tx *Tx) error {

@@ -125,6 +125,37 @@ func TestChangesSince(t *testing.T) {
 	})
 }
 
+// TestTrackChangesInALoad tracks from the end of a load on.
+func TestTrackChangesInALoad(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range 10 {
+		if err := l.AddNode(Node{ID: fmt.Sprint("n", v)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mark uint64
+	_, err = l.Commit(t.Context(), func(s *Store) error {
+		track(t, s, []string{LabelColumn, "x"}, []string{"m"}, 0)
+		mark = lastCommit(t, s)
+		writeInBulk(t, s, "x", KindInt, map[NodeID]Value{3: IntValue(1)}, nil, []NodeID{3})
+		return s.Update(func(tx *Tx) error { return tx.SetLabel(4, "A") })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, dir)
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(5, "B") })
+	wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{4, 5})
+	wantTouched(t, s, mark, columnOfChanges("x"), nil)
+	if v := versionOf(t, s); v != newestVersion {
+		t.Errorf("got format version %d, want %d", v, newestVersion)
+	}
+}
+
 // TestTrackChangesRefuses has calls that change nothing.
 func TestTrackChangesRefuses(t *testing.T) {
 	s := newStore(t, Options{})
@@ -445,11 +476,20 @@ func TestFoldedChanges(t *testing.T) {
 	}
 	checkClean(t, s)
 
-	// What is forgotten is removed, as far as whole records are.
-	track(t, s, []string{LabelColumn}, nil, last)
-	wantNotTracked(t, s, last-1)
-	wantTouched(t, s, last, columnOfChanges(LabelColumn), []NodeID{})
-	if after, _ := changesRecords(t, s); after > 5 {
-		t.Errorf("got %d records, want few", after)
+	// What is forgotten is removed by the next sweep, as far as whole records are.
+	for i := range commits / 10 {
+		update(t, s, func(tx *Tx) error { return tx.SetLabel(NodeID(i), "last") })
 	}
+	middle := lastCommit(t, s) - commits/20
+	track(t, s, []string{LabelColumn}, nil, middle)
+	wantNotTracked(t, s, middle-1)
+	writeColumn(t, s, "x", KindInt, []Value{IntValue(1)}, []int{0})
+	if records, _ := changesRecords(t, s); records < commits/20 || records > commits/20+10 {
+		t.Errorf("got %d records, want those of %d commits and of few others", records, commits/20)
+	}
+	var later []NodeID
+	for i := commits / 20; i < commits/10; i++ {
+		later = append(later, NodeID(i))
+	}
+	wantTouched(t, s, middle, columnOfChanges(LabelColumn), later)
 }

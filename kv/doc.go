@@ -229,11 +229,11 @@
 //
 // Kind 1 byte; generation, block, tile, chunk, bucket and node 4 bytes; commit 8; part 2, of adjacency 4; the rest as it is.
 //
-// The catalogue has the classes, and names the current generation of the graph and of each column, matrix and space. The
-// numbers of nodes and edges are a small record of their own, so that adding some does not write the whole catalogue. A
-// generation is written once, as a whole. Afterwards it only gets small delta records, which all reads merge in. A new
-// generation replaces the old one: one transaction makes the catalogue name the new one. Then the records of generations
-// without a name are deleted; after a crash, the next Open for writing deletes them.
+// The catalogue has the classes, and names the current generation of the graph, of each column, matrix and space, and of what
+// is kept of changes. The numbers of nodes and edges are a small record of their own, so that adding some does not write the
+// whole catalogue. A generation is written once, as a whole. Afterwards it only gets small delta records, which all reads merge
+// in. A new generation replaces the old one: one transaction makes the catalogue name the new one. Then the records of
+// generations without a name are deleted; after a crash, the next Open for writing deletes them.
 //
 // # Format version
 //

@@ -60,9 +60,10 @@ func changesCommit(key []byte) (uint64, error) {
 // TrackChanges has the store keep, from this commit on, which nodes change: their edges, and their values in the named columns
 // and matrices, which need not be there. ChangesSince then tells them. The names take the place of those of an earlier call;
 // of a name that is in both, the changes so far stay known. The store forgets the changes of the commits up to upTo, zero for
-// none: no mark below it can be asked for any more.
+// none: nobody can ask with a mark below it any more. The next Bulk, Compact or Open gives back their room.
 //
-// Each later commit costs some tens of bytes. Programs of a format version below 4 cannot open the store from then on.
+// Call it before the snapshot that gives the first mark. Each later commit costs some tens of bytes, and Compact folds them.
+// Programs that read format version 3 and no later one cannot open the store from then on.
 func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
 	if err := tx.writable(); err != nil {
 		return err
@@ -81,6 +82,9 @@ func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
 			return err
 		}
 	}
+	if t := tx.cat.Tracking; t != nil && upTo <= t.Since && t.has(columns, matrices) {
+		return nil
+	}
 	if err := tx.raiseVersion(newestVersion); err != nil {
 		return err
 	}
@@ -96,12 +100,18 @@ func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
 		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1}
 	}
 	t := c.Tracking
-	if upTo > t.Since {
-		t.Since = upTo
-		tx.dropped = true
-	}
+	t.Since = max(t.Since, upTo) // the next sweep removes the records
 	t.Columns, t.Matrices = t.renew(t.Columns, columns, last), t.renew(t.Matrices, matrices, last)
 	return nil
+}
+
+// has reports whether these columns and matrices, and no others, are tracked.
+func (t *tracking) has(columns, matrices []string) bool {
+	same := func(sets map[string]trackedSet, names []string) bool {
+		names = slices.Compact(slices.Sorted(slices.Values(names)))
+		return slices.Equal(names, sortedNames(sets))
+	}
+	return same(t.Columns, columns) && same(t.Matrices, matrices)
 }
 
 // renew returns the sets of names, those there were as they are, the others from the commit after last on.

@@ -774,6 +774,8 @@ func TestDecideInBulk(t *testing.T) {
 		reqs = append(reqs, req)
 	}
 	opt := Options{Why: strings.Repeat("y", MaxWhy), Now: at(noon)}
+	was := states(t, many)
+	marks := map[*kv.Store]uint64{one: trackLabels(t, one), many: trackLabels(t, many)}
 	made := mustDecide(t, many, opt, reqs...)
 	half := len(reqs) / 2
 	mustDecide(t, one, Options{Now: at(noon)}, reqs[:half]...)
@@ -783,6 +785,14 @@ func TestDecideInBulk(t *testing.T) {
 	}
 	if got, want := states(t, many), states(t, one); !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	for s, mark := range marks { // the store tells which labels changed, however many were decided on at once
+		relabelled := labelsChangedSince(t, s, mark)
+		for v, now := range states(t, s) {
+			if changed := now.label != was[v].label; relabelled.All || relabelled.Has(v) != changed {
+				t.Errorf("node %d: got all %t, changed %t; want changed %t", v, relabelled.All, relabelled.Has(v), changed)
+			}
+		}
 	}
 	before := states(t, one)
 	var bad []Request
@@ -803,6 +813,34 @@ func TestDecideInBulk(t *testing.T) {
 	if got, want := states(t, many), states(t, one); !maps.Equal(got, want) {
 		t.Errorf("after undo: got %v, want %v", got, want)
 	}
+}
+
+// trackLabels has a store keep which labels change from now on.
+func trackLabels(t *testing.T, s *kv.Store) (mark uint64) {
+	t.Helper()
+	err := s.Update(func(tx *kv.Tx) (err error) {
+		mark, err = tx.LastCommit()
+		return errors.Join(err, tx.TrackChanges([]string{kv.LabelColumn}, nil, 0))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mark
+}
+
+func labelsChangedSince(t *testing.T, s *kv.Store, mark uint64) (labels *kv.Touched) {
+	t.Helper()
+	err := s.View(func(tx *kv.Tx) error {
+		c, err := tx.ChangesSince(mark)
+		if err == nil {
+			labels, err = c.Column(kv.LabelColumn)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return labels
 }
 
 // rewritten changes an entry.
