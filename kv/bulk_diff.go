@@ -29,15 +29,27 @@ func newDiff(b *Bulk, t *touched, of func(*tracking) map[string]trackedSet, name
 
 // look gives up the comparison if it found too many nodes, or if the old values, which an error is of, are damaged.
 func (d *diff) look(err error) error {
-	switch {
-	case errors.Is(err, ErrCorrupt):
-	case err != nil:
-		return err
-	case len(d.touched.nodes) <= d.most:
+	if errors.Is(err, ErrCorrupt) {
+		*d.touched = touched{all: true}
 		return nil
 	}
-	*d.touched = touched{all: true}
-	return nil
+	d.limit()
+	return err
+}
+
+func (d *diff) limit() {
+	if len(d.touched.nodes) > d.most {
+		*d.touched = touched{all: true}
+	}
+}
+
+// touchEdges touches a node whose edges differ.
+func (b *Bulk) touchEdges(v NodeID) {
+	d := diff{&b.touched.edges, b.s.mostTouched()}
+	if !d.touched.all {
+		d.touched.add(v)
+		d.limit()
+	}
 }
 
 // A columnDiff compares the values of a column.

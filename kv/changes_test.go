@@ -363,6 +363,25 @@ func TestBulkTouchesAll(t *testing.T) {
 	wantTouched(t, s, mark, columnOfChanges("x"), nil) // more than a record of a commit holds
 	wantTouched(t, s, mark, matrixOfChanges("m"), []NodeID{})
 
+	// Half of the nodes fit, in a record of two parts.
+	mark = lastCommit(t, s)
+	half := make([]NodeID, n/2)
+	for v := range half {
+		half[v] = NodeID(v)
+	}
+	write(KindFloat, func(v NodeID) Value {
+		if v < n/2 {
+			return FloatValue(-1)
+		}
+		return FloatValue(float64(v + 1)) // as it was
+	}, "b")
+	wantTouched(t, s, mark, columnOfChanges("x"), half)
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	wantTouched(t, s, mark, columnOfChanges("x"), half)
+	checkClean(t, s)
+
 	mark = lastCommit(t, s)
 	b := beginBulk(t, s)
 	defer b.Abort()

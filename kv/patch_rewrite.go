@@ -247,7 +247,7 @@ func (m *listMerge) write(out *graph.Writer, v NodeID, list []NodeID, arcs []cod
 		merged.without(m.b.removed, v)
 	}
 	if m.differs || len(merged.nodes) < before || m.removed.Has(v) {
-		m.b.touched.edges.add(v)
+		m.b.touchEdges(v)
 	}
 	ofList := merged.arcs
 	if !m.form.Any() {
