@@ -2,16 +2,27 @@ package cleaner
 
 import (
 	"context"
-	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// ballNodeBytes is what a node of the ball takes in the maps of ops.OperatorRows.
+// ballNodeBytes is what a node of the ball takes at most in ops.OperatorRows and in the list of the ball.
 const ballNodeBytes = 128
+
+// ballSteps is how many arcs may be walked around a node, within the memory for the entries that come of them.
+func ballSteps(opt ops.Options) *atomic.Int64 {
+	budget := opt.MemoryBudget
+	if budget == 0 {
+		budget = kv.DefaultMemoryBudget()
+	}
+	steps := new(atomic.Int64)
+	steps.Store(budget / ballNodeBytes)
+	return steps
+}
 
 // surround computes the surrounding of one node with a class as label, or kv.NoClass, from the rows of the node in S_1 … S_K
 // alone: no propagation of the whole graph. If the nodes within K hops do not fit opt.MemoryBudget, it returns
@@ -20,20 +31,16 @@ func surround(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, class kv.Class, predictions ops.Source, hops int,
 	opt ops.Options,
 ) (*surrounding, error) {
-	budget := opt.MemoryBudget
-	if budget == 0 {
-		budget = kv.DefaultMemoryBudget()
-	}
-	rows, err := ops.OperatorRows(ctx, tx, direction, v, hops, int(budget/ballNodeBytes))
+	rows, err := ops.OperatorRows(ctx, tx, direction, v, hops, ballSteps(opt))
 	if err != nil {
 		return nil, err
 	}
-	ball := map[kv.NodeID]struct{}{v: {}}
+	ball := []kv.NodeID{v}
 	for _, row := range rows {
-		for u := range row {
-			ball[u] = struct{}{}
-		}
+		ball = append(ball, row.Nodes...)
 	}
+	slices.Sort(ball)
+	places := make([]int, len(rows)) // of the next entry of each row
 	classes := tx.Classes()
 	number := make(map[string]int, len(classes))
 	for i, name := range classes {
@@ -53,7 +60,7 @@ func surround(
 	for k := range around.labels {
 		around.labels[k] = make([]int64, c)
 	}
-	err = rowstore.EachOf(ctx, predictions, slices.Sorted(maps.Keys(ball)), func(u kv.NodeID, p []float32) error {
+	err = rowstore.EachOf(ctx, predictions, slices.Compact(ball), func(u kv.NodeID, p []float32) error {
 		if u == v {
 			for x := range c {
 				sums[x][0] = float64(p[x])
@@ -63,10 +70,16 @@ func surround(
 		if err != nil {
 			return err
 		}
+		var first float64 // the weight in S_1
 		for k, row := range rows {
-			weight := row[u]
-			if weight == 0 {
+			at := places[k]
+			if at == len(row.Nodes) || row.Nodes[at] != u {
 				continue
+			}
+			places[k]++
+			weight := row.Values[at]
+			if k == 0 {
+				first = weight
 			}
 			for x := range c {
 				sums[x][k+1] += float64(weight * float64(p[x]))
@@ -77,8 +90,8 @@ func surround(
 				around.labels[k][y]++
 			}
 		}
-		if weight := rows[0][u]; weight != 0 && class != kv.NoClass {
-			around.oppose(tx, u, weight, class, label, p)
+		if first != 0 && class != kv.NoClass {
+			around.oppose(tx, u, first, class, label, p)
 		}
 		return nil
 	})

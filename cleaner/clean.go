@@ -93,6 +93,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
+	commit, err := tx.LastCommit()
+	if err != nil {
+		return nil, err
+	}
 	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
 		return nil, err
 	}
@@ -153,6 +157,8 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		PredictionWrites: writes,
 		Warnings:         warnings,
 		Decisions:        newest,
+		Seen:             newest,
+		Commit:           commit,
 		Classes:          slices.Clone(tx.Classes()),
 		MislabelRate:     result.rate,
 		Detectors:        result.detectors,
@@ -224,8 +230,11 @@ func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.
 func prepare(ctx context.Context, s *kv.Store, opt Options) error {
-	var predicted, indexed bool
-	err := s.View(func(tx *kv.Tx) error {
+	var predicted, indexed, tracked bool
+	err := s.View(func(tx *kv.Tx) (err error) {
+		if tracked, err = isTracked(tx); err != nil {
+			return err
+		}
 		if _, err := opt.graphFor(tx); err != nil {
 			return err
 		}
@@ -234,7 +243,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		}
 		column, _ := tx.Column(kv.LabelColumn)
 		indexed = column.Indexed
-		_, err := tx.Matrix(PredictionsMatrix)
+		_, err = tx.Matrix(PredictionsMatrix)
 		predicted = err == nil
 		if errors.Is(err, kv.ErrNotFound) {
 			return nil
@@ -243,6 +252,11 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	})
 	if err != nil {
 		return err
+	}
+	if !tracked {
+		if err := s.Update(func(tx *kv.Tx) error { return track(tx, 0) }); err != nil {
+			return err
+		}
 	}
 	if !predicted || !indexed {
 		if err := checkBudget(ctx, s, opt, predicted); err != nil {

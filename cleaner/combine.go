@@ -130,12 +130,21 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 // combinedStage names the files of the mixture.
 const combinedStage = "combined"
 
-// scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or others have
-// been written since.
+// scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or all were written
+// anew since.
 func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
+	mixture, err := mixtureInForce(tx)
+	if err != nil || mixture != nil {
+		return mixture, err
+	}
+	return tx.Matrix(PredictionsMatrix)
+}
+
+// mixtureInForce are the joined predictions of the last run, nil if there are none, or predictions were written since.
+func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
 	mixture, err := tx.Matrix(CombinedMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
-		return tx.Matrix(PredictionsMatrix)
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -145,10 +154,25 @@ func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 		return nil, err
 	}
 	writes, err := predictionWrites(tx)
-	if err != nil || writes == run.PredictionWrites {
-		return mixture, err
+	if err != nil || writes != run.PredictionWrites {
+		return nil, err
 	}
-	return tx.Matrix(PredictionsMatrix)
+	return mixture, nil
+}
+
+// setScoredRow gives a node other predictions, in the order of the classes of the store, also among the joined ones.
+func setScoredRow(tx *kv.Tx, v kv.NodeID, row []float64) error {
+	mixture, err := mixtureInForce(tx)
+	if err != nil || mixture == nil {
+		return err
+	}
+	places, target := columnPlaces(mixture.Columns()), make([]float32, mixture.Width())
+	for i, p := range row {
+		if j, ok := places[tx.Classes()[i]]; ok {
+			target[j] = float32(p)
+		}
+	}
+	return tx.SetRow(CombinedMatrix, v, target)
 }
 
 // train trains the built-in classifier.

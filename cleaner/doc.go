@@ -98,6 +98,13 @@
 // Options.Expect or with decisions. Clean uses decided labels as the truth. Rescore calibrates the scores of the last run
 // again, by the decisions since.
 //
+// # Graphs that change
+//
+// The model of the last run stays in the store. [Score] computes the score of single nodes by it, as the graph is in a snapshot, and
+// [Rescore] brings the stored scores up to date with everything that has changed: labels, edges, predictions, nodes. What was fitted
+// stays: model, ranks of the classes, which classes the classifier has learned. A class that was first used after the run is not known
+// to its model: labels of it are not scored, and have no vote. [CountStale] counts the scores that are older than changes around them.
+//
 // Evaluate plants wrong labels of any of [NoiseKinds], and measures how well the method finds them. The method works best
 // if neighbours mostly have the same label: [Statistics] measures this.
 //
@@ -122,7 +129,8 @@
 // options, the noise, the detector or label model, and the distribution of the agreement features of the fitting nodes.
 // With the model, Explain computes the score of every other label. The counts of the confident joint are in the space
 // "joint/RUN". Run.Warnings says why scores may be less reliable than they look. A run describes the store as it was when
-// the run began; [ChangesSince] lists the changes since.
+// the run began, or at the last Rescore; [ChangesSince] lists the changes since. Features that are stored are those of the last pass over
+// the whole graph, by Clean or Rescore.
 //
 // # Decisions
 //

@@ -39,6 +39,9 @@ var (
 	// ErrFewFittingNodes is returned if the fitting set is too small to fit a detector.
 	ErrFewFittingNodes = detector.ErrFewFittingNodes
 
+	// ErrNoModel is returned if the last run keeps no model to score by: it was made by an earlier version.
+	ErrNoModel = errors.New("cleaner: the last run keeps no model")
+
 	// ErrMissingRows is returned if some nodes have no predictions.
 	ErrMissingRows = errors.New("cleaner: nodes without predictions")
 )

@@ -70,5 +70,8 @@ func (p *problem) rankClasses() []int32 {
 	if names == nil {
 		names = make([]string, p.classes)
 	}
+	if p.kept != nil {
+		return labelmodel.RankClasses(p.kept.Counts, names)
+	}
 	return labelmodel.RankClasses(countLabels(p.labels, p.classes), names)
 }

@@ -244,7 +244,7 @@ func (e *Explanation) findScoredLabel(run *Run) {
 		return
 	}
 	e.ScoredAs = e.Label
-	if i := slices.IndexFunc(e.History, func(d decide.Decision) bool { return d.Seq > run.Decisions }); i >= 0 {
+	if i := slices.IndexFunc(e.History, func(d decide.Decision) bool { return d.Seq > run.seen() }); i >= 0 {
 		e.ScoredAs = e.History[i].From
 	}
 }

@@ -7,43 +7,98 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// ChangesSince returns a text for each change since the last run began that its scores do not reflect, such as "predictions
-// were written after run 3 began". It looks at how often predictions were written, and at how many nodes and edges there
-// are. It does not see an edge that replaced another, nor a label that was set without a decision. A decision does not
-// make scores outdated, because decided labels are not scored again, unless it replaces a decision that the run used as
-// truth.
-func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) ([]string, error) {
-	var changes []string
+// An Outdated says why the scores of the last run may not fit the store any more, a text for each reason.
+type Outdated struct {
+	Changes []string // which Rescore takes in, such as "edges of 3 nodes changed"
+	Misfits []string // for which only Clean fits again, such as "predictions were written after run 3 began"
+}
+
+// ChangesSince compares the store with the last run, and what it has seen up to the last Rescore. A decision does not make scores
+// outdated here, because decided labels are not looked at again, unless it replaces a decision that the run used as truth. Of a run
+// of an earlier version it sees neither an edge that replaced another, nor a label that was set without a decision.
+func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err error) {
 	writes, err := predictionWrites(tx)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
 	_, err = tx.Matrix(PredictionsMatrix)
 	switch {
 	case errors.Is(err, kv.ErrNotFound):
-		changes = append(changes, fmt.Sprintf("the predictions of run %d are no longer there", run.ID))
+		o.Misfits = append(o.Misfits, fmt.Sprintf("the predictions of run %d are no longer there", run.ID))
 	case err != nil:
-		return nil, err
+		return o, err
 	case writes != run.PredictionWrites:
-		changes = append(changes, fmt.Sprintf("predictions were written after run %d began", run.ID))
+		o.Misfits = append(o.Misfits, fmt.Sprintf("predictions were written after run %d began", run.ID))
 	}
-	if nodes := int64(tx.NumPresent()); nodes != run.Nodes {
-		changes = append(changes, fmt.Sprintf("there are %d nodes, run %d saw %d", nodes, run.ID, run.Nodes))
-	}
-	if edges := tx.NumEdges(); edges != run.Edges {
-		changes = append(changes, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
+	if o.Changes, err = changeTexts(ctx, tx, run, writes); err != nil {
+		return o, err
 	}
 	if run.Model == nil || run.Model.Calibration == nil { // it trusted no decision
-		return changes, nil
+		return o, nil
 	}
 	_, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
+	if err == nil && reversals > 0 {
+		o.Misfits = append(o.Misfits, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, reversals))
+	}
+	return o, err
+}
+
+func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int64) (texts []string, err error) {
+	if nodes := int64(tx.NumPresent()); nodes != run.Nodes {
+		texts = append(texts, fmt.Sprintf("there are %d nodes, run %d saw %d", nodes, run.ID, run.Nodes))
+	}
+	changes, err := tx.ChangesSince(run.Commit)
+	if errors.Is(err, kv.ErrNotTracked) {
+		if edges := tx.NumEdges(); edges != run.Edges {
+			texts = append(texts, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
+		}
+		return texts, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	if reversals > 0 {
-		changes = append(changes, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, reversals))
+	touched, err := touchedSince(changes)
+	if err != nil {
+		return nil, err
 	}
-	return changes, nil
+	decided, err := decide.NodesAfter(ctx, tx, run.seen())
+	if err != nil {
+		return nil, err
+	}
+	for i, kind := range []string{"edges", "labels without a decision", "predictions"} { // in the order of touched
+		count := 0
+		for v := range touched[i].Nodes() {
+			if _, ok := decided[v]; !ok || i != 1 {
+				count++
+			}
+		}
+		switch {
+		case i == 2 && predictionWrites != run.PredictionWrites: // Misfits has it
+		case touched[i].All:
+			texts = append(texts, kind+" changed")
+		case count > 0:
+			texts = append(texts, fmt.Sprintf("%s of %s changed", kind, plural(count, "node")))
+		}
+	}
+	return texts, nil
+}
+
+// CountStale counts the nodes within K hops of everything that changed since the scores of a run were up to date: their scores are older
+// than that, and Rescore brings them up to date. If there are more than most, or the store does not know, the count is -1.
+func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
+	changed, err := changesSince(tx, run)
+	if err != nil {
+		return 0, err
+	}
+	if changed.all {
+		return -1, nil
+	}
+	nodes, err := changed.around(ctx, tx, run.Hops, most)
+	if errors.Is(err, ops.ErrReach) {
+		return -1, nil
+	}
+	return len(nodes), err
 }

@@ -37,6 +37,11 @@ type problem struct {
 	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
 	combined    bool             // the predictions are those of combine
 	sizes       *ops.Sizes       // of graph; nil: score measures them
+
+	// Of a problem whose model is that of a run: what the run has kept, and the labels under test [n], which are those of the
+	// nodes with predictions. Else nil, and all labels are under test.
+	kept   *keptFit
+	tested []kv.Class
 }
 
 // base is the problem of the base classifier, without features.
@@ -44,6 +49,14 @@ func (p *problem) base() *baseProblem {
 	return &baseProblem{
 		graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, classes: p.classes, place: p.place, sizes: p.sizes,
 	}
+}
+
+// underTest are the labels that are scored [n].
+func (p *problem) underTest() []kv.Class {
+	if p.tested != nil {
+		return p.tested
+	}
+	return p.labels
 }
 
 // A variant is what a method changes in the pipeline; the zero value is PresetDefault in full.

@@ -35,11 +35,7 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	}
 	defer func() { err = errors.Join(err, every.Close()) }()
 
-	labellings := []labelling{{labels: s.labels}}
-	for r := range labelmodel.CountRivals(s.classes) {
-		labellings = append(labellings, labelling{labels: rivals.Data[r*len(s.labels) : (r+1)*len(s.labels)]})
-	}
-	labellings = append(labellings, labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
+	labellings := append(s.withRivals(rivals.Data), labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
 	z, err := s.agreement(ctx, labellings)
 	if err != nil {
 		return err
@@ -70,13 +66,46 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	return nil
 }
 
+// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted.
+func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
+	rivals, err := s.rivals(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rivals.Close()) }()
+	labellings := s.withRivals(rivals.Data)
+	z, err := s.agreement(ctx, labellings)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, detachAll(z[1:])); err != nil {
+			err = errors.Join(err, detachAll(z[:1]))
+		}
+	}()
+	result.features = z[0]
+	result.scores, err = s.scores(ctx, func(scores []float32) error {
+		return s.posteriorScores(ctx, model, z, labellings, scores)
+	})
+	return err
+}
+
+// withRivals are the labels under test, and their rivals [countRivals×n].
+func (s *stages) withRivals(rivals []kv.Class) []labelling {
+	labellings := []labelling{{labels: s.underTest()}}
+	for r := range labelmodel.CountRivals(s.classes) {
+		labellings = append(labellings, labelling{labels: rivals[r*len(s.labels) : (r+1)*len(s.labels)]})
+	}
+	return labellings
+}
+
 // A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. If fewer
 // mislabels than these are expected among them, it is chosen on all nodes.
 const fewMislabels = 5
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
-	n, count, ranks := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses()
+	n, count, ranks, tested := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses(), s.underTest()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
 	if err != nil {
 		return nil, err
@@ -95,7 +124,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 			for r := range own {
 				own[r] = kv.NoClass
 			}
-			if label := s.labels[v]; label != kv.NoClass {
+			if label := tested[v]; label != kv.NoClass {
 				by := labelmodel.Evidence{Predictions: values[int(v-rows.First)*s.classes:][:s.classes], Ranks: ranks}
 				if by.Ballot, err = around.of(v); err != nil {
 					return err

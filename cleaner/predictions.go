@@ -359,7 +359,8 @@ func countPredictionWrite(tx *kv.Tx) error {
 
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
 // PredictionWriter.Put, and encoded as the others are. The matrix is created if there is none; every node needs a row
-// before Clean can use it.
+// before Clean can use it. If the last run has joined predictions with those of the built-in classifier, Score and Rescore take
+// this row as it is, until the next Clean.
 func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	classes := tx.Classes()
 	if len(row) != len(classes) {
@@ -400,7 +401,7 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	}
 	keeper := newRowKeeper(encoding, len(columns))
 	output, _ := keeper.keep(target)
-	return errors.Join(tx.SetRow(PredictionsMatrix, v, output), countPredictionWrite(tx))
+	return errors.Join(tx.SetRow(PredictionsMatrix, v, output), setScoredRow(tx, v, row))
 }
 
 // rowError is a *RowError with the node's external id.
@@ -464,8 +465,11 @@ func HasPredictions(tx *kv.Tx, v kv.NodeID) (bool, error) {
 }
 
 // inClassOrder is a matrix of predictions with its columns in the order of tx.Classes.
-func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source {
-	columns, classes := matrix.Columns(), tx.Classes()
+func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source { return inOrderOf(matrix, tx.Classes()) }
+
+// inOrderOf is a matrix of predictions with a column for each of some classes, in their order.
+func inOrderOf(matrix *kv.Matrix, classes []string) ops.Source {
+	columns := matrix.Columns()
 	if slices.Equal(columns, classes) {
 		return matrix
 	}

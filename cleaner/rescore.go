@@ -4,207 +4,244 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
-	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// ErrNoCalibration says that the last run does not know how its scores were calibrated: it was made by an earlier version,
-// or with PresetPaper.
-var ErrNoCalibration = errors.New("the last run keeps no calibration")
+// RescoreOptions tunes Rescore. The zero value is ready to use.
+type RescoreOptions struct {
+	// Full scores all nodes again in one pass over the graph, whatever has changed.
+	Full bool
+
+	// KeepRate leaves mislabel rate, threshold and the scores far from all changes as they are: what was decided on is not taken
+	// in. A program that rescores after every decision wants it.
+	KeepRate bool
+
+	// Workers, MemoryBudget, Progress, OnStage and Notice are those of Options.
+	Workers      int
+	MemoryBudget int64
+	Progress     kv.Progress
+	OnStage      func(ops.Stage)
+	Notice       func(string)
+}
 
 // A Rescoring is the result of Rescore.
 type Rescoring struct {
+	// Changed is the number of nodes that may have another score because of changes around them, and were scored again. Pass
+	// says that they are all nodes, scored in one pass over the graph.
+	Changed int64
+	Pass    bool
+
 	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
 	Reversals    int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
 	Before, Run  *Run  // the last run as it was, and as it is now
 }
 
-// Rescore moves rate, scores and threshold of the last run to fit the decisions since it began, without a new fit of the
-// model: see Calibration. The order of the scores stays, except for rounding to single precision. Score column, its index
-// and the Run change in one commit, which holds the write lock. If there are no new decisions, Rescore writes nothing.
+// Rescore brings the stored scores up to date by the model of the last run, which is not fitted again.
 //
-// A decided node keeps the score of the label that the run saw. The next Clean scores it again, with the decision as
-// truth.
+// First it scores the nodes around everything that has changed since the run or the last Rescore: labels, edges, predictions, and
+// nodes that were added. If the nodes within K hops of the changes are few, it scores each of them; the scores are then within 1e-5 of
+// those of one pass over the graph, which it makes if they are many, or if Full is set. The pass gives, bit for bit, the scores that a
+// copy of the graph as it is now gets by the same model.
 //
-// It returns kv.ErrNotFound if the store was never cleaned, and ErrNoCalibration if the last run cannot be rescored.
-func Rescore(ctx context.Context, s *kv.Store) (done *Rescoring, err error) {
+// Then, unless KeepRate is set, it moves rate, scores and threshold to fit the decisions since the run began: see Calibration.
+// The order of the scores stays, except for rounding to single precision.
+//
+// Each of the two steps is one commit. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
+// Rescore begins again. A node that was changed while Rescore was at work keeps counting as changed.
+//
+// It returns kv.ErrNotFound if the store was never cleaned, and ErrNoModel if the last run cannot score.
+func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
+	if problems := checkResources(opt.Workers, &opt.MemoryBudget); len(problems) > 0 {
+		return nil, joinOptions(problems)
+	}
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	var last *recalibration
-	err = s.View(func(tx *kv.Tx) (err error) {
-		last, err = calibrateLast(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if last.isDone() {
-		return &last.Rescoring, nil
-	}
-	b, err := s.Bulk()
-	if err != nil {
-		return nil, err
-	}
-	defer b.Abort()
-	if last, err = calibrateLast(ctx, b.Tx()); err != nil { // as it is now that nobody else writes
-		return nil, err
-	}
-	if last.isDone() {
-		return &last.Rescoring, nil
-	}
-	w, err := last.newWriter(b)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, w.byScore.Close()) }()
-	if err := w.rewrite(ctx); err != nil {
-		return nil, err
-	}
-	err = b.Commit(func(tx *kv.Tx) error { return errors.Join(w.byScore.Mark(tx), last.Run.put(tx)) })
-	if err != nil {
-		return nil, err
-	}
-	return &last.Rescoring, nil
-}
-
-// A recalibration is that of the last run, with the decisions since.
-type recalibration struct {
-	Rescoring
-	last    int64 // newest entry of the history
-	was, is calibration.Estimate
-
-	labels map[kv.NodeID]string // of the nodes decided on since: the label that the run saw
-}
-
-// isDone says that there is no decision that was not taken in.
-func (c *recalibration) isDone() bool { return c.last <= max(c.Before.Decisions, c.Before.Rescored) }
-
-// calibrateLast takes the decisions since the last run in. The calibration of the run stays that of its fit.
-func calibrateLast(ctx context.Context, tx *kv.Tx) (*recalibration, error) {
-	run, err := LastRun(tx)
-	if err != nil {
-		return nil, err
-	}
-	if run.Model == nil || run.Model.Calibration == nil || !run.Model.Calibration.IsWhole() {
-		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoCalibration)
-	}
-	newest, err := decide.Newest(tx)
-	if err != nil {
-		return nil, err
-	}
-	before := *run
-	c := &recalibration{Rescoring: Rescoring{Before: &before, Run: run}, last: newest, labels: make(map[kv.NodeID]string)}
-	c.was = calibration.Estimate{Shift: run.Model.Shift, Lapse: run.Model.Lapse}
-	verdicts, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
-	if err != nil {
-		return nil, err
-	}
-	c.Reversals = reversals
-	scores, err := tx.Reader(ScoreColumn)
-	if err != nil {
-		return nil, err
-	}
-	knows := run.Model.Calibration.Clone()
-	for _, verdict := range verdicts {
-		score, err := scores.At(verdict.Node)
-		if err != nil {
+	for {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if score.IsNull() {
-			continue
+		done, err := rescore(ctx, s, opt)
+		if !errors.Is(err, errOvertaken) {
+			return done, err
 		}
-		c.labels[verdict.Node] = tx.Classes()[verdict.Before]
-		wrong := verdict.Before != verdict.Now
-		if wrong {
-			c.Wrong++
-		} else {
-			c.Right++
-		}
-		l := c.was.LogOdds(score.Float())
-		knows.Observe(l, l, wrong)
 	}
-	c.is = knows.Estimate()
-	model := *run.Model
-	run.Model, run.Rescored = &model, c.last
-	model.Shift, model.Lapse = c.is.Shift, c.is.Lapse
-	run.setEstimate(c.is)
-	return c, nil
 }
 
-// A scoreWriter writes the scores of a store anew.
-type scoreWriter struct {
-	*recalibration
-	scores  *kv.ColumnReader
-	facts   suspectFacts
-	classes map[string]kv.Class
-	nodes   int
-	into    *kv.ColumnWriter
-	byScore *index.Builder
+// RescoreWithin is Rescore with KeepRate that gives up after a time that a person waits. ok is false if it did; the scores are then as they
+// were. Without a run, or a model of it, nothing is done.
+func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt RescoreOptions) (ok bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	opt.KeepRate = true
+	_, err = Rescore(limited, s, opt)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return false, nil
+	case errors.Is(err, kv.ErrNotFound), errors.Is(err, ErrNoModel):
+		return true, nil
+	}
+	return err == nil, err
 }
 
-func (c *recalibration) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
-	tx := b.Tx()
-	w = &scoreWriter{recalibration: c, classes: make(map[string]kv.Class), nodes: tx.NumNodes()}
-	for k, name := range c.Run.Classes {
-		w.classes[name] = kv.Class(k)
+// rescore is Rescore that fails with errOvertaken.
+func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *Rescoring, err error) {
+	around, err := rescoreChanges(ctx, s, opt)
+	if err != nil || opt.KeepRate {
+		return around, err
 	}
-	if w.scores, err = tx.Reader(ScoreColumn); err != nil {
+	done, err = recalibrate(ctx, s)
+	if err != nil {
 		return nil, err
 	}
-	if w.facts, err = readSuspectFacts(tx); err != nil {
-		return nil, err
-	}
-	if w.into, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
-		return nil, err
-	}
-	w.byScore, err = index.NewBuilder(b, ScoreColumn)
-	return w, err
+	done.Changed, done.Pass, done.Before = around.Changed, around.Pass, around.Before
+	return done, nil
 }
 
-// rewrite writes all scores, and counts suspects and grey zone anew.
-func (w *scoreWriter) rewrite(ctx context.Context) error {
-	sums := newLabelMeans(len(w.Run.Classes))
-	w.Run.Suspects, w.Run.Grey = 0, 0
-	for node := range kv.NodeID(w.nodes) {
-		if node%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+// rescoreChanges is the first step of Rescore.
+func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
+	done, scores, err := scoreChanges(ctx, s, opt)
+	if err != nil || !done.Pass && done.Run.Commit == done.Before.Commit {
+		return done, err
+	}
+	if done.Pass {
+		done.Run, err = rescoreAll(ctx, s, opt)
+		if err == nil {
+			done.Changed = done.Run.Nodes
 		}
-		old, err := w.scores.At(node)
+		return done, err
+	}
+	return done, writeChanges(s, done.Run, scores)
+}
+
+// scoreChanges scores the nodes around the changes since the last run or Rescore. Of the result, Pass says that a pass is due.
+func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *Rescoring, scores []NodeScore, err error) {
+	tx := s.Begin()
+	defer tx.Close()
+	run, _, err := lastFit(tx)
+	if err != nil {
+		return nil, nil, err
+	}
+	before := *run
+	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
+	if opt.Full {
+		return done, nil, nil
+	}
+	changed, err := changesSince(tx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	if changed.none() {
+		return done, nil, nil
+	}
+	if done.Pass = changed.all || run.Diagonal == DiagonalSampled; done.Pass {
+		return done, nil, nil
+	}
+	nodes, err := changed.around(ctx, tx, run.Hops, max(tx.NumNodes()/mostAround, leastAround))
+	if errors.Is(err, ops.ErrReach) {
+		done.Pass = true
+		return done, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	done.Changed = int64(len(nodes))
+	scores, err = scoreEach(ctx, tx, nodes, opt)
+	if errors.Is(err, ops.ErrReach) {
+		done.Pass = true
+		return done, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return done, scores, run.upToDate(tx)
+}
+
+// Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more, a pass over the
+// graph costs less.
+const (
+	mostAround  = 16
+	leastAround = 1 << 10
+)
+
+// leastEachSteps is how many arcs scoring one by one may walk at least: as many as take the time of a pass over a small graph.
+const leastEachSteps = 1 << 20
+
+// scoreEach is Score on all workers, and ErrReach if together they walk more arcs than there are.
+func scoreEach(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt RescoreOptions) ([]NodeScore, error) {
+	scores := make([]NodeScore, len(nodes))
+	workers := make([]*scorer, parallel.Workers(opt.Workers))
+	steps := new(atomic.Int64)
+	steps.Store(max(tx.NumArcs(), leastEachSteps))
+	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
+		if workers[worker] == nil {
+			if workers[worker], err = newScorer(ctx, tx, ops.Options{MemoryBudget: opt.MemoryBudget}); err != nil {
+				return err
+			}
+			workers[worker].steps = steps
+		}
+		scores[i], err = workers[worker].score(nodes[i])
+		return err
+	})
+	return scores, err
+}
+
+// leastDifference is the least by which a score changes: below it the score is as it was.
+const leastDifference = 1e-6
+
+// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them.
+func writeChanges(s *kv.Store, run *Run, scores []NodeScore) error {
+	return s.Update(func(tx *kv.Tx) error {
+		if err := run.isLast(tx, run.Rescorings-1); err != nil {
+			return err
+		}
+		for _, score := range scores {
+			if err := score.write(tx); err != nil {
+				return err
+			}
+		}
+		return run.put(tx)
+	})
+}
+
+// write stores what differs from what is stored.
+func (s *NodeScore) write(tx *kv.Tx) error {
+	text := func(value string) kv.Value {
+		if value == "" {
+			return kv.Value{}
+		}
+		return kv.StringValue(value)
+	}
+	number := func(value float64) kv.Value {
+		if value != value {
+			return kv.Value{}
+		}
+		return kv.FloatValue(value)
+	}
+	for _, cell := range []struct {
+		column string
+		value  kv.Value
+	}{
+		{ScoreColumn, number(s.Score)}, {SuggestedColumn, text(s.Suggestion)}, {ConfidenceColumn, number(s.Confidence)}, {RunColumn, kv.IntValue(s.Run)},
+	} {
+		is, err := tx.Value(s.Node, cell.column)
 		if err != nil {
 			return err
 		}
-		if old.IsNull() {
+		if is == cell.value {
 			continue
 		}
-		score := float64(float32(w.is.Score(w.was.LogOdds(old.Float()))))
-		if w.is.Shift == w.was.Shift && w.is.Lapse == w.was.Lapse {
-			score = old.Float()
+		if difference := is.Float() - cell.value.Float(); difference >= -leastDifference && difference <= leastDifference {
+			continue // false of null and of texts, whose Float is NaN
 		}
-		if err := errors.Join(w.into.Put(node, kv.FloatValue(score)), w.byScore.Add(node, kv.FloatValue(score))); err != nil {
-			return err
-		}
-		label, err := w.facts.labels.At(node)
-		if err != nil {
-			return err
-		}
-		name, decided := w.labels[node]
-		if !decided {
-			name = label.Str()
-		}
-		if class, ok := w.classes[name]; ok && (decided || !label.IsNull()) { // the run may not know the class
-			sums.add(class, score)
-		}
-		if err := w.facts.count(w.Run, node, score); err != nil {
+		if err := tx.SetValue(s.Node, cell.column, cell.value); err != nil {
 			return err
 		}
 	}
-	w.Run.meanScores, w.Run.labelCounts = sums.means()
-	return w.byScore.Finish()
+	return nil
 }

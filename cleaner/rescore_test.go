@@ -48,7 +48,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, co
 
 func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 	t.Helper()
-	done, err := Rescore(context.Background(), s)
+	done, err := Rescore(context.Background(), s, RescoreOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,11 @@ func TestRescore(t *testing.T) {
 		t.Errorf("without a decision: got %+v", done)
 	}
 	wrong := p.decideByTruth(t, s, 40, decide.Relabel)
+	around, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+	if err != nil || around.Changed == 0 || around.Run.MislabelRate != run.MislabelRate || around.Right+around.Wrong != 0 {
+		t.Fatalf("around the decisions: got %+v, %v, want scores and no rate to change", around, err)
+	}
+	before = givenScores(t, s)
 	done := mustRescore(t, s)
 	if done.Wrong != wrong || done.Right != 40-wrong || wrong == 0 || wrong == 40 {
 		t.Errorf("got %d wrong and %d right labels, want %d and %d", done.Wrong, done.Right, wrong, 40-wrong)
@@ -133,7 +138,7 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 	if again.MislabelRate != second.MislabelRate || again.Threshold != second.Threshold {
 		t.Errorf("again: got %v and %v, want %v and %v", again.MislabelRate, again.Threshold, second.MislabelRate, second.Threshold)
 	}
-	outdated := func() []string {
+	outdated := func() Outdated {
 		t.Helper()
 		tx := s.Begin()
 		defer tx.Close()
@@ -143,15 +148,15 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 		}
 		return changes
 	}
-	if changes := outdated(); changes != nil {
+	if changes := outdated(); changes.Changes != nil || changes.Misfits != nil {
 		t.Errorf("decisions that the run has seen: got %q, want nothing outdated", changes)
 	}
 	mustUndo(t, s, 1)
 	want := fmt.Sprintf("decisions that run %d trusted no longer hold: 40", again.ID)
-	if changes := outdated(); !slices.Equal(changes, []string{want}) {
+	if changes := outdated(); !slices.Equal(changes.Misfits, []string{want}) || changes.Changes != nil {
 		t.Errorf("all taken back: got %q, want %q", changes, want)
 	}
-	done, err := Rescore(t.Context(), s)
+	done, err := Rescore(t.Context(), s, RescoreOptions{})
 	if err != nil || done.Reversals != 40 {
 		t.Errorf("rescored: got %+v, %v, want 40 labels distrusted", done, err)
 	}
@@ -160,11 +165,13 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 func TestRescoreRefuses(t *testing.T) {
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
-	if _, err := Rescore(t.Context(), s); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := Rescore(t.Context(), s, RescoreOptions{}); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("never cleaned: got %v, want ErrNotFound", err)
 	}
 	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper, Hops: 1})
-	if _, err := Rescore(t.Context(), s); !errors.Is(err, ErrNoCalibration) {
-		t.Errorf("preset paper: got %v, want ErrNoCalibration", err)
+	p.decideByTruth(t, s, 10, decide.Relabel)
+	done := mustRescore(t, s)
+	if done.Right+done.Wrong != 0 || done.Changed == 0 || done.Run.Threshold != done.Before.Threshold {
+		t.Errorf("preset paper: got %+v, want scores of changed labels, and no calibration", done)
 	}
 }

@@ -33,7 +33,7 @@ type Run struct {
 	PredictionSource string // SourceImported or SourceBuiltIn
 	PredictionUse    string // what was done with imported predictions, and why, in one sentence; "": they were taken as they are
 	PredictionWrites int64  // how often predictions had been written when it began; see ChangesSince
-	Decisions        int64  // Decision.Seq of the newest entry of the history whose label it has seen; 0: none
+	Decisions        int64  // Decision.Seq of the newest entry of the history whose label its fit has seen; 0: none
 
 	// Direction says which arcs of a directed graph were walked.
 	Direction kv.Direction `msgpack:"-"`
@@ -66,8 +66,16 @@ type Run struct {
 	GreyFrom float64
 	Grey     int64
 
-	// Rescored is Decision.Seq of the newest entry of the history that Rescore has taken in; 0: it has taken in none.
-	Rescored int64
+	// Rescored is Decision.Seq of the newest entry of the history that Rescore has taken in; 0: it has taken in none. Estimates
+	// are what the calibration came to before; nil until then.
+	Rescored  int64
+	Estimates []PastEstimate
+
+	// Commit is the last commit of the store that the scores have seen, and Seen is Decision.Seq of the newest entry of the
+	// history in it. Rescorings is how often Rescore has brought scores up to date.
+	Commit     uint64
+	Seen       int64
+	Rescorings int64
 
 	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
 	Detectors []detector.Detector `msgpack:"-"`

@@ -3,6 +3,7 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -44,6 +45,9 @@ func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, features *agre
 		for v := some.First; v < some.End; v++ {
 			row := w.values[int(v-some.First)*c:][:c]
 			class, most, tied := largest(row)
+			if class == kv.NoClass { // it has no predictions
+				most = float32(math.NaN())
+			}
 			if tied {
 				var err error
 				if class, err = w.settle(v, p, labelmodel.Evidence{Predictions: row, Ranks: ranks}); err != nil {
@@ -265,14 +269,43 @@ func writeRun(
 	if run.ID, err = nextRunID(b.Tx()); err != nil {
 		return err
 	}
-	w, err := newRunWriter(b, run, result.standardErrors)
+	w, err := writeScores(ctx, b, from, run, p, result, workers)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.closeIndexes()) }()
+	if err := writeMixture(ctx, b, p); err != nil {
+		return err
+	}
+	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
+		return err
+	}
+	return b.Commit(func(tx *kv.Tx) error {
+		fitting.Run = run.ID
+		kept := p.keep()
+		kept.Run = run.ID
+		run.Seconds = time.Since(start).Seconds()
+		return errors.Join(w.mark(tx), tx.PutDocument(detectorsSpace, yardstickKey, fitting), tx.PutDocument(detectorsSpace, keptKey, kept), run.put(tx), track(tx, run.Commit))
+	})
+}
+
+// writeScores writes all that a run says of the nodes. The caller closes the indexes of the writer after the commit, in which it
+// marks them.
+func writeScores(
+	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
+) (_ *runWriter, err error) {
+	w, err := newRunWriter(b, run, result.standardErrors)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.closeIndexes())
+		}
+	}()
 	w.labels = p.labels
 	if w.decisions, err = from.Reader(decide.Column); err != nil && !errors.Is(err, kv.ErrNoColumn) {
-		return err
+		return nil, err
 	}
 	n, ranks := len(result.scores.Data), p.rankClasses()
 	rows := func(block int) kv.Range {
@@ -284,35 +317,25 @@ func writeRun(
 			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
 		})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if w.count > 0 {
 		run.MeanFeatureError = w.sum / float64(w.count)
 	}
 	for _, b := range w.indexes() {
 		if err := b.Finish(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := writeMixture(ctx, b, p); err != nil {
-		return err
+	return w, nil
+}
+
+// mark makes the indexes visible with the commit.
+func (w *runWriter) mark(tx *kv.Tx) (err error) {
+	for _, b := range w.indexes() {
+		err = errors.Join(err, b.Mark(tx))
 	}
-	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
-		return err
-	}
-	return b.Commit(func(tx *kv.Tx) error {
-		for _, b := range w.indexes() {
-			if err := b.Mark(tx); err != nil {
-				return err
-			}
-		}
-		fitting.Run = run.ID
-		if err := tx.PutDocument(detectorsSpace, yardstickKey, fitting); err != nil {
-			return err
-		}
-		run.Seconds = time.Since(start).Seconds()
-		return run.put(tx)
-	})
+	return err
 }
 
 // writeMixture writes the predictions of combine, and removes those of an earlier run.

@@ -76,7 +76,7 @@ func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 	}
 	defer func() { err = errors.Join(err, draws.labels.Close()) }()
 
-	labellings := []labelling{{labels: s.labels}}
+	labellings := []labelling{{labels: s.underTest()}}
 	for draw := range draws.count {
 		labellings = append(labellings, labelling{nodes: draws.nodes, labels: draws.of(draw)})
 	}
@@ -100,6 +100,22 @@ func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 		return meanScores(ctx, result.detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
 	})
 	return err
+}
+
+// byDetectors is the pipeline of PresetPaper with the detectors of a run in place of those that are fitted.
+func (s *stages) byDetectors(ctx context.Context, detectors []detector.Detector, result *scoring) error {
+	z, err := s.agreement(ctx, []labelling{{labels: s.underTest()}})
+	if err != nil {
+		return err
+	}
+	result.features = z[0]
+	result.scores, err = s.scores(ctx, func(scores []float32) error {
+		return meanScores(ctx, detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
+	})
+	if err != nil {
+		return errors.Join(err, detachAll(z))
+	}
+	return nil
 }
 
 // tell says what was finished before.

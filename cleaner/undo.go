@@ -20,7 +20,7 @@ func UndoStep(ctx context.Context, s *kv.Store, step int64, opt decide.Options) 
 	return decide.UndoStep(ctx, s, step, opt, seenByLastRun)
 }
 
-// seenByLastRun is the newest entry whose label the last run has seen; 0 without a run.
+// seenByLastRun is the newest entry whose label the scores of the last run have seen; 0 without a run.
 func seenByLastRun(tx *kv.Tx) (int64, error) {
 	run, err := lastRun(tx)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -29,7 +29,7 @@ func seenByLastRun(tx *kv.Tx) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return run.Decisions, nil
+	return run.seen(), nil
 }
 
 // AsOf names a moment in the past of a store: that at which a run read the labels, or a time. One of the two is set.

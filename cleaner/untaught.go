@@ -33,6 +33,9 @@ func (p problem) countTaught() []int {
 // isUntaught reports whether the base classifier has learned from no other node with the label of v. It then predicts
 // that label of no node but v: predictions that do not agree with it say nothing against it.
 func (p problem) isUntaught(v kv.NodeID) bool {
+	if p.kept != nil {
+		return p.kept.isUntaught(v, p.labels[v])
+	}
 	if p.taught == nil || p.labels[v] == kv.NoClass {
 		return false
 	}

@@ -3,145 +3,267 @@ package ops
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// OperatorRows returns row v of S_1 … S_K along a direction, sparse. With b_1[w] = A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw
+// A Row is one row of a sparse matrix: the columns of its entries, ascending, and their values.
+type Row struct {
+	Nodes  []kv.NodeID
+	Values []float64
+}
+
+// At is the entry of a column, zero if there is none.
+func (r Row) At(v kv.NodeID) float64 {
+	if i, ok := slices.BinarySearch(r.Nodes, v); ok {
+		return r.Values[i]
+	}
+	return 0
+}
+
+// OperatorRows returns row v of S_1 … S_K along a direction. With b_1[w] = A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw
 // / √(r_u c_u), where r and c are the sums of the rows and columns of A, the row of Ã^k is b_k[w] / √(r_v c_w); S_k
-// leaves out its entry v. Adjacency is read a block at a time, in at most 2K passes over the graph. If the rows hold more
-// than limit nodes, the error is ErrReach.
+// leaves out its entry v. Adjacency is read a block at a time, in at most 2K passes over the graph.
+//
+// Every arc that is walked is taken off steps, which calls may share. When none is left, the error is ErrReach. The rows have no more
+// entries than arcs were walked.
 func OperatorRows(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, hops, limit int,
-) ([]map[kv.NodeID]float64, error) {
+	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, hops int, steps *atomic.Int64,
+) ([]Row, error) {
 	blocks, err := tx.AdjacencyBlocks()
 	if err != nil {
 		return nil, err
 	}
 	graph := tx.Along(direction)
-	sums := knownStrengths{blocks: blocks, tx: tx, rows: graph, columns: graph.Reverse(), strengths: map[kv.NodeID]sides{}}
-	if err := sums.read(ctx, []kv.NodeID{v}); err != nil {
+	sums := newKnownStrengths(ctx, tx, blocks, direction)
+	if err := sums.read([]kv.NodeID{v}); err != nil {
 		return nil, err
 	}
-	var adjacency kv.Adjacency
-	rows := make([]map[kv.NodeID]float64, hops)
-	shares := map[kv.NodeID]float64{v: 1} // b_{k-1}[u] / √(r_u c_u)
-	sources, entries := []kv.NodeID{v}, 0 // the keys of shares, ascending: sums run in one order
+	own := sums.of(v)
+	lists := listReader{ctx: ctx, blocks: blocks, graph: graph}
+	rows, next := make([]Row, hops), newSparse()
+	from := Row{Nodes: []kv.NodeID{v}, Values: []float64{1}} // b_{k-1}[u] / √(r_u c_u), ascending: sums run in one order
 	for k := range rows {
-		next := make(map[kv.NodeID]float64)
-		err := eachBlock(ctx, blocks, sources, func(r kv.Range, nodes []kv.NodeID) error {
-			if err := graph.ReadAdjacency(r, &adjacency); err != nil {
-				return err
+		next.clear()
+		at := 0
+		err := lists.each(from.Nodes, func(_ kv.NodeID, list []kv.NodeID, weights []float32) error {
+			if steps.Add(-int64(len(list))) < 0 {
+				return fmt.Errorf("too many nodes are within %d hops: %w", k+1, ErrReach)
 			}
-			for _, u := range nodes {
-				share := shares[u]
-				i := u - r.First
-				for at := adjacency.Offsets[i]; at < adjacency.Offsets[i+1]; at++ {
-					w, b := adjacency.Neighbors[at], share
-					if adjacency.Weights != nil {
-						b *= float64(adjacency.Weights[at])
-					}
-					next[w] += b
+			share := from.Values[at]
+			at++
+			for i, w := range list {
+				b := share
+				if weights != nil {
+					b *= float64(weights[i])
 				}
-				if entries+len(next) > limit {
-					return fmt.Errorf("%d hops reach more than %d nodes: %w", k+1, limit, ErrReach)
-				}
+				next.add(w, b)
 			}
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		entries += len(next)
-		sources = slices.Sorted(maps.Keys(next))
-		if err := sums.read(ctx, sources); err != nil {
+		ends := slices.Sorted(slices.Values(next.nodes))
+		if err := sums.read(ends); err != nil {
 			return nil, err
 		}
-		rows[k], shares = make(map[kv.NodeID]float64, len(next)), next
-		for w, b := range next {
-			at := sums.strengths[w]
+		rows[k] = Row{make([]kv.NodeID, 0, len(ends)), make([]float64, 0, len(ends))}
+		from = Row{ends, make([]float64, len(ends))}
+		for i, w := range ends {
+			b, at := next.at(w), sums.of(w)
 			if w != v {
-				rows[k][w] = b / math.Sqrt(sums.strengths[v].row*at.column)
+				rows[k].Nodes = append(rows[k].Nodes, w)
+				rows[k].Values = append(rows[k].Values, b/math.Sqrt(own.row*at.column))
 			}
-			shares[w] = b / math.Sqrt(at.row*at.column) // where no arc leads on, nothing is made of it
+			from.Values[i] = b / math.Sqrt(at.row*at.column) // where no arc leads on, nothing is made of it
 		}
 	}
 	return rows, nil
 }
+
+// A sparse is a vector of which few entries are set, found by hashing: with as many sums as in a walk over a large ball, it takes
+// a quarter of the time of a map.
+type sparse struct {
+	nodes  []kv.NodeID // whose entries are set, in the order of their first
+	values []float64   // likewise
+	table  []uint32    // places in nodes, plus 1, by hash; its length is a power of two
+}
+
+func newSparse() *sparse { return &sparse{table: make([]uint32, 64)} }
+
+// clear sets all entries to zero.
+func (s *sparse) clear() {
+	s.nodes, s.values = s.nodes[:0], s.values[:0]
+	clear(s.table)
+}
+
+// slot is where a node is in the table, or where it would be.
+func (s *sparse) slot(v kv.NodeID) int {
+	mask := len(s.table) - 1
+	i := int(v*0x9E3779B1>>7) & mask
+	for s.table[i] != 0 && s.nodes[s.table[i]-1] != v {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+// place is the place of a node in nodes; one that was not set is set to zero.
+func (s *sparse) place(v kv.NodeID) int {
+	i := s.slot(v)
+	if s.table[i] != 0 {
+		return int(s.table[i]) - 1
+	}
+	s.nodes, s.values = append(s.nodes, v), append(s.values, 0)
+	s.table[i] = uint32(len(s.nodes))
+	if 2*len(s.nodes) > len(s.table) {
+		s.table = make([]uint32, 4*len(s.table))
+		for at, u := range s.nodes {
+			s.table[s.slot(u)] = uint32(at) + 1
+		}
+	}
+	return len(s.nodes) - 1
+}
+
+// add adds to an entry.
+func (s *sparse) add(v kv.NodeID, x float64) { s.values[s.place(v)] += x }
+
+// at is an entry.
+func (s *sparse) at(v kv.NodeID) float64 {
+	if at := s.table[s.slot(v)]; at != 0 {
+		return s.values[at-1]
+	}
+	return 0
+}
+
+// has says whether an entry is set.
+func (s *sparse) has(v kv.NodeID) bool { return s.table[s.slot(v)] != 0 }
 
 // sides are the sums of a node's row and column of A.
 type sides struct{ row, column float64 }
 
 // knownStrengths reads the strengths of nodes as they are asked for.
 type knownStrengths struct {
-	blocks        []kv.Range
 	tx            *kv.Tx
-	rows, columns *kv.Oriented
-	strengths     map[kv.NodeID]sides
+	rows, columns listReader
+	places        *sparse // of the known nodes
+	strengths     []sides // by place
 	degrees       []uint32
-	adjacency     kv.Adjacency
 }
 
+func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direction kv.Direction) *knownStrengths {
+	graph := tx.Along(direction)
+	return &knownStrengths{
+		tx: tx, places: newSparse(), rows: listReader{ctx: ctx, blocks: blocks, graph: graph},
+		columns: listReader{ctx: ctx, blocks: blocks, graph: graph.Reverse()},
+	}
+}
+
+// of is the strength of a known node.
+func (s *knownStrengths) of(v kv.NodeID) sides { return s.strengths[s.places.place(v)] }
+
 // read adds the strengths of ascending nodes to the known ones.
-func (s *knownStrengths) read(ctx context.Context, nodes []kv.NodeID) error {
+func (s *knownStrengths) read(nodes []kv.NodeID) error {
 	unknown := make([]kv.NodeID, 0, len(nodes))
 	for _, v := range nodes {
-		if _, ok := s.strengths[v]; !ok {
+		if !s.places.has(v) {
 			unknown = append(unknown, v)
+			s.places.place(v)
+			s.strengths = append(s.strengths, sides{})
 		}
 	}
-	return eachBlock(ctx, s.blocks, unknown, func(r kv.Range, nodes []kv.NodeID) error {
-		if s.rows.Symmetric() && !s.rows.Weighted() {
-			return s.readDegrees(r, nodes)
-		}
-		if err := s.add(s.rows, r, nodes, func(at *sides, sum float64) { at.row = sum }); err != nil {
-			return err
-		}
-		return s.add(s.columns, r, nodes, func(at *sides, sum float64) { at.column = sum })
+	if graph := s.rows.graph; graph.Symmetric() && !graph.Weighted() {
+		return s.rows.eachBlock(unknown, s.readDegrees)
+	}
+	err := s.rows.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
+		s.strengths[s.places.place(v)].row = strength(list, weights)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.columns.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
+		s.strengths[s.places.place(v)].column = strength(list, weights)
+		return nil
 	})
 }
 
 // readDegrees reads the degrees of a simple graph, which cost less than its lists.
 func (s *knownStrengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {
+	if len(nodes) < wholeBlock {
+		for _, v := range nodes {
+			degree, err := s.tx.Degree(v)
+			if err != nil {
+				return err
+			}
+			s.strengths[s.places.place(v)] = sides{float64(degree), float64(degree)}
+		}
+		return nil
+	}
 	s.degrees = slices.Grow(s.degrees[:0], r.Len())[:r.Len()]
 	if err := s.tx.ReadDegrees(r, s.degrees); err != nil {
 		return err
 	}
 	for _, v := range nodes {
 		degree := float64(s.degrees[v-r.First])
-		s.strengths[v] = sides{degree, degree}
+		s.strengths[s.places.place(v)] = sides{degree, degree}
 	}
 	return nil
 }
 
-// add sums the lists of nodes in a block along a direction.
-func (s *knownStrengths) add(
-	graph *kv.Oriented, r kv.Range, nodes []kv.NodeID, set func(at *sides, sum float64),
-) error {
-	if err := graph.ReadAdjacency(r, &s.adjacency); err != nil {
-		return err
-	}
-	for _, v := range nodes {
-		at := s.strengths[v]
-		set(&at, strength(s.adjacency.Of(v), weightsOf(&s.adjacency, int(v-r.First))))
-		s.strengths[v] = at
-	}
-	return nil
+// Of fewer nodes of a block the lists are read one by one, which decodes only a part of it.
+const wholeBlock = 16
+
+// A listReader reads lists of neighbours.
+type listReader struct {
+	ctx       context.Context
+	blocks    []kv.Range
+	graph     *kv.Oriented
+	adjacency kv.Adjacency
+	list      []kv.NodeID
+}
+
+// each calls visit for ascending nodes, with their lists and the weights, nil of a graph without; both are borrowed.
+func (l *listReader) each(nodes []kv.NodeID, visit func(v kv.NodeID, list []kv.NodeID, weights []float32) error) error {
+	return l.eachBlock(nodes, func(r kv.Range, nodes []kv.NodeID) error {
+		if len(nodes) < wholeBlock && !l.graph.Weighted() {
+			for _, v := range nodes {
+				l.list = l.list[:0]
+				for u, err := range l.graph.Neighbors(v) {
+					if err != nil {
+						return err
+					}
+					l.list = append(l.list, u)
+				}
+				if err := visit(v, l.list, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if err := l.graph.ReadAdjacency(r, &l.adjacency); err != nil {
+			return err
+		}
+		for _, v := range nodes {
+			if err := visit(v, l.adjacency.Of(v), weightsOf(&l.adjacency, int(v-r.First))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // eachBlock calls visit for every block that holds some of the ascending nodes, with those nodes.
-func eachBlock(
-	ctx context.Context, blocks []kv.Range, nodes []kv.NodeID, visit func(r kv.Range, nodes []kv.NodeID) error,
-) error {
+func (l *listReader) eachBlock(nodes []kv.NodeID, visit func(r kv.Range, nodes []kv.NodeID) error) error {
 	for len(nodes) > 0 {
-		if err := ctx.Err(); err != nil {
+		if err := l.ctx.Err(); err != nil {
 			return err
 		}
-		block := blocks[sort.Search(len(blocks), func(i int) bool { return blocks[i].End > nodes[0] })]
+		block := l.blocks[sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].End > nodes[0] })]
 		inside := sort.Search(len(nodes), func(i int) bool { return nodes[i] >= block.End })
 		if err := visit(block, nodes[:inside]); err != nil {
 			return err

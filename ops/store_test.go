@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -125,7 +126,9 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 	const hops = 3
 	err := store.View(func(tx *kv.Tx) error {
 		for _, v := range []int{0, len(g.lists) / 2, len(g.lists) - 1} {
-			rows, err := OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), hops, len(g.lists)*hops)
+			var steps atomic.Int64
+			steps.Store(1 << 40)
+			rows, err := OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), hops, &steps)
 			if err != nil {
 				return err
 			}
@@ -136,15 +139,17 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 					if u == v {
 						want = 0
 					}
-					if got := row[kv.NodeID(u)]; math.Abs(got-want) > 1e-12 {
+					if got := row.At(kv.NodeID(u)); math.Abs(got-want) > 1e-12 {
 						t.Fatalf("S_%d, row %d, column %d: got %v, want %v", k+1, v, u, got, want)
 					}
 				}
 			}
 		}
-		_, err := OperatorRows(t.Context(), tx, kv.Both, 0, hops, 2)
+		var steps atomic.Int64
+		steps.Store(2)
+		_, err := OperatorRows(t.Context(), tx, kv.Both, 0, hops, &steps)
 		if !errors.Is(err, ErrReach) {
-			t.Errorf("within two nodes: got %v, want ErrReach", err)
+			t.Errorf("in two steps: got %v, want ErrReach", err)
 		}
 		return nil
 	})

@@ -44,7 +44,8 @@ type commandLine struct {
 	Predict  predictCommand  `cmd:"" help:"Train the built-in base classifier and write its predictions."`
 	Estimate estimateCommand `cmd:"" help:"Estimate time, memory and disk of import and clean before they run."`
 	Clean    cleanCommand    `cmd:"" help:"Score every labelled node and suggest labels."`
-	Rescore  rescoreCommand  `cmd:"" help:"Update mislabel rate, scores and threshold after decisions."`
+	Score    scoreCommand    `cmd:"" help:"Score nodes as of now, by the model of the last run."`
+	Rescore  rescoreCommand  `cmd:"" help:"Bring the stored scores up to date after changes and decisions."`
 	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
 	Review   reviewCommand   `cmd:"" help:"Decide about one suspect after another, each with its evidence."`
 	Serve    serveCommand    `cmd:"" help:"Hold a store, and do the work of other commands on it."`

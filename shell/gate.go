@@ -44,9 +44,9 @@ func (*gateCommand) Help() string {
 A suspect scores above the threshold, has a suggested label other than its own, and nobody has decided on it. An unsure node is no suspect. The verdict ` +
 		`has the number of unsure nodes. The table of suspects goes to standard output, the verdict to standard error.
 
-Scores are outdated in four cases: the store was never cleaned; predictions were written since clean began; nodes or edges were added or removed since then; ` +
-		`a labelled node that nobody has decided on has no score. Then run clean. If nodes have no predictions, first run predict or import --predictions. ` +
-		`Labels that decisions changed do not make scores outdated. Run clean to have the new labels judged.
+Scores are outdated in four cases: the store was never cleaned; predictions were written since clean began; nodes, edges, labels or predictions of nodes changed since clean ` +
+		`or rescore; a labelled node that nobody has decided on has no score. The verdict says whether to run rescore or clean. If nodes have no predictions, first run predict or ` +
+		`import --predictions. Labels that decisions changed do not make scores outdated.
 
 A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect matches a row ` +
 		`with the same id and label. If the table has no column given_label, the same id is enough. No baseline is written from outdated scores.
@@ -236,7 +236,7 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, base baseline)
 
 // reasonsToClean returns the reasons why scores are out of date, and advice.
 func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
-	changes, err := cleaner.ChangesSince(ctx, tx, run)
+	outdated, err := cleaner.ChangesSince(ctx, tx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -259,16 +259,20 @@ func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string,
 			return nil, err
 		}
 	}
+	reasons := slices.Concat(outdated.Changes, outdated.Misfits)
+	advice := "run rescore"
+	if outdated.Misfits != nil || outdated.Changes == nil {
+		advice = "run clean"
+	}
 	switch {
 	case nodes == 1:
-		changes = append(changes, fmt.Sprintf("labelled node %s has no score", query.Quote(example)))
+		reasons = append(reasons, fmt.Sprintf("labelled node %s has no score", query.Quote(example)))
 	case nodes > 1:
-		changes = append(changes, fmt.Sprintf("%d labelled nodes have no score, such as %s", nodes, query.Quote(example)))
+		reasons = append(reasons, fmt.Sprintf("%d labelled nodes have no score, such as %s", nodes, query.Quote(example)))
 	}
-	if changes == nil {
+	if len(reasons) == 0 {
 		return nil, nil
 	}
-	advice := "run clean"
 	_, err = cleaner.Predictions(tx)
 	if errors.Is(err, cleaner.ErrMissingRows) {
 		advice, err = fmt.Sprintf("%v: %s, and then clean", err, wording.WayToPredict), nil
@@ -276,7 +280,7 @@ func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string,
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil // clean trains the built-in classifier
 	}
-	return []string{fmt.Sprintf("the scores are out of date: %s: %s", strings.Join(changes, ", "), advice)}, err
+	return []string{fmt.Sprintf("the scores are out of date: %s: %s", strings.Join(reasons, ", "), advice)}, err
 }
 
 // A baseline holds the known suspects with their given labels.

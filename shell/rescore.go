@@ -2,21 +2,28 @@ package shell
 
 import (
 	"context"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// rescoreCommand brings scores in line with decisions.
+// rescoreCommand brings the stored scores up to date.
 type rescoreCommand struct {
-	DB string `arg:"" name:"DB" help:"Directory of the store."`
+	DB   string `arg:"" name:"DB" help:"Directory of the store."`
+	Full bool   `help:"Score all nodes again, whatever has changed."`
 	resources
 }
 
 func (*rescoreCommand) Help() string {
-	return `A score is the chance that a label is wrong. Decisions test the scores. If fewer or more suspects are wrong than the scores say, then the rate, the scores ` +
-		`and the threshold of the last run move. The order of the scores stays, and no new run is needed. The next clean learns more: it takes decided labels for the truth.
+	return `Uses the model of the last run; clean fits a new one.
+
+First, the nodes around all changes since the scores were made get new scores: labels, edges, predictions, and nodes that were added. If many nodes are around changes, ` +
+		`all nodes are scored in one pass over the graph.
+
+Then the decisions are taken in. A score is the chance that a label is wrong, and decisions test the scores. If fewer or more suspects are wrong than the scores say, then the rate, ` +
+		`the scores and the threshold of the last run move. Their order stays. The next clean learns more: it takes decided labels for the truth.
 
     graphcleaner review my.graph --limit 50
     graphcleaner rescore my.graph`
@@ -28,17 +35,29 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 	}
 	var done *cleaner.Rescoring
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		done, err = cleaner.Rescore(ctx, store)
+		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{
+			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report(), Notice: s.notice,
+		})
 		return err
 	})
 	if err != nil {
-		return leaving(c.inFlags(wording.AdviseRescore(err)), "%s has the scores it had before", c.DB)
+		return leaving(c.inFlags(wording.AdviseRescore(err)), "%s has the scores it had before; run rescore again to go on", c.DB)
 	}
-	if _, err := s.printf("%s: %s\n", c.DB, wording.Rescored(done)); err != nil {
-		return err
+	for _, line := range wording.Rescored(done) {
+		if _, err := s.printf("%s: %s\n", c.DB, line); err != nil {
+			return err
+		}
 	}
 	if grey := wording.GreyZone(done.Run); grey != "" {
 		s.say("%s", grey)
 	}
 	return nil
 }
+
+// rescoring is the flag of commands that bring scores up to date after each decision.
+type rescoring struct {
+	NoRescore bool `help:"Leave the scores as they are after decisions, until rescore or clean."`
+}
+
+// waitForScores is how long a person waits for the scores around a decision.
+const waitForScores = 2 * time.Second

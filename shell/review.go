@@ -17,6 +17,7 @@ type reviewCommand struct {
 	Where string   `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
 	Limit positive `placeholder:"N" help:"Stop after N suspects. Default: all."`
 	Who   string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
+	rescoring
 	resources
 }
 
@@ -24,7 +25,7 @@ func (*reviewCommand) Help() string {
 	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + review.Keys() + `.
 
 Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
-		`later. At the end, review updates the scores, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
+		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
 
 After l, the classes are listed. Type a name, its beginning, or its number in the list. A number that is also a name, or the beginning of a name, is read ` +
 		`as a name. After a wrong name, review asks again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
@@ -43,10 +44,10 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	if _, err := query.ParseCondition(c.Where); err != nil {
 		return usagef("--where: %v", err)
 	}
-	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName())})
+	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName()), RescoreWithin: waitForScores})
 	defer func() { err = errors.Join(err, at.close()) }()
 	summary, err := review.Run(ctx, review.Options{
-		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, In: s.in, Out: s.out, Err: s.err,
+		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore, In: s.in, Out: s.out, Err: s.err,
 	})
 	if err != nil {
 		return leaving(err, "%s", summary)

@@ -28,12 +28,13 @@ type shellCommand struct {
 	NoHistory bool         `help:"Do not read or keep the lines typed at the prompt."`
 	Yes       bool         `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
 	Who       string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
+	rescoring
 	resources
 }
 
 func (*shellCommand) Help() string {
 	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with history and completion. .help lists the statements. ` +
-		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too. A dot command, such as .mode csv, takes a line of its own.
+		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too, and the scores around a decision move at once. A dot command, such as .mode csv, takes a line of its own.
 
     graphcleaner shell my.graph
     graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
@@ -84,7 +85,11 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 			return keyboard.Ask(ctx, in, s.err, question)
 		}
 	}
-	at := newDesk(s, &c.resources, c.DB, task{ReadOnly: c.ReadOnly, Who: cmp.Or(c.Who, query.UserName())})
+	base := task{ReadOnly: c.ReadOnly, Who: cmp.Or(c.Who, query.UserName())}
+	if opt.Interactive && !c.NoRescore {
+		base.RescoreWithin = waitForScores
+	}
+	at := newDesk(s, &c.resources, c.DB, base)
 	defer func() { err = errors.Join(err, at.close()) }()
 	// A store that is not there, or is damaged, is told of before anything is asked.
 	if err := at.begin(!c.ReadOnly && writes(c.Command)); err != nil {

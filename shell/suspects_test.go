@@ -265,12 +265,13 @@ func TestGateEndsWith(t *testing.T) {
 						return tx.AddEdge(0, v)
 					}
 				}
-			}), "--most 240", exitVerdict, []string{"edges, run 2 saw "},
+			}), "--most 240", exitVerdict, []string{"the scores are out of date: edges of 2 nodes changed: run rescore"},
 		},
-		{"and gone", update(func(tx *kv.Tx) error { return tx.RemoveEdge(first[0], first[1]) }), "--most 240", exitDone, nil},
+		{"and gone", update(func(tx *kv.Tx) error { return tx.RemoveEdge(first[0], first[1]) }), "--most 240", exitVerdict, []string{"edges of 2 nodes changed"}},
+		{"rescored", func() { mustRun(t, "rescore", "g") }, "--most 240", exitDone, nil},
 		{
 			"the predictions of one node", update(func(tx *kv.Tx) error { return cleaner.SetPredictions(tx, 3, []float64{0.5, 0.5}) }),
-			"--most 240", exitVerdict, []string{"predictions were written after run 2 began"},
+			"--most 240", exitVerdict, []string{"predictions of 1 node changed: run rescore"},
 		},
 		{
 			"a node more", update(func(tx *kv.Tx) error {

@@ -28,6 +28,7 @@ type task struct {
 	Writes, ReadOnly bool
 	Asks             bool // before a decision about many nodes
 	Who              string
+	RescoreWithin    time.Duration // that of query.Options
 	Threads          int
 	Memory           byteSize
 }
@@ -113,7 +114,7 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 // answer does a task on a store that is open here.
 func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress, to prompt.Listener) (*taskResult, error) {
 	budget := resources{Memory: t.Memory}
-	open := prompt.Open{Store: store, Options: query.Options{Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who}}
+	open := prompt.Open{Store: store, Options: query.Options{Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who, RescoreWithin: t.RescoreWithin}}
 	r := new(taskResult)
 	var err error
 	switch {

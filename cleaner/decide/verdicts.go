@@ -18,6 +18,7 @@ type Verdict struct {
 	Before, Now kv.Class
 	Score       float64
 	Run         int64
+	Seq         int64 // of that decision in the history
 }
 
 // Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
@@ -98,10 +99,11 @@ type change struct {
 	was, is nodeState // before the first of them, and after the last
 	run     int64     // that had scored the node, and its score, at the first
 	score   float64
+	seq     int64 // of the first
 }
 
 func newChange(d *Decision) change {
-	return change{node: d.Node, was: nodeState{d.From, d.Before, d.WasDisputed}, is: d.state(), run: d.Run, score: d.Score}
+	return change{node: d.Node, was: nodeState{d.From, d.Before, d.WasDisputed}, is: d.state(), run: d.Run, score: d.Score, seq: d.Seq}
 }
 
 // changeOf is the change of a node by all entries about it; of kv.NoNode if there are none.
@@ -132,7 +134,7 @@ func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (verdict Ver
 		to, there = kv.NoClass, true
 	}
 	ok = c.node != kv.NoNode && c.is.isTrusted() && known && there && to == now
-	return Verdict{Node: c.node, Before: before, Now: now, Score: c.score, Run: c.run}, ok
+	return Verdict{Node: c.node, Before: before, Now: now, Score: c.score, Run: c.run, Seq: c.seq}, ok
 }
 
 // VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history. reversals
@@ -191,4 +193,16 @@ func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdic
 		}
 	}
 	return verdicts, reversals, nil
+}
+
+// NodesAfter returns the nodes that the entries of the history after entry seq are about.
+func NodesAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]struct{}, error) {
+	nodes := make(map[kv.NodeID]struct{})
+	for d, err := range historyRecords(ctx, tx, seq+1) {
+		if err != nil {
+			return nil, err
+		}
+		nodes[d.Node] = struct{}{}
+	}
+	return nodes, nil
 }

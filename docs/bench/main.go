@@ -25,6 +25,7 @@ type commands struct {
 	Scored    scoredCommand    `cmd:"" help:"Make a store of any size with scores, for timing queries."`
 	Ask       askCommand       `cmd:"" help:"Time a statement of the shell's language."`
 	Lookups   lookupsCommand   `cmd:"" help:"Time point lookups in a store."`
+	Scores    scoresCommand    `cmd:"" help:"Time the scoring of single nodes."`
 	Adjacency adjacencyCommand `cmd:"" help:"Scan a store's adjacency and report its bytes and speed."`
 	Bandwidth bandwidthCommand `cmd:"" help:"Measure the machine's memory bandwidth."`
 	Evict     evictCommand     `cmd:"" help:"Take files out of the page cache, for a cold start."`

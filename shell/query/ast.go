@@ -101,7 +101,7 @@ type (
 	}
 
 	undoStatement    struct{ steps *literal }
-	rescoreStatement struct{}
+	rescoreStatement struct{ full bool }
 	historyStatement struct{ id *literal }
 
 	// indexStatement creates or drops the index of a property.

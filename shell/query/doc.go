@@ -62,7 +62,7 @@
 //	undo        the last steps of decisions are taken back
 //	history     all decisions and undos
 //	agreement   how well people agree
-//	rescore     rate, scores and threshold move to fit the decisions since the last run
+//	rescore     scores around changes are computed again; rate, scores and threshold move to fit the decisions since the last run
 //
 // A decision with a condition is about the suspects that meet the condition. The threshold of the last run always applies, and
 // decided nodes are always left out, even if the condition has score or decision. Only disputed nodes that the condition asks for
@@ -101,7 +101,7 @@
 //	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
 //	           | "threshold" number | "expect" number | "seed" number } . (each once at most, in any order)
-//	rescore    = "rescore" .
+//	rescore    = "rescore" [ "full" ] .
 //	plan       = "plan" ( suspects | nodes | count ) .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]
 //	           | "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .

@@ -162,10 +162,11 @@ unlabelled ones: relabel 'Theory' all where label is null.`,
 	},
 	{
 		Name:    "rescore",
-		Usage:   "rescore",
-		Summary: "move rate, scores and threshold to fit the decisions since the last run",
-		Text: `A score is a chance. If the decisions find fewer or more wrong labels than the scores predict, rescore moves all
-scores. Their order stays, and no new run is needed. The next clean learns from the decisions in full.`,
+		Usage:   "rescore [full]",
+		Summary: "bring the scores up to date after changes and decisions, without a new run",
+		Text: `The nodes around all changes since the last run get new scores by its model; with full, all nodes do. A score is a
+chance. If the decisions find fewer or more wrong labels than the scores predict, rescore also moves all scores. Their order
+stays. The next clean learns from the decisions in full.`,
 		Example: "rescore",
 	},
 	{
@@ -175,7 +176,7 @@ scores. Their order stays, and no new run is needed. The next clean learns from 
 		Text: `The last run made the scores in the store. The column predictions has the source of the predictions. The report
 of clean says how clean used them. mislabel_rate is the estimate. rate_low and rate_high are the ends of its 90% interval.
 grey is the number of labels in the grey zone: they may be wrong, or only hard to tell. Decisions settle it. rescored is
-the number of the last entry of the history that rescore has used.`,
+the number of the last entry of the history that rescore has used. rescorings is how often rescore has computed scores again.`,
 		Example: "runs",
 	},
 	{

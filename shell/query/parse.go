@@ -55,7 +55,7 @@ func (p *parser) body() (statement, error) {
 	case p.accept("clean"):
 		return p.clean()
 	case p.accept("rescore"):
-		return &rescoreStatement{}, nil
+		return &rescoreStatement{full: p.accept("full")}, nil
 	case p.accept("undo"):
 		return p.undo()
 	case p.accept("history"):

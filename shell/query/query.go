@@ -19,6 +19,10 @@ type Options struct {
 	// Notice is nil, warnings are among the notices of the Result.
 	Notice func(line string)
 
+	// RescoreWithin, if not zero, has a decision or an undo bring the scores around it up to date, as cleaner.RescoreWithin does, in
+	// at most this time. If the time does not suffice, a notice says so.
+	RescoreWithin time.Duration
+
 	Who string           // who makes decisions; "" means UserName
 	Now func() time.Time // the clock of decisions; nil means time.Now
 
@@ -142,11 +146,11 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 	case *cleanStatement:
 		return q.clean(ctx, s)
 	case *decideStatement:
-		return q.decide(ctx, s)
+		return q.withScores(ctx, func() (*Result, error) { return q.decide(ctx, s) })
 	case *rescoreStatement:
-		return q.rescore(ctx)
+		return q.rescore(ctx, s)
 	case *undoStatement:
-		return q.undo(ctx, s)
+		return q.withScores(ctx, func() (*Result, error) { return q.undo(ctx, s) })
 	case *historyStatement:
 		return q.history(ctx, s)
 	case *indexStatement:

@@ -124,20 +124,40 @@ func runFields(run *cleaner.Run) []field {
 		{"rate_high", kv.KindFloat, number(boundOf(run, run.RateHigh))},
 		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
 		{"rescored", kv.KindInt, ordinal(run.Rescored)},
+		{"rescorings", kv.KindInt, kv.IntValue(run.Rescorings)},
 	}
 }
 
 // rescore answers rescore.
-func (q *query) rescore(ctx context.Context) (*Result, error) {
-	done, err := cleaner.Rescore(ctx, q.store)
+func (q *query) rescore(ctx context.Context, s *rescoreStatement) (*Result, error) {
+	done, err := cleaner.Rescore(ctx, q.store, cleaner.RescoreOptions{
+		Full: s.full, Workers: q.Workers, MemoryBudget: q.MemoryBudget, Progress: q.Progress, Notice: q.remark,
+	})
 	if err != nil {
 		return nil, wording.AdviseRescore(err)
 	}
-	q.notices = append(q.notices, wording.Rescored(done))
+	q.notices = append(q.notices, wording.Rescored(done)...)
 	return recordOf(append([]field{
+		{"changed", kv.KindInt, kv.IntValue(done.Changed)},
 		{"right", kv.KindInt, kv.IntValue(done.Right)},
 		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
 	}, runFields(done.Run)...)), nil
+}
+
+// withScores brings the scores around decisions up to date once they are made, if that is asked for.
+func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) (*Result, error) {
+	r, err := decide()
+	if err != nil || q.RescoreWithin == 0 {
+		return r, err
+	}
+	ok, err := cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin, cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
+	if err != nil {
+		return nil, fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
+	}
+	if !ok {
+		q.notices = append(q.notices, wording.ScoresWait)
+	}
+	return r, nil
 }
 
 // LastRun returns the run that the scores of a store come from. Before the first run the error is ErrNotCleaned.

@@ -128,6 +128,20 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels
 	return labels, nil
 }
 
+// ReadNodes reads the nodes of a table with a column id, in its order, each once.
+func ReadNodes(ctx context.Context, tx *kv.Tx, path string, r Job) (nodes []kv.NodeID, err error) {
+	in, columns, err := OpenTable(ctx, path, r.Memory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	_, err = eachNamed(ctx, tx, in, columns[0], r.Progress, func(v kv.NodeID, _ table.Row) error {
+		nodes = append(nodes, v)
+		return nil
+	})
+	return nodes, err
+}
+
 // ReadSplits reads id, split; a node left out is in none.
 func ReadSplits(ctx context.Context, tx *kv.Tx, path string, r Job) (splits []cleaner.Split, err error) {
 	splits = make([]cleaner.Split, tx.NumNodes())

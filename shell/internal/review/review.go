@@ -26,13 +26,16 @@ type Options struct {
 
 	Find Find // which suspects
 
+	// KeepScores leaves the scores as they are, around each decision and at the end.
+	KeepScores bool
+
 	// The reviewer answers with keys if In and Out are terminals, else with lines. Out shows suspects and decisions, Err shows
 	// questions and remarks.
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Run shows one suspect after another until there are no more, or no more replies. Then it updates the scores. The summary says
+// Run shows one suspect after another until there are no more, or no more replies. Then it takes the decisions into the scores. The summary says
 // how many suspects were decided, also if Run fails. The end of ctx ends Run, also while it waits for a reply.
 func Run(ctx context.Context, opt Options) (summary string, err error) {
 	r := &review{Options: opt, counts: make(map[decide.Kind]int), began: time.Now()}
@@ -84,6 +87,7 @@ type review struct {
 	why    string              // of the next decision
 	counts map[decide.Kind]int // of decisions
 	skips  int
+	slow   bool // to bring scores up to date takes longer than a person waits
 }
 
 // read reads the next suspect.
@@ -111,7 +115,7 @@ func (r *review) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(r.counts) == 0 {
+	if len(r.counts) == 0 || r.KeepScores {
 		return nil
 	}
 	_, err := r.do(ctx, Step{Finish: true})
@@ -287,7 +291,7 @@ func (r *review) wordFor(
 // nothing, and a person sees the new card.
 func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label string) (moved bool, err error) {
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &e.View}
-	done, err := r.do(ctx, Step{Decide: &Decide{request, r.why}})
+	done, err := r.do(ctx, Step{Decide: &Decide{request, r.why}, KeepScores: r.KeepScores || r.slow})
 	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
 		r.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
 		return true, nil
@@ -299,7 +303,16 @@ func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label
 	r.counts[kind]++
 	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: done.Decision.ID, step: done.Decision.Step})
 	r.at++
+	r.noteSlow(done)
 	return true, r.report(done.Decision)
+}
+
+// noteSlow says once that the scores around decisions wait for the end of the review.
+func (r *review) noteSlow(done Result) {
+	if done.Slow && !r.slow {
+		r.slow = true
+		r.say("the scores around decisions are brought up to date at the end: here that takes long")
+	}
 }
 
 // report says what was decided.
@@ -326,13 +339,14 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if last.kind == decide.None {
 		r.skips--
 	} else {
-		_, err := r.do(ctx, Step{Undo: last.step})
+		done, err := r.do(ctx, Step{Undo: last.step, KeepScores: r.KeepScores || r.slow})
 		if errors.Is(err, decide.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
 		}
 		if err != nil {
 			return false, err
 		}
+		r.noteSlow(done)
 		r.counts[last.kind]--
 		if _, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
 			return false, err

@@ -22,6 +22,8 @@ type Step struct {
 	Undo    int64  // the step of a decision that is to be taken back
 	Explain string // the id of a node
 	Finish  bool   // the scores are updated
+
+	KeepScores bool // of Decide and Undo: the scores around the decision stay as they are
 }
 
 // Find wants the suspects.
@@ -49,6 +51,7 @@ type Result struct {
 	Decision decide.Decision // of Decide
 	Text     string          // of Explain, or remarks on the scores
 	Notices  []string        // for the reviewer
+	Slow     bool            // of Decide and Undo: to bring the scores around the decision up to date takes too long
 }
 
 // A Subject is the suspect that is shown.
@@ -77,11 +80,15 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 		decisions, err = decide.Write(ctx, store, []decide.Request{s.Decide.Request}, decide.Options{Who: opt.Who, Why: s.Decide.Why})
 		if err == nil {
 			r.Decision = decisions[0]
+			r.Slow, err = s.rescoreAround(ctx, store, opt)
 		}
 	case s.Undo != 0:
 		_, err = cleaner.UndoStep(ctx, store, s.Undo, decide.Options{Who: opt.Who})
+		if err == nil {
+			r.Slow, err = s.rescoreAround(ctx, store, opt)
+		}
 	case s.Finish:
-		r.Notices, err = rescore(ctx, store)
+		r.Notices, err = rescore(ctx, store, opt)
 	default:
 		err = store.View(func(tx *kv.Tx) error {
 			result, err := query.Query(ctx, tx, opt, "explain $1", s.Explain)
@@ -111,14 +118,27 @@ func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
 	return r, err
 }
 
+// rescoreAround brings the scores around a decision up to date, unless that takes longer than the options allow.
+func (s *Step) rescoreAround(ctx context.Context, store *kv.Store, opt query.Options) (slow bool, err error) {
+	if opt.RescoreWithin == 0 || s.KeepScores {
+		return false, nil
+	}
+	ok, err := cleaner.RescoreWithin(ctx, store, opt.RescoreWithin, rescoreOptions(opt))
+	return !ok, err
+}
+
+func rescoreOptions(opt query.Options) cleaner.RescoreOptions {
+	return cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
+}
+
 // rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
-func rescore(ctx context.Context, store *kv.Store) (remarks []string, err error) {
+func rescore(ctx context.Context, store *kv.Store, opt query.Options) (remarks []string, err error) {
 	before, err := remaining(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	done, err := cleaner.Rescore(ctx, store)
-	if errors.Is(err, cleaner.ErrNoCalibration) {
+	done, err := cleaner.Rescore(ctx, store, rescoreOptions(opt))
+	if errors.Is(err, cleaner.ErrNoModel) {
 		return nil, nil
 	}
 	if err != nil {
@@ -128,10 +148,8 @@ func rescore(ctx context.Context, store *kv.Store) (remarks []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	return []string{
-		wording.Rescored(done),
-		fmt.Sprintf("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved", now.Mislabels, now.Low, now.High, before.Mislabels),
-	}, nil
+	return append(wording.Rescored(done), fmt.Sprintf("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved",
+		now.Mislabels, now.Low, now.High, before.Mislabels)), nil
 }
 
 // remaining says how many wrong labels are still to be found.

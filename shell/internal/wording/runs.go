@@ -74,31 +74,41 @@ func GreyZone(run *cleaner.Run) string {
 
 // AdviseRescore adds to an error of rescoring what to do about it.
 func AdviseRescore(err error) error {
-	switch {
-	case errors.Is(err, cleaner.ErrNoCalibration):
-		return fmt.Errorf("%w; run clean, with preset default", err)
-	case errors.Is(err, kv.ErrNotFound):
+	if errors.Is(err, cleaner.ErrNoModel) {
+		return fmt.Errorf("%w; run clean", err)
+	}
+	if errors.Is(err, kv.ErrNotFound) {
 		return errors.New("rescore: the store was never cleaned; run clean first")
 	}
 	return err
 }
 
-// Rescored says what rescoring changed.
-func Rescored(done *cleaner.Rescoring) string {
-	count := done.Right + done.Wrong
-	distrusted := ""
-	if done.Reversals > 0 {
-		distrusted = fmt.Sprintf("; decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Reversals)
-	}
+// ScoresWait says that the scores around a decision are older than it.
+const ScoresWait = "the scores around it are not up to date: that would take long; rescore brings them up to date"
+
+// Rescored says what rescoring changed, a line for each of its steps that changed something; one line if neither did.
+func Rescored(done *cleaner.Rescoring) []string {
+	var lines []string
 	switch {
-	case count == 0 && done.Run.Threshold != done.Before.Threshold:
-		return "the decisions since the last run were taken back: scores are again what the run found" + distrusted
-	case count == 0:
-		return "no decision since the last run says whether a label is right: scores stay" + distrusted
+	case done.Pass:
+		lines = append(lines, fmt.Sprintf("%s scored again in one pass", Nodes(done.Changed)))
+	case done.Changed > 0:
+		lines = append(lines, fmt.Sprintf("%s around changes scored again", Nodes(done.Changed)))
 	}
-	return fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
-		done.Wrong, count, Rate(done.Run), Percent(done.Before.MislabelRate),
-		done.Run.Suspects, done.Run.Threshold, done.Before.Threshold) + distrusted
+	count := done.Right + done.Wrong
+	switch {
+	case count > 0:
+		lines = append(lines, fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
+			done.Wrong, count, Rate(done.Run), Percent(done.Before.MislabelRate), done.Run.Suspects, done.Run.Threshold, done.Before.Threshold))
+	case done.Run.Threshold != done.Before.Threshold:
+		lines = append(lines, "the decisions since the last run were taken back: the rate is again what the run found")
+	case lines == nil:
+		lines = append(lines, "nothing has changed since the last run, and no decision says whether a label is right: scores stay")
+	}
+	if done.Reversals > 0 {
+		lines = append(lines, fmt.Sprintf("decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Reversals))
+	}
+	return lines
 }
 
 // Encoding says how predictions are stored.

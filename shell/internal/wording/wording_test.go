@@ -41,9 +41,6 @@ func TestAdvice(t *testing.T) {
 	if err := Advise(cleaner.ErrMissingRows); !errors.Is(err, cleaner.ErrMissingRows) || err.Error() == cleaner.ErrMissingRows.Error() {
 		t.Errorf("got %v, want the error with advice", err)
 	}
-	if err := AdviseRescore(cleaner.ErrNoCalibration); !errors.Is(err, cleaner.ErrNoCalibration) {
-		t.Errorf("got %v, want the error with advice", err)
-	}
 	if err := Advise(kv.ErrClosed); err != kv.ErrClosed {
 		t.Errorf("got %v, want an error without advice as it is", err)
 	}

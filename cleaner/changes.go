@@ -1,0 +1,137 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// tracked are the columns and matrices on which scores depend, beside the edges.
+var (
+	trackedColumns  = []string{kv.LabelColumn}
+	trackedMatrices = []string{PredictionsMatrix}
+)
+
+// track makes the store keep what changes from now on, and forget what changed up to a commit.
+func track(tx *kv.Tx, upTo uint64) error {
+	return tx.TrackChanges(trackedColumns, trackedMatrices, upTo)
+}
+
+// isTracked says whether the store keeps what changes.
+func isTracked(tx *kv.Tx) (bool, error) {
+	last, err := tx.LastCommit()
+	if err != nil {
+		return false, err
+	}
+	changes, err := tx.ChangesSince(last)
+	if err == nil {
+		_, err = touchedSince(changes)
+	}
+	if errors.Is(err, kv.ErrNotTracked) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// A changeSet is the nodes on which the scores of a run depend and that changed since: an end of an edge, or one with another label
+// or prediction, or one that was added.
+type changeSet struct {
+	all     bool // every node may have changed
+	changed bool // something has, also if it was removed
+	nodes   []kv.NodeID
+}
+
+func (c *changeSet) none() bool { return !c.all && !c.changed }
+
+// changesSince are the changes since the scores of a run were up to date. If the store does not know them, all nodes may have changed.
+func changesSince(tx *kv.Tx, run *Run) (*changeSet, error) {
+	changes, err := tx.ChangesSince(run.Commit)
+	if errors.Is(err, kv.ErrNotTracked) {
+		return &changeSet{all: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	touched, err := touchedSince(changes)
+	if errors.Is(err, kv.ErrNotTracked) {
+		return &changeSet{all: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	set := new(changeSet)
+	for _, t := range touched {
+		if t.All {
+			return &changeSet{all: true}, nil
+		}
+		set.nodes = slices.AppendSeq(set.nodes, t.Nodes())
+	}
+	for v := changes.NumNodes; v < tx.NumNodes(); v++ {
+		set.nodes = append(set.nodes, kv.NodeID(v))
+	}
+	set.changed = len(set.nodes) > 0
+	slices.Sort(set.nodes)
+	removed, err := tx.Removed() // those that they were joined to have lost an edge
+	if err != nil {
+		return nil, err
+	}
+	set.nodes = slices.DeleteFunc(slices.Compact(set.nodes), removed.Has)
+	return set, nil
+}
+
+// touchedSince are the nodes whose edges changed, and those with another label and other predictions.
+func touchedSince(changes *kv.Changes) ([]*kv.Touched, error) {
+	touched := []*kv.Touched{changes.Edges()}
+	for _, column := range trackedColumns {
+		t, err := changes.Column(column)
+		if err != nil {
+			return nil, err
+		}
+		touched = append(touched, t)
+	}
+	for _, matrix := range trackedMatrices {
+		t, err := changes.Matrix(matrix)
+		if err != nil {
+			return nil, err
+		}
+		touched = append(touched, t)
+	}
+	return touched, nil
+}
+
+// around are the nodes within some hops of the changes, ascending, whatever the direction of the arcs; ErrReach if they are more than
+// most.
+func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv.NodeID, error) {
+	seen := make(map[kv.NodeID]struct{}, len(c.nodes))
+	for _, v := range c.nodes {
+		seen[v] = struct{}{}
+	}
+	level, all := c.nodes, slices.Clone(c.nodes)
+	for range hops {
+		var next []kv.NodeID
+		for i, v := range level {
+			if i%lookEvery == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			for u, err := range tx.Neighbors(v) {
+				if err != nil {
+					return nil, err
+				}
+				if _, ok := seen[u]; ok {
+					continue
+				}
+				seen[u] = struct{}{}
+				if next = append(next, u); len(seen) > most {
+					return nil, fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
+				}
+			}
+		}
+		all, level = append(all, next...), next
+	}
+	slices.Sort(all)
+	return all, nil
+}

@@ -1,0 +1,327 @@
+package cleaner
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// changeSome changes labels, edges and predictions, decides, and adds a node, as many of each.
+func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
+	t.Helper()
+	err := s.Update(func(tx *kv.Tx) error {
+		removed, err := tx.Removed()
+		if err != nil {
+			return err
+		}
+		removed, n := slices.Clone(removed), tx.NumNodes()
+		random := func() kv.NodeID {
+			for {
+				if v := kv.NodeID(r.IntN(n)); !removed.Has(v) {
+					return v
+				}
+			}
+		}
+		for range count {
+			if v := random(); removed != nil || r.IntN(2) == 0 {
+				if removed == nil {
+					removed = kv.NewNodeSet(n)
+				}
+				removed = append(removed, make(kv.NodeSet, max(0, n/64+1-len(removed)))...)
+				removed.Add(v)
+				if err := tx.RemoveNode(v); err != nil {
+					return err
+				}
+			}
+			if err := tx.SetLabel(random(), []string{"alpha", "beta", "", "δelta"}[r.IntN(4)]); err != nil {
+				return err
+			}
+			if u, v := random(), random(); u != v {
+				has, err := tx.HasEdge(u, v)
+				if err != nil {
+					return err
+				}
+				change := tx.AddEdge
+				if has {
+					change = tx.RemoveEdge
+				}
+				if err := change(u, v); err != nil {
+					return err
+				}
+			}
+			if err := SetPredictions(tx, random(), []float64{0.1, 0.2, 0.3, 0.4}); err != nil {
+				return err
+			}
+			v, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added-%d", tx.NumNodes()), Label: "beta"})
+			if err != nil {
+				return err
+			}
+			if err := tx.AddEdge(v, random()); err != nil {
+				return err
+			}
+			if r.IntN(2) == 0 {
+				if err := SetPredictions(tx, v, []float64{0.4, 0.3, 0.2, 0.1}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests []decide.Request
+	view(t, s, func(tx *kv.Tx) error {
+		for range count {
+			v := kv.NodeID(r.IntN(tx.NumNodes()))
+			if label, err := tx.Label(v); errors.Is(err, kv.ErrNotFound) || label == kv.NoClass {
+				continue
+			} else if err != nil {
+				return err
+			}
+			requests = append(requests, decide.Request{Node: v, Kind: decide.Relabel, To: "gamma"})
+		}
+		return nil
+	})
+	mustDecide(t, s, decide.Options{}, requests...)
+}
+
+// storedScores are what a store says of every node, by id.
+func storedScores(t *testing.T, s *kv.Store) map[string]NodeScore {
+	t.Helper()
+	all := map[string]NodeScore{}
+	view(t, s, func(tx *kv.Tx) error {
+		for v, err := range tx.InFileOrder() {
+			e := Explanation{Node: v}
+			if err := cmp.Or(err, e.readNode(tx)); err != nil {
+				return err
+			}
+			all[e.ID] = NodeScore{Label: e.Label, Score: e.Score, Suggestion: e.Suggestion, Confidence: e.Confidence}
+		}
+		return nil
+	})
+	return all
+}
+
+// mustEqualScores compares scores by id.
+func mustEqualScores(t *testing.T, what string, got, want map[string]NodeScore, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: got %d nodes, want %d", what, len(got), len(want))
+	}
+	for id, w := range want {
+		g := got[id]
+		if !near(g.Score, w.Score, tolerance) || !near(g.Confidence, w.Confidence, tolerance) || g.Label != w.Label || g.Suggestion != w.Suggestion {
+			t.Errorf("%s: node %s: got %+v, want %+v", what, id, g, w)
+		}
+	}
+}
+
+// TestRescoreAfterChanges wants the scores around changes to be those of a pass over the graph, those of a pass to be, bit for
+// bit, those of a copy of the store whose changes are folded in, and nearly those of the same graph with its nodes numbered anew.
+func TestRescoreAfterChanges(t *testing.T) {
+	for name, form := range scoreForms() {
+		t.Run(name, func(t *testing.T) {
+			s, opt := form(t)
+			mustClean(t, s, opt)
+			r := rand.New(rand.NewPCG(1, 2))
+			for round := range 3 {
+				changeSome(t, s, r, 1+round)
+				view(t, s, func(tx *kv.Tx) error {
+					run, err := LastRun(tx)
+					if err != nil {
+						return err
+					}
+					if stale, err := CountStale(t.Context(), tx, run, 1000); err != nil || stale < 1+round {
+						t.Errorf("after %d changes: got %d stale scores, %v", 1+round, stale, err)
+					}
+					return nil
+				})
+				around, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Workers: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if around.Pass || around.Changed < int64(1+round) || around.Run.Rescorings != around.Before.Rescorings+1 {
+					t.Fatalf("around the changes: got %+v, want no pass", around)
+				}
+				got := storedScores(t, s)
+				view(t, s, func(tx *kv.Tx) error {
+					mustEqualStored(t, tx)
+					if stale, err := CountStale(t.Context(), tx, around.Run, 1000); err != nil || stale != 0 {
+						t.Errorf("after rescoring: got %d stale scores, %v, want none", stale, err)
+					}
+					return nil
+				})
+				full, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true, Workers: 1 + round})
+				if err != nil || !full.Pass {
+					t.Fatalf("full: got %+v, %v, want a pass", full, err)
+				}
+				want := storedScores(t, s)
+				mustEqualScores(t, "around the changes", got, want, 1e-5)
+				mustEqualScores(t, "folded in", passOfCopy(t, s, true), want, 0)
+				mustEqualScores(t, "numbered anew", passOfCopy(t, s, false), want, 1e-5)
+			}
+			again, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+			if err != nil || again.Changed != 0 || again.Run.Commit != again.Before.Commit {
+				t.Errorf("without a change: got %+v, %v, want nothing done", again, err)
+			}
+		})
+	}
+}
+
+// passOfCopy scores a copy of a store by its model: the store restored from a backup and compacted, or its graph loaded anew, with other
+// numbers of nodes.
+func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	if folded {
+		restoreCopy(t, s, dir)
+	} else {
+		loadCopy(t, s, dir)
+	}
+	other := openPlanted(t, dir)
+	defer func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var err error
+	if folded {
+		err = other.Compact(t.Context(), nil)
+	} else {
+		err = giveModel(s, other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rescore(t.Context(), other, RescoreOptions{KeepRate: true, Full: true, MemoryBudget: 32 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	return storedScores(t, other)
+}
+
+// restoreCopy restores a backup of a store.
+func restoreCopy(t *testing.T, s *kv.Store, dir string) {
+	t.Helper()
+	var backup bytes.Buffer
+	if _, err := s.Backup(t.Context(), &backup, kv.BackupOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Restore(t.Context(), dir, []io.Reader{&backup}, kv.RestoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// loadCopy loads the nodes and edges of a store into a new one.
+func loadCopy(t *testing.T, s *kv.Store, dir string) {
+	t.Helper()
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		ids := make([]string, tx.NumNodes())
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			label, err := tx.Value(v, kv.LabelColumn)
+			if err != nil {
+				return err
+			}
+			if ids[v], err = tx.ID(v); err != nil {
+				return err
+			}
+			if err := l.AddNode(kv.Node{ID: ids[v], Label: label.Str()}); err != nil {
+				return err
+			}
+		}
+		for e, err := range tx.Edges() {
+			if err != nil {
+				return err
+			}
+			if err := l.AddEdge(ids[e.U], ids[e.V], 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// giveModel gives a store the last run of another, with what it keeps and with the predictions that it scores by.
+func giveModel(from, to *kv.Store) error {
+	return from.View(func(tx *kv.Tx) error {
+		run, kept, err := lastFit(tx)
+		if err != nil {
+			return err
+		}
+		predictions, err := run.predictions(tx)
+		if err != nil {
+			return err
+		}
+		row := make([]float32, predictions.Width())
+		return to.Update(func(into *kv.Tx) error {
+			if err := errors.Join(into.CreateMatrix(PredictionsMatrix, run.Classes), addRunColumns(into)); err != nil {
+				return err
+			}
+			for v, err := range tx.InFileOrder() {
+				if err != nil {
+					return err
+				}
+				id, err := tx.ID(v)
+				if err != nil {
+					return err
+				}
+				u, err := into.Node(id)
+				if err != nil {
+					return err
+				}
+				if err := predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+					return err
+				}
+				if hasNaN(row) {
+					continue
+				}
+				if err := into.SetRow(PredictionsMatrix, u, row); err != nil {
+					return err
+				}
+			}
+			for k, lone := range kept.Lone {
+				if lone == uint32(kv.NoNode) {
+					continue
+				}
+				id, err := tx.ID(kv.NodeID(lone))
+				if errors.Is(err, kv.ErrNotFound) { // it was removed
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				u, err := into.Node(id)
+				if err != nil {
+					return err
+				}
+				kept.Lone[k] = uint32(u)
+			}
+			return errors.Join(run.put(into), into.PutDocument(detectorsSpace, keptKey, kept))
+		})
+	})
+}
+
+// addRunColumns adds the columns that a run writes.
+func addRunColumns(tx *kv.Tx) error {
+	return errors.Join(tx.AddColumn(ScoreColumn, kv.KindSingle), tx.AddColumn(SuggestedColumn, kv.KindClass),
+		tx.AddColumn(ConfidenceColumn, kv.KindSingle), tx.AddColumn(RunColumn, kv.KindInt))
+}

@@ -1,0 +1,180 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// rescoreAll scores all nodes by the model of the last run, as they are now, in one pass over the graph.
+func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run, err error) {
+	tx := s.Begin()
+	defer tx.Close()
+	place, err := openWorkplace(ctx, s, tx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
+	run, kept, err := lastFit(tx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := kept.problem(tx, run)
+	if err != nil {
+		return nil, err
+	}
+	p.place = place
+	work := run.options(opt)
+	if p.tested, err = testedLabels(ctx, &p, opt.Workers); err != nil {
+		return nil, err
+	}
+	key, err := rescoreFingerprint(tx, run)
+	if err != nil {
+		return nil, err
+	}
+	if err := place.beginRun(key); err != nil {
+		return nil, err
+	}
+	result, err := p.rescore(ctx, run, work)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, result.Close()) }()
+	if err := writeRescored(ctx, s, tx, run, &p, result, opt.Workers); err != nil {
+		return nil, err
+	}
+	return run, place.finishRun()
+}
+
+// options are those of the run, with the means of a rescore.
+func (r *Run) options(opt RescoreOptions) Options {
+	return Options{
+		Preset: r.Preset, Hops: r.Hops, Diagonal: r.Diagonal, Direction: r.Direction, Seed: r.Seed, Workers: opt.Workers,
+		MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
+	}
+}
+
+// rescoreFingerprint names everything that what is kept of the pass depends on.
+func rescoreFingerprint(tx *kv.Tx, run *Run) (string, error) {
+	newest, err := decide.Newest(tx)
+	if err != nil {
+		return "", err
+	}
+	key, err := runFingerprint(tx, run.options(RescoreOptions{}), newest)
+	return fingerprint("rescore", key, run.ID, run.Rescorings), err
+}
+
+// testedLabels are the labels of the nodes that have predictions.
+func testedLabels(ctx context.Context, p *problem, workers int) ([]kv.Class, error) {
+	tested := slices.Clone(p.labels)
+	err := rowstore.Each(ctx, p.predictions, len(tested), workers, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			if hasNaN(values[int(v-rows.First)*p.classes:][:p.classes]) {
+				tested[v] = kv.NoClass
+			}
+		}
+		return nil
+	})
+	return tested, err
+}
+
+// rescore is score with the model of a run.
+func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring, err error) {
+	if opt, err = opt.withDefaults(); err != nil {
+		return nil, err
+	}
+	p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
+	if p.sizes, err = ops.Measure(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
+		return nil, err
+	}
+	n := len(p.labels)
+	if err := p.requireForScore(opt, leastForScore(run.Preset, p.sizes, n, 0, p.classes, run.Hops), MatrixBytes(run.Preset, p.classes, 0)); err != nil {
+		return nil, err
+	}
+	s := stages{
+		problem: p, variant: variant{preset: run.Preset}, opt: opt, operators: opt.ops(scoringBytes(run.Preset, n, 0, p.classes)),
+	}
+	result := &scoring{}
+	if run.Model != nil {
+		err = s.byModel(ctx, run.Model, result)
+	} else {
+		err = s.byDetectors(ctx, run.Detectors, result)
+	}
+	result.diagonals = s.ownDiagonals
+	if err != nil {
+		return nil, errors.Join(err, s.ownDiagonals.Close())
+	}
+	if opt.Diagonal == DiagonalSampled {
+		if err := s.needDiagonals(ctx); err != nil {
+			return nil, errors.Join(err, result.Close())
+		}
+		result.diagonals, result.standardErrors = s.ownDiagonals, s.diagonals.StandardError
+	}
+	s.tell()
+	return result, nil
+}
+
+// errOvertaken says that the last run is another one, or was rescored, since it was read.
+var errOvertaken = errors.New("overtaken by another run or rescore")
+
+// isLast returns errOvertaken unless the run is the last one of the store, rescored so many times.
+func (r *Run) isLast(tx *kv.Tx, rescorings int64) error {
+	last, err := lastRun(tx)
+	if err != nil {
+		return err
+	}
+	if last.ID != r.ID || last.Rescorings != rescorings {
+		return fmt.Errorf("run %d: %w", r.ID, errOvertaken)
+	}
+	return nil
+}
+
+// writeRescored makes the scores of a pass visible in one commit. From is the snapshot that it began with.
+func writeRescored(
+	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
+) (err error) {
+	b, err := s.Bulk()
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	if err := run.isLast(b.Tx(), run.Rescorings); err != nil {
+		return err
+	}
+	run.Suspects, run.Grey, run.LargestFeatureError = 0, 0, 0
+	w, err := writeScores(ctx, b, from, run, p, result, workers)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.closeIndexes()) }()
+	run.Scored = int64(countLabelled(p.tested))
+	if run.Preset == PresetDefault {
+		run.meanScores, run.labelCounts = meanScoresByLabel(p.tested, result.scores.Data, p.classes)
+	}
+	if err := run.upToDate(from); err != nil {
+		return err
+	}
+	return b.Commit(func(tx *kv.Tx) error { return errors.Join(w.mark(tx), run.put(tx), track(tx, run.Commit)) })
+}
+
+// upToDate notes that the scores are those of a snapshot.
+func (r *Run) upToDate(tx *kv.Tx) (err error) {
+	if r.Seen, err = decide.Newest(tx); err != nil {
+		return err
+	}
+	if r.Commit, err = tx.LastCommit(); err != nil {
+		return err
+	}
+	r.Nodes, r.Edges = int64(tx.NumPresent()), tx.NumEdges()
+	r.Rescorings++
+	return nil
+}
+
+// seen is the newest entry of the history whose label the scores have seen.
+func (r *Run) seen() int64 { return max(r.Seen, r.Decisions) }

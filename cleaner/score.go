@@ -1,0 +1,343 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A NodeScore says what the model of the last run makes of one node, as the graph is in a snapshot.
+type NodeScore struct {
+	Node       kv.NodeID
+	ID         string
+	Label      string  // the given label; "" if there is none
+	Score      float64 // the chance that the label is wrong; NaN if there is no label, or nothing to judge it by: see Lack
+	Suggestion string  // the label that fits best; "" if the node has no predictions
+	Confidence float64 // its prediction; NaN if the node has no predictions
+	Run        int64   // the run whose model it is
+
+	// Lack says why a labelled node has no score; "" if it has one, or no label.
+	Lack string
+}
+
+// Score scores nodes by the model of the last run, from the nodes within K hops as they are in the snapshot, and writes nothing.
+// The scores are those of a full Rescore within 1e-5; if the run sampled its diagonals, within their standard errors. The result has the
+// order of nodes.
+//
+// Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they do not fit
+// opt.MemoryBudget. One column then passes over the graph; if it does not fit either, the error is an *ops.BudgetError. Without a run
+// the error is kv.ErrNotFound, and ErrNoModel if the run cannot score.
+func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
+	s, err := newScorer(ctx, tx, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.findStale(); err != nil {
+		return nil, err
+	}
+	scores := make([]NodeScore, 0, len(nodes))
+	for _, v := range nodes {
+		score, err := s.score(v)
+		if err != nil {
+			return nil, err
+		}
+		scores = append(scores, score)
+	}
+	return scores, nil
+}
+
+// A scorer scores single nodes of a snapshot by the model of a run. It belongs to one goroutine.
+type scorer struct {
+	ctx         context.Context
+	tx          *kv.Tx
+	run         *Run
+	kept        keptFit
+	model       *labelmodel.Scorer // of PresetDefault
+	predictions ops.Source         // with the classes of the run
+	ranks       []int32
+	opt         ops.Options
+	steps       *atomic.Int64 // what several scorers may walk together; nil: a node of too many is scored by a pass
+
+	stale map[kv.NodeID]struct{} // nodes whose stored scores are older than changes around them
+	known bool                   // all others have the stored scores
+
+	labels []kv.Class // of all nodes [n], once so many were asked for that reading them singly costs more
+	row    []float32  // of predictions
+	sums   []float64  // the labels around a node by hop [K][c]
+}
+
+func newScorer(ctx context.Context, tx *kv.Tx, opt ops.Options) (*scorer, error) {
+	run, kept, err := lastFit(tx)
+	if err != nil {
+		return nil, err
+	}
+	s := &scorer{ctx: ctx, tx: tx, run: run, kept: kept, opt: opt}
+	if s.predictions, err = run.predictions(tx); err != nil {
+		return nil, err
+	}
+	c := len(run.Classes)
+	s.ranks = labelmodel.RankClasses(kept.Counts, run.Classes)
+	s.row, s.sums = make([]float32, c), make([]float64, run.Hops*c)
+	if run.Model != nil {
+		s.model = run.Model.Scorer()
+	}
+	return s, nil
+}
+
+// mostStale is the most nodes around changes that are looked for, before nodes are scored one by one: to find as many takes the time of
+// scoring one.
+const mostStale = 1 << 10
+
+// findStale finds the nodes whose stored scores are older than changes around them.
+func (s *scorer) findStale() error {
+	changed, err := changesSince(s.tx, s.run)
+	if err != nil || changed.all || len(changed.nodes) > mostStale {
+		return err
+	}
+	nodes, err := changed.around(s.ctx, s.tx, s.run.Hops, mostStale)
+	if errors.Is(err, ops.ErrReach) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.stale, s.known = make(map[kv.NodeID]struct{}, len(nodes)), true
+	for _, v := range nodes {
+		s.stale[v] = struct{}{}
+	}
+	return nil
+}
+
+// isStored says whether what is stored of a node is up to date.
+func (s *scorer) isStored(v kv.NodeID) bool {
+	_, stale := s.stale[v]
+	return s.known && !stale
+}
+
+// readStored reads what is stored of a node that has predictions.
+func (s *scorer) readStored(of *NodeScore) error {
+	score, err := s.tx.Value(of.Node, ScoreColumn)
+	if err != nil {
+		return err
+	}
+	suggestion, err := s.tx.Value(of.Node, SuggestedColumn)
+	if err != nil {
+		return err
+	}
+	confidence, err := s.tx.Value(of.Node, ConfidenceColumn)
+	of.Score, of.Suggestion, of.Confidence = score.Float(), suggestion.Str(), confidence.Float()
+	return err
+}
+
+// score is what the run makes of a node.
+func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
+	result := NodeScore{Node: v, Score: math.NaN(), Confidence: math.NaN(), Run: s.run.ID}
+	if int(v) >= s.tx.NumNodes() {
+		return result, fmt.Errorf("node number %d: %w", v, kv.ErrNotFound)
+	}
+	var err error
+	if result.ID, err = s.tx.ID(v); err != nil {
+		return result, err
+	}
+	class, err := s.tx.Label(v)
+	if err != nil {
+		return result, err
+	}
+	label := s.run.class(class)
+	if class != kv.NoClass {
+		result.Label = s.tx.Classes()[class]
+	}
+	if err := s.predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(s.row), s.row); err != nil {
+		return result, err
+	}
+	if hasNaN(s.row) {
+		result.Lack = "it has no predictions"
+		return result, nil
+	}
+	if s.isStored(v) {
+		return result, s.readStored(&result)
+	}
+	rows, err := s.rows(v)
+	if err != nil {
+		return result, err
+	}
+	by, err := s.gather(v, rows)
+	if err != nil {
+		return result, err
+	}
+	suggestion := by.Suggest(label)
+	result.Suggestion, result.Confidence = s.run.Classes[suggestion], float64(s.row[suggestion])
+	switch {
+	case class == kv.NoClass:
+	case label == kv.NoClass:
+		result.Lack = fmt.Sprintf("its label was first used after run %d", s.run.ID)
+	case s.model == nil:
+		result.Score, err = s.byDetectors(v, class)
+	default:
+		result.Score = s.byModel(v, label, by)
+	}
+	return result, err
+}
+
+// rows are those of a node in S_1 … S_K.
+func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
+	if s.steps != nil {
+		return ops.OperatorRows(s.ctx, s.tx, s.run.Direction, v, s.run.Hops, s.steps)
+	}
+	steps := ballSteps(s.opt)
+	steps.Store(min(steps.Load(), max(s.tx.NumArcs()/stepsOfPass, leastSteps)))
+	rows, err := ops.OperatorRows(s.ctx, s.tx, s.run.Direction, v, s.run.Hops, steps)
+	if errors.Is(err, ops.ErrReach) {
+		return s.rowsByPass(v)
+	}
+	return rows, err
+}
+
+// To walk around one node, and look up all that is found, costs as much a step as a pass over the graph costs for some of its arcs. A
+// pass costs as much as some steps before it begins.
+const (
+	stepsOfPass = 4
+	leastSteps  = 1 << 18
+)
+
+// rowsByPass is OperatorRows of a node with very many others around it: one column that passes over the whole graph.
+func (s *scorer) rowsByPass(v kv.NodeID) ([]ops.Row, error) {
+	n := s.tx.NumNodes()
+	graph := s.tx.Along(s.run.Direction).Reverse()
+	one := make([]kv.Class, n)
+	for u := range one {
+		one[u] = kv.NoClass
+	}
+	one[v] = 0
+	values := make([][]float32, s.run.Hops)
+	for k := range values {
+		values[k] = make([]float32, n)
+	}
+	operator := ops.Operator{Hops: s.run.Hops}
+	opt := s.opt
+	if opt.MemoryBudget == 0 {
+		opt.MemoryBudget = kv.DefaultMemoryBudget()
+	}
+	opt.MemoryBudget = max(1, opt.MemoryBudget-int64(n)*int64(1+len(values))*4)
+	err := ops.Propagate(s.ctx, graph, ops.OneHot(one, 1), operator, opt, func(t ops.Tile) error {
+		copy(values[t.Hop-1][t.Rows.First:], t.Values)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]ops.Row, s.run.Hops)
+	for k, column := range values {
+		for u, value := range column {
+			if value != 0 && kv.NodeID(u) != v {
+				rows[k].Nodes, rows[k].Values = append(rows[k].Nodes, kv.NodeID(u)), append(rows[k].Values, float64(value))
+			}
+		}
+	}
+	return rows, nil
+}
+
+// gather adds up the labels around a node by hop, and returns its evidence, which is borrowed.
+func (s *scorer) gather(v kv.NodeID, rows []ops.Row) (labelmodel.Evidence, error) {
+	c := len(s.run.Classes)
+	clear(s.sums)
+	by := labelmodel.Evidence{Predictions: s.row, Ballot: labelmodel.Ballot{Votes: make([]float64, c)}, Ranks: s.ranks}
+	for k, row := range rows {
+		for i, u := range row.Nodes {
+			label, err := s.labelOf(u, len(row.Nodes))
+			if err != nil {
+				return by, err
+			}
+			if label != kv.NoClass {
+				s.sums[k*c+int(label)] += row.Values[i]
+			}
+		}
+	}
+	graph := s.tx.Along(s.run.Direction)
+	for arc, err := range s.tx.Arcs(v) {
+		if err != nil {
+			return by, err
+		}
+		weight := float64(graph.Weight(arc))
+		if weight == 0 {
+			continue
+		}
+		label, err := s.labelOf(arc.Neighbor, 1)
+		if err != nil {
+			return by, err
+		}
+		if label != kv.NoClass {
+			by.Votes[label] += weight
+			by.Voters++
+		}
+	}
+	return by, nil
+}
+
+// readAll is the share of the nodes, as a divisor, from which on all labels are read at once.
+const readAll = 64
+
+// labelOf is the run's number of the label of a node, one of so many that are asked for.
+func (s *scorer) labelOf(u kv.NodeID, asked int) (kv.Class, error) {
+	if s.labels == nil && asked > s.tx.NumNodes()/readAll {
+		labels, err := readLabels(s.tx)
+		if err != nil {
+			return kv.NoClass, err
+		}
+		s.labels = labels
+	}
+	if s.labels != nil {
+		return s.run.class(s.labels[u]), nil
+	}
+	label, err := s.tx.Label(u)
+	return s.run.class(label), err
+}
+
+// byModel is the score of PresetDefault.
+func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) float64 {
+	hops, c := s.run.Hops, len(s.run.Classes)
+	width := featureWidth(hops)
+	classes := make([]kv.Class, 1+labelmodel.CountRivals(c))
+	classes[0] = label
+	by.ChooseRivals(label, classes[1:])
+	z := make([]float32, len(classes)*width)
+	for i, class := range classes {
+		z[i*width] = s.row[class]
+		for k := range hops {
+			z[i*width+hops+1+k] = float32(s.sums[k*c+int(class)])
+		}
+	}
+	votes := s.model.Votes(classes, by.Ballot, make([]float32, len(classes)))
+	score := s.model.Score(classes, z, votes, s.kept.isUntaught(v, label), make([]float64, len(classes)))
+	return float64(float32(score))
+}
+
+// byDetectors is the score of PresetPaper, of a label by its number in the snapshot.
+func (s *scorer) byDetectors(v kv.NodeID, class kv.Class) (float64, error) {
+	matrix, err := scoredFrom(s.tx)
+	if err != nil {
+		return 0, err
+	}
+	predictions := zeroMissing{inClassOrder(s.tx, matrix)}
+	around, err := surround(s.ctx, s.tx, s.run.Direction, v, kv.NoClass, predictions, s.run.Hops, s.opt)
+	if err != nil {
+		return 0, err
+	}
+	scores := make([]float32, 1)
+	z := ops.Dense(around.features[class], featureWidth(s.run.Hops))
+	untaught := func(kv.NodeID) bool { return s.kept.isUntaught(v, s.run.class(class)) }
+	opt := Options{Hops: s.run.Hops, Workers: 1}
+	err = meanScores(s.ctx, s.run.Detectors, z, variant{}.columns(s.run.Hops), untaught, opt, scores)
+	return float64(scores[0]), err
+}
+
+func hasNaN(row []float32) bool {
+	return slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) })
+}

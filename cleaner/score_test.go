@@ -1,0 +1,139 @@
+package cleaner
+
+import (
+	"math"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// scoreForms are stores of every form that a run may meet, with the options of the run.
+func scoreForms() map[string]func(t *testing.T) (*kv.Store, Options) {
+	return map[string]func(t *testing.T) (*kv.Store, Options){
+		"joined predictions":   func(t *testing.T) (*kv.Store, Options) { return newPlanted(8, 300).load(t, false), Options{Seed: 2} },
+		"built-in predictions": func(t *testing.T) (*kv.Store, Options) { return newPlanted(9, 300).load(t, true), Options{Seed: 2} },
+		"preset paper": func(t *testing.T) (*kv.Store, Options) {
+			return newPlanted(8, 300).load(t, false), Options{Preset: PresetPaper}
+		},
+		"one hop":   func(t *testing.T) (*kv.Store, Options) { return newPlanted(3, 200).load(t, false), Options{Hops: 1} },
+		"five hops": func(t *testing.T) (*kv.Store, Options) { return newPlanted(3, 120).load(t, false), Options{Hops: 5} },
+		"neighbours disagree": func(t *testing.T) (*kv.Store, Options) {
+			p := newPlanted(4, 300)
+			for i := range p.edges {
+				p.edges[i][1] = (p.edges[i][0]*7 + i) % 300
+			}
+			return p.load(t, false), Options{Seed: 3}
+		},
+	}
+}
+
+// mustEqualStored compares the scores of all nodes with those that are stored.
+func mustEqualStored(t *testing.T, tx *kv.Tx) {
+	t.Helper()
+	var nodes []kv.NodeID
+	for v, err := range tx.InFileOrder() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, v)
+	}
+	scores, err := Score(t.Context(), tx, nodes, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newScorer(t.Context(), tx, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range nodes { // computed, also if the stored score is up to date
+		score, err := s.score(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores = append(scores, score)
+	}
+	for _, got := range scores {
+		e := Explanation{Node: got.Node}
+		if err := e.readNode(tx); err != nil {
+			t.Fatal(err)
+		}
+		if got.ID != e.ID || got.Label != e.Label || got.Suggestion != e.Suggestion || got.Run != e.Run {
+			t.Errorf("got %+v, stored are id %s, label %q, suggestion %q, run %d", got, e.ID, e.Label, e.Suggestion, e.Run)
+		}
+		if !near(got.Score, e.Score, 1e-5) || !near(got.Confidence, e.Confidence, 1e-6) {
+			t.Errorf("node %s: got score %v and confidence %v, stored are %v and %v", got.ID, got.Score, got.Confidence, e.Score, e.Confidence)
+		}
+	}
+}
+
+// near says that two numbers differ by no more than a tolerance, or are both NaN.
+func near(got, want, tolerance float64) bool {
+	return math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= tolerance
+}
+
+// TestScoreOfRun wants every node to have the score that the run has stored, while nothing has changed.
+func TestScoreOfRun(t *testing.T) {
+	for name, form := range scoreForms() {
+		t.Run(name, func(t *testing.T) {
+			s, opt := form(t)
+			mustClean(t, s, opt)
+			view(t, s, func(tx *kv.Tx) error {
+				mustEqualStored(t, tx)
+				return nil
+			})
+		})
+	}
+}
+
+// TestRowsByPass wants a pass over the graph to find the rows of the operators that a walk around a node finds.
+func TestRowsByPass(t *testing.T) {
+	for _, form := range scoreForms() {
+		s, opt := form(t)
+		mustClean(t, s, opt)
+		view(t, s, func(tx *kv.Tx) error {
+			scorer, err := newScorer(t.Context(), tx, ops.Options{})
+			if err != nil {
+				return err
+			}
+			for v := range kv.NodeID(20) {
+				compareRows(t, scorer, v)
+			}
+			return nil
+		})
+	}
+	for _, g := range arcFiles() {
+		s, nodes := g.load(t)
+		view(t, s, func(tx *kv.Tx) error {
+			for _, d := range []kv.Direction{kv.Both, kv.Out, kv.In} {
+				if d != kv.Both && !tx.Directed() {
+					continue
+				}
+				scorer := &scorer{ctx: t.Context(), tx: tx, run: &Run{Hops: arcFileHops, Direction: d}}
+				for _, v := range nodes {
+					compareRows(t, scorer, v)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func compareRows(t *testing.T, s *scorer, v kv.NodeID) {
+	t.Helper()
+	walked, err := s.rows(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed, err := s.rowsByPass(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range walked {
+		for u := range kv.NodeID(s.tx.NumNodes()) {
+			if got, want := passed[k].At(u), walked[k].At(u); !near(got, want, 1e-6) {
+				t.Errorf("S_%d, row %d, column %d along %s: got %v, want %v", k+1, v, u, s.run.Direction, got, want)
+			}
+		}
+	}
+}

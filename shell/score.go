@@ -1,0 +1,145 @@
+package shell
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// scoreCommand prints the scores of some nodes as of now.
+type scoreCommand struct {
+	DB     string       `arg:"" name:"DB" help:"Directory of the store."`
+	IDs    []string     `name:"ids" xor:"nodes" required:"" placeholder:"A,B" help:"Score the nodes with these ids."`
+	Nodes  string       `file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id: .csv, .tsv or .parquet."`
+	Format print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
+	resources
+}
+
+func (*scoreCommand) Help() string {
+	return `Scores nodes by the model of the last run, from the graph, the labels and the predictions as they are now. It writes nothing: rescore brings the stored scores up ` +
+		`to date. A node that was added since the run has a score too, as soon as it has a label and predictions.
+
+A score is the chance that the label is wrong. A node without a label, or that the model cannot judge, has none; standard error says why.
+
+    graphcleaner score my.graph --ids p17,p25
+    graphcleaner score my.graph --nodes today.csv --format csv`
+}
+
+// scoredAtOnce is how many nodes are scored before their rows are printed.
+const scoredAtOnce = 1024
+
+func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.apply(s); err != nil {
+		return err
+	}
+	err := c.readStore(s, c.DB, func(store *kv.Store) error {
+		return store.View(func(tx *kv.Tx) error {
+			if _, err := query.LastRun(tx); err != nil {
+				return err
+			}
+			nodes, err := c.find(ctx, tx, s)
+			if err != nil {
+				return err
+			}
+			lacks := &lacks{s: s}
+			id, _ := tx.Column("id")
+			columns := []query.ColumnInfo{
+				{Name: id.Name, Kind: id.Kind}, {Name: kv.LabelColumn, Kind: kv.KindString}, {Name: cleaner.ScoreColumn, Kind: kv.KindSingle},
+				{Name: cleaner.SuggestedColumn, Kind: kv.KindString}, {Name: cleaner.ConfidenceColumn, Kind: kv.KindSingle},
+			}
+			_, err = print.Render(s.out, query.NewResult(columns, c.rows(ctx, tx, nodes, lacks)), c.Format)
+			lacks.tell()
+			return err
+		})
+	})
+	return c.inFlags(err)
+}
+
+// find finds the nodes to score.
+func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {
+	if c.Nodes != "" {
+		return files.ReadNodes(ctx, tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report()})
+	}
+	for _, id := range c.IDs {
+		v, err := tx.Node(id)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, v)
+	}
+	return nodes, nil
+}
+
+// rows scores nodes, some at a time.
+func (c *scoreCommand) rows(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, lacks *lacks) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
+		for len(nodes) > 0 {
+			some := nodes[:min(scoredAtOnce, len(nodes))]
+			nodes = nodes[len(some):]
+			scores, err := cleaner.Score(ctx, tx, some, ops.Options{MemoryBudget: c.work(), Workers: c.Threads})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, score := range scores {
+				lacks.add(score)
+				if row, err := scoreRow(tx, score); !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
+	number := func(x float64) kv.Value {
+		if math.IsNaN(x) {
+			return kv.Value{}
+		}
+		return kv.FloatValue(x)
+	}
+	text := func(s string) kv.Value {
+		if s == "" {
+			return kv.Value{}
+		}
+		return kv.StringValue(s)
+	}
+	id, err := tx.Value(score.Node, "id")
+	return []kv.Value{id, text(score.Label), number(score.Score), text(score.Suggestion), number(score.Confidence)}, err
+}
+
+// lacks are the labelled nodes without a score.
+type lacks struct {
+	s     *streams
+	count int
+	first cleaner.NodeScore
+}
+
+func (l *lacks) add(score cleaner.NodeScore) {
+	if score.Lack == "" {
+		return
+	}
+	if l.count == 0 {
+		l.first = score
+	}
+	l.count++
+}
+
+// tell says how many there are, and why the first is one.
+func (l *lacks) tell() {
+	switch l.count {
+	case 0:
+	case 1:
+		l.s.say("node %s has no score: %s", query.Quote(l.first.ID), l.first.Lack)
+	default:
+		l.s.say("%s have no score, such as %s: %s", wording.Nodes(l.count), query.Quote(l.first.ID), l.first.Lack)
+	}
+}
