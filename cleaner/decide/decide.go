@@ -221,7 +221,8 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 // the changed nodes.
 //
 // Every other error names the node. Accept of a node without a suggestion returns ErrNoSuggestion; it may give a label to
-// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrNoLabel. Relabel to a class that the store
+// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrNoLabel, but
+// Unlabel may repeat what somebody else has decided. Relabel to a class that the store
 // does not have returns ErrUnknownClass, so that a typing error makes no class. A node with two requests returns
 // ErrDecidedTwice, a missing node kv.ErrNotFound. Bad requests and options return ErrOptions.
 func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {

@@ -200,7 +200,8 @@ func (d *draft) complete(f *nodeFacts) error {
 			}
 			d.To = f.suggestion
 		case Reject, Unlabel:
-			if f.label == "" {
+			agrees := d.Kind == Unlabel && f.standing.hasOthers(d.Who) // that no label is right
+			if f.label == "" && !agrees {
 				return fmt.Errorf("node %s: %s: %w", f.id, d.Kind, ErrNoLabel)
 			}
 			if d.Kind == Reject {

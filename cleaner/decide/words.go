@@ -162,6 +162,11 @@ func mostSaid(words []Decision) (label string, kind Kind, disputed bool) {
 	return label, kind, disputed
 }
 
+// hasOthers reports whether somebody else has decided.
+func (s *standing) hasOthers(who string) bool {
+	return len(s.counts) > 1 || len(s.counts) == 1 && s.counts[who] == 0
+}
+
 // decidedBy is what DecidedByColumn has.
 func (s *standing) decidedBy() kv.Value {
 	if len(s.decisions) == 0 {

@@ -55,6 +55,8 @@ func TestDisputes(t *testing.T) {
 		{"ann:beta bob:gamma ann:?", "gamma relabel ann, bob"},
 		{"ann:beta bob:-", "beta relabel ann, bob disputed"},
 		{"ann:beta bob:- cy:-", " unlabel ann, bob, cy"},
+		{"ann:- bob:-", " unlabel ann, bob"},
+		{"ann:- bob:beta cy:-", " unlabel ann, bob, cy"},
 		// A reason settles what is disputed, by anybody, and for later words too.
 		{"ann:beta bob:gamma!", "beta relabel ann, bob disputed"},
 		{"ann:beta bob:gamma bob:gamma!", "gamma relabel ann, bob"},

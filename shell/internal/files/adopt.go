@@ -109,7 +109,7 @@ type adopter struct {
 }
 
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
-// dropped, and of several about one node the last counts.
+// dropped, and of several of one person about one node the last counts.
 func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 	show, err := shownReader(tx)
 	if err != nil {
@@ -174,37 +174,79 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (
 			decisions = append(decisions, d.To)
 		}
 	}
-	d := &of[len(of)-1]
-	now, err := show(d.Node)
+	now, err := show(of[0].Node)
 	if err != nil {
 		return err
 	}
-	request, fate, err := d.against(now, labels, func() (time.Time, error) { return lastDecided(ctx, tx, d.Node) })
-	switch {
-	case err != nil:
+	past, err := decidedBefore(ctx, tx, of[0].Node, now)
+	if err != nil {
 		return err
-	case fate == fateThere:
-		a.There++
-	case fate == fateOlder:
-		a.Older.add(d)
-	case fate == fateOther:
-		a.Other.add(d)
-	default:
-		request.View = &now
-		a.count(d, request)
-		body, err := json.Marshal(takenDecision{*d, request})
-		if err != nil {
-			return err
+	}
+	isFirst, labelStays := true, true
+	for _, d := range a.wordsOf(of, now) {
+		request, fate := d.against(now, labels, past.of(d.Who, a.Who, isFirst))
+		switch fate {
+		case fateThere:
+			a.There++
+		case fateOlder:
+			a.Older.add(d)
+		case fateOther:
+			a.Other.add(d)
+		default:
+			if !labelStays {
+				request = d.request()
+			}
+			if isFirst {
+				request.View = &now
+			}
+			isFirst, labelStays = false, labelStays && (request.Kind == decide.Reject || request.Kind == decide.Unsure)
+			a.count(d, request)
+			body, err := json.Marshal(takenDecision{*d, request})
+			if err == nil {
+				err = a.requests.AddUint64(uint64(d.Line), body)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return a.requests.AddUint64(uint64(d.Line), body)
 	}
 	return nil
 }
 
-// count counts what a decision that is taken does to labels.
+// wordsOf are the decisions about a node that count: of each person the last. If several people have decided about a node that
+// nobody has decided on here, all decisions of a history count, so that a dispute and its end come out as they were.
+func (a *adopter) wordsOf(of []filedDecision, now decide.View) (words []*filedDecision) {
+	isHistory, isOfOne := now.Decision == decide.None, true
+	for i := range of {
+		isHistory = isHistory && of[i].Seq != 0
+		isOfOne = isOfOne && cmp.Or(of[i].Who, a.Who) == cmp.Or(of[0].Who, a.Who)
+	}
+	for i := range of {
+		speaksLater := slices.ContainsFunc(of[i+1:], func(later filedDecision) bool {
+			return cmp.Or(later.Who, a.Who) == cmp.Or(of[i].Who, a.Who)
+		})
+		if !speaksLater || isHistory && !isOfOne {
+			words = append(words, &of[i])
+		}
+	}
+	return words
+}
+
+// request asks for what the decision says, whatever the label is.
+func (d *filedDecision) request() decide.Request {
+	switch {
+	case d.Kind == decide.Unsure:
+		return decide.Request{Node: d.Node, Kind: decide.Unsure}
+	case d.To == "":
+		return decide.Request{Node: d.Node, Kind: decide.Unlabel}
+	}
+	return decide.Request{Node: d.Node, Kind: decide.Relabel, To: d.To}
+}
+
+// count counts what a decision that is taken does to labels. Of several about one node, the first alone surely changes the label.
 func (a *adopter) count(d *filedDecision, request decide.Request) {
 	a.Kinds[request.Kind]++
-	if request.Kind == decide.Unsure || request.Kind == decide.Reject {
+	if request.Kind == decide.Unsure || request.Kind == decide.Reject || request.View == nil {
 		return
 	}
 	a.gains[request.View.Label]--
@@ -269,15 +311,57 @@ func (d *filedDecision) isOfStep(next *filedDecision) bool {
 	return d.Who == next.Who && d.Step == next.Step && d.Time.Equal(next.Time)
 }
 
-// lastDecided is when the last decision about a node was made, taken back or not; zero where there is none.
-func lastDecided(ctx context.Context, tx *kv.Tx, v kv.NodeID) (at time.Time, err error) {
+// decided is what the store has decided about a node; empty if no decision is in force.
+type decided struct {
+	history []decide.Decision
+	stands  []decide.Decision // of history, what was not taken back
+}
+
+func decidedBefore(ctx context.Context, tx *kv.Tx, v kv.NodeID, now decide.View) (b decided, err error) {
+	if now.Decision == decide.None {
+		return b, nil
+	}
 	for d, err := range decide.History(ctx, tx, v) {
 		if err != nil {
-			return at, err
+			return b, err
 		}
-		at = d.Time
+		b.history = append(b.history, d)
+		if d.Undoes == 0 {
+			b.stands = append(b.stands, d)
+		} else {
+			b.stands = slices.DeleteFunc(b.stands, func(earlier decide.Decision) bool { return earlier.Seq == d.Undoes })
+		}
 	}
-	return at, nil
+	return b, nil
+}
+
+// A standpoint is what the store has of the person who makes a decision, and of others.
+type standpoint struct {
+	last     time.Time        // when the person's last decision about the node was made, taken back or not; zero where there is none
+	word     *decide.Decision // of the person; nil: none
+	isOfNode bool             // the file names no person: all that the store has decided counts as said by the one who takes it
+	others   bool             // others have decided on the node
+	labels   []string         // that the node had by the decisions
+}
+
+// of is the standpoint of who made a decision of a file, "" if the file does not say; then who takes it makes it. If it is not the first
+// about the node that is taken, others have decided.
+func (b *decided) of(who, taker string, isFirst bool) standpoint {
+	s := standpoint{isOfNode: who == "", others: !isFirst}
+	who = cmp.Or(who, taker)
+	for _, d := range b.history {
+		s.labels = append(s.labels, d.From, d.To)
+		if d.Who == who || s.isOfNode {
+			s.last = d.Time
+		}
+	}
+	for i, d := range b.stands {
+		if d.Who == who {
+			s.word = &b.stands[i]
+		}
+		s.others = s.others || d.Who != who
+	}
+	return s
 }
 
 // shownReader returns a function that reads nodes as a person would be shown them, fastest in ascending order.
@@ -317,43 +401,34 @@ const (
 	fateOther      // it is about another label, or another suggestion, than the store has
 )
 
-// against compares a decision with a node of the store, which had the labels passed by the file. Last tells when the last
-// decision of the store about the node was made.
-func (d *filedDecision) against(
-	now decide.View, labels []string, last func() (time.Time, error),
-) (decide.Request, fate, error) {
+// against compares a decision with a node of the store, which had the labels passed by the file.
+func (d *filedDecision) against(now decide.View, labels []string, of standpoint) (decide.Request, fate) {
 	request := decide.Request{Node: d.Node, Kind: d.Kind}
 	if d.Kind == decide.Accept && !d.HasTo {
 		if now.Suggestion == "" {
-			return request, fateOther, nil
+			return request, fateOther
 		}
 		d.To, d.HasTo = now.Suggestion, true
 	}
 	if !d.HasTo {
 		d.To = now.Label
 	}
-	if d.isThere(now) {
-		return request, fateThere, nil
-	}
-	if now.Decision != decide.None && !d.Time.IsZero() {
-		at, err := last()
-		if err != nil {
-			return request, fateOlder, err
-		}
-		if at.After(d.Time) {
-			return request, fateOlder, nil
-		}
-	}
-	switch {
-	case d.HasFrom && !slices.Contains(labels, now.Label):
-		return request, fateOther, nil
+	switch isKnown := func(label string) bool { return slices.Contains(labels, label) }; {
+	case of.isOfNode && d.isThere(now.Decision, now.Label), of.word != nil && d.isThere(of.word.Kind, of.word.To):
+		return request, fateThere
+	case of.word != nil && of.word.Kind == decide.Unsure && d.Kind == decide.Unsure && of.others:
+		return request, fateThere // whatever label the others have given meanwhile
+	case !d.Time.IsZero() && of.last.After(d.Time):
+		return request, fateOlder
+	case d.HasFrom && !isKnown(now.Label) && !slices.ContainsFunc(of.labels, isKnown):
+		return request, fateOther
 	case d.Kind == decide.Accept && !d.HasFrom && now.Suggestion != "" && d.To != now.Suggestion && d.To != now.Label:
-		return request, fateOther, nil
-	case d.Kind == decide.Unsure && d.To == now.Label:
-		return request, fateTaken, nil
-	case d.To == "" && now.Label == "":
+		return request, fateOther
+	case d.Kind == decide.Unsure && (d.To == now.Label || of.others):
+		return request, fateTaken
+	case d.To == "" && now.Label == "" && !of.others:
 		// There is no label to remove, and none that could be right.
-		return request, fateThere, nil
+		return request, fateThere
 	case d.To == "":
 		request.Kind = decide.Unlabel
 	case d.To == now.Suggestion && (d.Kind == decide.Accept || d.Kind != decide.Relabel && d.To != now.Label):
@@ -363,13 +438,12 @@ func (d *filedDecision) against(
 	default:
 		request.Kind, request.To = decide.Relabel, d.To
 	}
-	return request, fateTaken, nil
+	return request, fateTaken
 }
 
-// isThere reports whether a node has the label and the decision that the file has. Accept, reject and relabel come to the
-// same: that the label is right.
-func (d *filedDecision) isThere(now decide.View) bool {
-	if now.Decision == decide.None || now.Label != d.To {
+// isThere reports whether a decision is the one of the file. Accept, reject and relabel come to the same: that the label is right.
+func (d *filedDecision) isThere(is decide.Kind, label string) bool {
+	if is == decide.None || label != d.To {
 		return false
 	}
 	says := func(kind decide.Kind) decide.Kind {
@@ -386,7 +460,7 @@ func (d *filedDecision) isThere(now decide.View) bool {
 			kind = decide.Unlabel
 		}
 	}
-	return says(kind) == says(now.Decision)
+	return says(kind) == says(is)
 }
 
 // A ClassLoss is how many labels a class has, and would lose.

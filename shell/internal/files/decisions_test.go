@@ -302,8 +302,8 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 }
 
 // Decisions that several people made in stores of their own, at times that interleave, come together in one store, file by
-// file or in one file, and from there in another: each keeps its time and who made it, and of two about one node the one
-// that was made later stays.
+// file or in one file, and from there in another: each keeps its time and who made it, and of two people about one node both
+// count.
 func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 12, 0, 0, 1000, time.UTC) }
 	ann, bob := papers.Cleaned(t), papers.Cleaned(t)
@@ -321,11 +321,12 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 		"ann": strings.ReplaceAll(decisionsOf(t, ann), "tester", "ann"), "bob": strings.ReplaceAll(decisionsOf(t, bob), "tester", "bob"),
 	}
 	want := []string{
-		"p1 Theory reject ann 9", "p2  unlabel bob 2", "p3 Systems relabel bob 10", "p4 Theory accept ann 3", "s1 Systems reject ann 11",
+		"p1 Theory reject ann 9 bob 5", "p2  unlabel bob 2", "p3 Systems relabel bob 10", "p4 Theory accept ann 3", "s1 Systems reject ann 11",
 	}
-	// inForce lists the decisions in force, each with who made it and on which day.
+	// inForce lists the decisions in force, each with all who decided and on which day.
 	inForce := func(store *kv.Store) (lines []string) {
 		last := map[string]decide.Decision{}
+		people := map[string][]string{}
 		err := store.View(func(tx *kv.Tx) error {
 			for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
 				if err != nil {
@@ -333,16 +334,26 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 				}
 				last[d.ID] = d
 			}
+			for id, d := range last {
+				words, _, err := decide.Words(t.Context(), tx, d.Node)
+				if err != nil {
+					return err
+				}
+				for _, d := range words {
+					if !d.Time.Equal(at(d.Time.Day())) || !d.EntryTime.After(d.Time) {
+						t.Errorf("%s: made at %v and entered at %v, want noon of a day, and later", id, d.Time, d.EntryTime)
+					}
+					people[id] = append(people[id], fmt.Sprint(" ", d.Who, " ", d.Time.Day()))
+				}
+			}
 			return decide.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for id, d := range last {
-			if !d.Time.Equal(at(d.Time.Day())) || !d.EntryTime.After(d.Time) {
-				t.Errorf("%s: made at %v and entered at %v, want noon of a day, and later", id, d.Time, d.EntryTime)
-			}
-			lines = append(lines, fmt.Sprintf("%s %s %s %s %d", id, d.To, d.After, d.Who, d.Time.Day()))
+			slices.Sort(people[id])
+			lines = append(lines, fmt.Sprintf("%s %s %s%s", id, d.Label, d.After, strings.Join(people[id], "")))
 		}
 		slices.Sort(lines)
 		return lines
@@ -374,6 +385,89 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := inForce(together); !slices.Equal(got, want) {
+		t.Errorf("in one file: got %q, want %q", got, want)
+	}
+}
+
+// TestAdoptDisputes takes the decisions of people who disagree: from files of each, and from the history of a store where some
+// disputes were settled. What is taken twice is there.
+func TestAdoptDisputes(t *testing.T) {
+	files := map[string]string{
+		"ann": "id,decision,from,to,who,why\np4,accept,Systems,Theory,ann,\np1,reject,Theory,Theory,ann,\np2,unlabel,Theory,,ann,\np5,relabel,Theory,Systems,ann,\n",
+		"bob": "id,decision,from,to,who,why\np4,reject,Systems,Systems,bob,\np1,reject,Theory,Theory,bob,\np2,unlabel,Theory,,bob,\np5,unsure,Theory,Theory,bob,\n",
+		"cy":  "id,decision,from,to,who,why\np4,relabel,Systems,Neural Nets,cy,seen\np2,reject,Theory,Theory,cy,\n",
+	}
+	// stateOf is what a store says of the nodes, without the kinds of decisions.
+	stateOf := func(store *kv.Store) (lines []string) {
+		err := store.View(func(tx *kv.Tx) error {
+			for _, id := range []string{"p1", "p2", "p4", "p5"} {
+				v, err := tx.Node(id)
+				if err != nil {
+					return err
+				}
+				line := id
+				for _, column := range []string{"label", decide.DecidedByColumn, decide.DisputedColumn} {
+					value, err := tx.Value(v, column)
+					if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+						return err
+					}
+					line += " " + value.String()
+				}
+				lines = append(lines, strings.TrimSpace(line))
+			}
+			return decide.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	store := papers.Cleaned(t)
+	for _, step := range []struct {
+		file string
+		want []string
+	}{
+		{"ann", []string{"p1 Theory ann", "p2  ann", "p4 Theory ann", "p5 Systems ann"}},
+		{"bob", []string{"p1 Theory ann, bob", "p2  ann, bob", "p4 Theory ann, bob true", "p5 Systems ann, bob"}},
+		{"cy", []string{"p1 Theory ann, bob", "p2  ann, bob, cy", "p4 Neural Nets ann, bob, cy", "p5 Systems ann, bob"}},
+	} {
+		got, err := adopt(t, store, step.file+".csv", files[step.file])
+		if err != nil || got.Older.Count+got.Other.Count+got.There > 0 {
+			t.Fatalf("%s: got %+v, %v, want all to be taken", step.file, got, err)
+		}
+		if got := stateOf(store); !slices.Equal(got, step.want) {
+			t.Errorf("%s: got %q, want %q", step.file, got, step.want)
+		}
+		again, err := adopt(t, store, step.file+".csv", files[step.file])
+		if err != nil || again.Count != 0 || again.There != int(got.Count) {
+			t.Errorf("%s again: got %+v, %v, want all to be there", step.file, again, err)
+		}
+	}
+	for name, file := range files { // also what the reason has settled since
+		if again, err := adopt(t, store, name+".csv", file); err != nil || again.Count != 0 {
+			t.Errorf("%s at the end: got %+v, %v, want all to be there", name, again, err)
+		}
+	}
+	// A history leads to the same in another store, and is there then.
+	history, other := decisionsOf(t, store), papers.Cleaned(t)
+	if got, err := adopt(t, other, "d.jsonl", history); err != nil || got.Count != 10 {
+		t.Fatalf("the history: got %+v, %v, want all 10 decisions", got, err)
+	}
+	if got, want := stateOf(other), stateOf(store); !slices.Equal(got, want) {
+		t.Errorf("the history: got %q, want %q", got, want)
+	}
+	for _, into := range []*kv.Store{store, other} {
+		if again, err := adopt(t, into, "d.jsonl", history); err != nil || again.Count != 0 {
+			t.Errorf("the history again: got %+v, %v, want all to be there", again, err)
+		}
+	}
+	// In one file, without a history, they come together as well.
+	together := papers.Cleaned(t)
+	_, bob, _ := strings.Cut(files["bob"], "\n")
+	if _, err := adopt(t, together, "d.csv", files["ann"]+bob); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := stateOf(together), []string{"p1 Theory ann, bob", "p2  ann, bob", "p4 Theory ann, bob true", "p5 Systems ann, bob"}; !slices.Equal(got, want) {
 		t.Errorf("in one file: got %q, want %q", got, want)
 	}
 }

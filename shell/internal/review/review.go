@@ -209,7 +209,7 @@ func (r *review) prompt(e *Subject) string {
 
 // take does what a reply asks for; moved says that another suspect is to be shown.
 func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err error) {
-	if (a.key == 'n' || a.key == 'u') && e.Label == "" {
+	if (a.key == 'n' || a.key == 'u' && !e.Disputed) && e.Label == "" {
 		return false, replyErrorf("node %s has no label: want y, l, d or s", e.ID)
 	}
 	switch a.key {
