@@ -61,7 +61,7 @@ Without --nodes, the files go into the existing store and replace earlier ones. 
 Decisions come from an export, with who, when and why, or from any table or .jsonl file with the columns id and label. The label is the right one, and ` +
 		`empty means none. Optional columns are decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from: the label that the decision was about. ` +
 		`Of each person, the last decision about a node counts. Decisions that were undone do not count. import skips and counts three kinds of decisions: those that the store ` +
-		`already has, those older than the store's decision about the node, and those about another label or suggestion than the store's. So you can import a file twice. A row whose decision contradicts its label ends the import.
+		`already has, those older than the store's decision of the same person about the node, and those about another label or suggestion than the store's. So you can import a file twice. A row whose decision contradicts its label ends the import.
 
 Ids, labels and values are taken as they are. Import reports classes that differ only by white space, Unicode form or invisible characters, with the ` +
 		`number of their nodes. --trim and --nfc join them in labels, in --classes and in the header of predictions. They do not change ids and properties. Import also reports ` +
