@@ -2,6 +2,7 @@ package kv
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -400,7 +401,14 @@ func (s *Store) Begin() *Tx { return s.begin(false) }
 // panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update returns
 // ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine only.
 func (s *Store) Update(fn func(*Tx) error) error {
-	s.writer.Lock()
+	return s.UpdateContext(context.Background(), fn)
+}
+
+// UpdateContext is Update, or returns the error of a context that ends while it waits for another writer.
+func (s *Store) UpdateContext(ctx context.Context, fn func(*Tx) error) error {
+	if err := s.writer.LockContext(ctx); err != nil {
+		return err
+	}
 	defer s.writer.Unlock()
 	defer s.rotateJournal()
 	return s.update(fn)

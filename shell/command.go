@@ -117,7 +117,7 @@ func (s *streams) run(args []string) int {
 		},
 		decimals(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(s.ctx, (*context.Context)(nil)),
+		kong.BindTo(s.tellingWaits(s.ctx), (*context.Context)(nil)),
 		kong.Bind(s),
 	)
 	if err != nil {

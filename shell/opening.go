@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -89,6 +90,9 @@ func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) (err er
 // openToRead opens a store to read it. Several processes may do so at once. A store that was not closed properly is opened for writing,
 // which repairs it. Where it cannot be written to, the error is that of opening it to read, with the reason.
 func openToRead(dir string, memory int64) (*kv.Store, error) {
+	if runtime.GOOS == "windows" { // where several processes cannot read a store at once
+		return openStore(dir, kv.Options{MemoryBudget: memory})
+	}
 	store, crashed := openStore(dir, kv.Options{MemoryBudget: memory, ReadOnly: true})
 	if !errors.Is(crashed, kv.ErrCrashed) {
 		return store, crashed
@@ -202,6 +206,11 @@ func goneError(dir string, what *request, err error) error {
 	}
 	return fmt.Errorf("%s: %w; it is not known whether the work is done: look, such as with graphcleaner shell %s -c 'history limit 5' or -c runs",
 		dir, err, shellWord(dir))
+}
+
+// tellingWaits is a context whose user says so if it waits for another job that writes to the store.
+func (s *streams) tellingWaits(ctx context.Context) context.Context {
+	return kv.OnWait(ctx, func() { s.say("waiting for another job that writes to the store") })
 }
 
 // untilFree calls fn, which opens a store for itself, until nobody holds the store or --wait has passed.

@@ -106,7 +106,7 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 	if t.Asks {
 		to.Confirm = s.confirm
 	}
-	r, err := t.answer(ctx, s.asked.store, s.progress.report(), to)
+	r, err := t.answer(s.tellingWaits(ctx), s.asked.store, s.progress.report(), to)
 	r.Failure = failureOf(ctx, err)
 	return r
 }
@@ -226,7 +226,7 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 		d.used = time.Now()
 		d.idle.Reset(idleTime)
 	}()
-	return t.answer(ctx, d.open.store, d.s.progress.report(), to)
+	return t.answer(d.s.tellingWaits(ctx), d.open.store, d.s.progress.report(), to)
 }
 
 // Answer answers a statement.

@@ -267,7 +267,7 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 		return Entries{}, err
 	}
 	var entries Entries
-	err := s.Update(func(tx *kv.Tx) error {
+	err := s.UpdateContext(ctx, func(tx *kv.Tx) error {
 		before := s.Begin()
 		defer before.Close()
 		u := updater{ctx: ctx, tx: tx, before: before, inStep: roaring.New(), standing: map[kv.NodeID]*standing{}}

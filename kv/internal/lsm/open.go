@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
@@ -41,6 +42,9 @@ const (
 	ManifestName    = badger.ManifestFilename
 	KeyRegistryName = badger.KeyRegistryFileName
 )
+
+// badgerLocked is in Badger's error if another process has the database open. It has no type.
+const badgerLocked = "Another process is using this Badger database"
 
 // Options opens a DB.
 type Options struct {
@@ -114,6 +118,9 @@ func Open(dir string, opt Options) (*DB, error) {
 		})
 	}
 	if err != nil {
+		if !storedir.HasLocks && strings.Contains(err.Error(), badgerLocked) {
+			return nil, storedir.NewLockedError(dir, 0)
+		}
 		err = fmt.Errorf("%s: %w", dir, wrapBadger(err))
 		if !crashed && !opt.ReadOnly {
 			err = errors.Join(err, storedir.UnmarkWriter(dir))

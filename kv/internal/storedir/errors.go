@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"time"
 )
 
 // Errors of directories. They stand at the door of kv, so that their texts begin with its name.
@@ -23,11 +25,19 @@ type LockedError struct {
 	Dir     string
 	PID     int    // the holder's process id, zero if it is not known
 	Command string // its command line, "" if it is not known
+
+	// Since is when it opened the store for writing; zero if it only reads, or if the time is not known.
+	Since time.Time
 }
 
 // NewLockedError is for a directory that a process holds, zero if it is not known which.
 func NewLockedError(dir string, pid int) *LockedError {
-	return &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
+	e := &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
+	path := filepath.Join(dir, LockFile)
+	if info, err := os.Stat(path); err == nil && pid != 0 && markedWriter(path) == pid {
+		e.Since = info.ModTime()
+	}
+	return e
 }
 
 func (e *LockedError) Error() string {
@@ -37,10 +47,14 @@ func (e *LockedError) Error() string {
 	case os.Getpid():
 		return fmt.Sprintf("%s is already open in this process", e.Dir)
 	}
+	text := fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
 	if e.Command != "" {
-		return fmt.Sprintf("%s is in use by process %d (%s)", e.Dir, e.PID, e.Command)
+		text += " (" + e.Command + ")"
 	}
-	return fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
+	if !e.Since.IsZero() {
+		text += " since " + e.Since.Format(time.DateTime)
+	}
+	return text
 }
 
 func (e *LockedError) Unwrap() error { return ErrLocked }

@@ -41,7 +41,12 @@ func holder(dir string) int {
 	if pid := lockHolder(dir); pid > 0 {
 		return pid
 	}
-	text, err := os.ReadFile(filepath.Join(dir, LockFile))
+	return markedWriter(filepath.Join(dir, LockFile))
+}
+
+// markedWriter is the process that a file LOCK names; zero if it names none.
+func markedWriter(path string) int {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}
