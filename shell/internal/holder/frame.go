@@ -3,7 +3,6 @@ package holder
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -144,13 +143,10 @@ func (w *wire) send(k kind, content ...[]byte) error {
 	return err
 }
 
-// receive returns the next frame. It returns io.EOF if the other side closed the connection between two frames.
+// receive returns the next frame. The error of a connection that ends is no ProtocolError: the other side may have been killed.
 func (w *wire) receive() (kind, []byte, error) {
 	var header [headerBytes]byte
 	if _, err := io.ReadFull(w.in, header[:]); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = protocolErrorf("the connection ends within a message")
-		}
 		return 0, nil, err
 	}
 	k, length := kind(header[0]), binary.BigEndian.Uint32(header[1:])
@@ -168,7 +164,7 @@ func readExactly(in io.Reader, length int) ([]byte, error) {
 		begin := len(content)
 		content = append(content, make([]byte, min(length-begin, maxPiece))...)
 		if _, err := io.ReadFull(in, content[begin:]); err != nil {
-			return nil, protocolErrorf("the connection ends within a message: %v", err)
+			return nil, fmt.Errorf("within a message: %w", err)
 		}
 	}
 	return content, nil

@@ -135,7 +135,9 @@ func (s *Server) serve(w *wire) {
 	request, pid, err := receiveRequest(w)
 	if err != nil {
 		s.take(w, nil)
-		w.trySend(frameRefused, cut(err.Error()))
+		if _, ok := errors.AsType[*ProtocolError](err); ok {
+			w.trySend(frameRefused, cut(err.Error()))
+		}
 		return
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
@@ -221,7 +223,7 @@ func checkPeer(conn net.Conn) (pid int, err error) {
 	}
 	uid, pid, err := peerOf(raw)
 	if err == nil && uid != os.Geteuid() && os.Geteuid() >= 0 {
-		err = fmt.Errorf("process %d belongs to user %d, and talks only to processes of its own user, not of user %d", os.Getpid(), os.Geteuid(), uid)
+		err = protocolErrorf("process %d belongs to user %d, and talks only to processes of its own user, not of user %d", os.Getpid(), os.Geteuid(), uid)
 	}
 	return pid, err
 }
