@@ -68,6 +68,7 @@ type PredictionWriter struct {
 	labels  func(kv.Range, []kv.Class) error
 
 	finished bool
+	some     bool // nodes may be without a row
 }
 
 // NewPredictionWriter begins predictions whose column j is the class classes[j]. Each must be a class of the store, and
@@ -82,6 +83,40 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 		return nil, err
 	}
 	return newPredictionWriter(tx, classes, opt, matrix.Put), nil
+}
+
+// AppendPredictions begins predictions of some nodes, which replace those that the nodes have. The store has predictions
+// (kv.ErrNotFound), with a column for each of the classes (ErrUnknownClass); a class that is left out is 0. Rows are stored as those of the store are: opt
+// has no encoding. write writes a row of a matrix, such as kv.Tx.SetRow.
+func AppendPredictions(
+	tx *kv.Tx, classes []string, opt PredictionOptions, write func(matrix string, v kv.NodeID, row []float32) error,
+) (*PredictionWriter, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return nil, err
+	}
+	places, seen := columnPlaces(matrix.Columns()), map[string]bool{}
+	for _, name := range classes {
+		if _, ok := places[name]; !ok {
+			return nil, fmt.Errorf("class %q: the predictions of the store have no column for it: %w", name, ErrUnknownClass)
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
+		}
+		seen[name] = true
+	}
+	opt.PredictionEncoding = PredictionEncoding{}
+	whole, keeper := make([]float64, matrix.Width()), newRowKeeper(matrix.Encoding(), matrix.Width())
+	w := newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
+		clear(whole)
+		for j, p := range row {
+			whole[places[classes[j]]] = float64(p)
+		}
+		kept, _ := keeper.keep(whole)
+		return write(PredictionsMatrix, v, kept)
+	})
+	w.some = true
+	return w, nil
 }
 
 // newPredictionWriter begins predictions of classes that fit the store.
@@ -281,9 +316,13 @@ func softmax(row []float64, classes []string) (problem string) {
 // order. If the labels show another order of the columns, it returns a *ColumnOrderError. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
-	err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) })
-	if err != nil || w.order == nil {
-		return err
+	if !w.some {
+		if err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) }); err != nil {
+			return err
+		}
+	}
+	if w.order == nil {
+		return nil
 	}
 	places := columnPlaces(w.classes)
 	var columns []kv.Class // by class
@@ -331,9 +370,12 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 	return nil
 }
 
-// Mark records the source of the predictions and the loss of their encoding. Call it in the final function of the
-// Commit that writes them.
+// Mark records the source of the predictions and the loss of their encoding, which those of AppendPredictions leave as they are.
+// Call it in the transaction that makes them visible, such as the final function of Commit.
 func (w *PredictionWriter) Mark(tx *kv.Tx) error {
+	if w.some {
+		return countPredictionWrite(tx)
+	}
 	if err := tx.PutDocument(predictionsSpace, lossKey, w.Loss()); err != nil {
 		return err
 	}

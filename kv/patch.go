@@ -43,7 +43,7 @@ type PatchOptions struct {
 
 	// Rows, if not nil, is called in Commit to write rows of matrices, in any order, each once. tx has the nodes and edges of the
 	// Patch already.
-	Rows func(tx *Tx, put func(matrix string, v NodeID, row []float32) error) error
+	Rows func(ctx context.Context, tx *Tx, put func(matrix string, v NodeID, row []float32) error) error
 
 	// Finish, if not nil, writes in the transaction that makes all of it visible.
 	Finish func(tx *Tx) error

@@ -508,7 +508,7 @@ func (w *patchRewrite) values(ctx context.Context, value func(row *patchNode) Va
 }
 
 // takeRows asks for rows of matrices. Who writes them sees the nodes and edges as they will be.
-func (w *patchRewrite) takeRows(context.Context) error {
+func (w *patchRewrite) takeRows(ctx context.Context) error {
 	if w.opt.Rows == nil {
 		return nil
 	}
@@ -526,7 +526,7 @@ func (w *patchRewrite) takeRows(context.Context) error {
 	if tx.cat.Removed > 0 {
 		tx.removed.Store(&removedSet{tx.cat.Removed, w.b.removed})
 	}
-	return w.opt.Rows(tx, func(name string, v NodeID, row []float32) error {
+	return w.opt.Rows(ctx, tx, func(name string, v NodeID, row []float32) error {
 		entry, err := w.tx.matrixEntry(name)
 		if err != nil {
 			return err

@@ -250,7 +250,7 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 	})
 	p, err := s.NewPatch(PatchOptions{
 		Labels: true, Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "round " + strconv.Itoa(round), Kind: KindString}}, most: most,
-		Rows: func(tx *Tx, put func(matrix string, v NodeID, row []float32) error) error {
+		Rows: func(_ context.Context, tx *Tx, put func(matrix string, v NodeID, row []float32) error) error {
 			for _, id := range []string{ids[1], fmt.Sprintf("added %d/1", round)} {
 				v, err := tx.Node(id)
 				if err == nil {

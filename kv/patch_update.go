@@ -129,9 +129,9 @@ func (r *resolvedPatch) updateRemovals(ctx context.Context, tx *Tx) error {
 	return nil
 }
 
-func (r *resolvedPatch) updateRows(_ context.Context, tx *Tx) error {
+func (r *resolvedPatch) updateRows(ctx context.Context, tx *Tx) error {
 	if r.opt.Rows != nil {
-		if err := r.opt.Rows(tx, tx.SetRow); err != nil {
+		if err := r.opt.Rows(ctx, tx, tx.SetRow); err != nil {
 			return err
 		}
 	}

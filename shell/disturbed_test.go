@@ -50,8 +50,15 @@ var jobs = map[string]job{
 	"compact":           {begin: "changed", args: []string{"compact", "g", jobMemory}},
 	"export":            {begin: "cleaned", args: []string{"export", "g", "scores", "--out=scores.csv", jobMemory}, file: "scores.csv"},
 	"restore":           {begin: "backed up", args: []string{"restore", "g.backup", "r", jobMemory}, db: "r"},
-	"updates":           {begin: "cleaned", do: updates},
-	"decisions":         {begin: "cleaned", do: decisions},
+	"import --append": {begin: "appending", args: []string{
+		"import", "g", "--append", "--nodes=more.csv", "--edges=more-edges.csv", jobMemory}},
+	"import --append, many": {begin: "appending", args: []string{
+		"import", "g", "--append", "--nodes=more.csv", "--edges=many-edges.csv", jobMemory}},
+	"remove": {begin: "appending", args: []string{"remove", "g", "--nodes=gone.csv", jobMemory}},
+	"remove, many": {begin: "appending", args: []string{
+		"remove", "g", "--nodes=gone.csv", "--edges=gone-edges.csv", jobMemory}},
+	"updates":   {begin: "cleaned", do: updates},
+	"decisions": {begin: "cleaned", do: decisions},
 }
 
 // updates changes the graph in twelve transactions, each of a label, a value, an edge and a node.
@@ -175,7 +182,38 @@ var templates = struct {
 	{"backed up", func(dir string) error {
 		return command("backup", filepath.Join(dir, "g"), filepath.Join(dir, "g.backup"), jobMemory)
 	}},
+	{"appending", writeAppended},
 }}
+
+// writeAppended writes files of what is to be added to a store, and removed from it: few rows, and so many that the graph is
+// written again.
+func writeAppended(dir string) error {
+	nodes, err := os.ReadFile(filepath.Join(dir, "nodes.csv"))
+	if err != nil {
+		return err
+	}
+	edges, err := os.ReadFile(filepath.Join(dir, "edges.csv"))
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, line := range strings.Split(strings.TrimSpace(string(nodes)), "\n")[1:] {
+		id, _, _ := strings.Cut(line, ",")
+		ids = append(ids, id)
+	}
+	firstEdge := strings.Split(string(edges), "\n")[1]
+	files := map[string]string{
+		"more.csv":       "id,label,note\nnew 1,Theory,a\nnew 2,,b\n" + ids[7] + ",Databases,\n",
+		"more-edges.csv": "src,dst\nnew 1," + ids[3] + "\nnew 1,new 2\n" + ids[5] + "," + ids[9] + "\n",
+		"many-edges.csv": "src,dst\n" + strings.Repeat("new 1,"+ids[3]+"\n"+ids[5]+",new 2\n", 9000),
+		"gone.csv":       "id\n" + ids[2] + "\n" + ids[40] + "\n",
+		"gone-edges.csv": "src,dst\n" + strings.Repeat(firstEdge+"\n", 17_000),
+	}
+	for name, text := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return err
+}
 
 // command runs a command line that must succeed.
 func command(args ...string) error {

@@ -24,7 +24,7 @@ type importCommand struct {
 	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
 	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, or a table with id and label."`
-	Append    bool   `help:"Add --nodes and --edges to the existing store."`
+	Append    bool   `help:"Add the files to the existing store."`
 	Replace   bool   `help:"Replace the existing store by a new one from --nodes and --edges."`
 	Yes       bool   `short:"y" help:"Answer yes to the question."`
 	BadRows   int64  `placeholder:"N" help:"Skip up to N bad rows of the nodes and edges files. Default: 0."`
@@ -51,7 +51,8 @@ A bad row ends the import. Examples: too few fields, a repeated id, an edge to a
 --append adds nodes and edges to the existing store, all of them or nothing. An id that the store does not have becomes a node. A known id takes the label and the properties of its ` +
 		`row: an empty cell takes the value away, and a column that the file does not have stays as it is. A label that somebody has decided about stays. import says how many. An edge ` +
 		`that is there already stays, with the weight of the file if it has one. Decisions, history, indexes, runs and scores stay. If you append the same files again, nothing ` +
-		`changes. New nodes have no score until the next clean, and clean wants predictions of all nodes.
+		`changes. --predictions and --features of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file. ` +
+		`They have the columns of the store. New nodes have no score until the next clean, and clean wants predictions of all nodes.
 
 Run an interrupted or killed import again, and it continues after its last complete stage. The stages are: edges read and sorted; edges sorted by node. ` +
 		`An import with less than 64 MiB of sorted edges starts over, if they fit in memory. This takes seconds.
@@ -310,23 +311,29 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 	switch {
 	case c.Replace:
 		return usagef("import: --append keeps the store that --replace makes anew: want one of them")
-	case c.Decisions != "" || c.Features != "" || c.Predictions != "" || c.Splits != "":
-		return usagef("import: --append adds --nodes and --edges: import the rest after them")
+	case c.Decisions != "":
+		return usagef("import: --decisions go into a store that is there, and alone: append the rest before")
+	case c.Splits != "":
+		return usagef("import: --append takes splits from a column split of --nodes, not from --splits")
+	case c.predictionEncoding != (predictionEncoding{}):
+		return usagef("import: with --append, predictions are stored as those of the store, without --top-k and --float16")
 	case c.Directed:
 		return usagef("import: --directed is for a new store; with --append, edges have a direction if those of the store have one")
 	case len(c.Classes) > 0:
 		return usagef("import: --classes is for a new store; with --append, the labels of the nodes file add classes")
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --append takes all rows or none, so it has no --bad-rows and no --report")
-	case c.Nodes == "" && c.Edges == "":
-		return usagef("import: nothing to append, want --nodes, --edges or both")
+	case c.Nodes == "" && c.Edges == "" && c.Predictions == "" && c.Features == "":
+		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
+	case c.Nodes == "" && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
+		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
 	}
 	began := time.Now()
 	stages := new(stageLog)
 	var added files.Appendage
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		added, err = c.graph().Append(ctx, store, s.job(stages, c.Threads, c.work()))
-		return err
+		return c.advise(err)
 	})
 	s.progress.clear()
 	if err != nil {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -50,7 +52,9 @@ type appending struct {
 	nodes *nodesFile // nil without one
 	edges edgesFile  // nil without one
 
-	decided LeftOut
+	rows        int                       // of the nodes file
+	predictions *cleaner.PredictionWriter // nil without any
+	decided     LeftOut
 }
 
 // open opens the files, and compares what they have with the store.
@@ -94,7 +98,111 @@ func (a *appending) options() kv.PatchOptions {
 	if opt.Labels {
 		opt.Known = a.keepDecided
 	}
+	if a.Predictions == "" && a.Features == "" {
+		return opt
+	}
+	opt.Rows = a.putRows
+	opt.Finish = func(tx *kv.Tx) error {
+		if a.predictions == nil {
+			return nil
+		}
+		return a.predictions.Mark(tx)
+	}
 	return opt
+}
+
+// putRows writes the predictions and features of the files. The rows of an array are those of the nodes file.
+func (a *appending) putRows(ctx context.Context, tx *kv.Tx, put func(matrix string, v kv.NodeID, row []float32) error) error {
+	w := &writing{Job: a.Job, form: a.Form, tx: tx, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
+	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
+		return cleaner.AppendPredictions(tx, classes, opt, put)
+	}
+	if a.Predictions != "" {
+		if _, err := tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
+			return fmt.Errorf("%s: the store has no predictions to add to, import those of all nodes", a.Predictions)
+		}
+		err := a.Timed("append predictions", func(stage *ops.Stage) (err error) {
+			a.predictions, err = w.predictions(ctx, a.Predictions, cleaner.PredictionOptions{Logits: a.Logits}, stage)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if a.Features == "" {
+		return nil
+	}
+	return a.Timed("append features", func(stage *ops.Stage) error { return w.appendFeatures(ctx, a.Features, put, stage) })
+}
+
+// rowsOf yields the nodes of the rows of the nodes file, which it reads again.
+func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		if a.Nodes == "" {
+			return
+		}
+		in, columns, err := OpenTable(ctx, a.Nodes, a.Memory)
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		defer in.Close() //nolint:errcheck // it was only read
+		for row, err := range in.Rows() {
+			var v kv.NodeID
+			if err == nil {
+				v, err = tx.Node(string(row.Fields[columns[0]]))
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// appendFeatures writes features of some nodes into the matrix that the store has.
+func (w *writing) appendFeatures(
+	ctx context.Context, path string, put func(matrix string, v kv.NodeID, row []float32) error, stage *ops.Stage,
+) (err error) {
+	matrix, err := w.tx.Matrix(cleaner.FeaturesMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return fmt.Errorf("%s: the store has no features to add to, import those of all nodes", path)
+	}
+	if err != nil {
+		return err
+	}
+	in, err := w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
+	names, err := in.featureNames(w.Memory)
+	if err != nil {
+		return err
+	}
+	whole := make([]float32, matrix.Width())
+	columns := make(map[string]int, len(whole))
+	for j, name := range matrix.Columns() {
+		columns[name] = j
+	}
+	places := make([]int, len(names))
+	for i, name := range names {
+		place, there := columns[name]
+		if places[i] = place; !there || len(names) != len(whole) {
+			return fmt.Errorf("%s: has %d columns of features, such as %q, want the %d of the store: %s", path, len(names), name, len(whole), ListNames(matrix.Columns()))
+		}
+	}
+	return w.eachFeatures(ctx, in, func(v kv.NodeID, row []float32) error {
+		for i, x := range row {
+			whole[places[i]] = x
+		}
+		return put(cleaner.FeaturesMatrix, v, whole)
+	}, func(v kv.NodeID, columns []uint32, values []float32) error {
+		clear(whole)
+		for i, j := range columns {
+			whole[places[j]] = values[i]
+		}
+		return put(cleaner.FeaturesMatrix, v, whole)
+	})
 }
 
 // keepDecided gives the row of a node that somebody has decided about the label of the node.
@@ -118,7 +226,11 @@ func (a *appending) keepDecided(tx *kv.Tx, v kv.NodeID, n *kv.Node) error {
 func (a *appending) fill(ctx context.Context, patch *kv.Patch) error {
 	if a.nodes != nil {
 		err := a.Timed("read nodes", func(stage *ops.Stage) error {
-			err := a.nodes.read(ctx, patch.AddNode, a.Job)
+			add := func(n kv.Node) error {
+				a.rows++
+				return patch.AddNode(n)
+			}
+			err := a.nodes.read(ctx, add, a.Job)
 			stage.Columns, stage.BytesRead = len(a.nodes.in.Header()), a.nodes.in.Offset()
 			return err
 		})

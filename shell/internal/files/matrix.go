@@ -30,6 +30,11 @@ type writing struct {
 	begin func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error)
 
 	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
+
+	// rows are the nodes of the rows of an array, and count is their number; nil: those of the store, in the order of the nodes
+	// file. Then each of them has a row, in a table too.
+	rows  iter.Seq2[kv.NodeID, error]
+	count int
 }
 
 // sayLoss says what the encoding of predictions lost, where it can lose anything.
@@ -126,6 +131,14 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	if err != nil {
 		return err
 	}
+	return w.eachFeatures(ctx, in, matrix.Put, matrix.PutSparse)
+}
+
+// eachFeatures hands every row of features to put, or a sparse one to putSparse. Every value is finite.
+func (w *writing) eachFeatures(
+	ctx context.Context, in *matrixFile, put func(v kv.NodeID, row []float32) error,
+	putSparse func(v kv.NodeID, columns []uint32, values []float32) error,
+) error {
 	var values []float32
 	return in.each(ctx, w, func(v kv.NodeID, columns []uint32, row []float64) error {
 		values = values[:0]
@@ -140,9 +153,9 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 			values = append(values, float32(x))
 		}
 		if columns != nil {
-			return matrix.PutSparse(v, columns, values)
+			return putSparse(v, columns, values)
 		}
-		return matrix.Put(v, values)
+		return put(v, values)
 	})
 }
 
@@ -310,14 +323,17 @@ func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.
 
 // eachRow calls fn for every row of a numpy file with the node it belongs to, by the order of the nodes file.
 func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID, npy.Row) error) error {
-	if in.NumRows() != int64(w.tx.NumPresent()) {
-		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each node%s in the order of the nodes file",
-			in.NumRows(), w.tx.NumPresent(), w.Bad.leftOut())}
+	nodes, count, of := w.rows, w.count, "row of the nodes file"
+	if nodes == nil {
+		nodes, count, of = w.tx.InFileOrder(), w.tx.NumPresent(), "node"+w.Bad.leftOut()+" in the order of the nodes file"
+	}
+	if in.NumRows() != int64(count) {
+		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each %s", in.NumRows(), count, of)}
 	}
 	report := w.Progress
 	nextRow, stop := iter.Pull2(in.Rows())
 	defer stop()
-	for v, err := range w.tx.InFileOrder() {
+	for v, err := range nodes {
 		if err != nil {
 			return err
 		}
@@ -344,8 +360,8 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 	return ctx.Err()
 }
 
-// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. Every node
-// must have one row.
+// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. A node has one row
+// at most, and every node one unless w.rows is set.
 func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn func(kv.NodeID, table.Row, []float64) error) error {
 	values := make([]float64, 0, len(in.Header())-1)
 	seen, err := eachNamed(ctx, w.tx, in, id, w.Progress, func(v kv.NodeID, row table.Row) error {
@@ -362,7 +378,7 @@ func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn fun
 		}
 		return fn(v, row, values)
 	})
-	if err != nil {
+	if err != nil || w.rows != nil {
 		return err
 	}
 	return seen.all(in)
