@@ -51,9 +51,10 @@ func listen(dir string) (p *place, err error) {
 		return nil, err
 	}
 	p = &place{dir: of}
+	begun := p // of which an error returns none
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, p.Close())
+			err = errors.Join(err, begun.Close())
 		}
 	}()
 	path := filepath.Join(of, socketName)
@@ -84,10 +85,11 @@ func listen(dir string) (p *place, err error) {
 		return nil, err
 	}
 	draft := address + ".tmp"
-	if err := os.WriteFile(draft, []byte(path), 0o600); err != nil {
-		return nil, err
+	if err = os.WriteFile(draft, []byte(path), 0o600); err == nil {
+		err = os.Rename(draft, address)
 	}
-	if err := os.Rename(draft, address); err != nil {
+	if err != nil {
+		os.Remove(draft) //nolint:errcheck // what failed is told
 		return nil, err
 	}
 	return p, p.keep(address)
