@@ -111,6 +111,10 @@ func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv
 		seen[v] = struct{}{}
 	}
 	level, all := c.nodes, slices.Clone(c.nodes)
+	tooMany := fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
+	if len(level) > most {
+		return nil, tooMany
+	}
 	for range hops {
 		var next []kv.NodeID
 		for i, v := range level {
@@ -126,7 +130,7 @@ func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv
 				}
 				seen[u] = struct{}{}
 				if next = append(next, u); len(seen) > most {
-					return nil, fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
+					return nil, tooMany
 				}
 			}
 		}

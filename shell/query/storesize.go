@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -40,6 +41,10 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	stale, err := q.staleScores(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
 	var columns, indexes []string
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
@@ -62,7 +67,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"predictions_loss_mean", kv.KindFloat, losses[0]},
 		{"predictions_loss_most", kv.KindFloat, losses[1]},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
-	}, mislabels, []field{
+	}, mislabels, stale, []field{
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
 	})), nil
 }
@@ -94,6 +99,42 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 		fields[4+i].value = kv.FloatValue(math.Round(10*x) / 10)
 	}
 	return fields, nil
+}
+
+// How many stale scores are looked for at most: stats may take longer than suspects, which is asked often.
+const (
+	mostStaleStats    = 1 << 14
+	mostStaleSuspects = 1 << 10
+)
+
+// staleScores counts the scores that are older than changes around them; null without a run, or if they are too many to count.
+func (q *query) staleScores(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
+	stale := kv.Value{}
+	if len(runs) > 0 {
+		count, err := cleaner.CountStale(ctx, q.tx, runs[len(runs)-1], mostStaleStats)
+		if err != nil {
+			return nil, err
+		}
+		if stale = kv.IntValue(int64(count)); count < 0 {
+			stale = kv.Value{}
+			q.notices = append(q.notices, staleNotice(count, mostStaleStats))
+		}
+	}
+	return []field{{"stale_scores", kv.KindInt, stale}}, nil
+}
+
+// staleNotice says how many scores are older than changes around them; "" if none is. A count of -1 is more than most.
+func staleNotice(count, most int) string {
+	const advice = "older than changes around them: rescore brings them up to date"
+	switch {
+	case count == 0:
+		return ""
+	case count == 1:
+		return "1 score is older than changes around it: rescore brings it up to date"
+	case count < 0:
+		return fmt.Sprintf("more than %d scores may be %s", most, advice)
+	}
+	return fmt.Sprintf("%d scores are %s", count, advice)
 }
 
 // predictions says how the predictions are stored, and what of a row's probability that moved when they were, on average

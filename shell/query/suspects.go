@@ -24,6 +24,13 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 	if err != nil {
 		return find, err
 	}
+	stale, err := cleaner.CountStale(ctx, q.tx, run, mostStaleSuspects)
+	if err != nil {
+		return find, err
+	}
+	if notice := staleNotice(stale, mostStaleSuspects); notice != "" {
+		q.notices = append(q.notices, notice)
+	}
 	where := find.Where
 	if where == nil {
 		where = index.And{}
