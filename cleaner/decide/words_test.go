@@ -215,6 +215,76 @@ func TestOldHistories(t *testing.T) {
 	}
 }
 
+// TestDisputesAreCounted counts the entries behind which nodes are disputed, in a transaction and in a bulk write.
+func TestDisputesAreCounted(t *testing.T) {
+	for _, why := range []string{"", strings.Repeat("w", MaxWhy)} {
+		s := loaded(t, 20, 300)
+		t.Cleanup(func() { mustEndTrue(t, s) })
+		write := func(who, to string, count int) Entries {
+			t.Helper()
+			made, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+				if err := w.Begin(Options{Who: who, Why: why}); err != nil {
+					return err
+				}
+				for v := range kv.NodeID(count) {
+					if err := w.Add(Request{Node: v, Kind: Relabel, To: to}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
+		if got := write("ann", "beta", 300).Disputed; got != 0 {
+			t.Errorf("the first person: got %d disputes, want none", got)
+		}
+		if got := write("bob", "gamma", 200).Disputed; got != 200 {
+			t.Errorf("the second person: got %d disputes, want 200", got)
+		}
+		if got := write("cy", "gamma", 150).Disputed; got != 0 {
+			t.Errorf("the third person: got %d disputes, want none", got)
+		}
+		if got, want := peopleOf(t, s, 0), "gamma relabel ann, bob, cy"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got, want := peopleOf(t, s, 199), "beta relabel ann, bob disputed"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		back, err := Undo(t.Context(), s, 1, Options{}, nil)
+		if err != nil || back.Disputed != 150 {
+			t.Errorf("undo: got %+v, %v, want 150 disputes again", back, err)
+		}
+	}
+}
+
+// TestParseDisputedDecision reads and writes an entry of form 3.
+func TestParseDisputedDecision(t *testing.T) {
+	want := historyRecord{Decision{
+		Seq: 9, Step: 4, Time: noon, EntryTime: noon, Node: 3, ID: "p3", Kind: Relabel, From: "a", To: "b", Label: "a", Before: Accept, After: Accept,
+		Who: "w", Score: 0.5, Disputed: true,
+	}, 1}
+	body := want.append(nil)
+	if body[0] != historyFormDisputed {
+		t.Fatalf("got form %d, want %d", body[0], historyFormDisputed)
+	}
+	if got, err := parseDecision(9, body); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	for end := range body {
+		if _, err := parseDecision(9, body[:end]); !errors.Is(err, kv.ErrCorrupt) {
+			t.Errorf("%d of %d bytes: got %v, want kv.ErrCorrupt", end, len(body), err)
+		}
+	}
+	plain := want
+	plain.Disputed, plain.Label, plain.After = false, "b", Relabel
+	if body := plain.append(nil); body[0] != historyForm {
+		t.Errorf("without a dispute: got form %d, want %d, which older versions read", body[0], historyForm)
+	}
+}
+
 // TestVerdictsLeaveDisputesOut trusts no label that people disagree about.
 func TestVerdictsLeaveDisputesOut(t *testing.T) {
 	s := loaded(t, 16, 80)

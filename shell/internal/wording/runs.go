@@ -15,7 +15,7 @@ func Decided(kind decide.Kind) string { return decidedWords[kind] }
 
 // Disputed says that people disagree about nodes that were decided on.
 func Disputed(n int64) string {
-	return "people disagree about " + Nodes(n) + ", which keep their labels until one label has more words: suspects where disputed"
+	return "disputed: " + Nodes(n) + "; people name different labels, and labels stay until one has the most people: suspects where disputed"
 }
 
 var decidedWords = map[decide.Kind]string{
