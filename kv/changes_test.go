@@ -266,6 +266,7 @@ func writeInBulk(t *testing.T, s *Store, name string, kind Kind, values map[Node
 // TestBulkTouchesWhatDiffers writes columns and matrices as a whole, in ascending order and in another: the nodes that differ are
 // touched, among them those that lose or get a value.
 func TestBulkTouchesWhatDiffers(t *testing.T) {
+	t.Parallel()
 	const n = 10_000
 	ascending := make([]NodeID, n)
 	for v := range ascending {
@@ -324,6 +325,7 @@ func TestBulkTouchesWhatDiffers(t *testing.T) {
 
 // TestBulkTouchesAll has Bulks of which no node can be told apart.
 func TestBulkTouchesAll(t *testing.T) {
+	t.Parallel()
 	const n = 200_000
 	s := nodesOnly(t, filepath.Join(t.TempDir(), "store"), n)
 	if most := s.mostTouched(); most > n {
@@ -432,6 +434,7 @@ func changesRecords(t *testing.T, s *Store) (records, size int) {
 // TestFoldedChanges compacts the changes of many commits: every mark has the same answer, in few records, also in a snapshot that
 // began before.
 func TestFoldedChanges(t *testing.T) {
+	t.Parallel()
 	const n, commits = 2000, 3000
 	s := newStore(t, Options{})
 	addNodes(t, s, n)
