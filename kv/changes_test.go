@@ -331,6 +331,7 @@ func TestBulkTouchesAll(t *testing.T) {
 	if most := s.mostTouched(); most > n {
 		t.Fatalf("a record of a commit holds %d bytes, and there are %d nodes", most, n)
 	}
+	cell := func(NodeID) float32 { return 0 }
 	write := func(kind Kind, value func(v NodeID) Value, columns ...string) {
 		t.Helper()
 		b := beginBulk(t, s)
@@ -344,7 +345,7 @@ func TestBulkTouchesAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		for v := range NodeID(n) {
-			if err := errors.Join(column.Put(v, value(v)), matrix.Put(v, make([]float32, len(columns)))); err != nil {
+			if err := errors.Join(column.Put(v, value(v)), matrix.Put(v, []float32{cell(v)})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -383,6 +384,13 @@ func TestBulkTouchesAll(t *testing.T) {
 	}
 	wantTouched(t, s, mark, columnOfChanges("x"), half)
 	checkClean(t, s)
+
+	// Of two lists that do not fit together the longer becomes all.
+	mark = lastCommit(t, s)
+	cell = func(v NodeID) float32 { return float32(1 - min(v, n/2-1)/(n/2-1)) }
+	write(KindFloat, func(v NodeID) Value { return FloatValue(float64(v + 1)) }, "b")
+	wantTouched(t, s, mark, columnOfChanges("x"), nil)
+	wantTouched(t, s, mark, matrixOfChanges("m"), half[:n/2-1])
 
 	mark = lastCommit(t, s)
 	b := beginBulk(t, s)

@@ -170,14 +170,8 @@ func (tx *Tx) putChanges() error {
 		r.Commits = []changes.Commit{c}
 	}
 	body := r.Append(nil)
-	for limit := tx.s.mostTouched(); len(body) > limit; body = r.Append(body[:0]) {
-		longest := 0
-		for i, l := range c.Lists {
-			if len(l.Nodes) > len(c.Lists[longest].Nodes) {
-				longest = i
-			}
-		}
-		c.Lists[longest] = changes.List{Kind: c.Lists[longest].Kind, All: true}
+	for limit := tx.s.mostTouched(); len(body) > limit && c.Shorten(); {
+		body = r.Append(body[:0])
 	}
 	_, err := record.PutParts(tx.put, changesKey(t.Generation, number), body)
 	return err

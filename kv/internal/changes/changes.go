@@ -31,6 +31,19 @@ type Commit struct {
 	Lists  []List
 }
 
+// Shorten has the longest list be of all nodes. It returns false if no list has nodes.
+func (c *Commit) Shorten() bool {
+	longest := &List{}
+	for i := range c.Lists {
+		if l := &c.Lists[i]; len(l.Nodes) > len(longest.Nodes) {
+			longest = l
+		}
+	}
+	longest.All = len(longest.Nodes) > 0
+	longest.Nodes = nil
+	return longest.All
+}
+
 // A Record is the commits First ≤ number ≤ Last, without those that did nothing.
 type Record struct {
 	First, Last uint64

@@ -55,6 +55,18 @@ func TestSmallCommitsAreSmall(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	c := Commit{Lists: []List{Sorted(1, []record.NodeID{5}), {Kind: 2, All: true}, Sorted(3, []record.NodeID{7, 6})}}
+	for _, want := range []int{2, 0} {
+		if !c.Shorten() || !c.Lists[want].All || c.Lists[want].Nodes != nil {
+			t.Errorf("got %v, want all of list %d", c, want)
+		}
+	}
+	if c.Shorten() {
+		t.Error("got a list with nodes, want none")
+	}
+}
+
 func TestDamagedCommits(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"nothing":                      {},
