@@ -25,7 +25,11 @@ func (*reviewCommand) Help() string {
 	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + review.Keys() + `.
 
 Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
-		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. To find the unsure ones, ask: suspects where decision = 'unsure'.
+		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. ` +
+		`To find the unsure ones, ask: suspects where decision = 'unsure'.
+
+A second person reviews the nodes that ann has decided on with --where "decided_by = 'ann'". --where disputed shows the nodes that people disagree about, ` +
+		`and who says what.
 
 After l, the classes are listed. Type a name, its beginning, or its number in the list. A number that is also a name, or the beginning of a name, is read ` +
 		`as a name. After a wrong name, review asks again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
@@ -34,6 +38,8 @@ If standard input or output is no terminal, each line of input is a key or its w
 
     graphcleaner review my.graph
     graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
+    graphcleaner review my.graph --who bob --where "decided_by = 'ann'"
+    graphcleaner review my.graph --where disputed
     printf 'y\nn\nl Theory\nz\nq\n' | graphcleaner review my.graph`
 }
 
