@@ -51,7 +51,7 @@ type PatchOptions struct {
 	// Progress is called while Commit works.
 	Progress Progress
 
-	most int // changes in one transaction, of tests; zero: mostInUpdate
+	most int // rows in one transaction, of tests; zero: as many as pay
 }
 
 // PatchStats count what a Patch did.
@@ -267,6 +267,17 @@ func (p *Patch) Abort() error {
 // mostInUpdate is how many rows one transaction may take; it may turn out to be too many.
 const mostInUpdate = 1 << 14
 
+// most is how many rows go into one transaction. More cost less if the graph is written again: a row of a transaction costs some 60
+// µs, and in that time a rewrite reads and writes some 1200 entries of lists. A node costs it as much as 20 of these. Fewer than
+// leastRewrite rows are not worth a rewrite of any graph.
+func (r *resolvedPatch) most() int {
+	const perRow, perNode, leastRewrite = 1200, 20, 1000
+	if r.opt.most != 0 {
+		return r.opt.most
+	}
+	return min(mostInUpdate, leastRewrite+int((2*r.tx.cat.Edges+perNode*int64(r.tx.cat.Nodes))/perRow))
+}
+
 // Commit writes what was asked for. All of it is on disk when Commit returns, or, after an error other than ErrCommitted,
 // nothing. Of several wrong rows the error is that of the least Source, of nodes before edges. It waits for the running Update,
 // Bulk or Compact.
@@ -286,8 +297,7 @@ func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	most := cmp.Or(p.opt.most, mostInUpdate)
-	if int(p.rows+p.edges)+len(r.removals) <= most {
+	if int(p.rows+p.edges)+len(r.removals) <= r.most() {
 		resolved := r.stats
 		err := s.update(func(tx *Tx) error { return r.update(ctx, tx) })
 		s.rotateJournal()

@@ -304,7 +304,7 @@ func TestBulkDropsRemoved(t *testing.T) {
 	})
 }
 
-// TestHubIsNotHalfRemoved removes a node of more edges than a transaction holds.
+// TestHubIsNotHalfRemoved removes a node of more edges than a transaction holds: an Update removes nothing, a Patch all of it.
 func TestHubIsNotHalfRemoved(t *testing.T) {
 	t.Parallel()
 	const n = 30_000
@@ -331,7 +331,7 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(tx.RemoveNode(hub), nil)
+		return tx.RemoveNode(hub)
 	})
 	if !errors.Is(err, ErrTxTooBig) {
 		t.Errorf("got %v, want ErrTxTooBig", err)
@@ -340,6 +340,24 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 	view(t, s, func(tx *Tx) error {
 		if tx.NumEdges() != n-1 || tx.NumRemoved() != 0 {
 			t.Errorf("got %d edges, %d nodes removed, want %d and none", tx.NumEdges(), tx.NumRemoved(), n-1)
+		}
+		return nil
+	})
+	p, err := s.NewPatch(PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.RemoveNode("0", 1); err != nil {
+		t.Fatal(err)
+	}
+	stats, err := p.Commit(t.Context())
+	if want := (PatchStats{RemovedNodes: 1, RemovedEdges: n - 1, Rewritten: true}); err != nil || stats != want {
+		t.Errorf("got %+v, %v, want %+v", stats, err, want)
+	}
+	checkClean(t, s)
+	view(t, s, func(tx *Tx) error {
+		if tx.NumEdges() != 0 || tx.NumPresent() != n-1 {
+			t.Errorf("got %d edges and %d nodes, want none and %d", tx.NumEdges(), tx.NumPresent(), n-1)
 		}
 		return nil
 	})

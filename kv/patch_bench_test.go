@@ -1,0 +1,81 @@
+package kv
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// BenchmarkPatch adds edges between known nodes of a graph of 2^17 nodes and 2^20 edges: by a Patch of so many rows, and by Updates
+// of one edge each.
+func BenchmarkPatch(b *testing.B) {
+	const n = 1 << 17
+	r := rand.New(rand.NewPCG(1, 2))
+	id := func() string { return strconv.Itoa(r.IntN(n)) }
+	dir := filepath.Join(b.TempDir(), "store")
+	l, err := NewLoader(b.Context(), dir, LoadOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range n {
+		if err := l.AddNode(Node{ID: strconv.Itoa(i)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for range 8 * n {
+		if err := l.AddEdge(id(), id(), 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(b.Context(), nil); err != nil {
+		b.Fatal(err)
+	}
+	s, err := Open(dir, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	perEdge := func(b *testing.B, edges int) {
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(edges), "µs/edge")
+	}
+	for _, rows := range []int{1000, mostInUpdate, 100_000} {
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
+			for b.Loop() {
+				p, err := s.NewPatch(PatchOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for range rows {
+					if err := p.AddEdge(id(), id(), 0); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := p.Commit(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perEdge(b, rows)
+		})
+	}
+	b.Run("updates", func(b *testing.B) {
+		for b.Loop() {
+			u, v := NodeID(r.IntN(n)), NodeID(r.IntN(n))
+			err := s.Update(func(tx *Tx) error {
+				if has, err := tx.HasEdge(u, v); has || u == v || err != nil {
+					return err
+				}
+				return tx.AddEdge(u, v)
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		perEdge(b, 1)
+	})
+}
