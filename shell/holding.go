@@ -22,6 +22,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
@@ -78,9 +79,12 @@ func (h *host) work(ctx context.Context, j *holder.Job) []byte {
 	if err := gob.NewDecoder(bytes.NewReader(j.Request)).Decode(&r); err != nil {
 		return encoded(answer{Code: exitFailed})
 	}
-	title := fmt.Sprintf("process %d: %s", j.PID, r.title())
+	title := fmt.Sprintf("process %d: %s", j.PID, wording.Short(r.title()))
 	j.Describe(title)
-	h.say("%s", title)
+	if r.Task == nil || r.Task.Question != nil { // completions and steps of a review are many
+		h.say("%s", title)
+		defer func() { h.say("%s: ended, %.1f s", title, time.Since(began).Seconds()) }()
+	}
 	s := &streams{
 		ctx: ctx, in: remoteReader{j, r.In}, out: remoteWriter{j.Out(), r.Out}, err: remoteWriter{j.Err(), r.Err},
 		program: r.Program, args: r.Args, progress: new(progress), asked: &askedJob{host: h, request: &r, confirm: j.Confirm},
@@ -99,7 +103,6 @@ func (h *host) work(ctx context.Context, j *holder.Job) []byte {
 			a.Code = exitFailed
 		}
 	}
-	h.say("%s: ended, %.1f s", title, time.Since(began).Seconds())
 	return encoded(a)
 }
 

@@ -1,0 +1,193 @@
+//go:build unix
+
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
+)
+
+// TestManyAtOnce has several people and jobs work at one store, each in processes of their own, and kills any of these at random, also
+// the one that holds the store. Every decision that was acknowledged is in the history, no answer mixes two snapshots, nothing is stuck.
+func TestManyAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes for seconds")
+	}
+	cleanedStore(t)
+	lasts := time.Duration(longtest.Of(5, 20)) * time.Second
+	if text := os.Getenv(soakAsked); text != "" {
+		var err error
+		if lasts, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("%s: %v", soakAsked, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	defer cancel()
+	c := &crowd{t: t, running: map[*exec.Cmd]bool{}, done: map[string]int{}, reasons: map[string]bool{}}
+	ids := strings.Fields(mustRun(t, "shell", "h", "--format", "csv", "-c", "nodes return id limit 60"))[1:]
+	others := "id in ('" + strings.Join(ids[45:], "', '") + "')" // which bob alone decides on
+	for name, work := range map[string]func(round int){
+		"serve": func(int) { c.run("serve", "g", "--wait", "1m") },
+		"decide": func(round int) {
+			three := ids[round%15*3:][:3]
+			reason := "round " + strconv.Itoa(round)
+			if code, _ := c.run("shell", "g", "--yes", "--who", "ann", "--wait", "1m", "-c",
+				fmt.Sprintf("unsure '%s', '%s', '%s' because '%s'", three[0], three[1], three[2], reason)); code == exitDone {
+				c.acknowledge(reason)
+			}
+			c.run("shell", "g", "--who", "ann", "--wait", "1m", "-c", "undo")
+		},
+		"ask": func(int) {
+			code, out := c.run("shell", "g", "--format", "csv", "--wait", "1m", "-c", "count nodes where decision = 'unsure'")
+			if n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "count\n"))); code == exitDone && (err != nil || n%3 != 0) {
+				t.Errorf("unsure: got %q, want a multiple of three", out)
+			}
+		},
+		"explain": func(round int) { c.run("shell", "g", "--wait", "1m", "-c", "explain "+ids[round%len(ids)]) },
+		"review": func(int) {
+			c.runWith("s\nn\nz\ns\nq\n", "review", "g", "--who", "bob", "--wait", "1m", "--where", others)
+		},
+		"clean": func(int) { c.run("clean", "g", "--hops", "1", "--wait", "1m") },
+		"backup": func(round int) {
+			name := fmt.Sprintf("%d.backup", round)
+			if code, _ := c.run("backup", "g", name, "--wait", "1m"); code == exitDone {
+				if verified := run(t, "", "restore", "--verify", name); verified.code != exitDone {
+					t.Errorf("a backup is damaged: %s", verified.err)
+				}
+			}
+			if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Error(err)
+			}
+		},
+		"gate": func(int) {
+			c.run("gate", "g", "--most", "1", "--wait", "1m")
+			time.Sleep(time.Second)
+		},
+	} {
+		c.working.Go(func() {
+			for round := 0; ctx.Err() == nil && !t.Failed(); round++ {
+				work(round)
+				c.mu.Lock()
+				c.done[name]++
+				c.mu.Unlock()
+			}
+		})
+	}
+	r := rand.New(rand.NewPCG(7, 7))
+	for ctx.Err() == nil && !t.Failed() {
+		time.Sleep(time.Duration(r.Int64N(int64(300 * time.Millisecond))))
+		c.killOne(r)
+	}
+	for end := time.Now().Add(30 * time.Second); c.left() > 0; time.Sleep(50 * time.Millisecond) {
+		if c.stopServing(); time.Now().After(end) {
+			t.Fatalf("%d processes do not end", c.left())
+		}
+	}
+	c.working.Wait()
+	t.Logf("done %v, %d kills, %d decisions acknowledged", c.done, c.kills, len(c.reasons))
+	mustRun(t, "check", "g", "--wait", "10s")
+	history := mustRun(t, "shell", "g", "--format", "csv", "-c", "history")
+	for reason := range c.reasons {
+		if !strings.Contains(history, ","+reason+",") {
+			t.Errorf("the decisions of %s were acknowledged, and are not in the history", reason)
+		}
+	}
+}
+
+// A crowd is the processes that work at one store.
+type crowd struct {
+	t       *testing.T
+	working sync.WaitGroup
+
+	mu      sync.Mutex
+	running map[*exec.Cmd]bool // true: it was killed
+	done    map[string]int
+	reasons map[string]bool // of decisions that were acknowledged
+	kills   int
+}
+
+func (c *crowd) acknowledge(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reasons[reason] = true
+}
+
+func (c *crowd) run(args ...string) (code int, out string) { return c.runWith("", args...) }
+
+// runWith runs a command with an input, and returns its exit code, -1 if it was killed. It fails the test if the command failed for
+// another reason than a kill.
+func (c *crowd) runWith(input string, args ...string) (code int, out string) {
+	p := child(c.t, args...)
+	var outText, errText bytes.Buffer
+	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(input), &outText, &errText
+	c.mu.Lock()
+	err := p.Start()
+	c.running[p] = false
+	c.mu.Unlock()
+	if err == nil {
+		err = p.Wait()
+	}
+	c.mu.Lock()
+	killed := c.running[p]
+	delete(c.running, p)
+	c.mu.Unlock()
+	code = p.ProcessState.ExitCode()
+	if killed || code == exitDone || code == exitVerdict {
+		return code, outText.String()
+	}
+	for _, excuse := range []string{
+		"is gone", "the process that holds the store ends", "interrupted", // by kills
+		"nothing left to undo", "changed since", "cannot be taken back", "nothing to take back", "no suspects are left", // by others
+	} {
+		if strings.Contains(errText.String(), excuse) {
+			return code, outText.String()
+		}
+	}
+	c.t.Errorf("%q: %v: %s", args, err, &errText)
+	return code, outText.String()
+}
+
+// killOne kills one of the processes.
+func (c *crowd) killOne(r *rand.Rand) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := r.IntN(max(len(c.running), 1))
+	for p := range c.running {
+		if left--; left < 0 {
+			c.running[p] = true
+			c.kills++
+			p.Process.Kill() //nolint:errcheck // it may have ended
+			return
+		}
+	}
+}
+
+func (c *crowd) left() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.running)
+}
+
+// stopServing ends the process that would hold the store for ever.
+func (c *crowd) stopServing() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p := range c.running {
+		if p.Args[1] == "serve" && !c.running[p] {
+			c.running[p] = true
+			p.Process.Signal(os.Interrupt) //nolint:errcheck // it may have ended
+		}
+	}
+}
