@@ -39,7 +39,7 @@ func (*gateCommand) Help() string {
 
   - Exit code 0: the store passes.
   - Exit code 3: it does not, because there are too many suspects, or suspects outside the baseline, or outdated scores.
-  - Exit code 1: the gate cannot tell, for example because the store or the baseline is missing, or another process holds the store.
+  - Exit code 1: the gate cannot tell, for example because the store or the baseline is missing, or another process holds the store and does not answer.
 
 A suspect scores above the threshold, has a suggested label other than its own, and nobody has decided on it. An unsure node is no suspect. The verdict ` +
 		`has the number of unsure nodes. The table of suspects goes to standard output, the verdict to standard error.
