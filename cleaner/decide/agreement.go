@@ -150,7 +150,7 @@ func kappaOf(table pairTable) Kappa {
 	}
 	var byChance float64
 	for _, said := range slices.Sorted(maps.Keys(ofA)) {
-		byChance += ofA[said] * ofB[said]
+		byChance += float64(ofA[said] * ofB[said])
 	}
 	if k.Nodes == 0 || len(ofA) == 1 && len(ofB) == 1 && k.Same == k.Nodes {
 		return k
@@ -163,15 +163,15 @@ func kappaOf(table pairTable) Kappa {
 	for _, said := range cells {
 		share := float64(table[said]) / n
 		if said[0] == said[1] {
-			sum += share * square(1-(ofA[said[0]]+ofB[said[0]])*(1-k.Value))
+			sum += float64(share * square(1-float64((ofA[said[0]]+ofB[said[0]])*(1-k.Value))))
 		} else {
-			sum += share * square((1-k.Value)*(ofB[said[0]]+ofA[said[1]]))
+			sum += float64(share * square((1-k.Value)*(ofB[said[0]]+ofA[said[1]])))
 		}
 	}
-	sum -= square(k.Value - byChance*(1-k.Value))
-	width := z90 * math.Sqrt(max(0, sum)/n) / (1 - byChance)
+	sum -= square(k.Value - float64(byChance*(1-k.Value)))
+	width := float64(z90*math.Sqrt(max(0, sum)/n) / (1 - byChance))
 	k.Low, k.High = max(-1, k.Value-width), min(1, k.Value+width)
 	return k
 }
 
-func square(x float64) float64 { return x * x }
+func square(x float64) float64 { return float64(x * x) }
