@@ -169,7 +169,7 @@ func kappaOf(table pairTable) Kappa {
 		}
 	}
 	sum -= square(k.Value - float64(byChance*(1-k.Value)))
-	width := float64(z90*math.Sqrt(max(0, sum)/n) / (1 - byChance))
+	width := float64(z90 * math.Sqrt(max(0, sum)/n) / (1 - byChance))
 	k.Low, k.High = max(-1, k.Value-width), min(1, k.Value+width)
 	return k
 }
