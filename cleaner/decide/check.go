@@ -12,7 +12,8 @@ import (
 // Check compares the history with itself and with the columns, and calls report for each entry that is missing, damaged
 // or out of order, and for each node whose label or decision is not what the last entry about it says. If kv.Tx.SetLabel
 // changed the label of a decided node, Check reports this too, because it looks like a lost decision. Use Write to change
-// such a label. Entries about a removed node stay, and are compared with each other only. Check returns an error only if it cannot continue, such as ctx.Err().
+// such a label. If all decisions about a node were taken back, its label may be any. Entries about a removed node stay, and are
+// compared with each other only. Check returns an error only if it cannot continue, such as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	c := historyChecker{tx: tx, report: report}
 	if err := c.entries(ctx); err != nil {
@@ -206,7 +207,7 @@ func (c *historyChecker) compare(v kv.NodeID, seq int64, labels, decisions *kv.C
 		return
 	}
 	label, err := labels.At(v)
-	if err != nil || label.Str() != d.Label {
+	if err != nil || d.After != None && label.Str() != d.Label {
 		c.problem("node %s has the label %q, and its last entry, %d, says %q%s", d.ID, label, seq, d.Label, orNothing(err))
 	}
 	word, err := decisions.At(v)

@@ -422,7 +422,7 @@ func (r *historyRepair) correctNodes(ctx context.Context, tx *kv.Tx, first, end 
 			if err != nil {
 				return 0, 0, err
 			}
-			if label.Str() != want.Label {
+			if want.After != None && label.Str() != want.Label {
 				labels++
 				if err := tx.SetLabel(v, want.Label); err != nil {
 					return 0, 0, err
