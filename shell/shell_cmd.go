@@ -36,6 +36,8 @@ func (*shellCommand) Help() string {
 	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with history and completion. .help lists the statements. ` +
 		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too, and the scores around a decision move at once. A dot command, such as .mode csv, takes a line of its own.
 
+The store is open only while statements run, and for a second after. If another process holds the store, that process answers the statements.
+
     graphcleaner shell my.graph
     graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
     graphcleaner shell my.graph -c "nodes where label = 'Theory' order by degree desc limit 5" --format csv
