@@ -105,6 +105,7 @@ func (a *asker) begin(request []byte) error {
 	switch k {
 	case frameTaken:
 		a.wire.readUntil(time.Time{})
+		a.wire.trySend(frameGo) // from now on nobody knows whether the job was done if the holder is gone
 		return nil
 	case frameRefused:
 		return &RefusedError{string(content)}

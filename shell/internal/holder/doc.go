@@ -11,8 +11,9 @@
 // # The protocol
 //
 // Each side begins with a greeting, which ends with the version of the protocol. Then come frames: one byte for the kind, four bytes for
-// the length of the content, the content. The asker sends its request. The holder takes the job, and the job begins; or it refuses; or
-// it closes the connection, and the asker can try again. A result ends the job.
+// the length of the content, the content. The asker sends its request. The holder takes the job; or it refuses; or it closes the
+// connection, and the asker can try again. The job begins when the asker says so, so that a job which an asker gave up never begins. A
+// result ends the job.
 //
 // Output is as fast as the asker reads it: the job waits. Input comes in pieces, each after the job wants it. The asker confirms each
 // report of progress, and the holder sends the next one after that. So neither side keeps more than a few frames.

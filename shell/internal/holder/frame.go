@@ -19,6 +19,7 @@ type kind byte
 // The frames of an asker.
 const (
 	frameRequest  kind = 'r'
+	frameGo       kind = 'g' // the job shall begin
 	frameInput    kind = 'i' // a piece of standard input
 	frameInputEnd kind = 'e' // its end, or why it cannot be read
 	frameAnswer   kind = 'a' // to a question: 1 for yes, 0 for no, and why it cannot be asked
@@ -53,7 +54,7 @@ func (k kind) limit() int {
 	switch k {
 	case frameRequest, frameResult:
 		return MaxRequest
-	case frameTaken, frameWant, frameDrawn, frameCancel:
+	case frameTaken, frameGo, frameWant, frameDrawn, frameCancel:
 		return 0
 	}
 	return maxPiece
@@ -155,6 +156,12 @@ func (w *wire) receive() (kind, []byte, error) {
 	}
 	content, err := readExactly(w.in, int(length))
 	return k, content, err
+}
+
+// expect reports whether the next frame is of a kind.
+func (w *wire) expect(want kind) bool {
+	got, _, err := w.receive()
+	return err == nil && got == want
 }
 
 // readExactly reads so many bytes. It takes memory only as they come.

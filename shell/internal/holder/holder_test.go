@@ -151,7 +151,7 @@ func TestAskerThatStops(t *testing.T) {
 			})
 			conn := connect(t, dir)
 			w := newWire(conn)
-			if err := errors.Join(w.sendGreeting(), w.receiveGreeting(), w.send(frameRequest)); err != nil {
+			if err := errors.Join(w.sendGreeting(), w.receiveGreeting(), w.send(frameRequest), w.send(frameGo)); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(50 * time.Millisecond) // the buffers are full
@@ -267,7 +267,8 @@ func TestBrokenPeers(t *testing.T) {
 	for name, sent := range map[string]string{
 		"nothing": "", "another greeting": "GET / HTTP/1.1\r\n\r\n", "another version": "graphcleaner\x02", "no request": greeting + "c\x00\x00\x00\x00",
 		"a long request": greeting + "r\xff\xff\xff\xff", "half a request": greeting + "r\x00\x00\x00\x09abc",
-		"nonsense in a job": greeting + "r\x00\x00\x00\x00zzzzzzzzz", "input that nobody wants": greeting + "r\x00\x00\x00\x00" + "e\x00\x00\x00\x00e\x00\x00\x00\x00",
+		"no word that it shall begin": greeting + "r\x00\x00\x00\x00", "nonsense in a job": greeting + "r\x00\x00\x00\x00g\x00\x00\x00\x00zzzzzzzzz",
+		"input that nobody wants": greeting + "r\x00\x00\x00\x00g\x00\x00\x00\x00" + "e\x00\x00\x00\x00e\x00\x00\x00\x00",
 	} {
 		conn := connect(t, dir)
 		if _, err := io.WriteString(conn, sent); err != nil {
@@ -448,8 +449,8 @@ func TestClosedOutput(t *testing.T) {
 
 // FuzzHolder sends bytes to a holder, which must not panic or hang.
 func FuzzHolder(f *testing.F) {
-	f.Add([]byte("r\x00\x00\x00\x03abci\x00\x00\x00\x01xe\x00\x00\x00\x00"))
-	f.Add([]byte("r\x00\x00\x00\x00a\x00\x00\x00\x01\x01p\x00\x00\x00\x00c\x00\x00\x00\x00"))
+	f.Add([]byte("r\x00\x00\x00\x03abcg\x00\x00\x00\x00i\x00\x00\x00\x01xe\x00\x00\x00\x00"))
+	f.Add([]byte("r\x00\x00\x00\x00g\x00\x00\x00\x00a\x00\x00\x00\x01\x01p\x00\x00\x00\x00c\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		dir := t.TempDir()
 		s, err := Listen(t.Context(), dir, func(ctx context.Context, j *Job) []byte {

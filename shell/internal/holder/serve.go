@@ -147,11 +147,12 @@ func (s *Server) serve(w *wire) {
 		return
 	}
 	defer s.drop(j)
-	w.readUntil(time.Time{})
-	w.writeUntil(time.Time{})
-	if w.send(frameTaken) != nil {
+	// An asker that has lost patience does not say so, and asks again.
+	if w.send(frameTaken) != nil || !w.expect(frameGo) {
 		return
 	}
+	w.readUntil(time.Time{})
+	w.writeUntil(time.Time{})
 	// What blocks in sending ends soon after the context.
 	defer context.AfterFunc(ctx, func() { w.writeUntil(time.Now().Add(lastWords)) })()
 	var reader sync.WaitGroup
