@@ -27,7 +27,15 @@ type RescoreOptions struct {
 	Progress     kv.Progress
 	OnStage      func(ops.Stage)
 	Notice       func(string)
+
+	within time.Duration // for a person who waits; zero: for as long as it takes
 }
+
+// passArcs is how many arcs a pass over the graph goes along in a second, its reading and writing counted, at the least.
+const passArcs = 8e6
+
+// errTooLong says that a pass would take longer than a person waits.
+var errTooLong = errors.New("a pass over the graph takes too long")
 
 // A Rescoring is the result of Rescore.
 type Rescoring struct {
@@ -39,6 +47,8 @@ type Rescoring struct {
 	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
 	Reversals    int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
 	Before, Run  *Run  // the last run as it was, and as it is now
+
+	arcs int64 // of the graph
 }
 
 // Rescore brings the stored scores up to date by the model of the last run, which is not fitted again.
@@ -78,10 +88,10 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt RescoreOptions) (ok bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	opt.KeepRate = true
+	opt.KeepRate, opt.within = true, within
 	_, err = Rescore(limited, s, opt)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+	case errors.Is(err, errTooLong), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return false, nil
 	case errors.Is(err, kv.ErrNotFound), errors.Is(err, ErrNoModel):
 		return true, nil
@@ -109,6 +119,9 @@ func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Resc
 	if err != nil || !done.Pass && done.Run.Commit == done.Before.Commit {
 		return done, err
 	}
+	if done.Pass && opt.within > 0 && float64(done.arcs) > passArcs*opt.within.Seconds() {
+		return nil, errTooLong
+	}
 	if done.Pass {
 		done.Run, err = rescoreAll(ctx, s, opt)
 		if err == nil {
@@ -128,7 +141,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return nil, nil, err
 	}
 	before := *run
-	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
+	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full, arcs: tx.NumArcs()}
 	if opt.Full {
 		return done, nil, nil
 	}
