@@ -27,6 +27,8 @@ type baseProblem struct {
 	observe func(epoch int, net *nn.Network, train *lessons) error
 
 	sizes *ops.Sizes // of graph; nil until measured
+
+	keptLabelHops int // over how many hops a kept classifier has gathered training labels; 0: there is none
 }
 
 // A role is what the label of a node does to the base classifier.
@@ -77,9 +79,17 @@ var inputDropouts = []float64{0.5, 0.2}
 func trainBase(
 	ctx context.Context, p baseProblem, opt PredictOptions,
 ) (predictions *rowstore.Store, report *PredictReport, err error) {
-	began := time.Now()
-	t, err := p.train(ctx, opt)
+	predictions, t, err := p.trainAndPredict(ctx, opt)
 	if err != nil {
+		return nil, nil, err
+	}
+	return predictions, t.report, nil
+}
+
+// trainAndPredict is trainBase that returns the classifier too.
+func (p *baseProblem) trainAndPredict(ctx context.Context, opt PredictOptions) (predictions *rowstore.Store, t *trainedBase, err error) {
+	began := time.Now()
+	if t, err = p.train(ctx, opt); err != nil {
 		return nil, nil, err
 	}
 	predictions, err = p.predictAll(ctx, t.fit, t.inputs, t.opt, t.budget)
@@ -94,7 +104,7 @@ func trainBase(
 		return nil, nil, err
 	}
 	t.report.Seconds = time.Since(began).Seconds()
-	return predictions, t.report, nil
+	return predictions, t, nil
 }
 
 // watchBase trains the base classifier for what observe sees of it, and predicts nothing.

@@ -136,7 +136,12 @@ func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options)
 }
 
 // labelHops is over how many hops training labels are gathered, unless it costs too much.
-func (p *baseProblem) labelHops() int { return labelHopsOf(p.count(p.teaches), len(p.labels)) }
+func (p *baseProblem) labelHops() int {
+	if p.keptLabelHops > 0 {
+		return p.keptLabelHops
+	}
+	return labelHopsOf(p.count(p.teaches), len(p.labels))
+}
 
 func labelHopsOf(training, nodes int) int {
 	if sparseLabels*training < nodes {

@@ -258,6 +258,11 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 			return err
 		}
 	}
+	if predicted {
+		if err := fillPredictions(ctx, s, opt); err != nil {
+			return err
+		}
+	}
 	if !predicted || !indexed {
 		if err := checkBudget(ctx, s, opt, predicted); err != nil {
 			return err
@@ -282,6 +287,23 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		if err := index.Create(ctx, s, kv.LabelColumn); err != nil && !errors.Is(err, kv.ErrExists) {
 			return fmt.Errorf("index on %s: %w", kv.LabelColumn, err)
 		}
+	}
+	return nil
+}
+
+// fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and says how old it is.
+func fillPredictions(ctx context.Context, s *kv.Store, opt Options) error {
+	filled, unseen, err := predictMissing(ctx, s, PredictOptions{
+		Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
+	})
+	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("predictions of added nodes: %w", err)
+	}
+	if filled > 0 {
+		opt.notice("the kept classifier has predicted %s without predictions: %s", plural(int(filled), "node"), unseen)
 	}
 	return nil
 }

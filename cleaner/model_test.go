@@ -419,6 +419,7 @@ func (w *modelWalk) agreeHistory(tx *kv.Tx, v kv.NodeID, id string) error {
 	}
 	for _, d := range w.model.history {
 		if v == kv.NoNode || d.ID == id {
+			d.Label = d.To // one person decides
 			want = append(want, fmt.Sprintf("%+v", d))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
@@ -62,6 +63,11 @@ type PredictReport struct {
 	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // of the predictions, cross-fitted (see Predict); NaN for an empty split
 	Epochs                                          int     // until training stopped
 	Seconds                                         float64
+
+	// Filled, if not zero, is the number of nodes without predictions that the kept classifier has predicted. Nothing was trained then,
+	// and of the other fields only Unseen and Seconds count.
+	Filled int64
+	Unseen Unseen
 }
 
 // What the base classifier sees of a node.
@@ -98,6 +104,9 @@ const (
 // labels, as far as this lowers the cross-entropy on unseen labels (see smoothing). Fewer than 40 training nodes are
 // learned by one network.
 //
+// The store keeps the classifier. If some nodes have no predictions because they were added later, Predict does not train: the kept
+// classifier predicts these nodes, each by the mean of its networks, without correction and smoothing. The next Predict trains again.
+//
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //
 // Without labels outside the validation and test splits it returns ErrNoLabels, for bad features of a node ErrFeatures,
@@ -109,6 +118,14 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	}
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("predict: %w", kv.ErrReadOnly) // now, not when everything is computed
+	}
+	began := time.Now()
+	filled, unseen, err := predictMissing(ctx, s, opt)
+	if err == nil && filled > 0 {
+		return &PredictReport{Filled: filled, Unseen: unseen, Seconds: time.Since(began).Seconds()}, nil
+	}
+	if err != nil && !errors.Is(err, errNoClassifier) && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
 	}
 	tx := s.Begin()
 	defer tx.Close()
@@ -134,16 +151,18 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	if opt.Notice != nil && notice != "" {
 		opt.Notice(notice)
 	}
-	predictions, report, err := trainBase(ctx, p, opt)
+	predictions, trained, err := p.trainAndPredict(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	return report, errors.Join(writePredictions(ctx, s, tx, predictions, opt.Encoding), predictions.Close())
+	err = writePredictions(ctx, s, tx, predictions, trained.keep(tx), opt.Encoding)
+	return trained.report, errors.Join(err, predictions.Close())
 }
 
-// writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes.
+// writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes, and the classifier
+// that made them.
 func writePredictions(
-	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, encoding PredictionEncoding,
+	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, by *classifier, encoding PredictionEncoding,
 ) error {
 	b, err := s.Bulk()
 	if err != nil {
@@ -180,7 +199,10 @@ func writePredictions(
 	if err := w.Finish(); err != nil {
 		return err
 	}
-	return b.Commit(w.Mark)
+	if err := by.write(b); err != nil {
+		return err
+	}
+	return b.Commit(func(tx *kv.Tx) error { return errors.Join(w.Mark(tx), by.mark(tx)) })
 }
 
 // mostFeature bounds the size of a feature. Sums of so large numbers over the neighbourhoods of any graph are finite in

@@ -53,7 +53,8 @@ type Rescoring struct {
 
 // Rescore brings the stored scores up to date by the model of the last run, which is not fitted again.
 //
-// First it scores the nodes around everything that has changed since the run or the last Rescore: labels, edges, predictions, and
+// If nodes were added to a store with predictions of the built-in classifier, that predicts them, as it was kept. Then Rescore
+// scores the nodes around everything that has changed since the run or the last Rescore: labels, edges, predictions, and
 // nodes that were added. If the nodes within K hops of the changes are few, it scores each of them; the scores are then within 1e-5 of
 // those of one pass over the graph, which it makes if they are many, or if Full is set. The pass gives, bit for bit, the scores that a
 // copy of the graph as it is now gets by the same model.
@@ -71,6 +72,11 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	}
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
+	}
+	if err := fillPredictions(ctx, s, Options{
+		Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
+	}); err != nil {
+		return nil, err
 	}
 	for {
 		if err := ctx.Err(); err != nil {

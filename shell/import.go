@@ -52,7 +52,7 @@ A bad row ends the import. Examples: too few fields, a repeated id, an edge to a
 		`row: an empty cell takes the value away, and a column that the file does not have stays as it is. A label that somebody has decided about stays. import says how many. An edge ` +
 		`that is there already stays, with the weight of the file if it has one. Decisions, history, indexes, runs and scores stay. If you append the same files again, nothing ` +
 		`changes. --predictions and --features of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file. ` +
-		`They have the columns of the store. New nodes have no score until the next clean, and clean wants predictions of all nodes.
+		`They have the columns of the store. New nodes have a score after the next rescore or clean, if they have predictions. The built-in classifier predicts them if the others are predicted by it.
 
 Run an interrupted or killed import again, and it continues after its last complete stage. The stages are: edges read and sorted; edges sorted by node. ` +
 		`An import with less than 64 MiB of sorted edges starts over, if they fit in memory. This takes seconds.

@@ -1,0 +1,177 @@
+package cleaner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// appendPlanted adds the last nodes of a planted partition, with their edges, to a store of the first count.
+func (p plantedPartition) appendPlanted(t *testing.T, s *kv.Store, count int, features func(position int) []float32) {
+	t.Helper()
+	err := s.Update(func(tx *kv.Tx) error {
+		for i, n := range p.nodes[count:] {
+			v, err := tx.AddNode(kv.Node{ID: n.ID, Label: p.truth[count+i]})
+			if err != nil {
+				return err
+			}
+			if features != nil {
+				if err := tx.SetRow(FeaturesMatrix, v, features(count+i)); err != nil {
+					return err
+				}
+			}
+		}
+		for _, e := range p.edges {
+			if e[0] == e[1] || e[0] < count && e[1] < count {
+				continue
+			}
+			u, err := tx.Node(p.nodes[e[0]].ID)
+			if err != nil {
+				return err
+			}
+			v, err := tx.Node(p.nodes[e[1]].ID)
+			if err != nil {
+				return err
+			}
+			if has, err := tx.HasEdge(u, v); err != nil || has {
+				continue
+			}
+			if err := tx.AddEdge(u, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKeptClassifier wants nodes that are added to be predicted well by the classifier that was trained before, by predict, clean and
+// rescore alike, and the predictions of the others to stay.
+func TestKeptClassifier(t *testing.T) {
+	const count, all = 400, 440
+	p := newPlanted(5, all)
+	before := p
+	before.nodes, before.truth = p.nodes[:count], p.truth[:count]
+	before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= count || e[1] >= count })
+	r := rand.New(rand.NewPCG(3, 4))
+	classes := []string{"alpha", "beta", "gamma", "δelta"}
+	noise := make([]float32, all*4)
+	for i := range noise {
+		noise[i] = r.Float32()
+	}
+	features := func(position int) []float32 {
+		row := slices.Clone(noise[4*position:][:4])
+		row[slices.Index(classes, p.truth[position])]++
+		return row
+	}
+	for _, withFeatures := range []bool{false, true} {
+		for _, by := range []string{"predict", "clean", "rescore"} {
+			t.Run(fmt.Sprintf("%s, features %v", by, withFeatures), func(t *testing.T) {
+				s := before.load(t, true)
+				of := features
+				if withFeatures {
+					giveFeatures(t, s, before, features)
+				} else {
+					of = nil
+				}
+				mustClean(t, s, Options{Seed: 2})
+				old := storedPredictions(t, s)
+				p.appendPlanted(t, s, count, of)
+				var notices []string
+				notice := func(text string) { notices = append(notices, text) }
+				switch by {
+				case "predict":
+					report, err := Predict(t.Context(), s, PredictOptions{})
+					if err != nil || report.Filled != all-count || report.Unseen.Nodes != all-count || report.Unseen.Labelled != all-count {
+						t.Fatalf("got %+v, %v, want %d nodes filled", report, err, all-count)
+					}
+					notice("the kept classifier: " + report.Unseen.String())
+				case "clean":
+					mustClean(t, s, Options{Seed: 2, Notice: notice})
+				default:
+					done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Notice: notice})
+					if err != nil || done.Changed < all-count {
+						t.Fatalf("got %+v, %v", done, err)
+					}
+					view(t, s, func(tx *kv.Tx) error {
+						mustEqualStored(t, tx)
+						return nil
+					})
+				}
+				if !slices.ContainsFunc(notices, func(text string) bool { return strings.Contains(text, "has not seen 40 nodes, and agrees with") }) {
+					t.Errorf("got the notices %q, want how old the classifier is", notices)
+				}
+				now := storedPredictions(t, s)
+				right := 0
+				for id, row := range now {
+					was, ok := old[id]
+					if ok && !slices.Equal(row, was) {
+						t.Fatalf("node %s: got predictions %v, had %v", id, row, was)
+					}
+					if best, _, _ := largest(row); !ok && classes[best] == p.truth[slices.IndexFunc(p.nodes, func(n kv.Node) bool { return n.ID == id })] {
+						right++
+					}
+				}
+				if len(now) != all || right < 30 {
+					t.Errorf("got %d nodes with predictions, %d of %d added ones right", len(now), right, all-count)
+				}
+			})
+		}
+	}
+}
+
+// storedPredictions are the stored predictions of all nodes that have some, by id.
+func storedPredictions(t *testing.T, s *kv.Store) map[string][]float32 {
+	t.Helper()
+	all := map[string][]float32{}
+	view(t, s, func(tx *kv.Tx) error {
+		matrix, err := tx.Matrix(PredictionsMatrix)
+		if err != nil {
+			return err
+		}
+		for v := range kv.NodeID(tx.NumNodes()) {
+			row := make([]float32, matrix.Width())
+			if err := inClassOrder(tx, matrix).Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+				return err
+			}
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			if !hasNaN(row) {
+				all[id] = row
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+// giveFeatures writes the features of a planted partition.
+func giveFeatures(t *testing.T, s *kv.Store, p plantedPartition, features func(position int) []float32) {
+	t.Helper()
+	err := s.Update(func(tx *kv.Tx) error {
+		if err := tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d"}); err != nil {
+			return err
+		}
+		for position, n := range p.nodes {
+			v, err := tx.Node(n.ID)
+			if err != nil {
+				return err
+			}
+			if err := tx.SetRow(FeaturesMatrix, v, features(position)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
