@@ -260,7 +260,7 @@ func TestDecideDuringClean(t *testing.T) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		labels, err := LabelsAsOf(context.Background(), tx, AsOf{Run: run.ID})
-		if labels[v] != before || len(labels) != 1 {
+		if got := labels[v]; got.Label != before.Label || got.Decision != before.Decision || got.Disputed || !got.DecidedBy.IsNull() || len(labels) != 1 {
 			t.Errorf("as of the run: got %v, want only node number %d as %+v", labels, v, before)
 		}
 		return err
