@@ -165,10 +165,7 @@ func (e *Explanation) lacks(what string) {
 
 // leaveOutScores says so where predictions of the ball are missing, and leaves out the scores that need them.
 func (e *Explanation) leaveOutScores(around *surrounding, hops int) {
-	missing := slices.ContainsFunc(around.features, func(row []float32) bool {
-		return slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) })
-	})
-	if !missing {
+	if !slices.ContainsFunc(around.features, hasNaN) {
 		return
 	}
 	e.Counterfactual = nil
@@ -300,7 +297,7 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 	if err := predictions.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(row, func(p float32) bool { return math.IsNaN(float64(p)) }) {
+	if hasNaN(row) {
 		e.lacks(fmt.Sprintf("node %s has no predictions: what needs them is unknown", e.ID))
 		return nil
 	}
@@ -321,7 +318,7 @@ func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
 	if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) }) {
+	if hasNaN(row) {
 		return nil, nil
 	}
 	return nameFeatures(row, (len(row)-1)/2), nil

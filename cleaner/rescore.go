@@ -142,7 +142,7 @@ func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Resc
 func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *Rescoring, scores []NodeScore, err error) {
 	tx := s.Begin()
 	defer tx.Close()
-	run, _, err := lastFit(tx)
+	run, kept, err := lastFit(tx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +170,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return nil, nil, err
 	}
 	done.Changed = int64(len(nodes))
-	scores, err = scoreEach(ctx, tx, nodes, opt)
+	scores, err = scoreEach(ctx, tx, run, kept, nodes, opt)
 	if errors.Is(err, ops.ErrReach) {
 		done.Pass = true
 		return done, nil, nil
@@ -192,14 +192,16 @@ const (
 const leastEachSteps = 1 << 20
 
 // scoreEach is Score on all workers, and ErrReach if together they walk more arcs than there are.
-func scoreEach(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt RescoreOptions) ([]NodeScore, error) {
+func scoreEach(
+	ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, nodes []kv.NodeID, opt RescoreOptions,
+) ([]NodeScore, error) {
 	scores := make([]NodeScore, len(nodes))
 	workers := make([]*scorer, parallel.Workers(opt.Workers))
 	steps := new(atomic.Int64)
 	steps.Store(max(tx.NumArcs(), leastEachSteps))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
 		if workers[worker] == nil {
-			if workers[worker], err = newScorer(ctx, tx, ops.Options{MemoryBudget: opt.MemoryBudget}); err != nil {
+			if workers[worker], err = newScorer(ctx, tx, run, kept, ops.Options{MemoryBudget: opt.MemoryBudget}); err != nil {
 				return err
 			}
 			workers[worker].steps = steps

@@ -35,7 +35,11 @@ type NodeScore struct {
 // opt.MemoryBudget. One column then passes over the graph; if it does not fit either, the error is an *ops.BudgetError. Without a run
 // the error is kv.ErrNotFound, and ErrNoModel if the run cannot score.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
-	s, err := newScorer(ctx, tx, opt)
+	run, kept, err := lastFit(tx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newScorer(ctx, tx, run, kept, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +77,9 @@ type scorer struct {
 	sums   []float64  // the labels around a node by hop [K][c]
 }
 
-func newScorer(ctx context.Context, tx *kv.Tx, opt ops.Options) (*scorer, error) {
-	run, kept, err := lastFit(tx)
-	if err != nil {
-		return nil, err
-	}
-	s := &scorer{ctx: ctx, tx: tx, run: run, kept: kept, opt: opt}
+// newScorer returns a scorer by a run and what it has kept, which several scorers may share.
+func newScorer(ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, opt ops.Options) (s *scorer, err error) {
+	s = &scorer{ctx: ctx, tx: tx, run: run, kept: kept, opt: opt}
 	if s.predictions, err = run.predictions(tx); err != nil {
 		return nil, err
 	}

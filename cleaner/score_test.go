@@ -42,10 +42,7 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newScorer(t.Context(), tx, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustScorer(t, tx)
 	for _, v := range nodes { // computed, also if the stored score is up to date
 		score, err := s.score(v)
 		if err != nil {
@@ -65,6 +62,20 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 			t.Errorf("node %s: got score %v and confidence %v, stored are %v and %v", got.ID, got.Score, got.Confidence, e.Score, e.Confidence)
 		}
 	}
+}
+
+// mustScorer is a scorer by the last run.
+func mustScorer(t *testing.T, tx *kv.Tx) *scorer {
+	t.Helper()
+	run, kept, err := lastFit(tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newScorer(t.Context(), tx, run, kept, ops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // near says that two numbers differ by no more than a tolerance, or are both NaN.
@@ -92,10 +103,7 @@ func TestRowsByPass(t *testing.T) {
 		s, opt := form(t)
 		mustClean(t, s, opt)
 		view(t, s, func(tx *kv.Tx) error {
-			scorer, err := newScorer(t.Context(), tx, ops.Options{})
-			if err != nil {
-				return err
-			}
+			scorer := mustScorer(t, tx)
 			for v := range kv.NodeID(20) {
 				compareRows(t, scorer, v)
 			}

@@ -170,15 +170,11 @@ func (w *writing) appendFeatures(
 	if err != nil {
 		return err
 	}
-	in, err := w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage)
+	in, names, err := w.openFeatures(ctx, path, stage)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.close()) }()
-	names, err := in.featureNames(w.Memory)
-	if err != nil {
-		return err
-	}
 	whole := make([]float32, matrix.Width())
 	columns := make(map[string]int, len(whole))
 	for j, name := range matrix.Columns() {

@@ -113,17 +113,24 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 	})
 }
 
+// openFeatures opens a file of features, and returns the names of its columns.
+func (w *writing) openFeatures(ctx context.Context, path string, stage *ops.Stage) (in *matrixFile, names []string, err error) {
+	if in, err = w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage); err != nil {
+		return nil, nil, err
+	}
+	if names, err = in.featureNames(w.Memory); err != nil {
+		return nil, nil, errors.Join(err, in.close())
+	}
+	return in, names, nil
+}
+
 // features writes the matrix of features. Every node has a row, and every value is finite.
 func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (err error) {
-	in, err := w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage)
+	in, names, err := w.openFeatures(ctx, path, stage)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.close()) }()
-	names, err := in.featureNames(w.Memory)
-	if err != nil {
-		return err
-	}
 	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names, kv.MatrixEncoding{})
 	if err != nil && in.table != nil {
 		return in.table.Errorf(0, "", "%w", err)
