@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -31,7 +32,7 @@ func surround(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, class kv.Class, predictions ops.Source, hops int,
 	opt ops.Options,
 ) (*surrounding, error) {
-	rows, err := ops.OperatorRows(ctx, tx, direction, v, hops, ballSteps(opt))
+	rows, err := ops.OperatorRows(ctx, tx, direction, v, ops.Operator{Hops: hops}, ballSteps(opt))
 	if err != nil {
 		return nil, err
 	}
@@ -105,4 +106,91 @@ func surround(
 		}
 	}
 	return around, nil
+}
+
+// To walk around one node, and look up all that is found, costs as much a step as a pass over the graph costs for some of its arcs. A
+// pass costs as much as some steps before it begins.
+const (
+	stepsOfPass = 4
+	leastSteps  = 1 << 18
+)
+
+// walkableSteps is how many arcs may be walked before a pass over the graph costs less.
+func walkableSteps(tx *kv.Tx) int64 { return max(tx.NumArcs()/stepsOfPass, leastSteps) }
+
+// operatorRows is ops.OperatorRows by steps, which others may share. If they are nil, the rows of a node with very many others around
+// it come from a pass over the graph.
+func operatorRows(
+	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op ops.Operator, opt ops.Options, steps *atomic.Int64,
+) ([]ops.Row, error) {
+	if steps != nil {
+		return ops.OperatorRows(ctx, tx, direction, v, op, steps)
+	}
+	steps = ballSteps(opt)
+	steps.Store(min(steps.Load(), walkableSteps(tx)))
+	rows, err := ops.OperatorRows(ctx, tx, direction, v, op, steps)
+	if errors.Is(err, ops.ErrReach) {
+		return rowsByPass(ctx, tx, direction, v, op, opt)
+	}
+	return rows, err
+}
+
+// rowsByPass is OperatorRows of a node with very many others around it: one column that passes over the whole graph.
+func rowsByPass(
+	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op ops.Operator, opt ops.Options,
+) ([]ops.Row, error) {
+	n := tx.NumNodes()
+	one := make([]kv.Class, n)
+	for u := range one {
+		one[u] = kv.NoClass
+	}
+	one[v] = 0
+	values := make([][]float32, op.Hops)
+	for k := range values {
+		values[k] = make([]float32, n)
+	}
+	if opt.MemoryBudget == 0 {
+		opt.MemoryBudget = kv.DefaultMemoryBudget()
+	}
+	opt.MemoryBudget = max(1, opt.MemoryBudget-int64(n)*int64(1+len(values))*4)
+	err := ops.Propagate(ctx, tx.Along(direction).Reverse(), ops.OneHot(one, 1), op, opt, func(t ops.Tile) error {
+		copy(values[t.Hop-1][t.Rows.First:], t.Values)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]ops.Row, op.Hops)
+	for k, column := range values {
+		for u, value := range column {
+			if value != 0 && (op.SelfLoops || kv.NodeID(u) != v) {
+				rows[k].Nodes, rows[k].Values = append(rows[k].Nodes, kv.NodeID(u)), append(rows[k].Values, float64(value))
+			}
+		}
+	}
+	return rows, nil
+}
+
+// nodeLabels reads the labels of nodes as they are asked for.
+type nodeLabels struct {
+	tx  *kv.Tx
+	all []kv.Class // [n], once so many were asked for that reading them singly costs more
+}
+
+// readAll is the share of the nodes, as a divisor, from which on all labels are read at once.
+const readAll = 64
+
+// of is the label of a node, one of so many that are asked for.
+func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
+	if l.all == nil && asked > l.tx.NumNodes()/readAll {
+		labels, err := readLabels(l.tx)
+		if err != nil {
+			return kv.NoClass, err
+		}
+		l.all = labels
+	}
+	if l.all != nil {
+		return l.all[u], nil
+	}
+	return l.tx.Label(u)
 }

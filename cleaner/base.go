@@ -20,6 +20,7 @@ type baseProblem struct {
 	labels   []kv.Class // [n] given labels: see teaches and stops
 	classes  int
 	splits   []Split // [n]
+	drawn    bool    // splits were drawn: the store has none, or none that fit
 	place    *workplace
 
 	// observe, if not nil, sees the network after every epoch of training, with what it learns from. Both are borrowed

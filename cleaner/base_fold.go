@@ -50,6 +50,7 @@ func (p *baseProblem) crossFitting(seed uint64) (_ *baseProblem, err error) {
 		return p, nil
 	}
 	other := *p
+	other.drawn = true
 	other.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
 	return &other, err
 }

@@ -1,15 +1,12 @@
 package cleaner
 
 import (
-	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -20,8 +17,12 @@ type keptClassifier struct {
 	Classes   []string // the order of the outputs
 	Hops      int      // of PredictOptions
 	Direction uint8
+	Drawn     bool    // its training nodes were drawn: of all nodes the labels are known
 	Nodes     int     // nodes from this number on it has not seen
 	Widths    [][]int // of the networks
+
+	// Weights are, of each group of a combination, those of its predictions and of the imported ones; nil if it was not joined.
+	Weights [][]float64
 }
 
 const (
@@ -35,10 +36,10 @@ type classifier struct {
 	nets []*nn.Network
 }
 
-// keep is what is to be kept of a classifier, which was trained on a snapshot.
-func (t *trainedBase) keep(snapshot *kv.Tx) *classifier {
+// keep is what is to be kept of a classifier, which was trained on the problem.
+func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
 	kept := &classifier{nets: t.fit.nets, keptClassifier: keptClassifier{
-		Input: t.report.Inputs, Classes: snapshot.Classes(), Hops: t.opt.Hops, Direction: uint8(t.opt.Direction), Nodes: snapshot.NumNodes(),
+		Input: t.report.Inputs, Classes: classes, Hops: t.opt.Hops, Direction: uint8(t.opt.Direction), Drawn: p.drawn, Nodes: len(p.labels),
 	}}
 	for _, net := range kept.nets {
 		kept.Widths = append(kept.Widths, net.Widths)
@@ -92,6 +93,9 @@ func readClassifier(tx *kv.Tx) (*classifier, error) {
 	if err := tx.Document(predictionsSpace, classifierKey, &k.keptClassifier); err != nil {
 		return nil, err
 	}
+	if err := k.check(); err != nil {
+		return nil, err
+	}
 	for _, widths := range k.Widths {
 		net := &nn.Network{Widths: widths}
 		for l := range max(len(widths)-1, 0) {
@@ -115,9 +119,24 @@ func readClassifier(tx *kv.Tx) (*classifier, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the networks of the built-in classifier: %w: %w", kv.ErrCorrupt, err)
+		return nil, fmt.Errorf("the networks of the built-in classifier: %w: %v", kv.ErrCorrupt, err) //nolint:errorlint // one that is missing is damage
 	}
 	return k, nil
+}
+
+// check says whether the networks have shapes that the store can hold.
+func (k *keptClassifier) check() error {
+	sound := len(k.Widths) > 0 && k.Hops > 0
+	for _, widths := range k.Widths {
+		sound = sound && len(widths) > 1 && slices.Min(widths) > 0 && slices.Max(widths) < math.MaxInt32 && widths[0] == k.Widths[0][0] && widths[len(widths)-1] == len(k.Classes)
+	}
+	for _, weights := range k.Weights {
+		sound = sound && len(weights) == 2
+	}
+	if !sound {
+		return fmt.Errorf("the built-in classifier: networks of %v for %d classes: %w", k.Widths, len(k.Classes), kv.ErrCorrupt)
+	}
+	return nil
 }
 
 // An Unseen says how old a classifier is: how many nodes were added since it was trained, and how its predictions agree with their
@@ -135,197 +154,4 @@ func (u Unseen) String() string {
 		text += fmt.Sprintf(", and agrees with %.1f%% of %s of theirs", 100*float64(u.Agree)/float64(u.Labelled), plural(int(u.Labelled), "label"))
 	}
 	return text
-}
-
-// unseen measures it on the stored predictions.
-func (k *classifier) unseen(ctx context.Context, tx *kv.Tx) (u Unseen, err error) {
-	matrix, err := tx.Matrix(PredictionsMatrix)
-	if err != nil {
-		return u, err
-	}
-	removed, err := tx.Removed()
-	if err != nil {
-		return u, err
-	}
-	nodes := slices.DeleteFunc(k.added(tx), removed.Has)
-	u.Nodes = int64(len(nodes))
-	err = rowstore.EachOf(ctx, inClassOrder(tx, matrix), nodes, func(v kv.NodeID, row []float32) error {
-		label, err := tx.Label(v)
-		if err != nil || label == kv.NoClass || int(label) >= len(k.Classes) || hasNaN(row) {
-			return err
-		}
-		u.Labelled++
-		if best, _, tied := largest(row); best == label && !tied {
-			u.Agree++
-		}
-		return nil
-	})
-	return u, err
-}
-
-// unpredicted are the nodes without predictions among those that the classifier has not seen, ascending.
-func (k *keptClassifier) unpredicted(ctx context.Context, tx *kv.Tx) (nodes []kv.NodeID, err error) {
-	matrix, err := tx.Matrix(PredictionsMatrix)
-	if err != nil {
-		return nil, err
-	}
-	removed, err := tx.Removed()
-	if err != nil {
-		return nil, err
-	}
-	err = rowstore.EachOf(ctx, matrix, k.added(tx), func(v kv.NodeID, row []float32) error {
-		if hasNaN(row) && !removed.Has(v) {
-			nodes = append(nodes, v)
-		}
-		return nil
-	})
-	return nodes, err
-}
-
-// added are the nodes that the classifier has not seen, also those that were removed.
-func (k *keptClassifier) added(tx *kv.Tx) (nodes []kv.NodeID) {
-	for v := kv.NodeID(k.Nodes); int(v) < tx.NumNodes(); v++ {
-		nodes = append(nodes, v)
-	}
-	return nodes
-}
-
-// errNoClassifier says that nodes without predictions cannot be predicted without training.
-var errNoClassifier = errors.New("no classifier is kept that could predict them")
-
-// filledAtOnce is how many predictions are written in one transaction.
-const filledAtOnce = 1024
-
-// predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all others have. A
-// node gets the mean of its networks. If every node has predictions, it does nothing; if the store keeps no classifier, or its
-// predictions are from outside, it returns errNoClassifier.
-func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (filled int64, unseen Unseen, err error) {
-	tx := s.Begin()
-	defer tx.Close()
-	source, err := predictionSource(tx)
-	if err != nil {
-		return 0, unseen, err
-	}
-	var kept keptClassifier
-	if err := tx.Document(predictionsSpace, classifierKey, &kept); source != SourceBuiltIn || errors.Is(err, kv.ErrNotFound) {
-		return 0, unseen, errNoClassifier
-	} else if err != nil {
-		return 0, unseen, err
-	}
-	nodes, err := kept.unpredicted(ctx, tx)
-	if err != nil || len(nodes) == 0 {
-		return 0, unseen, err
-	}
-	k, err := readClassifier(tx)
-	if err != nil {
-		return 0, unseen, err
-	}
-	place, err := openWorkplace(ctx, s, tx)
-	if err != nil {
-		return 0, unseen, err
-	}
-	defer func() { err = errors.Join(err, place.Close()) }()
-	inputs, err := k.inputs(ctx, tx, place, opt)
-	if err != nil {
-		return 0, unseen, err
-	}
-	defer func() { err = errors.Join(err, inputs.Close()) }()
-	if inputs.Width() != k.nets[0].Widths[0] { // the features are others
-		return 0, unseen, errNoClassifier
-	}
-	for first := 0; first < len(nodes); first += filledAtOnce {
-		some := nodes[first:min(first+filledAtOnce, len(nodes))]
-		if err := k.fill(ctx, s, inputs, some); err != nil {
-			return 0, unseen, err
-		}
-		if opt.Progress != nil {
-			opt.Progress("predict", int64(first+len(some)), int64(len(nodes)))
-		}
-	}
-	err = s.View(func(tx *kv.Tx) (err error) {
-		unseen, err = k.unseen(ctx, tx)
-		return err
-	})
-	return int64(len(nodes)), unseen, err
-}
-
-// inputs are those of the networks, of every node.
-func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (*rowstore.Store, error) {
-	opt.Hops, opt.Direction = k.Hops, kv.Direction(k.Direction)
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	p := baseProblem{classes: len(k.Classes), place: place, order: tx.InFileOrder()}
-	if p.graph, err = along(tx, opt.Direction); err != nil {
-		return nil, err
-	}
-	if p.labels, err = readLabels(tx); err != nil {
-		return nil, err
-	}
-	for v, label := range p.labels {
-		if int(label) >= p.classes { // first used after it was trained
-			p.labels[v] = kv.NoClass
-		}
-	}
-	if p.splits, _, err = Splits(tx, p.labels, opt.Seed); err != nil {
-		return nil, err
-	}
-	if p.features, _, err = baseFeatures(ctx, tx); err != nil {
-		return nil, err
-	}
-	makeInputs := map[string]func(context.Context, PredictOptions, int64) (*rowstore.Store, error){
-		InputFeatures: p.smoothedFeatures, InputMixed: p.mixedInputs, InputStructure: p.structure,
-	}[k.Input]
-	if makeInputs == nil {
-		return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", k.Input, kv.ErrCorrupt)
-	}
-	if k.Input == InputStructure {
-		p.keptLabelHops = (k.nets[0].Widths[0] - 1) / max(p.classes, 1)
-	} else if !p.hasFeatures() {
-		return nil, errNoClassifier
-	}
-	least, err := p.leastForTraining(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := requireBudget("predict", opt.MemoryBudget, least, p.classes, p.classBytes()); err != nil {
-		return nil, err
-	}
-	return makeInputs(ctx, opt, opt.MemoryBudget-p.heldInTraining())
-}
-
-// fill predicts and writes some nodes.
-func (k *classifier) fill(ctx context.Context, s *kv.Store, inputs *rowstore.Store, nodes []kv.NodeID) error {
-	c := len(k.Classes)
-	sums := make([][]float64, 0, len(nodes))
-	var layers nn.Activations
-	err := rowstore.EachOf(ctx, inputs, nodes, func(_ kv.NodeID, x []float32) error {
-		sum := make([]float64, c)
-		for _, net := range k.nets {
-			logits := layers.Outputs(net, x, 1)
-			nn.Softmax(logits)
-			for j, p := range logits {
-				sum[j] += float64(p)
-			}
-		}
-		sums = append(sums, sum)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return s.Update(func(tx *kv.Tx) error {
-		row := make([]float64, len(tx.Classes()))
-		for i, v := range nodes {
-			clear(row)
-			for j, p := range sums[i] {
-				row[j] = p / float64(len(k.nets))
-			}
-			if err := SetPredictions(tx, v, row); err != nil && !errors.Is(err, kv.ErrNotFound) { // it was removed
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -72,7 +72,11 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	p.place = place
-	if p.predictions, err = Predictions(tx); err != nil {
+	read := Predictions
+	if keepsJoined(tx) && opt.Preset == PresetDefault { // nodes were added that the built-in classifier is to predict alone
+		read = somePredictions
+	}
+	if p.predictions, err = read(tx); err != nil {
 		return nil, err
 	}
 	if untaught := p.tellUntaught(); untaught != "" {
@@ -120,10 +124,15 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		if combining != nil {
 			return nil, combining
 		}
+		defer func() { err = errors.Join(err, mixture.Detach()) }()
+		if mixture == nil {
+			if _, err := Predictions(tx); err != nil {
+				return nil, err
+			}
+		}
 		if use = summary; summary != "" {
 			opt.notice("%s", summary)
 		}
-		defer func() { err = errors.Join(err, mixture.Detach()) }()
 	}
 	result, err := score(ctx, p, variant{preset: opt.Preset}, opt)
 	if err != nil {
@@ -230,7 +239,7 @@ func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.
 func prepare(ctx context.Context, s *kv.Store, opt Options) error {
-	var predicted, indexed, tracked bool
+	var predicted, builtIn, indexed, tracked bool
 	err := s.View(func(tx *kv.Tx) (err error) {
 		if tracked, err = isTracked(tx); err != nil {
 			return err
@@ -244,7 +253,11 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		column, _ := tx.Column(kv.LabelColumn)
 		indexed = column.Indexed
 		_, err = tx.Matrix(PredictionsMatrix)
-		predicted = err == nil
+		if predicted = err == nil; predicted {
+			source, err := predictionSource(tx)
+			builtIn = source == SourceBuiltIn // imported ones are joined anew
+			return err
+		}
 		if errors.Is(err, kv.ErrNotFound) {
 			return nil
 		}
@@ -258,7 +271,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 			return err
 		}
 	}
-	if predicted {
+	if builtIn {
 		if err := fillPredictions(ctx, s, opt); err != nil {
 			return err
 		}
@@ -292,6 +305,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 }
 
 // fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and says how old it is.
+// It joins them with imported ones as the last run has.
 func fillPredictions(ctx context.Context, s *kv.Store, opt Options) error {
 	filled, unseen, err := predictMissing(ctx, s, PredictOptions{
 		Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
@@ -422,18 +436,18 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	if p.labels, err = readLabels(tx); err != nil {
 		return p, err
 	}
-	var drawn bool
-	if p.splits, drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
+	if p.splits, p.drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
 		return p, err
 	}
 	p.taught = p.countTaught()
-	if drawn {
+	if p.drawn {
 		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
 		return p, nil
 	}
 	p.storeSplits = p.splits
 	if _, err := p.checkFitting(); err != nil {
 		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
+		p.drawn = true
 		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
 		p.taught = p.countTaught()
 		return p, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -47,7 +48,7 @@ func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= most
 // seen the label of any node that it predicts:
 //
 //	P[v][k] ∝ (ε + B[v][k])^a · (ε + U[v][k])^b      a, b ≥ 0 by the likelihood of the given labels; ε that of labelmodel.Model
-//	P[v]    = B[v]                                   where U has seen the label of v
+//	P[v]    = B[v]                                   where U has seen the label of v, or lacks v
 //
 // Who brings predictions need not know, or say, whether they have seen the labels. Predictions that have seen them repeat
 // the wrong ones, which then look right: the mislabel rate that the label model finds with P falls far below the rate that
@@ -59,6 +60,8 @@ type combination struct {
 	opt      Options
 
 	own     *rowstore.Store // B
+	by      *classifier     // that has predicted it
+	lacking int             // nodes that U lacks
 	rate    float64         // mislabel rate with B
 	votes   *sampleVotes    // of the sample
 	logOdds []float64       // of the scores of the sample with B
@@ -78,53 +81,85 @@ type group struct {
 // one sentence what was done. The result takes their place, until the caller detaches it; it is nil if nothing can be
 // joined: too few nodes to learn from, or too many nodes and classes.
 func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, summary string, err error) {
-	mixture, summary, err = join(ctx, p, base, opt)
+	mixture, mark, err := join(ctx, p, base, opt)
 	if err == nil && mixture != nil {
-		p.predictions, p.crossFitted, p.combined = mixture, true, true
+		p.predictions, p.crossFitted, p.joined = mixture, true, mark.classifier()
 	}
-	return mixture, summary, err
+	return mixture, mark.Said, err
+}
+
+// A joinMark is what is said and kept of a mixture.
+type joinMark struct {
+	Said string
+	Kept keptClassifier
+	Nets []nn.Network
+}
+
+func (m joinMark) classifier() *classifier {
+	k := &classifier{keptClassifier: m.Kept}
+	for i := range m.Nets {
+		k.nets = append(k.nets, &m.Nets[i])
+	}
+	return k
+}
+
+// mark is what is said and kept of what was joined.
+func (c *combination) mark() joinMark {
+	m := joinMark{Said: c.String(), Kept: c.by.keptClassifier}
+	for _, g := range c.groups {
+		m.Kept.Weights = append(m.Kept.Weights, g.weights)
+	}
+	for _, net := range c.by.nets {
+		m.Nets = append(m.Nets, *net)
+	}
+	return m
 }
 
 // join is combine that leaves the problem as it is.
-func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, summary string, err error) {
+func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, mark joinMark, err error) {
 	if base, err = base.crossFitting(opt.Seed); err != nil {
-		return nil, "", err
+		return nil, mark, err
 	}
 	if !base.crossFits() {
-		return nil, "the predictions are taken as they are: of so few labels, nothing tells whether they have seen them", nil
+		mark.Said = "the predictions are taken as they are: of so few labels, nothing tells whether they have seen them"
+		return nil, mark, nil
 	}
 	if !joins(len(p.labels), p.classes) {
-		return nil, "the predictions are taken as they are: of so many nodes and classes, nothing tells whether they have seen the labels", nil
+		mark.Said = "the predictions are taken as they are: of so many nodes and classes, nothing tells whether they have seen the labels"
+		return nil, mark, nil
 	}
 	dir, keeps := p.place.ofRun()
 	if keeps {
-		summary, _ = loadMark[string](dir, combinedStage+"-said")
-		values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
-		if err != nil || values != nil {
-			return rowstore.Of(values, len(p.labels), p.classes), summary, err
+		mark, ok := loadMark[joinMark](dir, combinedStage+"-said")
+		if ok && mark.Kept.check() == nil {
+			values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
+			if err != nil || values != nil {
+				return rowstore.Of(values, len(p.labels), p.classes), mark, err
+			}
 		}
 	}
 	c := &combination{problem: p, base: base, opt: opt}
-	c.own, err = c.train(ctx)
-	if err != nil {
-		return nil, "", err
+	if err := c.train(ctx); err != nil {
+		return nil, mark, err
 	}
 	defer func() { err = errors.Join(err, c.own.Close()) }()
 	if err := c.judge(ctx); err != nil {
-		return nil, "", err
+		return nil, mark, err
 	}
 	values, err := scratch.New[float32](dir, combinedStage, len(p.labels)*p.classes)
 	if err != nil {
-		return nil, "", err
+		return nil, mark, err
 	}
 	mixture = rowstore.Of(values, len(p.labels), p.classes)
-	if err = c.join(ctx, mixture); err == nil && keeps {
-		err = errors.Join(saveMark(dir, combinedStage+"-said", c.String()), keepArray(ctx, dir, combinedStage, values, opt.Workers))
+	err = c.join(ctx, mixture)
+	mark = c.mark()
+	if err == nil && keeps {
+		err = errors.Join(saveMark(dir, combinedStage+"-said", mark), keepArray(ctx, dir, combinedStage, values, opt.Workers))
 	}
 	if err != nil {
-		return nil, "", errors.Join(err, mixture.Detach())
+		return nil, mark, errors.Join(err, mixture.Detach())
 	}
-	return mixture, c.String(), nil
+	return mixture, mark, nil
 }
 
 // combinedStage names the files of the mixture.
@@ -160,28 +195,16 @@ func mixtureInForce(tx *kv.Tx) (*kv.Matrix, error) {
 	return mixture, nil
 }
 
-// setScoredRow gives a node other predictions, in the order of the classes of the store, also among the joined ones.
-func setScoredRow(tx *kv.Tx, v kv.NodeID, row []float64) error {
-	mixture, err := mixtureInForce(tx)
-	if err != nil || mixture == nil {
-		return err
-	}
-	places, target := columnPlaces(mixture.Columns()), make([]float32, mixture.Width())
-	for i, p := range row {
-		if j, ok := places[tx.Classes()[i]]; ok {
-			target[j] = float32(p)
-		}
-	}
-	return tx.SetRow(CombinedMatrix, v, target)
-}
-
 // train trains the built-in classifier.
-func (c *combination) train(ctx context.Context) (*rowstore.Store, error) {
-	predictions, _, err := trainBase(ctx, *c.base, PredictOptions{
+func (c *combination) train(ctx context.Context) error {
+	predictions, trained, err := c.base.trainAndPredict(ctx, PredictOptions{
 		Seed: c.opt.Seed, Workers: c.opt.Workers, MemoryBudget: c.opt.MemoryBudget, Progress: c.opt.Progress,
 		OnStage: c.opt.OnStage, Direction: c.opt.Direction,
 	})
-	return predictions, err
+	if err == nil {
+		c.own, c.by = predictions, trained.keep(c.base, c.names)
+	}
+	return err
 }
 
 // group is the place of a node's group.
@@ -230,7 +253,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, both.Close()) }()
-	c.divide(sample)
+	c.divide(sample, both.Data)
 	for i := range c.groups {
 		if err := c.weigh(ctx, &c.groups[i], sample, z[0], both.Data); err != nil {
 			return err
@@ -277,15 +300,17 @@ func (c *combination) rateOf(
 	return model.Rate, model.Scorer().LogOdds(rows), nil
 }
 
-// divide makes the groups.
-func (c *combination) divide(sample *sample) {
+// divide makes the groups, of the nodes that U has.
+func (c *combination) divide(sample *sample, both []float32) {
 	c.groups = []group{{}}
 	if c.storeSplits != nil {
 		c.groups = []group{{name: "training nodes"}, {name: "other nodes"}}
 	}
 	sample.nodes.each(kv.Range{End: kv.NodeID(len(c.labels))}, func(rank int, v kv.NodeID) {
-		g := &c.groups[c.group(v)]
-		g.rows = append(g.rows, rank)
+		if row := both[2*rank*c.classes : 2*(rank+1)*c.classes]; !hasNaN(row) {
+			g := &c.groups[c.group(v)]
+			g.rows = append(g.rows, rank)
+		}
 	})
 }
 
@@ -329,7 +354,7 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, z *ag
 			}
 		}
 	}
-	each(func() { g.mix(own, from) })
+	each(func() { mix(g.weights, own, from) })
 	g.rate, _, err = c.rateOf(ctx, sample, z)
 	each(func() {}) // B again, for the next group
 	ratio, drives := g.rate/c.rate, g.weights[1] > drivenOut*(g.weights[0]+g.weights[1])
@@ -388,15 +413,17 @@ func (c *combination) repeats(g *group, sample *sample, both []float32) (first, 
 // join writes P.
 func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 	width := c.classes
-	return rowstore.Each(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
+	return rowstore.Each(ctx, c.predictions, len(c.labels), 1, func(rows kv.Range, values []float32) error {
 		own := make([]float32, len(values))
 		if err := c.own.Read(rows, 0, width, own); err != nil {
 			return err
 		}
 		for v := rows.First; v < rows.End; v++ {
-			if g := &c.groups[c.group(v)]; g.weights[1] > 0 {
-				at := int(v-rows.First) * width
-				g.mix(own[at:at+width], values[at:at+width])
+			at := int(v-rows.First) * width
+			if row := values[at : at+width]; hasNaN(row) {
+				c.lacking++
+			} else if g := &c.groups[c.group(v)]; g.weights[1] > 0 {
+				mix(g.weights, own[at:at+width], row)
 			}
 		}
 		return mixture.Write(rows, 0, width, own)
@@ -404,10 +431,10 @@ func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 }
 
 // mix turns a row of B into one of P.
-func (g *group) mix(own, from []float32) {
+func mix(weights []float64, own, from []float32) {
 	most := float32(math.Inf(-1))
 	for k := range own {
-		own[k] = float32(float64(g.weights[0]*labelmodel.LogFeature(own[k], 0, 0)) + float64(g.weights[1]*labelmodel.LogFeature(from[k], 0, 0)))
+		own[k] = float32(float64(weights[0]*labelmodel.LogFeature(own[k], 0, 0)) + float64(weights[1]*labelmodel.LogFeature(from[k], 0, 0)))
 		most = max(most, own[k])
 	}
 	var sum float32
@@ -427,6 +454,9 @@ func (c *combination) String() string {
 		if len(g.rows) > 0 {
 			parts = append(parts, g.say(c.rate))
 		}
+	}
+	if c.lacking > 0 {
+		parts = append(parts, fmt.Sprintf("%s without imported predictions have the built-in classifier's", plural(c.lacking, "node")))
 	}
 	return strings.Join(parts, "; ")
 }

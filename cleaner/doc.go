@@ -103,7 +103,8 @@
 // The model of the last run stays in the store. [Score] computes the score of single nodes by it, as the graph is in a snapshot, and
 // [Rescore] brings the stored scores up to date with everything that has changed: labels, edges, predictions, nodes. What was fitted
 // stays: model, ranks of the classes, which classes the classifier has learned. The built-in classifier stays too, as [Predict] trained
-// it: it predicts nodes that were added, in Predict, Clean and Rescore. A class that was first used after the run is not known
+// it, or Clean beside predictions from outside: it predicts nodes that were added, in Predict, Clean, Rescore and Score. If it was joined,
+// an added node with a row from outside gets the joined row; one without gets the classifier's. A class that was first used after the run is not known
 // to its model: labels of it are not scored, and have no vote. [CountStale] counts the scores that are older than changes around them.
 //
 // Evaluate plants wrong labels of any of [NoiseKinds], and measures how well the method finds them. The method works best

@@ -30,12 +30,13 @@ type problem struct {
 	classes     int
 	names       []string         // of the classes; nil: they have none
 	splits      []Split          // [n] by NodeID
+	drawn       bool             // splits were drawn
 	storeSplits []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
 	taught      []int            // see countTaught; score sets it
 	predictions ops.Source       // [n×classes], column j is Class j
 	verdicts    []decide.Verdict // ascending by node; what people have said of labels
 	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
-	combined    bool             // the predictions are those of combine
+	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
 	sizes       *ops.Sizes       // of graph; nil: score measures them
 
 	// Of a problem whose model is that of a run: what the run has kept, and the labels under test [n], which are those of the
@@ -47,7 +48,7 @@ type problem struct {
 // base is the problem of the base classifier, without features.
 func (p *problem) base() *baseProblem {
 	return &baseProblem{
-		graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, classes: p.classes, place: p.place, sizes: p.sizes,
+		graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, drawn: p.drawn, classes: p.classes, place: p.place, sizes: p.sizes,
 	}
 }
 

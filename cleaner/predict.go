@@ -104,7 +104,7 @@ const (
 // labels, as far as this lowers the cross-entropy on unseen labels (see smoothing). Fewer than 40 training nodes are
 // learned by one network.
 //
-// The store keeps the classifier. If some nodes have no predictions because they were added later, Predict does not train: the kept
+// The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside. If some nodes have no predictions because they were added later, Predict does not train: the kept
 // classifier predicts these nodes, each by the mean of its networks, without correction and smoothing. The next Predict trains again.
 //
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
@@ -141,7 +141,7 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	if p.labels, err = readLabels(tx); err != nil {
 		return nil, err
 	}
-	if p.splits, _, err = Splits(tx, p.labels, opt.Seed); err != nil {
+	if p.splits, p.drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
 		return nil, err
 	}
 	var notice string
@@ -155,7 +155,7 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	if err != nil {
 		return nil, err
 	}
-	err = writePredictions(ctx, s, tx, predictions, trained.keep(tx), opt.Encoding)
+	err = writePredictions(ctx, s, tx, predictions, trained.keep(&p, tx.Classes()), opt.Encoding)
 	return trained.report, errors.Join(err, predictions.Close())
 }
 
@@ -222,7 +222,25 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 	if err != nil {
 		return nil, "", err
 	}
-	count := 0
+	count, err := countFeatures(ctx, tx)
+	if err != nil {
+		return nil, "", err
+	}
+	if n := tx.NumPresent(); 2*count < n {
+		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", count, n, structureAlone), nil
+	}
+	return zeroMissing{matrix}, "", nil
+}
+
+// isFeature says whether a number can be a feature.
+func isFeature(x float32) bool { return x >= -mostFeature && x <= mostFeature }
+
+// countFeatures counts the nodes with features other than zeros. A node with a feature that can be none is ErrFeatures.
+func countFeatures(ctx context.Context, tx *kv.Tx) (count int, err error) {
+	matrix, err := tx.Matrix(FeaturesMatrix)
+	if err != nil {
+		return 0, err
+	}
 	width := matrix.Width()
 	err = rowstore.Each(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
@@ -231,8 +249,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 			if !slices.ContainsFunc(row, func(value float32) bool { return !isNaN(value) }) {
 				continue
 			}
-			isBad := func(value float32) bool { return !(value >= -mostFeature && value <= mostFeature) }
-			if j := slices.IndexFunc(row, isBad); j >= 0 {
+			if j := slices.IndexFunc(row, func(value float32) bool { return !isFeature(value) }); j >= 0 {
 				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w",
 					matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
 				return naming.Node(tx, v, err)
@@ -243,13 +260,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	if n := tx.NumPresent(); 2*count < n {
-		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", count, n, structureAlone), nil
-	}
-	return zeroMissing{matrix}, "", nil
+	return count, err
 }
 
 // zeroMissing reads rows that were never written as zeros.

@@ -69,6 +69,7 @@ type PredictionWriter struct {
 
 	finished bool
 	some     bool // nodes may be without a row
+	joined   bool // the joined predictions of the last run have followed
 }
 
 // NewPredictionWriter begins predictions whose column j is the class classes[j]. Each must be a class of the store, and
@@ -106,6 +107,10 @@ func AppendPredictions(
 		seen[name] = true
 	}
 	opt.PredictionEncoding = PredictionEncoding{}
+	joins, err := newJoiner(tx)
+	if err != nil {
+		return nil, err
+	}
 	whole, keeper := make([]float64, matrix.Width()), newRowKeeper(matrix.Encoding(), matrix.Width())
 	w := newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
 		clear(whole)
@@ -113,9 +118,12 @@ func AppendPredictions(
 			whole[places[classes[j]]] = float64(p)
 		}
 		kept, _ := keeper.keep(whole)
+		if err := joins.replace(v, matrix.Columns(), kept, write); err != nil {
+			return err
+		}
 		return write(PredictionsMatrix, v, kept)
 	})
-	w.some = true
+	w.some, w.joined = true, joins != nil && joins.weights != nil
 	return w, nil
 }
 
@@ -373,6 +381,9 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 // Mark records the source of the predictions and the loss of their encoding, which those of AppendPredictions leave as they are.
 // Call it in the transaction that makes them visible, such as the final function of Commit.
 func (w *PredictionWriter) Mark(tx *kv.Tx) error {
+	if w.joined {
+		return nil
+	}
 	if w.some {
 		return countPredictionWrite(tx)
 	}
@@ -401,8 +412,8 @@ func countPredictionWrite(tx *kv.Tx) error {
 
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
 // PredictionWriter.Put, and encoded as the others are. The matrix is created if there is none; every node needs a row
-// before Clean can use it. If the last run has joined predictions with those of the built-in classifier, Score and Rescore take
-// this row as it is, until the next Clean.
+// before Clean can use it, unless the last run has joined predictions with those of the built-in classifier: then the row is joined
+// as that run would have joined it, and nodes that are added need none.
 func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	classes := tx.Classes()
 	if len(row) != len(classes) {
@@ -443,7 +454,14 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 	}
 	keeper := newRowKeeper(encoding, len(columns))
 	output, _ := keeper.keep(target)
-	return errors.Join(tx.SetRow(PredictionsMatrix, v, output), setScoredRow(tx, v, row))
+	joins, err := newJoiner(tx)
+	if err == nil {
+		err = joins.replace(v, columns, output, tx.SetRow)
+	}
+	if err != nil {
+		return err
+	}
+	return tx.SetRow(PredictionsMatrix, v, output)
 }
 
 // rowError is a *RowError with the node's external id.
@@ -463,6 +481,15 @@ func Predictions(tx *kv.Tx) (ops.Source, error) {
 		return nil, err
 	}
 	if err := checkRows(tx, matrix); err != nil {
+		return nil, err
+	}
+	return somePredictions(tx)
+}
+
+// somePredictions is Predictions in which the row of a node without predictions is NaN.
+func somePredictions(tx *kv.Tx) (ops.Source, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
 		return nil, err
 	}
 	removed, err := tx.Removed()

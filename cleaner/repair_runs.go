@@ -28,7 +28,7 @@ func (r *runsRepair) run(ctx context.Context) error {
 	if err != nil || sound {
 		return err
 	}
-	if err := errors.Join(r.removeRuns(ctx), r.removeScores(ctx)); err != nil {
+	if err := errors.Join(r.removeRuns(ctx), r.removeScores(ctx), r.removeClassifier()); err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
 	return nil
@@ -61,6 +61,26 @@ func (r *runsRepair) removeRuns(ctx context.Context) error {
 			Where: "runs", What: fmt.Sprintf("run %q: %v", key, why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
 		})
 	}
+}
+
+// removeClassifier removes a kept classifier that cannot be read.
+func (r *runsRepair) removeClassifier() error {
+	var why error
+	err := r.store.View(func(tx *kv.Tx) error {
+		_, why = readClassifier(tx)
+		return nil
+	})
+	if err != nil || why == nil || errors.Is(why, kv.ErrNotFound) {
+		return err
+	}
+	err = r.store.Update(func(tx *kv.Tx) error { return tx.DeleteDocument(predictionsSpace, classifierKey) })
+	if err == nil {
+		r.report(kv.Correction{
+			Where: "predictions", What: why.Error(),
+			Done: "removed; nodes that are added have no predictions until one is trained again", Lost: kv.Losses{{Kind: "classifier", Count: 1}},
+		})
+	}
+	return err
 }
 
 // brokenRun finds a run that cannot be read, and why; no reason if there is none. It says whether it is the last.

@@ -67,7 +67,14 @@ func rescoreFingerprint(tx *kv.Tx, run *Run) (string, error) {
 		return "", err
 	}
 	key, err := runFingerprint(tx, run.options(RescoreOptions{}), newest)
-	return fingerprint("rescore", key, run.ID, run.Rescorings), err
+	if err != nil {
+		return "", err
+	}
+	joined, err := tx.MatrixVersion(CombinedMatrix)
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return "", err
+	}
+	return fingerprint("rescore", key, run.ID, run.Rescorings, joined), nil
 }
 
 // testedLabels are the labels of the nodes that have predictions.

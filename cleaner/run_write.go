@@ -285,7 +285,7 @@ func writeRun(
 		kept := p.keep()
 		kept.Run = run.ID
 		run.Seconds = time.Since(start).Seconds()
-		return errors.Join(w.mark(tx), tx.PutDocument(detectorsSpace, yardstickKey, fitting), tx.PutDocument(detectorsSpace, keptKey, kept), run.put(tx), track(tx, run.Commit))
+		return errors.Join(w.mark(tx), tx.PutDocument(detectorsSpace, yardstickKey, fitting), tx.PutDocument(detectorsSpace, keptKey, kept), run.put(tx), track(tx, run.Commit), p.markJoined(tx, run))
 	})
 }
 
@@ -340,11 +340,14 @@ func (w *runWriter) mark(tx *kv.Tx) (err error) {
 
 // writeMixture writes the predictions of combine, and removes those of an earlier run.
 func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
-	if !p.combined {
+	if p.joined == nil {
 		if err := b.DropMatrix(CombinedMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
 		}
 		return nil
+	}
+	if err := p.joined.write(b); err != nil {
+		return err
 	}
 	w, err := b.Matrix(CombinedMatrix, p.names, kv.MatrixEncoding{})
 	if err != nil {
@@ -358,6 +361,17 @@ func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
 		}
 		return nil
 	})
+}
+
+// markJoined makes the classifier that was joined that of the store, or removes that of an earlier run.
+func (p *problem) markJoined(tx *kv.Tx, run *Run) error {
+	if p.joined != nil {
+		return p.joined.mark(tx)
+	}
+	if run.PredictionSource == SourceBuiltIn {
+		return nil
+	}
+	return tx.DeleteDocument(predictionsSpace, classifierKey)
 }
 
 // inOrder computes blocks on all workers and hands them to use in ascending order, from the caller's goroutine, while the

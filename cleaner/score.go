@@ -23,11 +23,15 @@ type NodeScore struct {
 	Confidence float64 // its prediction; NaN if the node has no predictions
 	Run        int64   // the run whose model it is
 
+	// Predicted says that no prediction of the node is stored, and that the kept classifier has made one for the score. Rescore stores it.
+	Predicted bool
+
 	// Lack says why a labelled node has no score; "" if it has one, or no label.
 	Lack string
 }
 
 // Score scores nodes by the model of the last run, from the nodes within K hops as they are in the snapshot, and writes nothing.
+// A node without stored predictions is predicted by the kept classifier, if there is one, from the nodes around it.
 // The scores are those of a full Rescore within 1e-5; if the run sampled its diagonals, within their standard errors. The result has the
 // order of nodes.
 //
@@ -72,14 +76,16 @@ type scorer struct {
 	stale map[kv.NodeID]struct{} // nodes whose stored scores are older than changes around them
 	known bool                   // all others have the stored scores
 
-	labels []kv.Class // of all nodes [n], once so many were asked for that reading them singly costs more
-	row    []float32  // of predictions
-	sums   []float64  // the labels around a node by hop [K][c]
+	labels  nodeLabels
+	unknown *nodePredictor // of nodes without predictions; nil until there is one, or none can be predicted
+
+	row  []float32 // of predictions
+	sums []float64 // the labels around a node by hop [K][c]
 }
 
 // newScorer returns a scorer by a run and what it has kept, which several scorers may share.
 func newScorer(ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, opt ops.Options) (s *scorer, err error) {
-	s = &scorer{ctx: ctx, tx: tx, run: run, kept: kept, opt: opt}
+	s = &scorer{ctx: ctx, tx: tx, run: run, kept: kept, opt: opt, labels: nodeLabels{tx: tx}}
 	if s.predictions, err = run.predictions(tx); err != nil {
 		return nil, err
 	}
@@ -159,10 +165,14 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 		return result, err
 	}
 	if hasNaN(s.row) {
-		result.Lack = "it has no predictions"
-		return result, nil
-	}
-	if s.isStored(v) {
+		if result.Predicted, err = s.predict(v); err != nil {
+			return result, err
+		}
+		if !result.Predicted {
+			result.Lack = "it has no predictions, and no classifier is kept that could make them"
+			return result, nil
+		}
+	} else if s.isStored(v) {
 		return result, s.readStored(&result)
 	}
 	rows, err := s.rows(v)
@@ -180,69 +190,45 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	case label == kv.NoClass:
 		result.Lack = fmt.Sprintf("its label was first used after run %d", s.run.ID)
 	case s.model == nil:
-		result.Score, err = s.byDetectors(v, class)
+		result.Score, err = s.byDetectors(v, class, result.Predicted)
 	default:
 		result.Score = s.byModel(v, label, by)
 	}
 	return result, err
 }
 
-// rows are those of a node in S_1 … S_K.
-func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
-	if s.steps != nil {
-		return ops.OperatorRows(s.ctx, s.tx, s.run.Direction, v, s.run.Hops, s.steps)
+// predict puts into row what the kept classifier predicts of a node, and returns false if it cannot.
+func (s *scorer) predict(v kv.NodeID) (bool, error) {
+	if s.unknown == nil {
+		f, err := openFiller(s.tx)
+		if errors.Is(err, errNoClassifier) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		s.unknown = newNodePredictor(s.ctx, f, s.opt, s.steps)
 	}
-	steps := ballSteps(s.opt)
-	steps.Store(min(steps.Load(), max(s.tx.NumArcs()/stepsOfPass, leastSteps)))
-	rows, err := ops.OperatorRows(s.ctx, s.tx, s.run.Direction, v, s.run.Hops, steps)
-	if errors.Is(err, ops.ErrReach) {
-		return s.rowsByPass(v)
+	row, err := s.unknown.row(v)
+	if errors.Is(err, errNoClassifier) {
+		return false, nil
 	}
-	return rows, err
-}
-
-// To walk around one node, and look up all that is found, costs as much a step as a pass over the graph costs for some of its arcs. A
-// pass costs as much as some steps before it begins.
-const (
-	stepsOfPass = 4
-	leastSteps  = 1 << 18
-)
-
-// rowsByPass is OperatorRows of a node with very many others around it: one column that passes over the whole graph.
-func (s *scorer) rowsByPass(v kv.NodeID) ([]ops.Row, error) {
-	n := s.tx.NumNodes()
-	graph := s.tx.Along(s.run.Direction).Reverse()
-	one := make([]kv.Class, n)
-	for u := range one {
-		one[u] = kv.NoClass
-	}
-	one[v] = 0
-	values := make([][]float32, s.run.Hops)
-	for k := range values {
-		values[k] = make([]float32, n)
-	}
-	operator := ops.Operator{Hops: s.run.Hops}
-	opt := s.opt
-	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = kv.DefaultMemoryBudget()
-	}
-	opt.MemoryBudget = max(1, opt.MemoryBudget-int64(n)*int64(1+len(values))*4)
-	err := ops.Propagate(s.ctx, graph, ops.OneHot(one, 1), operator, opt, func(t ops.Tile) error {
-		copy(values[t.Hop-1][t.Rows.First:], t.Values)
-		return nil
-	})
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	rows := make([]ops.Row, s.run.Hops)
-	for k, column := range values {
-		for u, value := range column {
-			if value != 0 && kv.NodeID(u) != v {
-				rows[k].Nodes, rows[k].Values = append(rows[k].Nodes, kv.NodeID(u)), append(rows[k].Values, float64(value))
-			}
+	places := columnPlaces(s.unknown.Columns())
+	clear(s.row)
+	for i, name := range s.run.Classes {
+		if j, ok := places[name]; ok {
+			s.row[i] = row[j]
 		}
 	}
-	return rows, nil
+	return true, nil
+}
+
+// rows are those of a node in S_1 … S_K.
+func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
+	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.Hops}, s.opt, s.steps)
 }
 
 // gather adds up the labels around a node by hop, and returns its evidence, which is borrowed.
@@ -282,22 +268,9 @@ func (s *scorer) gather(v kv.NodeID, rows []ops.Row) (labelmodel.Evidence, error
 	return by, nil
 }
 
-// readAll is the share of the nodes, as a divisor, from which on all labels are read at once.
-const readAll = 64
-
 // labelOf is the run's number of the label of a node, one of so many that are asked for.
 func (s *scorer) labelOf(u kv.NodeID, asked int) (kv.Class, error) {
-	if s.labels == nil && asked > s.tx.NumNodes()/readAll {
-		labels, err := readLabels(s.tx)
-		if err != nil {
-			return kv.NoClass, err
-		}
-		s.labels = labels
-	}
-	if s.labels != nil {
-		return s.run.class(s.labels[u]), nil
-	}
-	label, err := s.tx.Label(u)
+	label, err := s.labels.of(u, asked)
 	return s.run.class(label), err
 }
 
@@ -320,13 +293,19 @@ func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) fl
 	return float64(float32(score))
 }
 
-// byDetectors is the score of PresetPaper, of a label by its number in the snapshot.
-func (s *scorer) byDetectors(v kv.NodeID, class kv.Class) (float64, error) {
+// byDetectors is the score of PresetPaper, of a label by its number in the snapshot. Of the nodes around, those without stored
+// predictions add none.
+func (s *scorer) byDetectors(v kv.NodeID, class kv.Class, predicted bool) (float64, error) {
 	matrix, err := scoredFrom(s.tx)
 	if err != nil {
 		return 0, err
 	}
-	predictions := zeroMissing{inClassOrder(s.tx, matrix)}
+	predictions := ops.Source(zeroMissing{inClassOrder(s.tx, matrix)})
+	if predicted {
+		row := make([]float32, predictions.Width())
+		copy(row, s.row) // the classes of the run come first
+		predictions = withRow{predictions, v, row}
+	}
 	around, err := surround(s.ctx, s.tx, s.run.Direction, v, kv.NoClass, predictions, s.run.Hops, s.opt)
 	if err != nil {
 		return 0, err
@@ -337,6 +316,21 @@ func (s *scorer) byDetectors(v kv.NodeID, class kv.Class) (float64, error) {
 	opt := Options{Hops: s.run.Hops, Workers: 1}
 	err = meanScores(s.ctx, s.run.Detectors, z, variant{}.columns(s.run.Hops), untaught, opt, scores)
 	return float64(scores[0]), err
+}
+
+// withRow is a source in which a node has another row.
+type withRow struct {
+	ops.Source
+	node kv.NodeID
+	row  []float32
+}
+
+func (s withRow) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if err := s.Source.Read(rows, lo, hi, dst); err != nil || s.node < rows.First || s.node >= rows.End {
+		return err
+	}
+	copy(dst[int(s.node-rows.First)*(hi-lo):][:hi-lo], s.row[lo:hi])
+	return nil
 }
 
 func hasNaN(row []float32) bool {

@@ -133,7 +133,7 @@ func compareRows(t *testing.T, s *scorer, v kv.NodeID) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passed, err := s.rowsByPass(v)
+	passed, err := rowsByPass(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.Hops}, s.opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,3 +143,18 @@ func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 	}
 	return tx.putRow(name, v, row)
 }
+
+// TouchRow counts the row of a node as changed, as it is: something that is not tracked, and that goes by the row, has changed.
+func (tx *Tx) TouchRow(name string, v NodeID) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	if _, err := tx.matrixEntry(name); err != nil {
+		return err
+	}
+	if err := tx.checkNode(v); err != nil {
+		return err
+	}
+	tx.touched.matrix(name).add(v)
+	return nil
+}

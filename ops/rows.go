@@ -25,14 +25,15 @@ func (r Row) At(v kv.NodeID) float64 {
 	return 0
 }
 
-// OperatorRows returns row v of S_1 … S_K along a direction. With b_1[w] = A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw
-// / √(r_u c_u), where r and c are the sums of the rows and columns of A, the row of Ã^k is b_k[w] / √(r_v c_w); S_k
-// leaves out its entry v. Adjacency is read a block at a time, in at most 2K passes over the graph.
+// OperatorRows returns row v of S_1 … S_K along a direction; of the operator, Hops and SelfLoops count. With b_1[w] = A_vw, and
+// b_{k+1}[w] = Σ_u b_k[u] A_uw / √(r_u c_u), where r and c are the sums of the rows and columns of A, the row of Ã^k is
+// b_k[w] / √(r_v c_w); S_k leaves out its entry v. With SelfLoops, A+I replaces A, and no entry is left out. Adjacency is read a
+// block at a time, in at most 2K passes over the graph.
 //
 // Every arc that is walked is taken off steps, which calls may share. When none is left, the error is ErrReach. The rows have no more
 // entries than arcs were walked.
 func OperatorRows(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, hops int, steps *atomic.Int64,
+	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op Operator, steps *atomic.Int64,
 ) ([]Row, error) {
 	blocks, err := tx.AdjacencyBlocks()
 	if err != nil {
@@ -40,17 +41,20 @@ func OperatorRows(
 	}
 	graph := tx.Along(direction)
 	sums := newKnownStrengths(ctx, tx, blocks, direction)
+	if op.SelfLoops {
+		sums.loop = 1
+	}
 	if err := sums.read([]kv.NodeID{v}); err != nil {
 		return nil, err
 	}
 	own := sums.of(v)
 	lists := listReader{ctx: ctx, blocks: blocks, graph: graph}
-	rows, next := make([]Row, hops), newSparse()
+	rows, next := make([]Row, op.Hops), newSparse()
 	from := Row{Nodes: []kv.NodeID{v}, Values: []float64{1}} // b_{k-1}[u] / √(r_u c_u), ascending: sums run in one order
 	for k := range rows {
 		next.clear()
 		at := 0
-		err := lists.each(from.Nodes, func(_ kv.NodeID, list []kv.NodeID, weights []float32) error {
+		err := lists.each(from.Nodes, func(u kv.NodeID, list []kv.NodeID, weights []float32) error {
 			if steps.Add(-int64(len(list))) < 0 {
 				return fmt.Errorf("too many nodes are within %d hops: %w", k+1, ErrReach)
 			}
@@ -62,6 +66,9 @@ func OperatorRows(
 					b *= float64(weights[i])
 				}
 				next.add(w, b)
+			}
+			if op.SelfLoops {
+				next.add(u, share)
 			}
 			return nil
 		})
@@ -76,7 +83,7 @@ func OperatorRows(
 		from = Row{ends, make([]float64, len(ends))}
 		for i, w := range ends {
 			b, at := next.at(w), sums.of(w)
-			if w != v {
+			if w != v || op.SelfLoops {
 				rows[k].Nodes = append(rows[k].Nodes, w)
 				rows[k].Values = append(rows[k].Values, b/math.Sqrt(own.row*at.column))
 			}
@@ -153,6 +160,7 @@ type knownStrengths struct {
 	places        *sparse // of the known nodes
 	strengths     []sides // by place
 	degrees       []uint32
+	loop          float64 // that every node has to itself
 }
 
 func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direction kv.Direction) *knownStrengths {
@@ -164,7 +172,10 @@ func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direct
 }
 
 // of is the strength of a known node.
-func (s *knownStrengths) of(v kv.NodeID) sides { return s.strengths[s.places.place(v)] }
+func (s *knownStrengths) of(v kv.NodeID) sides {
+	of := s.strengths[s.places.place(v)]
+	return sides{of.row + s.loop, of.column + s.loop}
+}
 
 // read adds the strengths of ascending nodes to the known ones.
 func (s *knownStrengths) read(nodes []kv.NodeID) error {

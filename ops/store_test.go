@@ -126,28 +126,30 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 	const hops = 3
 	err := store.View(func(tx *kv.Tx) error {
 		for _, v := range []int{0, len(g.lists) / 2, len(g.lists) - 1} {
-			var steps atomic.Int64
-			steps.Store(1 << 40)
-			rows, err := OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), hops, &steps)
-			if err != nil {
-				return err
-			}
-			for k, row := range rows {
-				power := densePower(g, k+1, false)
-				for u := range g.lists {
-					want := power.At(v, u)
-					if u == v {
-						want = 0
-					}
-					if got := row.At(kv.NodeID(u)); math.Abs(got-want) > 1e-12 {
-						t.Fatalf("S_%d, row %d, column %d: got %v, want %v", k+1, v, u, got, want)
+			for _, op := range []Operator{{Hops: hops}, {Hops: hops, SelfLoops: true}} {
+				var steps atomic.Int64
+				steps.Store(1 << 40)
+				rows, err := OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), op, &steps)
+				if err != nil {
+					return err
+				}
+				for k, row := range rows {
+					power := densePower(g, k+1, op.SelfLoops)
+					for u := range g.lists {
+						want := power.At(v, u)
+						if u == v && !op.SelfLoops {
+							want = 0
+						}
+						if got := row.At(kv.NodeID(u)); math.Abs(got-want) > 1e-12 {
+							t.Fatalf("self loops %v, S_%d, row %d, column %d: got %v, want %v", op.SelfLoops, k+1, v, u, got, want)
+						}
 					}
 				}
 			}
 		}
 		var steps atomic.Int64
 		steps.Store(2)
-		_, err := OperatorRows(t.Context(), tx, kv.Both, 0, hops, &steps)
+		_, err := OperatorRows(t.Context(), tx, kv.Both, 0, Operator{Hops: hops}, &steps)
 		if !errors.Is(err, ErrReach) {
 			t.Errorf("in two steps: got %v, want ErrReach", err)
 		}

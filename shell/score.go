@@ -25,7 +25,8 @@ type scoreCommand struct {
 
 func (*scoreCommand) Help() string {
 	return `Scores nodes by the model of the last run, from the graph, the labels and the predictions as they are now. It writes nothing: rescore brings the stored scores up ` +
-		`to date. A node that was added since the run has a score too, as soon as it has a label and predictions.
+		`to date. A node that was added since the run has a score too, as soon as it has a label; ` +
+		`if the store keeps a classifier, that predicts a node without predictions, and standard error says how old it is.
 
 A score is the chance that the label is wrong. A node without a label, or that the model cannot judge, has none; standard error says why.
 
@@ -57,6 +58,13 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 			}
 			_, err = print.Render(s.out, query.NewResult(columns, c.rows(ctx, tx, nodes, lacks)), c.Format)
 			lacks.tell()
+			if err != nil || lacks.predicted == 0 {
+				return err
+			}
+			age, err := cleaner.ClassifierAge(ctx, tx)
+			if err == nil {
+				s.say("%s without stored predictions predicted by the kept classifier: %s", wording.Nodes(lacks.predicted), age)
+			}
 			return err
 		})
 	})
@@ -118,12 +126,16 @@ func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
 
 // lacks are the labelled nodes without a score.
 type lacks struct {
-	s     *streams
-	count int
-	first cleaner.NodeScore
+	s         *streams
+	count     int
+	first     cleaner.NodeScore
+	predicted int // nodes whose predictions are not stored
 }
 
 func (l *lacks) add(score cleaner.NodeScore) {
+	if score.Predicted {
+		l.predicted++
+	}
 	if score.Lack == "" {
 		return
 	}

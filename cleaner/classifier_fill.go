@@ -1,0 +1,364 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// errNoClassifier says that nodes without predictions cannot be predicted without training.
+var errNoClassifier = errors.New("no classifier is kept that could predict them")
+
+// A filler gives nodes without predictions those of the classifier that the store keeps. If the last run joined it with imported
+// predictions, it gives them joined ones.
+type filler struct {
+	*kv.Matrix // of the predictions that scores are taken from
+	tx         *kv.Tx
+	by         *classifier
+	joiner     *joiner // nil: the predictions are the classifier's alone
+	keeper     rowKeeper
+}
+
+// openFiller returns errNoClassifier if the store keeps no classifier, or its predictions are from outside and not joined.
+func openFiller(tx *kv.Tx) (*filler, error) {
+	kept, err := keptNow(tx)
+	if err != nil {
+		return nil, err
+	}
+	f := &filler{tx: tx}
+	if kept.Weights != nil {
+		if f.joiner, err = newJoiner(tx); err != nil {
+			return nil, err
+		}
+		f.Matrix = f.joiner.mixture
+	} else if f.Matrix, err = tx.Matrix(PredictionsMatrix); err != nil {
+		return nil, err
+	}
+	if f.by, err = readClassifier(tx); err != nil {
+		return nil, err
+	}
+	f.keeper = newRowKeeper(f.Encoding(), f.Width())
+	return f, nil
+}
+
+// keptNow is what is kept of the classifier whose predictions, alone or joined, scores are taken from; errNoClassifier if there is none.
+func keptNow(tx *kv.Tx) (*keptClassifier, error) {
+	source, err := predictionSource(tx)
+	if err != nil {
+		return nil, err
+	}
+	kept := new(keptClassifier)
+	err = tx.Document(predictionsSpace, classifierKey, kept)
+	if errors.Is(err, kv.ErrNotFound) || err == nil && (kept.Weights == nil) != (source == SourceBuiltIn) {
+		return nil, errNoClassifier
+	}
+	if err != nil || kept.Weights == nil {
+		return kept, err
+	}
+	mixture, err := mixtureInForce(tx)
+	if err == nil && mixture == nil {
+		err = errNoClassifier
+	}
+	return kept, err
+}
+
+// keepsJoined says whether the store keeps a classifier that was joined with imported predictions.
+func keepsJoined(tx *kv.Tx) bool {
+	var kept keptClassifier
+	return tx.Document(predictionsSpace, classifierKey, &kept) == nil && kept.Weights != nil
+}
+
+// row is what is stored of a node for what the classifier predicts of it, [width] and borrowed.
+func (f *filler) row(v kv.NodeID, predicted []float64) ([]float32, error) {
+	if f.joiner != nil {
+		return f.joiner.join(v, predicted)
+	}
+	places, row := columnPlaces(f.Columns()), make([]float64, f.Width())
+	for i, p := range predicted {
+		if j, ok := places[f.by.Classes[i]]; ok {
+			row[j] = p
+		}
+	}
+	kept, _ := f.keeper.keep(row)
+	return kept, nil
+}
+
+// unseen measures how old the classifier is on the predictions that are stored.
+func (f *filler) unseen(ctx context.Context) (u Unseen, err error) {
+	removed, err := f.tx.Removed()
+	if err != nil {
+		return u, err
+	}
+	nodes := slices.DeleteFunc(f.added(), removed.Has)
+	u.Nodes = int64(len(nodes))
+	err = rowstore.EachOf(ctx, inClassOrder(f.tx, f.Matrix), nodes, func(v kv.NodeID, row []float32) error {
+		label, err := f.tx.Label(v)
+		if err != nil || label == kv.NoClass || int(label) >= len(f.by.Classes) || hasNaN(row) {
+			return err
+		}
+		u.Labelled++
+		if best, _, tied := largest(row); best == label && !tied {
+			u.Agree++
+		}
+		return nil
+	})
+	return u, err
+}
+
+// ClassifierAge says how old the kept classifier is, which predicts the nodes that are added; kv.ErrNotFound if none is kept.
+func ClassifierAge(ctx context.Context, tx *kv.Tx) (Unseen, error) {
+	f, err := openFiller(tx)
+	if errors.Is(err, errNoClassifier) {
+		return Unseen{}, fmt.Errorf("%w: %w", err, kv.ErrNotFound)
+	}
+	if err != nil {
+		return Unseen{}, err
+	}
+	return f.unseen(ctx)
+}
+
+// unpredicted are the nodes without predictions among those that the classifier has not seen, ascending.
+func (f *filler) unpredicted(ctx context.Context) (nodes []kv.NodeID, err error) {
+	removed, err := f.tx.Removed()
+	if err != nil {
+		return nil, err
+	}
+	err = rowstore.EachOf(ctx, f.Matrix, f.added(), func(v kv.NodeID, row []float32) error {
+		if hasNaN(row) && !removed.Has(v) {
+			nodes = append(nodes, v)
+		}
+		return nil
+	})
+	return nodes, err
+}
+
+// added are the nodes that the classifier has not seen, also those that were removed.
+func (f *filler) added() (nodes []kv.NodeID) {
+	for v := kv.NodeID(f.by.Nodes); int(v) < f.tx.NumNodes(); v++ {
+		nodes = append(nodes, v)
+	}
+	return nodes
+}
+
+// filledAtOnce is how many predictions are written in one transaction.
+const filledAtOnce = 1024
+
+// predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all others have, alone
+// or joined with imported ones. A node gets the mean of its networks. If every node has predictions, it does nothing. It returns
+// errNoClassifier as openFiller does.
+func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (filled int64, unseen Unseen, err error) {
+	tx := s.Begin()
+	defer tx.Close()
+	f, err := openFiller(tx)
+	if err != nil {
+		return 0, unseen, err
+	}
+	nodes, err := f.unpredicted(ctx)
+	if err != nil || len(nodes) == 0 {
+		return 0, unseen, err
+	}
+	rows, err := f.rowsOf(ctx, nodes, opt)
+	if errors.Is(err, ops.ErrReach) {
+		rows, err = f.rowsByPass(ctx, s, nodes, opt)
+	}
+	if err != nil {
+		return 0, unseen, err
+	}
+	for first := 0; first < len(nodes); first += filledAtOnce {
+		end := min(first+filledAtOnce, len(nodes))
+		if err := f.write(s, nodes[first:end], rows[first:end]); err != nil {
+			return 0, unseen, err
+		}
+		if opt.Progress != nil {
+			opt.Progress("predict", int64(end), int64(len(nodes)))
+		}
+	}
+	err = s.View(func(tx *kv.Tx) (err error) {
+		unseen, err = ClassifierAge(ctx, tx)
+		return err
+	})
+	return int64(len(nodes)), unseen, err
+}
+
+// mostAlone is how many nodes are predicted one by one: of more, the rows would take memory that a pass does not.
+const mostAlone = 1 << 14
+
+// rowsOf are what is stored of nodes, which are predicted one by one; ops.ErrReach if a pass over the graph costs less.
+func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptions) ([][]float32, error) {
+	if len(nodes) > mostAlone {
+		return nil, ops.ErrReach
+	}
+	steps := new(atomic.Int64)
+	steps.Store(walkableSteps(f.tx))
+	rows, workers := make([][]float32, len(nodes)), make([]*nodePredictor, parallel.Workers(opt.Workers))
+	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) error {
+		if workers[worker] == nil {
+			own := *f // its buffers are of one goroutine
+			own.keeper = newRowKeeper(f.Encoding(), f.Width())
+			workers[worker] = newNodePredictor(ctx, &own, ops.Options{MemoryBudget: opt.MemoryBudget}, steps)
+		}
+		row, err := workers[worker].row(nodes[i])
+		rows[i] = slices.Clone(row)
+		return err
+	})
+	return rows, err
+}
+
+// rowsByPass is rowsOf with the inputs of all nodes, in passes over the graph.
+func (f *filler) rowsByPass(ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt PredictOptions) (rows [][]float32, err error) {
+	place, err := openWorkplace(ctx, s, f.tx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
+	inputs, err := f.by.inputs(ctx, f.tx, place, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, inputs.Close()) }()
+	if inputs.Width() != f.by.nets[0].Widths[0] { // the features are others
+		return nil, errNoClassifier
+	}
+	var layers nn.Activations
+	err = rowstore.EachOf(ctx, inputs, nodes, func(v kv.NodeID, x []float32) error {
+		row, err := f.row(v, f.by.predict(x, &layers))
+		rows = append(rows, slices.Clone(row))
+		return err
+	})
+	return rows, err
+}
+
+// write stores the rows of some nodes, as long as these have none.
+func (f *filler) write(s *kv.Store, nodes []kv.NodeID, rows [][]float32) error {
+	name := PredictionsMatrix
+	if f.joiner != nil {
+		name = CombinedMatrix
+	}
+	return s.Update(func(tx *kv.Tx) error {
+		matrix, err := tx.Matrix(name)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(matrix.Columns(), f.Columns()) {
+			return nil // all predictions are others meanwhile
+		}
+		there := make([]float32, matrix.Width())
+		for i, v := range nodes {
+			if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(there), there); err != nil {
+				return err
+			}
+			if !hasNaN(there) {
+				continue
+			}
+			err := tx.SetRow(name, v, rows[i])
+			if errors.Is(err, kv.ErrNotFound) { // it was removed
+				continue
+			}
+			if err == nil && f.joiner != nil {
+				err = tx.TouchRow(PredictionsMatrix, v) // the joined rows are not tracked
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// predict is the mean of the networks for an input.
+func (k *classifier) predict(x []float32, layers *nn.Activations) []float64 {
+	mean, sum := make([]float64, len(k.Classes)), 0.0
+	for _, net := range k.nets {
+		logits := layers.Outputs(net, x, 1)
+		nn.Softmax(logits)
+		for j, p := range logits {
+			mean[j] += float64(p)
+			sum += float64(p)
+		}
+	}
+	for j := range mean {
+		mean[j] /= sum
+	}
+	return mean
+}
+
+// features are the stored features, of which the networks have as many as the input wants.
+func (k *classifier) features(tx *kv.Tx) (ops.Source, error) {
+	matrix, err := tx.Matrix(FeaturesMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, errNoClassifier
+	}
+	if err != nil {
+		return nil, err
+	}
+	width := matrix.Width()
+	if k.Input == InputMixed {
+		width = 2*width + len(k.Classes) + 1
+	}
+	if width != k.Widths[0][0] {
+		return nil, errNoClassifier
+	}
+	return zeroMissing{matrix}, nil
+}
+
+// labelHops is over how many hops the input of InputStructure has labels.
+func (k *classifier) labelHops() int { return (k.Widths[0][0] - 1) / len(k.Classes) }
+
+// inputs are those of the networks, of every node.
+func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (*rowstore.Store, error) {
+	opt.Hops, opt.Direction = k.Hops, kv.Direction(k.Direction)
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p := baseProblem{classes: len(k.Classes), place: place, order: tx.InFileOrder()}
+	if p.graph, err = along(tx, opt.Direction); err != nil {
+		return nil, err
+	}
+	if p.labels, err = readLabels(tx); err != nil {
+		return nil, err
+	}
+	for v, label := range p.labels {
+		if int(label) >= p.classes { // first used after it was trained
+			p.labels[v] = kv.NoClass
+		}
+	}
+	p.splits = make([]Split, len(p.labels))
+	if !k.Drawn {
+		if p.splits, _, err = Splits(tx, p.labels, opt.Seed); err != nil {
+			return nil, err
+		}
+	}
+	makeInputs := map[string]func(context.Context, PredictOptions, int64) (*rowstore.Store, error){
+		InputFeatures: p.smoothedFeatures, InputMixed: p.mixedInputs, InputStructure: p.structure,
+	}[k.Input]
+	if makeInputs == nil {
+		return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", k.Input, kv.ErrCorrupt)
+	}
+	if k.Input == InputStructure {
+		p.keptLabelHops = k.labelHops()
+	} else {
+		if p.features, err = k.features(tx); err != nil {
+			return nil, err
+		}
+		if _, err := countFeatures(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	least, err := p.leastForTraining(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := requireBudget("predict", opt.MemoryBudget, least, p.classes, p.classBytes()); err != nil {
+		return nil, err
+	}
+	return makeInputs(ctx, opt, opt.MemoryBudget-p.heldInTraining())
+}

@@ -1,0 +1,374 @@
+package cleaner
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// keepRandom has a store keep a classifier of random networks with an input.
+func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv.Direction, drawn bool) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, uint64(width)))
+	bulk, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Abort()
+	classes := bulk.Tx().Classes()
+	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Direction: uint8(direction), Drawn: drawn}}
+	for range 3 {
+		net := nn.New(random, width, 5, len(classes))
+		k.nets, k.Widths = append(k.nets, net), append(k.Widths, net.Widths)
+	}
+	if err := k.write(bulk); err != nil {
+		t.Fatal(err)
+	}
+	err = bulk.Commit(func(tx *kv.Tx) error {
+		return errors.Join(k.mark(tx), tx.PutDocument(predictionsSpace, sourceKey, SourceBuiltIn))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPredictionOfOneNode wants the prediction of a node from the nodes around it to be that of passes over the graph, for every
+// input, also where a pass finds the nodes around it.
+func TestPredictionOfOneNode(t *testing.T) {
+	stores := map[string]*kv.Store{}
+	for i, g := range arcFiles() {
+		stores[fmt.Sprint("arcs ", i)], _ = g.load(t)
+	}
+	withSplits := newPlanted(11, 120)
+	for i := range withSplits.nodes {
+		withSplits.nodes[i].Values = []kv.Value{kv.StringValue([]string{"train", "train", "val", "test", "none"}[i%5])}
+	}
+	stores["splits"] = withSplits.load(t, true)
+	for name, s := range stores {
+		var classes, n int
+		view(t, s, func(tx *kv.Tx) error {
+			classes, n = len(tx.Classes()), tx.NumNodes()
+			return nil
+		})
+		const width = 6
+		err := s.Update(func(tx *kv.Tx) error {
+			for _, name := range []string{FeaturesMatrix, PredictionsMatrix} {
+				if err := tx.DropMatrix(name); err != nil && !errors.Is(err, kv.ErrNotFound) {
+					return err
+				}
+			}
+			if err := tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d", "e", "f"}); err != nil {
+				return err
+			}
+			if err := tx.CreateMatrix(PredictionsMatrix, slices.Clone(tx.Classes())); err != nil {
+				return err
+			}
+			random := rand.New(rand.NewPCG(1, 2))
+			for v := range kv.NodeID(n) {
+				row := make([]float32, width)
+				for j := range row {
+					row[j] = random.Float32() - 0.3
+				}
+				if v%7 == 3 {
+					continue // it has no features
+				}
+				if err := tx.SetRow(FeaturesMatrix, v, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, direction := range []kv.Direction{kv.Both, kv.Out, kv.In} {
+			for input, wide := range map[string]int{InputFeatures: width, InputMixed: 2*width + classes + 1, InputStructure: 3*classes + 1} {
+				for _, drawn := range []bool{false, true} {
+					directed := false
+					view(t, s, func(tx *kv.Tx) error {
+						directed = tx.Directed()
+						return nil
+					})
+					if direction != kv.Both && !directed || !drawn && name != "splits" {
+						continue
+					}
+					keepRandom(t, s, input, wide, direction, drawn)
+					view(t, s, func(tx *kv.Tx) error {
+						compareInputs(t, s, tx, fmt.Sprintf("%s, %s along %s, drawn %v", name, input, direction, drawn))
+						return nil
+					})
+				}
+			}
+		}
+	}
+}
+
+// compareInputs compares the predictions of all nodes one by one with those of passes.
+func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
+	t.Helper()
+	f, err := openFiller(tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := f.unpredicted(t.Context())
+	if err != nil || len(nodes) != tx.NumPresent() {
+		t.Fatalf("got %d nodes, %v, want %d", len(nodes), err, tx.NumPresent())
+	}
+	got, err := f.rowsOf(t.Context(), nodes, PredictOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := f.rowsByPass(t.Context(), s, nodes, PredictOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range nodes {
+		for j := range want[i] {
+			if !near(float64(got[i][j]), float64(want[i][j]), 1e-5) {
+				t.Errorf("%s: node %d: got %v, want %v", what, v, got[i], want[i])
+				break
+			}
+		}
+	}
+}
+
+// TestScoreOfAddedNode wants a node that was just added to have the score that Rescore gives it, before anything is stored.
+func TestScoreOfAddedNode(t *testing.T) {
+	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		p := newPlanted(6, 301)
+		before := p
+		before.nodes, before.truth = p.nodes[:300], p.truth[:300]
+		before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= 300 || e[1] >= 300 })
+		s := before.load(t, true)
+		mustClean(t, s, Options{Seed: 2, Preset: preset})
+		p.appendPlanted(t, s, 300, nil)
+		got := mustScore(t, s, p.nodes[300].ID)
+		if !got.Predicted || !(got.Score >= 0) || got.Lack != "" {
+			t.Fatalf("got %+v, want a score by the kept classifier", got)
+		}
+		if _, err := Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}); err != nil {
+			t.Fatal(err)
+		}
+		want := mustScore(t, s, p.nodes[300].ID)
+		if want.Predicted || !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) || got.Suggestion != want.Suggestion {
+			t.Errorf("got %+v, stored is %+v", got, want)
+		}
+	}
+}
+
+func mustScore(t *testing.T, s *kv.Store, id string) (score NodeScore) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		v, err := tx.Node(id)
+		if err != nil {
+			return err
+		}
+		scores, err := Score(t.Context(), tx, []kv.NodeID{v}, ops.Options{})
+		if err == nil {
+			score = scores[0]
+		}
+		return err
+	})
+	return score
+}
+
+// joinedRow is the joined row of a node, and the imported one.
+func joinedRow(t *testing.T, s *kv.Store, id string) (joined, imported []float32) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		v, err := tx.Node(id)
+		if err != nil {
+			return err
+		}
+		j, err := newJoiner(tx)
+		if err != nil || j == nil {
+			t.Fatalf("got joiner %v, %v", j, err)
+		}
+		joined, imported = make([]float32, j.mixture.Width()), make([]float32, j.mixture.Width())
+		one := kv.Range{First: v, End: v + 1}
+		return errors.Join(j.mixture.Read(one, 0, len(joined), joined), j.imported.Read(one, 0, len(imported), imported))
+	})
+	return joined, imported
+}
+
+// TestJoinedPredictionsOfAddedNodes adds nodes to a store whose run has joined imported predictions with the classifier's: with rows of
+// their own and without, at once and later.
+func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
+	const count, all = 600, 606
+	p := newPlanted(31, all)
+	p.honest(4)
+	for i := range p.nodes {
+		p.nodes[i].Values = nil
+	}
+	before := p
+	before.nodes, before.truth, before.scores = p.nodes[:count], p.truth[:count], p.scores[:count]
+	before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= count || e[1] >= count })
+	s := before.load(t, false)
+	run := mustClean(t, s, Options{Seed: 2})
+	if !strings.Contains(run.PredictionUse, "are joined") {
+		t.Fatalf("got %q, want joined predictions", run.PredictionUse)
+	}
+	p.appendPlanted(t, s, count, nil)
+	classes := []string{"alpha", "beta", "gamma", "δelta"}
+	give := func(position int, by string) {
+		t.Helper()
+		err := s.Update(func(tx *kv.Tx) error {
+			v, err := tx.Node(p.nodes[position].ID)
+			if err != nil {
+				return err
+			}
+			row := make([]float64, 4) // in the order of the store
+			for i, name := range tx.Classes() {
+				row[i] = p.scores[position][slices.Index(classes, name)]
+			}
+			if by == "set" {
+				return SetPredictions(tx, v, row)
+			}
+			w, err := AppendPredictions(tx, tx.Classes(), PredictionOptions{}, tx.SetRow)
+			if err != nil {
+				return err
+			}
+			return errors.Join(w.Put(v, row), w.Finish(), w.Mark(tx))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	give(count, "set")
+	give(count+1, "append")
+	old, first := joinedRow(t, s, p.nodes[0].ID)
+	score := mustScore(t, s, p.nodes[count].ID)
+	done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+	if err != nil || done.Pass {
+		t.Fatalf("got %+v, %v", done, err)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		mustEqualStored(t, tx)
+		return nil
+	})
+	stored := mustScore(t, s, p.nodes[count].ID)
+	if !score.Predicted || stored.Predicted || !near(score.Score, stored.Score, 1e-5) {
+		t.Errorf("got %+v before, %+v after", score, stored)
+	}
+	var kept keptClassifier
+	view(t, s, func(tx *kv.Tx) error { return tx.Document(predictionsSpace, classifierKey, &kept) })
+	own, none := joinedRow(t, s, p.nodes[count+2].ID)
+	if hasNaN(own) || !hasNaN(none) {
+		t.Fatalf("a node without an imported row: got joined %v, imported %v", own, none)
+	}
+	wanted := slices.Clone(own)
+	give(count+2, "append") // later
+	got, imported := joinedRow(t, s, p.nodes[count+2].ID)
+	mix(kept.Weights[0], wanted, imported)
+	mustBeNear(t, "a row that comes later", got, wanted)
+	// A row that is exchanged and comes back leaves the joined one as it was.
+	second := first
+	err = s.Update(func(tx *kv.Tx) error {
+		v, err := tx.Node(p.nodes[0].ID)
+		if err != nil {
+			return err
+		}
+		return SetPredictions(tx, v, []float64{0.1, 0.2, 0.3, 0.4})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, _ := joinedRow(t, s, p.nodes[0].ID); slices.Equal(other, old) {
+		t.Error("another imported row leaves the joined one")
+	}
+	err = s.Update(func(tx *kv.Tx) error {
+		v, err := tx.Node(p.nodes[0].ID)
+		if err != nil {
+			return err
+		}
+		row := make([]float64, 4)
+		for i, x := range second {
+			row[i] = float64(x)
+		}
+		return SetPredictions(tx, v, row)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, _ := joinedRow(t, s, p.nodes[0].ID)
+	mustBeNear(t, "a row that comes back", back, old)
+	if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true}); err != nil {
+		t.Fatal(err)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		mustEqualStored(t, tx)
+		return nil
+	})
+	// Clean joins anew, and again.
+	for range 2 {
+		run = mustClean(t, s, Options{Seed: 2})
+		if !strings.Contains(run.PredictionUse, "3 nodes without imported predictions have the built-in classifier's") {
+			t.Errorf("got %q", run.PredictionUse)
+		}
+	}
+	if _, err := Clean(t.Context(), s, Options{Seed: 2, Preset: PresetPaper}); !errors.Is(err, ErrMissingRows) {
+		t.Errorf("preset paper: got %v, want ErrMissingRows", err)
+	}
+}
+
+func mustBeNear(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	for i := range want {
+		if !near(float64(got[i]), float64(want[i]), 1e-5) {
+			t.Fatalf("%s: got %v, want %v", what, got, want)
+		}
+	}
+}
+
+// TestDamagedClassifier wants damage to what is kept of a classifier to be found, told and repaired; what needs none of it goes on.
+func TestDamagedClassifier(t *testing.T) {
+	s := newPlanted(8, 300).load(t, false)
+	mustClean(t, s, Options{Seed: 2})
+	problems := func() (found []string) {
+		view(t, s, func(tx *kv.Tx) error {
+			return Check(t.Context(), tx, func(p kv.Problem) { found = append(found, p.String()) })
+		})
+		return found
+	}
+	if found := problems(); len(found) > 0 {
+		t.Fatalf("got %v, want a sound store", found)
+	}
+	err := s.Update(func(tx *kv.Tx) error {
+		space := tx.Space(classifierSpace)
+		for entry, err := range space.Ascend(nil) {
+			if err != nil {
+				return err
+			}
+			return space.Delete(slices.Clone(entry.Key))
+		}
+		return errors.New("nothing is kept")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := problems(); len(found) != 1 || !strings.Contains(found[0], "the networks of the built-in classifier") {
+		t.Fatalf("got %q, want to be told of the networks", found)
+	}
+	var done []kv.Correction
+	if err := Repair(t.Context(), s, func(c kv.Correction) { done = append(done, c) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(done) != 1 || len(done[0].Lost) != 1 || done[0].Lost[0].Kind != "classifier" {
+		t.Errorf("got %+v, want the loss of a classifier", done)
+	}
+	if found := problems(); len(found) > 0 {
+		t.Errorf("after the repair: got %v", found)
+	}
+	mustClean(t, s, Options{Seed: 2})
+	view(t, s, func(tx *kv.Tx) error {
+		_, err := openFiller(tx)
+		return err
+	})
+}
