@@ -279,7 +279,7 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 		}
 		defer readers.Wait()
 		defer close(done)
-		for i := range longtest.Of(6, 200) {
+		for i := range longtest.Of(2, 200) {
 			b, err := s.Bulk()
 			if err != nil {
 				return err

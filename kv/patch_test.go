@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // manyInUpdate and noneInUpdate make a Patch take one of its two ways.
@@ -167,6 +169,9 @@ func TestPatchWays(t *testing.T) {
 	t.Parallel()
 	for form, opt := range []LoadOptions{{}, {Directed: true}, {Weighted: true}, {Directed: true, Weighted: true}} {
 		for _, dense := range []bool{false, true} {
+			if !longtest.Asked && dense == opt.Weighted {
+				continue
+			}
 			t.Run(fmt.Sprintf("%d dense %v", form, dense), func(t *testing.T) { patchWays(t, numbered(t, 3000, dense, opt)) })
 		}
 	}

@@ -115,9 +115,10 @@ func New(rates, logLikelihoods []float64, joint, expect float64, logOdds []float
 	for _, lapse := range lapses {
 		scale += elementary.Exp(-lapse / lapseScale)
 	}
+	seen := c.occupied()
 	for _, lapse := range lapses {
 		for i, p := range rates {
-			c.Shifts = append(c.Shifts, c.shiftTo(p, lapse))
+			c.Shifts = append(c.Shifts, shiftTo(seen, p, lapse))
 			c.Flips = append(c.Flips, elementary.Log(1-doubtWeight)-lapse/lapseScale-elementary.Log(scale)+flips[i])
 			c.Doubt = append(c.Doubt, elementary.Log(doubtWeight/float64(len(lapses)))+doubt[i])
 			c.Hidden = append(c.Hidden, elementary.Log(hiddenWeight/float64(len(lapses)))+hidings[i])
@@ -177,8 +178,20 @@ func binOf(l float64) int {
 // logOddsOf is the middle of a bin.
 func logOddsOf(bin int) float64 { return float64(float64(bin)/binsPerUnit) - mostLogOdds }
 
+// A binCount is a bin with nodes in it.
+type binCount struct{ logOdds, nodes float64 }
+
+func (c *Calibration) occupied() (seen []binCount) {
+	for b, n := range c.Bins {
+		if n > 0 {
+			seen = append(seen, binCount{logOddsOf(b), float64(n)})
+		}
+	}
+	return seen
+}
+
 // shiftTo is how far the log-odds move for the mean of the scores to be a rate; infinite where no shift does that.
-func (c *Calibration) shiftTo(rate, lapse float64) float64 {
+func shiftTo(seen []binCount, rate, lapse float64) float64 {
 	const (
 		mostShift  = 64
 		bisections = 40
@@ -191,11 +204,9 @@ func (c *Calibration) shiftTo(rate, lapse float64) float64 {
 	for range bisections {
 		shift := float64((low + high) / 2)
 		var sum, count float64
-		for b, n := range c.Bins {
-			if n > 0 {
-				sum += float64(float64(n) * elementary.Sigmoid(logOddsOf(b)+shift))
-				count += float64(n)
-			}
+		for _, bin := range seen {
+			sum += float64(bin.nodes * elementary.Sigmoid(bin.logOdds+shift))
+			count += bin.nodes
 		}
 		if (1-lapse)*sum < rate*count {
 			low = shift
@@ -289,7 +300,11 @@ func (c *Calibration) Estimate() (e Estimate) {
 	e.Low, e.High = c.quantile(byRate, (1-0.9)/2), c.quantile(byRate, (1+0.9)/2)
 	e.Low, e.High = min(e.Low, e.Rate), max(e.High, e.Rate)
 	grey := max(c.quantile(doubt, greyQuantile), e.Rate)
-	e.Threshold = e.Score(c.cut(e.Shift, e.Lapse))
+	cut := c.cut(e.Shift, e.Lapse)
+	if c.Right > 0 && c.Wrong == 0 {
+		cut = max(cut, c.cutBefore())
+	}
+	e.Threshold = e.Score(cut)
 	if c.mislabels(e.Shift, e.Lapse) < 1 {
 		e.Threshold = 0.5
 	}
@@ -405,6 +420,14 @@ func (c *Calibration) cut(shift, lapse float64) float64 {
 		}
 	}
 	return logOddsOf(best) - 1./binsPerUnit // all are flagged
+}
+
+// cutBefore is the cut before any verdict. Labels that are found right lower it no more: where they were the most suspect, the others
+// are all alike, and the greatest expected F1 would flag many of these.
+func (c *Calibration) cutBefore() float64 {
+	before := *c
+	before.Decided = make([]uint32, len(c.Decided))
+	return before.cut(c.shiftAt(c.Before, 0), 0)
 }
 
 // Rebin counts other nodes, by scores as an estimate has made them; NaN scores are left out.
