@@ -86,9 +86,9 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 	return texts, nil
 }
 
-// CountStale counts the nodes within K hops of everything that changed since the scores of a run were up to date: their scores are older
-// than that, and Rescore brings them up to date. If there are more than most, or the store no longer knows, the count is -1. Of a run of an earlier version it is
-// zero: the store kept no changes then.
+// CountStale counts the nodes around everything that changed since the scores of a run, as LastRun returns it, were up to date: their
+// scores are older than that, and Rescore brings them up to date. If there are more than most, or the store does not know, the count is
+// -1. Of a run of an earlier version it is zero: the store kept no changes then.
 func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
 	changed, err := changesSince(tx, run)
 	if err != nil {
@@ -100,7 +100,7 @@ func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error)
 		}
 		return -1, nil
 	}
-	nodes, err := changed.around(ctx, tx, run.Hops, most)
+	nodes, err := changed.around(ctx, tx, run.reach(), most)
 	if errors.Is(err, ops.ErrReach) {
 		return -1, nil
 	}

@@ -55,8 +55,9 @@ type Rescoring struct {
 //
 // If nodes were added to a store with predictions of the built-in classifier, that predicts them, as it was kept. Then Rescore
 // scores the nodes around everything that has changed since the run or the last Rescore: labels, edges, predictions, and
-// nodes that were added. If the nodes within K hops of the changes are few, it scores each of them; the scores are then within 1e-5 of
-// those of one pass over the graph, which it makes if they are many, or if Full is set. The pass gives, bit for bit, the scores that a
+// nodes that were added. Changes matter as many hops far as labels have a weight in the model: up to K. If the nodes within these
+// hops are few, it scores each of them; the scores are then within 1e-5 of those of one pass over the graph, which it makes if they
+// are many, or if Full is set. The pass gives, bit for bit, the scores that a
 // copy of the graph as it is now gets by the same model.
 //
 // Then, unless KeepRate is set, it moves rate, scores and threshold to fit the decisions since the run began: see Calibration.
@@ -125,17 +126,19 @@ func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Resc
 	if err != nil || !done.Pass && done.Run.Commit == done.Before.Commit {
 		return done, err
 	}
-	if done.Pass && opt.within > 0 && float64(done.arcs) > passArcs*opt.within.Seconds() {
+	if !done.Pass {
+		if err := writeChanges(s, done.Run, scores); !errors.Is(err, kv.ErrTxTooBig) {
+			return done, err
+		}
+		done.Pass = true // whose commit has no limit
+	}
+	if opt.within > 0 && float64(done.arcs) > passArcs*opt.within.Seconds() {
 		return nil, errTooLong
 	}
-	if done.Pass {
-		done.Run, err = rescoreAll(ctx, s, opt)
-		if err == nil {
-			done.Changed = done.Run.Nodes
-		}
-		return done, err
+	if done.Run, err = rescoreAll(ctx, s, opt); err == nil {
+		done.Changed = done.Run.Nodes
 	}
-	return done, writeChanges(s, done.Run, scores)
+	return done, err
 }
 
 // scoreChanges scores the nodes around the changes since the last run or Rescore. Of the result, Pass says that a pass is due.
@@ -161,7 +164,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	if done.Pass = changed.all || run.Diagonal == DiagonalSampled; done.Pass {
 		return done, nil, nil
 	}
-	nodes, err := changed.around(ctx, tx, run.Hops, max(tx.NumNodes()/mostAround, leastAround))
+	nodes, err := changed.around(ctx, tx, run.reach(), max(tx.NumNodes()/mostAround, leastAround))
 	if errors.Is(err, ops.ErrReach) {
 		done.Pass = true
 		return done, nil, nil

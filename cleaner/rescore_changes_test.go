@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -328,4 +329,65 @@ func giveModel(from, to *kv.Store) error {
 func addRunColumns(tx *kv.Tx) error {
 	return errors.Join(tx.AddColumn(ScoreColumn, kv.KindSingle), tx.AddColumn(SuggestedColumn, kv.KindClass),
 		tx.AddColumn(ConfidenceColumn, kv.KindSingle), tx.AddColumn(RunColumn, kv.KindInt))
+}
+
+// TestRescoreReach gives no weight to labels of farther hops. Then only nodes near the changes are scored again, and their scores are
+// those of a pass.
+func TestRescoreReach(t *testing.T) {
+	s := newPlanted(8, 300).load(t, false)
+	run := mustClean(t, s, Options{Seed: 2})
+	err := s.Update(func(tx *kv.Tx) error {
+		last, err := LastRun(tx)
+		if err != nil {
+			return err
+		}
+		for k := 2; k <= run.Hops; k++ {
+			last.Model.Weights[run.Hops+k] = 0
+		}
+		last.Model.Weights[run.Hops+1] = 0.5
+		run = last
+		return last.put(tx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := func() map[string]NodeScore {
+		if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}); err != nil {
+			t.Fatal(err)
+		}
+		return storedScores(t, s)
+	}
+	before := pass()
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 5 {
+		v := kv.NodeID(r.IntN(300))
+		degree := 0
+		err := s.Update(func(tx *kv.Tx) (err error) {
+			if degree, err = tx.Degree(v); err != nil {
+				return err
+			}
+			label, err := tx.Label(v)
+			if err != nil {
+				return err
+			}
+			return tx.SetLabel(v, tx.Classes()[(int(label)+1)%4])
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+		if err != nil || done.Pass || done.Changed != int64(1+degree) {
+			t.Fatalf("a label of degree %d: got %+v, %v, want the node and its neighbours", degree, done, err)
+		}
+		after := storedScores(t, s)
+		if maps.EqualFunc(before, after, func(a, b NodeScore) bool { return near(a.Score, b.Score, 1e-3) }) {
+			t.Errorf("a label of degree %d: no score moved", degree)
+		}
+		view(t, s, func(tx *kv.Tx) error {
+			mustEqualStored(t, tx)
+			return nil
+		})
+		before = pass()
+		mustEqualScores(t, "near the changes", after, before, 1e-5)
+	}
 }

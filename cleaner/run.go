@@ -108,6 +108,14 @@ type runRecord struct {
 // HasInterval says whether the run knows RateLow, RateHigh and the grey zone.
 func (r *Run) HasInterval() bool { return r.GreyFrom > 0 }
 
+// reach is the most hops over which a change has a part in a score.
+func (r *Run) reach() int {
+	if r.Model == nil {
+		return r.Hops
+	}
+	return r.Model.Reach()
+}
+
 // setEstimate fills the fields of the estimate.
 func (r *Run) setEstimate(e calibration.Estimate) {
 	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.Rate, e.Low, e.High, e.Threshold

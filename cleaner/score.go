@@ -30,7 +30,8 @@ type NodeScore struct {
 	Lack string
 }
 
-// Score scores nodes by the model of the last run, from the nodes within K hops as they are in the snapshot, and writes nothing.
+// Score scores nodes by the model of the last run, from the nodes around them as they are in the snapshot, and writes nothing. It looks
+// as many hops far as labels have a weight in the model: up to K.
 // A node without stored predictions is predicted by the kept classifier, if there is one, from the nodes around it.
 // The scores are those of a full Rescore within 1e-5; if the run sampled its diagonals, within their standard errors. The result has the
 // order of nodes.
@@ -80,7 +81,7 @@ type scorer struct {
 	unknown *nodePredictor // of nodes without predictions; nil until there is one, or none can be predicted
 
 	row  []float32 // of predictions
-	sums []float64 // the labels around a node by hop [K][c]
+	sums []float64 // the labels around a node by hop [K][c], zero beyond the reach of the run
 }
 
 // newScorer returns a scorer by a run and what it has kept, which several scorers may share.
@@ -108,7 +109,7 @@ func (s *scorer) findStale() error {
 	if err != nil || changed.all || len(changed.nodes) > mostStale {
 		return err
 	}
-	nodes, err := changed.around(s.ctx, s.tx, s.run.Hops, mostStale)
+	nodes, err := changed.around(s.ctx, s.tx, s.run.reach(), mostStale)
 	if errors.Is(err, ops.ErrReach) {
 		return nil
 	}
@@ -226,9 +227,9 @@ func (s *scorer) predict(v kv.NodeID) (bool, error) {
 	return true, nil
 }
 
-// rows are those of a node in S_1 … S_K.
+// rows are those of a node in S_1, S_2 … as far as the run reaches.
 func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
-	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.Hops}, s.opt, s.steps)
+	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.reach()}, s.opt, s.steps)
 }
 
 // gather adds up the labels around a node by hop, and returns its evidence, which is borrowed.

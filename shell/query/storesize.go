@@ -111,7 +111,11 @@ const (
 func (q *query) staleScores(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
 	stale := kv.Value{}
 	if len(runs) > 0 {
-		count, err := cleaner.CountStale(ctx, q.tx, runs[len(runs)-1], mostStaleStats)
+		run, err := LastRun(q.tx) // with its model
+		if err != nil {
+			return nil, err
+		}
+		count, err := cleaner.CountStale(ctx, q.tx, run, mostStaleStats)
 		if err != nil {
 			return nil, err
 		}

@@ -162,6 +162,18 @@ func blendFlips(flip *lines) {
 	}
 }
 
+// Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at least one, as the
+// votes of neighbours choose rivals.
+func (m *Model) Reach() int {
+	hops := len(m.Weights) / 2
+	for k := hops; k > 1; k-- {
+		if m.Weights[hops+k] != 0 {
+			return k
+		}
+	}
+	return 1
+}
+
 // noTop is the place of the top class where several classes have the largest prediction.
 const noTop = -1
 

@@ -89,3 +89,21 @@ func TestScoreOfBadFeatures(t *testing.T) {
 		t.Errorf("a feature that is no number: got score %v, want NaN", got)
 	}
 }
+
+func TestReach(t *testing.T) {
+	for _, c := range []struct {
+		weights []float64
+		want    int
+	}{
+		{[]float64{1, 0, 0, 0, 0.1, 0.2, 0.3}, 3},
+		{[]float64{1, 0, 0, 0, 0.1, 0.2, 0}, 2},
+		{[]float64{1, 0, 0, 0, 0.1, 0, 0.3}, 3},
+		{[]float64{1, 0, 0, 0, 0.1, 0, 0}, 1},
+		{[]float64{1, 0, 0, 0, 0, 0, 0}, 1},
+		{[]float64{1, 0, 0.5}, 1},
+	} {
+		if got := (&Model{Weights: c.weights}).Reach(); got != c.want {
+			t.Errorf("weights %v: got %d, want %d", c.weights, got, c.want)
+		}
+	}
+}
