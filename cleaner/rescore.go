@@ -191,17 +191,20 @@ const (
 	leastAround = 1 << 10
 )
 
-// leastEachSteps is how many arcs scoring one by one may walk at least: as many as take the time of a pass over a small graph.
-const leastEachSteps = 1 << 20
+// Scoring one by one may walk this share of all arcs, as a divisor, or so many: for each, it looks up what a pass reads in order.
+const (
+	eachStepsOfPass = 16
+	leastEachSteps  = 1 << 20
+)
 
-// scoreEach is Score on all workers, and ErrReach if together they walk more arcs than there are.
+// scoreEach is Score on all workers, and ErrReach if together they walk so many arcs that a pass costs less.
 func scoreEach(
 	ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, nodes []kv.NodeID, opt RescoreOptions,
 ) ([]NodeScore, error) {
 	scores := make([]NodeScore, len(nodes))
 	workers := make([]*scorer, parallel.Workers(opt.Workers))
 	steps := new(atomic.Int64)
-	steps.Store(max(tx.NumArcs(), leastEachSteps))
+	steps.Store(max(tx.NumArcs()/eachStepsOfPass, leastEachSteps))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
 		if workers[worker] == nil {
 			if workers[worker], err = newScorer(ctx, tx, run, kept, ops.Options{MemoryBudget: opt.MemoryBudget}); err != nil {
