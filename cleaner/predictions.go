@@ -517,9 +517,9 @@ func (s zeroRemoved) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return nil
 }
 
-// HasPredictions reports whether a node has predictions.
+// HasPredictions reports whether a node has predictions that it can be scored by: the stored ones, or the joined ones of the last run.
 func HasPredictions(tx *kv.Tx, v kv.NodeID) (bool, error) {
-	matrix, err := tx.Matrix(PredictionsMatrix)
+	matrix, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return false, nil
 	}

@@ -67,6 +67,25 @@ func wantNotTracked(t *testing.T, s *Store, mark uint64) {
 	})
 }
 
+func TestTouchRow(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 4)
+	update(t, s, func(tx *Tx) error { return tx.CreateMatrix("m", []string{"a"}) })
+	track(t, s, nil, []string{"m"}, 0)
+	before := lastCommit(t, s)
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.TouchRow("m", 2), tx.PutDocument("steps", "done", 1)) })
+	wantTouched(t, s, before, matrixOfChanges("m"), []NodeID{2})
+	err := s.Update(func(tx *Tx) error {
+		if err := tx.TouchRow("none", 0); !errors.Is(err, ErrNotFound) {
+			t.Errorf("of no matrix: got %v, want ErrNotFound", err)
+		}
+		return tx.TouchRow("m", 4)
+	})
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("of no node: got %v, want ErrNotFound", err)
+	}
+}
+
 func TestChangesSince(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 4)

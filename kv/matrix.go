@@ -144,7 +144,8 @@ func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 	return tx.putRow(name, v, row)
 }
 
-// TouchRow counts the row of a node as changed, as it is: something that is not tracked, and that goes by the row, has changed.
+// TouchRow counts the row of a node as changed, as it is: something else that the transaction writes, which is not tracked, goes by the
+// row. In a transaction that writes nothing it does nothing.
 func (tx *Tx) TouchRow(name string, v NodeID) error {
 	if err := tx.writable(); err != nil {
 		return err

@@ -36,7 +36,7 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	if e.Incomplete != "" {
 		q.notices = append(q.notices, e.Incomplete)
 	}
-	if err := q.remarkUnpredicted(v, "to give it some"); err != nil {
+	if err := q.remarkUnpredicted(ctx, v, "to give it some"); err != nil {
 		return nil, err
 	}
 	r := NewTable(explanationColumns, explanationRows(e))
@@ -46,16 +46,24 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 }
 
 // remarkUnpredicted says, behind what, how a node gets predictions that has none, and where no node has any, just that.
-func (q *query) remarkUnpredicted(v kv.NodeID, what string) error {
+func (q *query) remarkUnpredicted(ctx context.Context, v kv.NodeID, what string) error {
 	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
 		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
 		return nil
 	}
 	predicted, err := cleaner.HasPredictions(q.tx, v)
-	if err == nil && !predicted {
-		q.notices = append(q.notices, fmt.Sprintf("%s: %s, and then clean", what, wording.WayToPredict))
+	if err != nil || predicted {
+		return err
 	}
-	return err
+	way := wording.WayToPredict + ", and then clean"
+	switch _, err := cleaner.ClassifierAge(ctx, q.tx); {
+	case err == nil:
+		way = "run rescore: the kept classifier predicts it"
+	case !errors.Is(err, kv.ErrNotFound):
+		return err
+	}
+	q.notices = append(q.notices, what+": "+way)
+	return nil
 }
 
 // explanationColumns are those of an explanation as rows: what is told, of what, the number it has, and how many there

@@ -26,7 +26,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	}
 	id, err := q.tx.ID(v)
 	if err == nil {
-		err = q.remarkUnpredicted(v, fmt.Sprintf("node %s has no predictions, and so no score", id))
+		err = q.remarkUnpredicted(ctx, v, fmt.Sprintf("node %s has no predictions, and so no score", id))
 	}
 	if err != nil {
 		return nil, err
