@@ -47,12 +47,7 @@ func (r *resolvedPatch) rewrite(ctx context.Context, b *Bulk) (err error) {
 				return err
 			}
 		}
-		if r.opt.Finish != nil {
-			if err := r.opt.Finish(tx); err != nil {
-				return err
-			}
-		}
-		return ctx.Err()
+		return r.end(ctx, tx)
 	}, func() error { return nil })
 }
 

@@ -197,7 +197,15 @@ func patchWays(t *testing.T, first *Store) {
 		seed := r.Uint64()
 		var stats [2]PatchStats
 		for i, s := range stores {
-			stats[i] = randomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, []int{manyInUpdate, noneInUpdate}[i])
+			most := []int{manyInUpdate, noneInUpdate}[i]
+			tried := tryRandomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, most)
+			stats[i] = randomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, most)
+			view(t, s, func(tx *Tx) error {
+				if got, want := describeTried(t, tx), tried; got != want {
+					t.Errorf("round %d, most %d: Try showed another graph than Commit makes:\n%s", round, most, difference(want, got))
+				}
+				return nil
+			})
 			checkClean(t, s)
 		}
 		if stats[1].Rewritten = false; stats[0] != stats[1] || stats[0].Nodes == 0 || stats[0].Edges == 0 || stats[0].RemovedEdges == 0 {
@@ -220,6 +228,90 @@ func patchWays(t *testing.T, first *Store) {
 
 // randomPatch commits a random Patch, which has some of everything.
 func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchStats {
+	t.Helper()
+	stats, err := newRandomPatch(t, s, r, round, most).Commit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
+// tryRandomPatch tries the Patch of randomPatch, wants the store to be as it was, and describes what was shown.
+func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (shown string) {
+	t.Helper()
+	before := describeGraph(t, s)
+	was := map[NodeID]Value{}
+	view(t, s, func(tx *Tx) error {
+		for v := range NodeID(tx.NumNodes()) {
+			label, err := tx.Value(v, LabelColumn)
+			if err != nil {
+				return err
+			}
+			was[v] = label
+		}
+		return nil
+	})
+	err := newRandomPatch(t, s, r, round, most).Try(t.Context(), func(tx *Tx, labelled []NodeID) error {
+		shown = describeTried(t, tx)
+		var want []NodeID
+		for v := range NodeID(tx.NumNodes()) {
+			label, err := tx.Value(v, LabelColumn)
+			if err != nil {
+				return err
+			}
+			if !label.IsNull() && label != was[v] {
+				want = append(want, v)
+			}
+		}
+		if !slices.Equal(labelled, want) || len(want) == 0 {
+			t.Errorf("round %d, most %d: got labels of %v, want %v", round, most, labelled, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := describeGraph(t, s); after != before {
+		t.Errorf("round %d, most %d: Try changed the store:\n%s", round, most, difference(after, before))
+	}
+	checkClean(t, s)
+	return shown
+}
+
+// describeTried lists labels, ids and lists of a transaction.
+func describeTried(t *testing.T, tx *Tx) string {
+	t.Helper()
+	var text strings.Builder
+	removed, err := tx.Removed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range NodeID(tx.NumNodes()) {
+		if removed.Has(v) {
+			continue
+		}
+		id, err := tx.ID(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		label, err := tx.Value(v, LabelColumn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "%d %s %v", v, id, label)
+		for a, err := range tx.Arcs(v) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&text, " %v", a)
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
+}
+
+// newRandomPatch is a random Patch, which has some of everything.
+func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patch {
 	t.Helper()
 	var ids []string
 	var arcs [][2]string
@@ -319,9 +411,5 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 	if err != nil {
 		t.Fatal(err)
 	}
-	stats, err := p.Commit(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stats
+	return p
 }

@@ -10,12 +10,12 @@ import (
 
 // update makes the changes in one transaction.
 func (r *resolvedPatch) update(ctx context.Context, tx *Tx) error {
-	for _, step := range []func(context.Context, *Tx) error{r.addColumns, r.updateNodes, r.updateEdges, r.updateRemovals, r.updateRows} {
+	for _, step := range []func(context.Context, *Tx) error{r.addColumns, r.updateNodes, r.updateEdges, r.updateRemovals, r.updateRows, r.end} {
 		if err := step(ctx, tx); err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // addColumns adds the columns that the store does not have.
@@ -130,13 +130,8 @@ func (r *resolvedPatch) updateRemovals(ctx context.Context, tx *Tx) error {
 }
 
 func (r *resolvedPatch) updateRows(ctx context.Context, tx *Tx) error {
-	if r.opt.Rows != nil {
-		if err := r.opt.Rows(ctx, tx, tx.SetRow); err != nil {
-			return err
-		}
-	}
-	if r.opt.Finish == nil {
+	if r.opt.Rows == nil {
 		return nil
 	}
-	return r.opt.Finish(tx)
+	return r.opt.Rows(ctx, tx, tx.SetRow)
 }
