@@ -176,3 +176,41 @@ func rings() (store *kv.Store, remove func(), err error) {
 		return nil
 	})
 }
+
+// Two labels are judged before they come in: each paper cites three papers about algebra.
+func ExampleScorePatch() {
+	store, remove, err := rings()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer remove()
+	ctx := context.Background()
+	run, err := cleaner.Clean(ctx, store, cleaner.Options{Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	patch, err := store.NewPatch(kv.PatchOptions{Labels: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer patch.Abort() //nolint:errcheck // it has ended
+	for _, paper := range []kv.Node{{ID: "good", Label: "algebra"}, {ID: "bad", Label: "biology"}} {
+		err = errors.Join(err, patch.AddNode(paper))
+		for _, cited := range []string{"a40", "a41", "a42"} {
+			err = errors.Join(err, patch.AddEdge(paper.ID, cited, 0))
+		}
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = cleaner.ScorePatch(ctx, patch, ops.Options{}, func(_ *kv.Tx, score cleaner.NodeScore) error {
+		if score.IsSuspect(run.Threshold) {
+			fmt.Println(score.ID, "is given", score.Label, "and should be", score.Suggestion)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: bad is given biology and should be algebra
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -240,29 +241,20 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (shown string) {
 	t.Helper()
 	before := describeGraph(t, s)
-	was := map[NodeID]Value{}
+	var was map[NodeID]Value
 	view(t, s, func(tx *Tx) error {
-		for v := range NodeID(tx.NumNodes()) {
-			label, err := tx.Value(v, LabelColumn)
-			if err != nil {
-				return err
-			}
-			was[v] = label
-		}
+		was = presentLabels(t, tx)
 		return nil
 	})
 	err := newRandomPatch(t, s, r, round, most).Try(t.Context(), func(tx *Tx, labelled []NodeID) error {
 		shown = describeTried(t, tx)
 		var want []NodeID
-		for v := range NodeID(tx.NumNodes()) {
-			label, err := tx.Value(v, LabelColumn)
-			if err != nil {
-				return err
-			}
+		for v, label := range presentLabels(t, tx) {
 			if !label.IsNull() && label != was[v] {
 				want = append(want, v)
 			}
 		}
+		slices.Sort(want)
 		if !slices.Equal(labelled, want) || len(want) == 0 {
 			t.Errorf("round %d, most %d: got labels of %v, want %v", round, most, labelled, want)
 		}
@@ -278,27 +270,36 @@ func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (show
 	return shown
 }
 
-// describeTried lists labels, ids and lists of a transaction.
-func describeTried(t *testing.T, tx *Tx) string {
+// presentLabels are the labels of the nodes that are there, null of those without.
+func presentLabels(t *testing.T, tx *Tx) map[NodeID]Value {
 	t.Helper()
-	var text strings.Builder
 	removed, err := tx.Removed()
 	if err != nil {
 		t.Fatal(err)
 	}
+	labels := map[NodeID]Value{}
 	for v := range NodeID(tx.NumNodes()) {
 		if removed.Has(v) {
 			continue
 		}
+		if labels[v], err = tx.Value(v, LabelColumn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return labels
+}
+
+// describeTried lists labels, ids and lists of a transaction.
+func describeTried(t *testing.T, tx *Tx) string {
+	t.Helper()
+	var text strings.Builder
+	labels := presentLabels(t, tx)
+	for _, v := range slices.Sorted(maps.Keys(labels)) {
 		id, err := tx.ID(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		label, err := tx.Value(v, LabelColumn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(&text, "%d %s %v", v, id, label)
+		fmt.Fprintf(&text, "%d %s %v", v, id, labels[v])
 		for a, err := range tx.Arcs(v) {
 			if err != nil {
 				t.Fatal(err)

@@ -51,12 +51,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 				return err
 			}
 			lacks := &lacks{s: s}
-			id, _ := tx.Column("id")
-			columns := []query.ColumnInfo{
-				{Name: id.Name, Kind: id.Kind}, {Name: kv.LabelColumn, Kind: kv.KindString}, {Name: cleaner.ScoreColumn, Kind: kv.KindSingle},
-				{Name: cleaner.SuggestedColumn, Kind: kv.KindString}, {Name: cleaner.ConfidenceColumn, Kind: kv.KindSingle},
-			}
-			_, err = print.Render(s.out, query.NewResult(columns, c.rows(ctx, tx, nodes, lacks)), c.Format)
+			_, err = print.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, lacks)), c.Format)
 			lacks.tell()
 			if err != nil || lacks.predicted == 0 {
 				return err
@@ -104,6 +99,15 @@ func (c *scoreCommand) rows(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, l
 				}
 			}
 		}
+	}
+}
+
+// nowColumns are the columns of scores as of now.
+func nowColumns(tx *kv.Tx) []query.ColumnInfo {
+	id, _ := tx.Column("id")
+	return []query.ColumnInfo{
+		{Name: id.Name, Kind: id.Kind}, {Name: kv.LabelColumn, Kind: kv.KindString}, {Name: cleaner.ScoreColumn, Kind: kv.KindSingle},
+		{Name: cleaner.SuggestedColumn, Kind: kv.KindString}, {Name: cleaner.ConfidenceColumn, Kind: kv.KindSingle},
 	}
 }
 

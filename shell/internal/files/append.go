@@ -26,22 +26,41 @@ type Appendage struct {
 // Append adds the nodes and edges of the files to a store, all of them or nothing. Known ids take the labels and properties of
 // the nodes file. A label that a decision gave, or left as it was, stays.
 func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
+	result.Decided, err = g.patch(ctx, store, r, func(a *appending, patch *kv.Patch) (err error) {
+		result.PatchStats, err = a.commit(ctx, patch)
+		return err
+	})
+	return result, err
+}
+
+// CheckLabels scores the labels that Append would bring in, hands each score to use, and leaves the store as it was. See
+// cleaner.ScorePatch. It returns the rows whose labels would be left out.
+func (g *Graph) CheckLabels(
+	ctx context.Context, store *kv.Store, r Job, use func(tx *kv.Tx, score cleaner.NodeScore) error,
+) (LeftOut, error) {
+	return g.patch(ctx, store, r, func(a *appending, patch *kv.Patch) error {
+		opt := ops.Options{MemoryBudget: r.Memory, Progress: r.Progress}
+		return a.explain(cleaner.ScorePatch(ctx, patch, opt, use))
+	})
+}
+
+// patch makes a patch of the files, and hands it to end.
+func (g *Graph) patch(ctx context.Context, store *kv.Store, r Job, end func(a *appending, patch *kv.Patch) error) (decided LeftOut, err error) {
 	a := &appending{Graph: g, Job: r, store: store}
 	defer func() { err = errors.Join(err, a.close()) }()
 	if err := a.open(ctx); err != nil {
-		return result, err
+		return decided, err
 	}
 	patch, err := store.NewPatch(a.options())
 	if err != nil {
-		return result, err
+		return decided, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
 	if err := a.fill(ctx, patch); err != nil {
-		return result, a.explain(err)
+		return decided, a.explain(err)
 	}
-	result.PatchStats, err = a.commit(ctx, patch)
-	result.Decided = a.decided
-	return result, err
+	err = end(a, patch)
+	return a.decided, err
 }
 
 // An appending adds files to a store.
