@@ -37,8 +37,9 @@ func TestManyAtOnce(t *testing.T) {
 	defer cancel()
 	c := &crowd{t: t, running: map[*exec.Cmd]bool{}, done: map[string]int{}, reasons: map[string]bool{}}
 	ids := strings.Fields(mustRun(t, "shell", "h", "--format", "csv", "-c", "nodes return id limit 60"))[1:]
+	label := strings.Fields(mustRun(t, "shell", "h", "--format", "csv", "-c", "nodes where label is not null return label limit 1"))[1]
 	others := "id in ('" + strings.Join(ids[45:], "', '") + "')" // which bob alone decides on
-	for name, work := range map[string]func(round int){
+	workers := map[string]func(round int){
 		"serve": func(int) { c.run("serve", "g", "--wait", "1m") },
 		"decide": func(round int) {
 			three := ids[round%15*3:][:3]
@@ -75,7 +76,36 @@ func TestManyAtOnce(t *testing.T) {
 			c.run("gate", "g", "--most", "1", "--wait", "1m")
 			time.Sleep(time.Second)
 		},
-	} {
+		"append": func(round int) {
+			file := fmt.Sprintf("more-%d.csv", round)
+			rows := fmt.Sprintf("id,label\nmore-%d-a,%s\nmore-%d-b,%s\n", round, label, round, label)
+			edges := fmt.Sprintf("src,dst\nmore-%d-a,%s\nmore-%d-a,more-%d-b\n", round, ids[round%len(ids)], round, round)
+			if err := errors.Join(os.WriteFile(file, []byte(rows), 0o600), os.WriteFile("edges-"+file, []byte(edges), 0o600)); err != nil {
+				t.Error(err)
+			}
+			if code, _ := c.run("import", "g", "--append", "--nodes", file, "--edges", "edges-"+file, "--wait", "1m"); code == exitDone {
+				c.acknowledgePair(round)
+			}
+			c.run("rescore", "g", "--wait", "1m")
+			time.Sleep(time.Duration(round%5) * 100 * time.Millisecond)
+		},
+		"count": func(int) {
+			code, out := c.run("shell", "g", "--format", "csv", "--wait", "1m", "-c", "count nodes where id like 'more-%'")
+			if n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "count\n"))); code == exitDone && (err != nil || n%2 != 0) {
+				t.Errorf("nodes that were appended in pairs: got %q, want an even number", out)
+			}
+		},
+	}
+	for scorer := range 3 {
+		workers["score "+strconv.Itoa(scorer)] = func(round int) {
+			three := ids[(round+5*scorer)%15*3:][:3]
+			code, out := c.run("score", "g", "--ids", strings.Join(three, ","), "--format", "csv", "--wait", "1m")
+			if code == exitDone && strings.Count(out, "\n") != 4 {
+				t.Errorf("score of three nodes: got %q", out)
+			}
+		}
+	}
+	for name, work := range workers {
 		c.working.Go(func() {
 			for round := 0; ctx.Err() == nil && !t.Failed(); round++ {
 				work(round)
@@ -96,9 +126,17 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	}
 	c.working.Wait()
-	t.Logf("done %v, %d kills, %d decisions acknowledged", c.done, c.kills, len(c.reasons))
+	t.Logf("done %v, %d kills, %d decisions and %d appends acknowledged", c.done, c.kills, len(c.reasons), len(c.pairs))
 	mustRun(t, "check", "g", "--wait", "10s")
 	history := mustRun(t, "shell", "g", "--format", "csv", "-c", "history")
+	appended := mustRun(t, "shell", "g", "--format", "csv", "-c", "nodes where id like 'more-%' return id")
+	for _, round := range c.pairs {
+		for _, of := range []string{"a", "b"} {
+			if id := fmt.Sprintf("more-%d-%s", round, of); !strings.Contains(appended, id+"\n") {
+				t.Errorf("%s was acknowledged, and is not there", id)
+			}
+		}
+	}
 	for reason := range c.reasons {
 		if !strings.Contains(history, ","+reason+",") {
 			t.Errorf("the decisions of %s were acknowledged, and are not in the history", reason)
@@ -115,6 +153,7 @@ type crowd struct {
 	running map[*exec.Cmd]bool // true: it was killed
 	done    map[string]int
 	reasons map[string]bool // of decisions that were acknowledged
+	pairs   []int           // of nodes whose append was acknowledged
 	kills   int
 }
 
@@ -122,6 +161,12 @@ func (c *crowd) acknowledge(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reasons[reason] = true
+}
+
+func (c *crowd) acknowledgePair(round int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pairs = append(c.pairs, round)
 }
 
 func (c *crowd) run(args ...string) (code int, out string) { return c.runWith("", args...) }
