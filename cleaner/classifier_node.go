@@ -100,7 +100,7 @@ func (p *nodePredictor) sum(features ops.Source, row ops.Row) ([]float32, error)
 			if !isFeature(x) {
 				return naming.Node(p.tx, u, fmt.Errorf("feature number %d is %v, want a number between %g and %g: %w", j, x, -mostFeature, mostFeature, ErrFeatures))
 			}
-			sums[j] += weight * float64(x)
+			sums[j] += float64(weight * float64(x))
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -173,5 +174,36 @@ func giveFeatures(t *testing.T, s *kv.Store, p plantedPartition, features func(p
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCleanBesideAppends adds a node just after Clean has predicted those that were added before.
+func TestCleanBesideAppends(t *testing.T) {
+	s := newPlanted(5, 300).load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	add := func(id string) {
+		if err := s.Update(func(tx *kv.Tx) error {
+			v, err := tx.AddNode(kv.Node{ID: id, Label: "alpha"})
+			if err != nil {
+				return err
+			}
+			return tx.AddEdge(v, 0)
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	add("early")
+	late := false
+	run := mustClean(t, s, Options{Seed: 2, Notice: func(text string) {
+		if !late && strings.HasPrefix(text, "the kept classifier has predicted 1 node ") {
+			late = true
+			add("late")
+		}
+	}})
+	if !late || run.Scored != int64(len(scoresByID(t, s))) {
+		t.Errorf("late %v: got %d nodes scored, want all of %d", late, run.Scored, len(scoresByID(t, s)))
+	}
+	if score, ok := scoresByID(t, s)["late"]; !ok || math.IsNaN(score) {
+		t.Errorf("the node that was added late: got score %v, %v", score, ok)
 	}
 }

@@ -57,10 +57,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, fmt.Errorf("clean: %w", kv.ErrReadOnly) // now, not when everything is computed
 	}
 	start := time.Now()
-	if err := prepare(ctx, s, opt); err != nil {
+	tx, err := begin(ctx, s, opt)
+	if err != nil {
 		return nil, err
 	}
-	tx := s.Begin()
 	defer tx.Close()
 	place, err := openWorkplace(ctx, s, tx)
 	if err != nil {
@@ -302,6 +302,44 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		}
 	}
 	return nil
+}
+
+// begin prepares a run and returns its snapshot. If nodes were added meanwhile that the kept classifier can predict, it prepares again.
+func begin(ctx context.Context, s *kv.Store, opt Options) (*kv.Tx, error) {
+	for {
+		before := 0
+		if err := s.View(func(tx *kv.Tx) error { before = tx.NumNodes(); return nil }); err != nil {
+			return nil, err
+		}
+		if err := prepare(ctx, s, opt); err != nil {
+			return nil, err
+		}
+		tx := s.Begin()
+		if tx.NumNodes() == before {
+			return tx, nil
+		}
+		missing, err := unpredictedIn(ctx, tx)
+		if err == nil && !missing {
+			return tx, nil
+		}
+		tx.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unpredictedIn says whether nodes have no predictions that the kept classifier can give them.
+func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
+	f, err := openFiller(tx)
+	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || f.joiner != nil { // joined anew, whatever nodes have a row
+		return false, err
+	}
+	nodes, err := f.unpredicted(ctx)
+	return len(nodes) > 0, err
 }
 
 // fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and says how old it is.
