@@ -118,6 +118,16 @@ const (
 // walkableSteps is how many arcs may be walked before a pass over the graph costs less.
 func walkableSteps(tx *kv.Tx) int64 { return max(tx.NumArcs()/stepsOfPass, leastSteps) }
 
+// stepsAround is how many arcs may be walked before a pass costs less, within the memory for the entries that come of them.
+func stepsAround(tx *kv.Tx, opt ops.Options) *atomic.Int64 {
+	steps := ballSteps(opt)
+	steps.Store(min(steps.Load(), walkableSteps(tx)))
+	return steps
+}
+
+// stepsOfRow is how many steps it costs to look up the features of a node.
+const stepsOfRow = 64
+
 // operatorRows is ops.OperatorRows by steps, which others may share. If they are nil, the rows of a node with very many others around
 // it come from a pass over the graph.
 func operatorRows(
@@ -126,9 +136,7 @@ func operatorRows(
 	if steps != nil {
 		return ops.OperatorRows(ctx, tx, direction, v, op, steps)
 	}
-	steps = ballSteps(opt)
-	steps.Store(min(steps.Load(), walkableSteps(tx)))
-	rows, err := ops.OperatorRows(ctx, tx, direction, v, op, steps)
+	rows, err := ops.OperatorRows(ctx, tx, direction, v, op, stepsAround(tx, opt))
 	if errors.Is(err, ops.ErrReach) {
 		return rowsByPass(ctx, tx, direction, v, op, opt)
 	}

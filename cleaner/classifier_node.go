@@ -92,6 +92,9 @@ func (p *nodePredictor) smoothedFeatures(v kv.NodeID) ([]float32, error) {
 
 // sum adds up features by the weights of a row.
 func (p *nodePredictor) sum(features ops.Source, row ops.Row) ([]float32, error) {
+	if p.steps != nil && p.steps.Add(-stepsOfRow*int64(len(row.Nodes))) < 0 {
+		return nil, fmt.Errorf("the features of too many nodes: %w", ops.ErrReach)
+	}
 	sums, at := make([]float64, features.Width()), 0
 	err := rowstore.EachOf(p.ctx, features, row.Nodes, func(u kv.NodeID, values []float32) error {
 		weight := row.Values[at]

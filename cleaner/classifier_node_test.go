@@ -125,7 +125,7 @@ func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := f.rowsByPass(t.Context(), s, nodes, PredictOptions{})
+	want, err := f.rowsInWorkplace(t.Context(), s, nodes, PredictOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

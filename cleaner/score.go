@@ -37,8 +37,9 @@ type NodeScore struct {
 // order of nodes.
 //
 // Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they do not fit
-// opt.MemoryBudget. One column then passes over the graph; if it does not fit either, the error is an *ops.BudgetError. Without a run
-// the error is kv.ErrNotFound, and ErrNoModel if the run cannot score.
+// opt.MemoryBudget. One column then passes over the graph. Where this is so of several nodes together, one pass scores all that
+// are left, as in a Rescore. If a pass does not fit opt.MemoryBudget either, the error is an *ops.BudgetError. Without a run the error
+// is kv.ErrNotFound, and ErrNoModel if the run cannot score.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
 	run, kept, err := lastFit(tx)
 	if err != nil {
@@ -51,15 +52,10 @@ func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) (
 	if err := s.findStale(); err != nil {
 		return nil, err
 	}
-	scores := make([]NodeScore, 0, len(nodes))
-	for _, v := range nodes {
-		score, err := s.score(v)
-		if err != nil {
-			return nil, err
-		}
-		scores = append(scores, score)
+	if len(nodes) > 1 {
+		s.steps = stepsAround(tx, opt)
 	}
-	return scores, nil
+	return s.scoreAll(nodes)
 }
 
 // A scorer scores single nodes of a snapshot by the model of a run. It belongs to one goroutine.
@@ -72,7 +68,8 @@ type scorer struct {
 	predictions ops.Source         // with the classes of the run
 	ranks       []int32
 	opt         ops.Options
-	steps       *atomic.Int64 // what several scorers may walk together; nil: a node of too many is scored by a pass
+	steps       *atomic.Int64 // what may be walked around several nodes together; nil: a node of too many is scored by a pass
+	passed      *passedScores // of a pass; nil: nodes are walked around
 
 	stale map[kv.NodeID]struct{} // nodes whose stored scores are older than changes around them
 	known bool                   // all others have the stored scores
@@ -144,6 +141,24 @@ func (s *scorer) readStored(of *NodeScore) error {
 	return err
 }
 
+// scoreAll walks around nodes as long as that costs less than a pass, which scores those that are left.
+func (s *scorer) scoreAll(nodes []kv.NodeID) ([]NodeScore, error) {
+	scores := make([]NodeScore, 0, len(nodes))
+	for i, v := range nodes {
+		score, err := s.score(v)
+		if errors.Is(err, ops.ErrReach) {
+			if err = s.passOver(nodes[i:]); err == nil {
+				score, err = s.score(v)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		scores = append(scores, score)
+	}
+	return scores, nil
+}
+
 // score is what the run makes of a node.
 func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	result := NodeScore{Node: v, Score: math.NaN(), Confidence: math.NaN(), Run: s.run.ID}
@@ -176,11 +191,12 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	} else if s.isStored(v) {
 		return result, s.readStored(&result)
 	}
-	rows, err := s.rows(v)
-	if err != nil {
-		return result, err
+	if s.passed == nil {
+		if err := s.sumAround(v); err != nil {
+			return result, err
+		}
 	}
-	by, err := s.gather(v, rows)
+	by, err := s.evidence(v)
 	if err != nil {
 		return result, err
 	}
@@ -190,6 +206,8 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	case class == kv.NoClass:
 	case label == kv.NoClass:
 		result.Lack = fmt.Sprintf("its label was first used after run %d", s.run.ID)
+	case s.passed != nil:
+		result.Score = float64(s.passed.scores[v])
 	case s.model == nil:
 		result.Score, err = s.byDetectors(v, class, result.Predicted)
 	default:
@@ -200,31 +218,51 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 
 // predict puts into row what the kept classifier predicts of a node, and returns false if it cannot.
 func (s *scorer) predict(v kv.NodeID) (bool, error) {
+	if s.passed != nil {
+		row, ok := s.passed.predictions[v]
+		copy(s.row, row)
+		return ok, nil
+	}
+	f, err := s.predictor()
+	if err != nil {
+		return false, ignoreNoClassifier(err)
+	}
+	row, err := f.row(v)
+	if err != nil {
+		return false, ignoreNoClassifier(err)
+	}
+	inClasses(s.run.Classes, f.Columns(), row, s.row)
+	return true, nil
+}
+
+// predictor opens the kept classifier once.
+func (s *scorer) predictor() (*nodePredictor, error) {
 	if s.unknown == nil {
 		f, err := openFiller(s.tx)
-		if errors.Is(err, errNoClassifier) {
-			return false, nil
-		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		s.unknown = newNodePredictor(s.ctx, f, s.opt, s.steps)
 	}
-	row, err := s.unknown.row(v)
+	return s.unknown, nil
+}
+
+func ignoreNoClassifier(err error) error {
 	if errors.Is(err, errNoClassifier) {
-		return false, nil
+		return nil
 	}
-	if err != nil {
-		return false, err
-	}
-	places := columnPlaces(s.unknown.Columns())
-	clear(s.row)
-	for i, name := range s.run.Classes {
+	return err
+}
+
+// inClasses puts a row of some columns into the order of classes; a class without a column gets zero.
+func inClasses(classes, columns []string, row, dst []float32) {
+	places := columnPlaces(columns)
+	clear(dst)
+	for i, name := range classes {
 		if j, ok := places[name]; ok {
-			s.row[i] = row[j]
+			dst[i] = row[j]
 		}
 	}
-	return true, nil
 }
 
 // rows are those of a node in S_1, S_2 … as far as the run reaches.
@@ -232,22 +270,31 @@ func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
 	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.reach()}, s.opt, s.steps)
 }
 
-// gather adds up the labels around a node by hop, and returns its evidence, which is borrowed.
-func (s *scorer) gather(v kv.NodeID, rows []ops.Row) (labelmodel.Evidence, error) {
+// sumAround adds up the labels around a node by hop.
+func (s *scorer) sumAround(v kv.NodeID) error {
+	rows, err := s.rows(v)
+	if err != nil {
+		return err
+	}
 	c := len(s.run.Classes)
 	clear(s.sums)
-	by := labelmodel.Evidence{Predictions: s.row, Ballot: labelmodel.Ballot{Votes: make([]float64, c)}, Ranks: s.ranks}
 	for k, row := range rows {
 		for i, u := range row.Nodes {
 			label, err := s.labelOf(u, len(row.Nodes))
 			if err != nil {
-				return by, err
+				return err
 			}
 			if label != kv.NoClass {
 				s.sums[k*c+int(label)] += row.Values[i]
 			}
 		}
 	}
+	return nil
+}
+
+// evidence is what is known of a node from its predictions and its neighbours, borrowed.
+func (s *scorer) evidence(v kv.NodeID) (labelmodel.Evidence, error) {
+	by := labelmodel.Evidence{Predictions: s.row, Ballot: labelmodel.Ballot{Votes: make([]float64, len(s.run.Classes))}, Ranks: s.ranks}
 	graph := s.tx.Along(s.run.Direction)
 	for arc, err := range s.tx.Arcs(v) {
 		if err != nil {
@@ -305,7 +352,7 @@ func (s *scorer) byDetectors(v kv.NodeID, class kv.Class, predicted bool) (float
 	if predicted {
 		row := make([]float32, predictions.Width())
 		copy(row, s.row) // the classes of the run come first
-		predictions = withRow{predictions, v, row}
+		predictions = withRows{predictions, []kv.NodeID{v}, [][]float32{row}}
 	}
 	around, err := surround(s.ctx, s.tx, s.run.Direction, v, kv.NoClass, predictions, s.run.Hops, s.opt)
 	if err != nil {
@@ -319,18 +366,21 @@ func (s *scorer) byDetectors(v kv.NodeID, class kv.Class, predicted bool) (float
 	return float64(scores[0]), err
 }
 
-// withRow is a source in which a node has another row.
-type withRow struct {
+// withRows is a source in which some nodes, ascending, have other rows.
+type withRows struct {
 	ops.Source
-	node kv.NodeID
-	row  []float32
+	nodes []kv.NodeID
+	rows  [][]float32
 }
 
-func (s withRow) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	if err := s.Source.Read(rows, lo, hi, dst); err != nil || s.node < rows.First || s.node >= rows.End {
+func (s withRows) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
 		return err
 	}
-	copy(dst[int(s.node-rows.First)*(hi-lo):][:hi-lo], s.row[lo:hi])
+	i, _ := slices.BinarySearch(s.nodes, rows.First)
+	for ; i < len(s.nodes) && s.nodes[i] < rows.End; i++ {
+		copy(dst[int(s.nodes[i]-rows.First)*(hi-lo):][:hi-lo], s.rows[i][lo:hi])
+	}
 	return nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// scoredAtOnce is how many nodes of a patch are scored before their scores are handed out.
-const scoredAtOnce = 1024
+// scoredAtOnce is how many nodes of a patch are scored before their scores are handed out: one pass may score all of them.
+const scoredAtOnce = 1 << 16
 
 // ScorePatch tries a patch, and scores the labels that it would bring in, as Score does where the patch has been committed. It hands each
 // score to use, by the number of the node, and leaves the store as it was. Other writers wait meanwhile, so use must not. An error of use

@@ -183,3 +183,6 @@ func texts(sum hash.Hash, list []string) {
 		sum.Write([]byte(text))
 	}
 }
+
+// Scratch is that of the store, for a job that has only the transaction.
+func (tx *Tx) Scratch() *scratch.Dir { return tx.s.Scratch() }

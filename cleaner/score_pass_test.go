@@ -1,0 +1,98 @@
+package cleaner
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// TestScoreByPass wants a pass to make of nodes what walks around them make, also of nodes without predictions, and of such
+// as nobody can predict.
+func TestScoreByPass(t *testing.T) {
+	for name, form := range scoreForms() {
+		if !longtest.Asked && name != "joined predictions" && name != "preset paper" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s, opt := form(t)
+			mustClean(t, s, opt)
+			if _, err := labelledPatch(t, s, []string{"alpha", "δelta", "first used now", ""}, false).Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			view(t, s, func(tx *kv.Tx) error {
+				var nodes []kv.NodeID
+				for v := kv.NodeID(tx.NumNodes()); v > 0; v-- { // descending, so that order matters
+					nodes = append(nodes, v-1)
+				}
+				nodes = append(nodes, 5, 5)
+				passing := mustScorer(t, tx)
+				if err := passing.passOver(nodes); err != nil {
+					t.Fatal(err)
+				}
+				predicted := 0
+				for _, v := range nodes {
+					want, err := mustScorer(t, tx).score(v)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got, err := passing.score(v)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.Predicted {
+						predicted++
+					}
+					if !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) {
+						t.Errorf("got %+v, want %+v", got, want)
+					}
+					got.Score, got.Confidence, want.Score, want.Confidence = 0, 0, 0, 0 // NaN is not NaN
+					if got != want {
+						t.Errorf("got %+v, want %+v", got, want)
+					}
+				}
+				if want := 12; predicted != want && name != "preset paper" {
+					t.Errorf("got %d predicted nodes, want %d", predicted, want)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestScoreOfMany wants Score to take the pass where walks around all nodes cost more, and to keep the order of nodes.
+func TestScoreOfMany(t *testing.T) {
+	s := newPlanted(9, 300).load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	if _, err := labelledPatch(t, s, []string{"alpha", "beta"}, false).Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	view(t, s, func(tx *kv.Tx) error {
+		nodes := []kv.NodeID{311, 300, 7, 305, 300}
+		want, err := Score(t.Context(), tx, nodes, ops.Options{})
+		if err != nil {
+			return err
+		}
+		scorer := mustScorer(t, tx)
+		scorer.steps = new(atomic.Int64) // none is left
+		got, err := scorer.scoreAll(nodes)
+		if err != nil {
+			return err
+		}
+		if scorer.passed == nil {
+			t.Error("got walks around all nodes, want a pass")
+		}
+		for i := range nodes {
+			if got[i].Node != nodes[i] || !near(got[i].Score, want[i].Score, 1e-5) || got[i].Suggestion != want[i].Suggestion {
+				t.Errorf("got %+v, want %+v", got[i], want[i])
+			}
+		}
+		if _, err := scorer.scoreAll([]kv.NodeID{1 << 20}); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("a node that is not there: got %v, want ErrNotFound", err)
+		}
+		return nil
+	})
+}
