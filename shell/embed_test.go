@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The program of docs/embedding.md is a module of its own. It builds and finds its one wrong label. README.md shows its main.
+// The program of docs/embedding.md is a module of its own. It builds, and finds the wrong label that arrives. README.md shows its transaction.
 func TestEmbedExample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -28,8 +28,8 @@ func TestEmbedExample(t *testing.T) {
 	}
 	_, shown, _ := strings.Cut(string(readme), "```go\n")
 	shown, _, _ = strings.Cut(shown, "```\n")
-	if !strings.HasPrefix(shown, "func main() {\n") || !strings.Contains(string(program), shown) {
-		t.Errorf("README.md shows %q, want func main of %s/main.go as it is", shown, source)
+	if !strings.HasPrefix(shown, "func arrive(") || !strings.Contains(string(program), shown) {
+		t.Errorf("README.md shows %q, want func arrive of %s/main.go as it is", shown, source)
 	}
 	run := exec.Command("go", "run", ".", filepath.Join(t.TempDir(), "papers.graph"))
 	run.Dir = source
@@ -39,7 +39,7 @@ func TestEmbedExample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go run . in %s: %v\n%s", source, err, &progress)
 	}
-	if got, want := string(out), "late graphics should be databases\n"; got != want {
+	if got, want := string(out), "late graphics 0.9997979998588562 databases\nlate graphics should be databases\n"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
 	if !strings.Contains(progress.String(), "label model 34/34") {

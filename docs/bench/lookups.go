@@ -110,7 +110,12 @@ func timeLookups(ctx context.Context, count int, lookup func(i int) error) (look
 			}
 		}
 	}
+	return summarize(seconds), nil
+}
+
+// summarize sorts the seconds, of which there is at least one.
+func summarize(seconds []float64) lookupTimings {
 	slices.Sort(seconds)
-	at := func(share float64) float64 { return 1e6 * seconds[int(share*float64(count-1))] }
-	return lookupTimings{at(0.5), at(0.9), at(0.99)}, nil
+	at := func(share float64) float64 { return 1e6 * seconds[int(share*float64(len(seconds)-1))] }
+	return lookupTimings{at(0.5), at(0.9), at(0.99)}
 }

@@ -27,6 +27,7 @@ type commands struct {
 	Lookups   lookupsCommand   `cmd:"" help:"Time point lookups in a store."`
 	Scores    scoresCommand    `cmd:"" help:"Time the scoring of single nodes."`
 	Rescores  rescoresCommand  `cmd:"" help:"Time how scores are brought up to date after changes."`
+	Arrivals  arrivalsCommand  `cmd:"" help:"Time transactions of one node each, and questions meanwhile."`
 	Grows     growsCommand     `cmd:"" help:"Let a graph grow by append and rescore, and compare with a clean at the end."`
 	Adjacency adjacencyCommand `cmd:"" help:"Scan a store's adjacency and report its bytes and speed."`
 	Bandwidth bandwidthCommand `cmd:"" help:"Measure the machine's memory bandwidth."`

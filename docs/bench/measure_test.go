@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -238,5 +240,52 @@ func TestTable(t *testing.T) {
 	}
 	if want := string(read(t, "testdata", "table.md")); out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestArrivals(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "small.graph")
+	loader, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if err := loader.AddNode(kv.Node{ID: fmt.Sprint(i), Label: string("ab"[i%2])}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		if err := loader.AddEdge(fmt.Sprint(i), fmt.Sprint((i+2)%100), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := loader.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	store, err := index.Open(dir, kv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cleaner.Clean(t.Context(), store, cleaner.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code := run([]string{"arrivals", dir, "--for", "50ms"}, &out, os.Stderr); code != 0 {
+		t.Fatalf("got exit code %d, want 0", code)
+	}
+	var report arrivalsReport
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatalf("%s: %v", &out, err)
+	}
+	if report.Nodes != 100 || report.Edges != 100 || report.Quiet.Writes != nil || report.Plain.Writes == nil || report.Scored.Writes == nil {
+		t.Fatalf("got %s, want 100 nodes and edges, and writes in two parts", &out)
+	}
+	for _, part := range []arrivalsRun{report.Plain, report.Scored, report.Quiet} {
+		if q := part.Queries; part.QueriesPerSecond <= 0 || q.MedianUS <= 0 || q.MedianUS > q.P99US {
+			t.Errorf("got %+v, want latencies of queries", part)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-// Command embed loads two communities of papers into a store, cleans it, and prints the suspects.
+// Command embed loads two communities of papers into a store, cleans it, and judges a paper as it arrives.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -18,8 +19,9 @@ func main() {
 	load(ctx, dir)
 	store := must(index.Open(dir, kv.Options{}))
 	defer store.Close()
-	check(store.Update(change))
 	must(cleaner.Clean(ctx, store, cleaner.Options{Seed: 1, Progress: report}))
+	check(store.Update(func(tx *kv.Tx) error { return arrive(ctx, tx) }))
+	must(cleaner.Rescore(ctx, store, cleaner.RescoreOptions{}))
 	tx := store.Begin()
 	defer tx.Close()
 	for s, err := range query.Rows[struct{ ID, Label, Suggested string }](query.Query(ctx, tx, query.Options{}, "suspects")) {
@@ -39,9 +41,9 @@ func load(ctx context.Context, dir string) {
 	must(loader.Commit(ctx, nil))
 }
 
-// change is one transaction: all of it is on disk afterwards, or nothing.
-func change(tx *kv.Tx) error {
-	late, err := tx.AddNode(kv.Node{ID: "late", Label: "graphics"}) // a wrong label
+// arrive adds a paper and judges its label, in one transaction: all of it is on disk afterwards, or nothing.
+func arrive(ctx context.Context, tx *kv.Tx) error {
+	late, err := tx.AddNode(kv.Node{ID: "late", Label: "graphics"})
 	if err != nil {
 		return err
 	}
@@ -52,20 +54,11 @@ func change(tx *kv.Tx) error {
 	if err := tx.AddEdge(late, cited); err != nil {
 		return err
 	}
-	for v, err := range tx.InFileOrder() { // the predictions of your classifier
-		if err != nil {
-			return err
-		}
-		position, err := tx.Position(v)
-		if err != nil {
-			return err
-		}
-		p := 0.9 - 0.8*float64(position%2)
-		if err := cleaner.SetPredictions(tx, v, []float64{p, 1 - p}); err != nil {
-			return err
-		}
+	scores, err := cleaner.Score(ctx, tx, []kv.NodeID{late}, ops.Options{})
+	for _, s := range scores {
+		fmt.Println(s.ID, s.Label, s.Score, s.Suggestion)
 	}
-	return nil
+	return err
 }
 
 func report(stage string, done, total int64) { log.Print(stage, " ", done, "/", total) }
