@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -218,7 +219,7 @@ func scoreEach(
 	return scores, err
 }
 
-// leastDifference is the least by which a score changes: below it the score is as it was.
+// leastDifference is the least by which a score changes, as a share of what it is away from 0 and from 1: below it the score is as it was.
 const leastDifference = 1e-6
 
 // writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them.
@@ -228,11 +229,11 @@ func writeChanges(s *kv.Store, run *Run, scores []NodeScore) error {
 			return err
 		}
 		for _, score := range scores {
-			if err := score.write(tx); err != nil {
+			if err := score.write(tx); err != nil && !errors.Is(err, kv.ErrNotFound) { // it was removed
 				return err
 			}
 		}
-		return run.put(tx)
+		return errors.Join(run.put(tx), track(tx, run.Commit))
 	})
 }
 
@@ -263,7 +264,7 @@ func (s *NodeScore) write(tx *kv.Tx) error {
 		if is == cell.value {
 			continue
 		}
-		if difference := is.Float() - cell.value.Float(); difference >= -leastDifference && difference <= leastDifference {
+		if from, to := is.Float(), cell.value.Float(); math.Abs(from-to) <= leastDifference*min(from, 1-from) {
 			continue // false of null and of texts, whose Float is NaN
 		}
 		if err := tx.SetValue(s.Node, cell.column, cell.value); err != nil {

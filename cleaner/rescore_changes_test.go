@@ -391,3 +391,34 @@ func TestRescoreReach(t *testing.T) {
 		mustEqualScores(t, "near the changes", after, before, 1e-5)
 	}
 }
+
+// A node that is removed while scores around it are computed has none, and the others get theirs.
+func TestRescoreBesideRemoval(t *testing.T) {
+	s := newPlanted(5, 300).load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	var changed, removed kv.NodeID
+	err := s.Update(func(tx *kv.Tx) (err error) {
+		for u, err := range tx.Neighbors(changed) {
+			if err != nil {
+				return err
+			}
+			removed = u
+		}
+		return tx.SetLabel(changed, "beta")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, scores, err := scoreChanges(t.Context(), s, RescoreOptions{})
+	if err != nil || done.Pass || len(scores) < 2 || removed == changed {
+		t.Fatalf("got %+v, %d scores, %v, want several scores around a change", done, len(scores), err)
+	}
+	err = s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(removed) })
+	if err = errors.Join(err, writeChanges(s, done.Run, scores)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Rescore(t.Context(), s, RescoreOptions{})
+	if err != nil || again.Changed == 0 {
+		t.Errorf("got %+v, %v, want what was around the removed node scored again", again, err)
+	}
+}

@@ -176,6 +176,9 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	label := s.run.class(class)
 	if class != kv.NoClass {
 		result.Label = s.tx.Classes()[class]
+		if label == kv.NoClass {
+			result.Lack = fmt.Sprintf("its label was first used after run %d", s.run.ID)
+		}
 	}
 	if err := s.predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(s.row), s.row); err != nil {
 		return result, err
@@ -203,9 +206,7 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	suggestion := by.Suggest(label)
 	result.Suggestion, result.Confidence = s.run.Classes[suggestion], float64(s.row[suggestion])
 	switch {
-	case class == kv.NoClass:
 	case label == kv.NoClass:
-		result.Lack = fmt.Sprintf("its label was first used after run %d", s.run.ID)
 	case s.passed != nil:
 		result.Score = float64(s.passed.scores[v])
 	case s.model == nil:

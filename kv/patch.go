@@ -236,10 +236,8 @@ func (p *Patch) addEdge(src, dst string, e patchEnd) error {
 	p.edges++
 	for i, id := range []string{src, dst} {
 		e.end = uint8(i)
-		if p.buf = e.append(p.buf[:0]); len(id) > MaxID {
-			id = firstRunes(id, MaxID) // no node has it either
-		}
-		if err := p.ask(id, askEnd, p.buf); err != nil {
+		p.buf = e.append(p.buf[:0])
+		if err := p.ask(tooLong(id), askEnd, p.buf); err != nil {
 			return err
 		}
 	}
@@ -253,8 +251,11 @@ func (p *Patch) RemoveNode(id string, source int64) error {
 		return err
 	}
 	p.buf = binary.BigEndian.AppendUint64(p.buf[:0], uint64(source))
-	return p.ask(firstRunes(id, MaxID), askRemoval, p.buf)
+	return p.ask(tooLong(id), askRemoval, p.buf)
 }
+
+// tooLong is the beginning of an id that is longer than any node's, itself too long for one; a shorter one stays.
+func tooLong(id string) string { return firstRunes(id, MaxID+1) }
 
 // Abort gives up what was asked for. After Commit it does nothing.
 func (p *Patch) Abort() error {

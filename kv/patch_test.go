@@ -414,3 +414,36 @@ func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patc
 	}
 	return p
 }
+
+// An id that is longer than any node's is not there, even if it begins as one that is.
+func TestPatchOfTooLongIDs(t *testing.T) {
+	id := strings.Repeat("a", MaxID)
+	s := numbered(t, 2, false, LoadOptions{})
+	update(t, s, func(tx *Tx) error {
+		_, err := tx.AddNode(Node{ID: id})
+		return err
+	})
+	var edges int64
+	view(t, s, func(tx *Tx) error { edges = tx.NumEdges(); return nil })
+	for name, ask := range map[string]func(p *Patch) error{
+		"remove": func(p *Patch) error { return p.RemoveNode(id+"zzz", 7) },
+		"join":   func(p *Patch) error { return p.AddEdge("é1", id+"zzz", 7) },
+	} {
+		p, err := s.NewPatch(PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(p); err != nil {
+			t.Fatal(err)
+		}
+		if stats, err := p.Commit(t.Context()); err == nil {
+			t.Errorf("%s: got %+v, want an error: the node is not there", name, stats)
+		}
+	}
+	view(t, s, func(tx *Tx) error {
+		if tx.NumPresent() != 3 || tx.NumEdges() != edges {
+			t.Errorf("got %d nodes and %d edges, want 3 and %d", tx.NumPresent(), tx.NumEdges(), edges)
+		}
+		return nil
+	})
+}

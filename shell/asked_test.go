@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
@@ -477,5 +478,32 @@ func TestPeopleAtOnce(t *testing.T) {
 		if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "history"); strings.Count(got, ","+who+",") != decisions {
 			t.Errorf("%s: the history has %q, want %d decisions", who, got, decisions)
 		}
+	}
+}
+
+// A fault in one job ends that job, and the holder goes on.
+func TestFaultOfAJob(t *testing.T) {
+	cleanedStore(t)
+	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	broken := host{foreign: true} // without a store
+	server, err := holder.Listen(t.Context(), "g", broken.work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := run(t, "", "stats", "g"); got.code != exitFailed || !strings.Contains(got.err, "a fault of the program ended this command") {
+			t.Errorf("got exit code %d, %q and %q, want a fault that is told", got.code, got.out, got.err)
+		}
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
 	}
 }

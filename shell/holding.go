@@ -73,8 +73,15 @@ type host struct {
 }
 
 // work does a job.
-func (h *host) work(ctx context.Context, j *holder.Job) []byte {
+func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	began := time.Now()
+	// A fault in one job must not end the jobs of others, or the program that embeds us.
+	defer func() {
+		if fault := recover(); fault != nil {
+			fmt.Fprintf(j.Err(), "graphcleaner: a fault of the program ended this command: %v\n%s", fault, debug.Stack()) //nolint:errcheck // the asker may be gone
+			result = encoded(answer{Code: exitFailed})
+		}
+	}()
 	var r request
 	if err := gob.NewDecoder(bytes.NewReader(j.Request)).Decode(&r); err != nil {
 		return encoded(answer{Code: exitFailed})

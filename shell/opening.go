@@ -204,7 +204,7 @@ func goneError(dir string, what *request, err error) error {
 	if !what.Writes {
 		return fmt.Errorf("%s: %w before the answer was complete: ask again", dir, err)
 	}
-	return fmt.Errorf("%s: %w; it is not known whether the work is done: look, such as with graphcleaner shell %s -c 'history limit 5' or -c runs",
+	return fmt.Errorf("%s: %w; it is not known whether the work is done: look, such as with graphcleaner shell %s -c 'history' or -c runs",
 		dir, err, shellWord(dir))
 }
 

@@ -23,8 +23,8 @@ func (*removeCommand) Help() string {
 		`than id, src and dst do not count. An id or an edge that is not in the store is an error, and then nothing is removed. A row that is listed again counts once. In a ` +
 		`directed graph the edge from src to dst goes, the opposite one stays.
 
-Decisions about a removed node stay in the history. Its id may come again with import --append. It is then another node, without decisions. Scores and predictions of other ` +
-		`nodes stay as they are until the next clean.
+Decisions about a removed node stay in the history. Its id may come again with import --append. It is then another node, without decisions. The scores of other nodes ` +
+		`stay as they are until the next rescore or clean, and their predictions until the next predict.
 
     graphcleaner remove my.graph --nodes retracted.csv
     graphcleaner remove my.graph --edges wrong-citations.csv`

@@ -406,7 +406,7 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 		return nil, err
 	}
 	if entries.RemovedScores > 0 {
-		q.notices = append(q.notices, wording.Nodes(entries.RemovedScores)+" scored under the label that was taken back: without a score until the next clean")
+		q.notices = append(q.notices, wording.Nodes(entries.RemovedScores)+" scored under the label that was taken back: without a score until the next rescore or clean")
 	}
 	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(entries.Len(), "decision", "decisions"))
 	return q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"}), nil

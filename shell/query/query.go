@@ -53,8 +53,10 @@ func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any
 // Exec runs one statement that writes: a decision, undo, clean, rescore, or a change of an index. For a statement that reads the error
 // is ErrReads. Args are as in Query, and so are the errors of a statement that does not fit.
 //
-// If the store was opened for reading only, the error is kv.ErrReadOnly. All that the statement writes is on disk when Exec returns, or nothing of it is. The rows of the Result say what was done. They
-// need not be read.
+// If the store was opened for reading only, the error is kv.ErrReadOnly. A decision, undo, clean, or a change of an index writes all or
+// nothing, and it is on disk when Exec returns. A rescore writes in several steps; one that fails leaves the steps that are done. So does
+// the rescore after a decision (Options.RescoreWithin): the decision stays. The rows of the Result say what was done. They need not be
+// read.
 //
 // A decision is about the nodes as a snapshot shows them that Exec takes when it begins. If one of them has changed when the decision
 // is written, nothing is decided, and the error is a *decide.ChangedError that names it. To decide only if a node is as it was when a

@@ -497,3 +497,22 @@ func FuzzAsker(f *testing.F) {
 		closeConn(t, here)
 	})
 }
+
+// A copy of a store that is held has the address of its holder, which goes on to be reached.
+func TestCopiedAddress(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("long", 30)) // so that the socket is elsewhere
+	dir, copied := filepath.Join(long, "g"), filepath.Join(long, "h")
+	name := func(name string) func(context.Context, *Job) []byte {
+		return func(context.Context, *Job) []byte { return []byte(name) }
+	}
+	serve(t, dir, name("first"))
+	if err := os.CopyFS(filepath.Join(copied, DirectoryName), os.DirFS(filepath.Join(dir, DirectoryName))); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, copied, name("second"))
+	for at, want := range map[string]string{dir: "first", copied: "second"} {
+		if got, err := Ask(t.Context(), at, nil, silent()); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v, want %s", at, got, err, want)
+		}
+	}
+}

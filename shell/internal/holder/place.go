@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // DirectoryName is the directory of a holder in that of its store.
@@ -119,6 +120,9 @@ func (p *place) Close() (err error) {
 	return err
 }
 
+// answerTime is how long a process that listens may take to be reached.
+const answerTime = time.Second
+
 // removeLeft removes what a killed holder left.
 func removeLeft(dir string) error {
 	path := socketOf(dir)
@@ -127,6 +131,13 @@ func removeLeft(dir string) error {
 		paths = append(paths, parent)
 	} else {
 		paths[0] = filepath.Join(dir, DirectoryName, socketName)
+	}
+	// In a copy of a store that is held, the address is that of a holder that lives.
+	if other, err := net.DialTimeout("unix", path, answerTime); err == nil {
+		paths = paths[1:2]
+		if err := other.Close(); err != nil {
+			return err
+		}
 	}
 	for _, path := range paths {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
