@@ -78,7 +78,7 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	// A fault in one job must not end the jobs of others, or the program that embeds us.
 	defer func() {
 		if fault := recover(); fault != nil {
-			fmt.Fprintf(j.Err(), "graphcleaner: a fault of the program ended this command: %v\n%s", fault, debug.Stack()) //nolint:errcheck // the asker may be gone
+			fmt.Fprintf(j.Err(), "graphcleaner: a fault of the program ended this command: %v\n%s", fault, debug.Stack())
 			result = encoded(answer{Code: exitFailed})
 		}
 	}()
