@@ -25,6 +25,9 @@ type nodePredictor struct {
 	labels nodeLabels
 	splits *kv.ColumnReader // nil: all labels are known
 	layers nn.Activations
+
+	walked []ops.Row // around the node that was last predicted from the labels around it
+	from   kv.NodeID // that node
 }
 
 func newNodePredictor(ctx context.Context, f *filler, opt ops.Options, steps *atomic.Int64) *nodePredictor {
@@ -147,6 +150,7 @@ func (p *nodePredictor) structure(v kv.NodeID) (x []float32, err error) {
 	if err != nil {
 		return nil, err
 	}
+	p.walked, p.from = rows, v
 	for _, row := range rows {
 		votes, err := p.votes(row)
 		if err != nil {

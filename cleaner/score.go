@@ -268,6 +268,9 @@ func inClasses(classes, columns []string, row, dst []float32) {
 
 // rows are those of a node in S_1, S_2 … as far as the run reaches.
 func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
+	if p := s.unknown; p != nil && p.from == v && len(p.walked) >= s.run.reach() && kv.Direction(p.by.Direction) == s.run.Direction {
+		return p.walked[:s.run.reach()], nil // its prediction came from them
+	}
 	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.reach()}, s.opt, s.steps)
 }
 

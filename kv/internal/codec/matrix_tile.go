@@ -336,25 +336,22 @@ func decodeDense(r *Reader, rows, columns int, half bool, part TilePart, dst Win
 	}
 }
 
-// decodeSparse decodes what follows the fills (nil: zeros) of a sparse or shared tile.
+// decodeSparse decodes what follows the fills (nil: zeros) of a sparse or shared tile. It looks at the indices of the rows of the part only:
+// whoever reads a few rows does not pay for the tile.
 func decodeSparse(r *Reader, fills []byte, rows, columns int, half, constant bool, part TilePart, dst Window) {
 	width := indexWidth(columns)
-	counts := *r // read again below, row by row
+	counts, read := *r, *r // they are read again below, row by row
 	total := 0
 	for range rows {
-		total += int(r.Uvarint(uint64(columns)))
+		total += int(read.Uvarint(uint64(columns)))
 	}
+	*r = read
 	indices := uints{r.Bytes(total * width), width}
 	values := tileValues{half: half}
 	if constant {
 		values.b = r.Bytes(values.size()) // one for all
 	} else {
 		values.b = r.Bytes(values.size() * total)
-	}
-	for k := 0; !r.Failed && k < total; k++ {
-		if indices.At(k) >= uint64(columns) {
-			r.Fail()
-		}
 	}
 	if r.Failed {
 		return
@@ -373,7 +370,12 @@ func decodeSparse(r *Reader, fills []byte, rows, columns int, half, constant boo
 			FillWith(to, tileValues{b: fills}.at(i))
 		}
 		for ; count > 0; count-- {
-			if j := int(indices.At(k)); j >= part.Lo && j < part.Hi {
+			j := int(indices.At(k))
+			if j >= columns {
+				r.Fail()
+				return
+			}
+			if j >= part.Lo && j < part.Hi {
 				at := k
 				if constant {
 					at = 0

@@ -99,6 +99,11 @@ func (r *Reader) uint64() uint64 {
 
 // Uvarint reads a varint that is at most limit.
 func (r *Reader) Uvarint(limit uint64) uint64 {
+	if len(r.Rest) > 0 && r.Rest[0] < 0x80 && uint64(r.Rest[0]) <= limit { // most are one byte
+		x := uint64(r.Rest[0])
+		r.Rest = r.Rest[1:]
+		return x
+	}
 	x, n := binary.Uvarint(r.Rest)
 	if n <= 0 || x > limit {
 		r.Fail()
