@@ -252,6 +252,71 @@ func TestUndoStep(t *testing.T) {
 	}
 }
 
+// Undo takes back the steps of one person, unless somebody else has decided on one of their nodes later.
+func TestUndoOfOnePerson(t *testing.T) {
+	for _, nodes := range []kv.NodeID{30, 30_000} { // of the steps that are long
+		s := suggestedStore(t, int(nodes), func() {})
+		write := func(who string, nodes ...kv.NodeID) {
+			t.Helper()
+			requests := make([]Request, len(nodes))
+			for i, v := range nodes {
+				requests[i] = Request{Node: v, Kind: Accept}
+			}
+			if _, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+				if err := w.Begin(Options{Who: who}); err != nil {
+					return err
+				}
+				for _, request := range requests {
+					if err := w.Add(request); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		undo := func(who string, want int64) error {
+			t.Helper()
+			back, err := Undo(t.Context(), s, 1, Options{Who: who}, nil)
+			if err == nil && back.Len() != want {
+				t.Errorf("%d nodes: undo of %s took back %d decisions, want %d", nodes, who, back.Len(), want)
+			}
+			return err
+		}
+		var long []kv.NodeID
+		for v := kv.NodeID(1); v < nodes; v++ {
+			long = append(long, v)
+		}
+		write("ann", 0, 6)
+		write("bob", 1)
+		write("bob", 2, 3)
+		if err := undo("cy", 0); !errors.Is(err, ErrNothingToUndo) || !strings.Contains(err.Error(), `0 of "cy"`) {
+			t.Errorf("%d nodes: somebody without steps: got %v, want ErrNothingToUndo", nodes, err)
+		}
+		if err := undo("ann", 2); err != nil { // bob's steps are about other nodes
+			t.Errorf("%d nodes: a step before those of somebody else: %v", nodes, err)
+		}
+		if got := states(t, s); got[6] != (nodeState{label: "A"}) || got[1] != (nodeState{label: "B", decision: Accept}) || got[3] != got[1] {
+			t.Errorf("%d nodes: ann's decisions are not taken back, or bob's are", nodes)
+		}
+		write("ann", 6)
+		write("bob", long...)
+		before := states(t, s)
+		err := undo("ann", 0)
+		if later, ok := errors.AsType[*LaterDecisionError](err); !ok || !errors.Is(err, ErrChanged) || later.Who != "bob" || later.ID != "n6" {
+			t.Errorf("%d nodes: bob has decided since: got %v, want a LaterDecisionError that names him and n6", nodes, err)
+		}
+		if !maps.Equal(states(t, s), before) {
+			t.Errorf("%d nodes: something was taken back", nodes)
+		}
+		if err := errors.Join(undo("bob", int64(len(long))), undo("ann", 1), undo("", 2)); err != nil {
+			t.Errorf("%d nodes: bob has taken his step back: %v", nodes, err)
+		}
+		mustEndTrue(t, s)
+	}
+}
+
 // TestBulkDecisionsRefuse names the first request that cannot be met, whatever the number of its node, and writes nothing.
 func TestBulkDecisionsRefuse(t *testing.T) {
 	const nodes = 30_000

@@ -298,32 +298,36 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 // store without scores.
 type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 
-// Undo takes back the last steps that were not taken back yet: the nodes get the labels and decisions from before them.
-// It adds one step to the history for each step that it takes back, the latest first, as WriteSteps does. It deletes
-// nothing. A later Undo skips the steps of Undo. If fewer steps are left, it returns ErrNothingToUndo and changes
-// nothing.
+// Undo takes back the last steps of opt.Who that were not taken back yet: the nodes get the labels and decisions from before them.
+// If opt.Who is empty, the steps are those of anybody. Undo adds one step to the history for each step that it takes back, the latest
+// first, as WriteSteps does. It deletes nothing. A later Undo skips the steps of Undo. If fewer steps are left, it returns
+// ErrNothingToUndo and changes nothing. If somebody else has decided on a node of such a step later, it returns a *LaterDecisionError
+// and changes nothing.
 //
 // A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only the
-// history changes. If a run after the
-// decision has scored the label that is taken back, Undo removes this score: see Entries.RemovedScores and SeenByScores.
+// history changes. If a run after the decision has scored the label that is taken back, Undo removes this score: see Entries.RemovedScores and SeenByScores.
 func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenByScores) (Entries, error) {
 	if steps < 1 {
 		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
 	}
 	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		ranges, count, err := undoable(ctx, tx, last, steps)
+		ranges, count, err := undoable(ctx, tx, last, steps, opt.Who)
 		if err == nil && count < steps {
-			err = fmt.Errorf("undo %d steps: %d can be taken back: %w", steps, count, ErrNothingToUndo)
+			of := ""
+			if opt.Who != "" {
+				of = fmt.Sprintf(" of %q", opt.Who)
+			}
+			err = fmt.Errorf("undo %d steps: %d%s can be taken back: %w", steps, count, of, ErrNothingToUndo)
 		}
 		return ranges, err
 	})
 }
 
 // UndoStep takes back the step with a number. If this is not the last step that Undo would take back, it returns
-// ErrChanged.
+// ErrChanged; a *LaterDecisionError is one too.
 func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seenBy SeenByScores) (Entries, error) {
 	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		ranges, count, err := undoable(ctx, tx, last, 1)
+		ranges, count, err := undoable(ctx, tx, last, 1, opt.Who)
 		if err != nil {
 			return nil, err
 		}

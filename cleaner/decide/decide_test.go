@@ -498,6 +498,37 @@ func TestLabelsSetPastDecide(t *testing.T) {
 	}
 }
 
+// A pastStep is a step of the model of TestDecisionsModel, with all that was before it.
+type pastStep struct {
+	who      string
+	requests []Request
+	states   map[kv.NodeID]nodeState
+	words    map[kv.NodeID]said
+}
+
+// takenBack returns the steps that an undo leaves, those that it takes back, the latest first, and its error.
+func takenBack(stack []pastStep, who string, count int) (left, undone []pastStep, err error) {
+	others := map[kv.NodeID]bool{}
+	for _, step := range slices.Backward(stack) {
+		if isOther := who != "" && step.who != who; isOther || len(undone) == count {
+			left = append(left, step)
+			for _, req := range step.requests {
+				others[req.Node] = others[req.Node] || isOther
+			}
+			continue
+		}
+		undone = append(undone, step)
+		if slices.ContainsFunc(step.requests, func(req Request) bool { return others[req.Node] }) {
+			return nil, nil, ErrChanged
+		}
+	}
+	slices.Reverse(left)
+	if len(undone) < count {
+		return nil, nil, ErrNothingToUndo
+	}
+	return left, undone, nil
+}
+
 // Random decisions, undos, bulk writes, compactions and reopenings, against maps and a stack of what was before.
 func TestDecisionsModel(t *testing.T) {
 	for seed := range uint64(4) {
@@ -615,8 +646,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 	}
 	clock := noon
 	past := []moment{{clock, maps.Clone(now)}}
-	var stack []map[kv.NodeID]nodeState // before each step that can be taken back
-	var saidBefore []map[kv.NodeID]said
+	var stack []pastStep // those that can be taken back
 	words := map[kv.NodeID]said{}
 	suggested := map[kv.NodeID]string{}
 	var classes []string
@@ -669,23 +699,25 @@ func decisionsModel(t *testing.T, seed uint64) {
 				next[req.Node] = spoken[req.Node].outcome(state)
 				reqs = append(reqs, req)
 			}
-			stack, saidBefore = append(stack, now), append(saidBefore, words)
+			stack = append(stack, pastStep{opt.Who, reqs, now, words})
 			now, words = next, spoken
 			entries = append(entries, mustDecide(t, s, opt, reqs...)...)
 		case action < 8:
 			steps := 1 + r.IntN(4)
 			made, err := Undo(ctx, s, steps, opt, nil)
-			if steps > len(stack) {
-				if !errors.Is(err, ErrNothingToUndo) {
-					t.Fatalf("undo of %d steps of %d: got %v, want ErrNothingToUndo", steps, len(stack), err)
-				}
-				break
+			left, undone, want := takenBack(stack, opt.Who, steps)
+			if !errors.Is(err, want) {
+				t.Fatalf("undo of %d steps of %q: got %v, want %v", steps, opt.Who, err, want)
 			}
 			if err != nil {
-				t.Fatalf("undo of %d steps of %d: %v", steps, len(stack), err)
+				break
 			}
-			now, words = stack[len(stack)-steps], saidBefore[len(stack)-steps]
-			stack, saidBefore = stack[:len(stack)-steps], saidBefore[:len(stack)-steps]
+			stack, now, words = left, maps.Clone(now), maps.Clone(words)
+			for _, step := range undone {
+				for _, req := range step.requests {
+					now[req.Node], words[req.Node] = step.states[req.Node], step.words[req.Node]
+				}
+			}
 			entries = append(entries, entriesOfWrite(t, s, made)...)
 		case action == 8:
 			if err := s.Close(); err != nil {

@@ -205,9 +205,10 @@ and the threshold λ are printed.`,
 	{
 		Name:    "undo",
 		Usage:   "undo [N]",
-		Summary: "take back the last step of decisions, or the last N",
+		Summary: "take back your last step of decisions, or the last N",
 		Text: `Labels and decisions are again as they were before. The history keeps the decision and its undo. Another undo
-takes back the step before.`,
+takes back the step before. If somebody else has decided on one of the nodes later, undo is refused, and names that
+person and the node.`,
 		Example: "undo 2",
 	},
 	{

@@ -357,7 +357,7 @@ func TestIfInARace(t *testing.T) {
 		if lost != 1 {
 			t.Fatalf("round %d: %d of two decisions were refused, want 1", round, lost)
 		}
-		if _, err := Exec(t.Context(), store, Options{}, "undo"); err != nil {
+		if _, err := decide.Undo(t.Context(), store, 1, decide.Options{}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -302,14 +302,25 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	if moved, err := r.take(t.Context(), card, reply{key: 'y'}); !moved || err != nil || r.at != 1 {
 		t.Errorf("y: got %v, %v, at %d, want the next card", moved, err, r.at)
 	}
-	if _, err := query.Exec(t.Context(), store, query.Options{}, "reject p1"); err != nil {
-		t.Fatal(err)
+	other := func(statements ...string) {
+		t.Helper()
+		for _, statement := range statements {
+			if _, err := query.Exec(t.Context(), store, query.Options{Who: "somebody else"}, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
+	other("reject p1", "reject s3")
 	want := papers.LabelsNow(t, store)
 	if _, err := r.take(t.Context(), card, reply{key: 'z'}); err == nil || !strings.Contains(err.Error(), "somebody has decided since") {
 		t.Errorf("z: got error %v, want that somebody has decided since", err)
 	}
 	if got := papers.LabelsNow(t, store); !slices.Equal(got, want) {
 		t.Errorf("z took back a decision of somebody else: %q, want %q", got, want)
+	}
+	other("undo")
+	_, err = r.take(t.Context(), card, reply{key: 'z'})
+	if got, want := papers.LabelsNow(t, store), []string{"p1 Theory reject"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("z: got %q, error %v, want that the decision of somebody else about another node stays: %q", got, err, want)
 	}
 }
