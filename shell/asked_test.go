@@ -248,6 +248,42 @@ func ends(t *testing.T, p *exec.Cmd, within time.Duration) int {
 	return p.ProcessState.ExitCode()
 }
 
+// TestStoppedHolder asks a holder that is there and does nothing. It has a job already, or not.
+func TestStoppedHolder(t *testing.T) {
+	longStore(t)
+	const soon = 4 * time.Second
+	holder := serving(t, "g")
+	send := func(p *exec.Cmd, signal syscall.Signal) {
+		t.Helper()
+		if err := p.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asker, said, read := asking(t, longAnswer...)
+	send(holder, syscall.SIGSTOP)
+	began := time.Now()
+	got := run(t, "", "shell", "g", "--wait", "1s", "-c", "count nodes")
+	if took := time.Since(began); got.code != exitFailed || !strings.Contains(got.err, "is in use by process") || took > soon {
+		t.Errorf("after %v: got %+v, want that the store is in use, after a second", took, got)
+	}
+	go read()
+	time.Sleep(100 * time.Millisecond)
+	send(asker, syscall.SIGINT)
+	if code := ends(t, asker, soon); code != exitInterrupted || !strings.Contains(said.String(), "does not answer, and may go on with the job") {
+		t.Errorf("Ctrl-C of an asker with a job: got exit code %d and %s", code, said)
+	}
+	asker = child(t, "shell", "g", "--wait", "1m", "-c", "count nodes")
+	if err := asker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond) // it asks
+	send(asker, syscall.SIGINT)
+	if code := ends(t, asker, soon); code != exitInterrupted {
+		t.Errorf("Ctrl-C of an asker without a job: got exit code %d", code)
+	}
+	send(holder, syscall.SIGCONT)
+}
+
 // TestEndOfAskerAndHolder ends either side while the other works, in each way there is.
 func TestEndOfAskerAndHolder(t *testing.T) {
 	longStore(t)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -33,14 +34,15 @@ type answer struct {
 	Result *taskResult // of a task
 }
 
-// ask has the process that holds a store do what a request says, with the streams of this process. Its errors are those of holder.Ask.
-func (s *streams) ask(ctx context.Context, dir string, what *request) (*answer, error) {
-	return s.askFor(ctx, dir, what, s.out, s.confirm)
+// ask has the process that holds a store do what a request says, with the streams of this process, if it takes the job within a time.
+// Its errors are those of holder.Ask.
+func (s *streams) ask(ctx context.Context, dir string, within time.Duration, what *request) (*answer, error) {
+	return s.askFor(ctx, dir, within, what, s.out, s.confirm)
 }
 
 // askFor is ask with another output, and another way to confirm.
 func (s *streams) askFor(
-	ctx context.Context, dir string, what *request, out io.Writer, confirm func(context.Context, string) (bool, error),
+	ctx context.Context, dir string, within time.Duration, what *request, out io.Writer, confirm func(context.Context, string) (bool, error),
 ) (*answer, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -54,7 +56,7 @@ func (s *streams) askFor(
 	if err := gob.NewEncoder(&text).Encode(what); err != nil {
 		return nil, err
 	}
-	result, err := holder.Ask(ctx, dir, text.Bytes(), holder.Streams{
+	result, err := holder.Ask(ctx, dir, within, text.Bytes(), holder.Streams{
 		In: s.in, Out: told, Err: &barless{Writer: s.err, bar: s.progress}, Progress: progress, Confirm: confirm,
 	})
 	s.progress.clear()

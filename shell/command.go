@@ -19,6 +19,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -208,7 +209,9 @@ func (s *streams) exitCode(command string, err error) int {
 	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
 		var interruption *interruptedError
-		if errors.As(err, &interruption) {
+		if silent, ok := errors.AsType[*holder.SilentError](err); ok {
+			message += ": " + silent.Error()
+		} else if errors.As(err, &interruption) {
 			message += ": " + interruption.state
 		}
 		s.say("%s: %s", s.program, message)

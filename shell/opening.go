@@ -153,7 +153,8 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 // acquire opens a store, or has the process that holds it do what is asked. It returns the store, or else the answer. If the holder
 // does not answer, acquire waits as long as --wait allows.
 func (c *resources) acquire(
-	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), what *request, ask func(context.Context, string, *request) (*answer, error),
+	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), what *request,
+	ask func(ctx context.Context, dir string, within time.Duration, what *request) (*answer, error),
 ) (*holding, *answer, error) {
 	began := time.Now()
 	for told := false; ; {
@@ -165,7 +166,7 @@ func (c *resources) acquire(
 		if !errors.Is(err, kv.ErrLocked) {
 			return nil, nil, err
 		}
-		answer, failed := ask(ctx, dir, what)
+		answer, failed := ask(ctx, dir, c.Wait-time.Since(began), what)
 		switch {
 		case failed == nil:
 			return nil, answer, nil

@@ -210,8 +210,8 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 		if t.Writes || t.Review != nil { // which soon writes
 			open = func() (*kv.Store, error) { return openStore(d.dir, kv.Options{MemoryBudget: d.store()}) }
 		}
-		ask := func(ctx context.Context, dir string, what *request) (*answer, error) {
-			return d.s.askFor(ctx, dir, what, to.Out, to.Confirm)
+		ask := func(ctx context.Context, dir string, within time.Duration, what *request) (*answer, error) {
+			return d.s.askFor(ctx, dir, within, what, to.Out, to.Confirm)
 		}
 		h, a, err := d.acquire(ctx, d.s, d.dir, open, &request{Task: &t, Writes: t.Writes}, ask)
 		if err != nil {

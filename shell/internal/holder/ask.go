@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,13 +38,31 @@ type Streams struct {
 	Confirm func(ctx context.Context, question string) (bool, error)
 }
 
-// patience is how long a holder may take to end a job that is to end.
-const patience = 5 * time.Second
+const (
+	// patience is how long a holder may take to end a job that is to end.
+	patience = time.Second
 
-// Ask asks the holder of a directory for a job, and returns its result. If ctx ends, the holder ends the job and sends its result; if
-// it does not, Ask returns the error of ctx. If Out cannot be written to, the job ends, and Ask returns that error.
-func Ask(ctx context.Context, dir string, request []byte, s Streams) ([]byte, error) {
-	dialer := net.Dialer{Timeout: greetingTime}
+	// shortestGreeting is how long a holder may at least take to take a job: its machine may be busy.
+	shortestGreeting = time.Second
+)
+
+// A SilentError says that the asker ended its job, and the holder did not answer. The job may have been done or not. It is the error of
+// the context of the asker.
+type SilentError struct{ err error }
+
+func (e *SilentError) Error() string {
+	return "the process that holds the store does not answer, and may go on with the job"
+}
+
+func (e *SilentError) Unwrap() error { return e.err }
+
+// Ask asks the holder of a directory for a job, and returns its result. If the holder does not take the job within a time (of one second
+// or more), Ask returns ErrNobody. If ctx ends, the holder ends the job and sends its result. If ctx ends before the job is taken, Ask
+// returns the error of ctx at once; if the holder does not end the job within a second, a *SilentError. If Out cannot be written to, the
+// job ends, and Ask returns that error.
+func Ask(ctx context.Context, dir string, within time.Duration, request []byte, s Streams) ([]byte, error) {
+	within = min(max(within, shortestGreeting), greetingTime)
+	dialer := net.Dialer{Timeout: within}
 	conn, err := dialer.DialContext(ctx, "unix", socketOf(dir))
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), closed(conn))
@@ -56,15 +75,17 @@ func Ask(ctx context.Context, dir string, request []byte, s Streams) ([]byte, er
 	if _, err := checkPeer(conn); err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() {
-		a.wire.trySend(frameCancel)
-		a.wire.readUntil(time.Now().Add(patience))
-	})
+	a.wire.readUntil(time.Now().Add(within))
+	a.wire.writeUntil(time.Now().Add(within))
+	stop := context.AfterFunc(ctx, a.cancel)
 	defer stop()
 	if err := a.begin(request); err != nil {
 		return nil, cmpErr(ctx, err)
 	}
 	result, err := a.follow(ctx)
+	if ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, &SilentError{ctx.Err()}
+	}
 	return result, cmpErr(ctx, err)
 }
 
@@ -90,11 +111,44 @@ type asker struct {
 	streams Streams
 	helpers sync.WaitGroup // read input, ask questions
 	helping atomic.Bool    // one of them does
+
+	mu        sync.Mutex
+	taken     bool // the job
+	cancelled bool
+}
+
+// cancel ends the job, or the wait until it is taken.
+func (a *asker) cancel() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancelled = true
+	end := time.Now()
+	if a.taken {
+		end = end.Add(patience)
+	}
+	a.wire.readUntil(end)
+	a.wire.writeUntil(end)
+	if a.taken {
+		a.wire.trySend(frameCancel)
+	}
+}
+
+// start has the job begin, which the holder has taken, unless it was cancelled.
+func (a *asker) start() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancelled {
+		return context.Canceled
+	}
+	a.taken = true
+	a.wire.readUntil(time.Time{})
+	a.wire.writeUntil(time.Time{})
+	a.wire.trySend(frameGo) // from now on nobody knows whether the job was done if the holder is gone
+	return nil
 }
 
 // begin sends the request, and waits until the job is taken.
 func (a *asker) begin(request []byte) error {
-	a.wire.readUntil(time.Now().Add(greetingTime))
 	k, content, err := a.exchange(request)
 	if _, ok := errors.AsType[*ProtocolError](err); ok {
 		return err
@@ -104,9 +158,7 @@ func (a *asker) begin(request []byte) error {
 	}
 	switch k {
 	case frameTaken:
-		a.wire.readUntil(time.Time{})
-		a.wire.trySend(frameGo) // from now on nobody knows whether the job was done if the holder is gone
-		return nil
+		return a.start()
 	case frameRefused:
 		return &RefusedError{string(content)}
 	}

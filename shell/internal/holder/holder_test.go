@@ -64,7 +64,7 @@ func TestConversation(t *testing.T) {
 	})
 	var out, errOut bytes.Buffer
 	stages := ""
-	result, err := Ask(t.Context(), dir, []byte("request"), Streams{
+	result, err := Ask(t.Context(), dir, greetingTime, []byte("request"), Streams{
 		In: strings.NewReader("input"), Out: &out, Err: &errOut,
 		Progress: func(stage string, done, total int64) {
 			if done == 3 && total == 7 {
@@ -125,7 +125,7 @@ func TestLongStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := &slow{Writer: got}
-	_, err := Ask(t.Context(), dir, nil, Streams{In: &pattern{size}, Out: out, Err: io.Discard})
+	_, err := Ask(t.Context(), dir, greetingTime, nil, Streams{In: &pattern{size}, Out: out, Err: io.Discard})
 	if err != nil || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
 		t.Errorf("got error %v, and another output than the input: %v", err, !bytes.Equal(got.Sum(nil), want.Sum(nil)))
 	}
@@ -197,7 +197,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	results := make(chan string, 2)
 	ask := func(ctx context.Context) {
-		result, err := Ask(ctx, dir, nil, silent())
+		result, err := Ask(ctx, dir, greetingTime, nil, silent())
 		if err != nil {
 			t.Error(err)
 		}
@@ -227,7 +227,7 @@ func TestEndOfTheHolder(t *testing.T) {
 	})
 	results := make(chan string, 1)
 	go func() {
-		result, err := Ask(t.Context(), dir, nil, silent())
+		result, err := Ask(t.Context(), dir, greetingTime, nil, silent())
 		if err != nil {
 			t.Error(err)
 		}
@@ -240,7 +240,7 @@ func TestEndOfTheHolder(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Ask(t.Context(), dir, nil, silent()); !errors.Is(err, ErrNobody) {
+	if _, err := Ask(t.Context(), dir, greetingTime, nil, silent()); !errors.Is(err, ErrNobody) {
 		t.Errorf("a holder that has stopped: got %v, want ErrNobody", err)
 	}
 	s.End()
@@ -347,7 +347,7 @@ func askOf(t *testing.T, text string) error {
 	ctx, cancel := context.WithCancel(t.Context())
 	streams := silent()
 	streams.In = never{ctx}
-	_, err = Ask(ctx, dir, []byte("request"), streams)
+	_, err = Ask(ctx, dir, greetingTime, []byte("request"), streams)
 	cancel()
 	<-said
 	if closing := p.Close(); closing != nil {
@@ -363,7 +363,7 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{t.TempDir(), long} {
-		if _, err := Ask(t.Context(), dir, nil, silent()); !errors.Is(err, ErrNobody) {
+		if _, err := Ask(t.Context(), dir, greetingTime, nil, silent()); !errors.Is(err, ErrNobody) {
 			t.Errorf("%s: got %v, want ErrNobody", dir, err)
 		}
 		killed, err := listen(dir)
@@ -374,11 +374,11 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		stale := socketOf(dir)
-		if _, err := Ask(t.Context(), dir, nil, silent()); !errors.Is(err, ErrNobody) {
+		if _, err := Ask(t.Context(), dir, greetingTime, nil, silent()); !errors.Is(err, ErrNobody) {
 			t.Errorf("%s, of a killed holder: got %v, want ErrNobody", dir, err)
 		}
 		s := serve(t, dir, func(context.Context, *Job) []byte { return []byte("here") })
-		if got, err := Ask(t.Context(), dir, nil, silent()); err != nil || string(got) != "here" {
+		if got, err := Ask(t.Context(), dir, greetingTime, nil, silent()); err != nil || string(got) != "here" {
 			t.Errorf("%s: got %q, %v", dir, got, err)
 		}
 		if runtime.GOOS != "windows" {
@@ -412,14 +412,14 @@ func TestMovedPlace(t *testing.T) {
 	}
 	serve(t, dir, name("second"))
 	for at, want := range map[string]string{dir: "second", away: "first"} {
-		if got, err := Ask(t.Context(), at, nil, silent()); err != nil || string(got) != want {
+		if got, err := Ask(t.Context(), at, greetingTime, nil, silent()); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %s", at, got, err, want)
 		}
 	}
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
-	if got, err := Ask(t.Context(), dir, nil, silent()); err != nil || string(got) != "second" {
+	if got, err := Ask(t.Context(), dir, greetingTime, nil, silent()); err != nil || string(got) != "second" {
 		t.Errorf("after the end of the first: got %q, %v", got, err)
 	}
 }
@@ -441,7 +441,7 @@ func TestClosedOutput(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Ask(t.Context(), dir, nil, Streams{In: in, Out: out, Err: io.Discard}); !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := Ask(t.Context(), dir, greetingTime, nil, Streams{In: in, Out: out, Err: io.Discard}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
 	}
 	<-ended
@@ -511,7 +511,7 @@ func TestCopiedAddress(t *testing.T) {
 	}
 	serve(t, copied, name("second"))
 	for at, want := range map[string]string{dir: "first", copied: "second"} {
-		if got, err := Ask(t.Context(), at, nil, silent()); err != nil || string(got) != want {
+		if got, err := Ask(t.Context(), at, greetingTime, nil, silent()); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %s", at, got, err, want)
 		}
 	}

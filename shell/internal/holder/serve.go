@@ -22,7 +22,7 @@ var ErrEnded = errors.New("the process that holds the store ends")
 var errCancelled = fmt.Errorf("the asker ended the job: %w", context.Canceled)
 
 const (
-	// greetingTime is how long a process may take to connect and say what it wants.
+	// greetingTime is how long each side may at most take from the connection until a job is taken.
 	greetingTime = 10 * time.Second
 
 	// lastWords is how long an asker may take to read a piece of output after the end of its job's context.
