@@ -29,11 +29,18 @@ type RescoreOptions struct {
 	OnStage      func(ops.Stage)
 	Notice       func(string)
 
-	within time.Duration // for a person who waits; zero: for as long as it takes
+	// For a person who waits: a pass begins before passBy, unless that is zero, and noPass says that it takes too long.
+	passBy time.Time
+	noPass bool
 }
 
 // passArcs is how many arcs a pass over the graph goes along in a second, its reading and writing counted, at the least.
-const passArcs = 8e6
+const passArcs = 5e6
+
+// passTime is how long a pass over the graph takes at the most.
+func passTime(tx *kv.Tx) time.Duration {
+	return time.Duration(float64(tx.NumArcs()) / passArcs * float64(time.Second))
+}
 
 // errTooLong says that a pass would take longer than a person waits.
 var errTooLong = errors.New("a pass over the graph takes too long")
@@ -48,8 +55,6 @@ type Rescoring struct {
 	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
 	Reversals    int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
 	Before, Run  *Run  // the last run as it was, and as it is now
-
-	arcs int64 // of the graph
 }
 
 // Rescore brings the stored scores up to date by the model of the last run, which is not fitted again.
@@ -92,11 +97,22 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 }
 
 // RescoreWithin is Rescore with KeepRate that gives up after a time that a person waits. ok is false if it did; the scores are then as they
-// were. Without a run, or a model of it, nothing is done.
+// were. If a pass over the graph should fit the time, scoring one by one leaves enough for it, and a pass that takes longer has as much time
+// again. Without a run, or a model of it, nothing is done.
 func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt RescoreOptions) (ok bool, err error) {
+	opt.KeepRate = true
+	err = s.View(func(tx *kv.Tx) error {
+		opt.passBy, opt.noPass = time.Now().Add(within-passTime(tx)), passTime(tx) > within
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	if !opt.noPass {
+		within *= 2 // else a pass on a busy machine costs the time and moves nothing
+	}
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	opt.KeepRate, opt.within = true, within
 	_, err = Rescore(limited, s, opt)
 	switch {
 	case errors.Is(err, errTooLong), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
@@ -133,7 +149,7 @@ func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Resc
 		}
 		done.Pass = true // whose commit has no limit
 	}
-	if opt.within > 0 && float64(done.arcs) > passArcs*opt.within.Seconds() {
+	if opt.noPass {
 		return nil, errTooLong
 	}
 	if done.Run, err = rescoreAll(ctx, s, opt); err == nil {
@@ -151,7 +167,12 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return nil, nil, err
 	}
 	before := *run
-	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full, arcs: tx.NumArcs()}
+	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
+	if !opt.passBy.IsZero() && !opt.noPass {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, opt.passBy, errPassIsDue)
+		defer cancel()
+	}
 	if opt.Full {
 		return done, nil, nil
 	}
@@ -166,7 +187,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return done, nil, nil
 	}
 	nodes, err := changed.around(ctx, tx, run.reach(), max(tx.NumNodes()/mostAround, leastAround))
-	if errors.Is(err, ops.ErrReach) {
+	if isPassDue(ctx, err) {
 		done.Pass = true
 		return done, nil, nil
 	}
@@ -175,7 +196,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	}
 	done.Changed = int64(len(nodes))
 	scores, err = scoreEach(ctx, tx, run, kept, nodes, opt)
-	if errors.Is(err, ops.ErrReach) {
+	if isPassDue(ctx, err) {
 		done.Pass = true
 		return done, nil, nil
 	}
@@ -183,6 +204,14 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return nil, nil, err
 	}
 	return done, scores, run.upToDate(tx)
+}
+
+// errPassIsDue ends scoring one by one while a pass still fits the time.
+var errPassIsDue = errors.New("a pass over the graph is due")
+
+// isPassDue says whether scoring one by one was given up for a pass.
+func isPassDue(ctx context.Context, err error) bool {
+	return errors.Is(err, ops.ErrReach) || err != nil && errors.Is(context.Cause(ctx), errPassIsDue)
 }
 
 // Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more, a pass over the

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // cleanedStore is a store g in a new working directory, and another one beside it, h, with the same contents.
@@ -541,5 +546,28 @@ func TestFaultOfAJob(t *testing.T) {
 	}
 	if err := server.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSlowScores wants a session that has waited in vain for the scores around a decision not to wait at the next one.
+func TestSlowScores(t *testing.T) {
+	cleanedStore(t)
+	s := &streams{ctx: t.Context(), progress: &progress{}}
+	at := newDesk(s, &resources{Threads: 1, Memory: testMemory}, "g", task{Who: "ann", RescoreWithin: time.Nanosecond})
+	defer func() {
+		if err := at.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	first := run(t, "", "shell", "g", "-c", "suspects limit 2", "--format", "csv")
+	lines := strings.Split(first.out, "\n")
+	for i, line := range lines[1:3] {
+		id, _, _ := strings.Cut(line, ",")
+		var notices []string
+		_, err := at.Answer(t.Context(), prompt.Question{Step: query.Step{Text: "accept " + id}, Format: print.FormatCSV},
+			prompt.Listener{Out: io.Discard, Notice: func(line string) { notices = append(notices, line) }})
+		if waited := slices.Contains(notices, wording.ScoresWait); err != nil || waited != (i == 0) {
+			t.Errorf("decision %d about %s: got %q, %v", i+1, id, notices, err)
+		}
 	}
 }

@@ -244,6 +244,9 @@ func (d *desk) Answer(ctx context.Context, q prompt.Question, to prompt.Listener
 	if r == nil {
 		return prompt.Outcome{}, err
 	}
+	if r.Outcome.Slow {
+		d.base.RescoreWithin = 0 // nobody waits for as long again after every decision
+	}
 	return r.Outcome, err
 }
 

@@ -20,7 +20,7 @@ type Options struct {
 	Notice func(line string)
 
 	// RescoreWithin, if not zero, has a decision or an undo bring the scores around it up to date, as cleaner.RescoreWithin does, in
-	// at most this time. If the time does not suffice, a notice says so.
+	// about this time. If the time does not suffice, a notice says so, and Result.Slow.
 	RescoreWithin time.Duration
 
 	Who string           // who makes decisions; "" means UserName

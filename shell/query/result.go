@@ -14,6 +14,7 @@ type Result struct {
 	rows    iter.Seq2[[]kv.Value, error]
 	release func() // removes the temporary files that the rows are read from; may be nil
 	notices []string
+	slow    bool
 	cost    func() string
 	Layout
 }
@@ -46,6 +47,9 @@ func (r *Result) Columns() []ColumnInfo { return r.columns }
 
 // Notices returns remarks on the answer for a reader, such as the threshold that a guarantee came to. Most answers have none.
 func (r *Result) Notices() []string { return r.notices }
+
+// Slow says that Options.RescoreWithin did not suffice.
+func (r *Result) Slow() bool { return r.slow }
 
 // Cost says what finding the rows took: index entries, rows and blocks. Call it when the rows were read. Some answers have "".
 func (r *Result) Cost() string {

@@ -156,6 +156,7 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 	}
 	if !ok {
 		q.notices = append(q.notices, wording.ScoresWait)
+		r.slow = true
 	}
 	return r, nil
 }

@@ -41,6 +41,7 @@ type Outcome struct {
 	Cut    bool   // a value did not fit the screen
 	Cost   string // see query.Result
 	Took   time.Duration
+	Slow   bool // to bring the scores around a decision up to date takes too long
 }
 
 // Open is a store that is open in this process.
@@ -84,7 +85,7 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 	on := q.Screen
 	rows, err := print.RenderOn(to.Out, result, q.Format, &on)
 	return Outcome{
-		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began),
+		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began), Slow: result.Slow(),
 	}, err
 }
 

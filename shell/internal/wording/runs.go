@@ -83,8 +83,8 @@ func AdviseRescore(err error) error {
 	return err
 }
 
-// ScoresWait says that the scores around a decision are older than it.
-const ScoresWait = "the scores around it are not up to date: that would take long; rescore brings them up to date"
+// ScoresWait says that the scores around decisions are older than these.
+const ScoresWait = "the scores around decisions wait for a rescore: to bring them up to date takes long here"
 
 // Rescored says what rescoring changed, a line for each of its steps that changed something; one line if neither did.
 func Rescored(done *cleaner.Rescoring) []string {
