@@ -356,15 +356,32 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(err, "%s is as it was", c.DB)
 	}
-	_, err = s.printf("%s: %s and %s added (%s and %s were there, %s dropped, %s in the file), %.1f s\n", c.DB,
+	_, err = s.printf("%s: %s and %s added (%s and %s were there, %s dropped, %s in the file)%s, %.1f s\n", c.DB,
 		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge", "edges"), wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
 		wording.Count(added.SelfLoops, "self loop", "self loops"), wording.Count(added.ParallelEdges, "parallel edge", "parallel edges"),
-		time.Since(began).Seconds())
+		changedText(added), time.Since(began).Seconds())
 	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "the files are in %s", c.DB)
 	}
 	s.sayLeftOut(added.Decided, "labels of nodes that somebody has decided about")
 	return nil
+}
+
+// changedText says what an append wrote beside nodes and edges, such as ", 2 labels changed, 1 row of predictions".
+func changedText(a files.Appendage) (text string) {
+	for _, of := range []struct {
+		count     int64
+		one, many string
+	}{
+		{a.Relabelled, "label changed", "labels changed"},
+		{a.Predictions, "row of predictions", "rows of predictions"},
+		{a.Features, "row of features", "rows of features"},
+	} {
+		if of.count > 0 {
+			text += ", " + wording.Count(of.count, of.one, of.many)
+		}
+	}
+	return text
 }
 
 // adopt decides in the store that is there as a file says.

@@ -20,17 +20,45 @@ import (
 // An Appendage is what became of files that were added to a store.
 type Appendage struct {
 	kv.PatchStats
-	Decided LeftOut // rows whose labels were left out, because somebody has decided about the nodes
+	Relabelled  int64   // nodes that were there, and have another label, or none, since
+	Predictions int64   // rows that were written
+	Features    int64   // likewise
+	Decided     LeftOut // rows whose labels were left out, because somebody has decided about the nodes
 }
 
 // Append adds the nodes and edges of the files to a store, all of them or nothing. Known ids take the labels and properties of
 // the nodes file. A label that a decision gave, or left as it was, stays.
 func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
+	var classes int
+	var integers bool
+	before := func(tx *kv.Tx) error {
+		classes, integers = len(tx.Classes()), tx.IntegerIDs()
+		return nil
+	}
+	if err := store.View(before); err != nil {
+		return result, err
+	}
 	result.Decided, err = g.patch(ctx, store, r, func(a *appending, patch *kv.Patch) (err error) {
 		result.PatchStats, err = a.commit(ctx, patch)
+		result.Relabelled = a.relabelled
+		result.Predictions, result.Features = a.written[cleaner.PredictionsMatrix], a.written[cleaner.FeaturesMatrix]
 		return err
 	})
-	return result, err
+	if err != nil {
+		return result, err
+	}
+	ctx = context.WithoutCancel(ctx) // the files are in the store, and nothing says otherwise
+	return result, store.View(func(tx *kv.Tx) error {
+		if integers {
+			if err := r.sayTextIDs(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if len(tx.Classes()) == classes {
+			return nil
+		}
+		return r.sayLookAlikes(ctx, tx)
+	})
 }
 
 // CheckLabels scores the labels that Append would bring in, hands each score to use, and leaves the store as it was. See
@@ -73,6 +101,8 @@ type appending struct {
 
 	rows        int                       // of the nodes file
 	predictions *cleaner.PredictionWriter // nil without any
+	written     map[string]int64          // rows of each matrix
+	relabelled  int64
 	decided     LeftOut
 }
 
@@ -131,7 +161,12 @@ func (a *appending) options() kv.PatchOptions {
 }
 
 // putRows writes the predictions and features of the files. The rows of an array are those of the nodes file.
-func (a *appending) putRows(ctx context.Context, tx *kv.Tx, put func(matrix string, v kv.NodeID, row []float32) error) error {
+func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix string, v kv.NodeID, row []float32) error) error {
+	a.written = map[string]int64{}
+	put := func(matrix string, v kv.NodeID, row []float32) error {
+		a.written[matrix]++
+		return write(matrix, v, row)
+	}
 	w := &writing{Job: a.Job, form: a.Form, tx: tx, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.AppendPredictions(tx, classes, opt, put)
@@ -220,17 +255,18 @@ func (w *writing) appendFeatures(
 	})
 }
 
-// keepDecided gives the row of a node that somebody has decided about the label of the node.
+// keepDecided gives the row of a node that somebody has decided about the label of the node, and counts the other labels that change.
 func (a *appending) keepDecided(tx *kv.Tx, v kv.NodeID, n *kv.Node) error {
-	decision, err := tx.Value(v, decide.Column)
-	if errors.Is(err, kv.ErrNoColumn) || err == nil && decision.IsNull() {
-		return nil
-	}
-	if err != nil {
+	label, err := tx.Value(v, kv.LabelColumn)
+	if err != nil || label.Str() == n.Label {
 		return err
 	}
-	label, err := tx.Value(v, kv.LabelColumn)
-	if err == nil && label.Str() != n.Label {
+	decision, err := tx.Value(v, decide.Column)
+	if errors.Is(err, kv.ErrNoColumn) || err == nil && decision.IsNull() {
+		a.relabelled++
+		return nil
+	}
+	if err == nil {
 		a.decided.add(&filedDecision{ID: n.ID, Line: n.Source})
 		n.Label = label.Str()
 	}
