@@ -234,6 +234,8 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, base baseline)
 	return counts, nil
 }
 
+const adviceRescore = "run rescore"
+
 // reasonsToClean returns the reasons why scores are out of date, and advice.
 func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
 	outdated, err := cleaner.ChangesSince(ctx, tx, run)
@@ -260,7 +262,7 @@ func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string,
 		}
 	}
 	reasons := slices.Concat(outdated.Changes, outdated.Misfits)
-	advice := "run rescore"
+	advice := adviceRescore
 	if outdated.Misfits != nil || outdated.Changes == nil {
 		advice = "run clean"
 	}
@@ -275,12 +277,24 @@ func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string,
 	}
 	_, err = cleaner.Predictions(tx)
 	if errors.Is(err, cleaner.ErrMissingRows) {
-		advice, err = fmt.Sprintf("%v: %s, and then clean", err, wording.WayToPredict), nil
+		advice, err = wayToRows(ctx, tx, advice, err)
 	}
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil // clean trains the built-in classifier
 	}
 	return []string{fmt.Sprintf("the scores are out of date: %s: %s", strings.Join(reasons, ", "), advice)}, err
+}
+
+// wayToRows is the advice where the rows of some nodes are missing, given that for a store where none is.
+func wayToRows(ctx context.Context, tx *kv.Tx, advice string, missing error) (string, error) {
+	_, err := cleaner.ClassifierAge(ctx, tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return fmt.Sprintf("%v: %s, and then clean", missing, wording.WayToPredict), nil
+	}
+	if advice != adviceRescore {
+		advice = adviceRescore + ", and then clean"
+	}
+	return advice, err
 }
 
 // A baseline holds the known suspects with their given labels.

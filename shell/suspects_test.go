@@ -2,6 +2,7 @@ package shell
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -377,4 +378,27 @@ func TestNodesWithoutPredictions(t *testing.T) {
 	if got := run(t, "", "shell", "g", "-c", "explain "+query.Quote(beside)+"; neighbors "+query.Quote(beside)); strings.Contains(got.err, "and so no score") {
 		t.Errorf("of a node with predictions: got %s", got.err)
 	}
+}
+
+// A gate says that rescore is enough where the kept classifier can predict the nodes that were added, and then it is.
+func TestGateAfterAppend(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := newDemoGraph(300, 1).write("."); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	mustRun(t, "clean", "g")
+	label := demoFields[0]
+	err := errors.Join(os.WriteFile("more.csv", []byte("id,label\nadded,"+label+"\n"), 0o600),
+		os.WriteFile("more-edges.csv", []byte("src,dst\nadded,p1\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "import", "g", "--append", "--nodes", "more.csv", "--edges", "more-edges.csv")
+	got := run(t, "", "gate", "g", "--most", "300")
+	if got.code != exitVerdict || !strings.HasSuffix(got.err, ": run rescore\n") {
+		t.Errorf("got exit code %d and %s, want the advice to run rescore", got.code, got.err)
+	}
+	mustRun(t, "rescore", "g")
+	mustRun(t, "gate", "g", "--most", "300")
 }
