@@ -70,12 +70,6 @@ func keptNow(tx *kv.Tx) (*keptClassifier, error) {
 	return kept, err
 }
 
-// keepsJoined says whether the store keeps a classifier that was joined with imported predictions.
-func keepsJoined(tx *kv.Tx) bool {
-	var kept keptClassifier
-	return tx.Document(predictionsSpace, classifierKey, &kept) == nil && kept.Weights != nil
-}
-
 // row is what is stored of a node for what the classifier predicts of it, [width] and borrowed.
 func (f *filler) row(v kv.NodeID, predicted []float64) ([]float32, error) {
 	if f.joiner != nil {

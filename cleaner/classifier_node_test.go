@@ -318,6 +318,31 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	}
 }
 
+// TestCleanOfAddedNodes adds nodes without rows after a run that joined nothing: the next one has the built-in classifier predict them.
+func TestCleanOfAddedNodes(t *testing.T) {
+	const count, all = 600, 603
+	p := newPlanted(31, all)
+	for i := range p.nodes {
+		p.nodes[i].Values = nil
+	}
+	before := p
+	before.nodes, before.truth, before.scores = p.nodes[:count], p.truth[:count], p.scores[:count]
+	before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= count || e[1] >= count })
+	s := before.load(t, false)
+	mustClean(t, s, Options{Seed: 2})
+	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper})
+	p.appendPlanted(t, s, count, nil)
+	run := mustClean(t, s, Options{Seed: 2})
+	if !strings.Contains(run.PredictionUse, "3 nodes without imported predictions have the built-in classifier's") {
+		t.Errorf("got %q", run.PredictionUse)
+	}
+	for _, node := range p.nodes[count:] {
+		if score := mustScore(t, s, node.ID); score.Predicted || score.Lack != "" || node.Label != "" && math.IsNaN(score.Score) {
+			t.Errorf("got %+v, want a score by stored predictions", score)
+		}
+	}
+}
+
 func mustBeNear(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	for i := range want {

@@ -72,8 +72,12 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	p.place = place
+	source, err := predictionSource(tx)
+	if err != nil {
+		return nil, err
+	}
 	read := Predictions
-	if keepsJoined(tx) && opt.Preset == PresetDefault { // nodes were added that the built-in classifier is to predict alone
+	if source == SourceImported && opt.Preset == PresetDefault { // the built-in classifier predicts nodes without a row alone
 		read = somePredictions
 	}
 	if p.predictions, err = read(tx); err != nil {
@@ -81,10 +85,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	if untaught := p.tellUntaught(); untaught != "" {
 		opt.notice("%s", untaught)
-	}
-	source, err := predictionSource(tx)
-	if err != nil {
-		return nil, err
 	}
 	if source == SourceBuiltIn {
 		p.crossFitted = p.base().crossFits()

@@ -289,3 +289,11 @@ func TestArrivals(t *testing.T) {
 		}
 	}
 }
+
+func TestMedianOf(t *testing.T) {
+	for want, values := range map[float64][]float64{3: {3}, 2.5: {4, 1, 3, 2}, 2: {3, 1, 2}} {
+		if got := medianOf(values); got != want {
+			t.Errorf("%v: got %v, want %v", values, got, want)
+		}
+	}
+}

@@ -110,9 +110,10 @@ func (c *rescoresCommand) measure(ctx context.Context, s *kv.Store) (*rescoresRe
 	})
 }
 
+// medianOf is the mean of the middle two of an even number of values.
 func medianOf(values []float64) float64 {
 	slices.Sort(values)
-	return values[len(values)/2]
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
 // decide gives a random labelled node another class.
