@@ -15,7 +15,8 @@ import (
 )
 
 // An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote; everything
-// else is computed from the store as it is.
+// else is computed from the store as it is. Of a node without stored predictions that the kept classifier can predict, these are those of
+// Score.
 type Explanation struct {
 	Node       kv.NodeID
 	ID         string
@@ -115,7 +116,10 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		return nil, err
 	}
 	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
-	predictions := inClassOrder(tx, matrix)
+	predictions, err := e.predict(ctx, tx, inClassOrder(tx, matrix), opt)
+	if err != nil {
+		return nil, err
+	}
 	if err := e.rankClasses(tx, predictions); err != nil {
 		return nil, err
 	}
@@ -153,6 +157,37 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	e.leaveOutScores(around, hops)
 	return e, nil
+}
+
+// predict has the kept classifier predict the node if no prediction of it is stored, and score it by that, as Score does. Of others, what
+// is stored stays.
+func (e *Explanation) predict(ctx context.Context, tx *kv.Tx, stored ops.Source, opt ops.Options) (ops.Source, error) {
+	row := make([]float32, stored.Width())
+	if err := stored.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil || !hasNaN(row) {
+		return stored, err
+	}
+	run, kept, err := lastFit(tx)
+	if errors.Is(err, kv.ErrNotFound) || errors.Is(err, ErrNoModel) {
+		return stored, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := newScorer(ctx, tx, run, kept, opt)
+	if err != nil {
+		return nil, err
+	}
+	score, err := s.score(e.Node)
+	if err != nil || !score.Predicted {
+		return stored, err
+	}
+	e.Score, e.Suggestion, e.Confidence, e.Run, e.ScoredAs = score.Score, score.Suggestion, score.Confidence, score.Run, ""
+	if !math.IsNaN(e.Score) {
+		e.ScoredAs = e.Label
+	}
+	clear(row) // of classes that were first used after the run
+	copy(row, s.row)
+	return withRows{stored, []kv.NodeID{e.Node}, [][]float32{row}}, nil
 }
 
 // lacks adds what is missing in the explanation.
