@@ -142,7 +142,7 @@ func reviewFifty(t *testing.T, g planted) {
 	sitting(first+"q\n", "; 20 left\n", "--limit", "50")
 	sitting(second, "; 0 left\n", "--limit", "20")
 	// The last decision is taken back in the shell, and made again.
-	mustRun(t, "shell", db, "-c", "undo")
+	mustRun(t, "shell", db, "--who", "tester", "-c", "undo")
 	sitting(second[strings.LastIndex(strings.TrimSuffix(second, "\n"), "\n")+1:], "; 0 left\n", "--limit", "1")
 	if got := mustRun(t, "check", db); !strings.Contains(got, "no problems") {
 		t.Errorf("check printed %q", got)
