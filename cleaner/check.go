@@ -10,8 +10,8 @@ import (
 )
 
 // Check checks the history of decisions, as decide.Check does, and the runs: that every run can be read, and the
-// detectors and the confident joint of the last run, that every score belongs to the last run, and that the kept classifier can be read. It returns an error
-// only if it cannot continue, such as ctx.Err().
+// detectors and the confident joint of the last run, that every score belongs to the last run, and that the kept
+// classifier can be read. It returns an error only if it cannot continue, such as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	if err := decide.Check(ctx, tx, report); err != nil {
 		return err
@@ -44,7 +44,7 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 			problem("run %d, the last: %v", last, err)
 		}
 	}
-	if _, err := readClassifier(tx); err != nil && !errors.Is(err, kv.ErrNotFound) {
+	if err := checkClassifier(tx); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		report(kv.Problem{Where: "predictions", What: err.Error()})
 	}
 	others, example, err := scoredByOthers(ctx, tx, last)

@@ -87,14 +87,19 @@ func (k *classifier) mark(tx *kv.Tx) error {
 	return tx.PutDocument(predictionsSpace, classifierKey, k.keptClassifier)
 }
 
-// readClassifier reads what was kept; kv.ErrNotFound if nothing was.
-func readClassifier(tx *kv.Tx) (*classifier, error) {
+// checkClassifier says why the kept classifier cannot be read; kv.ErrNotFound if none is kept.
+func checkClassifier(tx *kv.Tx) error {
 	k := new(classifier)
 	if err := tx.Document(predictionsSpace, classifierKey, &k.keptClassifier); err != nil {
-		return nil, err
+		return err
 	}
+	return k.readNetworks(tx)
+}
+
+// readNetworks reads the networks, of a classifier whose document is there.
+func (k *classifier) readNetworks(tx *kv.Tx) error {
 	if err := k.check(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, widths := range k.Widths {
 		net := &nn.Network{Widths: widths}
@@ -119,9 +124,9 @@ func readClassifier(tx *kv.Tx) (*classifier, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the networks of the built-in classifier: %w: %v", kv.ErrCorrupt, err) //nolint:errorlint // one that is missing is damage
+		return fmt.Errorf("the networks of the built-in classifier: %w: %v", kv.ErrCorrupt, err) //nolint:errorlint // one that is missing is damage
 	}
-	return k, nil
+	return nil
 }
 
 // check says whether the networks have shapes that the store can hold.

@@ -22,8 +22,8 @@ var errNoClassifier = errors.New("no classifier is kept that could predict them"
 type filler struct {
 	*kv.Matrix // of the predictions that scores are taken from
 	tx         *kv.Tx
-	by         *classifier
-	joiner     *joiner // nil: the predictions are the classifier's alone
+	by         *classifier // its networks are read by open
+	joiner     *joiner     // nil: the predictions are the classifier's alone
 	keeper     rowKeeper
 }
 
@@ -33,7 +33,7 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &filler{tx: tx}
+	f := &filler{tx: tx, by: &classifier{keptClassifier: *kept}}
 	if kept.Weights != nil {
 		if f.joiner, err = newJoiner(tx); err != nil {
 			return nil, err
@@ -42,12 +42,12 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 	} else if f.Matrix, err = tx.Matrix(PredictionsMatrix); err != nil {
 		return nil, err
 	}
-	if f.by, err = readClassifier(tx); err != nil {
-		return nil, err
-	}
 	f.keeper = newRowKeeper(f.Encoding(), f.Width())
 	return f, nil
 }
+
+// open reads the networks, which a filler needs to predict, and not to count nodes without predictions.
+func (f *filler) open() error { return f.by.readNetworks(f.tx) }
 
 // keptNow is what is kept of the classifier whose predictions, alone or joined, scores are taken from; errNoClassifier if there is none.
 func keptNow(tx *kv.Tx) (*keptClassifier, error) {
@@ -157,6 +157,9 @@ func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (fille
 	}
 	nodes, err := f.unpredicted(ctx)
 	if err != nil || len(nodes) == 0 {
+		return 0, unseen, err
+	}
+	if err := f.open(); err != nil {
 		return 0, unseen, err
 	}
 	rows, err := f.rowsOf(ctx, nodes, opt)

@@ -115,6 +115,9 @@ func TestPredictionOfOneNode(t *testing.T) {
 func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 	t.Helper()
 	f, err := openFiller(tx)
+	if err == nil {
+		err = f.open()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +419,10 @@ func TestDamagedClassifier(t *testing.T) {
 	}
 	mustClean(t, s, Options{Seed: 2})
 	view(t, s, func(tx *kv.Tx) error {
-		_, err := openFiller(tx)
+		f, err := openFiller(tx)
+		if err == nil {
+			err = f.open()
+		}
 		return err
 	})
 }

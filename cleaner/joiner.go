@@ -115,12 +115,8 @@ func (j *joiner) replace(v kv.NodeID, columns []string, row []float32, write fun
 	if j == nil {
 		return nil
 	}
-	places, to := columnPlaces(columns), make([]float32, j.mixture.Width())
-	for k, name := range j.mixture.Columns() {
-		if at, ok := places[name]; ok {
-			to[k] = row[at]
-		}
-	}
+	to := make([]float32, j.mixture.Width())
+	inClasses(j.mixture.Columns(), columns, row, to)
 	row, err := j.exchange(v, to)
 	if err != nil {
 		return fmt.Errorf("joined predictions: %w", err)

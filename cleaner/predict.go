@@ -104,8 +104,9 @@ const (
 // labels, as far as this lowers the cross-entropy on unseen labels (see smoothing). Fewer than 40 training nodes are
 // learned by one network.
 //
-// The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside. If some nodes have no predictions because they were added later, Predict does not train: the kept
-// classifier predicts these nodes, each by the mean of its networks, without correction and smoothing. The next Predict trains again.
+// The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside. If some nodes have no
+// predictions because they were added later, Predict does not train: the kept classifier predicts these nodes, each by the mean of its
+// networks, without correction and smoothing. The next Predict trains again.
 //
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //

@@ -67,7 +67,7 @@ func (r *runsRepair) removeRuns(ctx context.Context) error {
 func (r *runsRepair) removeClassifier() error {
 	var why error
 	err := r.store.View(func(tx *kv.Tx) error {
-		_, why = readClassifier(tx)
+		why = checkClassifier(tx)
 		return nil
 	})
 	if err != nil || why == nil || errors.Is(why, kv.ErrNotFound) {

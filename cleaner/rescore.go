@@ -59,12 +59,11 @@ type Rescoring struct {
 
 // Rescore brings the stored scores up to date by the model of the last run, which is not fitted again.
 //
-// If nodes were added to a store with predictions of the built-in classifier, that predicts them, as it was kept. Then Rescore
-// scores the nodes around everything that has changed since the run or the last Rescore: labels, edges, predictions, and
-// nodes that were added. Changes matter as many hops far as labels have a weight in the model: up to K. If the nodes within these
-// hops are few, it scores each of them; the scores are then within 1e-5 of those of one pass over the graph, which it makes if they
-// are many, or if Full is set. The pass gives, bit for bit, the scores that a
-// copy of the graph as it is now gets by the same model.
+// If nodes without predictions were added, the kept classifier predicts them. Then Rescore scores the nodes around everything that has
+// changed since the run or the last Rescore: labels, edges, predictions, and nodes that were added. Changes matter as many hops far as
+// labels have a weight in the model: up to K. If the nodes within these hops are few, it scores each of them; the scores are then within
+// 1e-5 of those of one pass over the graph, which it makes if they are many, or if Full is set. The pass gives, bit for bit, the scores
+// that a copy of the graph as it is now gets by the same model.
 //
 // Then, unless KeepRate is set, it moves rate, scores and threshold to fit the decisions since the run began: see Calibration.
 // The order of the scores stays, except for rounding to single precision.

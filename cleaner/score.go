@@ -240,6 +240,9 @@ func (s *scorer) predict(v kv.NodeID) (bool, error) {
 func (s *scorer) predictor() (*nodePredictor, error) {
 	if s.unknown == nil {
 		f, err := openFiller(s.tx)
+		if err == nil {
+			err = f.open()
+		}
 		if err != nil {
 			return nil, err
 		}
