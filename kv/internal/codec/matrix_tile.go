@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -263,41 +264,116 @@ type TilePart struct{ RowLo, RowHi, Lo, Hi int }
 // DecodeTile writes a part of a tile of the given size to the rows of dst from 0 and the columns from 0. It returns the
 // bits of the absent rows, nil for none, which borrow b.
 func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) (absent []byte, err error) {
-	r := Reader{Rest: b}
-	encoding := r.byte()
-	gotRows, gotColumns := r.Uvarint(math.MaxInt32), r.Uvarint(math.MaxInt32)
-	if r.Failed || int(gotRows) != rows || int(gotColumns) != columns {
-		return nil, fmt.Errorf("%w: a tile of %d×%d, want %d×%d", record.ErrCorrupt, gotRows, gotColumns, rows, columns)
+	var t Tile
+	if err := t.parse(b, rows, columns); err != nil {
+		return nil, err
 	}
-	if encoding&tileAbsent != 0 {
-		absent = r.Bytes((rows + 7) / 8)
-	}
-	half := encoding&tileHalf != 0
-	switch encoding &^ (tileAbsent | tileHalf) {
-	case tileDense:
-		decodeDense(&r, rows, columns, half, part, dst)
-	case tileSparse, tileSparse | tileConstant:
-		decodeSparse(&r, nil, rows, columns, half, encoding&tileConstant != 0, part, dst)
-	case tileShared:
-		if fills := r.Bytes(4 * rows); !r.Failed {
-			decodeSparse(&r, fills, rows, columns, half, false, part, dst)
-		}
-	default:
-		r.Fail()
-	}
-	if r.Failed || len(r.Rest) > 0 {
-		return nil, fmt.Errorf("%w: a damaged tile", record.ErrCorrupt)
-	}
-	for i := part.RowLo; i < part.RowHi; i++ {
-		if IsAbsent(absent, i) {
-			FillWith(dst.Row(i-part.RowLo, 0, part.Hi-part.Lo), float32(math.NaN()))
-		}
-	}
-	return absent, nil
+	return t.absent, t.Read(part, dst)
 }
 
 // IsAbsent says whether row i was never written, by the bits of those that were not; nil for none.
 func IsAbsent(absent []byte, i int) bool { return absent != nil && absent[i/8]&(1<<(i%8)) != 0 }
+
+// A Tile is an encoded tile whose parts are read again and again.
+type Tile struct {
+	columns  int
+	sparse   bool
+	constant bool   // one value for all
+	absent   []byte // of IsAbsent
+	fills    []byte // of a shared tile; nil: zeros
+	counts   Reader // of a sparse tile, as all that follows
+	indices  uints
+	values   tileValues
+	begins   []uint32 // of the indices of each row, and their end; nil: counts are read
+}
+
+// NewTile finds the rows in a tile of the given size, which borrows b.
+func NewTile(b []byte, rows, columns int) (*Tile, error) {
+	t := new(Tile)
+	if err := t.parse(b, rows, columns); err != nil {
+		return nil, err
+	}
+	if t.sparse {
+		counts := t.counts
+		t.begins = make([]uint32, rows+1)
+		for i := range rows {
+			t.begins[i+1] = t.begins[i] + uint32(counts.Uvarint(uint64(columns)))
+		}
+	}
+	return t, nil
+}
+
+// Size is what a tile takes in memory beside its bytes.
+func (t *Tile) Size() int64 { return int64(unsafe.Sizeof(*t)) + int64(cap(t.begins))*4 }
+
+// parse finds what follows one another in an encoded tile.
+func (t *Tile) parse(b []byte, rows, columns int) error {
+	r := Reader{Rest: b}
+	encoding := r.byte()
+	gotRows, gotColumns := r.Uvarint(math.MaxInt32), r.Uvarint(math.MaxInt32)
+	if r.Failed || int(gotRows) != rows || int(gotColumns) != columns {
+		return fmt.Errorf("%w: a tile of %d×%d, want %d×%d", record.ErrCorrupt, gotRows, gotColumns, rows, columns)
+	}
+	t.columns = columns
+	if encoding&tileAbsent != 0 {
+		t.absent = r.Bytes((rows + 7) / 8)
+	}
+	t.values.half = encoding&tileHalf != 0
+	switch encoding &^ (tileAbsent | tileHalf) {
+	case tileDense:
+		t.values.b = r.Bytes(rows * columns * t.values.size())
+	case tileSparse:
+		t.sparse = true
+	case tileSparse | tileConstant:
+		t.sparse, t.constant = true, true
+	case tileShared:
+		t.sparse, t.fills = true, r.Bytes(4*rows)
+	default:
+		r.Fail()
+	}
+	if t.sparse {
+		t.parseSparse(&r, rows)
+	}
+	if r.Failed || len(r.Rest) > 0 {
+		return errDamagedTile
+	}
+	return nil
+}
+
+var errDamagedTile = fmt.Errorf("%w: a damaged tile", record.ErrCorrupt)
+
+// parseSparse finds what follows the fills of a sparse or shared tile.
+func (t *Tile) parseSparse(r *Reader, rows int) {
+	t.counts = *r
+	total := 0
+	for range rows {
+		total += int(r.Uvarint(uint64(t.columns)))
+	}
+	width := indexWidth(t.columns)
+	t.indices = uints{r.Bytes(total * width), width}
+	if t.constant {
+		total = 1
+	}
+	t.values.b = r.Bytes(total * t.values.size())
+}
+
+// Read writes a part of the tile to the rows of dst from 0 and the columns from 0. Of a sparse tile it looks at the indices of these rows
+// only: whoever reads a few rows does not pay for the tile.
+func (t *Tile) Read(part TilePart, dst Window) error {
+	if t.sparse {
+		if err := t.readSparse(part, dst); err != nil {
+			return err
+		}
+	} else {
+		t.readDense(part, dst)
+	}
+	for i := part.RowLo; i < part.RowHi; i++ {
+		if IsAbsent(t.absent, i) {
+			FillWith(dst.Row(i-part.RowLo, 0, part.Hi-part.Lo), float32(math.NaN()))
+		}
+	}
+	return nil
+}
 
 // tileValues are the values in a tile.
 type tileValues struct {
@@ -315,15 +391,11 @@ func (s tileValues) at(k int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(s.b[4*k:]))
 }
 
-func decodeDense(r *Reader, rows, columns int, half bool, part TilePart, dst Window) {
-	values := tileValues{half: half}
-	values.b = r.Bytes(rows * columns * values.size())
-	if r.Failed {
-		return
-	}
+func (t *Tile) readDense(part TilePart, dst Window) {
+	values, half := t.values, t.values.half
 	for i := part.RowLo; i < part.RowHi; i++ {
 		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)
-		from := values.b[(i*columns+part.Lo)*values.size() : (i*columns+part.Hi)*values.size()]
+		from := values.b[(i*t.columns+part.Lo)*values.size() : (i*t.columns+part.Hi)*values.size()]
 		if half {
 			for j := range to {
 				to[j] = fromHalf(binary.LittleEndian.Uint16(from[2*j:]))
@@ -336,55 +408,43 @@ func decodeDense(r *Reader, rows, columns int, half bool, part TilePart, dst Win
 	}
 }
 
-// decodeSparse decodes what follows the fills (nil: zeros) of a sparse or shared tile. It looks at the indices of the rows of the part only:
-// whoever reads a few rows does not pay for the tile.
-func decodeSparse(r *Reader, fills []byte, rows, columns int, half, constant bool, part TilePart, dst Window) {
-	width := indexWidth(columns)
-	counts, read := *r, *r // they are read again below, row by row
-	total := 0
-	for range rows {
-		total += int(read.Uvarint(uint64(columns)))
-	}
-	*r = read
-	indices := uints{r.Bytes(total * width), width}
-	values := tileValues{half: half}
-	if constant {
-		values.b = r.Bytes(values.size()) // one for all
+func (t *Tile) readSparse(part TilePart, dst Window) error {
+	counts, k := t.counts, 0
+	if t.begins != nil {
+		k = int(t.begins[part.RowLo])
 	} else {
-		values.b = r.Bytes(values.size() * total)
+		for range part.RowLo {
+			k += int(counts.Uvarint(uint64(t.columns)))
+		}
 	}
-	if r.Failed {
-		return
-	}
-	k := 0
-	for i := range part.RowHi {
-		count := int(counts.Uvarint(uint64(columns)))
-		if i < part.RowLo {
-			k += count
-			continue
+	for i := part.RowLo; i < part.RowHi; i++ {
+		end := k
+		if t.begins != nil {
+			end = int(t.begins[i+1])
+		} else {
+			end += int(counts.Uvarint(uint64(t.columns)))
 		}
 		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)
-		if fills == nil {
+		if t.fills == nil {
 			clear(to)
 		} else {
-			FillWith(to, tileValues{b: fills}.at(i))
+			FillWith(to, tileValues{b: t.fills}.at(i))
 		}
-		for ; count > 0; count-- {
-			j := int(indices.At(k))
-			if j >= columns {
-				r.Fail()
-				return
+		for ; k < end; k++ {
+			j := int(t.indices.At(k))
+			if j >= t.columns {
+				return errDamagedTile
 			}
 			if j >= part.Lo && j < part.Hi {
 				at := k
-				if constant {
+				if t.constant {
 					at = 0
 				}
-				to[j-part.Lo] = values.at(at)
+				to[j-part.Lo] = t.values.at(at)
 			}
-			k++
 		}
 	}
+	return nil
 }
 
 // FillWith sets all values to one.

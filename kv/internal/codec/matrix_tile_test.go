@@ -50,27 +50,43 @@ func TestTileRoundTrip(t *testing.T) {
 		part.Lo = rapid.IntRange(0, columns).Draw(t, "first column")
 		part.Hi = rapid.IntRange(part.Lo, columns).Draw(t, "end column")
 		width := part.Hi - part.Lo
-		dst := make([]float32, (part.RowHi-part.RowLo)*width)
-		for i := range dst {
-			dst[i] = 77 // every cell must be written
-		}
-		if _, err := DecodeTile(encoded, rows, columns, part, Window{dst, width}); err != nil {
-			t.Fatal(err)
-		}
-		for i := part.RowLo; i < part.RowHi; i++ {
-			for j := part.Lo; j < part.Hi; j++ {
-				got, want := dst[(i-part.RowLo)*width+j-part.Lo], values[i*columns+j]
-				if !present[i] {
-					want = float32(math.NaN())
-				}
-				if math.Float32bits(got) != math.Float32bits(want) {
-					t.Fatalf("cell %d,%d: got %v, want %v", i, j, got, want)
+		check := func(decode func(dst Window) error) {
+			dst := make([]float32, (part.RowHi-part.RowLo)*width)
+			for i := range dst {
+				dst[i] = 77 // every cell must be written
+			}
+			if err := decode(Window{dst, width}); err != nil {
+				t.Fatal(err)
+			}
+			for i := part.RowLo; i < part.RowHi; i++ {
+				for j := part.Lo; j < part.Hi; j++ {
+					got, want := dst[(i-part.RowLo)*width+j-part.Lo], values[i*columns+j]
+					if !present[i] {
+						want = float32(math.NaN())
+					}
+					if math.Float32bits(got) != math.Float32bits(want) {
+						t.Fatalf("cell %d,%d: got %v, want %v", i, j, got, want)
+					}
 				}
 			}
+		}
+		check(func(dst Window) error {
+			_, err := DecodeTile(encoded, rows, columns, part, dst)
+			return err
+		})
+		tile, err := NewTile(encoded, rows, columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			check(func(dst Window) error { return tile.Read(part, dst) })
 		}
 		for size := range encoded {
 			if _, err := DecodeTile(encoded[:size], rows, columns, TilePart{}, Window{}); !errors.Is(err, record.ErrCorrupt) {
 				t.Fatalf("cut to %d of %d bytes: got %v, want ErrCorrupt", size, len(encoded), err)
+			}
+			if _, err := NewTile(encoded[:size], rows, columns); !errors.Is(err, record.ErrCorrupt) {
+				t.Fatalf("cut to %d of %d bytes: got %v of NewTile, want ErrCorrupt", size, len(encoded), err)
 			}
 		}
 	})
@@ -114,6 +130,13 @@ func FuzzDecodeTile(f *testing.F) {
 		dst := make([]float32, rows*columns)
 		if _, err := DecodeTile(b, rows, columns, full, Window{dst, columns}); err != nil && !errors.Is(err, record.ErrCorrupt) {
 			t.Fatalf("got %v, want ErrCorrupt", err)
+		}
+		tile, err := NewTile(b, rows, columns)
+		if err == nil {
+			err = tile.Read(TilePart{rows - 1, rows, 0, columns}, Window{dst, columns})
+		}
+		if err != nil && !errors.Is(err, record.ErrCorrupt) {
+			t.Fatalf("got %v of a row, want ErrCorrupt", err)
 		}
 	})
 }

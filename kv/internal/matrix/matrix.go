@@ -30,12 +30,27 @@ type Matrix struct {
 	Records snapshot.Reader
 }
 
+// Fewer rows than this share of a block, as a divisor, are read from tiles that are kept in memory, and no more changed rows than these
+// are looked up one by one.
+const (
+	fewRows    = 8
+	fewChanges = 8
+)
+
 // Read fills dst with columns lo ≤ j < hi of rows. A row that was never written is NaN.
 func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
+	if rows.Len()*fewRows < int(m.BlockRows) {
+		if err := m.eachTile(rows, lo, hi, dst, m.lookupTile); err != nil {
+			return err
+		}
+		return m.readDeltas(rows, lo, hi, dst)
+	}
 	blocks := (int(rows.End)-1)/int(m.BlockRows) - int(rows.First)/int(m.BlockRows) + 1
 	tiles := (hi-1)/m.TileWidth() - lo/m.TileWidth() + 1
 	err := m.Records.Fetch(record.Prefix(record.KindMatrix, m.Generation), blocks*tiles, func(get snapshot.Getter) error {
-		return m.readBlocks(get, rows, lo, hi, dst)
+		return m.eachTile(rows, lo, hi, dst, func(t tilePlace, part codec.TilePart, at codec.Window) error {
+			return readTile(get, t, part, at)
+		})
 	})
 	if err != nil {
 		return err
@@ -43,8 +58,16 @@ func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 	return m.readDeltas(rows, lo, hi, dst)
 }
 
-// readBlocks goes tile by tile, each from the first row to the last, which is the order on disk.
-func (m Matrix) readBlocks(get snapshot.Getter, rows record.Range, lo, hi int, dst codec.Window) error {
+// A tilePlace says which tile is meant, and how large it is.
+type tilePlace struct {
+	name          snapshot.Name
+	rows, columns int
+}
+
+// eachTile goes tile by tile, each from the first row to the last, which is the order on disk.
+func (m Matrix) eachTile(
+	rows record.Range, lo, hi int, dst codec.Window, read func(t tilePlace, part codec.TilePart, at codec.Window) error,
+) error {
 	height := int(m.BlockRows)
 	width := m.TileWidth()
 	limit := min(int(rows.End), int(m.Rows))
@@ -55,8 +78,8 @@ func (m Matrix) readBlocks(get snapshot.Getter, rows record.Range, lo, hi int, d
 			end := min(first+height, limit)
 			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-column, 0), Hi: min(hi-column, columns)}
 			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+column+part.Lo-lo:], Stride: dst.Stride}
-			key := Key(m.Generation, uint32(column/width), uint32(first/height))
-			if err := readTile(get, key, min(height, int(m.Rows)-first), columns, part, at); err != nil {
+			name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: uint32(column / width), B: uint32(first / height)}
+			if err := read(tilePlace{name, min(height, int(m.Rows)-first), columns}, part, at); err != nil {
 				return err
 			}
 			row = end
@@ -68,12 +91,11 @@ func (m Matrix) readBlocks(get snapshot.Getter, rows record.Range, lo, hi int, d
 	return nil
 }
 
-func readTile(get snapshot.Getter, key []byte, rows, columns int, part codec.TilePart, dst codec.Window) error {
+func readTile(get snapshot.Getter, t tilePlace, part codec.TilePart, dst codec.Window) error {
+	key := t.name.Key()
 	err := get.Get(key, func(body []byte) error {
-		if _, err := codec.DecodeTile(body, rows, columns, part, dst); err != nil {
-			return fmt.Errorf("%s: %w", record.Describe(key), err)
-		}
-		return nil
+		_, err := codec.DecodeTile(body, t.rows, t.columns, part, dst)
+		return describe(key, err)
 	})
 	if errors.Is(err, record.ErrNotFound) {
 		return record.Corrupt(key, "it is missing")
@@ -81,10 +103,54 @@ func readTile(get snapshot.Getter, key []byte, rows, columns int, part codec.Til
 	return err
 }
 
+// describe says of a damaged record what it is.
+func describe(key []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", record.Describe(key), err)
+}
+
+// lookupTile is readTile of a tile that is kept in memory for the next lookup.
+func (m Matrix) lookupTile(t tilePlace, part codec.TilePart, dst codec.Window) error {
+	entry := m.Records.Cache().Get(t.name)
+	if entry == nil {
+		var err error
+		if entry, err = m.loadTile(t); err != nil {
+			return err
+		}
+	}
+	if err := entry.Value.(*codec.Tile).Read(part, dst); err != nil {
+		return describe(t.name.Key(), err)
+	}
+	return nil
+}
+
+// loadTile reads a tile from the disk.
+func (m Matrix) loadTile(t tilePlace) (*snapshot.Entry, error) {
+	entry, key := &snapshot.Entry{Name: t.name}, t.name.Key()
+	err := snapshot.Need(m.Records, key, func(body []byte) error {
+		tile, err := codec.NewTile(body, t.rows, t.columns)
+		if err != nil {
+			return describe(key, err)
+		}
+		entry.Body, entry.Value, entry.ValueSize = body, tile, tile.Size()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Records.Cache().Add(entry)
+	return entry, nil
+}
+
 // readDeltas writes the changed rows over those of the blocks.
 func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) error {
 	if !m.Deltas {
 		return nil
+	}
+	if rows.Len() <= fewChanges {
+		return m.lookupDeltas(rows, lo, hi, dst)
 	}
 	prefix := record.Prefix(record.KindRowDelta, m.Generation)
 	for r, err := range snapshot.ScanChains(m.Records, prefix, record.PartKey(DeltaKey(m.Generation, rows.First), 0)) {
@@ -98,12 +164,32 @@ func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) erro
 		if record.NodeID(v) >= rows.End {
 			return nil
 		}
-		at := codec.Window{Values: dst.Values[int(record.NodeID(v)-rows.First)*dst.Stride:], Stride: dst.Stride}
-		if _, err := codec.DecodeTile(r.Body, 1, len(m.Columns), codec.TilePart{RowLo: 0, RowHi: 1, Lo: lo, Hi: hi}, at); err != nil {
-			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
+		if err := m.decodeDelta(r, rows, record.NodeID(v), lo, hi, dst); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// lookupDeltas is readDeltas of few rows.
+func (m Matrix) lookupDeltas(rows record.Range, lo, hi int, dst codec.Window) error {
+	for v := rows.First; v < rows.End; v++ {
+		key := DeltaKey(m.Generation, v)
+		err := snapshot.Chain(m.Records, key, func(body []byte) error {
+			return m.decodeDelta(record.Record{Key: key, Body: body}, rows, v, lo, hi, dst)
+		})
+		if err != nil && !errors.Is(err, record.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeDelta writes the changed row of a node to that of rows.
+func (m Matrix) decodeDelta(r record.Record, rows record.Range, v record.NodeID, lo, hi int, dst codec.Window) error {
+	at := codec.Window{Values: dst.Values[int(v-rows.First)*dst.Stride:], Stride: dst.Stride}
+	_, err := codec.DecodeTile(r.Body, 1, len(m.Columns), codec.TilePart{RowLo: 0, RowHi: 1, Lo: lo, Hi: hi}, at)
+	return describe(r.Key, err)
 }
 
 // Encoding says how cells are kept.

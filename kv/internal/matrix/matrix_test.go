@@ -77,9 +77,12 @@ func TestMatrix(t *testing.T) {
 		} {
 			what := fmt.Sprintf("%+v, %+v", e, size)
 			m, want := newMatrix(t, r, e, size.width, size.rows, size.nodes, size.changes)
-			for range 8 {
+			for i := range 16 {
 				first, lo := r.IntN(size.nodes), r.IntN(size.width)
 				rows := record.Range{First: record.NodeID(first), End: record.NodeID(first + 1 + r.IntN(size.nodes-first))}
+				if i%2 == 1 { // few rows, which are read in another way
+					rows.End = min(rows.End, rows.First+fewChanges+2)
+				}
 				hi := lo + 1 + r.IntN(size.width-lo)
 				got := codec.Window{Values: make([]float32, rows.Len()*(hi-lo)), Stride: hi - lo}
 				if err := m.Read(rows, lo, hi, got); err != nil {
@@ -131,6 +134,11 @@ func TestDamage(t *testing.T) {
 			dst := codec.Window{Values: make([]float32, rows*width), Stride: width}
 			if err := m.Read(record.Range{End: rows}, 0, width, dst); !errors.Is(err, record.ErrCorrupt) {
 				t.Errorf("%s: got %v, want ErrCorrupt", name, err)
+			}
+			for range 2 {
+				if err := m.Read(record.Range{First: rows - 1, End: rows}, 0, width, dst); !errors.Is(err, record.ErrCorrupt) {
+					t.Errorf("%s, one row: got %v, want ErrCorrupt", name, err)
+				}
 			}
 			m.Deltas = false
 			if err := m.Read(record.Range{End: 1024}, 0, width, dst); err != nil {

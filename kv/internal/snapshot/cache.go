@@ -13,12 +13,13 @@ import (
 type Name struct {
 	Kind       record.Kind
 	Generation record.Generation
-	A, B       uint32 // block, and part of an adjacency block
+	A, B       uint32 // block, and part of an adjacency block; of a matrix tile, and block
 }
 
 // Key is the record's key, of a record that is no chain.
 func (n Name) Key() []byte {
-	if n.Kind == record.KindAdjacency || n.Kind == record.KindArcs {
+	switch n.Kind {
+	case record.KindAdjacency, record.KindArcs, record.KindMatrix:
 		return record.PairKey(n.Kind, n.Generation, n.A, n.B)
 	}
 	return record.NumberKey(n.Kind, n.Generation, n.A)
