@@ -243,7 +243,9 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestArrivals(t *testing.T) {
+// cleanedRing makes a cleaned store of a hundred nodes in two rings, one for each label.
+func cleanedRing(t *testing.T) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "small.graph")
 	loader, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
 	if err != nil {
@@ -272,6 +274,27 @@ func TestArrivals(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+func TestScores(t *testing.T) {
+	for _, args := range [][]string{nil, {"--changed"}, {"--added"}} {
+		var out bytes.Buffer
+		if code := run(append([]string{"scores", cleanedRing(t), "--nodes", "20"}, args...), &out, os.Stderr); code != 0 {
+			t.Fatalf("%v: got exit code %d, want 0", args, code)
+		}
+		var report scoresReport
+		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+			t.Fatalf("%s: %v", &out, err)
+		}
+		if q := report.Scores; report.Compared != 20 || report.Difference > 1e-5 || q.MedianUS <= 0 || q.MedianUS > q.P99US {
+			t.Errorf("%v: got %s, want 20 scores that are those of a rescore", args, &out)
+		}
+	}
+}
+
+func TestArrivals(t *testing.T) {
+	dir := cleanedRing(t)
 	var out bytes.Buffer
 	if code := run([]string{"arrivals", dir, "--for", "50ms"}, &out, os.Stderr); code != 0 {
 		t.Fatalf("got exit code %d, want 0", code)

@@ -17,14 +17,15 @@ import (
 // scoresCommand times the scoring of single nodes.
 type scoresCommand struct {
 	storeFlags
-	Nodes int    `default:"1000" help:"Random nodes scored."`
-	Added bool   `help:"Score copies of the nodes, which are added to the store and stay there."`
-	Seed  uint64 `default:"1"`
+	Nodes   int    `default:"1000" help:"Random nodes scored."`
+	Added   bool   `help:"Score copies of the nodes, which are added to the store and stay there." xor:"how"`
+	Changed bool   `help:"Give the nodes other labels first, and keep them, so that no stored score is up to date." xor:"how"`
+	Seed    uint64 `default:"1"`
 }
 
 func (*scoresCommand) Help() string {
 	return `Every node is scored twice by cleaner.Score, and the second time is timed. The scores are compared with those that ` +
-		`are stored.`
+		`are stored: after a full rescore, if nodes were added or changed.`
 }
 
 // A scoresReport has the times of single scores.
@@ -32,26 +33,47 @@ type scoresReport struct {
 	Nodes      int           `json:"nodes"`
 	Edges      int64         `json:"edges"`
 	Scores     lookupTimings `json:"scores"`
+	Compared   int           `json:"compared"`   // scores that both have
 	Difference float64       `json:"difference"` // the largest to a stored score
 }
 
-func (c *scoresCommand) Run(ctx context.Context, out io.Writer) error {
+func (c *scoresCommand) Run(ctx context.Context, out io.Writer) (err error) {
+	store, err := index.Open(c.DB, kv.Options{MemoryBudget: int64(c.Memory), ReadOnly: !c.Added && !c.Changed})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
 	var nodes []kv.NodeID
-	if c.Added {
-		var err error
-		if nodes, err = c.add(); err != nil {
+	if store.ReadOnly() {
+		err = store.View(func(tx *kv.Tx) error {
+			nodes, err = c.draw(tx)
+			return err
+		})
+	} else {
+		nodes, err = c.change(store)
+	}
+	if err != nil {
+		return err
+	}
+	var report *scoresReport
+	scores := make([]float64, len(nodes))
+	err = store.View(func(tx *kv.Tx) error {
+		report, err = c.measure(ctx, tx, nodes, scores)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !store.ReadOnly() {
+		_, err := cleaner.Rescore(ctx, store, cleaner.RescoreOptions{Full: true, KeepRate: true, MemoryBudget: int64(c.Memory)})
+		if err != nil {
 			return err
 		}
 	}
-	return c.report(out, func(tx *kv.Tx) (any, error) {
-		if nodes == nil {
-			var err error
-			if nodes, err = c.draw(tx); err != nil {
-				return nil, err
-			}
-		}
-		return c.measure(ctx, tx, nodes)
-	})
+	if err := store.View(func(tx *kv.Tx) error { return report.compare(tx, nodes, scores) }); err != nil {
+		return err
+	}
+	return printJSON(out, report)
 }
 
 // draw draws nodes.
@@ -68,28 +90,35 @@ func (c *scoresCommand) draw(tx *kv.Tx) ([]kv.NodeID, error) {
 	return nodes, nil
 }
 
-// add adds copies of nodes.
-func (c *scoresCommand) add() (added []kv.NodeID, err error) {
-	store, err := index.Open(c.DB, kv.Options{MemoryBudget: int64(c.Memory)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+// change gives nodes other labels, or adds copies of them.
+func (c *scoresCommand) change(store *kv.Store) (nodes []kv.NodeID, err error) {
 	err = store.Update(func(tx *kv.Tx) error {
-		nodes, err := c.draw(tx)
-		if err != nil {
+		if nodes, err = c.draw(tx); err != nil {
 			return err
 		}
 		for i, v := range nodes {
-			u, err := addCopy(tx, v, fmt.Sprintf("copy %d of %d", i, tx.NumNodes()))
+			if c.Added {
+				nodes[i], err = addCopy(tx, v, fmt.Sprintf("copy %d of %d", i, tx.NumNodes()))
+			} else {
+				err = changeLabel(tx, v)
+			}
 			if err != nil {
 				return err
 			}
-			added = append(added, u)
 		}
 		return nil
 	})
-	return added, err
+	return nodes, err
+}
+
+// changeLabel gives a node the class after its own.
+func changeLabel(tx *kv.Tx, v kv.NodeID) error {
+	label, err := tx.Label(v)
+	if err != nil || label == kv.NoClass {
+		return err
+	}
+	classes := tx.Classes()
+	return tx.SetLabel(v, classes[(int(label)+1)%len(classes)])
 }
 
 // addCopy adds a node with the label, the edges and the features of another.
@@ -128,20 +157,34 @@ func addCopy(tx *kv.Tx, v kv.NodeID, id string) (kv.NodeID, error) {
 	return added, tx.SetRow(cleaner.FeaturesMatrix, added, row)
 }
 
-func (c *scoresCommand) measure(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID) (*scoresReport, error) {
+// measure scores nodes one by one.
+func (c *scoresCommand) measure(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, scores []float64) (*scoresReport, error) {
 	report := &scoresReport{Nodes: tx.NumNodes(), Edges: tx.NumEdges()}
 	var err error
 	report.Scores, err = timeLookups(ctx, c.Nodes, func(i int) error {
-		scores, err := cleaner.Score(ctx, tx, nodes[i:i+1], ops.Options{})
+		score, err := cleaner.Score(ctx, tx, nodes[i:i+1], ops.Options{})
+		if err == nil {
+			scores[i] = score[0].Score
+		}
+		return err
+	})
+	return report, err
+}
+
+// compare finds the largest difference of scores to those that are stored.
+func (r *scoresReport) compare(tx *kv.Tx, nodes []kv.NodeID, scores []float64) error {
+	for i, v := range nodes {
+		stored, err := tx.Value(v, cleaner.ScoreColumn)
 		if err != nil {
 			return err
 		}
-		stored, err := tx.Value(nodes[i], cleaner.ScoreColumn)
-		if err != nil || stored.IsNull() {
-			return err
+		if stored.IsNull() != math.IsNaN(scores[i]) {
+			return fmt.Errorf("node number %d: one of the scores %v and %v is missing", v, scores[i], stored)
 		}
-		report.Difference = max(report.Difference, math.Abs(scores[0].Score-stored.Float()))
-		return nil
-	})
-	return report, err
+		if !stored.IsNull() {
+			r.Compared++
+			r.Difference = max(r.Difference, math.Abs(scores[i]-stored.Float()))
+		}
+	}
+	return nil
 }
