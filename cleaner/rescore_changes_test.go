@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -26,6 +28,14 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 			return err
 		}
 		removed, n := slices.Clone(removed), tx.NumNodes()
+		classes := slices.Clone(tx.Classes())
+		labels := append([]string{""}, classes...)
+		rising, sum := make([]float64, len(classes)), float64(len(classes)*(len(classes)+1)/2)
+		for k := range rising {
+			rising[k] = float64(k+1) / sum
+		}
+		falling := slices.Clone(rising)
+		slices.Reverse(falling)
 		random := func() kv.NodeID {
 			for {
 				if v := kv.NodeID(r.IntN(n)); !removed.Has(v) {
@@ -44,7 +54,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 					return err
 				}
 			}
-			if err := tx.SetLabel(random(), []string{"alpha", "beta", "", "δelta"}[r.IntN(4)]); err != nil {
+			if err := tx.SetLabel(random(), labels[r.IntN(len(labels))]); err != nil {
 				return err
 			}
 			if u, v := random(), random(); u != v {
@@ -60,10 +70,10 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 					return err
 				}
 			}
-			if err := SetPredictions(tx, random(), []float64{0.1, 0.2, 0.3, 0.4}); err != nil {
+			if err := SetPredictions(tx, random(), rising); err != nil {
 				return err
 			}
-			v, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added-%d", tx.NumNodes()), Label: "beta"})
+			v, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added-%d", tx.NumNodes()), Label: classes[1]})
 			if err != nil {
 				return err
 			}
@@ -71,7 +81,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 				return err
 			}
 			if r.IntN(2) == 0 {
-				if err := SetPredictions(tx, v, []float64{0.4, 0.3, 0.2, 0.1}); err != nil {
+				if err := SetPredictions(tx, v, falling); err != nil {
 					return err
 				}
 			}
@@ -83,6 +93,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 	}
 	var requests []decide.Request
 	view(t, s, func(tx *kv.Tx) error {
+		to := tx.Classes()[2]
 		for range count {
 			v := kv.NodeID(r.IntN(tx.NumNodes()))
 			if label, err := tx.Label(v); errors.Is(err, kv.ErrNotFound) || label == kv.NoClass {
@@ -90,7 +101,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 			} else if err != nil {
 				return err
 			}
-			requests = append(requests, decide.Request{Node: v, Kind: decide.Relabel, To: "gamma"})
+			requests = append(requests, decide.Request{Node: v, Kind: decide.Relabel, To: to})
 		}
 		return nil
 	})
@@ -227,7 +238,12 @@ func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Rescore(t.Context(), other, RescoreOptions{KeepRate: true, Full: true, MemoryBudget: 32 << 20}); err != nil {
+	budget := int64(32 << 20)
+	view(t, other, func(tx *kv.Tx) error {
+		budget = max(budget, int64(tx.NumNodes())<<10)
+		return nil
+	})
+	if _, err := Rescore(t.Context(), other, RescoreOptions{KeepRate: true, Full: true, MemoryBudget: budget}); err != nil {
 		t.Fatal(err)
 	}
 	return storedScores(t, other)
@@ -295,52 +311,67 @@ func giveModel(from, to *kv.Store) error {
 		if err != nil {
 			return err
 		}
+		err = to.Update(func(into *kv.Tx) error {
+			return errors.Join(into.CreateMatrix(PredictionsMatrix, run.Classes), addRunColumns(into))
+		})
+		if err != nil {
+			return err
+		}
+		ids, err := numbersIn(tx, to)
+		if err != nil {
+			return err
+		}
 		row := make([]float32, predictions.Width())
-		return to.Update(func(into *kv.Tx) error {
-			if err := errors.Join(into.CreateMatrix(PredictionsMatrix, run.Classes), addRunColumns(into)); err != nil {
+		for some := range slices.Chunk(slices.Sorted(maps.Keys(ids)), 1<<14) { // as many as one transaction takes
+			err := to.Update(func(into *kv.Tx) error {
+				for _, v := range some {
+					if err := predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+						return err
+					}
+					if hasNaN(row) {
+						continue
+					}
+					if err := into.SetRow(PredictionsMatrix, ids[v], row); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
 				return err
 			}
-			for v, err := range tx.InFileOrder() {
-				if err != nil {
-					return err
-				}
-				id, err := tx.ID(v)
-				if err != nil {
-					return err
-				}
-				u, err := into.Node(id)
-				if err != nil {
-					return err
-				}
-				if err := predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
-					return err
-				}
-				if hasNaN(row) {
-					continue
-				}
-				if err := into.SetRow(PredictionsMatrix, u, row); err != nil {
-					return err
-				}
-			}
+		}
+		return to.Update(func(into *kv.Tx) error {
 			for k, lone := range kept.Lone {
 				if lone == uint32(kv.NoNode) {
 					continue
 				}
-				id, err := tx.ID(kv.NodeID(lone))
-				if errors.Is(err, kv.ErrNotFound) { // it was removed
-					continue
+				if u, ok := ids[kv.NodeID(lone)]; ok { // else it was removed
+					kept.Lone[k] = uint32(u)
 				}
-				if err != nil {
-					return err
-				}
-				u, err := into.Node(id)
-				if err != nil {
-					return err
-				}
-				kept.Lone[k] = uint32(u)
 			}
 			return errors.Join(run.put(into), into.PutDocument(detectorsSpace, keptKey, kept))
 		})
+	})
+}
+
+// numbersIn are the numbers of the nodes of a store in another with the same ids.
+func numbersIn(tx *kv.Tx, to *kv.Store) (numbers map[kv.NodeID]kv.NodeID, err error) {
+	numbers = make(map[kv.NodeID]kv.NodeID, tx.NumPresent())
+	return numbers, to.View(func(into *kv.Tx) error {
+		for v, err := range tx.InFileOrder() {
+			if err != nil {
+				return err
+			}
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			if numbers[v], err = into.Node(id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -348,6 +379,59 @@ func giveModel(from, to *kv.Store) error {
 func addRunColumns(tx *kv.Tx) error {
 	return errors.Join(tx.AddColumn(ScoreColumn, kv.KindSingle), tx.AddColumn(SuggestedColumn, kv.KindClass),
 		tx.AddColumn(ConfidenceColumn, kv.KindSingle), tx.AddColumn(RunColumn, kv.KindInt))
+}
+
+// storesVariable names cleaned stores, as a list of paths. docs/bench/rescores.sh makes them of real graphs.
+const storesVariable = "GRAPHCLEANER_STORES"
+
+// TestRescoreOfStores is TestRescoreAfterChanges of many changes to copies of stores that are there.
+func TestRescoreOfStores(t *testing.T) {
+	dirs := filepath.SplitList(os.Getenv(storesVariable))
+	if len(dirs) == 0 {
+		t.Skip(storesVariable + " is not set: it lists cleaned stores")
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			original := openPlanted(t, dir)
+			copied := filepath.Join(t.TempDir(), "changed")
+			restoreCopy(t, original, copied)
+			if err := original.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s := openPlanted(t, copied)
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			changeSome(t, s, rand.New(rand.NewPCG(1, 2)), 200)
+			changed, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := storedScores(t, s)
+			if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}); err != nil {
+				t.Fatal(err)
+			}
+			want := storedScores(t, s)
+			t.Logf("changed: %d nodes scored again, by a pass: %v, largest difference %.2g", changed.Changed, changed.Pass, largestDifference(got, want))
+			mustEqualScores(t, "after changes", got, want, 1e-5)
+			mustEqualScores(t, "folded in", passOfCopy(t, s, true), want, 0)
+			anew := passOfCopy(t, s, false)
+			t.Logf("numbered anew: largest difference %.2g", largestDifference(anew, want))
+			mustEqualScores(t, "numbered anew", anew, want, 1e-5)
+		})
+	}
+}
+
+// largestDifference is that of the scores of the same nodes.
+func largestDifference(a, b map[string]NodeScore) (largest float64) {
+	for id, score := range a {
+		if d := math.Abs(score.Score - b[id].Score); d > largest {
+			largest = d
+		}
+	}
+	return largest
 }
 
 // TestRescoreReach gives no weight to labels of farther hops. Then only nodes near the changes are scored again, and their scores are
