@@ -58,7 +58,7 @@ func agreementRows(
 		}
 		z = append(z, byRow(values, n, width))
 	}
-	gather := gathering{problem: p, labellings: all, z: z, hops: hops}
+	gather := gathering{problem: p, labellings: all, z: z, hops: hops, reach: hops}
 	if err := gather.run(ctx, opt); err != nil {
 		return nil, errors.Join(err, detachAll(z))
 	}
@@ -88,6 +88,7 @@ type gathering struct {
 	labellings []labelling
 	z          []*agreement
 	hops       int
+	reach      int // hops that are computed, 1 to hops; the features of others stay as they are
 
 	// done says that hop 0 and the columns of [P | Y] before first are there. onTile, if not nil, is told when that
 	// is so of the columns before end.
@@ -121,7 +122,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	// Predictions and labels go side by side, so that every list of neighbours is read once for both.
 	both := ops.SideBySide(g.predictions, ops.OneHot(g.labels, classes))
 	operator := ops.Operator{
-		Hops: g.hops, Diagonals: g.diagonals, Want: g.wantedColumns, First: g.first, OnTile: g.onTile,
+		Hops: g.reach, Diagonals: g.diagonals, Want: g.wantedColumns, First: g.first, OnTile: g.onTile,
 	}
 	opt.Scratch = g.place.temporary()
 	return ops.Propagate(ctx, g.graph, both, operator, opt, func(t ops.Tile) error {

@@ -206,7 +206,7 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 		problem:    problem{graph: g, diagonals: diagonals, labels: labels, predictions: p},
 		labellings: []labelling{{labels: all}, {nodes: set, labels: byRank}, {nodes: set, labels: byRank}},
 		z:          []*agreement{byColumn(array(n), n, width), byRow(array(20), 20, width), byColumn(array(20), 20, width)},
-		hops:       hops,
+		hops:       hops, reach: hops,
 	}
 	if err := gather.run(context.Background(), ops.Options{MemoryBudget: 1 << 20}); err != nil {
 		t.Fatal(err)

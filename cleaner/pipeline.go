@@ -75,7 +75,7 @@ type variant struct {
 // scoring is the outcome of score.
 type scoring struct {
 	scores    *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
-	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; all columns in any variant
+	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; nil if not all columns are computed
 	noise     confident.Noise
 	fitting   int                  // nodes of the fitting set
 	rate      float64              // share of mislabels, estimated
@@ -92,7 +92,11 @@ type scoring struct {
 
 // Close gives the arrays back; those of a run that are kept stay.
 func (s *scoring) Close() error {
-	return errors.Join(s.scores.Detach(), s.features.values.Detach(), s.diagonals.Close())
+	err := errors.Join(s.scores.Detach(), s.diagonals.Close())
+	if s.features != nil {
+		err = errors.Join(err, s.features.values.Detach())
+	}
+	return err
 }
 
 // score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, agreement features

@@ -66,27 +66,29 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	return nil
 }
 
-// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted.
+// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. The result has all agreement features
+// if the diagonals are sampled: else those that the model has no weight for are not computed.
 func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
 	rivals, err := s.rivals(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rivals.Close()) }()
+	if s.opt.Diagonal != DiagonalSampled {
+		s.only = model
+	}
 	labellings := s.withRivals(rivals.Data)
 	z, err := s.agreement(ctx, labellings)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err = errors.Join(err, detachAll(z[1:])); err != nil {
-			err = errors.Join(err, detachAll(z[:1]))
-		}
-	}()
-	result.features = z[0]
+	defer func() { err = errors.Join(err, detachAll(z)) }()
 	result.scores, err = s.scores(ctx, func(scores []float32) error {
 		return s.posteriorScores(ctx, model, z, labellings, scores)
 	})
+	if err == nil && s.only == nil {
+		result.features, z = z[0], z[1:]
+	}
 	return err
 }
 

@@ -216,7 +216,7 @@ func isPassDue(ctx context.Context, err error) bool {
 // Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more, a pass over the
 // graph costs less.
 const (
-	mostAround  = 16
+	mostAround  = 64
 	leastAround = 1 << 10
 )
 

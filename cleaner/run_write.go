@@ -26,13 +26,15 @@ type runBlock struct {
 	around      *poll // of the nodes whose predictions do not say one class; nil until there is one
 }
 
-// read computes the block of some rows.
+// read computes the block of some rows; without features if there are none.
 func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, features *agreement) error {
 	count, c := int(rows.End-rows.First), p.classes
 	w.rows = rows
-	w.features = float32s.Resize(w.features, count*features.width)
-	if err := features.Read(rows, 0, features.width, w.features); err != nil {
-		return err
+	if features != nil {
+		w.features = float32s.Resize(w.features, count*features.width)
+		if err := features.Read(rows, 0, features.width, w.features); err != nil {
+			return err
+		}
 	}
 	w.suggestions, w.confidence = w.suggestions[:0], float32s.Resize(w.confidence, 0)
 	step := rowstore.AtOnce(c)
@@ -78,7 +80,7 @@ type runWriter struct {
 	run                 *Run
 	scores, confidences *kv.ColumnWriter
 	suggestions, runs   *kv.ColumnWriter
-	agreement           *kv.MatrixWriter
+	agreement           *kv.MatrixWriter // nil: the store keeps the features that it has
 	classes             []string
 
 	// The indexes: that on score, and of the others those that there were before, nil if there was none.
@@ -96,7 +98,8 @@ type runWriter struct {
 	count          int64
 }
 
-func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w *runWriter, err error) {
+func newRunWriter(b *kv.Bulk, run *Run, result *scoring) (w *runWriter, err error) {
+	standardErrors := result.standardErrors
 	w = &runWriter{run: run, standardErrors: standardErrors, classes: b.Tx().Classes()}
 	if standardErrors != nil {
 		w.deviation = make([]float32, featureWidth(run.Hops))
@@ -118,8 +121,10 @@ func newRunWriter(b *kv.Bulk, run *Run, standardErrors func(k int) []float64) (w
 	if w.runs, err = b.Column(RunColumn, kv.KindInt); err != nil {
 		return nil, err
 	}
-	if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops), kv.MatrixEncoding{}); err != nil {
-		return nil, err
+	if result.features != nil {
+		if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops), kv.MatrixEncoding{}); err != nil {
+			return nil, err
+		}
 	}
 	return w, w.beginIndexes(b)
 }
@@ -193,6 +198,9 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 		}
 		if err := w.countSuspect(v, score, block.suggestions[i]); err != nil {
 			return err
+		}
+		if w.agreement == nil {
+			continue
 		}
 		if err := w.agreement.Put(v, block.features[i*width:][:width]); err != nil {
 			return err
@@ -294,7 +302,7 @@ func writeRun(
 func writeScores(
 	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
 ) (_ *runWriter, err error) {
-	w, err := newRunWriter(b, run, result.standardErrors)
+	w, err := newRunWriter(b, run, result)
 	if err != nil {
 		return nil, err
 	}

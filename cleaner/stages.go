@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -25,6 +26,10 @@ type stages struct {
 	variant   variant
 	opt       Options
 	operators ops.Options // their memory is what the stages leave
+
+	// only is the label model of a run that scores anew: of the agreement features, those over walks are computed that have a weight in
+	// it. nil: all are.
+	only *labelmodel.Model
 
 	ownDiagonals *heldDiagonals // where they are not the problem's
 	resumption   []string       // stages, and parts of stages, that were finished before
@@ -201,7 +206,7 @@ type agreementMark struct {
 
 // agreement computes the agreement features of labels under test, the given ones first.
 func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*agreement, err error) {
-	g := gathering{problem: s.problem, labellings: labellings, hops: s.opt.Hops}
+	g := gathering{problem: s.problem, labellings: labellings, hops: s.opt.Hops, reach: s.reach()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, detachAll(g.z))
@@ -214,6 +219,9 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 		if g.z, err = s.newAgreement(labellings); err != nil {
 			return nil, err
 		}
+	}
+	if s.only != nil {
+		g.first = max(g.first, s.classes) // predictions around a node have no weight
 	}
 	if g.first == 2*s.classes {
 		return g.z, nil
@@ -236,12 +244,20 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 	return g.z, g.run(ctx, s.operators)
 }
 
+// reach is the most hops of the features that are computed.
+func (s *stages) reach() int {
+	if s.only != nil {
+		return s.only.Reach()
+	}
+	return s.opt.Hops
+}
+
 // needDiagonals computes them where that was not done.
 func (s *stages) needDiagonals(ctx context.Context) (err error) {
 	if s.diagonals != nil {
 		return nil
 	}
-	job := diagonalJob{hops: s.opt.Hops}
+	job := diagonalJob{hops: s.reach()}
 	if s.opt.Diagonal == DiagonalSampled {
 		job.sample = &ops.SampleOptions{Samples: diagonalSamples, Seed: s.opt.Seed}
 	}
