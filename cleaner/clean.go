@@ -272,7 +272,11 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		}
 	}
 	if builtIn {
-		if err := fillPredictions(ctx, s, opt); err != nil {
+		filled, err := fillPredictions(ctx, s, opt)
+		if err == nil && filled == 0 {
+			err = tellAge(ctx, s, opt)
+		}
+		if err != nil && !errors.Is(err, errNoClassifier) {
 			return err
 		}
 	}
@@ -343,21 +347,35 @@ func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
 }
 
 // fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and says how old it is.
-// It joins them with imported ones as the last run has.
-func fillPredictions(ctx context.Context, s *kv.Store, opt Options) error {
+// It joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict them.
+func fillPredictions(ctx context.Context, s *kv.Store, opt Options) (filled int64, err error) {
 	filled, unseen, err := predictMissing(ctx, s, PredictOptions{
 		Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
 	})
 	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
-		return nil
+		return 0, errNoClassifier
 	}
 	if err != nil {
-		return fmt.Errorf("predictions of added nodes: %w", err)
+		return 0, fmt.Errorf("predictions of added nodes: %w", err)
 	}
 	if filled > 0 {
 		opt.notice("the kept classifier has predicted %s without predictions: %s", plural(int(filled), "node"), unseen)
 	}
-	return nil
+	return filled, nil
+}
+
+// tellAge says how old the classifier is whose predictions the store has.
+func tellAge(ctx context.Context, s *kv.Store, opt Options) error {
+	return s.View(func(tx *kv.Tx) error {
+		age, err := ClassifierAge(ctx, tx)
+		if err == nil && age.Nodes > 0 {
+			opt.notice("the kept classifier: %s; predict trains a new one", age)
+		}
+		if errors.Is(err, kv.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
 }
 
 // checkBudget says, before predictions are trained or an index is made, that the budget is too small for them or for

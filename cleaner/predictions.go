@@ -563,20 +563,55 @@ func columnPlaces(columns []string) map[string]int {
 	return places
 }
 
-// checkRows looks for rows that were never written, which are NaN, in the first column.
+// checkRows returns ErrMissingRows if some node has no row.
 func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
-	if matrix.Width() == 0 {
-		return nil
+	missing, any, err := nodesWithoutRow(tx, matrix)
+	if err != nil || !any {
+		return err
 	}
+	return missingRows(tx, missing.Has)
+}
+
+// countUnpredicted counts the nodes that have no predictions to be scored by.
+func countUnpredicted(tx *kv.Tx) (count int64, err error) {
+	matrix, err := scoredFrom(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return int64(tx.NumPresent()), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	missing, any, err := nodesWithoutRow(tx, matrix)
+	if err != nil || !any {
+		return 0, err
+	}
+	removed, err := tx.Removed()
+	if err != nil {
+		return 0, err
+	}
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if missing.Has(v) && !removed.Has(v) {
+			count++
+		}
+	}
+	return count, nil
+}
+
+// nodesWithoutRow are those whose row of predictions was never written: its first column is NaN. Any says whether there are some; removed
+// nodes are among them.
+func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (missing kv.NodeSet, any bool, err error) {
 	n := tx.NumNodes()
-	missing, any := kv.NewNodeSet(n), false
+	missing = kv.NewNodeSet(n)
+	if matrix.Width() == 0 {
+		return missing, false, nil
+	}
 	const step = 1 << 16
 	values := make([]float32, min(step, n))
 	for first := 0; first < n; first += step {
 		end := min(first+step, n)
 		block := values[:end-first]
 		if err := matrix.Read(kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)}, 0, 1, block); err != nil {
-			return err
+			return missing, false, err
 		}
 		for i, p := range block {
 			if math.IsNaN(float64(p)) {
@@ -585,10 +620,7 @@ func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
 			}
 		}
 	}
-	if !any {
-		return nil
-	}
-	return missingRows(tx, missing.Has)
+	return missing, any, nil
 }
 
 // predictionSource is where the stored predictions come from.

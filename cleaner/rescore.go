@@ -52,6 +52,10 @@ type Rescoring struct {
 	Changed int64
 	Pass    bool
 
+	// Unpredicted is the number of nodes without predictions, for which no classifier is kept. They have no score. With KeepRate they
+	// are not counted.
+	Unpredicted int64
+
 	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
 	Reversals    int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
 	Before, Run  *Run  // the last run as it was, and as it is now
@@ -79,19 +83,27 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
 	}
-	if err := fillPredictions(ctx, s, Options{
+	_, unfilled := fillPredictions(ctx, s, Options{
 		Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
-	}); err != nil {
-		return nil, err
+	})
+	if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
+		return nil, unfilled
 	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		done, err := rescore(ctx, s, opt)
-		if !errors.Is(err, errOvertaken) {
-			return done, err
+		if errors.Is(err, errOvertaken) {
+			continue
 		}
+		if err == nil && unfilled != nil && !opt.KeepRate {
+			err = s.View(func(tx *kv.Tx) (err error) {
+				done.Unpredicted, err = countUnpredicted(tx)
+				return err
+			})
+		}
+		return done, err
 	}
 }
 

@@ -124,7 +124,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 				return err
 			}
 		}
-		if err := c.checkSuspects(ctx, store, s); err != nil {
+		if err := c.checkScores(ctx, store, s); err != nil {
 			return err
 		}
 		return s.writeFile(c.Out, func(out *bufio.Writer) error {

@@ -15,10 +15,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// checkSuspects repeats what the last run said of its scores where an export stands on suspects, and asks whether labels
-// may be left out if that would be too many.
-func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *streams) error {
-	if c.What != "suspects" && !c.WithoutSuspects && !c.MultiLabel {
+// checkScores says, where an export stands on scores, how many are older than changes around them. Where it stands on suspects, it also
+// repeats what the last run said of its scores, and asks whether labels may be left out if that would be too many.
+func (c *exportCommand) checkScores(ctx context.Context, store *kv.Store, s *streams) error {
+	ofSuspects := c.What == "suspects" || c.WithoutSuspects || c.MultiLabel
+	if !ofSuspects && c.What != "scores" {
 		return nil
 	}
 	tx := store.Begin()
@@ -27,7 +28,16 @@ func (c *exportCommand) checkSuspects(ctx context.Context, store *kv.Store, s *s
 	if err != nil {
 		return err
 	}
-	sayWarnings(s, run.Warnings)
+	stale, err := wording.StaleScores(ctx, tx, run)
+	if err != nil {
+		return err
+	}
+	if stale != "" {
+		s.say("%s", stale)
+	}
+	if ofSuspects {
+		sayWarnings(s, run.Warnings)
+	}
 	if !c.WithoutSuspects || c.Yes {
 		return nil
 	}

@@ -2,8 +2,11 @@ package shell
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -41,6 +44,9 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
+	if c.Nodes == "" && (len(c.IDs) == 0 || slices.Contains(c.IDs, "")) {
+		return usagef("score: --ids has an empty id, want ids of nodes, such as p17,p25")
+	}
 	err := c.readStore(s, c.DB, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			if _, err := query.LastRun(tx); err != nil {
@@ -73,6 +79,9 @@ func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes [
 	}
 	for _, id := range c.IDs {
 		v, err := tx.Node(id)
+		if errors.Is(err, kv.ErrNotFound) {
+			return nil, fmt.Errorf("score: the store has no node %s", query.Quote(wording.Cut(id, kv.MaxID)))
+		}
 		if err != nil {
 			return nil, err
 		}

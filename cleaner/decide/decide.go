@@ -192,6 +192,8 @@ type Entries struct {
 	// taken back. Such a node is no suspect until it is cleaned again.
 	RemovedScores int64
 
+	RemovedNodes int64 // counts the entries of an Undo about removed nodes: only the history changes
+
 	Disputed int64 // counts the entries after which their node is disputed
 }
 

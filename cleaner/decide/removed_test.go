@@ -66,8 +66,13 @@ func removeDecided(t *testing.T, why string) {
 		}
 		return errors.Join(err3, err4)
 	})
-	if _, err := Undo(ctx, s, 2, opt, nil); err != nil {
+	scored := func(*kv.Tx) (int64, error) { return 1 << 40, nil }
+	back, err := Undo(ctx, s, 2, opt, scored)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if back.RemovedNodes != 2 || back.RemovedScores != int64(want) {
+		t.Errorf("got %+v, want 2 entries about a removed node, and %d other scores removed", back, want)
 	}
 	mustEndTrue(t, s)
 	entries := historyOf(t, s, gone)

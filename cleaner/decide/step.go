@@ -28,9 +28,9 @@ type StepWriter struct {
 	time       time.Time // of the step
 	entryTime  time.Time // of the newest entry, and of the step
 
-	steps, removedScores int64 // so far
-	isBegun              bool  // a step has begun
-	take                 func(d draft) error
+	steps, removedScores, removedNodes int64 // so far
+	isBegun                            bool  // a step has begun
+	take                               func(d draft) error
 }
 
 // newStepWriter begins where the history ends. Take is handed the drafts, in order.
@@ -51,7 +51,7 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 
 // entries are those so far.
 func (w *StepWriter) entries() Entries {
-	return Entries{First: w.first, Last: w.seq, Steps: w.steps, RemovedScores: w.removedScores}
+	return Entries{First: w.first, Last: w.seq, Steps: w.steps, RemovedScores: w.removedScores, RemovedNodes: w.removedNodes}
 }
 
 // Begin begins a step. A step without decisions is not written. A step may have one decision about a node.
@@ -114,6 +114,16 @@ func (w *StepWriter) add(d draft) error {
 	d.Seq, d.Step, d.place = w.seq, w.step, w.place
 	d.Time, d.EntryTime, d.Who, d.Why = w.time, w.entryTime, w.who, w.why
 	w.place++
+	if d.Undoes != 0 {
+		removed, err := w.tx.Removed()
+		if err != nil {
+			return err
+		}
+		if removed.Has(d.Node) {
+			d.unscored = false
+			w.removedNodes++
+		}
+	}
 	if d.unscored {
 		w.removedScores++
 	}

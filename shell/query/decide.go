@@ -408,6 +408,9 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if entries.RemovedScores > 0 {
 		q.notices = append(q.notices, wording.Nodes(entries.RemovedScores)+" scored under the label that was taken back: without a score until the next rescore or clean")
 	}
+	if entries.RemovedNodes > 0 {
+		q.notices = append(q.notices, wording.Count(entries.RemovedNodes, "decision is about a removed node", "decisions are about removed nodes")+": only the history changes")
+	}
 	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(entries.Len(), "decision", "decisions"))
 	return q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"}), nil
 }

@@ -39,6 +39,7 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	if err := q.remarkUnpredicted(ctx, v, "to give it some"); err != nil {
 		return nil, err
 	}
+	q.showsScores = e.Run != 0
 	r := NewTable(explanationColumns, explanationRows(e))
 	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s Section) bool { return len(s.Rows) == 0 })
 	r.Object = explanationObject(e, q.tx.IntegerIDs())

@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -18,14 +20,43 @@ var historyColumns = []string{
 
 // history answers history, oldest first.
 func (q *query) history(ctx context.Context, s *historyStatement) (*Result, error) {
-	of := kv.NoNode
-	if s.id != nil {
-		var err error
-		if of, err = q.findNode(*s.id); err != nil {
-			return nil, err
+	if s.id == nil {
+		return q.decisionRows(decide.History(ctx, q.tx, kv.NoNode), historyColumns), nil
+	}
+	v, err := q.findNode(*s.id)
+	if err == nil {
+		return q.decisionRows(decide.History(ctx, q.tx, v), historyColumns), nil
+	}
+	if !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	id, wrong := q.value(*s.id)
+	if wrong != nil {
+		return nil, wrong
+	}
+	entries := q.entriesOf(ctx, id.String())
+	for _, wrong := range entries {
+		if wrong != nil {
+			return nil, wrong
+		}
+		q.notices = append(q.notices, fmt.Sprintf("node %s was removed; the decisions about it stay", Quote(id.String())))
+		return q.decisionRows(entries, historyColumns), nil
+	}
+	return nil, err
+}
+
+// entriesOf yields the entries about nodes that have had an id, of the whole history.
+func (q *query) entriesOf(ctx context.Context, id string) iter.Seq2[decide.Decision, error] {
+	return func(yield func(decide.Decision, error) bool) {
+		for d, err := range decide.History(ctx, q.tx, kv.NoNode) {
+			if err == nil && d.ID != id {
+				continue
+			}
+			if !yield(d, err) {
+				return
+			}
 		}
 	}
-	return q.decisionRows(decide.History(ctx, q.tx, of), historyColumns), nil
 }
 
 // entriesTable is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
@@ -39,7 +70,19 @@ func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names 
 			yield(decide.Decision{}, err)
 			return
 		}
-		entries.Read(ctx, tx)(yield)
+		removed, err := tx.Removed()
+		if err != nil {
+			yield(decide.Decision{}, err)
+			return
+		}
+		for d, err := range entries.Read(ctx, tx) {
+			if d.Undoes != 0 && removed.Has(d.Node) {
+				d.From, d.To = "", "" // no label has moved
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
 	}, names)
 }
 

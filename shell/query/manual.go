@@ -97,7 +97,7 @@ would have with each other label.`,
 		Summary: "every decision made, or those on one node, oldest first",
 		Text: `No entry is ever deleted. An undo is an entry of its own, and its column undoes has the number of the entry that
 it takes back. Decisions of one statement have the same step. from is the label before, to the label that the decision names.
-disputed is true if people disagree after the entry.`,
+disputed is true if people disagree after the entry. The decisions about a removed node stay, and its id finds them.`,
 		Example: "history 1042",
 	},
 	{
@@ -165,7 +165,7 @@ unlabelled ones: relabel 'Theory' all where label is null.`,
 		Usage:   "rescore [full]",
 		Summary: "bring the scores up to date after changes and decisions, without a new run",
 		Text: `The nodes around all changes since the last run get new scores by its model; with full, all nodes do. A score is a
-chance. If the decisions find fewer or more wrong labels than the scores predict, rescore also moves all scores. Their order
+chance. unpredicted counts the nodes that have none, because they have no predictions and no classifier is kept. If the decisions find fewer or more wrong labels than the scores predict, rescore also moves all scores. Their order
 stays. The next clean learns from the decisions in full.`,
 		Example: "rescore",
 	},
@@ -184,7 +184,9 @@ the number of the last entry of the history that rescore has used. rescorings is
 		Usage:   "stats",
 		Summary: "the size of the store and what it holds",
 		Text: `Prints the numbers of nodes, edges, labels, columns, matrices and runs, and the bytes on disk. For the last run:
-the mislabel rate with its interval, the grey zone, and the number of wrong labels that are probably still to be found.`,
+the mislabel rate with its interval, the grey zone, and the number of wrong labels that are probably still to be found.
+stale_scores counts the scores that are older than changes around them. classifier_unseen counts the nodes that were added since the
+kept classifier was trained. classifier_agreement is the share of their labels that it predicts.`,
 		Example: "stats",
 	},
 	{
@@ -208,7 +210,7 @@ and the threshold λ are printed.`,
 		Summary: "take back your last step of decisions, or the last N",
 		Text: `Labels and decisions are again as they were before. The history keeps the decision and its undo. Another undo
 takes back the step before. If somebody else has decided on one of the nodes later, undo is refused, and names that
-person and the node.`,
+person and the node. Of a removed node only the history changes, and a notice says so.`,
 		Example: "undo 2",
 	},
 	{

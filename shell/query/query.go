@@ -14,6 +14,7 @@ type Options struct {
 	Workers      int         // how many goroutines a statement may compute with; 0 means GOMAXPROCS
 	MemoryBudget int64       // how many bytes a statement may compute with; 0 leaves it to the statement
 	Progress     kv.Progress // learns how far a statement is; may be nil
+	Name         string      // what answers call the store; "" means its directory
 
 	// Notice learns what people should know while a statement is being answered, a line at a time, such as a warning of clean. If
 	// Notice is nil, warnings are among the notices of the Result.
@@ -113,6 +114,9 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 	r, err := q.answer(ctx, s.of)
 	if err == nil {
 		err = q.checkArguments()
+	}
+	if err == nil && store == nil {
+		err = q.remarkStale(ctx)
 	}
 	if err != nil {
 		if r != nil {

@@ -22,6 +22,8 @@ type resolver struct {
 	constants []constant
 	notices   []string
 
+	showsScores bool // the statement speaks of what runs write
+
 	classes   map[string]bool // of the store; nil until one is asked for
 	strangers []string        // constants that name none of them
 }
@@ -51,6 +53,7 @@ var scoring = []string{"score", "suggested", "confidence", "run"}
 // property looks up a name. A built-in one that the store does not hold yet is null for every node.
 func (r *resolver) property(n name) (ColumnInfo, error) {
 	if c, ok := r.tx.Column(n.text); ok {
+		r.showsScores = r.showsScores || slices.Contains(scoring, n.text)
 		return ColumnInfo{Name: n.text, Kind: c.Kind}, nil
 	}
 	if slices.Contains(scoring, n.text) {

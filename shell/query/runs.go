@@ -139,6 +139,7 @@ func (q *query) rescore(ctx context.Context, s *rescoreStatement) (*Result, erro
 	q.notices = append(q.notices, wording.Rescored(done)...)
 	return recordOf(append([]field{
 		{"changed", kv.KindInt, kv.IntValue(done.Changed)},
+		{"unpredicted", kv.KindInt, kv.IntValue(done.Unpredicted)},
 		{"right", kv.KindInt, kv.IntValue(done.Right)},
 		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
 	}, runFields(done.Run)...)), nil

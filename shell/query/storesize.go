@@ -1,9 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"path/filepath"
@@ -45,6 +45,10 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	age, err := q.classifierAge(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var columns, indexes []string
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
@@ -53,7 +57,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		}
 	}
 	return recordOf(slices.Concat([]field{
-		{"store", kv.KindString, kv.StringValue(q.tx.Dir())},
+		{"store", kv.KindString, kv.StringValue(cmp.Or(q.Name, q.tx.Dir()))},
 		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumPresent()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
 		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},
@@ -67,7 +71,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"predictions_loss_mean", kv.KindFloat, losses[0]},
 		{"predictions_loss_most", kv.KindFloat, losses[1]},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
-	}, mislabels, stale, []field{
+	}, mislabels, stale, age, []field{
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
 	})), nil
 }
@@ -101,11 +105,8 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 	return fields, nil
 }
 
-// How many stale scores are looked for at most: stats may take longer than suspects, which is asked often.
-const (
-	mostStaleStats    = 1 << 14
-	mostStaleSuspects = 1 << 10
-)
+// mostStaleStats is how many stale scores stats looks for at most: it may take longer than what is asked often.
+const mostStaleStats = 1 << 14
 
 // staleScores counts the scores that are older than changes around them; null without a run, or if they are too many to count.
 func (q *query) staleScores(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
@@ -121,24 +122,27 @@ func (q *query) staleScores(ctx context.Context, runs []*cleaner.Run) ([]field, 
 		}
 		if stale = kv.IntValue(int64(count)); count < 0 {
 			stale = kv.Value{}
-			q.notices = append(q.notices, staleNotice(count, mostStaleStats))
+			q.notices = append(q.notices, wording.Stale(count, mostStaleStats))
 		}
 	}
 	return []field{{"stale_scores", kv.KindInt, stale}}, nil
 }
 
-// staleNotice says how many scores are older than changes around them; "" if none is. A count of -1 is more than most.
-func staleNotice(count, most int) string {
-	const advice = "older than changes around them: rescore brings them up to date"
-	switch {
-	case count == 0:
-		return ""
-	case count == 1:
-		return "1 score is older than changes around it: rescore brings it up to date"
-	case count < 0:
-		return fmt.Sprintf("more than %d scores may be %s", most, advice)
+// classifierAge says how old the kept classifier is: null if none is kept.
+func (q *query) classifierAge(ctx context.Context) ([]field, error) {
+	fields := []field{{"classifier_unseen", kv.KindInt, kv.Value{}}, {"classifier_agreement", kv.KindFloat, kv.Value{}}}
+	age, err := cleaner.ClassifierAge(ctx, q.tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return fields, nil
 	}
-	return fmt.Sprintf("%d scores are %s", count, advice)
+	if err != nil {
+		return nil, err
+	}
+	fields[0].value, fields[1].value = kv.IntValue(age.Nodes), ratio(age.Agree, age.Labelled)
+	if age.Nodes > 0 {
+		q.notices = append(q.notices, "the kept classifier: "+age.String())
+	}
+	return fields, nil
 }
 
 // predictions says how the predictions are stored, and what of a row's probability that moved when they were, on average

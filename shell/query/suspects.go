@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // suspectQuery says which nodes suspects finds: those of cleaner.Suspects above the threshold of the last run, with two
@@ -24,13 +26,7 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 	if err != nil {
 		return find, err
 	}
-	stale, err := cleaner.CountStale(ctx, q.tx, run, mostStaleSuspects)
-	if err != nil {
-		return find, err
-	}
-	if notice := staleNotice(stale, mostStaleSuspects); notice != "" {
-		q.notices = append(q.notices, notice)
-	}
+	q.showsScores = true
 	where := find.Where
 	if where == nil {
 		where = index.And{}
@@ -50,6 +46,25 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 		find.Order = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}} // the highest score first
 	}
 	return find, nil
+}
+
+// remarkStale says how many scores are older than changes around them, if the statement speaks of scores.
+func (q *query) remarkStale(ctx context.Context) error {
+	if !q.showsScores {
+		return nil
+	}
+	run, err := LastRun(q.tx)
+	if errors.Is(err, ErrNotCleaned) { // a repair has removed the runs
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	notice, err := wording.StaleScores(ctx, q.tx, run)
+	if notice != "" {
+		q.notices = append(q.notices, notice)
+	}
+	return err
 }
 
 // orDecided joins what a condition finds among suspects with the decided nodes that it asks for, which are no suspects: of the
@@ -88,6 +103,9 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 	}
 	q := &query{resolver: newResolver(tx, nil)}
 	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
+	if err == nil {
+		err = q.remarkStale(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -241,7 +241,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 	if in.table != nil {
 		out, err := w.begin(slices.Delete(classNames(w.tx, w.form.ofAll(in.table.Header())), in.id, in.id+1), opt)
 		if errors.Is(err, cleaner.ErrUnknownClass) {
-			err = in.table.HeaderErrorf("", "%w%s", err, classesHint(err))
+			err = in.table.HeaderErrorf("", "%w%s", err, w.classesHint(err))
 		} else if err != nil {
 			err = in.table.Errorf(0, "", "%w", err)
 		}
@@ -249,6 +249,9 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 	}
 	classes, asked := kv.SortClasses(w.tx.Classes()), "class in the order "
 	advice := " (--classes names classes that no node is labelled with, --prediction-classes the columns of the file)"
+	if w.rows != nil {
+		advice = " (--prediction-classes names the columns of the file)"
+	}
 	if opt.AssumedOrder = len(w.classes) == 0; !opt.AssumedOrder {
 		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
 	}
@@ -257,7 +260,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 	}
 	out, err := w.begin(classes, opt)
 	if err != nil {
-		err = fmt.Errorf("%s: %w%s", in.array.Path(), err, classesHint(err))
+		err = fmt.Errorf("%s: %w%s", in.array.Path(), err, w.classesHint(err))
 	}
 	return out, err
 }
@@ -511,11 +514,14 @@ func (s *seenNodes) all(in *table.Reader) error {
 }
 
 // classesHint is what to do about classes that differ.
-func classesHint(err error) string {
-	if errors.Is(err, cleaner.ErrUnknownClass) {
-		return " (--classes names classes that no node is labelled with)"
+func (w *writing) classesHint(err error) string {
+	switch {
+	case !errors.Is(err, cleaner.ErrUnknownClass):
+		return ""
+	case w.rows != nil:
+		return "; append without --predictions, and then import --predictions of all nodes, with a column for each class"
 	}
-	return ""
+	return " (--classes names classes that no node is labelled with)"
 }
 
 // ListNames prints the first few names.

@@ -1,6 +1,7 @@
 package wording
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -108,7 +109,38 @@ func Rescored(done *cleaner.Rescoring) []string {
 	if done.Reversals > 0 {
 		lines = append(lines, fmt.Sprintf("decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Reversals))
 	}
+	if done.Unpredicted > 0 {
+		lines = append(lines, Unpredicted(done.Unpredicted))
+	}
 	return lines
+}
+
+// Unpredicted says that nodes without predictions have no score, and what to do about it.
+func Unpredicted(n int64) string {
+	return Nodes(n) + " without predictions, and so without a score: " + WayToPredict + ", and then clean"
+}
+
+// Stale says how many scores are older than changes around them; "" if none is. A count of -1 is more than most.
+func Stale(count, most int) string {
+	const advice = "older than changes around them: rescore brings them up to date"
+	switch {
+	case count == 0:
+		return ""
+	case count == 1:
+		return "1 score is older than changes around it: rescore brings it up to date"
+	case count < 0:
+		return fmt.Sprintf("more than %d scores may be %s", most, advice)
+	}
+	return fmt.Sprintf("%d scores are %s", count, advice)
+}
+
+// mostStale is how many stale scores are looked for where scores are shown, which is often.
+const mostStale = 1 << 10
+
+// StaleScores is Stale of the scores of the last run.
+func StaleScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (string, error) {
+	count, err := cleaner.CountStale(ctx, tx, run, mostStale)
+	return Stale(count, mostStale), err
 }
 
 // Encoding says how predictions are stored.
