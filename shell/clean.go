@@ -89,7 +89,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err == nil && c.Report != "" {
-			page, err = report.Clean(ctx, store, "Suspect labels of "+c.DB)
+			page, err = report.Clean(ctx, store, "Suspect labels of "+s.asGiven(c.DB))
 		}
 		return err
 	})

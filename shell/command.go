@@ -228,12 +228,12 @@ func (s *streams) exitCode(command string, err error) int {
 func (s *streams) say(format string, args ...any) {
 	s.progress.clear()
 	// Where standard error cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintln(s.err, print.EscapeLines(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintln(s.err, print.EscapeLines(s.asGiven(fmt.Sprintf(format, args...))))
 }
 
 // printf writes to standard output what people should know of what was done: names of files and stores, and no data.
 func (s *streams) printf(format string, args ...any) (int, error) {
-	return fmt.Fprint(s.out, print.EscapeLines(fmt.Sprintf(format, args...)))
+	return fmt.Fprint(s.out, print.EscapeLines(s.asGiven(fmt.Sprintf(format, args...))))
 }
 
 // A usageError is a command line that cannot be meant.

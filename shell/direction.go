@@ -16,7 +16,7 @@ func (o *orientation) checkDirection(store *kv.Store) error {
 	}
 	return store.View(func(tx *kv.Tx) error {
 		if !tx.Directed() {
-			return usagef("--direction %s: %s is undirected, want a store imported with --directed", o.Direction, store.Dir())
+			return usagef("--direction %s: the store is undirected, want one imported with --directed", o.Direction)
 		}
 		return nil
 	})

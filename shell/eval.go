@@ -109,7 +109,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	c.record = c.optionsOf(opt)
+	c.record = c.optionsOf(s, opt)
 	switch {
 	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
 		return usagef("eval: want a store or --nodes and --edges, got both")

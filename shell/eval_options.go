@@ -34,17 +34,20 @@ type evaluationOptions struct {
 }
 
 // optionsOf are the flags, before a file of splits becomes a column of the graph.
-func (c *evalCommand) optionsOf(opt cleaner.EvalOptions) *evaluationOptions {
+func (c *evalCommand) optionsOf(s *streams, opt cleaner.EvalOptions) *evaluationOptions {
 	options := &evaluationOptions{
-		Graph: c.DB, Nodes: c.Nodes, Edges: c.Edges, Features: c.Features, Classes: c.Classes, Directed: c.Directed,
-		Noise: c.Noise, Split: c.Split, Predictions: c.Predictions, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
+		Graph: s.asGiven(c.DB), Nodes: c.Nodes, Edges: c.Edges, Features: c.Features, Classes: c.Classes, Directed: c.Directed,
+		Noise: s.asGiven(c.Noise), Split: c.Split, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
 		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}
 	if c.Splits != "" {
-		options.Split = "file:" + c.Splits
+		options.Split = "file:" + s.asGiven(c.Splits)
 	}
 	if files := len(c.Predictions); files > 0 {
 		options.Repeats, options.ModelSeeds = 1, files
+	}
+	for _, file := range c.Predictions {
+		options.Predictions = append(options.Predictions, s.asGiven(file))
 	}
 	return options
 }
@@ -66,7 +69,7 @@ func (o *evaluationOptions) complete(tx *kv.Tx, evaluation *cleaner.Evaluation) 
 func (c *evalCommand) graphName() string {
 	switch {
 	case c.DB != "":
-		return c.DB
+		return c.record.Graph
 	case c.Features != "":
 		return c.Nodes + ", " + c.Edges + ", " + c.Features
 	}
@@ -77,9 +80,9 @@ func (c *evalCommand) graphName() string {
 func (c *evalCommand) optionFacts(opt cleaner.EvalOptions, split string) (facts []report.Fact) {
 	add := func(name, value string) { facts = append(facts, report.Fact{Name: name, Value: value}) }
 	add("graph", c.graphName())
-	add("noise", c.Noise)
+	add("noise", c.record.Noise)
 	add("split", split)
-	for _, file := range c.Predictions {
+	for _, file := range c.record.Predictions {
 		add("predictions", file)
 	}
 	if len(c.Predictions) == 0 {

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -146,7 +148,11 @@ type askedJob struct {
 	request  *request
 	confirm  func(ctx context.Context, question string) (bool, error)
 	reserved int64 // bytes of the heap
+	files    []locatedFile
 }
+
+// A locatedFile is a file that the asker names.
+type locatedFile struct{ given, path string }
 
 // reserve lets the heap of this process grow by what the job may have, until release.
 func (j *askedJob) reserve(bytes int64) {
@@ -172,7 +178,7 @@ var heapMoving sync.Mutex
 // allow refuses what writes if the holder only reads.
 func (j *askedJob) allow(writes bool) error {
 	if writes && j.readOnly {
-		return fmt.Errorf("process %d serves %s with --read-only, and refuses what writes: %w", os.Getpid(), j.store.Dir(), kv.ErrReadOnly)
+		return fmt.Errorf("process %d serves the store with --read-only, and refuses what writes: %w", os.Getpid(), kv.ErrReadOnly)
 	}
 	return nil
 }
@@ -220,8 +226,17 @@ func (j *askedJob) locateValue(flag, value string) (string, error) {
 	return kind + ":" + path, err
 }
 
-// locatePath is the path by which this process opens a file that the asker names. A stream of the asker has a path on Linux alone.
-func (j *askedJob) locatePath(path string) (string, error) {
+// locatePath is the path by which this process opens a file that the asker names, which is kept for asGiven.
+func (j *askedJob) locatePath(given string) (string, error) {
+	path, err := j.pathOf(given)
+	if err == nil && path != given {
+		j.files = append(j.files, locatedFile{given, path})
+	}
+	return path, err
+}
+
+// pathOf is the path by which this process opens a file that the asker names. A stream of the asker has a path on Linux alone.
+func (j *askedJob) pathOf(path string) (string, error) {
 	if path == "" || path == "-" {
 		return path, nil
 	}
@@ -246,6 +261,38 @@ func (j *askedJob) locatePath(path string) (string, error) {
 		return path, nil
 	}
 	return filepath.Join(j.request.Dir, path), nil
+}
+
+// asGiven names files in a text as the asker has named them.
+func (s *streams) asGiven(text string) string {
+	if s.asked != nil {
+		for _, file := range s.asked.files {
+			text = replaceName(text, file.path, file.given)
+		}
+	}
+	return text
+}
+
+// replaceName replaces the name of a file in a text, where it is not a part of a longer name.
+func replaceName(text, name, by string) string {
+	inName := func(r rune) bool { return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	var replaced strings.Builder
+	for {
+		at := strings.Index(text, name)
+		if at < 0 {
+			replaced.WriteString(text)
+			return replaced.String()
+		}
+		before, rest := text[:at], text[at+len(name):]
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(rest, "."))
+		replaced.WriteString(before)
+		if text = rest; inName(last) || inName(next) || strings.ContainsRune("./\\", last) {
+			replaced.WriteString(name)
+		} else {
+			replaced.WriteString(by)
+		}
+	}
 }
 
 // A remoteReader is the standard input of another process.

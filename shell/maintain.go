@@ -30,10 +30,14 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 	}
 	return c.readStore(s, c.DB, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
-			result, err := query.Query(ctx, tx, query.Options{}, "stats")
-			if err == nil {
-				_, err = print.Render(s.out, result, c.Format)
+			result, err := query.Query(ctx, tx, query.Options{Name: s.asGiven(c.DB)}, "stats")
+			if err != nil {
+				return err
 			}
+			for _, notice := range result.Notices() {
+				s.say("%s", notice)
+			}
+			_, err = print.Render(s.out, result, c.Format)
 			return err
 		})
 	})

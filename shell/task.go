@@ -28,6 +28,7 @@ type task struct {
 	Writes, ReadOnly bool
 	Asks             bool // before a decision about many nodes
 	Who              string
+	Store            string        // as the user names it
 	RescoreWithin    time.Duration // that of query.Options
 	Threads          int
 	Memory           byteSize
@@ -114,7 +115,9 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 // answer does a task on a store that is open here.
 func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress, to prompt.Listener) (*taskResult, error) {
 	budget := resources{Memory: t.Memory}
-	open := prompt.Open{Store: store, Options: query.Options{Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who, RescoreWithin: t.RescoreWithin}}
+	open := prompt.Open{Store: store, Options: query.Options{
+		Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who, RescoreWithin: t.RescoreWithin, Name: t.Store,
+	}}
 	r := new(taskResult)
 	var err error
 	switch {
@@ -148,7 +151,7 @@ type desk struct {
 
 // newDesk returns a desk, which must be closed.
 func newDesk(s *streams, r *resources, dir string, base task) *desk {
-	base.Threads, base.Memory = r.Threads, r.Memory
+	base.Threads, base.Memory, base.Store = r.Threads, r.Memory, dir
 	d := &desk{resources: r, s: s, dir: dir, base: base}
 	d.idle = time.AfterFunc(idleTime, d.rest)
 	return d
