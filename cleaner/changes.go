@@ -48,7 +48,8 @@ type changeSet struct {
 func (c *changeSet) none() bool { return !c.all && !c.changed }
 
 // changesSince are the changes since the scores of a run were up to date. If the store does not know them, all nodes may have changed.
-func changesSince(tx *kv.Tx, run *Run) (*changeSet, error) {
+// If the nodes are more than most, it may return ErrReach.
+func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
 	changes, err := tx.ChangesSince(run.Commit)
 	if errors.Is(err, kv.ErrNotTracked) {
 		return &changeSet{all: true}, nil
@@ -63,10 +64,13 @@ func changesSince(tx *kv.Tx, run *Run) (*changeSet, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(touched, func(t *kv.Touched) bool { return t.All }) {
+		return &changeSet{all: true}, nil
+	}
 	set := new(changeSet)
 	for _, t := range touched {
-		if t.All {
-			return &changeSet{all: true}, nil
+		if t.MoreThan(most + tx.NumRemoved()) {
+			return nil, tooManyAround(most)
 		}
 		set.nodes = slices.AppendSeq(set.nodes, t.Nodes())
 	}
@@ -111,9 +115,8 @@ func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv
 		seen[v] = struct{}{}
 	}
 	level, all := c.nodes, slices.Clone(c.nodes)
-	tooMany := fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
 	if len(level) > most {
-		return nil, tooMany
+		return nil, tooManyAround(most)
 	}
 	for range hops {
 		var next []kv.NodeID
@@ -130,7 +133,7 @@ func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv
 				}
 				seen[u] = struct{}{}
 				if next = append(next, u); len(seen) > most {
-					return nil, tooMany
+					return nil, tooManyAround(most)
 				}
 			}
 		}
@@ -138,4 +141,8 @@ func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv
 	}
 	slices.Sort(all)
 	return all, nil
+}
+
+func tooManyAround(most int) error {
+	return fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
 }

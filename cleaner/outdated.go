@@ -90,7 +90,10 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 // scores are older than that, and Rescore brings them up to date. If there are more than most, or the store does not know, the count is
 // -1. Of a run of an earlier version it is zero: the store kept no changes then.
 func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
-	changed, err := changesSince(tx, run)
+	changed, err := changesSince(tx, run, most)
+	if errors.Is(err, ops.ErrReach) {
+		return -1, nil
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -187,7 +187,12 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	if opt.Full {
 		return done, nil, nil
 	}
-	changed, err := changesSince(tx, run)
+	most := max(tx.NumNodes()/mostAround, leastAround)
+	changed, err := changesSince(tx, run, most)
+	if isPassDue(ctx, err) {
+		done.Pass = true
+		return done, nil, nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -197,7 +202,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	if done.Pass = changed.all || run.Diagonal == DiagonalSampled; done.Pass {
 		return done, nil, nil
 	}
-	nodes, err := changed.around(ctx, tx, run.reach(), max(tx.NumNodes()/mostAround, leastAround))
+	nodes, err := changed.around(ctx, tx, run.reach(), most)
 	if isPassDue(ctx, err) {
 		done.Pass = true
 		return done, nil, nil

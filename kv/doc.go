@@ -70,8 +70,8 @@
 //   - [Tx.ChangesSince] leaves out no node that a commit touched: also not after Compact, a crash, backup and restore. If the
 //     store does not know all of them, it returns [ErrNotTracked]. Each commit has a record of its changes, so that a read or
 //     Check finds that one is missing. If Repair finds one damaged or missing, or loses anything else, the store forgets its
-//     changes (TestModel, TestCrashKeepsPrefix, TestFoldedChanges, TestCheckFindsDamage, TestRepairOfRecords,
-//     TestRepairOfOneByte).
+//     changes (TestModel, TestCrashKeepsPrefix, TestFoldedChanges, TestChangesBesideAWriter, TestCheckFindsDamage,
+//     TestRepairOfRecords, TestRepairOfOneByte).
 //   - A Patch makes the same store whether one transaction makes its changes or the graph is written again. All of it is seen
 //     at once, and after an error nothing of it (TestPatchWays, TestModel; index TestPatchKeepsIndexes).
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines

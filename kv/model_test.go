@@ -474,6 +474,8 @@ func TestModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		limit := rapid.SampledFrom([]int64{minMemoryBudget / changeLogShare, 2000, 0}).Draw(t, "memory for changes")
+		s.changes.limit = limit
 		defer func() {
 			if err := errors.Join(s.Close(), os.RemoveAll(s.Dir())); err != nil {
 				t.Fatal(err)
@@ -487,12 +489,14 @@ func TestModel(t *testing.T) {
 			next, err := Open(dir, opt)
 			if err == nil {
 				s = next
+				s.changes.limit = limit
 			}
 			return err
 		}
 		var backups [][]byte // a chain
 		m := newModel()
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			older, before := s.Begin(), m.clone()
 			switch step := rapid.IntRange(0, 15).Draw(t, "step"); step {
 			case 0, 1, 2, 3, 4, 5: // changes, some given up
 				next := m.clone()
@@ -527,7 +531,9 @@ func TestModel(t *testing.T) {
 				err = m.patch(t, s)
 			case 9:
 				if err = s.Close(); err == nil {
-					s, err = Open(s.Dir(), opt)
+					if s, err = Open(s.Dir(), opt); err == nil {
+						s.changes.limit = limit
+					}
 				}
 			case 10: // a crash
 				err = move(copyAtRest(outer, s.Dir()))
@@ -544,6 +550,10 @@ func TestModel(t *testing.T) {
 			if err == nil {
 				err = s.View(func(tx *Tx) error { return m.check(t, tx) })
 			}
+			if err == nil && older.Err() == nil { // its store was not closed
+				err = before.history.check(t, older)
+			}
+			older.Close()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,6 +67,8 @@ type Store struct {
 
 	removed atomic.Pointer[removedSet] // of the snapshot that last asked
 
+	changes changeLog
+
 	mu     sync.Mutex
 	closed bool
 	txs    map[*Tx]struct{} // begun and not ended
@@ -240,6 +242,7 @@ func openBadger(
 		synced:      synced,
 		cache:       snapshot.NewCache(opt.MemoryBudget),
 		directories: new(graph.Directories),
+		changes:     changeLog{limit: opt.MemoryBudget / changeLogShare},
 		writer:      newWriterLock(),
 		worker:      newWriterLock(),
 		txs:         map[*Tx]struct{}{},
