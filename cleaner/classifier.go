@@ -96,6 +96,23 @@ func checkClassifier(tx *kv.Tx) error {
 	return k.readNetworks(tx)
 }
 
+// openNetworks is readNetworks, from memory if somebody has read them before.
+func (k *classifier) openNetworks(tx *kv.Tx) error {
+	made, err := tx.Space(classifierSpace).Made(func() (any, int64, error) {
+		size := int64(0)
+		err := k.readNetworks(tx)
+		for _, net := range k.nets {
+			size += net.Bytes()
+		}
+		return k.nets, size, err
+	})
+	if err != nil {
+		return err
+	}
+	k.nets = made.([]*nn.Network)
+	return nil
+}
+
 // readNetworks reads the networks, of a classifier whose document is there.
 func (k *classifier) readNetworks(tx *kv.Tx) error {
 	if err := k.check(); err != nil {

@@ -47,7 +47,7 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 }
 
 // open reads the networks, which a filler needs to predict, and not to count nodes without predictions.
-func (f *filler) open() error { return f.by.readNetworks(f.tx) }
+func (f *filler) open() error { return f.by.openNetworks(f.tx) }
 
 // keptNow is what is kept of the classifier whose predictions, alone or joined, scores are taken from; errNoClassifier if there is none.
 func keptNow(tx *kv.Tx) (*keptClassifier, error) {

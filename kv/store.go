@@ -61,6 +61,7 @@ type Store struct {
 
 	directories *graph.Directories
 	cache       *snapshot.Cache
+	made        madeValues
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[versionedCatalog]
@@ -243,6 +244,7 @@ func openBadger(
 		cache:       snapshot.NewCache(opt.MemoryBudget),
 		directories: new(graph.Directories),
 		changes:     changeLog{limit: opt.MemoryBudget / changeLogShare},
+		made:        madeValues{of: map[string]madeOf{}},
 		writer:      newWriterLock(),
 		worker:      newWriterLock(),
 		txs:         map[*Tx]struct{}{},

@@ -1,0 +1,89 @@
+package kv
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestMade wants what is made of a space to be made once, for each content that a Bulk wrote, and every time if it is large, if an Update
+// writes into the space, and if making fails.
+func TestMade(t *testing.T) {
+	s := newStore(t, Options{})
+	built := 0
+	content := func(tx *Tx) string {
+		value, err := tx.Space("a").Made(func() (any, int64, error) {
+			built++
+			value, err := tx.Space("a").Get([]byte("k"))
+			return string(value), 1, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value.(string)
+	}
+	write := func(value string) {
+		t.Helper()
+		b, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Abort()
+		w, err := b.Space("a")
+		if err == nil {
+			err = w.Put([]byte("k"), []byte(value))
+		}
+		if err := errors.Join(err, b.Commit(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(tx *Tx, want string, wantBuilt int) {
+		t.Helper()
+		if got := content(tx); got != want || built != wantBuilt {
+			t.Errorf("got %q built %d times, want %q built %d times", got, built, want, wantBuilt)
+		}
+	}
+	write("one")
+	view(t, s, func(tx *Tx) error {
+		_, err := tx.Space("a").Made(func() (any, int64, error) { return "large", s.opt.MemoryBudget, nil })
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Space("a").Made(func() (any, int64, error) { return nil, 0, ErrCorrupt }); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("got %v, want the error of making", err)
+		}
+		return nil
+	})
+	before := s.Begin()
+	defer before.Close()
+	for range 2 {
+		expect(before, "one", 1)
+	}
+	write("two")
+	view(t, s, func(tx *Tx) error {
+		expect(tx, "two", 2)
+		expect(before, "one", 3) // and the later content stays
+		expect(tx, "two", 3)
+		return nil
+	})
+	undone := errors.New("undone")
+	err := s.Update(func(tx *Tx) error {
+		expect(tx, "two", 3)
+		if err := tx.DropSpace("a"); err != nil {
+			return err
+		}
+		if err := tx.Space("a").Put([]byte("k"), []byte("mine")); err != nil {
+			return err
+		}
+		expect(tx, "mine", 4)
+		return undone
+	})
+	if !errors.Is(err, undone) {
+		t.Fatal(err)
+	}
+	for _, want := range []int{5, 6} {
+		view(t, s, func(tx *Tx) error {
+			expect(tx, "two", want)
+			return nil
+		})
+	}
+}
