@@ -53,7 +53,7 @@ func Features(
 	}
 	footprint, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
 	opt.MemoryBudget = max(1, budget-footprint) // 0 would ask for the default
-	place, err := readingPlace(s, tx)
+	place, err := readingPlace(tx)
 	if err != nil {
 		return nil, err
 	}

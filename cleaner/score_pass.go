@@ -14,8 +14,8 @@ type passedScores struct {
 	predictions map[kv.NodeID][]float32 // of those that the kept classifier has predicted, by the classes of the run
 }
 
-// passOver scores nodes in one pass over the graph. Those without stored predictions are predicted in another. All arrays
-// are temporary ones, since a transaction that writes cannot wait for the workplace of the store: whoever has that may wait for it.
+// passOver scores nodes in one pass over the graph. Those without stored predictions are predicted in another. Arrays of its own are
+// temporary ones, since a transaction that writes cannot wait for the workplace of the store: whoever has that may wait for it.
 func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(v kv.NodeID) bool { return int(v) >= s.tx.NumNodes() })
 	slices.Sort(nodes)
@@ -24,7 +24,9 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	if err != nil {
 		return err
 	}
-	p.place = &workplace{scratch: s.tx.Scratch()}
+	if p.place, err = readingPlace(s.tx); err != nil {
+		return err
+	}
 	p.tested = make([]kv.Class, len(p.labels))
 	for v := range p.tested {
 		p.tested[v] = kv.NoClass
@@ -53,7 +55,7 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	}
 	p.predictions = withRows{p.predictions, missing[:len(rows)], rows}
 	result, err := p.rescore(s.ctx, s.run, s.run.options(RescoreOptions{
-		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress,
+		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress, OnStage: s.opt.OnStage,
 	}))
 	if err != nil {
 		return err

@@ -96,3 +96,40 @@ func TestScoreOfMany(t *testing.T) {
 		return nil
 	})
 }
+
+// TestScoreByPassTakesKeptDiagonals wants a pass to compute the diagonals only if the graph is another than that of the run.
+func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
+	s := newPlanted(9, 300).load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	diagonals := func(tx *kv.Tx) (count int) {
+		scorer := mustScorer(t, tx)
+		scorer.opt.OnStage = func(stage ops.Stage) {
+			if stage.Name == "diagonal" {
+				count++
+			}
+		}
+		if err := scorer.passOver([]kv.NodeID{3, 7}); err != nil {
+			t.Fatal(err)
+		}
+		return count
+	}
+	err := s.Update(func(tx *kv.Tx) error {
+		if err := tx.SetLabel(3, "beta"); err != nil {
+			return err
+		}
+		if got := diagonals(tx); got != 0 {
+			t.Errorf("got %d diagonals computed for another label, want none", got)
+		}
+		v, err := tx.AddNode(kv.Node{ID: "in", Label: "beta"})
+		if err == nil {
+			err = tx.AddEdge(3, v)
+		}
+		if got := diagonals(tx); got == 0 {
+			t.Error("got no diagonals computed for other edges, want some")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -56,9 +56,9 @@ func openWorkplace(ctx context.Context, s *kv.Store, tx *kv.Tx) (*workplace, err
 }
 
 // readingPlace finds the diagonals that jobs have kept of the same graph, and keeps nothing. It needs no closing.
-func readingPlace(s *kv.Store, tx *kv.Tx) (*workplace, error) {
-	w := &workplace{scratch: s.Scratch()}
-	dir, err := s.Finished()
+func readingPlace(tx *kv.Tx) (*workplace, error) {
+	w := &workplace{scratch: tx.Scratch()}
+	dir, err := tx.Finished()
 	if err != nil || dir == nil {
 		return w, err
 	}

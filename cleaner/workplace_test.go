@@ -318,7 +318,7 @@ func TestReadingPlaceKeepsNothing(t *testing.T) {
 			}
 		}
 		err := s.View(func(tx *kv.Tx) error {
-			w, err := readingPlace(s, tx)
+			w, err := readingPlace(tx)
 			if err != nil {
 				return err
 			}

@@ -186,3 +186,6 @@ func texts(sum hash.Hash, list []string) {
 
 // Scratch is that of the store, for a job that has only the transaction.
 func (tx *Tx) Scratch() *scratch.Dir { return tx.s.Scratch() }
+
+// Finished is that of the store, for a job that has only the transaction.
+func (tx *Tx) Finished() (*scratch.Dir, error) { return tx.s.Finished() }
