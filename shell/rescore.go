@@ -20,7 +20,8 @@ func (*rescoreCommand) Help() string {
 	return `Uses the model of the last run; clean fits a new one.
 
 First, the nodes around all changes since the scores were made get new scores: labels, edges, predictions, and nodes that were added. If many nodes are around changes, ` +
-		`all nodes are scored in one pass over the graph.
+		`all nodes are scored in one pass over the graph. Nodes that were added without predictions are first predicted by the built-in classifier, if the store keeps one for them. ` +
+		`Else they have no score, and rescore says how many they are.
 
 Then the decisions are taken in. A score is the chance that a label is wrong, and decisions test the scores. If fewer or more suspects are wrong than the scores say, then the rate, ` +
 		`the scores and the threshold of the last run move. Their order stays. The next clean learns more: it takes decided labels for the truth.
