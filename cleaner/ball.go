@@ -181,24 +181,52 @@ func rowsByPass(
 
 // nodeLabels reads the labels of nodes as they are asked for.
 type nodeLabels struct {
-	tx  *kv.Tx
-	all []kv.Class // [n], once so many were asked for that reading them singly costs more
+	tx   *kv.Tx
+	kept *kv.NodeValues[kv.Class] // all, if the store keeps them, once many were asked for
+	all  []kv.Class               // [n], if it does not, once so many were asked for that reading them singly costs more
+	lack bool                     // it does not
 }
 
-// readAll is the share of the nodes, as a divisor, from which on all labels are read at once.
-const readAll = 64
+// Shares of the nodes, as divisors, from which on all labels are asked for, or read.
+const (
+	askAll  = 1 << 10
+	readAll = 64
+)
 
 // of is the label of a node, one of so many that are asked for.
 func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
-	if l.all == nil && asked > l.tx.NumNodes()/readAll {
-		labels, err := readLabels(l.tx)
-		if err != nil {
+	if l.kept == nil && l.all == nil && asked > l.tx.NumNodes()/askAll {
+		if err := l.ask(asked > l.tx.NumNodes()/readAll); err != nil {
 			return kv.NoClass, err
 		}
-		l.all = labels
 	}
-	if l.all != nil {
+	switch {
+	case l.kept != nil:
+		return l.kept.Of(u), nil
+	case l.all != nil:
 		return l.all[u], nil
 	}
 	return l.tx.Label(u)
+}
+
+// ask asks the store for all labels, and reads them if it does not keep them and they are needed.
+func (l *nodeLabels) ask(needed bool) error {
+	if !l.lack {
+		kept, ok, err := l.tx.AllLabels()
+		if err != nil {
+			return err
+		}
+		if l.lack = !ok; ok {
+			l.kept = kept
+			return nil
+		}
+	}
+	if !needed {
+		return nil
+	}
+	all, err := readLabels(l.tx)
+	if err == nil {
+		l.all = all
+	}
+	return err
 }

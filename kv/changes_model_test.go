@@ -182,3 +182,44 @@ func compareTouched(t *rapid.T, tx *Tx, mark uint64, name string, got *Touched, 
 		}
 	}
 }
+
+// checkValues compares the degrees and labels of all nodes, which the store keeps, with the model's.
+func (m *model) checkValues(t *rapid.T, tx *Tx) error {
+	degrees, ok, err := tx.AllDegrees()
+	if err != nil {
+		return err
+	}
+	if m.history.tracking && !ok && !tx.write { // an Update may have begun to track
+		t.Fatal("got no degrees, and changes are kept")
+	}
+	want := map[NodeID]uint32{}
+	for e := range m.edges {
+		want[e.U]++
+		want[e.V]++
+	}
+	for v := range NodeID(len(m.ids) + 1) {
+		if ok && degrees.Of(v) != want[v] {
+			t.Fatalf("node %d: got degree %d, want %d", v, degrees.Of(v), want[v])
+		}
+	}
+	labels, ok, err := tx.AllLabels()
+	if err != nil {
+		return err
+	}
+	if _, tracked := m.history.columns[LabelColumn]; tracked && !ok && !tx.write {
+		t.Fatal("got no labels, and changes are kept")
+	}
+	for v := range NodeID(len(m.ids) + 1) {
+		if !ok {
+			break
+		}
+		got := Value{}
+		if class := labels.Of(v); class != NoClass {
+			got = StringValue(tx.Classes()[class])
+		}
+		if want := m.value(LabelColumn, v); got != want {
+			t.Fatalf("node %d: got label %v, want %v", v, got, want)
+		}
+	}
+	return nil
+}

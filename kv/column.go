@@ -112,6 +112,11 @@ func (tx *Tx) Label(v NodeID) (Class, error) {
 	if err := tx.checkNode(v); err != nil {
 		return NoClass, err
 	}
+	return tx.labelOf(v)
+}
+
+// labelOf is Label, and NoClass of a node that is not there.
+func (tx *Tx) labelOf(v NodeID) (Class, error) {
 	entry, err := tx.columnEntry(LabelColumn)
 	if err != nil {
 		return NoClass, err

@@ -320,7 +320,7 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	if !maps.Equal(docs, m.docs) {
 		t.Fatalf("got documents %v, want %v", docs, m.docs)
 	}
-	if err := m.history.check(t, tx); err != nil {
+	if err := errors.Join(m.history.check(t, tx), m.checkValues(t, tx)); err != nil {
 		return err
 	}
 	return m.checkMatrix(t, tx)
@@ -551,7 +551,7 @@ func TestModel(t *testing.T) {
 				err = s.View(func(tx *Tx) error { return m.check(t, tx) })
 			}
 			if err == nil && older.Err() == nil { // its store was not closed
-				err = before.history.check(t, older)
+				err = errors.Join(before.history.check(t, older), before.checkValues(t, older))
 			}
 			older.Close()
 			if err != nil {

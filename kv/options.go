@@ -8,7 +8,8 @@ import (
 // Options opens a store. The zero value is ready to use.
 type Options struct {
 	// MemoryBudget bounds the bytes the store holds: Badger's tables in memory and its caches, records that were
-	// looked up, changes that were asked for, and what bulk writers buffer. Zero means a quarter of the machine's memory; less than 64 MiB is taken as 64 MiB.
+	// looked up, changes and values of all nodes that were asked for, and what bulk writers buffer. Zero means a quarter
+	// of the machine's memory; less than 64 MiB is taken as 64 MiB.
 	MemoryBudget int64
 
 	// ReadOnly opens without a write lock, so that several processes may read at once.

@@ -69,6 +69,8 @@ type Store struct {
 	removed atomic.Pointer[removedSet] // of the snapshot that last asked
 
 	changes changeLog
+	degrees nodeMemory[uint32]
+	labels  nodeMemory[Class]
 
 	mu     sync.Mutex
 	closed bool

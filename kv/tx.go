@@ -47,6 +47,8 @@ type Tx struct {
 	structures *structures // of a snapshot whose catalogue does not change, else nil
 
 	removed atomic.Pointer[removedSet] // nil until somebody asks
+	degrees recalled[uint32]
+	labels  recalled[Class]
 
 	cache   *snapshot.Cache // of the store
 	cursors cursors         // closed with the snapshot

@@ -49,10 +49,10 @@ func OperatorRows(
 	}
 	own := sums.of(v)
 	lists := listReader{ctx: ctx, blocks: blocks, graph: graph}
-	rows, next := make([]Row, op.Hops), newSparse()
+	rows, next := make([]Row, op.Hops), &hopSums{few: newSparse()}
 	from := Row{Nodes: []kv.NodeID{v}, Values: []float64{1}} // b_{k-1}[u] / √(r_u c_u), ascending: sums run in one order
 	for k := range rows {
-		next.clear()
+		next.clear(sums.countArcs(from.Nodes) > tx.NumNodes()/mostSparse, tx.NumNodes())
 		at := 0
 		err := lists.each(from.Nodes, func(u kv.NodeID, list []kv.NodeID, weights []float32) error {
 			if steps.Add(-int64(len(list))) < 0 {
@@ -75,7 +75,7 @@ func OperatorRows(
 		if err != nil {
 			return nil, err
 		}
-		ends := slices.Sorted(slices.Values(next.nodes))
+		ends := next.nodes()
 		if err := sums.read(ends); err != nil {
 			return nil, err
 		}
@@ -91,6 +91,54 @@ func OperatorRows(
 		}
 	}
 	return rows, nil
+}
+
+// mostSparse is the share of the nodes, as a divisor, up to which so many arcs are summed by hashing. For more, a number for each node
+// costs less time, and no more memory than a walk over as many arcs may take.
+const mostSparse = 8
+
+// hopSums are the sums of one hop.
+type hopSums struct {
+	few   *sparse
+	dense bool
+	all   []float64  // [n], if dense
+	set   kv.NodeSet // entries of all that are set
+}
+
+// clear sets all entries to zero.
+func (s *hopSums) clear(dense bool, n int) {
+	s.few.clear()
+	for v := range s.set.All() {
+		s.all[v] = 0
+	}
+	clear(s.set)
+	if s.dense = dense; dense && s.all == nil {
+		s.all, s.set = make([]float64, n), kv.NewNodeSet(n)
+	}
+}
+
+func (s *hopSums) add(v kv.NodeID, x float64) {
+	if s.dense {
+		s.set.Add(v)
+		s.all[v] += x
+		return
+	}
+	s.few.add(v, x)
+}
+
+func (s *hopSums) at(v kv.NodeID) float64 {
+	if s.dense {
+		return s.all[v]
+	}
+	return s.few.at(v)
+}
+
+// nodes are those whose entries are set, ascending.
+func (s *hopSums) nodes() []kv.NodeID {
+	if s.dense {
+		return slices.AppendSeq(make([]kv.NodeID, 0, s.set.Len()), s.set.All())
+	}
+	return slices.Sorted(slices.Values(s.few.nodes))
 }
 
 // A sparse is a vector of which few entries are set, found by hashing: with as many sums as in a walk over a large ball, it takes
@@ -160,7 +208,8 @@ type knownStrengths struct {
 	places        *sparse // of the known nodes
 	strengths     []sides // by place
 	degrees       []uint32
-	loop          float64 // that every node has to itself
+	all           *kv.NodeValues[uint32] // degrees of a simple graph, once so many were asked for that it pays; nil if they are not kept
+	loop          float64                // that every node has to itself
 }
 
 func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direction kv.Direction) *knownStrengths {
@@ -173,12 +222,42 @@ func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direct
 
 // of is the strength of a known node.
 func (s *knownStrengths) of(v kv.NodeID) sides {
+	if s.all != nil {
+		degree := float64(s.all.Of(v)) + s.loop
+		return sides{degree, degree}
+	}
 	of := s.strengths[s.places.place(v)]
 	return sides{of.row + s.loop, of.column + s.loop}
 }
 
+// countArcs is the number of arcs from known nodes of a simple graph; of others it is zero.
+func (s *knownStrengths) countArcs(nodes []kv.NodeID) (arcs int) {
+	if !s.isSimple() {
+		return 0
+	}
+	for _, v := range nodes {
+		arcs += int(s.of(v).row - s.loop)
+	}
+	return arcs
+}
+
+// isSimple says that strengths are degrees.
+func (s *knownStrengths) isSimple() bool { return s.rows.graph.Symmetric() && !s.rows.graph.Weighted() }
+
 // read adds the strengths of ascending nodes to the known ones.
 func (s *knownStrengths) read(nodes []kv.NodeID) error {
+	if s.isSimple() && s.all == nil && len(nodes) > s.tx.NumNodes()/degreesShare {
+		degrees, ok, err := s.tx.AllDegrees()
+		if err != nil {
+			return err
+		}
+		if ok {
+			s.all = degrees
+		}
+	}
+	if s.all != nil {
+		return nil
+	}
 	unknown := make([]kv.NodeID, 0, len(nodes))
 	for _, v := range nodes {
 		if !s.places.has(v) {
@@ -187,7 +266,7 @@ func (s *knownStrengths) read(nodes []kv.NodeID) error {
 			s.strengths = append(s.strengths, sides{})
 		}
 	}
-	if graph := s.rows.graph; graph.Symmetric() && !graph.Weighted() {
+	if s.isSimple() {
 		return s.rows.eachBlock(unknown, s.readDegrees)
 	}
 	err := s.rows.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
@@ -202,6 +281,9 @@ func (s *knownStrengths) read(nodes []kv.NodeID) error {
 		return nil
 	})
 }
+
+// degreesShare is the share of the nodes, as a divisor, from which on the degrees of all are asked for.
+const degreesShare = 1 << 10
 
 // readDegrees reads the degrees of a simple graph, which cost less than its lists.
 func (s *knownStrengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {

@@ -1,0 +1,238 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// NodeValues are a number of every node of a snapshot, in memory. They never change, and any number of goroutines may read them.
+type NodeValues[T comparable] struct {
+	pages []*valuePage[T]
+	none  T // of a node beyond the pages
+}
+
+// A valuePage has the numbers of nodes that follow each other. Pages that hold the same are shared.
+type valuePage[T comparable] [pageNodes]T
+
+const pageNodes = 1 << 10
+
+// Of is the number of a node.
+func (n *NodeValues[T]) Of(v NodeID) T {
+	if page := int(v / pageNodes); page < len(n.pages) {
+		return n.pages[page][v%pageNodes]
+	}
+	return n.none
+}
+
+// newNodeValues takes over the values of all nodes.
+func newNodeValues[T comparable](values []T, none T) *NodeValues[T] {
+	n := &NodeValues[T]{none: none}
+	for first := 0; first < len(values); first += pageNodes {
+		page := n.emptyPage()
+		copy(page[:], values[first:])
+		n.pages = append(n.pages, page)
+	}
+	return n
+}
+
+func (n *NodeValues[T]) emptyPage() *valuePage[T] {
+	page := new(valuePage[T])
+	for i := range page {
+		page[i] = n.none
+	}
+	return page
+}
+
+// with are the values with those of some ascending nodes as they are read.
+func (n *NodeValues[T]) with(nodes []NodeID, read func(v NodeID) (T, error)) (*NodeValues[T], error) {
+	if len(nodes) == 0 {
+		return n, nil
+	}
+	changed := &NodeValues[T]{none: n.none, pages: slices.Clone(n.pages)}
+	own := -1 // the page that is not shared
+	for _, v := range nodes {
+		page := int(v / pageNodes)
+		for page >= len(changed.pages) {
+			changed.pages = append(changed.pages, changed.emptyPage())
+		}
+		if page != own {
+			copied := *changed.pages[page]
+			changed.pages[page], own = &copied, page
+		}
+		x, err := read(v)
+		if err != nil {
+			return nil, err
+		}
+		changed.pages[page][v%pageNodes] = x
+	}
+	return changed, nil
+}
+
+// A nodeMemory is the values that were last asked for. What the store keeps of changes tells which of them differ in a later
+// snapshot.
+type nodeMemory[T comparable] struct {
+	mu     sync.Mutex
+	commit uint64         // that the values are of
+	values *NodeValues[T] // nil: nothing was asked for
+}
+
+// A nodeQuantity says how the values are read from a transaction.
+type nodeQuantity[T comparable] struct {
+	none    T
+	touched func(c *Changes) (*Touched, error)
+	read    func(tx *Tx, v NodeID) (T, error)
+	readAll func(tx *Tx, dst []T) error
+}
+
+var degreeQuantity = nodeQuantity[uint32]{
+	touched: func(c *Changes) (*Touched, error) { return c.Edges(), nil },
+	read: func(tx *Tx, v NodeID) (uint32, error) {
+		degree, err := tx.graph().Degree(v)
+		return uint32(degree), err
+	},
+	readAll: func(tx *Tx, dst []uint32) error { return tx.ReadDegrees(Range{First: 0, End: NodeID(len(dst))}, dst) },
+}
+
+var labelQuantity = nodeQuantity[Class]{
+	none:    NoClass,
+	touched: func(c *Changes) (*Touched, error) { return c.Column(LabelColumn) },
+	read:    (*Tx).labelOf,
+	readAll: func(tx *Tx, dst []Class) error { return tx.ReadClasses(LabelColumn, dst) },
+}
+
+// Shares of the memory budget that the values of one quantity take at most, and of the nodes that are read one by one, as divisors: of
+// more, all are read.
+const (
+	nodeValuesShare = 32
+	readSinglyShare = 64
+	leastReadSingly = 1 << 10
+)
+
+// AllDegrees returns the degrees of all nodes: for who asks for many that are far apart. The store keeps them in memory, and later
+// calls, in any transaction, read again only those of nodes that changed. ok is false if the store does not keep what changes, see
+// TrackChanges, if they take more than a 32nd of the memory budget, or if an Update has changed very many: then use ReadDegrees.
+func (tx *Tx) AllDegrees() (degrees *NodeValues[uint32], ok bool, err error) {
+	return recall(tx, &tx.s.degrees, &tx.degrees, degreeQuantity)
+}
+
+// AllLabels is AllDegrees of the labels of all nodes, NoClass of those without. If ok is false, use ReadClasses.
+func (tx *Tx) AllLabels() (labels *NodeValues[Class], ok bool, err error) {
+	return recall(tx, &tx.s.labels, &tx.labels, labelQuantity)
+}
+
+// recalled is what a transaction has asked for.
+type recalled[T comparable] struct {
+	mu     sync.Mutex
+	values *NodeValues[T] // nil: nothing
+	writes int            // tx.writes when it asked
+}
+
+// recall returns the values of a transaction.
+func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuantity[T]) (values *NodeValues[T], ok bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := tx.Err(); err != nil {
+		return nil, false, err
+	}
+	if r.values != nil && r.writes == tx.writes {
+		return r.values, true, nil
+	}
+	if int64(tx.cat.Nodes)*4 > tx.s.opt.MemoryBudget/nodeValuesShare {
+		return nil, false, nil
+	}
+	if tx.write {
+		values, err = recallInUpdate(tx, m, q)
+	} else {
+		values, err = m.recall(tx, q)
+	}
+	if errors.Is(err, ErrNotTracked) || err == nil && values == nil {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("values of all nodes: %w", err)
+	}
+	r.values, r.writes = values, tx.writes
+	return values, true, nil
+}
+
+// recallInUpdate returns the values before the Update, with those that it has changed; nil if these are too many. Values before it are
+// right for others too.
+func recallInUpdate[T comparable](tx *Tx, m *nodeMemory[T], q nodeQuantity[T]) (values *NodeValues[T], err error) {
+	last, err := tx.LastCommit()
+	if err != nil {
+		return nil, err
+	}
+	touched, err := q.touchedSince(tx, last)
+	if err != nil || !touched.canReadSingly(tx) {
+		return nil, err
+	}
+	err = tx.s.View(func(before *Tx) error {
+		values, err = m.recall(before, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return values.with(slices.Collect(touched.Nodes()), func(v NodeID) (T, error) { return q.read(tx, v) })
+}
+
+// canReadSingly says that so few nodes were touched that it costs less to read them one by one.
+func (t *Touched) canReadSingly(tx *Tx) bool {
+	return !t.All && !t.MoreThan(max(leastReadSingly, tx.cat.Nodes/readSinglyShare))
+}
+
+// recall returns the values of a snapshot, and keeps them unless it has later ones. ErrNotTracked says that they cannot be kept.
+func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T]) (*NodeValues[T], error) {
+	last, err := tx.LastCommit()
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	values, err := m.bring(tx, last, q)
+	if err != nil {
+		return nil, err
+	}
+	if values == nil {
+		all := make([]T, tx.cat.Nodes)
+		if err := q.readAll(tx, all); err != nil {
+			return nil, err
+		}
+		values = newNodeValues(all, q.none)
+	}
+	if m.values == nil || last >= m.commit {
+		m.commit, m.values = last, values
+	}
+	return values, nil
+}
+
+// bring brings the values that are kept to another commit: those of nodes that changed in between, or maybe later, are read again. It
+// returns nil if all must be read.
+func (m *nodeMemory[T]) bring(tx *Tx, last uint64, q nodeQuantity[T]) (*NodeValues[T], error) {
+	if m.values != nil {
+		asked, mark := tx, m.commit
+		if mark > last {
+			asked, mark = tx.s.Begin(), last
+			defer asked.Close()
+		}
+		touched, err := q.touchedSince(asked, mark)
+		if err == nil && touched.canReadSingly(tx) {
+			return m.values.with(slices.Collect(touched.Nodes()), func(v NodeID) (T, error) { return q.read(tx, v) })
+		}
+		if err != nil && !errors.Is(err, ErrNotTracked) {
+			return nil, err
+		}
+	}
+	_, err := q.touchedSince(tx, last) // whether later calls can be told what changed
+	return nil, err
+}
+
+func (q *nodeQuantity[T]) touchedSince(tx *Tx, mark uint64) (*Touched, error) {
+	changes, err := tx.ChangesSince(mark)
+	if err != nil {
+		return nil, err
+	}
+	return q.touched(changes)
+}

@@ -1,0 +1,210 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// wantValues compares degrees and labels of all nodes with those that are read one by one.
+func wantValues(t *testing.T, of string, tx *Tx) (degrees *NodeValues[uint32]) {
+	t.Helper()
+	degrees, ok, err := tx.AllDegrees()
+	labels, ok2, err2 := tx.AllLabels()
+	if err := errors.Join(err, err2); err != nil || !ok || !ok2 {
+		t.Fatalf("%s: got degrees %t, labels %t, %v", of, ok, ok2, err)
+	}
+	for v := range NodeID(tx.NumNodes() + 3) {
+		degree, err := tx.Degree(v)
+		label, err2 := tx.Label(v)
+		if errors.Is(err, ErrNotFound) {
+			degree, err, label, err2 = 0, nil, NoClass, nil
+		}
+		if degrees.Of(v) != uint32(degree) || labels.Of(v) != label || err != nil || err2 != nil {
+			t.Errorf("%s: node %d: got degree %d, label %d; want %d, %d; %v", of, v, degrees.Of(v), labels.Of(v), degree, label, errors.Join(err, err2))
+		}
+	}
+	return degrees
+}
+
+// trackedStore has nodes in a path, with labels, and keeps what changes.
+func trackedStore(t *testing.T, opt Options, n int) *Store {
+	t.Helper()
+	s := newStore(t, opt)
+	addNodes(t, s, n)
+	for first := 0; first < n-1; first += 512 {
+		update(t, s, func(tx *Tx) error {
+			for v := NodeID(first); int(v) < min(first+512, n-1); v++ {
+				if err := errors.Join(tx.AddEdge(v, v+1), tx.SetLabel(v, fmt.Sprint(v%3))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	track(t, s, []string{LabelColumn}, nil, 0)
+	return s
+}
+
+// TestNodeValues asks in snapshots that began at other times, in an Update that is given up, after a removal of a node whose id comes
+// again, and after Compact.
+func TestNodeValues(t *testing.T) {
+	const n = 3 * pageNodes
+	s := trackedStore(t, Options{}, n)
+	older := s.Begin()
+	defer older.Close()
+	var before, after *NodeValues[uint32]
+	view(t, s, func(tx *Tx) error {
+		before = wantValues(t, "at first", tx)
+		return nil
+	})
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.AddEdge(0, 5), tx.SetLabel(7, "9")) })
+	view(t, s, func(tx *Tx) error {
+		after = wantValues(t, "after a commit", tx)
+		return nil
+	})
+	if before.pages[0] == after.pages[0] || before.pages[1] != after.pages[1] || before.pages[2] != after.pages[2] {
+		t.Error("want the first page to be another, and the others to be shared")
+	}
+	wantValues(t, "an older snapshot", older)
+
+	givenUp := errors.New("given up")
+	err := s.Update(func(tx *Tx) error {
+		wantValues(t, "an Update before it writes", tx)
+		v, err := tx.AddNode(Node{ID: "new", Label: "new"})
+		err = errors.Join(err, tx.AddEdge(v, 3), tx.RemoveEdge(0, 5), tx.SetLabel(2, ""))
+		wantValues(t, "an Update", tx)
+		err = errors.Join(err, tx.AddEdge(v, 4), tx.SetLabel(v, "0"))
+		wantValues(t, "an Update that wrote more", tx)
+		view(t, s, func(beside *Tx) error {
+			wantValues(t, "a snapshot beside an Update", beside)
+			return nil
+		})
+		return errors.Join(err, givenUp)
+	})
+	if !errors.Is(err, givenUp) {
+		t.Fatal(err)
+	}
+	view(t, s, func(tx *Tx) error {
+		wantValues(t, "after it was given up", tx)
+		return nil
+	})
+	var id string
+	update(t, s, func(tx *Tx) (err error) {
+		id, err = tx.ID(9)
+		return errors.Join(err, tx.RemoveNode(9))
+	})
+	update(t, s, func(tx *Tx) error {
+		v, err := tx.AddNode(Node{ID: id, Label: "1"})
+		return errors.Join(err, tx.AddEdge(v, 0))
+	})
+	view(t, s, func(tx *Tx) error {
+		wantValues(t, "after a removal", tx)
+		return nil
+	})
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, func(tx *Tx) error { return tx.AddEdge(1, n-1) })
+	view(t, s, func(tx *Tx) error {
+		wantValues(t, "after Compact", tx)
+		return nil
+	})
+	wantValues(t, "a snapshot from before all of that", older)
+}
+
+// TestManyChangedValues changes more nodes than are read one by one, in an Update and before one.
+func TestManyChangedValues(t *testing.T) {
+	const n = 2 * leastReadSingly
+	s := trackedStore(t, Options{}, n)
+	view(t, s, func(tx *Tx) error {
+		wantValues(t, "at first", tx)
+		return nil
+	})
+	update(t, s, func(tx *Tx) error {
+		for v := range NodeID(leastReadSingly + 1) {
+			if err := tx.SetLabel(v, "another"); err != nil {
+				return err
+			}
+		}
+		if _, ok, err := tx.AllLabels(); ok || err != nil {
+			t.Errorf("in the Update: got labels %t, %v, want none", ok, err)
+		}
+		return nil
+	})
+	view(t, s, func(tx *Tx) error {
+		wantValues(t, "after it", tx)
+		return nil
+	})
+}
+
+// TestNodeValuesThatAreNotKept asks where the store does not keep what changes, and where memory is too small.
+func TestNodeValuesThatAreNotKept(t *testing.T) {
+	wantNone := func(of string, s *Store) {
+		t.Helper()
+		view(t, s, func(tx *Tx) error {
+			_, ok, err := tx.AllLabels()
+			if ok || err != nil {
+				t.Errorf("%s: got labels %t, %v, want none", of, ok, err)
+			}
+			return nil
+		})
+	}
+	s := newStore(t, Options{})
+	addNodes(t, s, 5)
+	wantNone("no changes are kept", s)
+	track(t, s, nil, nil, 0)
+	wantNone("those of labels are not kept", s)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	view(t, s, func(tx *Tx) error {
+		wantValues(t, "all are kept", tx)
+		return nil
+	})
+	s.opt.MemoryBudget = 5*4*nodeValuesShare - 1
+	wantNone("they take too much memory", s)
+}
+
+// TestNodeValuesBesideAWriter has readers ask while commits follow each other.
+func TestNodeValuesBesideAWriter(t *testing.T) {
+	const n, commits = 60, 100
+	s := trackedStore(t, Options{}, n)
+	var readers sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				tx := s.Begin()
+				labels, ok, err := tx.AllLabels()
+				if err != nil || !ok {
+					t.Errorf("got labels %t, %v", ok, err)
+					return
+				}
+				want, got := make([]Class, tx.NumNodes()), []Class(nil)
+				if err := tx.ReadClasses(LabelColumn, want); err != nil {
+					t.Error(err)
+					return
+				}
+				for v := range NodeID(tx.NumNodes()) {
+					got = append(got, labels.Of(v))
+				}
+				tx.Close()
+				if !slices.Equal(got, want) {
+					t.Errorf("got labels %v, want %v", got, want)
+					return
+				}
+			}
+		})
+	}
+	for i := range commits {
+		relabel(t, s, NodeID(i*7%n), fmt.Sprint(i))
+	}
+	close(done)
+	readers.Wait()
+}
