@@ -50,9 +50,12 @@ func (m *madeValues) end(name string) {
 // may change it. build also returns how many bytes it takes: if they are more than a small part of the memory budget, or an Update has
 // written into the space, nothing is kept.
 func (s *Space) Made(build func() (value any, size int64, err error)) (any, error) {
+	if err := s.tx.Err(); err != nil {
+		return nil, err
+	}
 	g, own := s.tx.cat.Spaces[s.name], s.tx.changed // a generation of its own may be another's afterwards
 	if value, ok := s.tx.s.made.get(s.name, g); ok && !own {
-		return value, s.tx.Err()
+		return value, nil
 	}
 	value, size, err := build()
 	if err == nil && !own && size <= s.tx.s.opt.MemoryBudget/madeShare {
