@@ -188,4 +188,9 @@ func texts(sum hash.Hash, list []string) {
 func (tx *Tx) Scratch() *scratch.Dir { return tx.s.Scratch() }
 
 // Finished is that of the store, for a job that has only the transaction.
-func (tx *Tx) Finished() (*scratch.Dir, error) { return tx.s.Finished() }
+func (tx *Tx) Finished() (*scratch.Dir, error) {
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
+	return tx.s.Finished()
+}
