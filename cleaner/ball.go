@@ -181,22 +181,23 @@ func rowsByPass(
 
 // nodeLabels reads the labels of nodes as they are asked for.
 type nodeLabels struct {
-	tx   *kv.Tx
-	kept *kv.NodeValues[kv.Class] // all, if the store keeps them, once many were asked for
-	all  []kv.Class               // [n], if it does not, once so many were asked for that reading them singly costs more
-	lack bool                     // it does not
+	tx    *kv.Tx
+	kept  *kv.NodeValues[kv.Class] // all, if the store keeps them in memory
+	all   []kv.Class               // [n], if it does not, once so many were asked for that reading them singly costs more
+	asked int                      // the most for which kept was asked for in vain
 }
 
-// Shares of the nodes, as divisors, from which on all labels are asked for, or read.
+// readAll is the share of the nodes, as a divisor, from which on all labels are read at once. Of fewer than leastAsked the store is not
+// asked for all.
 const (
-	askAll  = 1 << 10
-	readAll = 64
+	readAll    = 64
+	leastAsked = 16
 )
 
 // of is the label of a node, one of so many that are asked for.
 func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
-	if l.kept == nil && l.all == nil && asked > l.tx.NumNodes()/askAll {
-		if err := l.ask(asked > l.tx.NumNodes()/readAll); err != nil {
+	if l.kept == nil && l.all == nil && asked > max(l.asked, leastAsked) {
+		if err := l.ask(asked); err != nil {
 			return kv.NoClass, err
 		}
 	}
@@ -209,20 +210,14 @@ func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
 	return l.tx.Label(u)
 }
 
-// ask asks the store for all labels, and reads them if it does not keep them and they are needed.
-func (l *nodeLabels) ask(needed bool) error {
-	if !l.lack {
-		kept, ok, err := l.tx.AllLabels()
-		if err != nil {
-			return err
-		}
-		if l.lack = !ok; ok {
-			l.kept = kept
-			return nil
-		}
+// ask asks for all labels.
+func (l *nodeLabels) ask(asked int) error {
+	kept, ok, err := l.tx.AllLabels(asked)
+	if ok {
+		l.kept = kept
 	}
-	if !needed {
-		return nil
+	if l.asked = asked; ok || err != nil || asked <= l.tx.NumNodes()/readAll {
+		return err
 	}
 	all, err := readLabels(l.tx)
 	if err == nil {

@@ -185,7 +185,7 @@ func compareTouched(t *rapid.T, tx *Tx, mark uint64, name string, got *Touched, 
 
 // checkValues compares the degrees and labels of all nodes, which the store keeps, with the model's.
 func (m *model) checkValues(t *rapid.T, tx *Tx) error {
-	degrees, ok, err := tx.AllDegrees()
+	degrees, ok, err := tx.AllDegrees(len(m.ids) + 1)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (m *model) checkValues(t *rapid.T, tx *Tx) error {
 			t.Fatalf("node %d: got degree %d, want %d", v, degrees.Of(v), want[v])
 		}
 	}
-	labels, ok, err := tx.AllLabels()
+	labels, ok, err := tx.AllLabels(len(m.ids) + 1)
 	if err != nil {
 		return err
 	}

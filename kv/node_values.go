@@ -102,24 +102,26 @@ var labelQuantity = nodeQuantity[Class]{
 	readAll: func(tx *Tx, dst []Class) error { return tx.ReadClasses(LabelColumn, dst) },
 }
 
-// Shares of the memory budget that the values of one quantity take at most, and of the nodes that are read one by one, as divisors: of
-// more, all are read.
 const (
+	// nodeValuesShare is the share of the memory budget that the values of one quantity may take, as a divisor.
 	nodeValuesShare = 32
-	readSinglyShare = 64
+
+	// readAllShare is the share of the nodes, as a divisor, from which on it costs less to read all than to read them one by one.
+	readAllShare    = 64
 	leastReadSingly = 1 << 10
 )
 
-// AllDegrees returns the degrees of all nodes: for who asks for many that are far apart. The store keeps them in memory, and later
-// calls, in any transaction, read again only those of nodes that changed. ok is false if the store does not keep what changes, see
-// TrackChanges, if they take more than a 32nd of the memory budget, or if an Update has changed very many: then use ReadDegrees.
-func (tx *Tx) AllDegrees() (degrees *NodeValues[uint32], ok bool, err error) {
-	return recall(tx, &tx.s.degrees, &tx.degrees, degreeQuantity)
+// AllDegrees returns the degrees of all nodes, for who asks for so many that are far apart. The store keeps them in memory, and later
+// calls, in any transaction, read again only those of nodes that changed. ok is false if these are more than the caller asks for; if
+// the caller asks for few, and the store does not keep them yet; if they would take more than a 32nd of the memory budget; and if the
+// store does not keep what changes, see TrackChanges. Then use Degree or ReadDegrees.
+func (tx *Tx) AllDegrees(asked int) (degrees *NodeValues[uint32], ok bool, err error) {
+	return recall(tx, &tx.s.degrees, &tx.degrees, degreeQuantity, asked)
 }
 
-// AllLabels is AllDegrees of the labels of all nodes, NoClass of those without. If ok is false, use ReadClasses.
-func (tx *Tx) AllLabels() (labels *NodeValues[Class], ok bool, err error) {
-	return recall(tx, &tx.s.labels, &tx.labels, labelQuantity)
+// AllLabels is AllDegrees of the labels of all nodes, NoClass of those without. If ok is false, use Label or ReadClasses.
+func (tx *Tx) AllLabels(asked int) (labels *NodeValues[Class], ok bool, err error) {
+	return recall(tx, &tx.s.labels, &tx.labels, labelQuantity, asked)
 }
 
 // recalled is what a transaction has asked for.
@@ -130,7 +132,7 @@ type recalled[T comparable] struct {
 }
 
 // recall returns the values of a transaction.
-func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuantity[T]) (values *NodeValues[T], ok bool, err error) {
+func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuantity[T], asked int) (values *NodeValues[T], ok bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := tx.Err(); err != nil {
@@ -143,9 +145,9 @@ func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuanti
 		return nil, false, nil
 	}
 	if tx.write {
-		values, err = recallInUpdate(tx, m, q)
+		values, err = recallInUpdate(tx, m, q, asked)
 	} else {
-		values, err = m.recall(tx, q)
+		values, err = m.recall(tx, q, asked)
 	}
 	if errors.Is(err, ErrNotTracked) || err == nil && values == nil {
 		return nil, false, nil
@@ -157,42 +159,49 @@ func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuanti
 	return values, true, nil
 }
 
-// recallInUpdate returns the values before the Update, with those that it has changed; nil if these are too many. Values before it are
-// right for others too.
-func recallInUpdate[T comparable](tx *Tx, m *nodeMemory[T], q nodeQuantity[T]) (values *NodeValues[T], err error) {
+// recallInUpdate returns the values before the Update, which are right for others too, with those that it has changed; nil if it does
+// not pay.
+func recallInUpdate[T comparable](tx *Tx, m *nodeMemory[T], q nodeQuantity[T], asked int) (values *NodeValues[T], err error) {
 	last, err := tx.LastCommit()
 	if err != nil {
 		return nil, err
 	}
 	touched, err := q.touchedSince(tx, last)
-	if err != nil || !touched.canReadSingly(tx) {
+	if err != nil || !touched.canReadSingly(tx, asked) {
 		return nil, err
 	}
 	err = tx.s.View(func(before *Tx) error {
-		values, err = m.recall(before, q)
+		values, err = m.recall(before, q, asked)
 		return err
 	})
-	if err != nil {
+	if err != nil || values == nil {
 		return nil, err
 	}
 	return values.with(slices.Collect(touched.Nodes()), func(v NodeID) (T, error) { return q.read(tx, v) })
 }
 
-// canReadSingly says that so few nodes were touched that it costs less to read them one by one.
-func (t *Touched) canReadSingly(tx *Tx) bool {
-	return !t.All && !t.MoreThan(max(leastReadSingly, tx.cat.Nodes/readSinglyShare))
+// paysToReadAll says whether who asks for so many nodes may as well have all of them read.
+func paysToReadAll(tx *Tx, asked int) bool { return asked > tx.cat.Nodes/readAllShare }
+
+// canReadSingly says that so few nodes were touched that it costs less to read them one by one than those that are asked for.
+func (t *Touched) canReadSingly(tx *Tx, asked int) bool {
+	if paysToReadAll(tx, asked) {
+		asked = max(leastReadSingly, tx.cat.Nodes/readAllShare)
+	}
+	return !t.All && !t.MoreThan(asked)
 }
 
-// recall returns the values of a snapshot, and keeps them unless it has later ones. ErrNotTracked says that they cannot be kept.
-func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T]) (*NodeValues[T], error) {
+// recall returns the values of a snapshot, and keeps them unless it has later ones; nil if it does not pay. ErrNotTracked says that they
+// cannot be kept.
+func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T], asked int) (*NodeValues[T], error) {
 	last, err := tx.LastCommit()
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	values, err := m.bring(tx, last, q)
-	if err != nil {
+	values, err := m.bring(tx, last, q, asked)
+	if err != nil || values == nil && !paysToReadAll(tx, asked) {
 		return nil, err
 	}
 	if values == nil {
@@ -209,16 +218,16 @@ func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T]) (*NodeValues[T], error
 }
 
 // bring brings the values that are kept to another commit: those of nodes that changed in between, or maybe later, are read again. It
-// returns nil if all must be read.
-func (m *nodeMemory[T]) bring(tx *Tx, last uint64, q nodeQuantity[T]) (*NodeValues[T], error) {
+// returns nil if there are none, or too many changed.
+func (m *nodeMemory[T]) bring(tx *Tx, last uint64, q nodeQuantity[T], asked int) (*NodeValues[T], error) {
 	if m.values != nil {
-		asked, mark := tx, m.commit
+		later, mark := tx, m.commit
 		if mark > last {
-			asked, mark = tx.s.Begin(), last
-			defer asked.Close()
+			later, mark = tx.s.Begin(), last
+			defer later.Close()
 		}
-		touched, err := q.touchedSince(asked, mark)
-		if err == nil && touched.canReadSingly(tx) {
+		touched, err := q.touchedSince(later, mark)
+		if err == nil && touched.canReadSingly(tx, asked) {
 			return m.values.with(slices.Collect(touched.Nodes()), func(v NodeID) (T, error) { return q.read(tx, v) })
 		}
 		if err != nil && !errors.Is(err, ErrNotTracked) {

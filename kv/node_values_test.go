@@ -11,8 +11,8 @@ import (
 // wantValues compares degrees and labels of all nodes with those that are read one by one.
 func wantValues(t *testing.T, of string, tx *Tx) (degrees *NodeValues[uint32]) {
 	t.Helper()
-	degrees, ok, err := tx.AllDegrees()
-	labels, ok2, err2 := tx.AllLabels()
+	degrees, ok, err := tx.AllDegrees(tx.NumNodes())
+	labels, ok2, err2 := tx.AllLabels(tx.NumNodes())
 	if err := errors.Join(err, err2); err != nil || !ok || !ok2 {
 		t.Fatalf("%s: got degrees %t, labels %t, %v", of, ok, ok2, err)
 	}
@@ -129,7 +129,7 @@ func TestManyChangedValues(t *testing.T) {
 				return err
 			}
 		}
-		if _, ok, err := tx.AllLabels(); ok || err != nil {
+		if _, ok, err := tx.AllLabels(tx.NumNodes()); ok || err != nil {
 			t.Errorf("in the Update: got labels %t, %v, want none", ok, err)
 		}
 		return nil
@@ -140,12 +140,37 @@ func TestManyChangedValues(t *testing.T) {
 	})
 }
 
+// TestFewNodeValues asks for few: the store reads all for nobody who asks for few, and then only those that changed.
+func TestFewNodeValues(t *testing.T) {
+	const n = 2 * leastReadSingly
+	s := trackedStore(t, Options{}, n)
+	want := func(of string, asked int, want bool) {
+		t.Helper()
+		view(t, s, func(tx *Tx) error {
+			if _, ok, err := tx.AllLabels(asked); ok != want || err != nil {
+				t.Errorf("%s: asked for %d: got labels %t, %v; want %t", of, asked, ok, err, want)
+			}
+			return nil
+		})
+	}
+	want("at first", n/readAllShare, false)
+	want("at first", n/readAllShare+1, true)
+	want("once they are kept", 1, true)
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.SetLabel(1, "A"), tx.SetLabel(2, "A"), tx.SetLabel(3, "A")) })
+	want("after three changed", 2, false)
+	want("after three changed", 3, true)
+	view(t, s, func(tx *Tx) error {
+		wantValues(t, "after three changed", tx)
+		return nil
+	})
+}
+
 // TestNodeValuesThatAreNotKept asks where the store does not keep what changes, and where memory is too small.
 func TestNodeValuesThatAreNotKept(t *testing.T) {
 	wantNone := func(of string, s *Store) {
 		t.Helper()
 		view(t, s, func(tx *Tx) error {
-			_, ok, err := tx.AllLabels()
+			_, ok, err := tx.AllLabels(tx.NumNodes())
 			if ok || err != nil {
 				t.Errorf("%s: got labels %t, %v, want none", of, ok, err)
 			}
@@ -181,7 +206,7 @@ func TestNodeValuesBesideAWriter(t *testing.T) {
 				default:
 				}
 				tx := s.Begin()
-				labels, ok, err := tx.AllLabels()
+				labels, ok, err := tx.AllLabels(tx.NumNodes())
 				if err != nil || !ok {
 					t.Errorf("got labels %t, %v", ok, err)
 					return

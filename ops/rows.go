@@ -246,8 +246,8 @@ func (s *knownStrengths) isSimple() bool { return s.rows.graph.Symmetric() && !s
 
 // read adds the strengths of ascending nodes to the known ones.
 func (s *knownStrengths) read(nodes []kv.NodeID) error {
-	if s.isSimple() && s.all == nil && len(nodes) > s.tx.NumNodes()/degreesShare {
-		degrees, ok, err := s.tx.AllDegrees()
+	if s.isSimple() && s.all == nil && len(nodes) >= wholeBlock {
+		degrees, ok, err := s.tx.AllDegrees(len(nodes))
 		if err != nil {
 			return err
 		}
@@ -281,9 +281,6 @@ func (s *knownStrengths) read(nodes []kv.NodeID) error {
 		return nil
 	})
 }
-
-// degreesShare is the share of the nodes, as a divisor, from which on the degrees of all are asked for.
-const degreesShare = 1 << 10
 
 // readDegrees reads the degrees of a simple graph, which cost less than its lists.
 func (s *knownStrengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {
