@@ -1,8 +1,11 @@
 package kv
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -232,4 +235,37 @@ func TestNodeValuesBesideAWriter(t *testing.T) {
 	}
 	close(done)
 	readers.Wait()
+}
+
+// TestNodeValuesAfterRestore asks in a restored store and in one that is opened read-only, which both go on from marks of the first.
+func TestNodeValuesAfterRestore(t *testing.T) {
+	s := trackedStore(t, Options{}, 50)
+	mark := lastCommit(t, s)
+	relabel(t, s, 3, "A")
+	update(t, s, func(tx *Tx) error { return tx.AddEdge(0, 9) })
+	var backup bytes.Buffer
+	if _, err := s.Backup(t.Context(), &backup, BackupOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	relabel(t, s, 4, "A") // of which the backup knows nothing
+	dir := filepath.Join(t.TempDir(), "restored")
+	if _, err := Restore(t.Context(), dir, []io.Reader{&backup}, RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{true, false} {
+		restored, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		view(t, restored, func(tx *Tx) error {
+			wantValues(t, fmt.Sprintf("read-only %t", readOnly), tx)
+			if got := labelsSince(t, tx, mark); !slices.Equal(got, []NodeID{3}) {
+				t.Errorf("read-only %t: got changes %v, want those of node 3", readOnly, got)
+			}
+			return nil
+		})
+		if err := restored.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
