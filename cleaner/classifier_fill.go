@@ -185,8 +185,12 @@ func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (fille
 	return int64(len(nodes)), unseen, err
 }
 
-// mostAlone is how many nodes are predicted one by one: of more, the rows would take memory that a pass does not.
-const mostAlone = 1 << 14
+// Nodes are predicted one by one unless they are more than mostAlone, whose rows would take memory that a pass does not, or unless more
+// than aloneSteps arcs were walked for each arc of the graph. A pass costs as much: it has to find the diagonals of all nodes.
+const (
+	mostAlone  = 1 << 14
+	aloneSteps = 2
+)
 
 // rowsOf are what is stored of nodes, which are predicted one by one; ops.ErrReach if a pass over the graph costs less.
 func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptions) ([][]float32, error) {
@@ -194,7 +198,7 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptio
 		return nil, ops.ErrReach
 	}
 	steps := new(atomic.Int64)
-	steps.Store(walkableSteps(f.tx))
+	steps.Store(max(aloneSteps*f.tx.NumArcs(), leastSteps))
 	rows, workers := make([][]float32, len(nodes)), make([]*nodePredictor, parallel.Workers(opt.Workers))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) error {
 		if workers[worker] == nil {
