@@ -3,6 +3,7 @@ package kv
 import (
 	"fmt"
 	"log/slog"
+	"sync"
 )
 
 // Options opens a store. The zero value is ready to use.
@@ -67,5 +68,7 @@ func (opt Options) withDefaults() (Options, error) {
 	return opt, nil
 }
 
-// DefaultMemoryBudget is a quarter of the memory of the machine, or of the control group this process is in.
-func DefaultMemoryBudget() int64 { return max(machineMemory()/4, minMemoryBudget) }
+// DefaultMemoryBudget is a quarter of the memory of the machine, or of the control group this process is in, when it is first asked for.
+func DefaultMemoryBudget() int64 { return defaultMemoryBudget() }
+
+var defaultMemoryBudget = sync.OnceValue(func() int64 { return max(machineMemory()/4, minMemoryBudget) })
