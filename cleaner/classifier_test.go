@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,16 +73,24 @@ func TestKeptClassifier(t *testing.T) {
 		return row
 	}
 	for _, withFeatures := range []bool{false, true} {
+		cleaned, of := before.load(t, true), features
+		if withFeatures {
+			giveFeatures(t, cleaned, before, features)
+		} else {
+			of = nil
+		}
+		mustClean(t, cleaned, Options{Seed: 2})
 		for _, by := range []string{"predict", "clean", "rescore"} {
 			t.Run(fmt.Sprintf("%s, features %v", by, withFeatures), func(t *testing.T) {
-				s := before.load(t, true)
-				of := features
-				if withFeatures {
-					giveFeatures(t, s, before, features)
-				} else {
-					of = nil
-				}
-				mustClean(t, s, Options{Seed: 2})
+				dir := filepath.Join(t.TempDir(), "copy")
+				restoreCopy(t, cleaned, dir)
+				s := openPlanted(t, dir)
+				t.Cleanup(func() {
+					mustEndSound(t, s)
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				})
 				old := storedPredictions(t, s)
 				p.appendPlanted(t, s, count, of)
 				var notices []string

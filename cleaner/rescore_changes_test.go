@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -141,15 +142,23 @@ func mustEqualScores(t *testing.T, what string, got, want map[string]NodeScore, 
 	}
 }
 
-// TestRescoreAfterChanges wants the scores around changes to be those of a pass over the graph, those of a pass to be, bit for
+// TestRescoreAfterChanges wants the scores of single nodes to be those of the run, and then the scores around changes to be those of a pass over the graph, those of a pass to be, bit for
 // bit, those of a copy of the store whose changes are folded in, and nearly those of the same graph with its nodes numbered anew.
 func TestRescoreAfterChanges(t *testing.T) {
 	for name, form := range scoreForms() {
 		t.Run(name, func(t *testing.T) {
 			s, opt := form(t)
 			mustClean(t, s, opt)
+			view(t, s, func(tx *kv.Tx) error {
+				mustEqualStored(t, tx)
+				scorer := mustScorer(t, tx)
+				for v := range kv.NodeID(20) {
+					compareRows(t, scorer, v)
+				}
+				return nil
+			})
 			r := rand.New(rand.NewPCG(1, 2))
-			for round := range 3 {
+			for round := range longtest.Of(2, 3) {
 				changeSome(t, s, r, 1+round)
 				view(t, s, func(tx *kv.Tx) error {
 					run, err := LastRun(tx)

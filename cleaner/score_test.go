@@ -83,33 +83,8 @@ func near(got, want, tolerance float64) bool {
 	return math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= tolerance
 }
 
-// TestScoreOfRun wants every node to have the score that the run has stored, while nothing has changed.
-func TestScoreOfRun(t *testing.T) {
-	for name, form := range scoreForms() {
-		t.Run(name, func(t *testing.T) {
-			s, opt := form(t)
-			mustClean(t, s, opt)
-			view(t, s, func(tx *kv.Tx) error {
-				mustEqualStored(t, tx)
-				return nil
-			})
-		})
-	}
-}
-
 // TestRowsByPass wants a pass over the graph to find the rows of the operators that a walk around a node finds.
 func TestRowsByPass(t *testing.T) {
-	for _, form := range scoreForms() {
-		s, opt := form(t)
-		mustClean(t, s, opt)
-		view(t, s, func(tx *kv.Tx) error {
-			scorer := mustScorer(t, tx)
-			for v := range kv.NodeID(20) {
-				compareRows(t, scorer, v)
-			}
-			return nil
-		})
-	}
 	for _, g := range arcFiles() {
 		s, nodes := g.load(t)
 		view(t, s, func(tx *kv.Tx) error {
