@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -49,7 +50,11 @@ func OperatorRows(
 	}
 	own := sums.of(v)
 	lists := listReader{ctx: ctx, blocks: blocks, graph: graph}
-	rows, next := make([]Row, op.Hops), &hopSums{few: newSparse()}
+	rows, next := make([]Row, op.Hops), sparePool.Get().(*hopSums)
+	defer func() {
+		next.clear(false, 0)
+		sparePool.Put(next)
+	}()
 	from := Row{Nodes: []kv.NodeID{v}, Values: []float64{1}} // b_{k-1}[u] / √(r_u c_u), ascending: sums run in one order
 	for k := range rows {
 		next.clear(sums.countArcs(from.Nodes) > tx.NumNodes()/mostSparse, tx.NumNodes())
@@ -97,6 +102,9 @@ func OperatorRows(
 // costs less time, and no more memory than a walk over as many arcs may take.
 const mostSparse = 8
 
+// sparePool has hopSums without entries: a number for each node is much to allocate for one row.
+var sparePool = sync.Pool{New: func() any { return &hopSums{few: newSparse()} }}
+
 // hopSums are the sums of one hop.
 type hopSums struct {
 	few   *sparse
@@ -112,7 +120,7 @@ func (s *hopSums) clear(dense bool, n int) {
 		s.all[v] = 0
 	}
 	clear(s.set)
-	if s.dense = dense; dense && s.all == nil {
+	if s.dense = dense; dense && len(s.all) < n {
 		s.all, s.set = make([]float64, n), kv.NewNodeSet(n)
 	}
 }
