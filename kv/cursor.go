@@ -66,7 +66,7 @@ func (c *cursors) close() {
 func (r txRecords) GetAfter(previous, key []byte, use func(body []byte) error) error {
 	tx := r.tx
 	if tx.write {
-		return snapshot.Need(r, key, use) // Badger allows an Update one open iterator
+		return snapshot.Need(r, key, use) // a write would have to close the cursors
 	}
 	if err := tx.acquire(); err != nil {
 		return err

@@ -43,8 +43,8 @@ func (r txRecords) Get(key []byte, use func(body []byte) error) error {
 }
 
 // Fetch has the Getter read through an iterator. Badger's Get copies a value three times, into new memory each time; an
-// iterator copies it twice, and keeps its memory where records follow each other. That pays off from a few records on. An
-// Update allows one iterator at a time.
+// iterator copies it twice, and keeps its memory where records follow each other. That pays off from a few records on. For an
+// Update it does not: Badger sorts all that was written for each new iterator.
 func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) error) error {
 	if r.tx.write || count < 4 {
 		return read(r)
@@ -136,8 +136,8 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 	}
 }
 
-// iterateChunks iterates in an Update, where Badger allows one open iterator: it reads some records ahead into memory
-// of their own, closes the iterator, and only then yields them.
+// iterateChunks iterates in an Update, which may write between two records, and an iterator does not see that: it reads some records
+// ahead into memory of their own, gives the iterator back, and only then yields them.
 func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		seek, skip := from, []byte(nil)
@@ -167,8 +167,8 @@ func (tx *Tx) readChunk(prefix, seek, skip []byte, reverse bool, size int) ([]re
 		return nil, err
 	}
 	defer tx.release()
-	it := tx.txn.Iterator(prefix, reverse)
-	defer it.Close()
+	it := tx.txn.Borrow(prefix, reverse)
+	defer tx.txn.GiveBack(it)
 	var chunk []record.Record
 	for err := it.Seek(seek); ; {
 		if err != nil {

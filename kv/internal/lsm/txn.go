@@ -2,6 +2,8 @@ package lsm
 
 import (
 	"bytes"
+	"slices"
+	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -13,6 +15,10 @@ type Txn struct {
 	d    *DB
 	txn  *badger.Txn
 	room int64 // that its writes take on the disk
+
+	mu     sync.Mutex
+	writes int         // how many there were
+	spare  []*Borrowed // that nobody uses, and that see all writes
 }
 
 // Begin begins a transaction, which must be discarded. Of those that write there is one at a time.
@@ -28,10 +34,16 @@ func (d *DB) View(use func(t *Txn) error) error {
 }
 
 // Discard ends the transaction. What it wrote is gone, unless it was committed.
-func (t *Txn) Discard() { t.txn.Discard() }
+func (t *Txn) Discard() {
+	t.closeSpare()
+	t.txn.Discard()
+}
 
 // Commit makes what it wrote visible. It may be lost with the process: the journal of the caller makes commits durable.
-func (t *Txn) Commit() error { return wrapBadger(t.txn.Commit()) }
+func (t *Txn) Commit() error {
+	t.closeSpare()
+	return wrapBadger(t.txn.Commit())
+}
 
 // MakeRoom returns ErrNoSpace if what it wrote, and what follows from that, might not fit on the disk.
 func (t *Txn) MakeRoom() error {
@@ -44,12 +56,14 @@ func (t *Txn) MakeRoom() error {
 // Set writes a value under a key. The transaction keeps both.
 func (t *Txn) Set(key, value []byte) error {
 	t.room += entryRoom(key, value)
+	t.closeSpare()
 	return wrapBadger(t.txn.Set(key, value))
 }
 
 // Delete deletes a key, which the transaction keeps.
 func (t *Txn) Delete(key []byte) error {
 	t.room += entryRoom(key, nil)
+	t.closeSpare()
 	return wrapBadger(t.txn.Delete(key))
 }
 
@@ -96,10 +110,56 @@ func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
 	return version, deleted, err
 }
 
-// Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed. In a transaction
-// that writes there is one at a time.
+// Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed.
 func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
 	return &Iterator{t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}
+}
+
+// A Borrowed is an Iterator that a transaction lends.
+type Borrowed struct {
+	*Iterator
+	prefix     []byte
+	descending bool
+	writes     int // that it sees
+}
+
+// mostSpare is how many iterators a transaction keeps for later.
+const mostSpare = 8
+
+// Borrow is Iterator of a transaction that writes, to be given back. It does not see what is written meanwhile. Badger sorts all that was
+// written for each new iterator, so one that was given back is lent again until the next write.
+func (t *Txn) Borrow(prefix []byte, descending bool) *Borrowed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, b := range t.spare {
+		if b.descending == descending && bytes.Equal(b.prefix, prefix) {
+			t.spare = slices.Delete(t.spare, i, i+1)
+			return b
+		}
+	}
+	return &Borrowed{Iterator: t.Iterator(prefix, descending), prefix: bytes.Clone(prefix), descending: descending, writes: t.writes}
+}
+
+// GiveBack ends the use of a borrowed iterator.
+func (t *Txn) GiveBack(b *Borrowed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b.writes != t.writes || len(t.spare) == mostSpare {
+		b.Close()
+		return
+	}
+	t.spare = append(t.spare, b)
+}
+
+// closeSpare closes the iterators that are kept, before a write or the end.
+func (t *Txn) closeSpare() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writes++
+	for _, b := range t.spare {
+		b.Close()
+	}
+	t.spare = nil
 }
 
 // An Iterator reads records in the order of their keys. A table that cannot be read is an ErrCorrupt.
