@@ -142,7 +142,7 @@ func (f *filler) added() (nodes []kv.NodeID) {
 	return nodes
 }
 
-// filledAtOnce is how many predictions are written in one transaction.
+// filledAtOnce is how many nodes are predicted by one worker, or written in one transaction.
 const filledAtOnce = 1024
 
 // predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all others have, alone
@@ -202,9 +202,7 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptio
 	rows, workers := make([][]float32, len(nodes)), make([]*nodePredictor, parallel.Workers(opt.Workers))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) error {
 		if workers[worker] == nil {
-			own := *f // its buffers are of one goroutine
-			own.keeper = newRowKeeper(f.Encoding(), f.Width())
-			workers[worker] = newNodePredictor(ctx, &own, ops.Options{MemoryBudget: opt.MemoryBudget}, steps)
+			workers[worker] = newNodePredictor(ctx, f.copy(), ops.Options{MemoryBudget: opt.MemoryBudget}, steps)
 		}
 		row, err := workers[worker].row(nodes[i])
 		rows[i] = slices.Clone(row)
@@ -233,13 +231,33 @@ func (f *filler) rowsByPass(ctx context.Context, place *workplace, nodes []kv.No
 	if inputs.Width() != f.by.nets[0].Widths[0] { // the features are others
 		return nil, errNoClassifier
 	}
-	var layers nn.Activations
-	err = rowstore.EachOf(ctx, inputs, nodes, func(v kv.NodeID, x []float32) error {
-		row, err := f.row(v, f.by.predict(x, &layers))
-		rows = append(rows, slices.Clone(row))
-		return err
+	rows = make([][]float32, len(nodes))
+	type memory struct {
+		filler *filler
+		layers nn.Activations
+	}
+	workers := make([]memory, parallel.Workers(opt.Workers))
+	err = parallel.Do(ctx, len(workers), (len(nodes)+filledAtOnce-1)/filledAtOnce, func(ctx context.Context, worker, part int) error {
+		w := &workers[worker]
+		if w.filler == nil {
+			w.filler = f.copy()
+		}
+		at := part * filledAtOnce
+		return rowstore.EachOf(ctx, inputs, nodes[at:min(at+filledAtOnce, len(nodes))], func(v kv.NodeID, x []float32) error {
+			row, err := w.filler.row(v, f.by.predict(x, &w.layers))
+			rows[at] = slices.Clone(row)
+			at++
+			return err
+		})
 	})
 	return rows, err
+}
+
+// copy is a filler for another goroutine, with buffers of its own.
+func (f *filler) copy() *filler {
+	other := *f
+	other.keeper = newRowKeeper(f.Encoding(), f.Width())
+	return &other
 }
 
 // write stores the rows of some nodes, as long as these have none.

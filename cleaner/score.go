@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -41,6 +42,9 @@ type NodeScore struct {
 // are left, as in a Rescore. If a pass does not fit opt.MemoryBudget either, the error is an *ops.BudgetError. Without a run the error
 // is kv.ErrNotFound, and ErrNoModel if the run cannot score.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
+	if tx.InUpdate() {
+		opt.Workers = 1 // the transaction is for one goroutine
+	}
 	run, kept, err := lastFit(tx)
 	if err != nil {
 		return nil, err
@@ -56,6 +60,30 @@ func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) (
 		s.steps = stepsAround(tx, opt)
 	}
 	return s.scoreAll(nodes)
+}
+
+// scoredAtOnce is how many nodes are scored before their scores are handed out: one pass may score all of them.
+const scoredAtOnce = 1 << 16
+
+// Scores is Score of any number of nodes, some at a time. It reports them as progress.
+func Scores(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) iter.Seq2[NodeScore, error] {
+	return func(yield func(NodeScore, error) bool) {
+		for first := 0; first < len(nodes); first += scoredAtOnce {
+			if opt.Progress != nil {
+				opt.Progress("score labels", int64(first), int64(len(nodes)))
+			}
+			scores, err := Score(ctx, tx, nodes[first:min(first+scoredAtOnce, len(nodes))], opt)
+			if err != nil {
+				yield(NodeScore{}, err)
+				return
+			}
+			for _, score := range scores {
+				if !yield(score, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // A scorer scores single nodes of a snapshot by the model of a run. It belongs to one goroutine.

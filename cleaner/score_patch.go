@@ -7,32 +7,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// scoredAtOnce is how many nodes of a patch are scored before their scores are handed out: one pass may score all of them.
-const scoredAtOnce = 1 << 16
-
 // ScorePatch tries a patch, and scores the labels that it would bring in, as Score does where the patch has been committed. It hands each
 // score to use, by the number of the node, and leaves the store as it was. Other writers wait meanwhile, so use must not. An error of use
 // ends it.
 //
 // A label is judged with all others of the patch in place. So a class of which many wrong labels come in at once may look right.
 func ScorePatch(ctx context.Context, p *kv.Patch, opt ops.Options, use func(tx *kv.Tx, score NodeScore) error) error {
-	opt.Workers = 1 // the transaction is for one goroutine
 	return p.Try(ctx, func(tx *kv.Tx, labelled []kv.NodeID) error {
-		total := int64(len(labelled))
-		for len(labelled) > 0 {
-			if opt.Progress != nil {
-				opt.Progress("score labels", total-int64(len(labelled)), total)
-			}
-			some := labelled[:min(scoredAtOnce, len(labelled))]
-			labelled = labelled[len(some):]
-			scores, err := Score(ctx, tx, some, opt)
+		for score, err := range Scores(ctx, tx, labelled, opt) {
 			if err != nil {
 				return err
 			}
-			for _, score := range scores {
-				if err := use(tx, score); err != nil {
-					return err
-				}
+			if err := use(tx, score); err != nil {
+				return err
 			}
 		}
 		return nil

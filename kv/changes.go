@@ -188,7 +188,10 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 		return nil, fmt.Errorf("%w since commit %d: the last one is %d", ErrNotTracked, mark, last)
 	}
 	c := &Changes{NumNodes: tx.nodesBefore, mark: mark, tracking: *t, sets: t.newSets()}
-	kept, err := tx.s.changes.read(tx, t, last, c)
+	kept := false
+	if !tx.tracks { // else the Update may be given up
+		kept, err = tx.s.changes.read(tx, t, last, c)
+	}
 	if err == nil && !kept {
 		err = tx.readChanges(t, last, c)
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // A changeLog keeps in memory what the last commits touched, so that ChangesSince reads only the commits that no call has read before.
-// Commits are only added, and the number of a commit tells what a snapshot sees of the log and what a mark asks for. It has what the
-// disk has: who finds no answer in it reads the disk.
+// Commits are only added, and the number of a commit tells what a snapshot sees of the log and what a mark asks for. The disk
+// has the same: if the log does not reach back far enough, the disk is read.
 type changeLog struct {
 	mu    sync.Mutex
 	limit int64 // bytes
 
 	generation record.Generation // of the records that were read
 	since      uint64            // of the tracking
-	tooLong    uint64            // the changes since a mark below it take more than the limit
+	tooLong    uint64            // of marks below it: so many commits do not fit the limit
 	kept       *keptChanges      // nil: nothing was asked for
 }
 

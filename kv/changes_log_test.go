@@ -239,3 +239,36 @@ func TestChangesBesideAWriter(t *testing.T) {
 	}
 	readers.Wait()
 }
+
+// TestChangesOfAGivenUpMark has an Update move the mark of the tracking and be given up: what is in memory still serves.
+func TestChangesOfAGivenUpMark(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 9)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	mark := lastCommit(t, s)
+	relabel(t, s, 5, "A")
+	number := lastCommit(t, s)
+	givenUp := errors.New("given up")
+	err := s.Update(func(tx *Tx) error {
+		if err := tx.TrackChanges([]string{LabelColumn}, nil, number); err != nil {
+			return err
+		}
+		if got := labelsSince(t, tx, number); len(got) != 0 {
+			t.Errorf("since the new mark: got %v, want no labels", got)
+		}
+		return givenUp
+	})
+	if !errors.Is(err, givenUp) {
+		t.Fatal(err)
+	}
+	read := func() []NodeID {
+		tx := s.Begin()
+		defer tx.Close()
+		return labelsSince(t, tx, mark)
+	}
+	read()
+	defer loseChanges(t, s, number)()
+	if got := read(); !slices.Equal(got, []NodeID{5}) {
+		t.Errorf("got the labels of %v, want those of node 5 from memory", got)
+	}
+}

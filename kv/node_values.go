@@ -111,10 +111,13 @@ const (
 	leastReadSingly = 1 << 10
 )
 
-// AllDegrees returns the degrees of all nodes, for who asks for so many that are far apart. The store keeps them in memory, and later
-// calls, in any transaction, read again only those of nodes that changed. ok is false if these are more than the caller asks for; if
-// the caller asks for few, and the store does not keep them yet; if they would take more than a 32nd of the memory budget; and if the
-// store does not keep what changes, see TrackChanges. Then use Degree or ReadDegrees.
+// AllDegrees returns the degrees of all nodes, for a caller that needs about asked of them, far apart. The store keeps them in memory.
+// Later calls, in any transaction, read only those of nodes that changed. ok is false in four cases; then use Degree or ReadDegrees:
+//
+//   - more nodes changed than the caller asks for;
+//   - the store does not keep the degrees yet, and the caller asks for few;
+//   - they would take more than a 32nd of the memory budget;
+//   - the store does not keep what changes: see TrackChanges.
 func (tx *Tx) AllDegrees(asked int) (degrees *NodeValues[uint32], ok bool, err error) {
 	return recall(tx, &tx.s.degrees, &tx.degrees, degreeQuantity, asked)
 }

@@ -53,7 +53,7 @@ func (s *Space) Made(build func() (value any, size int64, err error)) (any, erro
 	if err := s.tx.Err(); err != nil {
 		return nil, err
 	}
-	g, own := s.tx.cat.Spaces[s.name], s.tx.changed // a generation of its own may be another's afterwards
+	g, own := s.tx.cat.Spaces[s.name], s.tx.changed // if the Update is given up, another may use the number of its generation
 	if value, ok := s.tx.s.made.get(s.name, g); ok && !own {
 		return value, nil
 	}

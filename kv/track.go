@@ -92,6 +92,7 @@ func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
 	if err != nil {
 		return err
 	}
+	tx.tracks = true
 	if c.Tracking == nil {
 		g, err := c.newGeneration()
 		if err != nil {

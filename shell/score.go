@@ -37,9 +37,6 @@ A score is the chance that the label is wrong. A node without a label, or that t
     graphcleaner score my.graph --nodes today.csv --format csv`
 }
 
-// scoredAtOnce is how many nodes are scored before their rows are printed.
-const scoredAtOnce = 1024
-
 func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
@@ -57,7 +54,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 				return err
 			}
 			lacks := &lacks{s: s}
-			_, err = print.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, lacks)), c.Format)
+			_, err = print.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, s, lacks)), c.Format)
 			lacks.tell()
 			if err != nil || lacks.predicted == 0 {
 				return err
@@ -90,22 +87,18 @@ func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes [
 	return nodes, nil
 }
 
-// rows scores nodes, some at a time.
-func (c *scoreCommand) rows(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, lacks *lacks) iter.Seq2[[]kv.Value, error] {
+// rows scores nodes.
+func (c *scoreCommand) rows(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, s *streams, lacks *lacks) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
-		for len(nodes) > 0 {
-			some := nodes[:min(scoredAtOnce, len(nodes))]
-			nodes = nodes[len(some):]
-			scores, err := cleaner.Score(ctx, tx, some, ops.Options{MemoryBudget: c.work(), Workers: c.Threads})
+		opt := ops.Options{MemoryBudget: c.work(), Workers: c.Threads, Progress: s.progress.report()}
+		for score, err := range cleaner.Scores(ctx, tx, nodes, opt) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, score := range scores {
-				lacks.add(score)
-				if row, err := scoreRow(tx, score); !yield(row, err) || err != nil {
-					return
-				}
+			lacks.add(score)
+			if row, err := scoreRow(tx, score); !yield(row, err) || err != nil {
+				return
 			}
 		}
 	}

@@ -80,17 +80,17 @@ func Ask(ctx context.Context, dir string, within time.Duration, request []byte, 
 	stop := context.AfterFunc(ctx, a.cancel)
 	defer stop()
 	if err := a.begin(request); err != nil {
-		return nil, cmpErr(ctx, err)
+		return nil, endError(ctx, err)
 	}
 	result, err := a.follow(ctx)
 	if ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, &SilentError{ctx.Err()}
 	}
-	return result, cmpErr(ctx, err)
+	return result, endError(ctx, err)
 }
 
-// cmpErr is the error of a context that ended, instead of an error that may come from its end.
-func cmpErr(ctx context.Context, err error) error {
+// endError is the error of a context that ended, instead of an error that may come from its end.
+func endError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
