@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -90,25 +91,37 @@ func (c *scoresCommand) draw(tx *kv.Tx) ([]kv.NodeID, error) {
 	return nodes, nil
 }
 
+// changedAtOnce is how many nodes are changed in one transaction.
+const changedAtOnce = 64
+
 // change gives nodes other labels, or adds copies of them.
 func (c *scoresCommand) change(store *kv.Store) (nodes []kv.NodeID, err error) {
-	err = store.Update(func(tx *kv.Tx) error {
-		if nodes, err = c.draw(tx); err != nil {
-			return err
-		}
-		for i, v := range nodes {
-			if c.Added {
-				nodes[i], err = addCopy(tx, v, fmt.Sprintf("copy %d of %d", i, tx.NumNodes()))
-			} else {
-				err = changeLabel(tx, v)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	err = store.View(func(tx *kv.Tx) error {
+		nodes, err = c.draw(tx)
+		return err
 	})
-	return nodes, err
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(nodes, changedAtOnce) {
+		err := store.Update(func(tx *kv.Tx) (err error) {
+			for i, v := range some {
+				if c.Added {
+					some[i], err = addCopy(tx, v, fmt.Sprintf("copy %d of %d", i, tx.NumNodes()))
+				} else {
+					err = changeLabel(tx, v)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
 }
 
 // changeLabel gives a node the class after its own.
