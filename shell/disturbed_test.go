@@ -21,6 +21,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A job is what a process of its own does in a directory while it is disturbed: a command, or what a program does that
@@ -608,7 +609,7 @@ func storeContents(t *testing.T, store *kv.Store) string {
 				fmt.Fprintln(&b, name, row)
 			}
 		}
-		return runContents(&b, tx)
+		return errors.Join(runContents(&b, tx), modelContents(&b, tx))
 	})
 	if err != nil {
 		return "cannot be read: " + err.Error()
@@ -632,6 +633,31 @@ func runContents(w io.Writer, tx *kv.Tx) error {
 		fmt.Fprintf(w, "decision %+v\n", d)
 	}
 	return nil
+}
+
+// modelContents writes what the model of the last run makes of the last node, which the kept classifier predicts if it was added, and how
+// many scores are older than changes.
+func modelContents(w io.Writer, tx *kv.Tx) error {
+	run, err := cleaner.LastRun(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	stale, err := cleaner.CountStale(context.Background(), tx, run, tx.NumNodes())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "stale", stale)
+	last := []kv.NodeID{kv.NodeID(tx.NumNodes() - 1)}
+	scores, err := cleaner.Score(context.Background(), tx, last, ops.Options{MemoryBudget: 64 << 20, Workers: 1})
+	if errors.Is(err, kv.ErrNotFound) || errors.Is(err, cleaner.ErrNoModel) {
+		fmt.Fprintln(w, err)
+		return nil
+	}
+	fmt.Fprintln(w, "score", scores)
+	return err
 }
 
 // reportSurvived logs how many of the tries of a job were survived, as the table of durability collects it.
