@@ -50,10 +50,10 @@ func OperatorRows(
 	}
 	own := sums.of(v)
 	lists := listReader{ctx: ctx, blocks: blocks, graph: graph}
-	rows, next := make([]Row, op.Hops), sparePool.Get().(*hopSums)
+	rows, next := make([]Row, op.Hops), &hopSums{few: newSparse(), denseSums: densePool.Get().(*denseSums)}
 	defer func() {
 		next.clear(false, 0)
-		sparePool.Put(next)
+		densePool.Put(next.denseSums)
 	}()
 	from := Row{Nodes: []kv.NodeID{v}, Values: []float64{1}} // b_{k-1}[u] / √(r_u c_u), ascending: sums run in one order
 	for k := range rows {
@@ -102,24 +102,32 @@ func OperatorRows(
 // costs less time, and no more memory than a walk over as many arcs may take.
 const mostSparse = 8
 
-// sparePool has hopSums without entries: a number for each node is much to allocate for one row.
-var sparePool = sync.Pool{New: func() any { return &hopSums{few: newSparse()} }}
+// densePool has denseSums without entries: a number for each node is much to allocate for one row.
+var densePool = sync.Pool{New: func() any { return new(denseSums) }}
+
+// denseSums have a number for each node.
+type denseSums struct {
+	all []float64
+	set kv.NodeSet // entries of all that are set
+}
 
 // hopSums are the sums of one hop.
 type hopSums struct {
-	few   *sparse
-	dense bool
-	all   []float64  // [n], if dense
-	set   kv.NodeSet // entries of all that are set
+	few *sparse
+	*denseSums
+	dense bool // the sums are in denseSums
 }
 
 // clear sets all entries to zero.
 func (s *hopSums) clear(dense bool, n int) {
-	s.few.clear()
-	for v := range s.set.All() {
-		s.all[v] = 0
+	if s.dense {
+		for v := range s.set.All() {
+			s.all[v] = 0
+		}
+		clear(s.set)
+	} else {
+		s.few.clear()
 	}
-	clear(s.set)
 	if s.dense = dense; dense && len(s.all) < n {
 		s.all, s.set = make([]float64, n), kv.NewNodeSet(n)
 	}
