@@ -143,6 +143,17 @@ func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv
 	return all, nil
 }
 
+// staleNodes are the nodes around the changes since the scores of a run were up to date, ascending; all says that it may be any node.
+// If they are more than most, the error is ErrReach.
+func staleNodes(ctx context.Context, tx *kv.Tx, run *Run, most int) (nodes []kv.NodeID, all bool, err error) {
+	changed, err := changesSince(tx, run, most)
+	if err != nil || changed.all {
+		return nil, err == nil, err
+	}
+	nodes, err = changed.around(ctx, tx, run.reach(), most)
+	return nodes, false, err
+}
+
 func tooManyAround(most int) error {
 	return fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
 }

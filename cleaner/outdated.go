@@ -90,21 +90,11 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 // scores are older than that, and Rescore brings them up to date. If there are more than most, or the store does not know, the count is
 // -1. Of a run of an earlier version it is zero: the store kept no changes then.
 func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
-	changed, err := changesSince(tx, run, most)
-	if errors.Is(err, ops.ErrReach) {
-		return -1, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	if changed.all {
-		if run.Commit == 0 { // of an earlier version, which does not tell
-			return 0, nil
-		}
-		return -1, nil
-	}
-	nodes, err := changed.around(ctx, tx, run.reach(), most)
-	if errors.Is(err, ops.ErrReach) {
+	nodes, all, err := staleNodes(ctx, tx, run, most)
+	switch {
+	case all && run.Commit == 0: // of an earlier version, which does not tell
+		return 0, nil
+	case all, errors.Is(err, ops.ErrReach):
 		return -1, nil
 	}
 	return len(nodes), err

@@ -187,8 +187,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	if opt.Full {
 		return done, nil, nil
 	}
-	most := max(tx.NumNodes()/mostAround, leastAround)
-	changed, err := changesSince(tx, run, most)
+	scores, err = done.scoreAround(ctx, tx, kept, opt)
 	if isPassDue(ctx, err) {
 		done.Pass = true
 		return done, nil, nil
@@ -196,38 +195,37 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	if err != nil {
 		return nil, nil, err
 	}
-	if changed.none() {
-		return done, nil, nil
-	}
-	if done.Pass = changed.all || run.Diagonal == DiagonalSampled; done.Pass {
-		return done, nil, nil
-	}
-	nodes, err := changed.around(ctx, tx, run.reach(), most)
-	if isPassDue(ctx, err) {
-		done.Pass = true
-		return done, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	done.Changed = int64(len(nodes))
-	scores, err = scoreEach(ctx, tx, run, kept, nodes, opt)
-	if isPassDue(ctx, err) {
-		done.Pass = true
-		return done, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return done, scores, run.upToDate(tx)
+	return done, scores, nil
 }
 
-// errPassIsDue ends scoring one by one while a pass still fits the time.
+// scoreAround is scoreChanges that fails if a pass is due.
+func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, opt RescoreOptions) ([]NodeScore, error) {
+	most := max(tx.NumNodes()/mostAround, leastAround)
+	changed, err := changesSince(tx, r.Run, most)
+	if err != nil || changed.none() {
+		return nil, err
+	}
+	if changed.all || r.Run.Diagonal == DiagonalSampled {
+		return nil, errPassIsDue
+	}
+	nodes, err := changed.around(ctx, tx, r.Run.reach(), most)
+	if err != nil {
+		return nil, err
+	}
+	r.Changed = int64(len(nodes))
+	scores, err := scoreEach(ctx, tx, r.Run, kept, nodes, opt)
+	if err != nil {
+		return nil, err
+	}
+	return scores, r.Run.upToDate(tx)
+}
+
+// errPassIsDue ends scoring one by one where it cannot be done, or while a pass still fits the time.
 var errPassIsDue = errors.New("a pass over the graph is due")
 
 // isPassDue says whether scoring one by one was given up for a pass.
 func isPassDue(ctx context.Context, err error) bool {
-	return errors.Is(err, ops.ErrReach) || err != nil && errors.Is(context.Cause(ctx), errPassIsDue)
+	return errors.Is(err, ops.ErrReach) || errors.Is(err, errPassIsDue) || err != nil && errors.Is(context.Cause(ctx), errPassIsDue)
 }
 
 // Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more, a pass over the

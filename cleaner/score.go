@@ -130,15 +130,11 @@ const mostStale = 1 << 10
 
 // findStale finds the nodes whose stored scores are older than changes around them.
 func (s *scorer) findStale() error {
-	changed, err := changesSince(s.tx, s.run, mostStale)
-	var nodes []kv.NodeID
-	if err == nil && !changed.all {
-		nodes, err = changed.around(s.ctx, s.tx, s.run.reach(), mostStale)
-	}
-	if errors.Is(err, ops.ErrReach) {
+	nodes, all, err := staleNodes(s.ctx, s.tx, s.run, mostStale)
+	if all || errors.Is(err, ops.ErrReach) {
 		return nil
 	}
-	if err != nil || changed.all {
+	if err != nil {
 		return err
 	}
 	s.stale, s.known = make(map[kv.NodeID]struct{}, len(nodes)), true
