@@ -85,12 +85,7 @@ func TestKeptClassifier(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "copy")
 				restoreCopy(t, cleaned, dir)
 				s := openPlanted(t, dir)
-				t.Cleanup(func() {
-					mustEndSound(t, s)
-					if err := s.Close(); err != nil {
-						t.Error(err)
-					}
-				})
+				endSound(t, s)
 				old := storedPredictions(t, s)
 				p.appendPlanted(t, s, count, of)
 				var notices []string

@@ -119,16 +119,22 @@ func openPlanted(t *testing.T, dir string) *kv.Store {
 func (p plantedPartition) load(t *testing.T, bare bool) *kv.Store {
 	t.Helper()
 	s := openPlanted(t, p.loadDir(t))
+	endSound(t, s)
+	if !bare {
+		p.predict(t, s)
+	}
+	return s
+}
+
+// endSound closes a store when the test ends, and fails it if the store is not sound then.
+func endSound(t *testing.T, s *kv.Store) {
+	t.Helper()
 	t.Cleanup(func() {
 		mustEndSound(t, s)
 		if err := s.Close(); err != nil {
 			t.Errorf("closing the store: %v", err)
 		}
 	})
-	if !bare {
-		p.predict(t, s)
-	}
-	return s
 }
 
 // mustEndSound fails the test where the store or one of its indexes is not sound.
@@ -293,7 +299,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 			t.Errorf("columns of %s: got %s, want P0 P1 P2 L1 L2", AgreementMatrix, got)
 		}
 		// What the run stored is what Features computes.
-		features, err := Features(context.Background(), s, tx, 2, kv.Both, ops.Options{})
+		features, err := Features(context.Background(), tx, 2, kv.Both, ops.Options{})
 		if err != nil {
 			return err
 		}

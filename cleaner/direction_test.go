@@ -351,7 +351,7 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes
 // checkFeatures compares those of all nodes, and those that Explain computes of one.
 func (g *arcFile) checkFeatures(t *testing.T, s *kv.Store, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) error {
 	t.Helper()
-	z, err := Features(context.Background(), s, tx, arcFileHops, d, ops.Options{})
+	z, err := Features(context.Background(), tx, arcFileHops, d, ops.Options{})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func featureNames(hops int) []string {
 // stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features needs predictions in the
 // store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an *ops.BudgetError has the least budget.
 func Features(
-	ctx context.Context, s *kv.Store, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
+	ctx context.Context, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
 ) (*FeatureRows, error) {
 	if hops == 0 {
 		hops = defaultHops

@@ -41,12 +41,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		mustEndSound(t, s)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	endSound(t, s)
 	var classes []string
 	view(t, s, func(tx *kv.Tx) error { classes = tx.Classes(); return nil })
 	row := make([]float64, c)

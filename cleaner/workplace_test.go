@@ -403,7 +403,7 @@ func TestFeaturesUseKeptDiagonals(t *testing.T) {
 	s := newPlanted(23, 80).load(t, true)
 	read := func() (values []float32, computed []int) {
 		err := s.View(func(tx *kv.Tx) error {
-			rows, err := Features(ctx, s, tx, 3, kv.Both, ops.Options{OnStage: func(stage ops.Stage) {
+			rows, err := Features(ctx, tx, 3, kv.Both, ops.Options{OnStage: func(stage ops.Stage) {
 				if stage.Name == "diagonal" {
 					computed = append(computed, stage.Hop)
 				}

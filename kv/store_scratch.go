@@ -43,17 +43,6 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 	return &Work{store: s, dir: dir}, nil
 }
 
-// Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
-func (s *Store) Finished() (*scratch.Dir, error) {
-	path := filepath.Join(s.dir, storedir.WorkName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	return scratch.Existing(path), nil
-}
-
 // Dir is the directory.
 func (w *Work) Dir() *scratch.Dir { return w.dir }
 
@@ -187,10 +176,16 @@ func texts(sum hash.Hash, list []string) {
 // Scratch is that of the store, for a job that has only the transaction.
 func (tx *Tx) Scratch() *scratch.Dir { return tx.s.Scratch() }
 
-// Finished is that of the store, for a job that has only the transaction.
+// Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
 func (tx *Tx) Finished() (*scratch.Dir, error) {
 	if err := tx.Err(); err != nil {
 		return nil, err
 	}
-	return tx.s.Finished()
+	path := filepath.Join(tx.s.dir, storedir.WorkName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return scratch.Existing(path), nil
 }

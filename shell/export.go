@@ -131,7 +131,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {
-				return c.writeArray(ctx, store, tx, out, s, stages)
+				return c.writeArray(ctx, tx, out, s, stages)
 			}
 			result, err := c.result(ctx, tx)
 			if err != nil {
@@ -342,7 +342,7 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 
 // writeArray writes predictions or features as float32 .npy.
 func (c *exportCommand) writeArray(
-	ctx context.Context, store *kv.Store, tx *kv.Tx, out io.Writer, s *streams, stages *stageLog,
+	ctx context.Context, tx *kv.Tx, out io.Writer, s *streams, stages *stageLog,
 ) (err error) {
 	if c.What == "predictions" {
 		classes, predictions, err := predictionRows(ctx, tx, c.work())
@@ -367,7 +367,7 @@ func (c *exportCommand) writeArray(
 	if err != nil {
 		return err
 	}
-	features, err := cleaner.Features(ctx, store, tx, hops, direction, ops.Options{
+	features, err := cleaner.Features(ctx, tx, hops, direction, ops.Options{
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
 		Progress:     s.progress.report(),
