@@ -45,13 +45,12 @@ func (c *scoresCommand) Run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	var nodes []kv.NodeID
-	if store.ReadOnly() {
-		err = store.View(func(tx *kv.Tx) error {
-			nodes, err = c.draw(tx)
-			return err
-		})
-	} else {
-		nodes, err = c.change(store)
+	err = store.View(func(tx *kv.Tx) error {
+		nodes, err = c.draw(tx)
+		return err
+	})
+	if err == nil && !store.ReadOnly() {
+		err = c.change(store, nodes)
 	}
 	if err != nil {
 		return err
@@ -94,15 +93,8 @@ func (c *scoresCommand) draw(tx *kv.Tx) ([]kv.NodeID, error) {
 // changedAtOnce is how many nodes are changed in one transaction.
 const changedAtOnce = 64
 
-// change gives nodes other labels, or adds copies of them.
-func (c *scoresCommand) change(store *kv.Store) (nodes []kv.NodeID, err error) {
-	err = store.View(func(tx *kv.Tx) error {
-		nodes, err = c.draw(tx)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+// change gives nodes other labels, or puts copies of them in their place.
+func (c *scoresCommand) change(store *kv.Store, nodes []kv.NodeID) error {
 	for some := range slices.Chunk(nodes, changedAtOnce) {
 		err := store.Update(func(tx *kv.Tx) (err error) {
 			for i, v := range some {
@@ -118,10 +110,10 @@ func (c *scoresCommand) change(store *kv.Store) (nodes []kv.NodeID, err error) {
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nodes, nil
+	return nil
 }
 
 // changeLabel gives a node the class after its own.
