@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 

@@ -1,8 +1,8 @@
 package graph
 
 import (
+	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
