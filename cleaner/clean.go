@@ -76,15 +76,14 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
+	imported := source == SourceImported
+	joined := imported && !opt.AsGiven && opt.Preset == PresetDefault
 	read := Predictions
-	if source == SourceImported && opt.Preset == PresetDefault { // the built-in classifier predicts nodes without a row alone
+	if joined || imported && opt.AsGiven { // nodes without a row are predicted by the built-in classifier, or not scored
 		read = somePredictions
 	}
 	if p.predictions, err = read(tx); err != nil {
 		return nil, err
-	}
-	if untaught := p.tellUntaught(); untaught != "" {
-		opt.notice("%s", untaught)
 	}
 	if source == SourceBuiltIn {
 		p.crossFitted = p.base().crossFits()
@@ -104,6 +103,15 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
 		return nil, err
 	}
+	var use string
+	if imported && opt.AsGiven {
+		if use, err = p.takeAsGiven(tx, opt); err != nil {
+			return nil, err
+		}
+	}
+	if untaught := p.tellUntaught(); untaught != "" {
+		opt.notice("%s", untaught)
+	}
 	key, err := runFingerprint(tx, opt, newest)
 	if err != nil {
 		return nil, err
@@ -111,8 +119,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err := place.beginRun(key); err != nil {
 		return nil, err
 	}
-	var use string
-	if source == SourceImported && opt.Preset == PresetDefault {
+	if joined {
 		base := p.base()
 		if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 			return nil, err
@@ -159,7 +166,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Seed:             opt.Seed,
 		Nodes:            int64(tx.NumPresent()),
 		Edges:            tx.NumEdges(),
-		Scored:           int64(countLabelled(p.labels)),
+		Scored:           int64(countLabelled(p.underTest())),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: source,
 		PredictionUse:    use,
@@ -181,7 +188,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	run.setNoise(result.noise)
 	if opt.Preset == PresetDefault {
 		run.setEstimate(result.estimate)
-		run.meanScores, run.labelCounts = meanScoresByLabel(p.labels, result.scores.Data, p.classes)
+		run.meanScores, run.labelCounts = meanScoresByLabel(p.underTest(), result.scores.Data, p.classes)
 	}
 	fitting, err := newYardstick(p, result)
 	if err != nil {
@@ -211,6 +218,36 @@ func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *labelmodel.Mode
 	return warnings, nil
 }
 
+// takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the others.
+func (p *problem) takeAsGiven(tx *kv.Tx, opt Options) (use string, err error) {
+	use = "they are taken as they are, as was asked for"
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return "", err
+	}
+	unpredicted, some, err := nodesWithoutRow(tx, matrix)
+	if err != nil || !some {
+		return use, err
+	}
+	p.leaveOut(unpredicted)
+	count, err := countPresent(tx, unpredicted)
+	if err != nil || count == 0 {
+		return use, err
+	}
+	without := fmt.Sprintf("%s without predictions, and so without a score", plural(int(count), "node"))
+	opt.notice("%s", without)
+	return use + "; " + without, nil
+}
+
+// leaveOut takes nodes out of what is tested and fitted. Their labels still count for the nodes around them.
+func (p *problem) leaveOut(nodes kv.NodeSet) {
+	p.tested = slices.Clone(p.labels)
+	for v := range nodes.All() {
+		p.tested[v] = kv.NoClass
+	}
+	p.verdicts = slices.DeleteFunc(p.verdicts, func(verdict decide.Verdict) bool { return nodes.Has(verdict.Node) })
+}
+
 // runFingerprint names everything that what is kept of a run depends on.
 func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 	graph, err := tx.GraphVersion()
@@ -234,7 +271,7 @@ func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 		return "", err
 	}
 	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed, opt.Diagonal,
-		opt.Direction, opt.Expect, opt.Threshold, features, newest), nil
+		opt.Direction, opt.Expect, opt.Threshold, features, newest, opt.AsGiven), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.
@@ -409,7 +446,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
 		}
-		if source == SourceImported && opt.Preset == PresetDefault {
+		if source == SourceImported && opt.Preset == PresetDefault && !opt.AsGiven {
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
 			}

@@ -71,7 +71,8 @@
 // With PresetDefault, P is not always the stored predictions. If these come from outside, the built-in classifier is
 // trained too, and both are joined (CombinedMatrix, Run.PredictionUse). Outside predictions that were trained on the
 // labels of their nodes are left out. They repeat wrong labels: with them the mislabel rate falls far below the rate
-// without.
+// without. With Options.AsGiven, outside predictions are P as they are, and nodes may lack them. Such a node has no score,
+// suggestion or confidence, and nothing is fitted on it. Its label still counts for the nodes around it.
 //
 // PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. A wrong label is planted on half of the
 // fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal. A small network, the Detector, learns from Z which labels of the fitting set were planted (L1

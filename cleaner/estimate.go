@@ -150,7 +150,7 @@ func (e *CleanEstimate) Refusal() error {
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
 func (e *CleanEstimate) trains(opt Options) bool {
 	c := e.Counts
-	joins := !c.BuiltIn && opt.Preset == PresetDefault && foldsOf(c.Training) > 1 && joins(c.Nodes, c.Classes)
+	joins := !c.BuiltIn && !opt.AsGiven && opt.Preset == PresetDefault && foldsOf(c.Training) > 1 && joins(c.Nodes, c.Classes)
 	return !c.Predictions || joins
 }
 

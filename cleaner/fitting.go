@@ -64,15 +64,16 @@ func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
 	}
 }
 
-// isFitting says whether a node is of the fitting set: the labelled nodes of the validation split but for untaught ones.
+// isFitting says whether a node is of the fitting set: the nodes of the validation split whose label is under test, but for
+// untaught ones.
 func (p problem) isFitting(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && p.splits[v] == SplitValidation && !p.isUntaught(v)
+	return p.underTest()[v] != kv.NoClass && p.splits[v] == SplitValidation && !p.isUntaught(v)
 }
 
-// isUnseen says whether a node is labelled, its prediction comes from a classifier that was not trained on its label, and
+// isUnseen says whether the label of a node is under test, its prediction comes from a classifier that was not trained on its label, and
 // it is not untaught.
 func (p problem) isUnseen(v kv.NodeID) bool {
-	return p.labels[v] != kv.NoClass && p.isHeldOut(v) && !p.isUntaught(v)
+	return p.underTest()[v] != kv.NoClass && p.isHeldOut(v) && !p.isUntaught(v)
 }
 
 // isHeldOut says whether the prediction of a node comes from a classifier that was not trained on its label.
@@ -86,7 +87,7 @@ const leastFitting = 8
 // checkFitting counts the fitting set, or says what it lacks.
 func (p problem) checkFitting() (count int, err error) {
 	labelled, untaught, first, classes := false, 0, kv.NoClass, 0
-	for v, y := range p.labels {
+	for v, y := range p.underTest() {
 		if y == kv.NoClass {
 			continue
 		}

@@ -87,6 +87,12 @@ type Options struct {
 	// judge.
 	Expect float64
 
+	// AsGiven takes imported predictions as they are. PresetDefault otherwise trains the built-in classifier too, and joins
+	// both. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are
+	// no splits. A label of a node without predictions is then not scored; it still counts for the nodes around it. It has no
+	// effect on built-in predictions.
+	AsGiven bool
+
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and splits
 	// of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
 	// read in order lie in files and do not count. If the budget is too small, the work fails with an *ops.BudgetError,

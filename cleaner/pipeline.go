@@ -39,8 +39,8 @@ type problem struct {
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
 	sizes       *ops.Sizes       // of graph; nil: score measures them
 
-	// Of a problem whose model is that of a run: what the run has kept, and the labels under test [n], which are those of the
-	// nodes with predictions. Else nil, and all labels are under test.
+	// kept is what a run has kept whose model is that of the problem; nil: it has none. tested are the labels under test [n]
+	// where some nodes have no predictions, and those of the others; nil: all labels are under test.
 	kept   *keptFit
 	tested []kv.Class
 }
@@ -122,15 +122,21 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	if err := p.requireForScore(opt, leastForScore(v.preset, p.sizes, n, fitting, p.classes, opt.Hops), MatrixBytes(v.preset, p.classes, fitting)); err != nil {
 		return nil, err
 	}
-	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(v.preset, n, fitting, p.classes))}
+	if p.tested != nil {
+		p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
+	}
+	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(v.preset, n, fitting, p.classes) + p.testedBytes())}
 	return work.run(ctx, fitting)
 }
 
 // requireForScore returns an *ops.BudgetError if score wants more than its budget, of which matrices between classes take
 // some.
 func (p *problem) requireForScore(opt Options, least, matrices int64) error {
-	return requireBudget("clean", opt.MemoryBudget, least, p.classes, matrices)
+	return requireBudget("clean", opt.MemoryBudget, least+p.testedBytes(), p.classes, matrices)
 }
+
+// testedBytes is what the labels under test take beside the given ones.
+func (p *problem) testedBytes() int64 { return labelBytes * int64(len(p.tested)) }
 
 // fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in
 // ascending NodeID, then for the confident joint, whose counts may be added in any order.

@@ -585,12 +585,17 @@ func countUnpredicted(tx *kv.Tx) (count int64, err error) {
 	if err != nil || !any {
 		return 0, err
 	}
+	return countPresent(tx, missing)
+}
+
+// countPresent counts the nodes of a set that were not removed.
+func countPresent(tx *kv.Tx, nodes kv.NodeSet) (count int64, err error) {
 	removed, err := tx.Removed()
 	if err != nil {
 		return 0, err
 	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if missing.Has(v) && !removed.Has(v) {
+	for v := range nodes.All() {
+		if !removed.Has(v) {
 			count++
 		}
 	}

@@ -105,7 +105,7 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 		return nil, err
 	}
 	s := stages{
-		problem: p, variant: variant{preset: run.Preset}, opt: opt, operators: opt.ops(scoringBytes(run.Preset, n, 0, p.classes)),
+		problem: p, variant: variant{preset: run.Preset}, opt: opt, operators: opt.ops(scoringBytes(run.Preset, n, 0, p.classes) + p.testedBytes()),
 	}
 	result := &scoring{}
 	if run.Model != nil {

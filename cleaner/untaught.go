@@ -62,9 +62,9 @@ const listedClasses = 5
 // tellUntaught says which classes have untaught nodes, the largest first; empty where none has.
 func (p problem) tellUntaught() string {
 	nodes := make([]int, p.classes)
-	for v := range p.labels {
-		if p.isUntaught(kv.NodeID(v)) {
-			nodes[p.labels[v]]++
+	for v, label := range p.underTest() {
+		if label != kv.NoClass && p.isUntaught(kv.NodeID(v)) {
+			nodes[label]++
 		}
 	}
 	var classes []int

@@ -21,6 +21,7 @@ type cleanCommand struct {
 	Seed     uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
 	Diagonal string `enum:"exact,sampled" default:"exact" help:"exact counts closed walks. sampled estimates the counts, if counting takes too long. It stores standard errors, and allows up to 4 hops, no weights and no --direction."`
 	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
+	AsGiven  bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
 	Stats    string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
 	resources
@@ -70,6 +71,7 @@ Run an interrupted or killed clean again with the same flags on the same store, 
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
     graphcleaner clean my.graph --direction in
     graphcleaner clean my.graph --expect 0.1
+    graphcleaner clean my.graph --as-given
     graphcleaner clean my.graph --preset paper --stats stages.json
     graphcleaner clean my.graph --report suspects.html`
 }
@@ -124,6 +126,7 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		Threshold:    orZero(c.Threshold),
 		Expect:       orZero(c.Expect),
 		Seed:         c.Seed,
+		AsGiven:      c.AsGiven,
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),
 		Progress:     s.progress.report(),

@@ -33,6 +33,7 @@ type estimateCommand struct {
 	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
 	Diagonal    string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as for clean."`
 	Preset      string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
+	AsGiven     bool   `help:"Predictions are taken as they are, as for clean."`
 	Format      string `enum:"table,json" default:"table" help:"table or json."`
 	predictionEncoding
 	orientation
@@ -77,7 +78,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	p := &projection{resources: c.resources, textIDs: c.IDs == "text"}
 	p.options = cleaner.Options{
 		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Diagonal: cleaner.DiagonalMode(c.Diagonal), Direction: c.Direction,
-		Workers: c.Threads, MemoryBudget: c.work(),
+		AsGiven: c.AsGiven, Workers: c.Threads, MemoryBudget: c.work(),
 	}
 	var e *estimate
 	var err error

@@ -86,6 +86,7 @@ type (
 		direction                     kv.Direction
 		preset                        cleaner.Preset       // "" if not given
 		diagonal                      cleaner.DiagonalMode // "" if not given
+		asGiven                       bool
 	}
 
 	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on the

@@ -53,7 +53,7 @@ func TestComplete(t *testing.T) {
 		{"undo ", "", nil},
 		{"node p-", "p-", nil},
 		{"neighbors p1 h", "h", []string{"hops"}},
-		{"clean ", "", []string{"hops", "preset", "direction", "diagonal", "threshold", "expect", "seed"}},
+		{"clean ", "", []string{"hops", "preset", "direction", "diagonal", "threshold", "expect", "seed", "as"}},
 		{"clean preset paper hops 2 d", "d", []string{"direction", "diagonal"}},
 		{"clean preset ", "", []string{"default", "paper"}},
 		{"un", "un", []string{"undo", "unlabel", "unsure"}},

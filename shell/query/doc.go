@@ -100,7 +100,7 @@
 //	explain    = "explain" id .
 //	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
-//	           | "threshold" number | "expect" number | "seed" number } . (each once at most, in any order)
+//	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
 //	rescore    = "rescore" [ "full" ] .
 //	plan       = "plan" ( suspects | nodes | count ) .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]

@@ -296,7 +296,7 @@ func (p *parser) neighbors() (statement, error) {
 // clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
 //
 //	| "diagonal" ( "exact" | "sampled" ) | "threshold" number | "expect" number
-//	| "seed" number } , each at most once.
+//	| "seed" number | "as" "given" } , each at most once.
 func (p *parser) clean() (statement, error) {
 	s := &cleanStatement{}
 	number := func(into **literal, label string) error {
@@ -325,6 +325,7 @@ func (p *parser) clean() (statement, error) {
 		{"threshold", func() error { return number(&s.threshold, "a score between 0 and 1") }},
 		{"expect", func() error { return number(&s.expect, "a share between 0 and 1") }},
 		{"seed", func() error { return number(&s.seed, "a whole number") }},
+		{"as", func() error { s.asGiven = true; return p.expect("given") }},
 	}
 	for {
 		i := slices.IndexFunc(options, func(o option) bool { return p.accept(o.name) })

@@ -23,6 +23,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		Direction:    s.direction,
 		Diagonal:     s.diagonal,
 		Seed:         DefaultSeed,
+		AsGiven:      s.asGiven,
 		Workers:      q.Workers,
 		MemoryBudget: q.MemoryBudget,
 		Progress:     q.Progress,

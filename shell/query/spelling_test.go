@@ -75,6 +75,9 @@ func (s *cleanStatement) String() string {
 	option("threshold", s.threshold.orNothing())
 	option("expect", s.expect.orNothing())
 	option("seed", s.seed.orNothing())
+	if s.asGiven {
+		text += " as given"
+	}
 	return text
 }
 
