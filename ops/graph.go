@@ -191,8 +191,14 @@ func (k *keptLists) checkDegrees(adj *kv.Adjacency) error {
 	return nil
 }
 
-// check guards the arrays that are indexed by what a graph says, also by kernels that check no bounds.
+// check guards the arrays that are indexed by what a graph says.
 func (w *walker) check(want kv.Range, adj *kv.Adjacency) error {
+	return checkLists(adj, want, w.nodes, w.weighted)
+}
+
+// checkLists tells whether adj has the lists of the rows want, ascending, of numbers below columns. Kernels rely on it, which
+// check no bounds.
+func checkLists(adj *kv.Adjacency, want kv.Range, columns int, weighted bool) error {
 	rows := want.Len()
 	if adj.Range != want || len(adj.Offsets) != rows+1 {
 		return fmt.Errorf("%w: got the lists of nodes %d to %d with %d offsets, want nodes %d to %d",
@@ -212,15 +218,15 @@ func (w *walker) check(want kv.Range, adj *kv.Adjacency) error {
 		if len(list) == 0 {
 			continue
 		}
-		if last := list[len(list)-1]; int(last) >= w.nodes {
+		if last := list[len(list)-1]; int(last) >= columns {
 			return fmt.Errorf("%w: node %d has the neighbour %d, want less than %d",
-				ErrGraph, int(want.First)+i, last, w.nodes)
+				ErrGraph, int(want.First)+i, last, columns)
 		}
 		if !ascends(list) {
 			return fmt.Errorf("%w: the neighbours of node %d do not ascend", ErrGraph, int(want.First)+i)
 		}
 	}
-	return checkWeights(adj, w.weighted)
+	return checkWeights(adj, weighted)
 }
 
 // ascends looks at all steps of a list together: one that is not up has a sign.

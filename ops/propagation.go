@@ -220,6 +220,11 @@ func (p *propagation) scale(strength float64) float64 {
 	if p.op.SelfLoops {
 		strength++
 	}
+	return Scale(strength)
+}
+
+// Scale is the entry of D^(-1/2) of a node by its strength, an entry of D: zero for a node without weight.
+func Scale(strength float64) float64 {
 	if strength == 0 {
 		return 0
 	}
@@ -305,16 +310,20 @@ func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int)
 	}
 	for v := rows.First; v < rows.End; v++ {
 		row := t.from.values[int(v-t.rows.First)*w:][:w]
-		clear(row)
-		scale := p.columnScale(v)
-		if scale == 0 {
-			continue
-		}
-		for j, x := range s.input[int(v-rows.First)*width:][:width] {
-			row[j] = float32(scale * float64(x))
-		}
+		scaleRow(row, s.input[int(v-rows.First)*width:][:width], p.columnScale(v))
 	}
 	return nil
+}
+
+// scaleRow makes row the entries of x times scale, and zeros behind them. If scale is zero, all are, whatever x holds.
+func scaleRow(row, x []float32, scale float64) {
+	clear(row)
+	if scale == 0 {
+		return
+	}
+	for j, x := range x {
+		row[j] = float32(scale * float64(x))
+	}
 }
 
 func (p *propagation) fillMarks(labels sourcePart, t *turn, rows kv.Range) error {

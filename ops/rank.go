@@ -70,11 +70,14 @@ func (g *rankedGraph) rank(v kv.NodeID) rank {
 // delta is δ of a rank, 1/d, and zero for an isolated node.
 func (g *rankedGraph) delta(x rank) float64 { return inverse(g.degrees[x]) }
 
-func inverse(degree uint32) float64 {
-	if degree == 0 {
+func inverse(degree uint32) float64 { return inverseStrength(float64(degree)) }
+
+// inverseStrength is δ of a node by its strength, and zero for one without weight.
+func inverseStrength(strength float64) float64 {
+	if strength == 0 {
 		return 0
 	}
-	return 1 / float64(degree)
+	return 1 / strength
 }
 
 // byRank returns values [n] by rank, given by NodeID; the same slice where the two are one.

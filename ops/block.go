@@ -1,0 +1,261 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Block is the part of a symmetric A between some rows of one range of nodes and all columns of another. Rows and columns are
+// counted from zero, each in its range. Sums over the blocks of a row, in ascending columns, are those of the row of A.
+//
+// Blocks are for programs that hold neither A nor X: they add what each block gives, and FinishRow makes of the sums what
+// Propagate makes of them. If there is one range, the bits are those of Propagate; else sums of sums may round differently.
+//
+// A Block does not change. Its methods may run concurrently, each with sums of its own.
+type Block struct {
+	columns int
+	lists   kv.Adjacency
+}
+
+// NewBlock makes a block of so many columns. lists has a list for each row of lists.Range: columns, strictly ascending, and
+// their weights, finite and greater than zero, or no weights if all are 1. Anything else is an ErrGraph. The block keeps lists, which
+// must not change.
+func NewBlock(columns int, lists kv.Adjacency) (*Block, error) {
+	if lists.End < lists.First {
+		return nil, fmt.Errorf("%w: got the rows %d to %d, want an end of at least %d",
+			ErrGraph, lists.First, lists.End, lists.First)
+	}
+	if err := checkLists(&lists, lists.Range, columns, lists.Weights != nil); err != nil {
+		return nil, err
+	}
+	return &Block{columns, lists}, nil
+}
+
+// Rows is the rows of the block.
+func (b *Block) Rows() kv.Range { return b.lists.Range }
+
+// AddStrengths adds to sums [rows] the parts of D that the block has: the weights of each row, or the number of its neighbours.
+// If rows are not rows of the block, or sums has not their shape, the error is an ErrShape.
+func (b *Block) AddStrengths(sums []float64, rows kv.Range) error {
+	if err := b.checkSums(sums, rows, 1); err != nil {
+		return err
+	}
+	for i := range sums {
+		v := rows.First + kv.NodeID(i)
+		sums[i] += strength(b.lists.Of(v), weightsOf(&b.lists, int(v-b.lists.First)))
+	}
+	return nil
+}
+
+// AddRows adds to sums, row-major [rows×width], the rows of x that are neighbours, each times its weight. Each sum runs in ascending
+// columns, in float64. If rows are not rows of the block, sums has not their shape, or x not the columns of the block,
+// the error is an ErrShape.
+func (b *Block) AddRows(sums []float64, rows kv.Range, x *BlockRows) error {
+	if err := b.checkSums(sums, rows, x.width); err != nil {
+		return err
+	}
+	if err := b.checkColumns(x.nodes); err != nil {
+		return err
+	}
+	var padded []float64
+	if x.rows.stride > x.width { // the kernels add whole groups
+		padded = make([]float64, x.rows.stride)
+	}
+	for v := rows.First; v < rows.End; v++ {
+		own := sums[int(v-rows.First)*x.width:][:x.width]
+		whole := own
+		if padded != nil {
+			whole = padded
+			copy(whole, own)
+		}
+		for first := 0; first < len(whole); first += maxTileWidth {
+			b.addTile(whole[first:min(len(whole), first+maxTileWidth)], v, x.rows, first)
+		}
+		if padded != nil {
+			copy(own, whole)
+		}
+	}
+	return nil
+}
+
+// addTile adds the columns of neighbouring rows from column on.
+func (b *Block) addTile(sums []float64, v kv.NodeID, rows slab, column int) {
+	list, weights, readable := b.row(v)
+	if weights == nil {
+		addRows(sums, rows, column, list, readable)
+	} else {
+		addWeightedRows(sums, rows, column, list, weights, readable)
+	}
+}
+
+// row is the list of a row, with the weights, nil if all are 1, and how many columns can be read from its start on.
+func (b *Block) row(v kv.NodeID) (list []kv.NodeID, weights []float32, readable int) {
+	i := int(v - b.lists.First)
+	return b.lists.Of(v), weightsOf(&b.lists, i), len(b.lists.Neighbors) - int(b.lists.Offsets[i])
+}
+
+// AddLabels adds to sums, row-major [rows×l.Width()], what the labels of the neighbours u of each row give. With c classes, w the
+// weight of u, and D_u its strength, a row is
+//
+//	0 … c-1     the votes: Σ w over the neighbours of the class
+//	c … 2c-1    hop 1 of the labels: Σ w·D_u^(-1/2) over the neighbours of the class, with the rounding of Propagate
+//	2c          the number of labelled neighbours
+//	2c+1        Σ w²/D_u over all neighbours, labelled or not: see ReturnAfterTwo
+//
+// If rows are not rows of the block, sums has not their shape, or l not the columns of the block, the error is an ErrShape.
+func (b *Block) AddLabels(sums []float64, rows kv.Range, l *BlockLabels) error {
+	width, c := l.Width(), l.classes
+	if err := b.checkSums(sums, rows, width); err != nil {
+		return err
+	}
+	if err := b.checkColumns(len(l.marks)); err != nil {
+		return err
+	}
+	for v := rows.First; v < rows.End; v++ {
+		own := sums[int(v-rows.First)*width:][:width]
+		list, weights, readable := b.row(v)
+		// Marks without a class add a zero to the number of labelled neighbours, which is behind hop 1.
+		votes, hop, labelled, back := own[:c], own[c:2*c+1], 0, own[2*c+1]
+		for len(list) > 0 { // marks of a part are still in the cache when they are read again
+			part := list[:min(run, len(list))]
+			if weights == nil {
+				addMarks(hop, l.marks, 0, part, readable)
+			} else {
+				addWeightedMarks(hop, l.marks, 0, part, weights)
+			}
+			for i, u := range part {
+				w := 1.0
+				if weights != nil {
+					w = float64(weights[i])
+				}
+				if column := int(l.marks[u].column); column < c {
+					votes[column] += w
+					labelled++
+				}
+				back += float64(float64(w*w) * l.inverses[u])
+			}
+			if weights != nil {
+				weights = weights[len(part):]
+			}
+			list, readable = list[len(part):], readable-len(part)
+		}
+		own[2*c] += float64(labelled)
+		own[2*c+1] = back
+	}
+	return nil
+}
+
+// checkSums tells whether sums has a row of so many columns for each of some rows of the block.
+func (b *Block) checkSums(sums []float64, rows kv.Range, width int) error {
+	if rows.First < b.lists.First || rows.End > b.lists.End || rows.End < rows.First {
+		return fmt.Errorf("%w: got the rows %d to %d, want a part of the rows %d to %d",
+			ErrShape, rows.First, rows.End, b.lists.First, b.lists.End)
+	}
+	if want := rows.Len() * width; len(sums) != want {
+		return fmt.Errorf("%w: got %d sums of %d columns for %d rows, want %d", ErrShape, len(sums), width, rows.Len(), want)
+	}
+	return nil
+}
+
+// checkColumns tells whether there is what is gathered of so many nodes for every column.
+func (b *Block) checkColumns(nodes int) error {
+	if nodes != b.columns {
+		return fmt.Errorf("%w: got rows or labels of %d nodes, want of the %d columns of the block", ErrShape, nodes, b.columns)
+	}
+	return nil
+}
+
+// BlockRows are the rows D^(-1/2)x [nodes×width] that blocks gather, of all nodes of a range of columns.
+type BlockRows struct {
+	nodes, width int
+	rows         slab
+}
+
+// NewBlockRows makes rows of zeros. They take 4·nodes·width bytes, where a width of more than 2 counts in whole groups of 4.
+func NewBlockRows(nodes, width int) *BlockRows {
+	w := stride(width)
+	return &BlockRows{nodes, width, slab{values: make([]float32, nodes*w), stride: w}}
+}
+
+// Width is the number of columns.
+func (x *BlockRows) Width() int { return x.width }
+
+// Set sets the rows from first on to values, row-major [count×width], which are D^(-1/2)x already: those that FinishRow made for
+// the next hop. Values of another shape are an ErrShape.
+func (x *BlockRows) Set(first int, values []float32) error {
+	return x.each(first, values, func(_ int, row, value []float32) { copy(row, value) })
+}
+
+// SetScaled sets the rows from first on to D^(-1/2)x, of x row-major [count×width] and D [count]. The row of a node without weight
+// is zero, whatever x holds. Arguments of other shapes are an ErrShape.
+func (x *BlockRows) SetScaled(first int, values []float32, strengths []float64) error {
+	if len(values) != len(strengths)*x.width {
+		return fmt.Errorf("%w: got %d values of %d columns, want rows for %d strengths",
+			ErrShape, len(values), x.width, len(strengths))
+	}
+	return x.each(first, values, func(i int, row, value []float32) { scaleRow(row, value, Scale(strengths[i])) })
+}
+
+// each calls set for the rows from first on.
+func (x *BlockRows) each(first int, values []float32, set func(i int, row, value []float32)) error {
+	count := len(values) / max(1, x.width)
+	if len(values) != count*x.width || first < 0 || first > x.nodes-count {
+		return fmt.Errorf("%w: got %d values of %d columns from row %d on, want whole rows of %d",
+			ErrShape, len(values), x.width, first, x.nodes)
+	}
+	w := x.rows.stride
+	for i := range count {
+		set(i, x.rows.values[(first+i)*w:][:w], values[i*x.width:][:x.width])
+	}
+	return nil
+}
+
+// BlockLabels are the labels that blocks gather, with the strengths, of all nodes of a range of columns.
+type BlockLabels struct {
+	classes  int
+	marks    []mark    // those without a class have the column behind the last
+	inverses []float64 // δ
+}
+
+// NewBlockLabels makes them from labels and D [nodes each]. They take 16 bytes a node, and keep neither argument. A class
+// outside 0 ≤ class < classes that is not kv.NoClass is an ErrShape.
+func NewBlockLabels(labels []kv.Class, strengths []float64, classes int) (*BlockLabels, error) {
+	if len(labels) != len(strengths) {
+		return nil, fmt.Errorf("%w: got %d labels with %d strengths, want as many", ErrShape, len(labels), len(strengths))
+	}
+	l := &BlockLabels{classes: classes, marks: make([]mark, len(labels)), inverses: make([]float64, len(labels))}
+	for u, strength := range strengths {
+		l.marks[u] = mark{column: uint32(classes)}
+		l.inverses[u] = inverseStrength(strength)
+	}
+	all := kv.Range{End: kv.NodeID(len(labels))}
+	err := oneHot{labels, classes}.each(all, func(u, class int) {
+		l.marks[u] = mark{uint32(class), float32(Scale(strengths[u]))}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Width is the number of columns of the sums: 2c+2 of c classes.
+func (l *BlockLabels) Width() int { return 2*l.classes + 2 }
+
+// FinishRow makes a row of S_k X from the sums over all neighbours of a node, and the row D^(-1/2)x that the next hop gathers. All
+// rows are as long as sums. strength is the node's entry of D; diagonal that of diag(Ã^k), by which input, its own row of X, is
+// cleared. If diagonal is zero, as at hop 1, input is not read. At the last hop, next is nil.
+func FinishRow(row, next, input []float32, sums []float64, strength, diagonal float64) {
+	row = row[:len(sums)]
+	if next != nil {
+		next = next[:len(sums)]
+	}
+	if diagonal == 0 {
+		input = row // which nothing is taken of
+	}
+	scale := Scale(strength)
+	finishRow(row, next, input[:len(sums)], sums, ending{scale: scale, next: scale * scale, diagonal: diagonal})
+}
+
+// ReturnAfterTwo is the entry of diag(Ã²) of a node: back is Σ w²/D_u over its neighbours, as AddLabels sums it.
+func ReturnAfterTwo(strength, back float64) float64 { return inverseStrength(strength) * back }
