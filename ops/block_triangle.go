@@ -1,0 +1,274 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"unsafe"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Corner is what a range of nodes has to do with triangles. Ranges are numbered; all nodes of a range come before those of a
+// range with a greater number.
+type Corner struct {
+	Range     int
+	Strengths []float64 // D [nodes]
+	Sums      []float64 // [nodes], added to
+}
+
+// AddTriangles adds, for every triangle of nodes u > v > w in the ranges i, j and k, the product of its weights, each a factor of
+// 1/D of a corner, to the sums of the three:
+//
+//	A_uv A_vw A_uw / (D_u D_v D_w)
+//
+// Twice the sums over all i ≥ j ≥ k are diag(Ã³). The blocks have the rows of the first range of their name, all of them, and the
+// columns of the second. If two corners are the same range, they have the same number and the same sums. Then one block may be given for two.
+// Nodes are best numbered by descending strength: then triangles are found from their weakest node, and hubs cost little.
+//
+// Sums run in float64, in an order that the arguments alone determine. Beside the arguments memory holds 16 bytes a node of k, 8 a node of j, and
+// up to four times the block jk. Arguments that do not fit each other are an ErrShape.
+func AddTriangles(ctx context.Context, i, j, k Corner, ij, ik, jk *Block) error {
+	if i.Range < j.Range || j.Range < k.Range {
+		return fmt.Errorf("%w: got triangles of the ranges %d, %d and %d, want descending numbers",
+			ErrShape, i.Range, j.Range, k.Range)
+	}
+	for _, c := range []Corner{i, j, k} {
+		if len(c.Strengths) != len(c.Sums) {
+			return fmt.Errorf("%w: got %d strengths and %d sums of range %d, want as many",
+				ErrShape, len(c.Strengths), len(c.Sums), c.Range)
+		}
+	}
+	for _, side := range []struct {
+		block         *Block
+		rows, columns Corner
+	}{{ij, i, j}, {ik, i, k}, {jk, j, k}} {
+		rows := kv.Range{End: kv.NodeID(len(side.rows.Sums))}
+		if side.block.Rows() != rows || side.block.columns != len(side.columns.Sums) {
+			return fmt.Errorf("%w: got the rows %d to %d of %d columns between the ranges %d and %d, want all %d rows of %d",
+				ErrShape, side.block.Rows().First, side.block.Rows().End, side.block.columns, side.rows.Range, side.columns.Range,
+				rows.End, len(side.columns.Sums))
+		}
+	}
+	return newBlockTriangles(i, j, k, ij, ik, jk).search(ctx)
+}
+
+// blockTriangles finds the triangles u > v > w of three ranges from u: of its neighbours v and w, are they neighbours? Either
+// it looks which of the list of v are neighbours of u, or it looks for those of u in the map of v, if that is dense enough to have one.
+type blockTriangles struct {
+	i, j, k    Corner
+	ij, ik, jk *halfBlock
+	maps       *denseMaps // nil of weighted lists
+
+	marks  rankSet   // neighbours w of u; empty between nodes
+	values []float64 // by w: δ_w, in weighted lists times the weight of the neighbour of u
+	hits   []uint64  // closed triangles of one v, by place in its list
+	acc    []float64 // of one u, by place in its list of w: Σ δ_v of the triangles found by maps
+	delta  []float64 // likewise δ_w
+}
+
+func newBlockTriangles(i, j, k Corner, ij, ik, jk *Block) *blockTriangles {
+	t := &blockTriangles{
+		i: i, j: j, k: k,
+		ij: newHalfBlock(ij, i, j), ik: newHalfBlock(ik, i, k), jk: newHalfBlock(jk, j, k),
+		marks: newRankSet(len(k.Sums)), values: make([]float64, len(k.Sums)),
+	}
+	for w, strength := range k.Strengths {
+		t.values[w] = inverseStrength(strength)
+	}
+	t.hits = make([]uint64, (t.jk.longest()+63)/64)
+	if t.ij.weights == nil && t.ik.weights == nil && t.jk.weights == nil {
+		t.maps = newDenseMaps(t.jk)
+		longest := t.ik.longest() + closingSlack
+		t.acc, t.delta = make([]float64, longest), make([]float64, longest)
+	}
+	return t
+}
+
+// A halfBlock is a block with lists that end before the row's own node.
+type halfBlock struct {
+	columns int
+	within  bool // rows and columns are of the same range
+	offsets []int64
+	ranks   []rank
+	weights []float32 // nil if all are 1
+}
+
+func newHalfBlock(b *Block, rows, columns Corner) *halfBlock {
+	neighbors := b.lists.Neighbors
+	h := &halfBlock{
+		columns: b.columns, within: rows.Range == columns.Range, offsets: b.lists.Offsets,
+		ranks: unsafe.Slice((*rank)(unsafe.SliceData(neighbors)), len(neighbors)),
+	}
+	if len(b.lists.Weights) > 0 {
+		h.weights = b.lists.Weights
+	}
+	return h
+}
+
+func (h *halfBlock) rows() int { return len(h.offsets) - 1 }
+
+func (h *halfBlock) of(v rank) []rank {
+	list := h.ranks[h.offsets[v]:h.offsets[v+1]]
+	if h.within {
+		return below(list, v)
+	}
+	return list
+}
+
+// weight is that of place i in the list of a row.
+func (h *halfBlock) weight(v rank, i int) float64 {
+	if h.weights == nil {
+		return 1
+	}
+	return float64(h.weights[int(h.offsets[v])+i])
+}
+
+func (h *halfBlock) longest() (longest int) {
+	for v := range h.rows() {
+		longest = max(longest, len(h.of(rank(v))))
+	}
+	return longest
+}
+
+// mapColumns is how many columns a row may have for each of its neighbours, so that it gets a map. A map then takes at most four
+// times the memory of its list.
+const mapColumns = 128
+
+// denseMaps hold the sets of neighbours of the dense rows of a block.
+type denseMaps struct {
+	starts []int // of the words of each row, and where the last ones end; a row without a map has none
+	words  []uint64
+}
+
+func newDenseMaps(h *halfBlock) *denseMaps {
+	m := &denseMaps{starts: make([]int, h.rows()+1)}
+	for v := range h.rows() {
+		columns, length := h.columns, len(h.of(rank(v)))
+		if h.within {
+			columns = v
+		}
+		m.starts[v+1] = m.starts[v]
+		if length > 0 && length >= columns/mapColumns {
+			m.starts[v+1] += (columns + 63) / 64
+		}
+	}
+	m.words = make([]uint64, m.starts[h.rows()])
+	for v := range h.rows() {
+		if set := m.of(rank(v)); set != nil {
+			set.addAll(h.of(rank(v)))
+		}
+	}
+	return m
+}
+
+// of is the map of a row, nil if it has none.
+func (m *denseMaps) of(v rank) rankSet {
+	if m == nil || m.starts[v] == m.starts[v+1] {
+		return nil
+	}
+	return m.words[m.starts[v]:m.starts[v+1]]
+}
+
+// search finds the triangles of all rows.
+func (t *blockTriangles) search(ctx context.Context) error {
+	steps := pace(0)
+	for row := range t.ij.rows() {
+		u := rank(row)
+		middle, list := t.ij.of(u), t.ik.of(u)
+		if err := steps.walk(ctx, len(middle)+len(list)+1); err != nil {
+			return err
+		}
+		if len(middle) == 0 || len(list) == 0 {
+			continue
+		}
+		if err := t.of(ctx, u, middle, list, &steps); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// of finds the triangles of u, with its neighbours v in middle and w in list.
+func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, steps *pace) error {
+	acc, delta := t.acc, t.delta
+	marked, mapped := false, false
+	atU, ofU := inverseStrength(t.i.Strengths[u]), 0.0
+	ends := len(list)
+	if t.jk.within {
+		ends = 0
+	}
+	for place, v := range middle {
+		for t.jk.within && ends < len(list) && list[ends] < v {
+			ends++
+		}
+		var ofV float64
+		atV := inverseStrength(t.j.Strengths[v])
+		if set := t.maps.of(v); set != nil {
+			if !mapped {
+				mapped = true
+				for i, w := range list {
+					acc[i], delta[i] = 0, t.values[w]
+				}
+			}
+			ofV = float64(float64(atU*atV) * closeWedges(acc[:ends+closingSlack], delta[:ends+closingSlack], set, list[:ends], atV))
+			if err := steps.walk(ctx, ends); err != nil {
+				return err
+			}
+		} else {
+			if !marked {
+				marked = true
+				t.mark(u, list)
+			}
+			before := t.jk.of(v)
+			at := float64(float64(atU*t.ij.weight(u, place)) * atV)
+			ofV = t.lookThrough(v, before, t.jk.of(middle[min(place+1, len(middle)-1)]), at)
+			if err := steps.walk(ctx, len(before)); err != nil {
+				return err
+			}
+		}
+		t.j.Sums[v] += ofV
+		ofU += ofV
+	}
+	if mapped {
+		for i, w := range list {
+			t.k.Sums[w] += float64(float64(atU*delta[i]) * acc[i])
+		}
+	}
+	if marked {
+		t.marks.removeAll(list)
+	}
+	t.i.Sums[u] += ofU
+	return nil
+}
+
+// mark makes the neighbours w of u known.
+func (t *blockTriangles) mark(u rank, list []rank) {
+	t.marks.addAll(list)
+	if t.ik.weights == nil {
+		return
+	}
+	for i, w := range list {
+		t.values[w] = float64(t.ik.weight(u, i) * inverseStrength(t.k.Strengths[w]))
+	}
+}
+
+// lookThrough finds the marked ones in a list of v, and adds what their triangles weigh to their sums; at is what they have in common. next is
+// the list that is looked through afterwards.
+func (t *blockTriangles) lookThrough(v rank, list, next []rank, at float64) (sum float64) {
+	for block, mask := range lookUp(t.hits, t.marks, list, next) {
+		for mask != 0 {
+			place := bits.LeadingZeros64(mask)
+			mask &^= 1 << (63 - place)
+			place += 64 * block
+			w := list[place]
+			product := float64(at * t.values[w])
+			if t.jk.weights != nil {
+				product = float64(product * t.jk.weight(v, place))
+			}
+			t.k.Sums[w] += product
+			sum += product
+		}
+	}
+	return sum
+}
