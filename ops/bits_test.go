@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSameBitsOnEveryProcessor holds diagonals, exact and sampled, and propagation to bits that were computed on an amd64
+// TestSameBitsOnEveryProcessor holds diagonals, exact, sampled and by blocks, and propagation to bits that were computed on an amd64
 // processor with AVX2.
 func TestSameBitsOnEveryProcessor(t *testing.T) {
 	ctx, r := context.Background(), rand.New(rand.NewPCG(1, 0))
@@ -43,6 +43,10 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 		take(exact.At(k), err)
 	}
 	check("diagonals", 0x168d6fc52950d66c)
+	c := cut(t, heavy, []int{0, 40, 100, heavy.NumNodes()})
+	triangles, err := c.returnsAfterThree(ctx, c.strengths(t, rand.New(rand.NewPCG(1, 0))))
+	take(triangles, err)
+	check("triangles of blocks", 0x90443a90165e52b3)
 	propagated(heavy, exact)
 	check("propagation", 0x923861427f1681d0)
 	sampled, err := SampleDiagonals(ctx, heavy, MaxSampledHops, SampleOptions{Samples: 20}, Options{})

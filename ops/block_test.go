@@ -418,3 +418,48 @@ func TestBlockRefusesShapes(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkBlock(b *testing.B) {
+	g, r := benchGraph(), rand.New(rand.NewPCG(1, 0))
+	n := g.NumNodes()
+	block := cut(b, g, []int{0, n}).blocks[0][0]
+	strengths := make([]float64, n)
+	if err := block.AddStrengths(strengths, block.Rows()); err != nil {
+		b.Fatal(err)
+	}
+	measure := func(name string, width int, add func(sums []float64, rows kv.Range) error) {
+		b.Run(fmt.Sprintf("%s=%d", name, width), func(b *testing.B) {
+			b.ReportAllocs()
+			sums := make([]float64, visitRows*width)
+			for b.Loop() {
+				for first := 0; first < n; first += visitRows {
+					rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(n, first+visitRows))}
+					part := sums[:rows.Len()*width]
+					clear(part)
+					if err := add(part, rows); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(g.entries())*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+		})
+	}
+	for _, width := range []int{1, 8, 32, 40, 47} {
+		x := NewBlockRows(n, width)
+		if err := x.SetScaled(0, randomRows(r, n, width), strengths); err != nil {
+			b.Fatal(err)
+		}
+		measure("columns", width, func(sums []float64, rows kv.Range) error { return block.AddRows(sums, rows, x) })
+	}
+	for _, classes := range []int{8, 40, 1000} {
+		labels := make([]kv.Class, n)
+		for v := range labels {
+			labels[v] = kv.Class(r.IntN(classes+1) - 1)
+		}
+		l, err := NewBlockLabels(labels, strengths, classes)
+		if err != nil {
+			b.Fatal(err)
+		}
+		measure("labels", l.Width(), func(sums []float64, rows kv.Range) error { return block.AddLabels(sums, rows, l) })
+	}
+}

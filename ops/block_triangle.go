@@ -26,8 +26,8 @@ type Corner struct {
 // columns of the second. If two corners are the same range, they have the same number and the same sums. Then one block may be given for two.
 // Nodes are best numbered by descending strength: then triangles are found from their weakest node, and hubs cost little.
 //
-// Sums run in float64, in an order that the arguments alone determine. Beside the arguments memory holds 16 bytes a node of k, 8 a node of j, and
-// up to four times the block jk. Arguments that do not fit each other are an ErrShape.
+// Sums run in float64, in an order that the arguments alone determine. Beside the arguments memory holds at most 16 bytes a node of i and of
+// j, 25 a node of k, and 16 an entry of jk. Arguments that do not fit each other are an ErrShape; ctx.Err() is returned.
 func AddTriangles(ctx context.Context, i, j, k Corner, ij, ik, jk *Block) error {
 	if i.Range < j.Range || j.Range < k.Range {
 		return fmt.Errorf("%w: got triangles of the ranges %d, %d and %d, want descending numbers",
@@ -87,46 +87,47 @@ func newBlockTriangles(i, j, k Corner, ij, ik, jk *Block) *blockTriangles {
 
 // A halfBlock is a block with lists that end before the row's own node.
 type halfBlock struct {
-	columns int
-	within  bool // rows and columns are of the same range
-	offsets []int64
-	ranks   []rank
-	weights []float32 // nil if all are 1
+	columns       int
+	within        bool    // rows and columns are of the same range
+	offsets, ends []int64 // of the lists
+	ranks         []rank
+	weights       []float32 // nil if all are 1
 }
 
 func newHalfBlock(b *Block, rows, columns Corner) *halfBlock {
 	neighbors := b.lists.Neighbors
 	h := &halfBlock{
-		columns: b.columns, within: rows.Range == columns.Range, offsets: b.lists.Offsets,
+		columns: b.columns, within: rows.Range == columns.Range, offsets: b.lists.Offsets, ends: b.lists.Offsets[1:],
 		ranks: unsafe.Slice((*rank)(unsafe.SliceData(neighbors)), len(neighbors)),
 	}
 	if len(b.lists.Weights) > 0 {
 		h.weights = b.lists.Weights
+	}
+	if h.within {
+		h.ends = make([]int64, h.rows())
+		for v := range h.ends {
+			list := h.ranks[h.offsets[v]:h.offsets[v+1]]
+			h.ends[v] = h.offsets[v] + int64(len(below(list, rank(v))))
+		}
 	}
 	return h
 }
 
 func (h *halfBlock) rows() int { return len(h.offsets) - 1 }
 
-func (h *halfBlock) of(v rank) []rank {
-	list := h.ranks[h.offsets[v]:h.offsets[v+1]]
-	if h.within {
-		return below(list, v)
-	}
-	return list
-}
+func (h *halfBlock) of(v rank) []rank { return h.ranks[h.offsets[v]:h.ends[v]] }
 
-// weight is that of place i in the list of a row.
-func (h *halfBlock) weight(v rank, i int) float64 {
+// weightsOf are those of the list of a row, nil if all are 1.
+func (h *halfBlock) weightsOf(v rank) []float32 {
 	if h.weights == nil {
-		return 1
+		return nil
 	}
-	return float64(h.weights[int(h.offsets[v])+i])
+	return h.weights[h.offsets[v]:h.ends[v]]
 }
 
 func (h *halfBlock) longest() (longest int) {
-	for v := range h.rows() {
-		longest = max(longest, len(h.of(rank(v))))
+	for v := range h.ends {
+		longest = max(longest, int(h.ends[v]-h.offsets[v]))
 	}
 	return longest
 }
@@ -191,48 +192,43 @@ func (t *blockTriangles) search(ctx context.Context) error {
 
 // of finds the triangles of u, with its neighbours v in middle and w in list.
 func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, steps *pace) error {
-	acc, delta := t.acc, t.delta
-	marked, mapped := false, false
-	atU, ofU := inverseStrength(t.i.Strengths[u]), 0.0
-	ends := len(list)
-	if t.jk.within {
-		ends = 0
-	}
+	marked, mapped, weights := false, false, t.ij.weightsOf(u)
+	atU, ofU, end := inverseStrength(t.i.Strengths[u]), 0.0, 0
 	for place, v := range middle {
-		for t.jk.within && ends < len(list) && list[ends] < v {
-			ends++
-		}
 		var ofV float64
-		atV := inverseStrength(t.j.Strengths[v])
+		atV, before := inverseStrength(t.j.Strengths[v]), t.jk.of(v)
 		if set := t.maps.of(v); set != nil {
 			if !mapped {
 				mapped = true
-				for i, w := range list {
-					acc[i], delta[i] = 0, t.values[w]
-				}
+				t.open(list)
 			}
-			ofV = float64(float64(atU*atV) * closeWedges(acc[:ends+closingSlack], delta[:ends+closingSlack], set, list[:ends], atV))
-			if err := steps.walk(ctx, ends); err != nil {
-				return err
+			if end = t.before(v, list, end); end == 0 {
+				continue
 			}
+			closed := closeWedges(t.acc[:end+closingSlack], t.delta[:end+closingSlack], set, list[:end], atV)
+			ofV = float64(float64(atU*atV) * closed)
+			before = list[:end]
 		} else {
 			if !marked {
 				marked = true
 				t.mark(u, list)
 			}
-			before := t.jk.of(v)
-			at := float64(float64(atU*t.ij.weight(u, place)) * atV)
-			ofV = t.lookThrough(v, before, t.jk.of(middle[min(place+1, len(middle)-1)]), at)
-			if err := steps.walk(ctx, len(before)); err != nil {
-				return err
+			w := 1.0
+			if weights != nil {
+				w = float64(weights[place])
 			}
+			next := t.jk.of(middle[min(place+1, len(middle)-1)])
+			ofV = t.lookThrough(v, before, next, float64(float64(atU*w)*atV))
 		}
 		t.j.Sums[v] += ofV
 		ofU += ofV
+		if err := steps.walk(ctx, len(before)); err != nil {
+			return err
+		}
 	}
 	if mapped {
 		for i, w := range list {
-			t.k.Sums[w] += float64(float64(atU*delta[i]) * acc[i])
+			t.k.Sums[w] += float64(float64(atU*t.delta[i]) * t.acc[i])
 		}
 	}
 	if marked {
@@ -242,31 +238,52 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 	return nil
 }
 
+// open makes acc and delta those of a list.
+func (t *blockTriangles) open(list []rank) {
+	for i, w := range list {
+		t.acc[i], t.delta[i] = 0, t.values[w]
+	}
+}
+
+// before is how many ranks of a list come before v, of which so many are known to.
+func (t *blockTriangles) before(v rank, list []rank, known int) int {
+	if !t.jk.within {
+		return len(list)
+	}
+	for known < len(list) && list[known] < v {
+		known++
+	}
+	return known
+}
+
 // mark makes the neighbours w of u known.
 func (t *blockTriangles) mark(u rank, list []rank) {
 	t.marks.addAll(list)
-	if t.ik.weights == nil {
+	weights := t.ik.weightsOf(u)
+	if weights == nil {
 		return
 	}
 	for i, w := range list {
-		t.values[w] = float64(t.ik.weight(u, i) * inverseStrength(t.k.Strengths[w]))
+		t.values[w] = float64(float64(weights[i]) * inverseStrength(t.k.Strengths[w]))
 	}
 }
 
 // lookThrough finds the marked ones in a list of v, and adds what their triangles weigh to their sums; at is what they have in common. next is
 // the list that is looked through afterwards.
 func (t *blockTriangles) lookThrough(v rank, list, next []rank, at float64) (sum float64) {
+	values, sums := t.values, t.k.Sums
+	weights := t.jk.weightsOf(v)
 	for block, mask := range lookUp(t.hits, t.marks, list, next) {
 		for mask != 0 {
 			place := bits.LeadingZeros64(mask)
 			mask &^= 1 << (63 - place)
 			place += 64 * block
 			w := list[place]
-			product := float64(at * t.values[w])
-			if t.jk.weights != nil {
-				product = float64(product * t.jk.weight(v, place))
+			product := float64(at * values[w])
+			if weights != nil {
+				product = float64(product * float64(weights[place]))
 			}
-			t.k.Sums[w] += product
+			sums[w] += product
 			sum += product
 		}
 	}

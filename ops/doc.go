@@ -49,6 +49,13 @@
 // Options.MaxPrice the work is refused. SampleDiagonals estimates the cycles from a number of samples for each node, and
 // their standard errors.
 //
+// # Blocks
+//
+// Where no process holds the whole graph, the nodes are cut in ranges. A Block is the part of A between some rows of one
+// range and all columns of another. AddStrengths, AddRows and AddLabels give what a block adds to D, to a hop and to hop 1
+// of labels. FinishRow makes of the sums over all ranges what Propagate makes of them. AddTriangles takes the three
+// blocks between three ranges: the sums over all such triples give diag(Ã³). A, D and X are those of a symmetric graph.
+//
 // # Memory and determinism
 //
 // Options.MemoryBudget decides the plan of a propagation, how much adjacency is held at a time and, if need be, how many
