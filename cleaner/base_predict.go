@@ -86,7 +86,7 @@ func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, ou
 
 // measure fills the report's counts and accuracies.
 func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, report *PredictReport) error {
-	var nodes, right [splitUnused + 1]int64
+	var nodes, right [SplitUnused + 1]int64
 	err := rowstore.Each(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {
 			if p.labels[v] == kv.NoClass {

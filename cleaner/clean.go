@@ -146,16 +146,16 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	warnings, err := p.warnings(ctx, tx, result.model)
+	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	if err != nil {
 		return nil, err
 	}
+	warnings := warningsOf(homophily, result.model)
 	for _, warning := range warnings {
 		opt.notice("%s", warning)
 	}
-	if m := result.model; m != nil && m.Unsettled > 0 {
-		opt.notice("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
-			m.Unsettled, len(labelmodel.RatesFor(m.Classes))+1, labelmodel.MostSweeps)
+	if unsettled := tellUnsettled(result.model); unsettled != "" {
+		opt.notice("%s", unsettled)
 	}
 
 	run = &Run{
@@ -202,12 +202,17 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	return run, place.finishRun()
 }
 
-// warnings are those of Run.Warnings.
-func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *labelmodel.Model) (warnings []string, err error) {
-	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
-	if err != nil {
-		return nil, err
+// tellUnsettled says that fits of a label model were ended too early; empty where none was, or there is no model.
+func tellUnsettled(m *labelmodel.Model) string {
+	if m == nil || m.Unsettled == 0 {
+		return ""
 	}
+	return fmt.Sprintf("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
+		m.Unsettled, len(labelmodel.RatesFor(m.Classes))+1, labelmodel.MostSweeps)
+}
+
+// warningsOf are those of Run.Warnings. The model may be nil.
+func warningsOf(homophily *LabelStatistics, model *labelmodel.Model) (warnings []string) {
 	if warning := homophily.Warning(); warning != "" {
 		warnings = append(warnings, warning)
 	}
@@ -215,7 +220,7 @@ func (p problem) warnings(ctx context.Context, tx *kv.Tx, model *labelmodel.Mode
 		warnings = append(warnings, "poor predictions: they agree with too few labels to tell wrong ones from those that are hard to tell; "+
 			"the mislabel rate is mostly assumed")
 	}
-	return warnings, nil
+	return warnings
 }
 
 // takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the others.
@@ -234,9 +239,14 @@ func (p *problem) takeAsGiven(tx *kv.Tx, opt Options) (use string, err error) {
 	if err != nil || count == 0 {
 		return use, err
 	}
-	without := fmt.Sprintf("%s without predictions, and so without a score", plural(int(count), "node"))
+	without := tellUnpredicted(count)
 	opt.notice("%s", without)
 	return use + "; " + without, nil
+}
+
+// tellUnpredicted says that nodes have no predictions.
+func tellUnpredicted(count int64) string {
+	return plural(int(count), "node") + " without predictions, and so without a score"
 }
 
 // leaveOut takes nodes out of what is tested and fitted. Their labels still count for the nodes around them.
@@ -487,6 +497,11 @@ func checkLabels(tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
+	return checkTwoClasses(labels, tx.Classes())
+}
+
+// checkTwoClasses returns ErrNoLabels or ErrOneClass if the nodes are given no two classes.
+func checkTwoClasses(labels []kv.Class, names []string) error {
 	first := kv.NoClass
 	for _, y := range labels {
 		if y != kv.NoClass && first == kv.NoClass {
@@ -500,7 +515,7 @@ func checkLabels(tx *kv.Tx) error {
 		return fmt.Errorf("%d nodes, nothing to clean: %w", len(labels), ErrNoLabels)
 	}
 	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
-		countLabelled(labels), tx.Classes()[first], ErrOneClass)
+		countLabelled(labels), names[first], ErrOneClass)
 }
 
 // readLabels returns the given labels [n] by NodeID.
@@ -532,20 +547,29 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	if p.splits, p.drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
 		return p, err
 	}
+	if !p.drawn {
+		p.storeSplits = p.splits
+	}
+	return p, p.settleSplits(opt)
+}
+
+// settleSplits draws splits in place of given ones that cannot be used, and says so if splits are drawn.
+func (p *problem) settleSplits(opt Options) error {
+	const instead = "fitting on a validation split drawn from the labelled nodes"
 	p.taught = p.countTaught()
 	if p.drawn {
-		opt.notice("no splits in the store: fitting on a validation split drawn from the labelled nodes")
-		return p, nil
+		opt.notice("no splits are given: %s", instead)
+		return nil
 	}
-	p.storeSplits = p.splits
-	if _, err := p.checkFitting(); err != nil {
-		opt.notice("the store's splits cannot be used (%v): fitting on a validation split drawn from the labelled nodes", err)
-		p.drawn = true
-		p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
-		p.taught = p.countTaught()
-		return p, err
+	_, err := p.checkFitting()
+	if err == nil {
+		return nil
 	}
-	return p, nil
+	opt.notice("the splits cannot be used (%v): %s", err, instead)
+	p.drawn = true
+	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
+	p.taught = p.countTaught()
+	return err
 }
 
 // readVerdicts returns what people have said of labels. Scores that are no chances, of runs without a calibration, are NaN.

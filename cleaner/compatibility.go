@@ -68,11 +68,14 @@ func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, wo
 			all[at] += arcs
 		}
 	}
-	if !(adjustedHomophily(all, c) < LowHomophily) { // also if it is NaN
+	if !disagree(all, c) {
 		return nil, nil
 	}
 	return all, nil
 }
+
+// disagree says whether neighbours do, from arcs [c×c]: whether the adjusted homophily is below LowHomophily, and not NaN.
+func disagree(arcs []int64, c int) bool { return adjustedHomophily(arcs, c) < LowHomophily }
 
 // adjustedHomophily is that of LabelStatistics, from arcs [c×c].
 func adjustedHomophily(arcs []int64, c int) float64 {
@@ -90,6 +93,7 @@ func adjustedHomophily(arcs []int64, c int) float64 {
 // A sampleVotes is a compatibility, and what it says of the nodes of a sample.
 type sampleVotes struct {
 	*labelmodel.Compatibility
+	classes  int
 	evidence *scratch.Array[float32] // [rows×classes]; nil if there is no compatibility
 }
 
@@ -103,7 +107,7 @@ func (p *problem) votesFor(ctx context.Context, sample *sample, workers int) (*s
 	if err != nil {
 		return nil, err
 	}
-	evidence, err := scratch.New[float32](p.place.temporary(), "votes", len(sample.labels)*p.classes)
+	votes, err := newSampleVotes(p.place.temporary(), compatible, len(sample.labels), p.classes)
 	if err != nil {
 		return nil, err
 	}
@@ -113,17 +117,28 @@ func (p *problem) votesFor(ctx context.Context, sample *sample, workers int) (*s
 		}
 		var of labelmodel.Ballot
 		of, err = around.of(v)
-		for k := range p.classes {
-			evidence.Data[rank*p.classes+k] = compatible.Evidence(of, kv.Class(k))
-		}
+		votes.count(rank, of)
 		if rank%lookEvery == 0 {
 			err = errors.Join(err, ctx.Err())
 		}
 	})
 	if err != nil {
-		return nil, errors.Join(err, evidence.Close())
+		return nil, errors.Join(err, votes.Close())
 	}
-	return &sampleVotes{compatible, evidence}, nil
+	return votes, nil
+}
+
+// newSampleVotes has none yet of a sample of so many rows.
+func newSampleVotes(dir *scratch.Dir, compatible *labelmodel.Compatibility, rows, classes int) (*sampleVotes, error) {
+	evidence, err := scratch.New[float32](dir, "votes", rows*classes)
+	return &sampleVotes{compatible, classes, evidence}, err
+}
+
+// count takes the ballot of the node of a row.
+func (s *sampleVotes) count(row int, of labelmodel.Ballot) {
+	for k := range s.classes {
+		s.evidence.Data[row*s.classes+k] = s.Evidence(of, kv.Class(k))
+	}
 }
 
 // rows are the evidence [rows×classes]; nil if there is none.

@@ -141,6 +141,19 @@
 // [LabelsAsOf] reads the past, [Check] compares the history with labels and decisions, and [Repair] repairs them. Runs and
 // imports of predictions do not write them.
 //
+// # In pieces
+//
+// A graph may lie on many machines. [TakeCensus], [Piece], [FitModel] and [PieceScorer] do what Clean does with PresetDefault and
+// Options.AsGiven, each with a part of the data that the caller has brought together: labels and splits of all nodes, some
+// rows of predictions, the votes around some nodes, or some features. They know no graph: S_k Y is the caller's. Nodes are
+// numbered by their position in the node file. The scores are those of Clean but for the rounding of sums.
+//
+//	census, splits, members, err := TakeCensus(labels and splits of all nodes)
+//	Piece.AddThresholds, then AddJoint with the sum of all thresholds
+//	Piece.Tested     the labels under test, whose features PickFeatures takes from rows of P and of S_k Y
+//	FitModel         the model, from features and votes of the members
+//	PieceScorer      the scores of a piece
+//
 // # Determinism and memory
 //
 // The same store, options and seed give the same bits at any number of workers and any memory budget, and on any

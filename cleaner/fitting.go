@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -163,7 +164,10 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	most := mostModelNodes(p.classes)
 	verdicts := slices.DeleteFunc(slices.Clone(p.verdicts), func(verdict decide.Verdict) bool { return !p.isUnseenVerdict(verdict) })
 	if count > most { // not all are drawn
-		verdicts = verdicts[:min(len(verdicts), most/verdictShare)]
+		var err error
+		if verdicts, err = firstVerdicts(p.order, verdicts, most/verdictShare); err != nil {
+			return nil, err
+		}
 		most -= len(verdicts)
 	}
 	nodes, _, err := drawNodes(p.order, len(p.labels), count, most, seed, p.isUnseen)
@@ -192,6 +196,26 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		}
 	}
 	return s, nil
+}
+
+// firstVerdicts are most of the verdicts, ascending by node: the first in the order of the node file.
+func firstVerdicts(order nodeOrder, verdicts []decide.Verdict, most int) (first []decide.Verdict, err error) {
+	if len(verdicts) <= most {
+		return verdicts, nil
+	}
+	for v, err := range order {
+		if err != nil {
+			return nil, err
+		}
+		if len(first) == most {
+			break
+		}
+		at, ok := slices.BinarySearchFunc(verdicts, v, func(verdict decide.Verdict, v kv.NodeID) int { return cmp.Compare(verdict.Node, v) })
+		if ok {
+			first = append(first, verdicts[at])
+		}
+	}
+	return first, nil
 }
 
 // isUnseenVerdict is isUnseen of the label that a verdict is about.

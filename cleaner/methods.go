@@ -202,7 +202,7 @@ func splitApart(
 ) func(context.Context, trial, Options) (*judgement, error) {
 	return func(ctx context.Context, t trial, opt Options) (*judgement, error) {
 		result := newJudgement(len(t.labels))
-		for split := range splitUnused + 1 {
+		for split := range SplitUnused + 1 {
 			t.split, t.testNodes = &split, 0
 			for v := range t.labels {
 				if t.isTested(kv.NodeID(v)) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
@@ -56,11 +57,12 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	if err != nil {
 		return err
 	}
-	calibration := result.model.Calibration
-	result.estimate = calibration.Estimate()
-	if calibration.Mislabels(result.estimate) < fewMislabels {
-		calibration.Rebin(result.estimate, result.scores.Data)
-		result.estimate = calibration.Estimate()
+	known := result.model.Calibration
+	if result.estimate = known.Estimate(); isForAll(known) {
+		bins := make([]uint32, calibration.CountBins)
+		result.estimate.CountScores(result.scores.Data, bins)
+		known.Rebin(bins)
+		result.estimate = known.Estimate()
 	}
 	result.rate, result.threshold = result.estimate.Rate, result.estimate.Threshold
 	return nil
@@ -104,6 +106,9 @@ func (s *stages) withRivals(rivals []kv.Class) []labelling {
 // A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. If fewer
 // mislabels than these are expected among them, it is chosen on all nodes.
 const fewMislabels = 5
+
+// isForAll says whether the threshold is chosen on all nodes.
+func isForAll(c *calibration.Calibration) bool { return c.Mislabels(c.Estimate()) < fewMislabels }
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
@@ -171,24 +176,54 @@ func (s *stages) labelModel(
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
-	rows := sample.rows(z, votes, s.classes)
+	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, votes, s.classes), votes, joint, s.opt); err != nil {
+		return nil, err
+	}
+	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
+		return nil, err
+	}
+	s.opt.stage("label model", began)
+	return model, nil
+}
+
+// fitLabelModel fits a model to the rows of a sample.
+func (p *problem) fitLabelModel(
+	ctx context.Context, sample *sample, rows labelmodel.Rows, votes *sampleVotes, joint float64, opt Options,
+) (*labelmodel.Model, error) {
 	rows.SeeDoubt(joint)
-	model, profile, err := labelmodel.Fit(ctx, s.place.temporary(), rows, s.opt.Workers,
-		func(rates, of int) { s.opt.progress("label model", int64(rates), int64(of)) })
+	model, profile, err := labelmodel.Fit(ctx, p.place.temporary(), rows, opt.Workers,
+		func(rates, of int) { opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
 	votes.keepIn(model)
 	model.Doubtful = rows.Doubtful
 	model.Calibrate(rows, labelmodel.Sampling{
-		Added: sample.added, Scores: sample.scores, Share: sample.share, Expect: s.opt.Expect, Threshold: s.opt.Threshold,
+		Added: sample.added, Scores: sample.scores, Share: sample.share, Expect: opt.Expect, Threshold: opt.Threshold,
 	}, profile)
-	model.Untaught = s.untaughtClasses()
-	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
-		return nil, err
-	}
-	s.opt.stage("label model", began)
+	model.Untaught = p.untaughtClasses()
 	return model, nil
+}
+
+// A nodeScorer scores a node by a label model: its given label, against its rivals. One goroutine.
+type nodeScorer struct {
+	model   *labelmodel.Scorer
+	classes []kv.Class // the label under test, then its rivals
+	z       []float32  // their features [len(classes)×(2K+1)]
+	numbers []float64
+	votes   []float32
+}
+
+func newNodeScorer(model *labelmodel.Scorer, labels, width int) *nodeScorer {
+	return &nodeScorer{
+		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64, labels),
+		votes: make([]float32, labels),
+	}
+}
+
+// score is that of classes and z. around is looked at where the model counts votes.
+func (s *nodeScorer) score(around labelmodel.Ballot, untaught bool) float32 {
+	return float32(s.model.Score(s.classes, s.z, s.model.Votes(s.classes, around, s.votes), untaught, s.numbers))
 }
 
 // posteriorScores are the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
@@ -198,12 +233,9 @@ func (s *stages) posteriorScores(
 ) error {
 	model, width := m.Scorer(), z[0].width
 	type memory struct {
-		rows    [][]float32 // of each labelling [scoreRows×width]
-		node    []float32   // [labellings×width]
-		classes []kv.Class
-		numbers []float64
-		votes   []float32
-		around  *poll
+		*nodeScorer
+		rows [][]float32 // of each labelling [scoreRows×width]
+		poll *poll       // nil: votes are not counted
 	}
 	workers := make([]memory, parallel.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
@@ -213,11 +245,10 @@ func (s *stages) posteriorScores(
 			for range z {
 				w.rows = append(w.rows, make([]float32, scoreRows*width))
 			}
-			w.node, w.classes = make([]float32, len(z)*width), make([]kv.Class, len(z))
-			w.numbers, w.votes = make([]float64, len(z)), make([]float32, len(z))
+			w.nodeScorer = newNodeScorer(model, len(z), width)
 			if model.CountsVotes() {
 				var err error
-				if w.around, err = newPoll(&s.problem); err != nil {
+				if w.poll, err = newPoll(&s.problem); err != nil {
 					return err
 				}
 			}
@@ -235,17 +266,16 @@ func (s *stages) posteriorScores(
 			}
 			for i := range z {
 				w.classes[i] = labellings[i].labels[v]
-				copy(w.node[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
+				copy(w.z[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			var votes []float32
-			if w.around != nil {
-				around, err := w.around.of(v)
-				if err != nil {
+			var around labelmodel.Ballot
+			if w.poll != nil {
+				var err error
+				if around, err = w.poll.of(v); err != nil {
 					return err
 				}
-				votes = model.Votes(w.classes, around, w.votes)
 			}
-			scores[v] = float32(model.Score(w.classes, w.node, votes, s.isUntaught(v), w.numbers))
+			scores[v] = w.score(around, s.isUntaught(v))
 		}
 		return nil
 	})

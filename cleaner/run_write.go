@@ -46,10 +46,7 @@ func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, features *agre
 		}
 		for v := some.First; v < some.End; v++ {
 			row := w.values[int(v-some.First)*c:][:c]
-			class, most, tied := largest(row)
-			if class == kv.NoClass { // it has no predictions
-				most = float32(math.NaN())
-			}
+			class, most, tied := likeliest(row)
 			if tied {
 				var err error
 				if class, err = w.settle(v, p, labelmodel.Evidence{Predictions: row, Ranks: ranks}); err != nil {
@@ -60,6 +57,14 @@ func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, features *agre
 		}
 	}
 	return nil
+}
+
+// likeliest is largest of the predictions of a node; NoClass and NaN of a node without.
+func likeliest(row []float32) (class kv.Class, most float32, tied bool) {
+	if class, most, tied = largest(row); class == kv.NoClass {
+		most = float32(math.NaN())
+	}
+	return class, most, tied
 }
 
 // settle suggests one of the classes with the largest prediction of a node.

@@ -15,14 +15,13 @@ import (
 // A Split is the use of a node's label.
 type Split uint8
 
-// The splits, by the names that the column "split" has for them: none (or empty), train, val, test.
+// The splits, by the names that the column "split" has for them: none (or empty), train, val, test. No column has SplitUnused.
 const (
 	SplitNone       Split = iota // to train the built-in base classifier, as the training split
 	SplitTrain                   // to train the base classifier
 	SplitValidation              // to stop its training, and to fit the noise and the detector on
 	SplitTest                    // to measure the base classifier
-
-	splitUnused // of a drawn split, what none of the shares takes: its labels teach nothing
+	SplitUnused                  // of a drawn split, what none of the shares takes: its labels teach nothing
 )
 
 // teaches says whether the base classifier learns from such nodes.
@@ -135,7 +134,7 @@ func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint
 		case i < sizes.validation+sizes.test+sizes.training:
 			splits[v] = SplitTrain
 		default:
-			splits[v] = splitUnused
+			splits[v] = SplitUnused
 		}
 	}
 	teachClasses(nodes, labels, splits)

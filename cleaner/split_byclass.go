@@ -68,7 +68,7 @@ func drawSplitsByClass(
 			splits[v] = SplitTest
 			testNodes++
 		default:
-			splits[v] = splitUnused
+			splits[v] = SplitUnused
 		}
 	}
 	if validation > 0 || testNodes == 0 || counts.Test != AllTheRest && testNodes < counts.Test {

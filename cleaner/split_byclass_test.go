@@ -34,8 +34,8 @@ func TestDrawSplitsByClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var of [classes + 1][splitUnused + 1]int
-		var all [splitUnused + 1]int
+		var of [classes + 1][SplitUnused + 1]int
+		var all [SplitUnused + 1]int
 		for v, split := range splits {
 			of[labels[v]+1][split]++
 			all[split]++

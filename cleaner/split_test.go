@@ -38,7 +38,7 @@ func mustDraw(t *testing.T, order []kv.NodeID, labels []kv.Class, shares [3]floa
 	return splits
 }
 
-func countSplits(splits []Split) (counts [splitUnused + 1]int) {
+func countSplits(splits []Split) (counts [SplitUnused + 1]int) {
 	for _, s := range splits {
 		counts[s]++
 	}
@@ -56,7 +56,7 @@ func TestDrawSplitsShares(t *testing.T) {
 	}
 	for _, c := range []struct {
 		shares [3]float64
-		want   [splitUnused + 1]int // none, train, validation, test, unused
+		want   [SplitUnused + 1]int // none, train, validation, test, unused
 	}{
 		{defaultShares, [5]int{100, 720, 90, 90}},
 		{[3]float64{0.5, 0.2, 0.2}, [5]int{100, 450, 180, 180, 90}},

@@ -86,7 +86,7 @@ func New(rates, logLikelihoods []float64, joint, expect float64, logOdds []float
 	}
 	c := &Calibration{
 		Rates: slices.Clone(rates), Share: share, Expect: expect,
-		Bins: make([]uint32, 2*mostLogOdds*binsPerUnit+1), Decided: make([]uint32, 2*mostLogOdds*binsPerUnit+1),
+		Bins: make([]uint32, CountBins), Decided: make([]uint32, CountBins),
 	}
 	for _, l := range logOdds {
 		if !math.IsNaN(l) {
@@ -430,15 +430,22 @@ func (c *Calibration) cutBefore() float64 {
 	return before.cut(c.shiftAt(c.Before, 0), 0)
 }
 
-// Rebin counts other nodes, by scores as an estimate has made them; NaN scores are left out.
-func (c *Calibration) Rebin(e Estimate, scores []float32) {
-	clear(c.Bins)
-	c.Share = 1
+// CountBins is the length of Bins.
+const CountBins = 2*mostLogOdds*binsPerUnit + 1
+
+// CountScores counts scores as an estimate has made them in bins [CountBins]; NaN scores are left out.
+func (e *Estimate) CountScores(scores []float32, bins []uint32) {
 	for _, s := range scores {
 		if l := e.LogOdds(float64(s)); !math.IsNaN(l) {
-			c.Bins[binOf(l)]++
+			bins[binOf(l)]++
 		}
 	}
+}
+
+// Rebin makes the calibration rest on all nodes in place of a sample: bins are those of their scores.
+func (c *Calibration) Rebin(bins []uint32) {
+	copy(c.Bins, bins)
+	c.Share = 1
 }
 
 // LogOdds is the inverse of Score.
@@ -458,9 +465,9 @@ func (e *Estimate) LogOdds(s float64) float64 {
 
 // IsWhole says whether all that a calibration is made of is there.
 func (c *Calibration) IsWhole() bool {
-	cells, bins := len(lapses)*len(c.Rates), 2*mostLogOdds*binsPerUnit+1
+	cells := len(lapses) * len(c.Rates)
 	return len(c.Rates) > 0 && len(c.Shifts) == cells && len(c.Flips) == cells && len(c.Doubt) == cells &&
-		(len(c.Hidden) == cells || len(c.Hidden) == 0) && len(c.Bins) == bins && len(c.Decided) == bins
+		(len(c.Hidden) == cells || len(c.Hidden) == 0) && len(c.Bins) == CountBins && len(c.Decided) == CountBins
 }
 
 // Clone is a calibration that takes verdicts in without changing c.

@@ -14,26 +14,34 @@ import (
 // predictions are exact in float64 up to 2^29 rows, so a class whose rows all predict the same reaches its own
 // threshold.
 type ThresholdSum struct {
-	Count []float64 // rows by class
-	sum   []float64
+	Sum   []float64 `json:"sums"`   // of the predicted chances, by class
+	Count []float64 `json:"counts"` // rows by class
 }
 
 // NewThresholdSum is that of no rows.
 func NewThresholdSum(classes int) *ThresholdSum {
-	return &ThresholdSum{sum: make([]float64, classes), Count: make([]float64, classes)}
+	return &ThresholdSum{Sum: make([]float64, classes), Count: make([]float64, classes)}
 }
 
 // Add takes one row given label y, p its predicted chance of y.
 func (t *ThresholdSum) Add(y kv.Class, p float64) {
-	t.sum[y] += p
+	t.Sum[y] += p
 	t.Count[y]++
+}
+
+// Merge takes the rows of another one, of as many classes.
+func (t *ThresholdSum) Merge(other *ThresholdSum) {
+	for j := range t.Sum {
+		t.Sum[j] += other.Sum[j]
+		t.Count[j] += other.Count[j]
+	}
 }
 
 // Thresholds are the means [classes]. A class of no row takes no part: its threshold is NaN.
 func (t *ThresholdSum) Thresholds() []float64 {
-	mean := make([]float64, len(t.sum))
+	mean := make([]float64, len(t.Sum))
 	for j := range mean {
-		mean[j] = t.sum[j] / t.Count[j] // 0/0 is NaN: the class takes no part
+		mean[j] = t.Sum[j] / t.Count[j] // 0/0 is NaN: the class takes no part
 	}
 	return mean
 }

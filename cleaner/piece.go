@@ -1,0 +1,154 @@
+package cleaner
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Ballot is what the neighbours of a node are given.
+type Ballot = labelmodel.Ballot
+
+// CountRivals is how many other classes a label of so many classes is tested against.
+func CountRivals(classes int) int { return labelmodel.CountRivals(classes) }
+
+// A Piece is some nodes of a graph whose cleaning is done in pieces, as Clean with PresetDefault and Options.AsGiven does
+// it. Fill it, and call Check before anything else. It borrows its slices. One goroutine.
+type Piece struct {
+	Census      *Census
+	Labels      []kv.Class // [rows]
+	Splits      []Split    // [rows], those that TakeCensus returned
+	Predictions []float32  // [rows×c]; a row of NaN is that of a node without predictions
+	Ballots     []Ballot   // [rows], of which Tested and Suggest make use, and Score where neighbours disagree; else nil
+
+	of    problem // its nodes are the rows
+	ranks []int32
+}
+
+// Check returns ErrShape if the parts of the piece do not fit together.
+func (p *Piece) Check() error {
+	if p.Census == nil {
+		return fmt.Errorf("piece: no census: %w", ErrShape)
+	}
+	if err := p.Census.check(); err != nil {
+		return fmt.Errorf("piece: %w", err)
+	}
+	rows, c := len(p.Labels), len(p.Census.Names)
+	if len(p.Splits) != rows || len(p.Predictions) != rows*c || p.Ballots != nil && len(p.Ballots) != rows {
+		return fmt.Errorf("piece of %d rows and %d classes: %d splits, %d predictions, %d ballots: %w",
+			rows, c, len(p.Splits), len(p.Predictions), len(p.Ballots), ErrShape)
+	}
+	if err := checkLabelsAndSplits(p.Labels, p.Splits, c); err != nil {
+		return fmt.Errorf("piece: %w", err)
+	}
+	if err := checkBallots(p.Ballots, c); err != nil {
+		return fmt.Errorf("piece: %w", err)
+	}
+	tested := p.of.tested[:0]
+	for i, y := range p.Labels {
+		if hasNaN(p.row(i)) {
+			y = kv.NoClass
+		}
+		tested = append(tested, y)
+	}
+	p.of = problem{labels: p.Labels, tested: tested, splits: p.Splits, classes: c, taught: p.Census.Taught}
+	p.ranks = p.Census.ranks()
+	return nil
+}
+
+// ranks are those of the classes.
+func (c *Census) ranks() []int32 { return labelmodel.RankClasses(c.Counts, c.Names) }
+
+// checkBallots returns ErrShape if a ballot is not of so many classes.
+func checkBallots(ballots []Ballot, classes int) error {
+	for i, ballot := range ballots {
+		if len(ballot.Votes) != classes {
+			return fmt.Errorf("the ballot of row %d is of %d classes, want %d: %w", i, len(ballot.Votes), classes, ErrShape)
+		}
+	}
+	return nil
+}
+
+// row are the predictions of a row.
+func (p *Piece) row(i int) []float32 {
+	c := len(p.Census.Names)
+	return p.Predictions[i*c:][:c]
+}
+
+// ThresholdSums gather the class thresholds of the noise.
+type ThresholdSums = confident.ThresholdSum
+
+// NewThresholdSums are those of no rows.
+func NewThresholdSums(classes int) *ThresholdSums { return confident.NewThresholdSum(classes) }
+
+// AddThresholds adds what the piece has of the fitting set.
+func (p *Piece) AddThresholds(into *ThresholdSums) {
+	for i, y := range p.Labels {
+		if p.of.isFitting(kv.NodeID(i)) {
+			into.Add(y, float64(p.row(i)[y]))
+		}
+	}
+}
+
+// JointCounts are those of the confident joint, by given and true class.
+type JointCounts map[[2]kv.Class]uint32
+
+// AddJoint adds what the piece has of the fitting set. The thresholds [c] are those of all of it.
+func (p *Piece) AddJoint(thresholds []float64, into JointCounts) {
+	for i, y := range p.Labels {
+		if !p.of.isFitting(kv.NodeID(i)) {
+			continue
+		}
+		if j := confident.Class(p.row(i), y, thresholds); j != kv.NoClass {
+			into[[2]kv.Class{y, j}]++
+		}
+	}
+}
+
+// Tested writes the labels under test [rows×(1+rivals)]: the given label of each row, and its rivals; kv.NoClass
+// throughout for a node without a label or predictions. It wants ballots.
+func (p *Piece) Tested(tested []kv.Class) {
+	width := 1 + CountRivals(len(p.Census.Names))
+	for i, label := range p.of.tested {
+		own := tested[i*width:][:width]
+		for j := range own {
+			own[j] = kv.NoClass
+		}
+		if own[0] = label; label != kv.NoClass {
+			p.evidence(i).ChooseRivals(label, own[1:])
+		}
+	}
+}
+
+// Suggest writes the suggested label of each row and its prediction [rows]: kv.NoClass and NaN for a node without
+// predictions. It wants ballots.
+func (p *Piece) Suggest(suggested []kv.Class, confidence []float32) {
+	for i, label := range p.Labels {
+		class, most, tied := likeliest(p.row(i))
+		if tied {
+			class = p.evidence(i).Suggest(label)
+		}
+		suggested[i], confidence[i] = class, most
+	}
+}
+
+func (p *Piece) evidence(i int) labelmodel.Evidence {
+	return labelmodel.Evidence{Predictions: p.row(i), Ballot: p.Ballots[i], Ranks: p.ranks}
+}
+
+// PickFeatures takes a feature of the labels under test [rows×w] from rows [rows×c] of the predictions, or of S_k P or S_k Y:
+// into [rows×w] is NaN where no label is under test.
+func PickFeatures(rows []float32, classes int, tested []kv.Class, into []float32) {
+	if len(rows) == 0 {
+		return
+	}
+	width := len(tested) / (len(rows) / classes)
+	for i, k := range tested {
+		if into[i] = float32(math.NaN()); k != kv.NoClass {
+			into[i] = rows[i/width*classes+int(k)]
+		}
+	}
+}

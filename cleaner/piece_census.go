@@ -1,0 +1,165 @@
+package cleaner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A Verdict is what people have said of a label.
+type Verdict = decide.Verdict
+
+// A CensusInput is what TakeCensus looks at. Nodes are numbered by their position in the node file; n < 2^32.
+type CensusInput struct {
+	Names       []string   // of the classes [c]
+	Labels      []kv.Class // [n], kv.NoClass if there is none
+	Splits      []Split    // [n]; nil: they are drawn
+	Unpredicted kv.NodeSet // nodes without predictions; nil: none
+	Verdicts    []Verdict  // ascending by node; of a score that is no chance, NaN
+	Seed        uint64     // as Options.Seed
+}
+
+// A Census is what the pieces of a cleaning must know of all nodes. It can be kept as JSON.
+type Census struct {
+	Names  []string  // of the classes [c]
+	Counts []float64 // nodes by given label [c], which rank the classes
+
+	// Taught are the nodes that a base classifier learned by label [c], 2 for more; nil if it has learned from others. Lone is,
+	// of a class of which it learned one node, that node, else kv.NoNode [c].
+	Taught []int
+	Lone   []uint32
+
+	Nodes, Labelled int64
+	Tested          int64    // labelled nodes with predictions
+	Fitting         int64    // of the fitting set
+	Share           float64  // drawn nodes of the sample, of all that could be
+	Drawn           bool     // splits were drawn
+	Notices         []string // what Clean would tell the user so far
+}
+
+// A Member is a node of the sample that the label model is fitted to.
+type Member struct {
+	Node  kv.NodeID
+	Label kv.Class // that it is given; of a node that people have decided on, the one before
+
+	// Truth is what a person has said of the true class, and Score the score for which the person looked at the node, NaN if
+	// there was none: kv.NoClass if nobody has, and the class before kv.NoClass if no more is known than that Label is wrong.
+	Truth kv.Class
+	Score float64
+	Added bool // it was not drawn, and is there for its truth
+}
+
+// TakeCensus counts the labels of a graph whose cleaning is done in pieces, with imported predictions as they are, and
+// draws what is drawn. It returns the splits [n] to use, which are those of the input unless they are drawn, and the
+// sample of the label model, ascending by node. It holds about ten bytes a node beside its input. Errors are those of
+// Clean (ErrNoLabels, ErrOneClass, ErrFewFittingNodes), and ErrShape if the input does not fit together.
+func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Member, err error) {
+	if err := in.check(); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := checkTwoClasses(in.Labels, in.Names); err != nil {
+		return nil, nil, nil, err
+	}
+	census = &Census{Names: slices.Clone(in.Names), Nodes: int64(len(in.Labels))}
+	opt := Options{Seed: in.Seed, Notice: func(text string) { census.Notices = append(census.Notices, text) }}
+	p := problem{
+		order: func(yield func(kv.NodeID, error) bool) {
+			for v := range in.Labels {
+				if !yield(kv.NodeID(v), nil) {
+					return
+				}
+			}
+		},
+		labels: in.Labels, classes: len(in.Names), names: in.Names, splits: slices.Clone(in.Splits), verdicts: slices.Clone(in.Verdicts),
+	}
+	if p.drawn = in.Splits == nil; p.drawn {
+		if p.splits, err = drawSplits(p.order, p.labels, defaultShares, in.Seed); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if err := p.settleSplits(opt); err != nil {
+		return nil, nil, nil, err
+	}
+	if in.Unpredicted.Len() > 0 {
+		p.leaveOut(in.Unpredicted)
+		opt.notice("%s", tellUnpredicted(int64(in.Unpredicted.Len())))
+	}
+	if untaught := p.tellUntaught(); untaught != "" {
+		opt.notice("%s", untaught)
+	}
+	fitting, err := p.checkFitting()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	sample, err := p.drawUnseen(in.Seed)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	sample.nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) {
+		members = append(members, Member{
+			Node: v, Label: sample.labels[rank], Truth: sample.truth[rank], Score: sample.scores[rank], Added: sample.added[rank],
+		})
+	})
+	kept := p.keep()
+	census.Counts, census.Taught, census.Lone = kept.Counts, kept.Taught, kept.Lone
+	census.Labelled, census.Tested = int64(countLabelled(p.labels)), int64(countLabelled(p.underTest()))
+	census.Fitting, census.Share, census.Drawn = int64(fitting), sample.share, p.drawn
+	return census, p.splits, members, nil
+}
+
+// check returns ErrShape if the input does not fit together.
+func (in *CensusInput) check() error {
+	n, c := len(in.Labels), len(in.Names)
+	if uint64(n) >= uint64(kv.NoNode) {
+		return fmt.Errorf("census: %d nodes, want fewer than %d: %w", n, uint32(kv.NoNode), ErrShape)
+	}
+	if in.Splits != nil && len(in.Splits) != n {
+		return fmt.Errorf("census: splits of %d nodes, want those of %d: %w", len(in.Splits), n, ErrShape)
+	}
+	if err := checkLabelsAndSplits(in.Labels, in.Splits, c); err != nil {
+		return fmt.Errorf("census: %w", err)
+	}
+	for v := range in.Unpredicted.All() {
+		if int(v) >= n {
+			return fmt.Errorf("census: node %d has no predictions, and there are %d nodes: %w", v, n, ErrShape)
+		}
+	}
+	for i, verdict := range in.Verdicts {
+		if int(verdict.Node) >= n || i > 0 && verdict.Node <= in.Verdicts[i-1].Node {
+			return fmt.Errorf("census: verdict %d is about node %d of %d, want ascending nodes: %w", i, verdict.Node, n, ErrShape)
+		}
+		if !isClass(verdict.Before, c) || verdict.Now != kv.NoClass && !isClass(verdict.Now, c) {
+			return fmt.Errorf("census: verdict on node %d: from class %d to %d of %d: %w", verdict.Node, verdict.Before, verdict.Now, c, ErrShape)
+		}
+	}
+	return nil
+}
+
+// check returns ErrShape if the parts of a census that was read do not fit together.
+func (c *Census) check() error {
+	classes := len(c.Names)
+	if len(c.Counts) != classes || c.Taught != nil && len(c.Taught) != classes || len(c.Lone) != len(c.Taught) {
+		return fmt.Errorf("census of %d classes: counts of %d, taught nodes of %d: %w", classes, len(c.Counts), len(c.Taught), ErrShape)
+	}
+	return nil
+}
+
+// isClass says whether a number is one of so many classes.
+func isClass(k kv.Class, classes int) bool { return k >= 0 && int(k) < classes }
+
+// checkLabelsAndSplits returns ErrShape if a label is no class, or a split none.
+func checkLabelsAndSplits(labels []kv.Class, splits []Split, classes int) error {
+	for i, y := range labels {
+		if y != kv.NoClass && !isClass(y, classes) {
+			return fmt.Errorf("the label of row %d is class %d of %d: %w", i, y, classes, ErrShape)
+		}
+	}
+	for i, split := range splits {
+		if split > SplitUnused {
+			return fmt.Errorf("the split of row %d is %d, want at most %d: %w", i, split, SplitUnused, ErrShape)
+		}
+	}
+	return nil
+}

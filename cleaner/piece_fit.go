@@ -1,0 +1,117 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A FitInput is what FitModel fits a model to.
+type FitInput struct {
+	Census    *Census
+	Hops      int       // K
+	Members   []Member  // the sample, in any order
+	Z         []float32 // agreement features of the members under every class [members×c×(2K+1)]; P1 … PK are not looked at: zero
+	Ballots   []Ballot  // [members] in the same order; nil where neighbours do not disagree
+	Neighbors *NeighborCounts
+
+	// The noise of all pieces.
+	Thresholds *ThresholdSums
+	Joint      JointCounts
+
+	// Expect, Threshold, Workers and Progress are those of Options.
+	Expect, Threshold float64
+	Workers           int
+	Progress          kv.Progress
+}
+
+// FitModel fits the label model to the sample of a census. The order of members changes no more than the rounding of
+// sums. It returns ErrShape if the input does not fit together, and ErrOptions for bad options.
+func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
+	opt, err := Options{
+		Hops: in.Hops, Expect: in.Expect, Threshold: in.Threshold, Workers: in.Workers, Progress: in.Progress,
+	}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	in.Hops = opt.Hops
+	if err := in.check(); err != nil {
+		return nil, fmt.Errorf("fit: %w", err)
+	}
+	c := len(in.Census.Names)
+	p := problem{classes: c, taught: in.Census.Taught}
+	s := &sample{share: in.Census.Share}
+	for _, m := range in.Members {
+		s.labels, s.truth = append(s.labels, m.Label), append(s.truth, m.Truth)
+		s.scores, s.added = append(s.scores, m.Score), append(s.added, m.Added)
+	}
+	votes := &sampleVotes{}
+	if in.Neighbors.Disagree() {
+		if votes, err = newSampleVotes(nil, labelmodel.NewCompatibility(in.Neighbors.Arcs, c), len(in.Members), c); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, votes.Close()) }()
+		for row, ballot := range in.Ballots {
+			votes.count(row, ballot)
+		}
+	}
+	rows := labelmodel.Rows{
+		Labels: s.labels, Truth: s.truth, Z: in.Z, Votes: votes.rows(), Classes: c, Width: featureWidth(in.Hops),
+	}
+	model, err := p.fitLabelModel(ctx, s, rows, votes, in.noise().MislabelRate(), opt)
+	if err != nil {
+		return nil, err
+	}
+	m := &PieceModel{Census: in.Census, Hops: in.Hops, Model: model, Warnings: warningsOf(in.Neighbors.homophily(), model)}
+	if unsettled := tellUnsettled(model); unsettled != "" {
+		m.Notices = append(m.Notices, unsettled)
+	}
+	m.estimate()
+	return m, nil
+}
+
+// noise is that of the fitting set.
+func (in *FitInput) noise() confident.Noise {
+	c := uint64(len(in.Census.Names))
+	counts := make(map[uint64]uint32, len(in.Joint))
+	for cell, count := range in.Joint {
+		counts[uint64(cell[0])*c+uint64(cell[1])] = count
+	}
+	return confident.New(in.Thresholds.Count, in.Thresholds.Thresholds(), classmatrix.OfCounts(int(c), counts))
+}
+
+// check returns ErrShape if the input does not fit together.
+func (in *FitInput) check() error {
+	if in.Census == nil || in.Neighbors == nil || in.Thresholds == nil {
+		return fmt.Errorf("want a census, neighbours and sums of thresholds: %w", ErrShape)
+	}
+	if err := in.Census.check(); err != nil {
+		return err
+	}
+	c, rows := len(in.Census.Names), len(in.Members)
+	if !in.Neighbors.isOf(c) || len(in.Thresholds.Sum) != c || len(in.Thresholds.Count) != c {
+		return fmt.Errorf("neighbours or sums of thresholds are not of %d classes: %w", c, ErrShape)
+	}
+	for cell := range in.Joint {
+		if !isClass(cell[0], c) || !isClass(cell[1], c) {
+			return fmt.Errorf("confident joint: given class %d, true class %d of %d: %w", cell[0], cell[1], c, ErrShape)
+		}
+	}
+	if want := rows * c * featureWidth(in.Hops); rows == 0 || len(in.Z) != want {
+		return fmt.Errorf("%d features of %d members, %d classes and %d hops, want %d: %w", len(in.Z), rows, c, in.Hops, want, ErrShape)
+	}
+	if in.Neighbors.Disagree() && len(in.Ballots) != rows {
+		return fmt.Errorf("neighbours disagree: %d ballots of %d members: %w", len(in.Ballots), rows, ErrShape)
+	}
+	for _, m := range in.Members {
+		if known := m.Truth == kv.NoClass || m.Truth == labelmodel.AnotherClass || isClass(m.Truth, c); !known || !isClass(m.Label, c) {
+			return fmt.Errorf("node %d has label %d and truth %d of %d classes: %w", m.Node, m.Label, m.Truth, c, ErrShape)
+		}
+	}
+	return checkBallots(in.Ballots, c)
+}
