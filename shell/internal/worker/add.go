@@ -1,0 +1,298 @@
+package worker
+
+import (
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// What the columns of mode hop are.
+const (
+	ofLabels      = "labels"
+	ofPredictions = "predictions"
+)
+
+// ofMembers is the column of frames whose rows are the members of the sample in a chunk, in their order.
+const ofMembers = 1
+
+// addStep adds partial sums of rows of S_k X, and makes of them what the mode says.
+type addStep struct {
+	base
+	chunk     chunk
+	width     int
+	census    *cleaner.Census
+	neighbors *cleaner.NeighborCounts
+
+	ballots     []cleaner.Ballot
+	row, next   []float32 // [count×c]
+	input       []float32 // [c]
+	taken       []float32 // features of tested labels
+	tested      []kv.Class
+	numbers     []int32
+	votesVoters []float64
+}
+
+func newAdd(b base) (step, error) {
+	s := &addStep{base: b, chunk: chunk{job: b.Job}, width: b.Classes}
+	s.chunk.reset()
+	switch b.Mode {
+	case modeFirst:
+		s.width = b.firstWidth()
+		s.neighbors = cleaner.NewNeighborCounts(b.Classes)
+		report, err := b.readCensus()
+		if err != nil {
+			return nil, err
+		}
+		s.census = report.Census
+	case modeHop:
+		if b.Hop < 1 || b.Hop > b.Hops || b.Of != ofLabels && b.Of != ofPredictions || b.Of == ofLabels && b.Hop == 1 {
+			return nil, fmt.Errorf("%w: hop %d of %q, want 2 to %d of %s, or 1 to %d of %s", errFrame, b.Hop, b.Of, b.Hops, ofLabels, b.Hops, ofPredictions)
+		}
+	case modeDiagonal:
+		if s.width = 1; b.Hop != 3 {
+			return nil, fmt.Errorf("%w: diagonal %d, want 3", errFrame, b.Hop)
+		}
+	default:
+		return nil, fmt.Errorf("%w: mode %q, want %s, %s or %s", errFrame, b.Mode, modeFirst, modeHop, modeDiagonal)
+	}
+	return s, nil
+}
+
+func (s *addStep) take(f *Frame) error {
+	switch f.Kind {
+	case KindLabels, KindStrength, KindSums:
+		return s.chunk.take(f, s.width)
+	case KindSplits:
+		if s.Mode == modeFirst {
+			return s.chunk.take(f, s.width)
+		}
+	case KindPredictions:
+		if s.Mode == modeFirst || s.Mode == modeHop && s.Of == ofPredictions {
+			return s.chunk.take(f, s.width)
+		}
+	case KindTested:
+		if s.Mode == modeHop {
+			return s.chunk.take(f, s.width)
+		}
+	case KindDiagonal:
+		if s.Mode == modeHop && int64(f.Part) == int64(s.Hop) {
+			return s.chunk.take(f, s.width)
+		}
+	case KindMembers:
+		if s.Mode != modeDiagonal {
+			return s.chunk.take(f, s.width)
+		}
+	}
+	return s.unexpected(f)
+}
+
+func (s *addStep) endGroup() (err error) {
+	c := &s.chunk
+	if !c.begun {
+		return nil
+	}
+	defer c.reset()
+	if err := c.need(KindLabels, KindStrength); err != nil {
+		return err
+	}
+	if !c.sums.some {
+		c.sums.begin(int(c.count), s.width)
+	}
+	switch s.Mode {
+	case modeFirst:
+		return s.first()
+	case modeHop:
+		return s.hop()
+	}
+	for i, sum := range c.sums.values {
+		c.sums.values[i] = 2 * sum
+	}
+	return s.writeDiagonal(3, c.sums.values)
+}
+
+func (s *addStep) end() error {
+	if s.Mode == modeFirst {
+		return s.report(s.neighbors)
+	}
+	return nil
+}
+
+// first makes the ballots, the labels under test, hop 1 of the labels and the diagonal of the second power.
+func (s *addStep) first() error {
+	c, k := &s.chunk, s.Classes
+	if err := c.need(KindSplits, KindPredictions); err != nil {
+		return err
+	}
+	back := make([]float64, c.count)
+	s.votesVoters = s.votesVoters[:0]
+	for i := range int(c.count) {
+		sums := c.sums.of(i)
+		s.votesVoters = append(append(s.votesVoters, sums[:k]...), sums[2*k])
+		back[i] = ops.ReturnAfterTwo(c.strengths[i], sums[2*k+1])
+		numbers := sums[:k]
+		if s.Weighted {
+			numbers = sums[2*k+2:]
+		}
+		s.neighbors.Add(c.labels[i], numbers)
+	}
+	s.ballots = ballotsOf(s.ballots, s.votesVoters, k)
+	s.memory = appendSparse(s.memory[:0], s.votesVoters, k+1)
+	if err := s.write(c.frame(KindBallots, k+1)); err != nil {
+		return err
+	}
+	if err := s.members(); err != nil {
+		return err
+	}
+	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Ballots: s.ballots}
+	if err := piece.Check(); err != nil {
+		return err
+	}
+	s.tested = resize(s.tested, int(c.count)*s.Job.tested())
+	piece.Tested(s.tested)
+	s.numbers = s.numbers[:0]
+	for _, class := range s.tested {
+		s.numbers = append(s.numbers, int32(class))
+	}
+	s.memory = appendVector(s.memory[:0], s.numbers)
+	if err := s.write(c.frame(KindTested, s.Job.tested())); err != nil {
+		return err
+	}
+	if err := s.features(0, c.predictions, s.tested); err != nil {
+		return err
+	}
+	if s.Hops > 1 {
+		if err := s.writeDiagonal(2, back); err != nil {
+			return err
+		}
+	}
+	return s.finish(1, s.Hops+1, func(i int) ([]float64, []float32, float64) { return c.sums.of(i)[k : 2*k], nil, 0 }, s.tested)
+}
+
+// members writes labels and ballots of the members of the sample.
+func (s *addStep) members() error {
+	c, k := &s.chunk, s.Classes
+	if len(c.members) == 0 {
+		return nil
+	}
+	s.numbers = s.numbers[:0]
+	var ballots []float64
+	for _, row := range c.members {
+		i := int(row - c.first)
+		s.numbers = append(s.numbers, int32(c.labels[i]))
+		ballots = append(ballots, s.votesVoters[i*(k+1):][:k+1]...)
+	}
+	f := Frame{Row: c.row, Column: ofMembers, First: c.first, Count: uint32(len(c.members))}
+	s.memory = appendVector(s.memory[:0], s.numbers)
+	f.Kind = KindLabels
+	if err := s.write(f); err != nil {
+		return err
+	}
+	s.memory = appendSparse(s.memory[:0], ballots, k+1)
+	f.Kind, f.Width = KindBallots, uint32(k+1)
+	return s.write(f)
+}
+
+// hop makes the rows of a later hop, or of one of the predictions.
+func (s *addStep) hop() error {
+	c := &s.chunk
+	if err := c.need(KindTested); err != nil {
+		return err
+	}
+	if s.Hop > 1 {
+		if err := c.need(KindDiagonal); err != nil {
+			return err
+		}
+	}
+	feature := s.Hops + s.Hop
+	if s.Of == ofPredictions {
+		feature = s.Hop
+		if err := c.need(KindPredictions); err != nil {
+			return err
+		}
+		known(c.predictions)
+	}
+	s.input = resize(s.input, s.Classes)
+	return s.finish(s.Hop, feature, func(i int) ([]float64, []float32, float64) {
+		if s.Hop == 1 {
+			return c.sums.of(i), nil, 0
+		}
+		input := s.input
+		if s.Of == ofPredictions {
+			input = c.predictions[i*s.Classes:][:s.Classes]
+		} else if clear(input); c.labels[i] != kv.NoClass {
+			input[c.labels[i]] = 1
+		}
+		return c.sums.of(i), input, c.diagonal[i]
+	}, c.tested)
+}
+
+// finish makes the rows of a hop, the features of the tested labels and of the sample, and the rows for the next hop. sums returns those of
+// a row, the row's own X, and its diagonal.
+func (s *addStep) finish(hop, feature int, sums func(i int) ([]float64, []float32, float64), tested []kv.Class) error {
+	c, k := &s.chunk, s.Classes
+	s.row, s.next = resize(s.row, int(c.count)*k), resize(s.next, int(c.count)*k)
+	for i := range int(c.count) {
+		sums, input, diagonal := sums(i)
+		var next []float32
+		if hop < s.Hops {
+			next = s.next[i*k:][:k]
+		}
+		ops.FinishRow(s.row[i*k:][:k], next, input, sums, c.strengths[i], diagonal)
+	}
+	if err := s.features(feature, s.row, tested); err != nil {
+		return err
+	}
+	if hop == s.Hops {
+		return nil
+	}
+	s.memory = appendVector(s.memory[:0], s.next)
+	f := c.frame(KindSlice, k)
+	f.Part = uint32(hop)
+	return s.write(f)
+}
+
+// features writes a feature of the tested labels, and under every label of the members, from rows [count×c].
+func (s *addStep) features(feature int, rows []float32, tested []kv.Class) error {
+	c, k := &s.chunk, s.Classes
+	s.taken = resize(s.taken, int(c.count)*s.Job.tested())
+	cleaner.PickFeatures(rows, k, tested, s.taken)
+	s.memory = appendVector(s.memory[:0], s.taken)
+	f := c.frame(KindFeatures, s.Job.tested())
+	f.Part = uint32(feature)
+	if err := s.write(f); err != nil || len(c.members) == 0 {
+		return err
+	}
+	s.memory = appendVector(s.memory[:0], c.members)
+	for _, row := range c.members {
+		s.memory = appendVector(s.memory, rows[int(row-c.first)*k:][:k])
+	}
+	return s.write(Frame{
+		Kind: KindSample, Row: c.row, Part: uint32(feature), First: c.first, Count: uint32(len(c.members)), Width: uint32(k),
+	})
+}
+
+func (s *addStep) writeDiagonal(hop int, values []float64) error {
+	s.memory = appendVector(s.memory[:0], values)
+	f := s.chunk.frame(KindDiagonal, 0)
+	f.Part = uint32(hop)
+	return s.write(f)
+}
+
+// ballotsOf are ballots of rows [count×(c+1)], which they borrow.
+func ballotsOf(memory []cleaner.Ballot, rows []float64, classes int) []cleaner.Ballot {
+	memory = memory[:0]
+	for ; len(rows) > 0; rows = rows[classes+1:] {
+		memory = append(memory, cleaner.Ballot{Votes: rows[:classes:classes], Voters: int(rows[classes])})
+	}
+	return memory
+}
+
+// resize returns memory of a length, whose values are any.
+func resize[T any](memory []T, length int) []T {
+	if cap(memory) < length {
+		return make([]T, length)
+	}
+	return memory[:length]
+}

@@ -1,0 +1,224 @@
+package worker
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"os"
+	"sort"
+
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+)
+
+// arcsStep sorts the arcs of edges, both directions of each, and cuts them in runs of blocks. Loops are left out, and repeats of an
+// unweighted arc. Weights of repeats are added.
+type arcsStep struct {
+	base
+	sorter       arcSorter
+	width        int // bits of a number
+	edges, loops int64
+}
+
+// An arcSorter sorts arcs by source and target.
+type arcSorter interface {
+	add(key uint64, weight float32) error
+	// each calls visit for each arc, ascending, once.
+	each(visit func(key uint64, weight float64) error) error
+	close() error
+}
+
+func newArcs(b base) (step, error) {
+	s := &arcsStep{base: b, width: max(1, bits.Len64(b.nodes()-1))}
+	share := b.Memory / 2
+	if b.Weighted {
+		numbers := spill.NewNumbers[spill.Pair](os.TempDir(), share, 2*s.width, 1)
+		s.sorter = &weightedSorter{b: &s.base, numbers: numbers, writer: numbers.Writer()}
+	} else {
+		numbers := spill.NewNumbers[uint64](os.TempDir(), share, 2*s.width, 1)
+		s.sorter = &plainSorter{b: &s.base, numbers: numbers, writer: numbers.Writer()}
+	}
+	return s, nil
+}
+
+func (s *arcsStep) take(f *Frame) error {
+	if f.Kind != KindEdges {
+		return s.unexpected(f)
+	}
+	weight := 0
+	if s.Weighted {
+		weight = 1
+	}
+	if err := f.wantWidth(weight); err != nil {
+		return err
+	}
+	if err := f.want(int64(f.Count) * int64(16+4*weight)); err != nil {
+		return err
+	}
+	count := int(f.Count)
+	for i := range count {
+		u, v := binary.LittleEndian.Uint64(f.Payload[8*i:]), binary.LittleEndian.Uint64(f.Payload[8*(count+i):])
+		if u >= s.nodes() || v >= s.nodes() {
+			return fmt.Errorf("%w: edge %d of a frame leads from node %d to %d of %d", errFrame, i, u, v, s.nodes())
+		}
+		w := float32(1)
+		if s.Weighted {
+			w = math.Float32frombits(binary.LittleEndian.Uint32(f.Payload[16*count+4*i:]))
+			if !(w > 0) || math.IsInf(float64(w), 0) {
+				return fmt.Errorf("edge %d of a frame, from node %d to %d, has weight %v, want a positive number", i, u, v, w)
+			}
+		}
+		s.edges++
+		if u == v {
+			s.loops++
+			continue
+		}
+		if err := errors.Join(s.sorter.add(u<<s.width|v, w), s.sorter.add(v<<s.width|u, w)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostRun is how many arcs a frame of arcs has, unless one row has more.
+const mostRun = 1 << 20
+
+// end writes the runs. All arcs of the rows of a range come one after the other; those of each column range collect in a list.
+func (s *arcsStep) end() (err error) {
+	defer func() { err = errors.Join(err, s.sorter.close()) }()
+	var (
+		runs    = make([]arcList, len(s.Ranges)-1)
+		encoder arcEncoder
+		row     = 0
+		held    int
+		weight  = 0
+		most    = int(s.Memory / 64)
+	)
+	if s.Weighted {
+		weight = runWeight
+	}
+	flush := func(least int) error {
+		for j := range runs {
+			run := &runs[j]
+			if len(run.columns) < least {
+				continue
+			}
+			held -= len(run.columns)
+			f := encoder.frame(s.op, uint32(row), uint32(j), run, weight, s.memory[:0])
+			s.memory = f.Payload
+			if err := s.out.Write(&f); err != nil {
+				return err
+			}
+			run.reset()
+		}
+		return nil
+	}
+	for j := range runs {
+		runs[j].reset()
+	}
+	last := uint64(math.MaxUint64)
+	err = s.sorter.each(func(key uint64, w float64) error {
+		u, v := key>>s.width, key&(1<<s.width-1)
+		if u >= s.Ranges[row+1] {
+			if err := flush(1); err != nil {
+				return err
+			}
+			for u >= s.Ranges[row+1] {
+				row++
+			}
+		}
+		// A frame has whole rows.
+		if u != last && held > most {
+			if err := flush(1); err != nil {
+				return err
+			}
+		}
+		last = u
+		j := sort.Search(len(runs), func(j int) bool { return s.Ranges[j+1] > v })
+		run := &runs[j]
+		if len(run.columns) >= mostRun && uint64(run.rows[len(run.rows)-1])+s.Ranges[row] != u {
+			if err := flush(mostRun); err != nil {
+				return err
+			}
+		}
+		run.add(uint32(u-s.Ranges[row]), uint32(v-s.Ranges[j]))
+		if s.Weighted {
+			run.weights = append(run.weights, w)
+		}
+		held++
+		return nil
+	})
+	if err == nil {
+		err = flush(1)
+	}
+	if err != nil {
+		return err
+	}
+	return s.report(struct {
+		Edges int64 `json:"edges"`
+		Loops int64 `json:"loops"`
+	}{s.edges, s.loops})
+}
+
+// A plainSorter sorts arcs without weights, each once.
+type plainSorter struct {
+	b       *base
+	numbers *spill.Numbers[uint64]
+	writer  *spill.NumbersWriter[uint64]
+}
+
+func (s *plainSorter) add(key uint64, _ float32) error { return s.writer.Add(key) }
+func (s *plainSorter) close() error                    { return s.numbers.Close() }
+
+func (s *plainSorter) each(visit func(key uint64, weight float64) error) error {
+	if err := errors.Join(s.writer.Close(), s.numbers.Sort(s.b.ctx)); err != nil {
+		return err
+	}
+	for keys, err := range s.numbers.Stretches(s.b.ctx) {
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if err := visit(key, 1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A weightedSorter sorts arcs with weights, and adds those of repeats in ascending order.
+type weightedSorter struct {
+	b       *base
+	numbers *spill.Numbers[spill.Pair]
+	writer  *spill.NumbersWriter[spill.Pair]
+}
+
+func (s *weightedSorter) add(key uint64, weight float32) error {
+	return s.writer.Add(spill.Pair{Key: key, Value: math.Float32bits(weight)})
+}
+
+func (s *weightedSorter) close() error { return s.numbers.Close() }
+
+func (s *weightedSorter) each(visit func(key uint64, weight float64) error) error {
+	if err := errors.Join(s.writer.Close(), s.numbers.Sort(s.b.ctx)); err != nil {
+		return err
+	}
+	for pairs, err := range s.numbers.Stretches(s.b.ctx) {
+		if err != nil {
+			return err
+		}
+		for len(pairs) > 0 {
+			key, sum, n := pairs[0].Key, 0.0, 0
+			for ; n < len(pairs) && pairs[n].Key == key; n++ {
+				sum += float64(math.Float32frombits(pairs[n].Value))
+			}
+			if err := visit(key, sum); err != nil {
+				return err
+			}
+			pairs = pairs[n:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// censusStep counts the labels of all nodes, by position, and draws what is drawn.
+type censusStep struct {
+	base
+	labels      []kv.Class
+	splits      []cleaner.Split
+	unpredicted kv.NodeSet
+	verdicts    []cleaner.Verdict
+	chunkLabels []kv.Class
+	numbers     []int32
+	bytes       []uint8
+}
+
+// A verdict is what a person said of the label of a node, as a frame has it. Now is -1 if no more is known than that the label is wrong.
+type verdict struct {
+	Node   uint32   `json:"node"` // position
+	Before kv.Class `json:"before"`
+	Now    kv.Class `json:"now"`
+	Score  *float64 `json:"score"` // for which the person looked at it; null: none
+}
+
+// A taughtMember is a member of the sample of whom people said something. Score is null if there is none.
+type taughtMember struct {
+	Node  uint32   `json:"node"`
+	Label kv.Class `json:"label"`
+	Truth kv.Class `json:"truth"`
+	Score *float64 `json:"score"`
+	Added bool     `json:"added"`
+}
+
+// censusBytes is what a node takes.
+const censusBytes = 8
+
+func newCensus(b base) (step, error) {
+	if need := int64(b.nodes()) * censusBytes; need > b.Memory {
+		return nil, fmt.Errorf("the labels of %d nodes take %d bytes, more than the memory of %d: this one task needs more", b.nodes(), need, b.Memory)
+	}
+	if len(b.Names) != b.Classes {
+		return nil, fmt.Errorf("%w: %d names of %d classes", errFrame, len(b.Names), b.Classes)
+	}
+	return &censusStep{base: b, unpredicted: kv.NewNodeSet(int(b.nodes()))}, nil
+}
+
+func (s *censusStep) take(f *Frame) (err error) {
+	switch f.Kind {
+	case KindVerdicts:
+		return s.takeVerdicts(f)
+	case KindLabels:
+		if err := s.due(f, len(s.labels)); err != nil {
+			return err
+		}
+		if s.numbers, err = rowsOf(s.numbers, f); err != nil {
+			return err
+		}
+		s.chunkLabels, err = classesOf(s.chunkLabels, s.numbers, f, s.Classes)
+		s.labels = append(s.labels, s.chunkLabels...)
+		return err
+	case KindSplits:
+		if err := s.due(f, len(s.splits)); err != nil {
+			return err
+		}
+		if s.bytes, err = rowsOf(s.bytes, f); err != nil {
+			return err
+		}
+		for _, split := range s.bytes {
+			if split&unpredicted != 0 {
+				s.unpredicted.Add(kv.NodeID(len(s.splits)))
+			}
+			if split &^= unpredicted; cleaner.Split(split) > cleaner.SplitUnused {
+				return fmt.Errorf("%w: split %d of the node at position %d", errFrame, split, len(s.splits))
+			}
+			s.splits = append(s.splits, cleaner.Split(split&^unpredicted))
+		}
+		return nil
+	}
+	return s.unexpected(f)
+}
+
+// due says that a frame does not follow those before it.
+func (s *censusStep) due(f *Frame, has int) error {
+	if int64(f.First) != int64(has) || uint64(f.First)+uint64(f.Count) > s.nodes() {
+		return fmt.Errorf("%w: %s: %d rows, after %d of %d", errFrame, f.Place(), f.Count, has, s.nodes())
+	}
+	return nil
+}
+
+func (s *censusStep) takeVerdicts(f *Frame) error {
+	var all []verdict
+	if err := json.Unmarshal(f.Payload, &all); err != nil {
+		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
+	}
+	for _, v := range all {
+		score := math.NaN()
+		if v.Score != nil {
+			score = *v.Score
+		}
+		if uint64(v.Node) >= s.nodes() || v.Before < 0 || int(v.Before) >= s.Classes || v.Now < kv.NoClass || int(v.Now) >= s.Classes {
+			return fmt.Errorf("%w: verdict on the node at position %d, from class %d to %d: want positions below %d and classes below %d", errFrame, v.Node,
+				v.Before, v.Now, s.nodes(), s.Classes)
+		}
+		if n := len(s.verdicts); n > 0 && s.verdicts[n-1].Node >= kv.NodeID(v.Node) {
+			return fmt.Errorf("%w: verdict on the node at position %d after that on %d: want them ascending", errFrame, v.Node, s.verdicts[n-1].Node)
+		}
+		s.verdicts = append(s.verdicts, cleaner.Verdict{Node: kv.NodeID(v.Node), Before: v.Before, Now: v.Now, Score: score})
+	}
+	return nil
+}
+
+// positionRows is how many positions a frame has.
+const positionRows = 1 << 20
+
+func (s *censusStep) end() error {
+	if uint64(len(s.labels)) != s.nodes() || uint64(len(s.splits)) != s.nodes() {
+		return fmt.Errorf("%w: labels of %d nodes and splits of %d, want those of %d", errFrame, len(s.labels), len(s.splits), s.nodes())
+	}
+	in := cleaner.CensusInput{
+		Names: s.Names, Labels: s.labels, Splits: s.splits, Unpredicted: s.unpredicted, Verdicts: s.verdicts, Seed: s.Seed,
+	}
+	if s.Drawn {
+		in.Splits = nil
+	}
+	census, splits, sample, err := cleaner.TakeCensus(in)
+	if err != nil {
+		return err
+	}
+	for first := 0; first < len(splits); first += positionRows {
+		part := splits[first:min(first+positionRows, len(splits))]
+		s.memory = s.memory[:0]
+		for i, split := range part {
+			b := byte(split)
+			if s.unpredicted.Has(kv.NodeID(first + i)) {
+				b |= unpredicted
+			}
+			s.memory = append(s.memory, b)
+		}
+		if err := s.write(Frame{Kind: KindSplits, First: uint32(first), Count: uint32(len(part))}); err != nil {
+			return err
+		}
+	}
+	for members := sample; len(members) > 0; {
+		part := members[:min(positionRows, len(members))]
+		members = members[len(part):]
+		positions := make([]uint32, len(part))
+		for i, m := range part {
+			positions[i] = uint32(m.Node)
+		}
+		s.memory = appendVector(s.memory[:0], positions)
+		if err := s.write(Frame{Kind: KindMembers, First: positions[0], Count: uint32(len(part))}); err != nil {
+			return err
+		}
+	}
+	return s.report(censusReport{census, taughtMembers(sample)})
+}
+
+// A censusReport is what census reports, and what later jobs have as their census.
+type censusReport struct {
+	Census   *cleaner.Census `json:"census"`
+	Verdicts []taughtMember  `json:"verdicts"`
+}
+
+// readCensus is the census of a job.
+func (j *Job) readCensus() (report censusReport, err error) {
+	if err := json.Unmarshal(j.Census, &report); err != nil || report.Census == nil {
+		return report, fmt.Errorf("%w: the census of the job is none: %w", errFrame, err)
+	}
+	if len(report.Census.Names) != j.Classes {
+		return report, fmt.Errorf("%w: the census has %d classes, the job %d", errFrame, len(report.Census.Names), j.Classes)
+	}
+	return report, nil
+}
+
+// taughtMembers are the members of the sample of whom people said something.
+func taughtMembers(sample []cleaner.Member) (taught []taughtMember) {
+	for _, m := range sample {
+		if m.Truth == kv.NoClass && !m.Added {
+			continue
+		}
+		t := taughtMember{Node: uint32(m.Node), Label: m.Label, Truth: m.Truth, Added: m.Added}
+		if !math.IsNaN(m.Score) {
+			t.Score = &m.Score
+		}
+		taught = append(taught, t)
+	}
+	return taught
+}

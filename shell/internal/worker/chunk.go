@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A chunk collects the frames about the nodes of a chunk. What has not come is empty. Labels always come: they say which nodes there are.
+type chunk struct {
+	job *Job
+
+	begun             bool
+	row, first, count uint32
+	labels            []kv.Class
+	hasLabels         bool
+	splits            []cleaner.Split
+	strengths         []float64
+	diagonal          []float64
+	predictions       []float32 // [count×c]; a row of NaN: none
+	tested            []kv.Class
+	features          [][]float32 // [2K+1], each [count×width of tested]
+	members           []uint32    // local rows
+	ballots, sums     denseRows
+	bytes             []uint8
+	numbers           []int32
+	sumsAt            [2]uint64 // column and part of the last frame of sums, plus 1
+}
+
+// denseRows are rows of float64 of a chunk [count×width], from where its chunk begins.
+type denseRows struct {
+	width  int
+	values []float64
+	some   bool
+}
+
+// of are the values of a row.
+func (r *denseRows) of(i int) []float64 { return r.values[i*r.width:][:r.width] }
+
+// reset forgets the frames.
+func (c *chunk) reset() {
+	c.begun, c.hasLabels = false, false
+	c.labels, c.splits, c.strengths, c.diagonal = c.labels[:0], c.splits[:0], c.strengths[:0], c.diagonal[:0]
+	c.predictions, c.tested, c.members = c.predictions[:0], c.tested[:0], c.members[:0]
+	c.features = make([][]float32, 2*c.job.Hops+1)
+	c.sums.some, c.ballots.some = false, false
+	c.sumsAt = [2]uint64{}
+}
+
+// width is how many labels of a node are tested.
+func (j *Job) tested() int { return 1 + cleaner.CountRivals(j.Classes) }
+
+// place checks that a frame is about nodes of the chunk.
+func (c *chunk) place(f *Frame) error {
+	if err := c.job.checkRows(f); err != nil {
+		return err
+	}
+	if !c.begun {
+		c.begun, c.row, c.first = true, f.Row, f.First/c.job.Chunk*c.job.Chunk
+		rows, err := c.job.rows(f.Row)
+		if err != nil {
+			return err
+		}
+		c.count = min(c.job.Chunk, rows-c.first)
+	}
+	if f.Row != c.row || f.First/c.job.Chunk*c.job.Chunk != c.first {
+		return fmt.Errorf("%w: %s in the group of range %d from row %d on", errFrame, f.Place(), c.row, c.first)
+	}
+	if f.Kind != KindSums && f.Kind != KindMembers && (f.First != c.first || f.Count != c.count) {
+		return fmt.Errorf("%w: %s: %d rows, want all %d of the chunk from row %d on", errFrame, f.Place(), f.Count, c.count, c.first)
+	}
+	return nil
+}
+
+// take takes a frame in whose kind is one of those that are due. width is that of sums.
+func (c *chunk) take(f *Frame, width int) (err error) {
+	if f.Kind == KindMembers {
+		return c.takeMembers(f)
+	}
+	if err := c.place(f); err != nil {
+		return err
+	}
+	classes := c.job.Classes
+	switch f.Kind {
+	case KindLabels:
+		c.hasLabels = true
+		if c.numbers, err = rowsOf(c.numbers, f); err == nil {
+			c.labels, err = classesOf(c.labels, c.numbers, f, classes)
+		}
+	case KindSplits:
+		c.bytes, err = rowsOf(c.bytes, f)
+		c.splits = c.splits[:0]
+		for _, split := range c.bytes {
+			if s := cleaner.Split(split &^ unpredicted); s > cleaner.SplitUnused {
+				return fmt.Errorf("%w: %s: split %d", errFrame, f.Place(), s)
+			}
+			c.splits = append(c.splits, cleaner.Split(split&^unpredicted))
+		}
+	case KindStrength:
+		c.strengths, err = rowsOf(c.strengths, f)
+	case KindDiagonal:
+		c.diagonal, err = rowsOf(c.diagonal, f)
+	case KindPredictions:
+		if err = f.wantWidth(classes); err == nil {
+			c.predictions, err = rowsOf(c.predictions, f)
+		}
+	case KindTested:
+		if err = f.wantWidth(c.job.tested()); err != nil {
+			return err
+		}
+		if c.numbers, err = rowsOf(c.numbers, f); err == nil {
+			c.tested, err = classesOf(c.tested, c.numbers, f, classes)
+		}
+	case KindFeatures:
+		if err = f.wantWidth(c.job.tested()); err != nil {
+			return err
+		}
+		if int64(f.Part) >= int64(len(c.features)) {
+			return fmt.Errorf("%w: %s: feature %d of %d", errFrame, f.Place(), f.Part, len(c.features))
+		}
+		c.features[f.Part], err = rowsOf(c.features[f.Part], f)
+	case KindBallots:
+		c.ballots.begin(int(c.count), classes+1)
+		if err = f.wantWidth(classes + 1); err == nil {
+			err = sparseRows(f, func(row, column int, x float64) { c.ballots.of(row)[column] = x })
+		}
+	case KindSums:
+		err = c.takeSums(f, width)
+	}
+	return err
+}
+
+// unpredicted is the bit of a split that says that a node has no predictions.
+const unpredicted = 0x80
+
+// begin makes all rows zero.
+func (r *denseRows) begin(count, width int) {
+	if cap(r.values) < count*width {
+		r.values = make([]float64, count*width)
+	}
+	r.width, r.values, r.some = width, r.values[:count*width], true
+	clear(r.values)
+}
+
+// takeSums adds partial sums, which come in ascending order of blocks.
+func (c *chunk) takeSums(f *Frame, width int) error {
+	if err := f.wantWidth(width); err != nil {
+		return err
+	}
+	if !c.sums.some {
+		c.sums.begin(int(c.count), width)
+	}
+	at := [2]uint64{uint64(f.Column) + 1, uint64(f.Part) + 1}
+	if at[0] < c.sumsAt[0] || at[0] == c.sumsAt[0] && at[1] < c.sumsAt[1] {
+		return fmt.Errorf("%w: %s, part %d, after those of block %d,%d, part %d", errFrame, f.Place(), f.Part, f.Row, c.sumsAt[0]-1, c.sumsAt[1]-1)
+	}
+	c.sumsAt = at
+	from := int(f.First - c.first)
+	return sparseRows(f, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
+}
+
+// takeMembers takes local rows of the chunk.
+func (c *chunk) takeMembers(f *Frame) error {
+	if uint64(f.First)%uint64(c.job.Chunk) != 0 {
+		return fmt.Errorf("%w: %s: want the first row of a chunk", errFrame, f.Place())
+	}
+	rows, err := c.job.rows(f.Row)
+	if err != nil {
+		return err
+	}
+	if c.members, err = rowsOf(c.members, f); err != nil {
+		return err
+	}
+	last := int64(f.First) - 1
+	for _, row := range c.members {
+		if int64(row) <= last || row >= rows || row/c.job.Chunk != f.First/c.job.Chunk {
+			return fmt.Errorf("%w: %s: member %d after %d, want ascending rows of the chunk", errFrame, f.Place(), row, last)
+		}
+		last = int64(row)
+	}
+	return nil
+}
+
+// classesOf checks classes.
+func classesOf(memory []kv.Class, numbers []int32, f *Frame, classes int) ([]kv.Class, error) {
+	memory = memory[:0]
+	for i, number := range numbers {
+		if number < -1 || int(number) >= classes {
+			return memory, fmt.Errorf("%w: %s: class %d at place %d, want -1 to %d", errFrame, f.Place(), number, i, classes-1)
+		}
+		memory = append(memory, kv.Class(number))
+	}
+	return memory, nil
+}
+
+// need says that frames of a chunk are missing.
+func (c *chunk) need(kinds ...Kind) error {
+	for _, kind := range kinds {
+		var has bool
+		switch kind {
+		case KindLabels:
+			has = c.hasLabels
+		case KindSplits:
+			has = len(c.splits) > 0
+		case KindStrength:
+			has = len(c.strengths) > 0
+		case KindDiagonal:
+			has = len(c.diagonal) > 0
+		case KindPredictions:
+			has = len(c.predictions) > 0
+		case KindTested:
+			has = len(c.tested) > 0
+		case KindBallots:
+			has = c.ballots.some
+		}
+		if !has {
+			return fmt.Errorf("%w: the group of range %d from row %d on has no %s", errFrame, c.row, c.first, kind)
+		}
+	}
+	return nil
+}
+
+// frame is a frame about the nodes of the chunk.
+func (c *chunk) frame(kind Kind, width int) Frame {
+	return Frame{Kind: kind, Row: c.row, First: c.first, Count: c.count, Width: uint32(width)}
+}
+
+// known are the predictions with zeros in place of those that there are not, as they count for other nodes.
+func known(predictions []float32) []float32 {
+	for i, p := range predictions {
+		if math.IsNaN(float64(p)) {
+			predictions[i] = 0
+		}
+	}
+	return predictions
+}

@@ -1,0 +1,223 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// modeRebin is the mode of fit that chooses the threshold anew.
+const modeRebin = "rebin"
+
+// A chunkPlace is a range and the first row of a chunk.
+type chunkPlace [2]uint32
+
+// A sampleChunk is what has come of the members of the sample in a chunk. All rows are in one order.
+type sampleChunk struct {
+	labels  []kv.Class
+	ballots []cleaner.Ballot
+	rows    []uint32    // local
+	values  [][]float32 // [2K+1]: of each feature [rows×c]; nil: has not come
+}
+
+// A memberVerdict is what a person said of the label of a member.
+type memberVerdict struct {
+	Range uint32   `json:"range"`
+	Row   uint32   `json:"row"`
+	Label kv.Class `json:"label"` // as the model sees it
+	Truth kv.Class `json:"truth"`
+	Score *float64 `json:"score"`
+	Added bool     `json:"added"`
+}
+
+// fitStep fits the label model to the sample.
+type fitStep struct {
+	base
+	chunks  map[chunkPlace]*sampleChunk
+	numbers []int32
+	held    int64 // bytes
+}
+
+func newFit(b base) (step, error) {
+	switch b.Mode {
+	case "", modeRebin:
+	default:
+		return nil, fmt.Errorf("%w: mode %q, want none or %s", errFrame, b.Mode, modeRebin)
+	}
+	return &fitStep{base: b, chunks: map[chunkPlace]*sampleChunk{}}, nil
+}
+
+func (s *fitStep) take(f *Frame) (err error) {
+	at := chunkPlace{f.Row, f.First}
+	if _, err := s.rows(f.Row); err != nil {
+		return fmt.Errorf("%s: %w", f.Place(), err)
+	}
+	c := s.chunks[at]
+	if c == nil {
+		c = &sampleChunk{values: make([][]float32, 2*s.Hops+1)}
+		s.chunks[at] = c
+	}
+	if s.held += int64(len(f.Payload)); s.held > s.Memory {
+		return fmt.Errorf("the sample takes more than the memory of %d bytes: use more memory", s.Memory)
+	}
+	switch f.Kind {
+	case KindLabels:
+		if s.numbers, err = rowsOf(s.numbers, f); err == nil {
+			c.labels, err = classesOf(nil, s.numbers, f, s.Classes)
+		}
+		return err
+	case KindBallots:
+		c.ballots, err = s.readBallots(f)
+		return err
+	case KindSample:
+		return s.takeSample(f, c)
+	}
+	return s.unexpected(f)
+}
+
+// readBallots decodes the ballots of a frame into memory of their own.
+func (b *base) readBallots(f *Frame) ([]cleaner.Ballot, error) {
+	if err := f.wantWidth(b.Classes + 1); err != nil {
+		return nil, err
+	}
+	if need := 8 * int64(f.Count) * int64(b.Classes+1); need > b.Memory {
+		return nil, fmt.Errorf("%w: %s: %d rows take %d bytes, more than the memory of %d", errFrame, f.Place(), f.Count, need, b.Memory)
+	}
+	var votes denseRows
+	votes.begin(int(f.Count), b.Classes+1)
+	if err := sparseRows(f, func(row, column int, x float64) { votes.of(row)[column] = x }); err != nil {
+		return nil, err
+	}
+	return ballotsOf(nil, votes.values, b.Classes), nil
+}
+
+func (s *fitStep) takeSample(f *Frame, c *sampleChunk) error {
+	if err := f.wantWidth(s.Classes); err != nil {
+		return err
+	}
+	if int64(f.Part) >= int64(len(c.values)) {
+		return fmt.Errorf("%w: %s: feature %d of %d", errFrame, f.Place(), f.Part, len(c.values))
+	}
+	if err := f.want(4 * int64(f.Count) * int64(1+s.Classes)); err != nil {
+		return err
+	}
+	rows, rest := vector[uint32](nil, f.Payload, int(f.Count))
+	if c.rows != nil && !slices.Equal(c.rows, rows) {
+		return fmt.Errorf("%w: %s: its members are not those of the other frames of the chunk", errFrame, f.Place())
+	}
+	c.rows = rows
+	c.values[f.Part], _ = vector[float32](nil, rest, int(f.Count)*s.Classes)
+	return nil
+}
+
+// input is what the model is fitted to, members by range and row.
+func (s *fitStep) input() (in cleaner.FitInput, err error) {
+	report, err := s.readCensus()
+	if err != nil {
+		return in, err
+	}
+	var noise struct {
+		cleaner.ThresholdSums
+		jointReport
+	}
+	neighbors := cleaner.NewNeighborCounts(s.Classes)
+	if err := errors.Join(json.Unmarshal(s.Noise, &noise), json.Unmarshal(s.Neighbors, neighbors)); err != nil {
+		return in, fmt.Errorf("%w: noise or neighbors of the job: %w", errFrame, err)
+	}
+	joint, err := noise.counts(s.Classes)
+	if err != nil {
+		return in, err
+	}
+	in = cleaner.FitInput{
+		Census: report.Census, Hops: s.Hops, Neighbors: neighbors, Thresholds: &noise.ThresholdSums, Joint: joint,
+		Expect: s.Expect, Threshold: s.Threshold,
+	}
+	verdicts := map[[2]uint32]memberVerdict{}
+	for _, v := range s.Verdicts {
+		verdicts[[2]uint32{v.Range, v.Row}] = v
+	}
+	places := slices.SortedFunc(maps.Keys(s.chunks), func(a, b chunkPlace) int { return slices.Compare(a[:], b[:]) })
+	for _, at := range places {
+		c := s.chunks[at]
+		if len(c.rows) == 0 || len(c.labels) != len(c.rows) || len(c.ballots) != len(c.rows) {
+			return in, fmt.Errorf("%w: range %d from row %d on: %d members of the sample, %d labels, %d ballots", errFrame, at[0], at[1], len(c.rows), len(c.labels),
+				len(c.ballots))
+		}
+		for i, row := range c.rows {
+			m := cleaner.Member{Node: kv.NodeID(s.Ranges[at[0]] + uint64(row)), Label: c.labels[i], Truth: kv.NoClass, Score: math.NaN()}
+			if v, ok := verdicts[[2]uint32{at[0], row}]; ok {
+				if m.Label, m.Truth, m.Added = v.Label, v.Truth, v.Added; v.Score != nil {
+					m.Score = *v.Score
+				}
+			}
+			in.Members = append(in.Members, m)
+			for k := range s.Classes {
+				for feature, values := range c.values {
+					z := float32(0)
+					if unweighed := feature >= 1 && feature <= s.Hops; !unweighed {
+						if values == nil {
+							return in, fmt.Errorf("%w: range %d from row %d on: feature %d of the sample is missing", errFrame, at[0], at[1], feature)
+						}
+						z = values[i*s.Classes+k]
+					}
+					in.Z = append(in.Z, z)
+				}
+			}
+		}
+		if neighbors.Disagree() {
+			in.Ballots = append(in.Ballots, c.ballots...)
+		}
+	}
+	return in, nil
+}
+
+func (s *fitStep) end() error {
+	var model *cleaner.PieceModel
+	if s.Mode == modeRebin {
+		model = &cleaner.PieceModel{}
+		if err := json.Unmarshal(s.Model, model); err != nil {
+			return fmt.Errorf("%w: model: %w", errFrame, err)
+		}
+		if len(s.Bins) != cleaner.ScoreBins {
+			return fmt.Errorf("%w: %d bins, want %d", errFrame, len(s.Bins), cleaner.ScoreBins)
+		}
+		model.Rebin(s.Bins)
+	} else {
+		in, err := s.input()
+		if err != nil {
+			return err
+		}
+		if model, err = cleaner.FitModel(s.ctx, in); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(model)
+	if err != nil {
+		return err
+	}
+	s.memory = text
+	if err := s.write(Frame{Kind: KindModel}); err != nil {
+		return err
+	}
+	return s.report(fitReport{
+		Rate: model.Rate, Interval: [2]float64{model.Low, model.High}, Threshold: model.Threshold, Reach: model.Reach(),
+		Bins: s.Mode != modeRebin && model.WantsBins(), Warnings: model.Warnings, Notices: model.Notices,
+	})
+}
+
+// A fitReport is what the other program needs to know of a model.
+type fitReport struct {
+	Rate      float64    `json:"rate"`
+	Interval  [2]float64 `json:"interval"`
+	Threshold float64    `json:"threshold"`
+	Reach     int        `json:"reach"` // score reads features K+1 to K+Reach
+	Bins      bool       `json:"bins"`  // the threshold is chosen anew by all scores: see mode rebin
+	Warnings  []string   `json:"warnings"`
+	Notices   []string   `json:"notices"`
+}

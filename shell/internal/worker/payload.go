@@ -1,0 +1,251 @@
+package worker
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/graphcleaner/graphcleaner/internal/gap"
+)
+
+// want says that a payload has another length than its header says.
+func (f *Frame) want(bytes int64) error {
+	if int64(len(f.Payload)) != bytes {
+		return fmt.Errorf("%w: %s: %d bytes for %d rows of width %d, want %d", errFrame, f.Place(), len(f.Payload), f.Count, f.Width, bytes)
+	}
+	return nil
+}
+
+// wantWidth says that a frame has another width than is due.
+func (f *Frame) wantWidth(width int) error {
+	if int64(f.Width) != int64(width) {
+		return fmt.Errorf("%w: %s: width %d, want %d", errFrame, f.Place(), f.Width, width)
+	}
+	return nil
+}
+
+// A number is what vectors in payloads consist of.
+type number interface {
+	~int32 | ~uint32 | ~float32 | ~uint8 | ~uint64 | ~float64
+}
+
+func sizeOf[T number]() int { return binary.Size(*new(T)) }
+
+// vector decodes so many numbers of a payload, from a byte on, into memory.
+func vector[T number](memory []T, from []byte, count int) ([]T, []byte) {
+	if cap(memory) < count {
+		memory = make([]T, count)
+	}
+	memory = memory[:count]
+	used, err := binary.Decode(from, binary.LittleEndian, memory)
+	if err != nil {
+		panic(err) // callers have checked the length
+	}
+	return memory, from[used:]
+}
+
+// appendVector encodes numbers.
+func appendVector[T number](to []byte, values []T) []byte {
+	to, err := binary.Append(to, binary.LittleEndian, values)
+	if err != nil {
+		panic(err) // numbers of fixed size
+	}
+	return to
+}
+
+// rowsOf decodes a frame of count × width numbers. Width 0 is a vector.
+func rowsOf[T number](memory []T, f *Frame) ([]T, error) {
+	width := int64(max(f.Width, 1))
+	if err := f.want(int64(f.Count) * width * int64(sizeOf[T]())); err != nil {
+		return memory, err
+	}
+	memory, _ = vector(memory, f.Payload, int(int64(f.Count)*width))
+	return memory, nil
+}
+
+// Sparse rows: for each row a bitmap of the columns that are not zero, then the values of all rows. The width is that of the frame.
+
+func bitmapBytes(width int) int { return (width + 7) / 8 }
+
+// appendSparse encodes rows [count×width].
+func appendSparse(to []byte, values []float64, width int) []byte {
+	begin, each := len(to), bitmapBytes(width)
+	rows := len(values) / width
+	to = append(to, make([]byte, rows*each)...)
+	for r := range rows {
+		row := values[r*width:][:width]
+		for j, x := range row {
+			if x != 0 {
+				to[begin+r*each+j/8] |= 1 << (j % 8)
+				to = binary.LittleEndian.AppendUint64(to, math.Float64bits(x))
+			}
+		}
+	}
+	return to
+}
+
+// sparseRows checks a frame of sparse rows and calls visit for each value, by rows and columns ascending; row counts from the first of
+// the frame.
+func sparseRows(f *Frame, visit func(row, column int, x float64)) error {
+	width := int(f.Width)
+	each := bitmapBytes(width)
+	maps := int64(f.Count) * int64(each)
+	if width < 1 || maps > int64(len(f.Payload)) {
+		return f.want(maps)
+	}
+	bitmaps, values := f.Payload[:maps], f.Payload[maps:]
+	ones := 0
+	for _, b := range bitmaps {
+		ones += bits.OnesCount8(b)
+	}
+	if err := f.want(maps + 8*int64(ones)); err != nil {
+		return err
+	}
+	for at, b := range bitmaps {
+		for ; b != 0; b &= b - 1 {
+			column := at%each*8 + bits.TrailingZeros8(b)
+			if column >= width {
+				return fmt.Errorf("%w: %s: a value in column %d, the width is %d", errFrame, f.Place(), column, width)
+			}
+			visit(at/each, column, math.Float64frombits(binary.LittleEndian.Uint64(values)))
+			values = values[8:]
+		}
+	}
+	return nil
+}
+
+// An arcList has arcs of a block: rows that have some, ascending, and their lists of columns, ascending.
+type arcList struct {
+	rows    []uint32 // in the range
+	offsets []int64  // [len(rows)+1]: list i is columns[offsets[i]:offsets[i+1]]
+	columns []uint32
+	weights []float64 // nil: 1 each
+}
+
+// reset forgets the arcs and keeps the memory.
+func (l *arcList) reset() {
+	l.rows, l.offsets, l.columns, l.weights = l.rows[:0], append(l.offsets[:0], 0), l.columns[:0], l.weights[:0]
+}
+
+// add adds an arc, ascending by row and column, each once.
+func (l *arcList) add(row, column uint32) {
+	if len(l.rows) == 0 || l.rows[len(l.rows)-1] != row {
+		l.rows = append(l.rows, row)
+		l.offsets = append(l.offsets, 0)
+	}
+	l.columns = append(l.columns, column)
+	l.offsets[len(l.rows)] = int64(len(l.columns))
+}
+
+// list is the columns of the row at a place in rows.
+func (l *arcList) list(i int) []uint32 { return l.columns[l.offsets[i]:l.offsets[i+1]] }
+
+// Bytes of a weight in a frame of arcs, which is its width: those of a run are sums of some of the edges, those of a block are whole.
+const (
+	blockWeight = 4
+	runWeight   = 8
+)
+
+// An arcEncoder makes frames of arcs.
+type arcEncoder struct {
+	lists gap.Encoder[uint32]
+	from  []uint32
+}
+
+// append encodes arcs: the length of a gap block, the block, and the weights if there are any. The first list of the block has the rows that
+// have arcs, counted from the first one.
+func (e *arcEncoder) append(to []byte, arcs *arcList, weight int) []byte {
+	e.lists.Reset()
+	e.from = e.from[:0]
+	for _, row := range arcs.rows {
+		e.from = append(e.from, row-arcs.rows[0])
+	}
+	e.lists.Append(e.from)
+	for i := range arcs.rows {
+		e.lists.Append(arcs.list(i))
+	}
+	at := len(to)
+	to = e.lists.AppendTo(append(to, 0, 0, 0, 0))
+	binary.LittleEndian.PutUint32(to[at:], uint32(len(to)-at-4))
+	switch weight {
+	case runWeight:
+		to = appendVector(to, arcs.weights)
+	case blockWeight:
+		for _, w := range arcs.weights {
+			to = binary.LittleEndian.AppendUint32(to, math.Float32bits(float32(w)))
+		}
+	}
+	return to
+}
+
+// frame is the frame of arcs of a block. Its payload is appended to memory.
+func (e *arcEncoder) frame(by Operation, row, column uint32, arcs *arcList, weight int, memory []byte) Frame {
+	first, last := arcs.rows[0], arcs.rows[len(arcs.rows)-1]
+	return Frame{
+		Operation: by, Kind: KindArcs, Row: row, Column: column, First: first, Count: last - first + 1, Width: uint32(weight),
+		Payload: e.append(memory, arcs, weight),
+	}
+}
+
+// read decodes a frame of arcs of a block with so many columns, whose weights have so many bytes.
+func (l *arcList) read(f *Frame, columns uint32, weight int) error {
+	l.reset()
+	if err := f.wantWidth(weight); err != nil {
+		return err
+	}
+	if len(f.Payload) < 4 {
+		return f.want(4)
+	}
+	length := binary.LittleEndian.Uint32(f.Payload)
+	if int64(length) > int64(len(f.Payload)-4) {
+		return fmt.Errorf("%w: %s: %d bytes of lists, the payload has %d", errFrame, f.Place(), length, len(f.Payload)-4)
+	}
+	block, err := gap.Parse(f.Payload[4:4+length], max(columns, f.Count))
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
+	}
+	l.offsets, l.columns, err = gap.AppendAll(l.offsets[:0], l.columns[:0], block)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
+	}
+	if len(l.offsets) == 0 || l.offsets[0] == 0 || l.offsets[0] != int64(len(l.offsets)-1) {
+		return fmt.Errorf("%w: %s: %d lists do not have a row each", errFrame, f.Place(), len(l.offsets)-1)
+	}
+	lists := l.offsets[0]
+	for _, row := range l.columns[:lists] {
+		if row >= f.Count {
+			return fmt.Errorf("%w: %s: row %d of %d", errFrame, f.Place(), row, f.Count)
+		}
+		l.rows = append(l.rows, f.First+row)
+	}
+	l.columns = append(l.columns[:0], l.columns[lists:]...)
+	for i := range l.offsets {
+		l.offsets[i] -= lists
+	}
+	for _, column := range l.columns {
+		if column >= columns {
+			return fmt.Errorf("%w: %s: column %d of %d", errFrame, f.Place(), column, columns)
+		}
+	}
+	if err := f.want(4 + int64(length) + int64(weight)*int64(len(l.columns))); err != nil {
+		return err
+	}
+	return l.readWeights(f, f.Payload[4+length:], weight)
+}
+
+func (l *arcList) readWeights(f *Frame, from []byte, weight int) error {
+	for at := 0; at < len(from); at += weight {
+		var w float64
+		if weight == runWeight {
+			w = math.Float64frombits(binary.LittleEndian.Uint64(from[at:]))
+		} else {
+			w = float64(math.Float32frombits(binary.LittleEndian.Uint32(from[at:])))
+		}
+		if !(w > 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("%w: %s: weight %v, want a positive number", errFrame, f.Place(), w)
+		}
+		l.weights = append(l.weights, w)
+	}
+	return nil
+}

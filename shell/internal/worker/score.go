@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// scoreStep scores the given labels of nodes.
+type scoreStep struct {
+	base
+	chunk              chunk
+	model              *cleaner.PieceModel
+	scorer             *cleaner.PieceScorer
+	scores, confidence []float32
+	suggested          []kv.Class
+	ballots            []cleaner.Ballot
+	counts             scoreReport
+}
+
+// A scoreReport counts scores.
+type scoreReport struct {
+	Scored   int64    `json:"scored"`
+	Suspects int64    `json:"suspects"`
+	Bins     []uint64 `json:"bins,omitempty"` // if the model wants them
+}
+
+func newScore(b base) (step, error) {
+	s := &scoreStep{base: b, chunk: chunk{job: b.Job}, model: &cleaner.PieceModel{}}
+	s.chunk.reset()
+	if err := json.Unmarshal(b.Model, s.model); err != nil {
+		return nil, fmt.Errorf("%w: model: %w", errFrame, err)
+	}
+	if len(s.model.Census.Names) != b.Classes || s.model.Hops != b.Hops {
+		return nil, fmt.Errorf("%w: a model of %d classes and %d hops, the job has %d and %d", errFrame, len(s.model.Census.Names), s.model.Hops, b.Classes, b.Hops)
+	}
+	s.scorer = s.model.Scorer()
+	if s.model.WantsBins() {
+		s.counts.Bins = make([]uint64, cleaner.ScoreBins)
+	}
+	return s, nil
+}
+
+func (s *scoreStep) take(f *Frame) error {
+	switch f.Kind {
+	case KindLabels, KindSplits, KindPredictions, KindTested, KindBallots, KindFeatures:
+		return s.chunk.take(f, 0)
+	}
+	return s.unexpected(f)
+}
+
+func (s *scoreStep) endGroup() error {
+	c := &s.chunk
+	if !c.begun {
+		return nil
+	}
+	defer c.reset()
+	if err := c.need(KindLabels, KindSplits, KindPredictions, KindTested, KindBallots); err != nil {
+		return err
+	}
+	for feature := range c.features {
+		weighed := feature == 0 || feature > s.Hops && feature <= s.Hops+s.model.Reach()
+		if weighed && c.features[feature] == nil {
+			return fmt.Errorf("%w: the group of range %d from row %d on has no feature %d", errFrame, c.row, c.first, feature)
+		}
+		if !weighed {
+			c.features[feature] = nil
+		}
+	}
+	s.ballots = ballotsOf(s.ballots, c.ballots.values, s.Classes)
+	piece := &cleaner.Piece{Census: s.model.Census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Ballots: s.ballots}
+	if err := piece.Check(); err != nil {
+		return err
+	}
+	rows := int(c.count)
+	s.scores, s.confidence, s.suggested = resize(s.scores, rows), resize(s.confidence, rows), resize(s.suggested, rows)
+	piece.Suggest(s.suggested, s.confidence)
+	if err := s.scorer.Score(piece, c.tested, c.features, s.scores); err != nil {
+		return err
+	}
+	if s.counts.Bins != nil {
+		s.model.AddBins(s.scores, s.counts.Bins)
+	}
+	s.memory = s.memory[:0]
+	for i, score := range s.scores {
+		if !math.IsNaN(float64(score)) {
+			s.counts.Scored++
+		}
+		if s.model.IsSuspect(score, c.labels[i], s.suggested[i]) {
+			s.counts.Suspects++
+		}
+		s.memory = binary.LittleEndian.AppendUint32(s.memory, math.Float32bits(score))
+		s.memory = binary.LittleEndian.AppendUint32(s.memory, uint32(s.suggested[i]))
+		s.memory = binary.LittleEndian.AppendUint32(s.memory, math.Float32bits(s.confidence[i]))
+	}
+	return s.write(c.frame(KindScores, 0))
+}
+
+func (s *scoreStep) end() error { return s.report(s.counts) }

@@ -1,0 +1,150 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+)
+
+// A step is one operation at work.
+type step interface {
+	// beginGroup begins the group that a frame names.
+	beginGroup(f *Frame) error
+	// take takes a frame in.
+	take(f *Frame) error
+	// endGroup ends the group of the frames since the last group frame, or since the job.
+	endGroup() error
+	// end ends the work.
+	end() error
+}
+
+// A base is what all operations have.
+type base struct {
+	ctx context.Context
+	op  Operation
+	*Job
+	out    *Writer
+	memory []byte // of the payload that is made
+}
+
+func (b *base) beginGroup(*Frame) error { return nil }
+func (b *base) endGroup() error         { return nil }
+func (b *base) end() error              { return nil }
+
+// unexpected is the error of a kind of frame that the operation does not take.
+func (b *base) unexpected(f *Frame) error {
+	return fmt.Errorf("%w: %s, which %s does not take", errFrame, f.Place(), b.op)
+}
+
+// write writes a frame of the operation, whose payload is in b.memory.
+func (b *base) write(f Frame) error {
+	f.Operation, f.Payload = b.op, b.memory
+	return b.out.Write(&f)
+}
+
+// weightBytes is what a weight takes in the arcs of a block, 0 if there are none.
+func (b *base) weightBytes() int {
+	if b.Weighted {
+		return blockWeight
+	}
+	return 0
+}
+
+// report writes a report.
+func (b *base) report(counts any) (err error) {
+	if b.memory, err = json.Marshal(counts); err != nil {
+		return err
+	}
+	return b.write(Frame{Kind: KindReport})
+}
+
+// steps are the operations.
+var steps = map[Operation]func(b base) (step, error){
+	Arcs:      newArcs,
+	Merge:     newMerge,
+	Strength:  newStrength,
+	Multiply:  newMultiply,
+	Add:       newAdd,
+	Triangles: newTriangles,
+	Census:    newCensus,
+	Noise:     newNoise,
+	Fit:       newFit,
+	Score:     newScore,
+}
+
+// runtimeBytes is what a worker holds beside Job.Memory: the program, and the frames that come and go.
+const runtimeBytes = 128 << 20
+
+// streamBytes is how much is read or written at once.
+const streamBytes = 1 << 20
+
+// Run does the job that in begins with, and writes what comes of it to out. An error names the operation and the frame.
+func Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	buffered := bufio.NewWriterSize(out, streamBytes)
+	from, to := NewReader(bufio.NewReaderSize(in, streamBytes)), NewWriter(buffered)
+	first, err := from.Next()
+	if err != nil {
+		return fmt.Errorf("job: %w", whole(err))
+	}
+	job, op, err := readJob(first)
+	if err != nil {
+		return err
+	}
+	// Garbage is collected before the process holds more than the job allows.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(job.Memory + runtimeBytes))
+	s, err := steps[op](base{ctx: ctx, op: op, Job: job, out: to})
+	if err == nil {
+		err = work(ctx, from, s)
+	}
+	if err == nil {
+		err = to.End(op)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return buffered.Flush()
+}
+
+// whole is an error for a stream that ends where a frame is due.
+func whole(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: the input ends without an end frame", errFrame)
+	}
+	return err
+}
+
+// work reads frames up to the end frame.
+func work(ctx context.Context, from *Reader, s step) error {
+	for count := uint32(0); ; count++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, err := from.Next()
+		if err != nil {
+			return whole(err)
+		}
+		switch f.Kind {
+		case KindGroup:
+			if err = s.endGroup(); err == nil {
+				err = s.beginGroup(f)
+			}
+		case KindEnd:
+			if f.Count != count {
+				return fmt.Errorf("%w: the end frame has %d frames, %d have come", errFrame, f.Count, count)
+			}
+			if err := s.endGroup(); err != nil {
+				return err
+			}
+			return s.end()
+		default:
+			err = s.take(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
