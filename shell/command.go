@@ -59,6 +59,7 @@ type commandLine struct {
 	Restore  restoreCommand  `cmd:"" help:"Make a store from a full backup and its later ones."`
 	Migrate  migrateCommand  `cmd:"" help:"Convert a store of an older version to the current format."`
 	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks and free their room."`
+	Worker   workerCommand   `cmd:"" help:"Do a step of a cleaning for another program, such as an executor of Apache Spark."`
 }
 
 const description = `Finds and corrects mislabelled nodes in graphs that do not fit in memory.
