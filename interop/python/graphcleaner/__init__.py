@@ -1,0 +1,1 @@
+"""Finds wrong labels of graphs: the Python side of graphcleaner."""

@@ -1,0 +1,140 @@
+"""What is read: classes, splits, predictions and weights, as `graphcleaner import` takes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from .errors import InputError
+
+#: How far from 1 the predictions of a node may add up, as `graphcleaner import` has it.
+SUM_TOLERANCE = 1e-3
+
+SPLIT_NAMES = {"": 0, "none": 0, "train": 1, "val": 2, "valid": 2, "validation": 2, "test": 3}
+
+# What Go's strconv.ParseFloat takes, without NaN: graphcleaner orders classes as numbers where it takes all of them.
+_DIGITS, _HEX = "[0-9](?:_?[0-9])*", "[0-9a-f](?:_?[0-9a-f])*"
+_DECIMAL_NUMBER = re.compile(
+    rf"[+-]?(?:(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf(?:inity)?)",
+    re.IGNORECASE | re.ASCII,
+)
+_HEX_NUMBER = re.compile(
+    rf"[+-]?0x(?:_?{_HEX}(?:\.(?:{_HEX})?)?|\.{_HEX})p[+-]?{_DIGITS}", re.IGNORECASE | re.ASCII
+)
+
+
+def class_order(names: set[str]) -> list[str]:
+    """Class names in the order of graphcleaner: as numbers where all are numbers, else by bytes."""
+    numbers = {name: _number(name) for name in names}
+    if None in numbers.values():
+        return sorted(names, key=str.encode)
+    return sorted(names, key=lambda name: (numbers[name], name.encode()))
+
+
+def _number(name: str) -> float | None:
+    """The number that graphcleaner takes a class name for. One beyond the range of float64 is none."""
+    if _HEX_NUMBER.fullmatch(name):
+        try:
+            return float.fromhex(name.replace("_", ""))
+        except OverflowError:
+            return None
+    if not _DECIMAL_NUMBER.fullmatch(name):
+        return None
+    value = float(name.replace("_", ""))
+    return None if math.isinf(value) and "n" not in name.lower() else value
+
+
+def check_columns(path: str, columns: Sequence[str], classes: Sequence[str]) -> None:
+    """Refuses columns of predictions that are no classes, or are there twice."""
+    for name in columns:
+        if name not in classes:
+            raise InputError(
+                f'{path}: class "{name}" of the predictions: no node is given it, the labels have {name_classes(classes)}'
+            )
+        if list(columns).count(name) > 1:
+            raise InputError(f'{path}: class "{name}" of the predictions: it has two columns')
+    for name in classes:
+        if name not in columns:
+            raise InputError(
+                f'{path}: class "{name}" of the labels: the predictions have only {name_classes(columns)}'
+            )
+
+
+def name_classes(names: Sequence[str]) -> str:
+    """Some of the classes, for errors."""
+    shown = ", ".join(f'"{name}"' for name in names[:10])
+    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown
+
+
+def probabilities(
+    path: str, columns: Sequence[str], classes: Sequence[str], listed: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Makes batches of `id` and `row` (binary: float32 [c], in the order of classes, adding up to 1) of batches of
+    predictions: `id` and columns c0, c1, … of numbers in the order of columns, or, if listed, `row`, lists of them.
+
+    The batches raise InputError for what is no number from 0 to 1, or does not add up to 1.
+    """
+    places = [classes.index(name) for name in columns]
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids = batch.column("id")
+            p = _lists(path, ids, batch.column("row"), len(columns)) if listed else _columns(batch, len(columns))
+            kept = np.zeros((batch.num_rows, len(classes)), np.float32)
+            kept[:, places] = _normalized(path, ids, p, columns)
+            yield pa.RecordBatch.from_arrays([ids, _binary(kept)], ["id", "row"])
+
+    return rows
+
+
+def _columns(batch: pa.RecordBatch, width: int) -> np.ndarray:
+    p = np.empty((batch.num_rows, width))
+    for j in range(width):
+        p[:, j] = _doubles(batch.column(f"c{j}"))
+    return p
+
+
+def _doubles(column: pa.Array) -> np.ndarray:
+    """Numbers as float64; NaN where null."""
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def _lists(path: str, ids: pa.Array, lists: pa.Array, width: int) -> np.ndarray:
+    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(lengths != width)
+    if len(wrong):
+        v = int(wrong[0])
+        raise InputError(
+            f"{path}: predictions of node {ids[v].as_py()}: got {int(lengths[v])} numbers, want {width}, one a class"
+        )
+    return _doubles(lists.flatten()).reshape(len(ids), width)
+
+
+def _normalized(path: str, ids: pa.Array, p: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    bad = ~((p >= 0) & (p <= 1 + SUM_TOLERANCE))  # also where p is NaN
+    if bad.any():
+        v, j = (int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"{path}: predictions of node {ids[v].as_py()}: class {columns[j]} is {p[v, j]:g}, "
+            "want a probability from 0 to 1"
+        )
+    sums = np.zeros(len(p))
+    for j in range(p.shape[1]):  # one after the other: numpy's sum has another order
+        sums += p[:, j]
+    far = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
+    if len(far):
+        v = int(far[0])
+        raise InputError(f"{path}: predictions of node {ids[v].as_py()}: they add up to {sums[v]:.6g}, want 1")
+    return p / sums[:, None]
+
+
+def _binary(rows: np.ndarray) -> pa.Array:
+    """Rows of numbers as values of a binary column."""
+    n, width = rows.shape[0], rows.shape[1] * rows.itemsize
+    offsets = np.arange(n + 1, dtype=np.int32) * np.int32(width)
+    data = pa.py_buffer(np.ascontiguousarray(rows).tobytes())
+    return pa.Array.from_buffers(pa.binary(), n, [None, pa.py_buffer(offsets), data])

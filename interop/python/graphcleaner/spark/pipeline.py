@@ -1,0 +1,764 @@
+"""Cleaning: the stages from nodes, edges and predictions to scores.
+
+The mathematics is that of the binary, in `graphcleaner worker`. Here bytes are brought to the tasks that need them. The
+driver gets reports, a histogram of degrees and a sample of nodes, nothing that grows with the graph.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from . import frames, inputs, sources, worker
+from .errors import GraphcleanerError, InputError
+from .plan import GREATEST_NODES, Plan, chunk_bases, cut, cut_into, make_plan
+from .stages import Files, Stages, plain_errors, settings
+
+_DEFAULT_BINARY = "graphcleaner"
+_GREATEST_FLOAT = 3.4028234663852886e38
+_EXACT_DEGREES = 1024  # greater ones are counted in 64 bins an octave
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run found.
+
+    rate, interval   the estimated share of wrong labels, and bounds of it
+    threshold        the score above which a node is a suspect
+    """
+
+    nodes: int
+    edges: int
+    scored: int
+    suspects: int
+    rate: float
+    interval: tuple[float, float]
+    threshold: float
+    warnings: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        lines = [
+            f"{self.nodes:,} nodes, {self.edges:,} edges, {self.scored:,} labels scored",
+            f"{self.suspects:,} suspects above {self.threshold:.4g}; "
+            f"estimated share of wrong labels {self.rate:.4g} ({low:.4g} to {high:.4g})",
+        ]
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings), *self.notices])
+
+
+def clean(
+    spark: SparkSession,
+    nodes: str,
+    edges: str,
+    predictions: str,
+    out: str,
+    *,
+    hops: int = 3,
+    blocks: int | None = None,
+    seed: int = 1,
+    memory: int = 1 << 30,
+    binary: str | None = None,
+    features: bool = False,
+    expect: float | None = None,
+    prediction_classes: Sequence[str] | None = None,
+    log: Callable[[str], None] = print,
+) -> DataFrame:
+    """Scores every labelled node, as `graphcleaner clean --as-given` does.
+
+    nodes, edges, predictions   parquet files: columns id, label and perhaps split; src, dst and perhaps weight; id and a
+                                column a class, or id and `predictions`, a list of numbers
+    out                         folder for scores.parquet, features.parquet and work/, with the data sets of the stages
+    hops                        over which agreement is measured, 1 to 3
+    blocks                      ranges of nodes that the graph is cut in, about; None: memory and cores decide
+    memory                      bytes of a worker
+    binary                      path of graphcleaner; None: `graphcleaner` of the files that Spark ships, or in PATH
+    features                    whether features.parquet is written
+    expect                      share of labels that are wrong; None: it is estimated
+    prediction_classes          of a list column, in their order; None: all, numbers sorted as numbers, else by bytes
+    log                         takes the plan, a line a stage and the summary
+
+    Returns id, given_label, score, suggested_label and confidence of every node, in any order. GraphcleanerError says
+    what is wrong. A later call with the same arguments goes on after the last complete stage.
+    """
+    job = _Cleaning(spark, nodes, edges, predictions, out, hops, blocks, seed, memory, binary, features, expect,
+                    prediction_classes, log)
+    with settings(spark), plain_errors():
+        return job.run()
+
+
+class _Cleaning:
+    def __init__(
+        self,
+        spark: SparkSession,
+        nodes: str,
+        edges: str,
+        predictions: str,
+        out: str,
+        hops: int,
+        blocks: int | None,
+        seed: int,
+        memory: int,
+        binary: str | None,
+        features: bool,
+        expect: float | None,
+        prediction_classes: Sequence[str] | None,
+        log: Callable[[str], None],
+    ):
+        self._spark, self._out, self._log = spark, out.rstrip("/"), log
+        self._paths = {"nodes": nodes, "edges": edges, "predictions": predictions}
+        self._hops, self._blocks, self._seed, self._memory = hops, blocks, seed, memory
+        self._features, self._expect = features, expect
+        self._prediction_classes = list(prediction_classes) if prediction_classes is not None else None
+        self._binary = binary or _DEFAULT_BINARY
+        self._files = Files(spark)
+        self._stages = Stages(spark, self._out, log)
+        self._census: Any = None
+
+    def run(self) -> DataFrame:
+        if self._expect is not None and not 0 <= self._expect < 1:
+            raise GraphcleanerError(f"expect: got {self._expect:g}, want a share from 0 to below 1")
+        self._ship()
+        self._read()
+        self._number()
+        self._cut()
+        self._make_frames()
+        self._join_edges()
+        score = self._clean()
+        scores = self._write_scores(score)
+        if self._features:
+            self._write_features()
+        self._log(str(self._summary(score)))
+        return scores
+
+    # The binary and this package, where tasks find them.
+
+    def _ship(self) -> None:
+        self._version = worker.version(self._binary)
+        context = self._spark.sparkContext
+        if os.sep in self._binary:
+            context.addFile(self._binary)
+            self._binary = os.path.basename(self._binary)
+        _ship_package(context)
+
+    # What is read.
+
+    def _read(self) -> None:
+        self._listings = {name: self._files.listing(path) for name, path in self._paths.items()}
+        read = self._spark.read
+        self._nodes, self._edges, self._given = (read.parquet(self._paths[n]) for n in ("nodes", "edges", "predictions"))
+        for name, df, columns in [
+            ("nodes", self._nodes, ("id", "label")), ("edges", self._edges, ("src", "dst")),
+            ("predictions", self._given, ("id",)),
+        ]:
+            for column in columns:
+                if column not in df.columns:
+                    raise InputError(
+                        f"{self._paths[name]}: no column {column} in {', '.join(df.columns)}, want {', '.join(columns)}"
+                    )
+        self._texts = [self._is_text("nodes", "id"), self._is_text("edges", "src"), self._is_text("edges", "dst"),
+                       self._is_text("predictions", "id")]
+        self._is_text("nodes", "label")
+        self._weighted = "weight" in self._edges.columns
+        self._drawn = "split" not in self._nodes.columns
+
+        labels = self._nodes.select(_text("label").alias("label")).where("label <> ''").distinct().collect()
+        self._classes = inputs.class_order({row["label"] for row in labels})
+        if not self._classes:
+            raise InputError(f"{self._paths['nodes']}: no node has a label, want some")
+        files = self._nodes.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
+        self._bases, n = {}, 0
+        for path, count in sorted((row["path"], row["count"]) for row in files):
+            self._bases[path], n = n, n + count
+        if n >= GREATEST_NODES:
+            raise InputError(f"{self._paths['nodes']}: got {n} nodes, want fewer than {GREATEST_NODES}")
+        self._plan: Plan = make_plan(
+            n, self._edges.count(), len(self._classes), hops=self._hops, cores=self._spark.sparkContext.defaultParallelism,
+            memory=self._memory, blocks=self._blocks, weighted=self._weighted, features=self._features,
+        )
+        self._log(self._plan.table())
+
+    def _is_text(self, name: str, column: str) -> bool:
+        df: DataFrame = {"nodes": self._nodes, "edges": self._edges, "predictions": self._given}[name]
+        kind = df.schema[column].dataType
+        if not isinstance(kind, (T.StringType, T.IntegralType)):
+            raise InputError(
+                f"{self._paths[name]}: column {column}: got {kind.simpleString()}, want texts or integers"
+            )
+        return isinstance(kind, T.StringType)
+
+    def _id(self, column: str) -> Column:
+        """An id, as the same type in all inputs."""
+        return F.col(column).cast("string" if any(self._texts) else "bigint")
+
+    # Numbers of nodes, by descending degree.
+
+    def _number(self) -> None:
+        self._stages.run(
+            "nodes", self._count_ids, of=[self._listings, self._drawn], of_frames=False, reads_frames=False
+        )
+        self._ids = self._spark.read.parquet(f"{self._out}/work/nodes")
+        self._check_ids()
+        ordered = self._stages.run(
+            "numbers", self._order, needs=["nodes"], of=self._classes, of_frames=False, reads_frames=False
+        )
+        # monotonically_increasing_id has the partition in its upper bits, and the row in the lower 33.
+        part = F.shiftright("order", 33).cast("int")
+        counts = dict(ordered.groupBy(part).count().collect())
+        bases, at = [], 0
+        for p in range(max(counts, default=0) + 1):
+            bases.append(at)
+            at += counts.get(p, 0)
+        number = _lookup(bases, part) + F.col("order").bitwiseAND((1 << 33) - 1)
+        self._numbers = ordered.withColumn("number", number)
+
+    def _count_ids(self) -> DataFrame:
+        """Every id that an input names: its place and values among the nodes, and how often it is named."""
+        bases = self._spark.createDataFrame(list(self._bases.items()), "path string, base bigint")
+        split = F.lower(F.coalesce(F.col("split").cast("string"), F.lit(""))) if not self._drawn else F.lit("")
+        names = {name: number for name, number in inputs.SPLIT_NAMES.items()}
+        number_of_split = reduce(lambda rest, name: F.when(split == name, names[name]).otherwise(rest), names, F.lit(-1))
+        none = F.lit(None)
+        places = (
+            self._nodes.select(
+                self._id("id").alias("id"), _text("label").alias("label"), number_of_split.alias("split"),
+                F.col("_metadata.file_path").alias("path"), F.col("_metadata.row_index").alias("index"),
+            )
+            .join(F.broadcast(bases), "path")
+            .select("id", (F.col("base") + F.col("index")).alias("position"), "label", "split",
+                    F.lit(0).cast("bigint").alias("ends"), F.lit(0).cast("bigint").alias("predicted"))
+        )
+        ends = self._edges.select(F.explode(F.array(self._id("src"), self._id("dst"))).alias("id"))
+        predicted = self._given.select(self._id("id").alias("id"))
+
+        def others(df: DataFrame, ends: Any, predicted: Any) -> DataFrame:
+            return df.select("id", none.cast("bigint").alias("position"), none.cast("string").alias("label"),
+                             none.cast("int").alias("split"), ends.cast("bigint").alias("ends"),
+                             predicted.cast("bigint").alias("predicted"))
+
+        counted = others(ends.groupBy("id").count(), F.col("count"), F.lit(0))
+        return (
+            places.unionByName(counted)
+            .unionByName(others(predicted, F.lit(0), F.lit(1)))
+            .groupBy("id")
+            .agg(F.count("position").alias("times"), F.min("position").alias("position"),
+                 F.max("position").alias("last"), F.max("label").alias("label"), F.min("split").alias("split"),
+                 F.sum("ends").alias("degree"), F.sum("predicted").alias("predicted"))
+        )
+
+    def _check_ids(self) -> None:
+        nodes, edges, given = (self._paths[name] for name in ("nodes", "edges", "predictions"))
+        is_id = F.col("id").isNotNull() & (F.col("id").cast("string") != "")
+        unknown = (F.col("times") == 0)
+        example = F.coalesce(F.col("id").cast("string"), F.lit("null"))
+        found = self._ids.agg(
+            F.min(F.when(~is_id & (F.col("times") > 0), F.col("position"))).alias("none"),
+            F.min(F.when(F.col("times") > 1, F.struct("position", "last", "id"))).alias("again"),
+            F.min(F.when((F.col("times") > 0) & (F.col("split") < 0), F.struct("position", "id"))).alias("split"),
+            F.sum(F.when(unknown, F.col("degree"))).alias("ends"),
+            F.min(F.when(unknown & (F.col("degree") > 0), example)).alias("end"),
+            F.min(F.when(unknown & (F.col("predicted") > 0), example)).alias("guessed"),
+            F.count(F.when(unknown & (F.col("predicted") > 0), 1)).alias("guesses"),
+            F.min(F.when(F.col("predicted") > 1, example)).alias("twice"),
+        ).collect()[0]
+        if found["none"] is not None:
+            raise InputError(f"{nodes}: node at position {found['none']}: column \"id\": got none, want an id")
+        if found["again"] is not None:
+            raise InputError(
+                f'{nodes}: node at position {found["again"]["last"]}: column "id": got "{found["again"]["id"]}" again, '
+                f'as at position {found["again"]["position"]}, want every id once'
+            )
+        if found["split"] is not None:
+            raise InputError(
+                f'{nodes}: node "{found["split"]["id"]}" at position {found["split"]["position"]}: column "split": '
+                "want train, val, test or none"
+            )
+        if found["end"] is not None:
+            raise InputError(
+                f'{edges}: got {found["ends"]} ends of edges at unknown nodes, such as "{found["end"]}", want ids that {nodes} has'
+            )
+        if found["guessed"] is not None:
+            raise InputError(
+                f'{given}: got predictions of {found["guesses"]} unknown nodes, such as "{found["guessed"]}", '
+                f"want ids that {nodes} has"
+            )
+        if found["twice"] is not None:
+            raise InputError(f'{given}: predictions of node {found["twice"]}: got a second row, want one')
+        if self._weighted:
+            weight = F.col("weight").cast("double")
+            wrong = self._edges.where(
+                weight.isNull() | F.isnan(weight) | ~((weight.cast("float") > 0) & (weight.cast("float") <= _GREATEST_FLOAT))
+            ).select("src", "dst", "weight").head()
+            if wrong is not None:
+                raise InputError(
+                    f'{edges}: edge of "{wrong["src"]}" and "{wrong["dst"]}": column "weight": got {wrong["weight"]}, '
+                    "want a weight, a finite number greater than 0"
+                )
+
+    def _order(self) -> DataFrame:
+        classes = self._spark.createDataFrame(list(zip(self._classes, range(len(self._classes)), strict=True)),
+                                              "label string, class int")
+        return (
+            self._ids.where("times > 0")
+            .join(F.broadcast(classes), "label", "left")
+            .select("id", "position", F.coalesce("class", F.lit(-1)).alias("label"), "split", "degree",
+                    (F.col("predicted") > 0).alias("predicted"))
+            .orderBy(F.col("degree").desc(), "position")
+            .withColumn("order", F.monotonically_increasing_id())
+        )
+
+    # The cut.
+
+    def _cut(self) -> None:
+        degree = F.col("degree")
+        octave = _EXACT_DEGREES + F.floor(64 * (F.log2(degree.cast("double")) - 10))
+        binned = F.when(degree <= _EXACT_DEGREES, degree).otherwise(octave).alias("bin")
+        rows = self._numbers.groupBy(binned).agg(F.count("*").alias("nodes"), F.max("degree").alias("greatest")).collect()
+        bins = [(row["nodes"], row["greatest"]) for row in sorted(rows, key=lambda row: -row["bin"])]
+        plan = self._plan
+        self._starts = cut_into(bins, self._blocks) if self._blocks else cut(bins, plan.max_nodes, plan.max_arcs)
+        self._ranges = len(self._starts) - 1
+        self._bases_of_chunks = chunk_bases(self._starts, plan.chunk)
+        self._chunks = self._bases_of_chunks[-1]
+        self._shape = [self._starts, plan.chunk, len(self._classes), self._weighted, self._version]
+        self._log(f"cut: {self._ranges} ranges, {self._chunks:,} chunks")
+
+    # Frames of what was read.
+
+    def _make_frames(self) -> None:
+        self._backbone = self._stages.run(
+            "backbone", self._make_backbone, needs=["numbers"], of=[self._shape, self._prediction_classes], reads_frames=False
+        )
+        # A split has 7 bits; the eighth says that there are no predictions.
+        split = F.when(F.col("predicted"), F.col("split")).otherwise(F.col("split") + 128)
+        pieces = self._numbers.select(
+            F.floor(F.col("position") / sources.CENSUS_ROWS).alias("piece"), "position", "label", split.alias("split")
+        )
+
+        def take_census() -> DataFrame:
+            by_position = (
+                worker.deal(pieces, F.col("piece"), self._parts(-(-self._plan.nodes // sources.CENSUS_ROWS), 16 * self._plan.nodes))
+                .sortWithinPartitions("piece", "position")
+                .mapInArrow(sources.census_frames, frames.SPARK_SCHEMA)
+            )
+            job = self._job("census", names=self._classes, seed=self._seed, drawn=self._drawn)
+            return worker.run(by_position, job, binary=self._binary, place=F.lit(0), partitions=1,
+                              order=[F.col("first"), F.col("kind")])
+
+        census = self._stages.run(
+            "census", take_census, needs=["numbers"], of=[self._shape, self._seed, self._drawn], reads_frames=False
+        )
+        self._census = _one_report(census, "census")
+
+        def place_splits() -> DataFrame:
+            splits = census.where(F.col("kind") == frames.SPLITS).select("frame").mapInArrow(
+                sources.split_rows, "position bigint, split int")
+            members = census.where(F.col("kind") == frames.MEMBERS).select("frame").mapInArrow(
+                sources.member_rows, "position bigint").withColumn("member", F.lit(True))
+            placed = (
+                self._numbers.select("number", "position").join(splits, "position")
+                .join(F.broadcast(members), "position", "left")
+                .select("number", "split", F.coalesce("member", F.lit(False)).alias("member"))
+            )
+            return self._frames_by_chunk(placed, "split int, member boolean", sources.splits_and_members, 16)
+
+        self._splits = self._stages.run("splits", place_splits, needs=["numbers", "census"], of=self._shape)
+
+    def _make_backbone(self) -> DataFrame:
+        given = self._given
+        names = [name for name in given.columns if name != "id"]
+        listed = names == ["predictions"] and isinstance(given.schema["predictions"].dataType, T.ArrayType)
+        if listed:
+            columns = self._prediction_classes or self._classes
+            values = [F.col("predictions").alias("row")]
+        elif self._prediction_classes is not None:
+            raise InputError(f"{self._paths['predictions']}: its columns name the classes, want no --prediction-classes")
+        else:
+            columns = names
+            values = [F.col(f"`{name}`").alias(f"c{j}") for j, name in enumerate(names)]
+        for name in names:
+            kind = given.schema[name].dataType
+            kind = kind.elementType if listed else kind  # type: ignore[attr-defined]
+            if not isinstance(kind, T.NumericType):
+                raise InputError(f"{self._paths['predictions']}: column {name}: got {kind.simpleString()}, want numbers")
+        inputs.check_columns(self._paths["predictions"], columns, self._classes)
+        read = inputs.probabilities(self._paths["predictions"], columns, self._classes, listed)
+        rows = given.select(self._id("id").alias("id"), *values).mapInArrow(
+            read, f"id {'string' if any(self._texts) else 'bigint'}, row binary")
+        nodes = self._numbers.select("id", "number", "label").join(
+            rows.withColumnRenamed("row", "predictions"), "id", "left"
+        ).select("number", "label", "predictions")
+        classes = len(self._classes)
+        return self._frames_by_chunk(nodes, "label int, predictions binary", sources.backbone(classes), 32 + 4 * classes)
+
+    def _frames_by_chunk(self, df: DataFrame, kept: str, make: sources.Maker, row_bytes: int) -> DataFrame:
+        """Frames of the columns kept of df, which has the number of every node once."""
+        names = [column.split()[0] for column in kept.split(", ")]
+        placed = df.mapInArrow(
+            sources.addressed(self._starts, self._plan.chunk, names), f"chunk bigint, row bigint, local bigint, {kept}"
+        )
+        return (
+            worker.deal(placed, F.col("chunk"), self._parts(self._chunks, row_bytes * self._plan.nodes))
+            .sortWithinPartitions("chunk", "local")
+            .mapInArrow(sources.chunk_frames(self._starts, self._plan.chunk, make), frames.SPARK_SCHEMA)
+        )
+
+    # Blocks of the adjacency.
+
+    def _join_edges(self) -> None:
+        weight = [F.col("weight").cast("float").alias("weight")] if self._weighted else []
+
+        def arcs() -> DataFrame:
+            ids = self._numbers.select("id", "number")
+            numbered = (
+                self._edges.select(self._id("src").alias("src"), self._id("dst").alias("dst"), *weight)
+                .join(ids.select(F.col("id").alias("src"), F.col("number").alias("source")), "src")
+                .join(ids.select(F.col("id").alias("dst"), F.col("number").alias("target")), "dst")
+                .select("source", "target", *(["weight"] if self._weighted else []))
+            )
+            return worker.run(numbered, self._job("arcs"), binary=self._binary, feed=sources.edges_feed)
+
+        runs = self._stages.run("arcs", arcs, needs=["numbers"], of=self._shape, reads_frames=False)
+
+        def merged() -> DataFrame:
+            groups = self._ranges**2
+            return worker.run(
+                runs.where(F.col("kind") == frames.ARCS), self._job("merge"), binary=self._binary,
+                group=[F.col("row"), F.col("col"), F.lit(0)],
+                place=F.col("row") * self._ranges + F.col("col"),
+                partitions=self._parts(groups, self._plan.arc_bytes),
+                order=[F.col("first"), F.col("part")],
+            )
+
+        self._edge_counts = _merged_reports(runs)
+        self._merged = self._stages.run("merge", merged, needs=["arcs"], of=self._shape)
+        self._arcs = self._merged.where(F.col("kind") == frames.ARCS)
+        self._strength = self._stages.run(
+            "strength",
+            lambda: self._by_chunk(
+                self._job("strength"), [self._labels(), self._merged.where(F.col("kind") == frames.SUMS)],
+                9 * self._plan.sums_rows,
+            ),
+            needs=["backbone", "merge"], of=self._shape,
+        ).where(F.col("kind") == frames.STRENGTH)
+
+    # Operations of the worker.
+
+    def _job(self, op: str, **more: Any) -> worker.Job:
+        common = {
+            "op": op, "memory": self._memory, "chunk": self._plan.chunk, "ranges": self._starts,
+            "classes": len(self._classes), "weighted": self._weighted, "hops": self._hops,
+        }
+        if self._census is not None:
+            common["census"] = self._census
+        return {**common, **more}
+
+    def _parts(self, groups: int, size: int) -> int:
+        return self._plan.partitions(groups, size)
+
+    def _labels(self) -> DataFrame:
+        return self._backbone.where(F.col("kind") == frames.LABELS)
+
+    def _predictions(self) -> DataFrame:
+        return self._backbone.where(F.col("kind") == frames.PREDICTIONS)
+
+    def _of_splits(self, kind: int) -> DataFrame:
+        return self._splits.where(F.col("kind") == kind)
+
+    def _by_chunk(self, job: worker.Job, parts: list[DataFrame], size: int) -> DataFrame:
+        """An operation on chunks of nodes: labels, strength, others, and last the sums."""
+        number = F.floor(F.col("first") / self._plan.chunk).cast("bigint")
+        rank = (
+            F.when(F.col("kind") == frames.LABELS, 0).when(F.col("kind") == frames.STRENGTH, 1)
+            .when(F.col("kind") == frames.SUMS, 3).otherwise(2)
+        )
+        return worker.run(
+            reduce(DataFrame.unionByName, parts), job, binary=self._binary,
+            group=[F.col("row"), F.lit(0), number],
+            place=_lookup(self._bases_of_chunks, F.col("row")) + number,
+            partitions=self._parts(self._chunks, size),
+            order=[rank, F.col("kind"), F.col("col"), F.col("part")],
+        )
+
+    def _multiply(self, job: worker.Job, of_columns: list[DataFrame], node_bytes: int) -> DataFrame:
+        """Sums over the arcs of blocks: every column of blocks is dealt to some groups, which get its values each."""
+        parts = self._plan.parts(self._ranges)
+        values = reduce(DataFrame.unionByName, of_columns).withColumns(
+            {"at": F.col("row"), "dealt": F.explode(F.sequence(F.lit(0), F.lit(parts - 1)))}
+        )
+        arcs = self._arcs.withColumns({"at": F.col("col"), "dealt": F.floor(F.col("row") * parts / self._ranges).cast("int")})
+        rank = (
+            F.when(F.col("kind") == frames.LABELS, 0).when(F.col("kind") == frames.STRENGTH, 1)
+            .when(F.col("kind") == frames.ARCS, 3).otherwise(2)
+        )
+        sums = worker.run(
+            values.unionByName(arcs), job, binary=self._binary,
+            group=[F.col("at"), F.col("dealt"), F.lit(0)],
+            place=F.col("at") * parts + F.col("dealt"),
+            partitions=self._parts(self._ranges * parts, self._plan.arc_bytes + self._plan.nodes * parts * node_bytes),
+            order=[rank, F.col("row"), F.col("first")],
+        )
+        return sums.where(F.col("kind") == frames.SUMS)
+
+    def _triangles(self) -> DataFrame:
+        """Sums over triangles, by triples of ranges I ≥ J ≥ K: each needs three blocks, and a block is in many triples."""
+        top = F.lit(self._ranges - 1)
+        zero = F.lit(0).cast("bigint")
+        row, col = F.col("row"), F.col("col")
+
+        of_block = F.array_distinct(F.concat(
+            F.transform(F.sequence(zero, col), lambda k: F.struct(row.alias("i"), col.alias("j"), k.alias("k"))),
+            F.transform(F.sequence(col, row), lambda j: F.struct(row.alias("i"), j.alias("j"), col.alias("k"))),
+            F.transform(F.sequence(row, top.cast("bigint")), lambda i: F.struct(i.alias("i"), row.alias("j"), col.alias("k"))),
+        ))
+        pairs = F.flatten(F.transform(
+            F.sequence(zero, top.cast("bigint")), lambda a: F.transform(
+                F.sequence(zero, a), lambda b: F.struct(F.greatest(a, row), F.least(a, F.greatest(b, row)), F.least(b, row)))
+        ))
+        ranges = pairs.cast("array<struct<i:bigint,j:bigint,k:bigint>>")
+        arcs = self._arcs.where(row >= col).withColumn("triple", F.explode(of_block))
+        strength = self._strength.withColumn("triple", F.explode(F.array_distinct(ranges)))
+        i, j, k = (F.col(f"triple.{name}") for name in "ijk")
+        count = self._ranges * (self._ranges + 1) * (self._ranges + 2) // 6
+        place = F.expr("triple.i * (triple.i + 1) * (triple.i + 2) div 6 + triple.j * (triple.j + 1) div 2 + triple.k")
+        sums = worker.run(
+            strength.unionByName(arcs), self._job("triangles"), binary=self._binary, group=[i, j, k], place=place,
+            partitions=self._parts(count, self._ranges * self._plan.arc_bytes // 2),
+            order=[F.col("kind") == frames.ARCS, row, col, F.col("first")],
+        )
+        return sums.where(F.col("kind") == frames.SUMS)
+
+    # The stages of cleaning.
+
+    def _clean(self) -> DataFrame:
+        plan, classes, hops = self._plan, len(self._classes), self._hops
+        noise = self._noise()
+        needs = ["backbone", "splits", "strength", "merge"]
+        members = self._of_splits(frames.MEMBERS)
+
+        def first_hop() -> DataFrame:
+            sums = self._multiply(self._job("multiply", mode="first"), [self._labels(), self._strength], 16)
+            return self._by_chunk(
+                self._job("add", mode="first"),
+                [self._labels(), self._strength, self._of_splits(frames.SPLITS), self._predictions(), members, sums],
+                8 * plan.sums_rows + plan.nodes * (4 * classes + 13),
+            )
+
+        self._found = [self._stages.run("hop1", first_hop, needs=needs, of=[self._shape, hops])]
+        done = ["hop1"]
+        for k in range(2, hops + 1):
+            if k == 3:
+                def diagonal() -> DataFrame:
+                    return self._by_chunk(
+                        self._job("add", mode="diagonal", hop=3), [self._labels(), self._strength, self._triangles()],
+                        9 * self._ranges * plan.nodes,
+                    )
+
+                self._found.append(
+                    self._stages.run("diagonal", diagonal, needs=["backbone", "strength", "merge"], of=self._shape))
+                done.append("diagonal")
+            self._found.append(
+                self._stages.run(f"hop{k}", lambda k=k: self._later_hop(k), needs=[*needs, *done], of=[self._shape, hops]))
+            done.append(f"hop{k}")
+        self._done = done
+
+        model = self._stages.run(
+            "fit", lambda: self._fit(noise), needs=[*done, "noise-joint"], of=[self._shape, self._expect, self._seed])
+        self._fitted = _merged_reports(model)
+        self._model = json.loads(_frames_on_driver(model, frames.MODEL)[0][frames.HEADER_SIZE:])
+
+        def score() -> DataFrame:
+            part, reach = F.col("part"), self._fitted["reach"]
+            parts = [
+                self._labels(), self._of_splits(frames.SPLITS), self._predictions(), self._made(frames.TESTED),
+                self._made(frames.BALLOTS).where(F.col("col") == 0),
+                self._made(frames.FEATURES).where((part == 0) | ((part > hops) & (part <= hops + reach))),
+            ]
+            return self._by_chunk(self._job("score", model=self._model), parts, plan.nodes * (16 * classes + 20))
+
+        return self._stages.run("score", score, needs=["fit", *done, "backbone", "splits"], of=self._shape)
+
+    def _noise(self) -> dict[str, Any]:
+        report: dict[str, Any] = {}
+        for mode in ("thresholds", "joint"):
+            def count(mode: str = mode) -> DataFrame:
+                job = self._job("noise", mode=mode, **({"thresholds": dict(report)} if report else {}))
+                parts = [self._labels(), self._of_splits(frames.SPLITS), self._predictions()]
+                return self._by_chunk(job, parts, self._plan.nodes * (4 * len(self._classes) + 5))
+
+            made = self._stages.run(
+                f"noise-{mode}", count, needs=["backbone", "splits", *(["noise-thresholds"] if report else [])], of=self._shape)
+            report.update(_merged_reports(made))
+        return report
+
+    def _made(self, kind: int) -> DataFrame:
+        """All frames of a kind of the hops of labels."""
+        return reduce(DataFrame.unionByName, (df.where(F.col("kind") == kind) for df in self._found))
+
+    def _later_hop(self, k: int) -> DataFrame:
+        slices = self._made(frames.SLICE).where(F.col("part") == k - 1)
+        sums = self._multiply(self._job("multiply", mode="slice"), [slices], 4 * len(self._classes))
+        return self._by_chunk(
+            self._job("add", mode="hop", hop=k, of="labels"),
+            [self._labels(), self._strength, self._made(frames.TESTED), self._of_splits(frames.MEMBERS),
+             self._made(frames.DIAGONAL).where(F.col("part") == k), sums],
+            self._plan.sums_rows * 8 * len(self._classes),
+        )
+
+    def _fit(self, noise: dict[str, Any]) -> DataFrame:
+        of_members = reduce(DataFrame.unionByName, [
+            self._made(frames.SAMPLE),
+            self._made(frames.LABELS).where(F.col("col") == 1),
+            self._made(frames.BALLOTS).where(F.col("col") == 1),
+        ])
+        rows = of_members.orderBy("row", "first", "kind", "part").select("frame").toLocalIterator()
+        neighbors = _merged_reports(self._found[0])
+        job = self._job(
+            "fit", neighbors=neighbors.get("neighbors"), noise=noise, expect=self._expect, threshold=None, seed=self._seed)
+        answers = worker.run_here(self._binary, job, (row["frame"] for row in rows))
+        return self._spark.createDataFrame([_row(header, frame) for header, frame in answers], frames.SPARK_SCHEMA)
+
+    # What is written.
+
+    def _write_scores(self, score: DataFrame) -> DataFrame:
+        def table() -> DataFrame:
+            rows = score.where(F.col("kind") == frames.SCORES).select("frame").mapInArrow(
+                sources.score_rows(self._starts), "number bigint, score float, suggested int, confidence float")
+            names = self._spark.createDataFrame(list(enumerate(self._classes)), "class int, name string")
+
+            def named(column: str, to: str) -> DataFrame:
+                return F.broadcast(names.select(F.col("class").alias(column), F.col("name").alias(to)))
+
+            return (
+                self._with_ids(rows).join(named("label", "given_label"), "label", "left")
+                .join(named("suggested", "suggested_label"), "suggested", "left")
+                .select("id", "given_label", "score", "suggested_label", "confidence")
+            )
+
+        return self._stages.run("scores", table, needs=["score", "numbers"], of=self._shape, of_frames=False,
+                                path=f"{self._out}/scores.parquet")
+
+    def _with_ids(self, rows: DataFrame) -> DataFrame:
+        """Rows by `number`, with the `id` and `label` of their node."""
+        kind = self._nodes.schema["id"].dataType
+        return rows.join(self._numbers.select("number", F.col("id").cast(kind).alias("id"), "label"), "number")
+
+    def _write_features(self) -> None:
+        plan, classes, hops = self._plan, len(self._classes), self._hops
+        made = self._found
+        done = []
+        for k in range(1, hops + 1):
+            def of_predictions(k: int = k) -> DataFrame:
+                if k == 1:
+                    job, values = self._job("multiply", mode="predictions"), [self._strength, self._predictions()]
+                else:
+                    job = self._job("multiply", mode="slice")
+                    values = [made[-1].where((F.col("kind") == frames.SLICE) & (F.col("part") == k - 1))]
+                parts = [self._labels(), self._strength, self._made(frames.TESTED), self._of_splits(frames.MEMBERS),
+                         self._predictions(), self._multiply(job, values, 4 * classes + 8)]
+                if k >= 2:
+                    parts.append(diagonals.where(F.col("part") == k))
+                return self._by_chunk(
+                    self._job("add", mode="hop", hop=k, of="predictions"), parts, plan.sums_rows * 8 * classes)
+
+            diagonals = self._made(frames.DIAGONAL)
+            made = [*made, self._stages.run(
+                f"predictions{k}", of_predictions,
+                needs=["backbone", "splits", "strength", "merge", *self._done, *done], of=[self._shape, hops])]
+            done.append(f"predictions{k}")
+
+        def table() -> DataFrame:
+            every = reduce(DataFrame.unionByName, (df.where(F.col("kind") == frames.FEATURES) for df in made))
+            rows = every.select("frame").mapInArrow(sources.feature_rows(self._starts), "number bigint, part int, value float")
+            names = [*(f"P{k}" for k in range(hops + 1)), *(f"L{k}" for k in range(1, hops + 1))]
+            values = [F.max(F.when(F.col("part") == part, F.col("value"))).alias(name) for part, name in enumerate(names)]
+            return self._with_ids(rows.groupBy("number").agg(*values)).select("id", *names)
+
+        self._stages.run("features", table, needs=[*self._done, *done, "numbers"], of=self._shape, of_frames=False,
+                         path=f"{self._out}/features.parquet")
+
+    def _summary(self, score: DataFrame) -> Summary:
+        scored, fitted = _merged_reports(score), self._fitted
+        suspects = scored.get("suspects", 0)
+        if fitted.get("bins"):
+            answers = worker.run_here(
+                self._binary, self._job("fit", mode="rebin", model=self._model, bins=scored["bins"]), [])
+            fitted = worker.merge_reports(_report(frame) for header, frame in answers if header.kind == frames.REPORT)
+            table = self._spark.read.parquet(f"{self._out}/scores.parquet")
+            suspects = table.where(
+                (F.col("score").cast("double") > fitted["threshold"]) & F.col("given_label").isNotNull()
+                & (F.col("suggested_label") != F.col("given_label"))
+            ).count()
+        return Summary(
+            nodes=self._plan.nodes, edges=_merged_reports(self._merged).get("arcs", 0) // 2,
+            scored=scored.get("scored", 0), suspects=suspects, rate=fitted["rate"], interval=tuple(fitted["interval"]),
+            threshold=fitted["threshold"], warnings=tuple(fitted.get("warnings") or ()),
+            notices=tuple(fitted.get("notices") or ()),
+        )
+
+
+_shipped: set[str] = set()  # sessions that have this package
+
+
+def _ship_package(context: SparkContext) -> None:
+    """Sends this package to the executors of a session, unless they have it."""
+    package = Path(__file__).resolve().parent.parent
+    if context.applicationId in _shipped or not package.is_dir():  # no folder: it came in a zip file, which tasks have
+        return
+    # The tasks fetch it whenever they begin, so it must be there until the end.
+    folder = tempfile.mkdtemp(prefix="graphcleaner-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive = f"{folder}/graphcleaner-package.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for source in sorted(package.rglob("*.py")):
+            packed.write(source, f"{package.name}/{source.relative_to(package)}")
+    context.addPyFile(archive)
+    _shipped.add(context.applicationId)
+
+
+def _text(column: str) -> Column:
+    return F.col(column).cast("string")
+
+
+def _lookup(values: Sequence[int], index: Column) -> Column:
+    """values[index], on the executors."""
+    return F.element_at(F.array(*(F.lit(value).cast("bigint") for value in values)), (index + 1).cast("int"))
+
+
+def _frames_on_driver(df: DataFrame, kind: int) -> list[bytes]:
+    rows = df.where(F.col("kind") == kind).orderBy("row", "col", "part", "first").select("frame").collect()
+    return [bytes(row["frame"]) for row in rows]
+
+
+def _report(frame: bytes | bytearray) -> Any:
+    return json.loads(bytes(frames.parse(frame)[1]))
+
+
+def _merged_reports(df: DataFrame) -> dict[str, Any]:
+    merged = worker.merge_reports(_report(frame) for frame in _frames_on_driver(df, frames.REPORT))
+    return merged or {}
+
+
+def _one_report(df: DataFrame, name: str) -> Any:
+    reports = _frames_on_driver(df, frames.REPORT)
+    if len(reports) != 1:
+        raise GraphcleanerError(f"{name}: got {len(reports)} reports, want one")
+    return _report(reports[0])
+
+
+def _row(header: frames.Header, frame: bytearray) -> tuple[Any, ...]:
+    return (header.row, header.column, header.part, header.kind, header.first, header.count, bytes(frame))

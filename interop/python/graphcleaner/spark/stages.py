@@ -1,0 +1,183 @@
+"""Stages: each writes a data set and remembers what it was made of, so that a later start goes on after the last one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from . import frames
+from .errors import GraphcleanerError, InputError, raised_in_task
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_FORMAT = 1  # of what the stages write
+
+# A frame has up to 4 MiB, so a few of them are a batch. The columns of a table are read in batches of Spark's usual size.
+_FRAMES_READ, _ROWS_READ = 8, 4096
+_SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": 1 << 17,
+    "spark.sql.execution.arrow.maxBytesPerBatch": 32 << 20,
+    "spark.sql.maxConcurrentOutputFileWriters": 16,  # else a task sorts its frames by kind before it writes them
+    "spark.sql.parquet.columnarReaderBatchSize": _ROWS_READ,
+}
+# Pages and row groups are measured after every row: a hundred frames are too much to hold.
+_FRAME_OPTIONS = {
+    "parquet.page.size.row.check.min": 1,
+    "parquet.block.size.row.check.min": 1,
+    "parquet.block.size.row.check.max": 1,
+    "parquet.page.size.row.check.max": 1,
+    "parquet.block.size": 32 << 20,
+    "parquet.enable.dictionary": "false",
+}
+
+
+@contextmanager
+def settings(spark: SparkSession) -> Iterator[None]:
+    """Sets what the stages need in a session, and puts back what was there."""
+    before = {name: spark.conf.get(name) for name in _SETTINGS}
+    try:
+        for name, value in _SETTINGS.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, text in before.items():
+            spark.conf.set(name, text)  # type: ignore[arg-type]
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turns what Spark makes of an error into one sentence: a GraphcleanerError."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as err:
+        ours = raised_in_task(err)
+        if ours is not None:
+            raise ours from None
+        raise GraphcleanerError(f"Spark: {_first_line(err)}") from err
+
+
+def _first_line(err: BaseException) -> str:
+    java = getattr(err, "java_exception", None)
+    while java is not None and java.getCause() is not None:
+        java = java.getCause()
+    text = str(err) if java is None else java.toString()
+    return next((line.strip() for line in text.splitlines() if line.strip()), type(err).__name__)
+
+
+class Files:
+    """Files that Spark reaches: paths are those of its data sets."""
+
+    def __init__(self, spark: SparkSession):
+        self._jvm = spark._jvm  # type: ignore[attr-defined]
+        self._conf = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+
+    def _open(self, path: str) -> tuple[Any, Any]:
+        place = self._jvm.org.apache.hadoop.fs.Path(path)
+        return place.getFileSystem(self._conf), place
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or a folder."""
+        fs, place = self._open(path)
+        return bool(fs.exists(place))
+
+    def listing(self, path: str) -> list[tuple[str, int, int]]:
+        """Name, size and time of change of every file of a data set, sorted. InputError if there is none."""
+        fs, place = self._open(path)
+        if not fs.exists(place):
+            raise InputError(f"{path}: no such file or folder")
+        files, found = fs.listFiles(place, True), []
+        while files.hasNext():
+            status = files.next()
+            found.append((status.getPath().toString(), status.getLen(), status.getModificationTime()))
+        return sorted(found)
+
+    def read(self, path: str) -> str:
+        """A text file."""
+        fs, place = self._open(path)
+        stream = fs.open(place)
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def write(self, path: str, text: str) -> None:
+        """Writes a text file, in place of one that is there."""
+        fs, place = self._open(path)
+        stream = fs.create(place, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+    def remove(self, path: str) -> None:
+        """Removes a file or a folder, if there is one."""
+        fs, place = self._open(path)
+        fs.delete(place, True)
+
+
+class Stages:
+    """Writes data sets below a folder, each unless it is there and was made of the same."""
+
+    def __init__(self, spark: SparkSession, folder: str, log: Callable[[str], None]):
+        self._spark, self._folder, self._log = spark, folder.rstrip("/"), log
+        self._files = Files(spark)
+        self._prints: dict[str, str] = {}
+
+    def run(
+        self,
+        name: str,
+        build: Callable[[], DataFrame],
+        *,
+        needs: Sequence[str] = (),
+        of: Any = None,
+        of_frames: bool = True,
+        reads_frames: bool = True,
+        path: str | None = None,
+    ) -> DataFrame:
+        """The data set of a stage.
+
+        build          makes it
+        needs          names of the stages that build reads
+        of             what it is made of beside them: anything that json takes
+        of_frames      it is a data set of frames, in folders by kind; else any columns
+        reads_frames   build reads data sets of frames
+        path           where it lies; None: work/NAME below the folder
+        """
+        path = path or f"{self._folder}/work/{name}"
+        note = f"{self._folder}/work/{name}.json"
+        text = json.dumps([_FORMAT, frames.VERSION, name, of, [self._prints[need] for need in needs]], sort_keys=True)
+        print_of_stage = hashlib.sha256(text.encode()).hexdigest()
+        self._prints[name] = print_of_stage
+        if self._is_there(path, note, print_of_stage):
+            self._log(f"{name}: is there")
+        else:
+            began = time.monotonic()
+            self._files.remove(note)
+            with plain_errors():
+                self._spark.conf.set(
+                    "spark.sql.parquet.columnarReaderBatchSize", _FRAMES_READ if reads_frames else _ROWS_READ
+                )
+                writer = build().write.mode("overwrite")
+                if of_frames:
+                    writer = writer.options(**_FRAME_OPTIONS).partitionBy("kind")
+                writer.parquet(path)
+            self._files.write(note, json.dumps({"fingerprint": print_of_stage}))
+            self._log(f"{name}: {time.monotonic() - began:.1f} s")
+        reader = self._spark.read.schema(frames.SPARK_SCHEMA) if of_frames else self._spark.read
+        return reader.parquet(path)
+
+    def _is_there(self, path: str, note: str, fingerprint: str) -> bool:
+        if not self._files.exists(f"{path}/_SUCCESS") or not self._files.exists(note):
+            return False
+        try:
+            return bool(json.loads(self._files.read(note)).get("fingerprint") == fingerprint)
+        except (ValueError, AttributeError):
+            return False

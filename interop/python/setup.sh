@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Installs this package with Spark into a virtual environment of its own, and prints the
+# path of its python. Needs Python 3.11 or newer and a Python package index. What is there is used again.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+venv=${GRAPHCLEANER_PYTHON:-${XDG_CACHE_HOME:-$HOME/.cache}/graphcleaner-python/venv}
+pinned=$here/requirements.txt
+stamp=$venv/installed-$(cksum <"$pinned" | cut -d' ' -f1)
+
+if [ ! -e "$stamp" ]; then
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --requirement "$pinned" >&2
+  "$venv/bin/pip" install --quiet --no-deps --editable "$here" >&2
+  touch "$stamp"
+fi
+printf '%s\n' "$venv/bin/python"

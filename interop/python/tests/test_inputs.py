@@ -1,0 +1,64 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from graphcleaner.spark import inputs
+from graphcleaner.spark.errors import InputError
+
+
+@pytest.mark.parametrize("names, order", [
+    ({"10", "9", "1e1"}, ["9", "10", "1e1"]),
+    ({"10", "9", "x"}, ["10", "9", "x"]),
+    ({"é", "z", "a"}, ["a", "z", "é"]),
+    ({"-1", "+2", "0x1p1", "inf"}, ["-1", "+2", "0x1p1", "inf"]),
+])
+def test_class_order(names, order):
+    assert inputs.class_order(names) == order
+
+
+def normalized(rows, columns=("a", "b", "c"), classes=("a", "b", "c"), listed=False):
+    ids = pa.array([f"n{i}" for i in range(len(rows))])
+    if listed:
+        batch = pa.RecordBatch.from_arrays([ids, pa.array(rows)], ["id", "row"])
+    else:
+        batch = pa.RecordBatch.from_arrays([ids, *map(pa.array, zip(*rows))], ["id", *(f"c{j}" for j in range(len(columns)))])
+    made = list(inputs.probabilities("p.parquet", columns, classes, listed)(iter([batch])))
+    assert made[0].column("id") == ids
+    return np.stack([np.frombuffer(value, "<f4") for value in made[0].column("row").to_pylist()])
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_rows_add_up_to_one_in_the_order_of_classes(listed):
+    p = normalized([[0.5, 0.3, 0.2005], [1.0, 0.0, 0.0]], columns=("c", "a", "b"), listed=listed)
+    total = 0.5 + 0.3 + 0.2005
+    assert p.tolist() == np.array([[0.3 / total, 0.2005 / total, 0.5 / total], [0, 0, 1]], np.float32).tolist()
+
+
+@pytest.mark.parametrize("row, says", [
+    ([0.5, -0.1, 0.6], "node n0: class b is -0.1, want a probability from 0 to 1"),
+    ([0.5, float("nan"), 0.5], "class b is nan"),
+    ([0.5, None, 0.5], "class b is nan"),
+    ([float("inf"), 0.0, 0.0], "class a is inf"),
+    ([0.5, 0.2, 0.2], "they add up to 0.9, want 1"),
+])
+@pytest.mark.parametrize("listed", [False, True])
+def test_rows_that_are_refused(row, says, listed):
+    with pytest.raises(InputError) as err:
+        normalized([row], listed=listed)
+    assert str(err.value).startswith("p.parquet: predictions of node n0") and says in str(err.value)
+
+
+@pytest.mark.parametrize("row", [[0.5, 0.5], None])
+def test_lists_of_another_length_are_refused(row):
+    with pytest.raises(InputError, match="got [02] numbers, want 3, one a class"):
+        normalized([row, [1.0, 0.0, 0.0]], listed=True)
+
+
+@pytest.mark.parametrize("columns, says", [
+    (["a", "x"], 'class "x" of the predictions: no node is given it, the labels have "a", "b"'),
+    (["a", "a"], 'class "a" of the predictions: it has two columns'),
+    (["a"], 'class "b" of the labels: the predictions have only "a"'),
+])
+def test_columns_are_the_classes(columns, says):
+    with pytest.raises(InputError, match=says):
+        inputs.check_columns("p.parquet", columns, ["a", "b"])

@@ -1,0 +1,114 @@
+import random
+
+import pytest
+
+from graphcleaner.spark.errors import GraphcleanerError
+from graphcleaner.spark.plan import chunk_bases, cut, cut_into, make_plan, parse_bytes, show_bytes
+
+
+def degrees_of(seed):
+    draw = random.Random(seed)
+    return sorted((int(draw.paretovariate(1.1)) - 1 for _ in range(draw.randint(1, 400))), reverse=True)
+
+
+def bins_of(degrees):
+    return [(degrees.count(d), d) for d in sorted(set(degrees), reverse=True)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ranges_keep_to_their_bounds(seed):
+    degrees = degrees_of(seed)
+    max_nodes, max_arcs = 1 + seed * 3, 10 + seed * 7
+    starts = cut(bins_of(degrees), max_nodes, max_arcs)
+    assert starts[0] == 0 and starts[-1] == len(degrees) and sorted(set(starts)) == starts
+    for first, end in zip(starts, starts[1:]):
+        arcs = sum(degrees[first:end])
+        assert end - first <= max_nodes
+        assert arcs <= max_arcs or end - first == 1
+        # No range could take the next node in.
+        if end < len(degrees):
+            assert end - first == max_nodes or arcs + degrees[end] > max_arcs
+
+
+def test_nodes_without_edges_count_as_nodes():
+    assert cut([(10, 0)], 4, 1) == [0, 4, 8, 10]
+    assert cut([], 4, 1) == [0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cut_into_makes_no_more_ranges_than_wanted(seed):
+    bins = bins_of(degrees_of(seed))
+    for ranges in (1, 2, 5, 17):
+        starts = cut_into(bins, ranges)
+        assert 1 <= len(starts) - 1 <= ranges and starts[-1] == sum(n for n, _ in bins)
+
+
+def test_even_graphs_are_cut_evenly():
+    assert cut_into([(100, 4)], 4) == [0, 25, 50, 75, 100]
+
+
+def test_chunk_bases_count_chunks():
+    assert chunk_bases([0, 5, 6, 14], 4) == [0, 2, 3, 5]
+
+
+def test_less_memory_makes_more_ranges():
+    plans = [make_plan(10**8, 10**9, 47, cores=200, memory=size << 30) for size in (4, 2, 1)]
+    assert plans[0].ranges < plans[1].ranges < plans[2].ranges
+    for plan in plans:
+        stages = {stage.name: stage for stage in plan.stages()}
+        for name in ("sums1", "sums2", "sums3", "triangles", "hop1"):
+            assert stages[name].memory <= plan.memory
+
+
+def test_more_ranges_send_more():
+    few, many = (make_plan(10**8, 10**9, 47, blocks=blocks) for blocks in (10, 100))
+    assert few.ranges == 10 and many.ranges == 100
+    assert sum(s.shuffled for s in few.stages()) < sum(s.shuffled for s in many.stages())
+
+
+def test_stages_are_those_of_the_hops():
+    names = [[stage.name for stage in make_plan(1000, 5000, 3, hops=hops).stages()] for hops in (1, 2, 3)]
+    assert "hop2" not in names[0] and "hop2" in names[1] and "triangles" not in names[1] and "triangles" in names[2]
+    assert "hop3 of predictions" in make_plan(1000, 5000, 3, features=True).table()
+
+
+@pytest.mark.parametrize("classes", [2, 7, 47, 1000, 3_000_000])
+def test_chunks_are_powers_of_two_and_frames_small(classes):
+    chunk = make_plan(10**6, 10**6, classes).chunk
+    assert chunk & (chunk - 1) == 0
+    assert chunk == 1 or 4 * classes * chunk <= 4 << 20
+
+
+def test_small_graphs_are_not_cut():
+    assert make_plan(2708, 5429, 7, cores=64).ranges == 1
+
+
+def test_too_many_nodes_are_said_on_paper():
+    assert "too many to clean" in make_plan(10**10, 5 * 10**11, 100, cores=4000, memory=4 << 30).table()
+    assert "too many" not in make_plan(10**9, 10**10, 100).table()
+
+
+@pytest.mark.parametrize("arguments, says", [
+    ({"hops": 4}, "hops: got 4, want 1 to 3 on Spark"),
+    ({"nodes": 0}, "nodes: got 0"),
+    ({"memory": 1000}, "memory: got 1000 bytes"),
+    ({"blocks": 0}, "blocks: got 0"),
+])
+def test_arguments_out_of_bounds(arguments, says):
+    with pytest.raises(GraphcleanerError, match=says):
+        make_plan(**{"nodes": 10, "edges": 10, "classes": 2, **arguments})
+
+
+@pytest.mark.parametrize("text, size", [("1g", 1 << 30), ("512m", 512 << 20), ("2GiB", 2 << 30), ("1.5k", 1536), ("77", 77), ("3tb", 3 << 40)])
+def test_sizes(text, size):
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "g", "1x", "1gg", "two"])
+def test_sizes_that_are_none(text):
+    with pytest.raises(ValueError, match="want a size"):
+        parse_bytes(text)
+
+
+def test_sizes_are_shown():
+    assert [show_bytes(x) for x in (0, 1023, 1536, 10 << 20, 5 << 60)] == ["0 B", "1023 B", "1.5 KiB", "10 MiB", "5,120.0 PiB"]

@@ -1,0 +1,67 @@
+import os
+
+import pytest
+
+from graphcleaner.spark.errors import InputError
+from graphcleaner.spark.stages import Files, Stages
+
+
+@pytest.fixture
+def go(spark, tmp_path):
+    """Runs two stages, the second of the first, and returns those that were not there."""
+
+    def run(of=1, of_second=2):
+        lines = []
+        stages = Stages(spark, str(tmp_path), lines.append)
+        first = stages.run("first", lambda: spark.range(5), of=of, of_frames=False, reads_frames=False)
+        stages.run("second", lambda: first.where("id > 1"), needs=["first"], of=of_second, of_frames=False, reads_frames=False)
+        assert spark.read.parquet(f"{tmp_path}/work/second").count() == 3
+        return [line.split(":")[0] for line in lines if not line.endswith("is there")]
+
+    return run
+
+
+def test_stages_that_are_there_are_not_run_again(go):
+    assert go() == ["first", "second"]
+    assert go() == []
+
+
+def test_a_stage_made_of_something_else_is_run_again_with_what_needs_it(go):
+    go()
+    assert go(of_second=3) == ["second"]
+    assert go(of=7, of_second=3) == ["first", "second"]
+    assert go(of=7, of_second=3) == []
+
+
+@pytest.mark.parametrize("lost", ["second/_SUCCESS", "second.json"])
+def test_an_incomplete_stage_is_run_again(go, tmp_path, lost):
+    go()
+    (tmp_path / "work" / lost).unlink()
+    assert go() == ["second"]
+
+
+def test_a_damaged_note_is_no_note(go, tmp_path):
+    go()
+    for text in ("{", "[]", "{}"):
+        Files.write(Files(_session()), f"{tmp_path}/work/second.json", text)
+        assert go() == ["second"]
+
+
+def _session():
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
+def test_a_listing_has_names_sizes_and_times(spark, tmp_path):
+    files = Files(spark)
+    (tmp_path / "data").mkdir()
+    for name in ("b", "a"):
+        (tmp_path / "data" / name).write_text(name * 3)
+        os.utime(tmp_path / "data" / name, (7, 7))
+    assert files.listing(str(tmp_path / "data")) == [(f"file:{tmp_path}/data/{name}", 3, 7000) for name in "ab"]
+    files.write(str(tmp_path / "data" / "a"), "ü")
+    assert files.read(str(tmp_path / "data" / "a")) == "ü"
+    assert files.listing(str(tmp_path / "data"))[0] != (f"file:{tmp_path}/data/a", 3, 7000)
+    with pytest.raises(InputError, match="no such file or folder"):
+        files.listing(str(tmp_path / "none"))
