@@ -572,6 +572,16 @@ func (p *problem) settleSplits(opt Options) error {
 	return err
 }
 
+// Verdicts returns what Clean takes from the decisions of a store, ascending by node: see [decide.Verdicts]. The score of a run that
+// does not give chances is NaN.
+func Verdicts(ctx context.Context, tx *kv.Tx) ([]Verdict, error) {
+	labels, err := readLabels(tx)
+	if err != nil {
+		return nil, err
+	}
+	return readVerdicts(ctx, tx, labels)
+}
+
 // readVerdicts returns what people have said of labels. Scores that are no chances, of runs without a calibration, are NaN.
 func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.Verdict, error) {
 	verdicts, err := decide.Verdicts(ctx, tx, labels)
@@ -582,7 +592,7 @@ func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.V
 			if err != nil && !errors.Is(err, kv.ErrNotFound) {
 				return nil, err
 			}
-			calibrated[verdict.Run] = err == nil && run.Model != nil && run.Model.Calibration != nil
+			calibrated[verdict.Run] = err == nil && run.HasInterval()
 		}
 		if !calibrated[verdict.Run] {
 			verdicts[i].Score = math.NaN()

@@ -134,6 +134,36 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 	return v
 }
 
+// A verdict has the score that the person saw, if it is a chance: PresetPaper gives none.
+func TestVerdictsHaveScores(t *testing.T) {
+	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		s := newPlanted(5, 300).load(t, false)
+		mustClean(t, s, Options{Preset: preset})
+		v := labelledNode(t, s, 0)
+		var score float64
+		view(t, s, func(tx *kv.Tx) error {
+			value, err := tx.Value(v, ScoreColumn)
+			score = value.Float()
+			return err
+		})
+		if preset == PresetPaper {
+			score = math.NaN()
+		}
+		mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Accept})
+		mustClean(t, s, Options{}) // the score stays that of the decision
+		view(t, s, func(tx *kv.Tx) error {
+			verdicts, err := Verdicts(t.Context(), tx)
+			if err != nil {
+				return err
+			}
+			if len(verdicts) != 1 || verdicts[0].Node != v || verdicts[0].Score != score && !(math.IsNaN(score) && math.IsNaN(verdicts[0].Score)) {
+				t.Errorf("preset %s: got %+v, want one of node %d with score %v", preset, verdicts, v, score)
+			}
+			return nil
+		})
+	}
+}
+
 // Decisions, labels and their indexes as they were, after a run and other predictions.
 func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	p := newPlanted(9, 300)

@@ -52,7 +52,7 @@ type commandLine struct {
 	Serve    serveCommand    `cmd:"" help:"Hold a store, and do the work of other commands on it."`
 	Gate     gateCommand     `cmd:"" help:"Fail if there are too many suspects, or new ones."`
 	Eval     evalCommand     `cmd:"" help:"Make labels wrong on purpose, and measure how many are found."`
-	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, decisions, predictions, features or the transition matrix to a file."`
+	Export   exportCommand   `cmd:"" help:"Write scores, suspects, labels, decisions, verdicts, predictions, features or the transition matrix to a file."`
 	Stats    statsCommand    `cmd:"" help:"Print the size and the contents of a store."`
 	Check    checkCommand    `cmd:"" help:"Check every record of a store, or repair it."`
 	Backup   backupCommand   `cmd:"" help:"Write a store, or its changes since the last backup, to one file."`

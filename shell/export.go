@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -25,7 +27,7 @@ import (
 // exportCommand writes what a store holds to a file.
 type exportCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
-	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,predictions,features,transition" help:"scores, suspects, labels, decisions, predictions, features or transition."`
+	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,verdicts,predictions,features,transition" help:"scores, suspects, labels, decisions, verdicts, predictions, features or transition."`
 	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
 
 	WithoutSuspects bool `help:"Leave the label of suspects empty. Their rows stay."`
@@ -51,6 +53,7 @@ func (*exportCommand) Help() string {
   - suspects: the same columns, of the nodes above the threshold with another label suggested and without a decision
   - labels: id,label,original_label
   - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes
+  - verdicts: what the decisions say of the labels: id,label_before,label_now,score
   - predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]
   - features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]
   - transition: P(given label | true class). A row is a given label, a column a true class
@@ -62,6 +65,10 @@ labels: label includes corrections, original_label does not. --without-suspects 
 		`of all labels would go, --without-suspects asks first. Without a terminal it fails, unless --yes is given.
 
 decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count.
+
+verdicts: clean takes them as true. label_before is the label before all decisions, score that at the first one. label_now is the right label; it is ` +
+		`empty if the label was wrong and nobody knows another. A node has no row if its decision was undone or is unsure, if it is disputed, if it had no ` +
+		`label, or if its label has changed since without a decision. No more than 65,536 are written, since more would say no more.
 
 predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement classes lists them in this order, and import takes ` +
 		`it. The rows of transition have the same order as its columns.
@@ -210,6 +217,8 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 		return c.labelTable(ctx, tx)
 	case "decisions":
 		return query.Query(ctx, tx, query.Options{}, "history")
+	case "verdicts":
+		return verdictTable(ctx, tx)
 	case "predictions":
 		return predictionTable(ctx, tx, c.work())
 	}
@@ -230,6 +239,39 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 		}
 	}
 	return query.NewTable(columns, rows), nil
+}
+
+// verdictTable has what clean takes from the decisions.
+func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
+	verdicts, err := cleaner.Verdicts(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[kv.NodeID]int, len(verdicts))
+	for _, verdict := range verdicts {
+		if places[verdict.Node], err = tx.Position(verdict.Node); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(verdicts, func(a, b cleaner.Verdict) int { return cmp.Compare(places[a.Node], places[b.Node]) })
+	rows := make([][]kv.Value, len(verdicts))
+	for i, verdict := range verdicts {
+		id, err := tx.ID(verdict.Node)
+		if err != nil {
+			return nil, err
+		}
+		now, score := kv.Value{}, kv.Value{}
+		if verdict.Now != kv.NoClass {
+			now = kv.StringValue(tx.Classes()[verdict.Now])
+		}
+		if !math.IsNaN(verdict.Score) {
+			score = kv.FloatValue(verdict.Score)
+		}
+		rows[i] = []kv.Value{kv.StringValue(id), kv.StringValue(tx.Classes()[verdict.Before]), now, score}
+	}
+	return query.NewTable([]query.ColumnInfo{
+		{Name: "id"}, {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
+	}, rows), nil
 }
 
 // labelValue is a label, null if it is empty.

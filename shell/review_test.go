@@ -260,6 +260,46 @@ func TestExportedLabels(t *testing.T) {
 	}
 }
 
+// What clean takes from decisions, in the order of the nodes file. The run of this store gives no chances, so there are no scores.
+func TestExportedVerdicts(t *testing.T) {
+	store := papers.Cleaned(t)
+	verdicts := func() string {
+		t.Helper()
+		tx := store.Begin()
+		defer tx.Close()
+		result, err := (&exportCommand{What: "verdicts"}).result(t.Context(), tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if _, err := print.Render(&out, result, print.FormatCSV); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	const head = "id,label_before,label_now,score\n"
+	if got := verdicts(); got != head {
+		t.Errorf("before all decisions: got %q, want %q", got, head)
+	}
+	decide := func(who, statement string) {
+		t.Helper()
+		if _, err := query.Exec(t.Context(), store, query.Options{Who: who}, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, statement := range []string{"unlabel 'e 1'", "accept s3", "reject p4", "relabel 東 'Theory'", "unsure p5", "accept p1", "undo"} {
+		decide("ann", statement)
+	}
+	if got, want := verdicts(), head+"p4,Systems,Systems,\ns3,Systems,Theory,\ne 1,Neural Nets,,\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	decide("bob", "relabel p4 'Theory'") // disputed
+	decide("ann", "relabel s3 'Neural Nets'")
+	if got, want := verdicts(), head+"s3,Systems,Neural Nets,\ne 1,Neural Nets,,\n"; got != want {
+		t.Errorf("with a dispute: got\n%swant\n%s", got, want)
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 func TestGate(t *testing.T) {
