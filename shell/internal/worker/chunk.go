@@ -162,25 +162,31 @@ func (c *chunk) takeSums(f *Frame, width int) error {
 }
 
 // takeMembers takes local rows of the chunk.
-func (c *chunk) takeMembers(f *Frame) error {
-	if uint64(f.First)%uint64(c.job.Chunk) != 0 {
-		return fmt.Errorf("%w: %s: want the first row of a chunk", errFrame, f.Place())
+func (c *chunk) takeMembers(f *Frame) (err error) {
+	c.members, err = c.job.membersOf(c.members, f)
+	return err
+}
+
+// membersOf decodes local rows of a chunk.
+func (j *Job) membersOf(memory []uint32, f *Frame) ([]uint32, error) {
+	if uint64(f.First)%uint64(j.Chunk) != 0 {
+		return memory, fmt.Errorf("%w: %s: want the first row of a chunk", errFrame, f.Place())
 	}
-	rows, err := c.job.rows(f.Row)
+	rows, err := j.rows(f.Row)
 	if err != nil {
-		return err
+		return memory, err
 	}
-	if c.members, err = rowsOf(c.members, f); err != nil {
-		return err
+	if memory, err = rowsOf(memory, f); err != nil {
+		return memory, err
 	}
 	last := int64(f.First) - 1
-	for _, row := range c.members {
-		if int64(row) <= last || row >= rows || row/c.job.Chunk != f.First/c.job.Chunk {
-			return fmt.Errorf("%w: %s: member %d after %d, want ascending rows of the chunk", errFrame, f.Place(), row, last)
+	for _, row := range memory {
+		if int64(row) <= last || row >= rows || row/j.Chunk != f.First/j.Chunk {
+			return memory, fmt.Errorf("%w: %s: member %d after %d, want ascending rows of the chunk", errFrame, f.Place(), row, last)
 		}
 		last = int64(row)
 	}
-	return nil
+	return memory, nil
 }
 
 // classesOf checks classes.

@@ -27,6 +27,7 @@
 //	noise      labels and predictions → sums for class thresholds, or counts of the confident joint
 //	fit        features of the sample → the label model
 //	score      features of nodes → scores and suggestions
+//	pack       some nodes, arcs of blocks → their neighbours that weigh most, or the edges among them
 //
 // The mathematics is that of packages ops and cleaner. Job.Memory bounds the memory of a worker.
 package worker

@@ -47,13 +47,14 @@ const (
 	KindScores      Kind = 24 // [count] × (float32 score, int32 suggested class, float32 confidence)
 	KindModel       Kind = 25 // what fit gives, as json
 	KindVerdicts    Kind = 26 // what people said of labels, as json
+	KindPairs       Kind = 27 // as KindEdges, of width 1: a node, a neighbour, and the weight of the neighbour in the vote about the node
 )
 
 var kindNames = map[Kind]string{
 	KindJob: "job", KindEnd: "end", KindReport: "report", KindGroup: "group", KindEdges: "edges", KindArcs: "arcs", KindSums: "sums",
 	KindStrength: "strength", KindSlice: "slice", KindDiagonal: "diagonal", KindLabels: "labels", KindSplits: "splits",
 	KindPredictions: "predictions", KindBallots: "ballots", KindTested: "tested labels", KindFeatures: "features", KindMembers: "members",
-	KindSample: "sample", KindScores: "scores", KindModel: "model", KindVerdicts: "verdicts",
+	KindSample: "sample", KindScores: "scores", KindModel: "model", KindVerdicts: "verdicts", KindPairs: "pairs",
 }
 
 // String names the kind for errors.
@@ -83,7 +84,7 @@ type Frame struct {
 // Place names a frame in errors.
 func (f *Frame) Place() string {
 	switch f.Kind {
-	case KindArcs, KindSums:
+	case KindArcs, KindSums, KindPairs:
 		return fmt.Sprintf("%s of block %d,%d from row %d on", f.Kind, f.Row, f.Column, f.First)
 	case KindJob, KindEnd, KindReport, KindModel, KindVerdicts, KindEdges:
 		return f.Kind.String()

@@ -41,6 +41,7 @@ func FuzzReader(f *testing.F) {
 // modes are those of the operations that have some.
 var modes = map[Operation][]string{
 	Multiply: {modeFirst, modePredictions, modeSlice}, Add: {modeFirst, modeHop, modeDiagonal}, Noise: {modeThresholds, modeJoint}, Fit: {"", modeRebin},
+	Pack: {modeReach, modeEdges},
 }
 
 // rightFrames are frames about the second range of a small job.
@@ -79,8 +80,9 @@ func FuzzOperations(f *testing.F) {
 	job.Noise = []byte(`{"sums":[1,1],"counts":[2,2],"cells":[[0,1,3]]}`)
 	job.Neighbors = []byte(`{}`)
 	job.Model = []byte(`{}`)
+	job.Most = 2
 	arcs := output(f, stream(f, jobFrame(f, Arcs, job), edgesFrame([2]uint64{0, 5}, [2]uint64{0, 1}, [2]uint64{1, 5})))
-	for op := Arcs; op <= Score; op++ {
+	for op := Arcs; op <= Pack; op++ {
 		for _, frame := range append(rightFrames(job), arcs...) {
 			f.Add(byte(op), byte(op)%3, byte(frame.Kind), frame.Row, frame.Column, frame.Part, frame.First, frame.Count, frame.Width, frame.Payload)
 		}
@@ -100,7 +102,11 @@ func FuzzOperations(f *testing.F) {
 		}
 		frames := []Frame{jobFrame(t, o, job), {Kind: KindGroup, Row: 1, Column: 1, Part: 0}}
 		for _, frame := range rightFrames(job) {
-			if o != Arcs && o != Merge && o != Census && o != Fit && (frame.Kind == KindLabels || frame.Kind == KindStrength) {
+			isBackbone := frame.Kind == KindLabels || frame.Kind == KindStrength
+			if o == Pack {
+				isBackbone = frame.Kind == KindMembers || frame.Kind == KindStrength && job.Mode == modeReach
+			}
+			if o != Arcs && o != Merge && o != Census && o != Fit && isBackbone {
 				frames = append(frames, frame)
 			}
 		}

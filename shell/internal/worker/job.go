@@ -22,9 +22,10 @@ const (
 	Noise
 	Fit
 	Score
+	Pack
 )
 
-var operationNames = [...]string{"source", "arcs", "merge", "strength", "multiply", "add", "triangles", "census", "noise", "fit", "score"}
+var operationNames = [...]string{"source", "arcs", "merge", "strength", "multiply", "add", "triangles", "census", "noise", "fit", "score", "pack"}
 
 // String is the name that a job has for the operation.
 func (o Operation) String() string {
@@ -45,11 +46,13 @@ type Job struct {
 
 	Weighted bool `json:"weighted"` // arcs have weights
 
-	// Mode says what multiply, add and noise do.
+	// Mode says what multiply, add, noise, fit and pack do.
 	Mode string `json:"mode"`
 
 	Hop int    `json:"hop"` // of add
 	Of  string `json:"of"`  // of add by hops: labels or predictions
+
+	Most int `json:"most"` // of pack in mode reach: neighbours of a node
 
 	Names     []string        `json:"names"`     // of the classes
 	Seed      uint64          `json:"seed"`      // of census and fit

@@ -324,30 +324,21 @@ func ofPart(part int, frames []Frame) (some []Frame) {
 
 func join(frames ...[]Frame) []Frame { return slices.Concat(frames...) }
 
-// clean runs all operations and returns scores, suggestions and features by position, and the model's report.
-func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, fitted fitReport) {
-	t, p := c.t, c.planted
-	t.Helper()
-	chunkGroup := func(f *Frame) []uint32 { return []uint32{f.Row, 0, f.First / c.job.Chunk} }
-	inOrder := func(f *Frame) []uint32 {
-		kind := uint32(f.Kind)
-		if f.Kind == KindSums {
-			kind = 99
-		}
-		return []uint32{kind, f.Column, f.Part, f.First}
+// inOrder puts the sums of a group behind all else.
+func inOrder(f *Frame) []uint32 {
+	kind := uint32(f.Kind)
+	if f.Kind == KindSums {
+		kind = 99
 	}
-	blockGroup := func(f *Frame) []uint32 { return []uint32{f.Row, f.Column, 0} }
-	rangeGroup := func(f *Frame) []uint32 {
-		if f.Kind == KindArcs {
-			return []uint32{f.Column, 0, 0}
-		}
-		return []uint32{f.Row, 0, 0}
-	}
-	rangeOrder := func(f *Frame) []uint32 {
-		return []uint32{map[Kind]uint32{KindStrength: 0, KindLabels: 1, KindArcs: 3}[f.Kind] + map[bool]uint32{true: 2}[f.Kind == KindSlice || f.Kind == KindPredictions], f.Row, f.First}
-	}
+	return []uint32{kind, f.Column, f.Part, f.First}
+}
 
-	// Edges come in two tasks.
+// chunkGroup groups by chunk.
+func (c *cluster) chunkGroup(f *Frame) []uint32 { return []uint32{f.Row, 0, f.First / c.job.Chunk} }
+
+// arcs makes the arcs of all blocks, and their row sums. Edges come in two tasks.
+func (c *cluster) arcs() (arcs, sums []Frame) {
+	p := c.planted
 	var runs []Frame
 	for _, part := range [][]int{evens(len(p.edges)), odds(len(p.edges))} {
 		var sources, targets []uint64
@@ -365,8 +356,25 @@ func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, f
 		made, _ := c.run(Arcs, nil, []Frame{f}, nil, nil)
 		runs = append(runs, made...)
 	}
-	merged, _ := c.run(Merge, nil, runs, blockGroup, inOrder)
-	arcs, sums := ofKind(KindArcs, merged), ofKind(KindSums, merged)
+	merged, _ := c.run(Merge, nil, runs, func(f *Frame) []uint32 { return []uint32{f.Row, f.Column, 0} }, inOrder)
+	return ofKind(KindArcs, merged), ofKind(KindSums, merged)
+}
+
+// clean runs all operations and returns scores, suggestions and features by position, and the model's report.
+func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, fitted fitReport) {
+	t, p := c.t, c.planted
+	t.Helper()
+	rangeGroup := func(f *Frame) []uint32 {
+		if f.Kind == KindArcs {
+			return []uint32{f.Column, 0, 0}
+		}
+		return []uint32{f.Row, 0, 0}
+	}
+	rangeOrder := func(f *Frame) []uint32 {
+		return []uint32{map[Kind]uint32{KindStrength: 0, KindLabels: 1, KindArcs: 3}[f.Kind] + map[bool]uint32{true: 2}[f.Kind == KindSlice || f.Kind == KindPredictions], f.Row, f.First}
+	}
+
+	arcs, sums := c.arcs()
 
 	var labels, splits, predictions, byPosition []Frame
 	var raw []byte
@@ -428,20 +436,20 @@ func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, f
 		}
 	})
 
-	strengths, _ := c.run(Strength, nil, join(labels, sums), chunkGroup, inOrder)
+	strengths, _ := c.run(Strength, nil, join(labels, sums), c.chunkGroup, inOrder)
 	facts := join(labels, splits, predictions)
-	_, reports = c.run(Noise, func(j *Job) { j.Mode = modeThresholds }, slices.Clone(facts), chunkGroup, inOrder)
+	_, reports = c.run(Noise, func(j *Job) { j.Mode = modeThresholds }, slices.Clone(facts), c.chunkGroup, inOrder)
 	thresholds := reports[0].Payload
-	_, reports = c.run(Noise, func(j *Job) { j.Mode, j.Thresholds = modeJoint, thresholds }, slices.Clone(facts), chunkGroup, inOrder)
+	_, reports = c.run(Noise, func(j *Job) { j.Mode, j.Thresholds = modeJoint, thresholds }, slices.Clone(facts), c.chunkGroup, inOrder)
 	noise := mergeJSON(t, thresholds, reports[0].Payload)
 
 	partial, _ := c.run(Multiply, func(j *Job) { j.Mode = modeFirst }, join(labels, strengths, arcs), rangeGroup, rangeOrder)
-	first, reports := c.run(Add, func(j *Job) { j.Mode = modeFirst }, join(facts, strengths, members, partial), chunkGroup, inOrder)
+	first, reports := c.run(Add, func(j *Job) { j.Mode = modeFirst }, join(facts, strengths, members, partial), c.chunkGroup, inOrder)
 	neighbors := reports[0].Payload
 	tested, ballots := ofKind(KindTested, first), ofKind(KindBallots, first)
 	diagonals := map[int][]Frame{2: ofPart(2, ofKind(KindDiagonal, first))}
 	if c.job.Hops >= 3 {
-		diagonals[3] = c.triangles(arcs, strengths, labels, chunkGroup, inOrder)
+		diagonals[3] = c.triangles(arcs, strengths, labels)
 	}
 	features, sample, slice := ofKind(KindFeatures, first), ofKind(KindSample, first), ofKind(KindSlice, first)
 	for _, of := range []string{ofLabels, ofPredictions} {
@@ -459,7 +467,7 @@ func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, f
 			if of == ofPredictions {
 				in = join(in, predictions)
 			}
-			made, _ := c.run(Add, func(j *Job) { j.Mode, j.Hop, j.Of = modeHop, hop, of }, in, chunkGroup, inOrder)
+			made, _ := c.run(Add, func(j *Job) { j.Mode, j.Hop, j.Of = modeHop, hop, of }, in, c.chunkGroup, inOrder)
 			slice = ofKind(KindSlice, made)
 			features = append(features, ofKind(KindFeatures, made)...)
 			if of == ofLabels {
@@ -483,7 +491,7 @@ func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, f
 			in = append(in, f)
 		}
 	}
-	scored, reports := c.run(Score, func(j *Job) { j.Model = model[0].Payload }, in, chunkGroup, inOrder)
+	scored, reports := c.run(Score, func(j *Job) { j.Model = model[0].Payload }, in, c.chunkGroup, inOrder)
 	if fitted.Bins {
 		var report scoreReport
 		if err := json.Unmarshal(reports[0].Payload, &report); err != nil {
@@ -518,7 +526,7 @@ func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, f
 }
 
 // triangles runs the operation for all descending triples of ranges.
-func (c *cluster) triangles(arcs, strengths, labels []Frame, chunkGroup, inOrder func(*Frame) []uint32) []Frame {
+func (c *cluster) triangles(arcs, strengths, labels []Frame) []Frame {
 	var sums []Frame
 	ranges := len(c.job.Ranges) - 1
 	for i := range ranges {
@@ -543,7 +551,7 @@ func (c *cluster) triangles(arcs, strengths, labels []Frame, chunkGroup, inOrder
 			}
 		}
 	}
-	made, _ := c.run(Add, func(j *Job) { j.Mode, j.Hop = modeDiagonal, 3 }, join(labels, strengths, sums), chunkGroup, inOrder)
+	made, _ := c.run(Add, func(j *Job) { j.Mode, j.Hop = modeDiagonal, 3 }, join(labels, strengths, sums), c.chunkGroup, inOrder)
 	return made
 }
 

@@ -74,6 +74,7 @@ var steps = map[Operation]func(b base) (step, error){
 	Noise:     newNoise,
 	Fit:       newFit,
 	Score:     newScore,
+	Pack:      newPack,
 }
 
 // runtimeBytes is what a worker holds beside Job.Memory: the program, and the frames that come and go.
