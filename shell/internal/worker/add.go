@@ -54,8 +54,12 @@ func newAdd(b base) (step, error) {
 		if s.width = 1; b.Hop != 3 {
 			return nil, fmt.Errorf("%w: diagonal %d, want 3", errFrame, b.Hop)
 		}
+	case modeSmooth:
+		if s.width = b.columns(); b.Hop < 1 || b.Hop > b.Hops {
+			return nil, fmt.Errorf("%w: hop %d of features, want 1 to %d", errFrame, b.Hop, b.Hops)
+		}
 	default:
-		return nil, fmt.Errorf("%w: mode %q, want %s, %s or %s", errFrame, b.Mode, modeFirst, modeHop, modeDiagonal)
+		return nil, fmt.Errorf("%w: mode %q, want %s, %s, %s or %s", errFrame, b.Mode, modeFirst, modeHop, modeDiagonal, modeSmooth)
 	}
 	return s, nil
 }
@@ -80,8 +84,12 @@ func (s *addStep) take(f *Frame) error {
 		if s.Mode == modeHop && int64(f.Part) == int64(s.Hop) {
 			return s.chunk.take(f, s.width)
 		}
+	case KindInputs, KindSlice:
+		if s.Mode == modeSmooth && (f.Kind == KindInputs) == (s.Hop == 1) {
+			return s.chunk.take(f, s.width)
+		}
 	case KindMembers:
-		if s.Mode != modeDiagonal {
+		if s.Mode == modeFirst || s.Mode == modeHop {
 			return s.chunk.take(f, s.width)
 		}
 	}
@@ -105,6 +113,8 @@ func (s *addStep) endGroup() (err error) {
 		return s.first()
 	case modeHop:
 		return s.hop()
+	case modeSmooth:
+		return s.smooth()
 	}
 	for i, sum := range c.sums.values {
 		c.sums.values[i] = 2 * sum
@@ -226,6 +236,35 @@ func (s *addStep) hop() error {
 		}
 		return c.sums.of(i), input, c.diagonal[i]
 	}, c.tested)
+}
+
+// smooth makes the features of one more hop, by (D+I)^(-1/2) (A+I) (D+I)^(-1/2), and the rows for the next.
+func (s *addStep) smooth() error {
+	c, width := &s.chunk, s.columns()
+	if len(c.inputs) == 0 {
+		return fmt.Errorf("%w: the group of range %d from row %d on has no rows of its nodes", errFrame, c.row, c.first)
+	}
+	s.row, s.next = resize(s.row, len(c.inputs)), resize(s.next, len(c.inputs))
+	for i := range int(c.count) {
+		sums, own, strength := c.sums.of(i), c.inputs[i*width:][:width], c.strengths[i]+1
+		for j, x := range own { // the node itself is the last of its neighbours
+			if s.Hop == 1 {
+				x = float32(ops.Scale(strength) * float64(x))
+			}
+			sums[j] += float64(x)
+		}
+		ops.FinishRow(s.row[i*width:][:width], s.next[i*width:][:width], nil, sums, strength, 0)
+	}
+	s.memory = appendVector(s.memory[:0], s.row)
+	f := c.frame(KindInputs, width)
+	f.Part = uint32(s.Hop)
+	if err := s.write(f); err != nil || s.Hop == s.Hops {
+		return err
+	}
+	s.memory = appendVector(s.memory[:0], s.next)
+	f = c.frame(KindSlice, width)
+	f.Part = uint32(s.Hop)
+	return s.write(f)
 }
 
 // finish makes the rows of a hop, the features of the tested labels and of the sample, and the rows for the next hop. sums returns those of

@@ -20,6 +20,7 @@ type chunk struct {
 	strengths         []float64
 	diagonal          []float64
 	predictions       []float32 // [count×c]; a row of NaN: none
+	inputs            []float32 // [count×width]: features, or rows for the next hop
 	tested            []kv.Class
 	features          [][]float32 // [2K+1], each [count×width of tested]
 	members           []uint32    // local rows
@@ -27,6 +28,7 @@ type chunk struct {
 	bytes             []uint8
 	numbers           []int32
 	sumsAt            [2]uint64 // column and part of the last frame of sums, plus 1
+	sumsEnd           uint32    // the row behind it
 }
 
 // denseRows are rows of float64 of a chunk [count×width], from where its chunk begins.
@@ -43,7 +45,7 @@ func (r *denseRows) of(i int) []float64 { return r.values[i*r.width:][:r.width] 
 func (c *chunk) reset() {
 	c.begun, c.hasLabels = false, false
 	c.labels, c.splits, c.strengths, c.diagonal = c.labels[:0], c.splits[:0], c.strengths[:0], c.diagonal[:0]
-	c.predictions, c.tested, c.members = c.predictions[:0], c.tested[:0], c.members[:0]
+	c.predictions, c.tested, c.members, c.inputs = c.predictions[:0], c.tested[:0], c.members[:0], c.inputs[:0]
 	c.features = make([][]float32, 2*c.job.Hops+1)
 	c.sums.some, c.ballots.some = false, false
 	c.sumsAt = [2]uint64{}
@@ -106,6 +108,10 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 		if err = f.wantWidth(classes); err == nil {
 			c.predictions, err = rowsOf(c.predictions, f)
 		}
+	case KindInputs, KindSlice:
+		if err = f.wantWidth(c.job.columns()); err == nil {
+			c.inputs, err = rowsOf(c.inputs, f)
+		}
 	case KindTested:
 		if err = f.wantWidth(c.job.tested()); err != nil {
 			return err
@@ -153,10 +159,10 @@ func (c *chunk) takeSums(f *Frame, width int) error {
 		c.sums.begin(int(c.count), width)
 	}
 	at := [2]uint64{uint64(f.Column) + 1, uint64(f.Part) + 1}
-	if at[0] < c.sumsAt[0] || at[0] == c.sumsAt[0] && at[1] < c.sumsAt[1] {
+	if at == c.sumsAt && f.First < c.sumsEnd || at[0] < c.sumsAt[0] || at[0] == c.sumsAt[0] && at[1] < c.sumsAt[1] {
 		return fmt.Errorf("%w: %s, part %d, after those of block %d,%d, part %d", errFrame, f.Place(), f.Part, f.Row, c.sumsAt[0]-1, c.sumsAt[1]-1)
 	}
-	c.sumsAt = at
+	c.sumsAt, c.sumsEnd = at, f.First+f.Count
 	from := int(f.First - c.first)
 	return sparseRows(f, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
 }

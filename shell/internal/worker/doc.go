@@ -21,7 +21,8 @@
 //	merge      runs of a block → the arcs of the block; and its row sums
 //	strength   row sums → strengths: degrees, or sums of weights
 //	multiply   arcs of blocks of one column range, rows of that range → partial sums of rows
-//	add        partial sums of a chunk, in the order of blocks → rows of S_k X, features, rows for the next hop, or diagonals
+//	add        partial sums of a chunk, in the order of blocks → rows of S_k X, agreement features, rows for the next hop, or diagonals;
+//	           or features of nodes that are smoothed over the arcs
 //	triangles  arcs of three blocks → partial sums of the diagonal of the third power
 //	census     labels and splits of all nodes → splits, the sample of the label model, counts
 //	noise      labels and predictions → sums for class thresholds, or counts of the confident joint

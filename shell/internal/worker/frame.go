@@ -48,6 +48,7 @@ const (
 	KindModel       Kind = 25 // what fit gives, as json
 	KindVerdicts    Kind = 26 // what people said of labels, as json
 	KindPairs       Kind = 27 // as KindEdges, of width 1: a node, a neighbour, and the weight of the neighbour in the vote about the node
+	KindInputs      Kind = 28 // float32 [count×width]: features of nodes, smoothed over Part hops
 )
 
 var kindNames = map[Kind]string{
@@ -55,6 +56,7 @@ var kindNames = map[Kind]string{
 	KindStrength: "strength", KindSlice: "slice", KindDiagonal: "diagonal", KindLabels: "labels", KindSplits: "splits",
 	KindPredictions: "predictions", KindBallots: "ballots", KindTested: "tested labels", KindFeatures: "features", KindMembers: "members",
 	KindSample: "sample", KindScores: "scores", KindModel: "model", KindVerdicts: "verdicts", KindPairs: "pairs",
+	KindInputs: "inputs",
 }
 
 // String names the kind for errors.

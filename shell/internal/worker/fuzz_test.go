@@ -40,7 +40,7 @@ func FuzzReader(f *testing.F) {
 
 // modes are those of the operations that have some.
 var modes = map[Operation][]string{
-	Multiply: {modeFirst, modePredictions, modeSlice}, Add: {modeFirst, modeHop, modeDiagonal}, Noise: {modeThresholds, modeJoint}, Fit: {"", modeRebin},
+	Multiply: {modeFirst, modePredictions, modeSlice, modeInputs}, Add: {modeFirst, modeHop, modeDiagonal, modeSmooth}, Noise: {modeThresholds, modeJoint}, Fit: {"", modeRebin},
 	Pack: {modeReach, modeEdges},
 }
 
@@ -57,6 +57,7 @@ func rightFrames(job Job) []Frame {
 		number(KindSplits, 0, []byte{1, 2, 3, 2 | unpredicted}),
 		number(KindPredictions, c, appendVector(nil, make([]float32, 4*c))),
 		number(KindSlice, c, appendVector(nil, make([]float32, 4*c))),
+		number(KindInputs, c, appendVector(nil, make([]float32, 4*c))),
 		number(KindDiagonal, 0, appendVector(nil, make([]float64, 4))),
 		number(KindTested, tested, appendVector(nil, make([]int32, 4*tested))),
 		number(KindFeatures, tested, appendVector(nil, make([]float32, 4*tested))),

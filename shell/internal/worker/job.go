@@ -52,7 +52,8 @@ type Job struct {
 	Hop int    `json:"hop"` // of add
 	Of  string `json:"of"`  // of add by hops: labels or predictions
 
-	Most int `json:"most"` // of pack in mode reach: neighbours of a node
+	Most  int `json:"most"`  // of pack in mode reach: neighbours of a node
+	Width int `json:"width"` // columns of rows of features, for multiply and add; 0: rows have a column a class
 
 	Names     []string        `json:"names"`     // of the classes
 	Seed      uint64          `json:"seed"`      // of census and fit
@@ -75,6 +76,7 @@ const (
 	leastMemory = 16 << 20
 	mostClasses = 1 << 20
 	mostHops    = 3
+	mostWidth   = 1 << 16
 	mostRanges  = 1<<16 - 1
 )
 
@@ -116,6 +118,9 @@ func (j *Job) check() error {
 	case j.Hops < 1 || j.Hops > mostHops:
 		return fmt.Errorf("%d hops, want 1 to %d", j.Hops, mostHops)
 	}
+	if j.Width < 0 || j.Width > mostWidth {
+		return fmt.Errorf("features of %d columns, want at most %d", j.Width, mostWidth)
+	}
 	if len(j.Ranges)-1 > mostRanges {
 		return fmt.Errorf("%d ranges, want at most %d", len(j.Ranges)-1, mostRanges)
 	}
@@ -128,6 +133,14 @@ func (j *Job) check() error {
 		return fmt.Errorf("%d nodes, want at most 2^32", j.Ranges[len(j.Ranges)-1])
 	}
 	return nil
+}
+
+// columns is the number of columns of rows that are multiplied.
+func (j *Job) columns() int {
+	if j.Width > 0 {
+		return j.Width
+	}
+	return j.Classes
 }
 
 // nodes is the number of all nodes.

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -14,6 +15,8 @@ const (
 	modeSlice       = "slice"       // of multiply
 	modeHop         = "hop"         // of add
 	modeDiagonal    = "diagonal"    // of add
+	modeInputs      = "inputs"      // of multiply
+	modeSmooth      = "smooth"      // of add
 )
 
 // firstWidth is the number of columns of the sums of mode first: votes and hop 1 of the labels, labelled neighbours, the way back; and of a
@@ -37,7 +40,7 @@ type multiplyStep struct {
 	strengths                        []float64
 	hasLabels, hasStrengths, hasRows uint32 // how many have come
 	numbers                          []int32
-	vector                           []float64
+	vector, looped                   []float64
 	values                           []float32
 	rows                             *ops.BlockRows
 	scaled                           *ops.BlockLabels
@@ -49,10 +52,10 @@ type multiplyStep struct {
 
 func newMultiply(b base) (step, error) {
 	switch b.Mode {
-	case modeFirst, modePredictions, modeSlice:
+	case modeFirst, modePredictions, modeInputs, modeSlice:
 		return &multiplyStep{base: b}, nil
 	}
-	return nil, fmt.Errorf("mode %q, want %s, %s or %s", b.Mode, modeFirst, modePredictions, modeSlice)
+	return nil, fmt.Errorf("%w: mode %q, want %s, %s, %s or %s", errFrame, b.Mode, modeFirst, modePredictions, modeInputs, modeSlice)
 }
 
 func (s *multiplyStep) endGroup() error {
@@ -68,29 +71,26 @@ func (s *multiplyStep) begin(column uint32) error {
 		return err
 	}
 	s.begun, s.column, s.nodes = true, column, nodes
-	bytes := int64(nodes) * 12
+	bytes := int64(nodes) * multiplyBytes
 	if s.Mode != modeFirst {
-		bytes = int64(nodes) * int64(s.Classes+3) * 4
-		if s.Mode == modePredictions {
-			bytes += 8 * int64(nodes)
-		}
-	} else {
-		bytes += 16 * int64(nodes)
+		bytes += 4 * int64(nodes) * int64(s.columns()+3) // padded to groups of four
 	}
 	if bytes > s.Memory {
 		return fmt.Errorf("range %d has %d nodes, whose rows take %d bytes, more than the memory of %d: use more blocks or more memory", column, nodes, bytes, s.Memory)
 	}
-	switch s.Mode {
-	case modeFirst:
-		s.labels, s.strengths = make([]kv.Class, nodes), make([]float64, nodes)
-	case modePredictions:
+	if s.Mode != modeSlice {
 		s.strengths = make([]float64, nodes)
-		s.rows = ops.NewBlockRows(int(nodes), s.Classes)
-	case modeSlice:
-		s.rows = ops.NewBlockRows(int(nodes), s.Classes)
+	}
+	if s.Mode == modeFirst {
+		s.labels = make([]kv.Class, nodes)
+	} else {
+		s.rows = ops.NewBlockRows(int(nodes), s.columns())
 	}
 	return nil
 }
+
+// multiplyBytes is what labels, strengths and scaled labels of a node take.
+const multiplyBytes = 28
 
 func (s *multiplyStep) take(f *Frame) error {
 	if f.Kind == KindArcs {
@@ -113,39 +113,78 @@ func (s *multiplyStep) take(f *Frame) error {
 	var err error
 	switch {
 	case f.Kind == KindLabels && s.Mode == modeFirst:
+		if err = due(f, &s.hasLabels); err != nil {
+			return err
+		}
 		if s.numbers, err = rowsOf(s.numbers, f); err != nil {
 			return err
 		}
-		s.hasLabels += f.Count
 		_, err = classesOf(s.labels[f.First:f.First], s.numbers, f, s.Classes)
 	case f.Kind == KindStrength && s.Mode != modeSlice:
+		if err = due(f, &s.hasStrengths); err != nil {
+			return err
+		}
 		if s.vector, err = rowsOf(s.vector, f); err != nil {
 			return err
 		}
-		s.hasStrengths += f.Count
 		copy(s.strengths[f.First:], s.vector)
-	case f.Kind == KindSlice && s.Mode == modeSlice, f.Kind == KindPredictions && s.Mode == modePredictions:
-		if err = f.wantWidth(s.Classes); err != nil {
-			return err
-		}
-		if s.values, err = rowsOf(s.values, f); err != nil {
-			return err
-		}
-		s.hasRows += f.Count
-		if s.Mode == modeSlice {
-			return s.rows.Set(int(f.First), s.values)
-		}
-		if s.hasStrengths != s.nodes {
-			return fmt.Errorf("%w: %s before the strengths of its range", errFrame, f.Place())
-		}
-		return s.rows.SetScaled(int(f.First), known(s.values), s.strengths[f.First:][:f.Count])
+	case f.Kind == KindSlice && s.Mode == modeSlice, f.Kind == KindPredictions && s.Mode == modePredictions, f.Kind == KindInputs && s.Mode == modeInputs:
+		err = s.takeRows(f)
 	default:
 		return s.unexpected(f)
 	}
 	return err
 }
 
-// begun arcs: all rows must be there.
+// due says that a frame does not follow those of its kind, of which so many rows have come.
+func due(f *Frame, has *uint32) error {
+	if f.First != *has {
+		return fmt.Errorf("%w: %s after %d rows: want every row once, ascending", errFrame, f.Place(), *has)
+	}
+	*has += f.Count
+	return nil
+}
+
+// takeRows takes rows of predictions, of features or for a later hop.
+func (s *multiplyStep) takeRows(f *Frame) (err error) {
+	if err = due(f, &s.hasRows); err != nil {
+		return err
+	}
+	if err = f.wantWidth(s.columns()); err != nil {
+		return err
+	}
+	if s.values, err = rowsOf(s.values, f); err != nil {
+		return err
+	}
+	if s.Mode == modeSlice {
+		return s.rows.Set(int(f.First), s.values)
+	}
+	if s.hasStrengths != s.nodes {
+		return fmt.Errorf("%w: %s before the strengths of its range", errFrame, f.Place())
+	}
+	strengths := s.strengths[f.First:][:f.Count]
+	if s.Mode == modePredictions {
+		return s.rows.SetScaled(int(f.First), known(s.values), strengths)
+	}
+	if s.looped, err = withLoops(s.looped, strengths, s.values, f); err != nil {
+		return err
+	}
+	return s.rows.SetScaled(int(f.First), s.values, s.looped)
+}
+
+// withLoops are strengths with a loop of weight 1 at each node, as features are smoothed. Features that are no numbers are an error.
+func withLoops(memory, strengths []float64, features []float32, f *Frame) ([]float64, error) {
+	if !float32s.AllFinite(features) {
+		return memory, fmt.Errorf("%s: a feature is not finite", f.Place())
+	}
+	memory = memory[:0]
+	for _, strength := range strengths {
+		memory = append(memory, strength+1)
+	}
+	return memory, nil
+}
+
+// complete says that rows are missing where arcs begin.
 func (s *multiplyStep) complete(f *Frame) (err error) {
 	if !s.begun {
 		if err := s.begin(f.Column); err != nil {
@@ -169,6 +208,8 @@ func (s *multiplyStep) complete(f *Frame) (err error) {
 		s.scaled, err = ops.NewBlockLabels(s.labels, s.strengths, s.Classes)
 	case modePredictions:
 		err = short(KindPredictions, s.hasRows)
+	case modeInputs:
+		err = short(KindInputs, s.hasRows)
 	case modeSlice:
 		err = short(KindSlice, s.hasRows)
 	}
@@ -196,7 +237,7 @@ func (s *multiplyStep) multiply(f *Frame) error {
 	if err != nil {
 		return err
 	}
-	width := s.Classes
+	width := s.columns()
 	if s.Mode == modeFirst {
 		width = s.firstWidth()
 	}

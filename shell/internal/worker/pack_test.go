@@ -138,7 +138,7 @@ func TestPack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanted(uint64(len(name)), n, c.form)
 			cluster := newCluster(t, p, c.form, c.ranges, 3)
-			arcs, sums := cluster.arcs()
+			arcs, sums := cluster.blocks()
 			var labels []Frame
 			cluster.byChunk(func(f Frame, positions []int) {
 				f.Kind, f.Payload = KindLabels, appendVector(nil, make([]int32, len(positions)))

@@ -18,6 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }
@@ -324,20 +325,40 @@ func ofPart(part int, frames []Frame) (some []Frame) {
 
 func join(frames ...[]Frame) []Frame { return slices.Concat(frames...) }
 
-// inOrder puts the sums of a group behind all else.
+// Groups and orders of frames.
+
+func (c *cluster) chunkGroup(f *Frame) []uint32 { return []uint32{f.Row, 0, f.First / c.job.Chunk} }
+
+func blockGroup(f *Frame) []uint32 { return []uint32{f.Row, f.Column, 0} }
+
+func rangeGroup(f *Frame) []uint32 {
+	if f.Kind == KindArcs {
+		return []uint32{f.Column, 0, 0}
+	}
+	return []uint32{f.Row, 0, 0}
+}
+
+// inOrder is the order of frames in a chunk or a block: sums last, by their place.
 func inOrder(f *Frame) []uint32 {
 	kind := uint32(f.Kind)
 	if f.Kind == KindSums {
-		kind = 99
+		kind = math.MaxUint32
 	}
 	return []uint32{kind, f.Column, f.Part, f.First}
 }
 
-// chunkGroup groups by chunk.
-func (c *cluster) chunkGroup(f *Frame) []uint32 { return []uint32{f.Row, 0, f.First / c.job.Chunk} }
+// rangeOrder is the order of frames in the group of a column range: rows before arcs.
+func rangeOrder(f *Frame) []uint32 {
+	rank := map[Kind]uint32{KindStrength: 0, KindLabels: 1, KindArcs: 3}
+	of, ok := rank[f.Kind]
+	if !ok {
+		of = 2
+	}
+	return []uint32{of, f.Row, f.First}
+}
 
-// arcs makes the arcs of all blocks, and their row sums. Edges come in two tasks.
-func (c *cluster) arcs() (arcs, sums []Frame) {
+// blocks are the arcs of the blocks, and their row sums. Edges come in two tasks.
+func (c *cluster) blocks() (arcs, sums []Frame) {
 	p := c.planted
 	var runs []Frame
 	for _, part := range [][]int{evens(len(p.edges)), odds(len(p.edges))} {
@@ -356,7 +377,7 @@ func (c *cluster) arcs() (arcs, sums []Frame) {
 		made, _ := c.run(Arcs, nil, []Frame{f}, nil, nil)
 		runs = append(runs, made...)
 	}
-	merged, _ := c.run(Merge, nil, runs, func(f *Frame) []uint32 { return []uint32{f.Row, f.Column, 0} }, inOrder)
+	merged, _ := c.run(Merge, nil, runs, blockGroup, inOrder)
 	return ofKind(KindArcs, merged), ofKind(KindSums, merged)
 }
 
@@ -364,17 +385,7 @@ func (c *cluster) arcs() (arcs, sums []Frame) {
 func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, fitted fitReport) {
 	t, p := c.t, c.planted
 	t.Helper()
-	rangeGroup := func(f *Frame) []uint32 {
-		if f.Kind == KindArcs {
-			return []uint32{f.Column, 0, 0}
-		}
-		return []uint32{f.Row, 0, 0}
-	}
-	rangeOrder := func(f *Frame) []uint32 {
-		return []uint32{map[Kind]uint32{KindStrength: 0, KindLabels: 1, KindArcs: 3}[f.Kind] + map[bool]uint32{true: 2}[f.Kind == KindSlice || f.Kind == KindPredictions], f.Row, f.First}
-	}
-
-	arcs, sums := c.arcs()
+	arcs, sums := c.blocks()
 
 	var labels, splits, predictions, byPosition []Frame
 	var raw []byte
@@ -688,6 +699,82 @@ func TestPipelineEqualsClean(t *testing.T) {
 			}
 			if math.Abs(fitted.Rate-run.MislabelRate) > 1e-6 || math.Abs(fitted.Threshold-run.Threshold) > 1e-6 {
 				t.Errorf("rate %v and threshold %v, want %v and %v", fitted.Rate, fitted.Threshold, run.MislabelRate, run.Threshold)
+			}
+		})
+	}
+}
+
+// TestSmoothEqualsPropagate smooths features over two hops, and compares with Propagate on a store of the same graph.
+func TestSmoothEqualsPropagate(t *testing.T) {
+	const n, width = 500, 5
+	for name, f := range map[string]form{"plain": {classes: 3}, "weighted": {classes: 3, weighted: true}} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlanted(11, n, f)
+			s := p.store(t, f)
+			c := newCluster(t, p, f, []uint64{0, 30, n}, 2)
+			r := rand.New(rand.NewPCG(5, 5))
+			x := make([]float32, n*width) // by position
+			for i := range x {
+				x[i] = float32(r.NormFloat64())
+			}
+			arcs, sums := c.blocks()
+			var labels, inputs []Frame
+			c.byChunk(func(f Frame, positions []int) {
+				var classes []int32
+				var rows []float32
+				for _, v := range positions {
+					classes, rows = append(classes, int32(p.labels[v])), append(rows, x[v*width:][:width]...)
+				}
+				f.Kind, f.Payload = KindLabels, appendVector(nil, classes)
+				labels = append(labels, f)
+				f.Kind, f.Width, f.Payload = KindInputs, width, appendVector(nil, rows)
+				inputs = append(inputs, f)
+			})
+			strengths, _ := c.run(Strength, nil, join(labels, sums), c.chunkGroup, inOrder)
+			c.job.Width = width
+			got := map[[2]int][]float32{} // by hop and position
+			rows := inputs
+			for hop := 1; hop <= 2; hop++ {
+				mode, in := modeSlice, rows
+				if hop == 1 {
+					mode, in = modeInputs, join(rows, strengths)
+				}
+				partial, _ := c.run(Multiply, func(j *Job) { j.Mode = mode }, join(in, arcs), rangeGroup, rangeOrder)
+				made, _ := c.run(Add, func(j *Job) { j.Mode, j.Hop = modeSmooth, hop }, join(labels, strengths, rows, partial), c.chunkGroup, inOrder)
+				rows = ofKind(KindSlice, made)
+				for _, f := range ofKind(KindInputs, made) {
+					values, _ := vector[float32](nil, f.Payload, int(f.Count*f.Width))
+					for i := range int(f.Count) {
+						got[[2]int{hop, c.position[c.job.Ranges[f.Row]+uint64(f.First)+uint64(i)]}] = values[i*width:][:width]
+					}
+				}
+			}
+			err := s.View(func(tx *kv.Tx) error {
+				graph := tx.Along(kv.Both)
+				position, byNode := map[kv.NodeID]int{}, make([]float32, n*width)
+				for v := range n {
+					node, err := tx.NodeAt(v)
+					if err != nil {
+						return err
+					}
+					position[node] = v
+					copy(byNode[int(node)*width:][:width], x[v*width:][:width])
+				}
+				return ops.Propagate(context.Background(), graph, ops.Dense(byNode, width), ops.Operator{Hops: 2, SelfLoops: true}, ops.Options{Workers: 1}, func(tile ops.Tile) error {
+					columns := tile.Hi - tile.Lo
+					for v := tile.Rows.First; v < tile.Rows.End; v++ {
+						for j := range columns {
+							want := tile.Values[int(v-tile.Rows.First)*columns+j]
+							if row := got[[2]int{tile.Hop, position[v]}]; len(row) != width || !near(row[tile.Lo+j], want, 1e-6) {
+								t.Fatalf("hop %d, node %d, column %d: got %v, want %v", tile.Hop, position[v], tile.Lo+j, row, want)
+							}
+						}
+					}
+					return nil
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
 		})
 	}

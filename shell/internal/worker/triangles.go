@@ -131,7 +131,9 @@ func (s *trianglesStep) takeStrengths(f *Frame) (err error) {
 	if s.vector, err = rowsOf(s.vector, f); err != nil {
 		return err
 	}
-	r.has += f.Count
+	if err := due(f, &r.has); err != nil {
+		return err
+	}
 	copy(r.strengths[f.First:], s.vector)
 	return nil
 }
