@@ -23,7 +23,7 @@ HERE = Path(__file__).parents[1]
 class Graph:
     """A graph of communities with hubs, wrong labels, repeated edges and loops, and with predictions."""
 
-    def __init__(self, seed, nodes=400, edges=1600, classes=3, integers=False, weighted=False, splits=True):
+    def __init__(self, seed, nodes=400, edges=1600, classes=3, integers=False, weighted=False, splits=True, wrong=0.12, sure=0.4):
         draw = np.random.default_rng(seed)
         truth = draw.integers(0, classes, nodes)
         source = (nodes * draw.random(edges) ** 2.5).astype(int)
@@ -33,9 +33,9 @@ class Graph:
             target[e] = draw.choice(inside[truth[source[e]]])
         repeated = draw.integers(0, edges, edges // 10)
         source, target = np.r_[source, target[repeated]], np.r_[target, source[repeated]]
-        given = np.where(draw.random(nodes) < 0.12, draw.integers(0, classes, nodes), truth)
-        p = draw.dirichlet(np.full(classes, 0.5), nodes) * 0.6
-        p[np.arange(nodes), truth] += 0.4
+        given = np.where(draw.random(nodes) < wrong, draw.integers(0, classes, nodes), truth)
+        p = draw.dirichlet(np.full(classes, 0.5), nodes) * (1 - sure)
+        p[np.arange(nodes), truth] += sure
 
         ids = draw.permutation(nodes) * 3 - 50
         self.ids = ids if integers else np.array([f"n{i}" for i in ids], object)
@@ -195,6 +195,23 @@ def test_nodes_without_predictions(spark, binary, tmp_path, small_chunks):
         assert got[v]["suggested_label"] == (row["suggested_label"] or None)
         assert row["score"] == "" or abs(got[v]["score"] - float(row["score"])) <= 1e-5
     assert all(got[v]["score"] is None for v in graph.ids[known:])
+
+
+def test_so_few_wrong_labels_that_all_scores_choose_the_threshold(spark, binary, tmp_path):
+    graph = Graph(5, nodes=600, edges=2400, wrong=0.01, sure=0.8)
+    write(tmp_path, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions())
+    nodes, edges, predictions = arguments(tmp_path)
+    store, out = tmp_path / "store", tmp_path / "out"
+    graphcleaner(binary, "import", store, "--nodes", nodes, "--edges", edges, "--predictions", predictions)
+    said = graphcleaner(binary, "clean", store, "--as-given", "--hops", 2)
+    lines = []
+    clean(spark, nodes, edges, predictions, str(out), hops=2, binary=binary, log=lines.append)
+    suspects, threshold = said.split(" suspects above ")[0].split()[-1], said.split(" suspects above ")[1].split(",")[0]
+    assert f"{suspects} suspects above {threshold};" in lines[-1]
+    from graphcleaner.spark import frames, pipeline
+
+    fitted = pipeline._merged_reports(spark.read.schema(frames.SPARK_SCHEMA).parquet(f"{out}/work/fit"))
+    assert fitted["bins"] and f"above {fitted['threshold']:.4g};" not in lines[-1]
 
 
 NODES = {"id": ["a", "b", "c"], "label": ["x", "y", "x"]}

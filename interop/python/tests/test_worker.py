@@ -57,7 +57,7 @@ GOOD = "pack(f.LABELS, b'payload', row=3)"
     (f"for _ in frames: pass\nout.write({GOOD}[:10])", "got 10 bytes, want a header of 40"),
     (f"for _ in frames: pass\nsend({GOOD}[:-1] + b'x')\nend()", "block 3,0, part 0, row 0: checksum"),
     (f"frame = bytearray({GOOD})\nframe[4] = 9\nsend(frame)\nout.flush()\ntime.sleep(60)", "its output: frame: got version 9, want 1"),
-    (f"end()\nout.close()\nos.close(1)\ntime.sleep(60)", "closed its output and went on"),
+    ("end()\nout.close()\nos.close(1)\ntime.sleep(60)", "closed its output and went on"),
 ])
 def test_failures_are_one_sentence(fake, monkeypatch, body, says):
     monkeypatch.setattr(worker, "_PATIENCE", 1.0)

@@ -61,7 +61,7 @@ class Header(NamedTuple):
     column: int
     part: int
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
     width: int
     length: int
     checksum: int
@@ -120,7 +120,7 @@ def check(header: Header, frame: bytes | bytearray | memoryview) -> None:
         raise FrameError(f"{header.place()}: checksum {found:08x}, want {header.checksum:08x}")
 
 
-def parse(frame: bytes | memoryview) -> tuple[Header, memoryview]:
+def parse(frame: bytes | bytearray | memoryview) -> tuple[Header, memoryview]:
     """Header and payload of a whole frame, checked: FrameError. The payload is borrowed from frame."""
     view = memoryview(frame)
     header = parse_header(view)

@@ -100,7 +100,7 @@ def _columns(batch: pa.RecordBatch, width: int) -> np.ndarray:
 
 def _doubles(column: pa.Array) -> np.ndarray:
     """Numbers as float64; NaN where null."""
-    return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
 def _lists(path: str, ids: pa.Array, lists: pa.Array, width: int) -> np.ndarray:

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -218,7 +218,7 @@ class _Cleaning:
         )
         # monotonically_increasing_id has the partition in its upper bits, and the row in the lower 33.
         part = F.shiftright("order", 33).cast("int")
-        counts = dict(ordered.groupBy(part).count().collect())
+        counts: dict[int, int] = dict(ordered.groupBy(part).count().collect())
         bases, at = [], 0
         for p in range(max(counts, default=0) + 1):
             bases.append(at)
@@ -572,7 +572,7 @@ class _Cleaning:
                     self._stages.run("diagonal", diagonal, needs=["backbone", "strength", "merge"], of=self._shape))
                 done.append("diagonal")
             self._found.append(
-                self._stages.run(f"hop{k}", lambda k=k: self._later_hop(k), needs=[*needs, *done], of=[self._shape, hops]))
+                self._stages.run(f"hop{k}", partial(self._later_hop, k), needs=[*needs, *done], of=[self._shape, hops]))
             done.append(f"hop{k}")
         self._done = done
 
@@ -660,7 +660,7 @@ class _Cleaning:
     def _write_features(self) -> None:
         plan, classes, hops = self._plan, len(self._classes), self._hops
         made = self._found
-        done = []
+        done: list[str] = []
         for k in range(1, hops + 1):
             def of_predictions(k: int = k) -> DataFrame:
                 if k == 1:

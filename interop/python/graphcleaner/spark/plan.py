@@ -117,7 +117,8 @@ class Plan:
             stages += [by_column("sums2", 4 * c), by_chunk("hop2", later + 12 * n, n * 4 * c)]
         if self.hops >= 3:
             triples = r * (r + 1) * (r + 2) // 6
-            sent = r * self.arc_bytes // 2 + r * n * 8
+            # Each triple gets the strengths of its three ranges.
+            sent = r * self.arc_bytes // 2 + r * (r + 1) // 2 * n * 8
             returns = min(3 * triples * min(n, self.max_nodes), r * arcs) * 9
             stages += [
                 Stage(

@@ -29,7 +29,7 @@ _SETTINGS = {
     "spark.sql.parquet.columnarReaderBatchSize": _ROWS_READ,
 }
 # Pages and row groups are measured after every row: a hundred frames are too much to hold.
-_FRAME_OPTIONS = {
+_FRAME_OPTIONS: dict[str, str | int] = {
     "parquet.page.size.row.check.min": 1,
     "parquet.block.size.row.check.min": 1,
     "parquet.block.size.row.check.max": 1,
@@ -76,8 +76,8 @@ class Files:
     """Files that Spark reaches: paths are those of its data sets."""
 
     def __init__(self, spark: SparkSession):
-        self._jvm = spark._jvm  # type: ignore[attr-defined]
-        self._conf = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        self._jvm: Any = spark._jvm
+        self._conf = spark._jsc.hadoopConfiguration()
 
     def _open(self, path: str) -> tuple[Any, Any]:
         place = self._jvm.org.apache.hadoop.fs.Path(path)
