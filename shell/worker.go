@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/worker"
 )
@@ -16,7 +17,7 @@ func (*workerCommand) Help() string {
 }
 
 func (*workerCommand) Run(ctx context.Context, s *streams) error {
-	if err := worker.Run(ctx, s.in, s.out); err != nil {
+	if err := worker.Run(ctx, strings.TrimSpace(version()), s.in, s.out); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
 	return nil

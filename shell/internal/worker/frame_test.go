@@ -37,9 +37,11 @@ func jobFrame(t testing.TB, op Operation, job Job) Frame {
 	return Frame{Operation: op, Kind: KindJob, Payload: text}
 }
 
+const testVersion = "graphcleaner v1"
+
 // smallJob is a job on six nodes in two ranges.
 func smallJob() Job {
-	return Job{Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Names: []string{"a", "b"}}
+	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Names: []string{"a", "b"}}
 }
 
 func edgesFrame(pairs ...[2]uint64) Frame {
@@ -54,7 +56,7 @@ func edgesFrame(pairs ...[2]uint64) Frame {
 func output(t testing.TB, in []byte) []Frame {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Run(context.Background(), bytes.NewReader(in), &out); err != nil {
+	if err := Run(context.Background(), testVersion, bytes.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	return framesOf(t, out.Bytes())
@@ -112,7 +114,7 @@ func TestDamagedStreams(t *testing.T) {
 		"a wrong length":    {stream(t, job, Frame{Kind: KindEdges, Count: 2, Payload: make([]byte, 31)}), "31 bytes for 2 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Run(context.Background(), bytes.NewReader(c.in), io.Discard)
+			err := Run(context.Background(), testVersion, bytes.NewReader(c.in), io.Discard)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want an error with %q", err, c.want)
 			}
@@ -122,18 +124,19 @@ func TestDamagedStreams(t *testing.T) {
 
 func TestBadJobs(t *testing.T) {
 	for want, change := range map[string]func(*Job){
-		"memory of 5 bytes":                 func(j *Job) { j.Memory = 5 },
-		"chunks of 3 rows":                  func(j *Job) { j.Chunk = 3 },
-		"ranges [1 2]":                      func(j *Job) { j.Ranges = []uint64{1, 2} },
-		"range 1 from 4 to 3":               func(j *Job) { j.Ranges = []uint64{0, 4, 3} },
-		"4 hops, want 1 to 3":               func(j *Job) { j.Hops = 4 },
-		"-1 classes":                        func(j *Job) { j.Classes = -1 },
-		"4294967297 nodes, want at most 2^": func(j *Job) { j.Ranges = []uint64{0, 1 << 31, 1 << 32, 1<<32 + 1} },
+		"memory of 5 bytes":   func(j *Job) { j.Memory = 5 },
+		"chunks of 3 rows":    func(j *Job) { j.Chunk = 3 },
+		"ranges [1 2]":        func(j *Job) { j.Ranges = []uint64{1, 2} },
+		"range 1 from 4 to 3": func(j *Job) { j.Ranges = []uint64{0, 4, 3} },
+		"4 hops, want 1 to 3": func(j *Job) { j.Hops = 4 },
+		"-1 classes":          func(j *Job) { j.Classes = -1 },
+		"arcs: the job is of graphcleaner v9, this program is graphcleaner v1: use one version": func(j *Job) { j.Version = "graphcleaner v9" },
+		"4294967297 nodes, want at most 2^":                                                     func(j *Job) { j.Ranges = []uint64{0, 1 << 31, 1 << 32, 1<<32 + 1} },
 	} {
 		t.Run(want, func(t *testing.T) {
 			job := smallJob()
 			change(&job)
-			err := Run(context.Background(), bytes.NewReader(stream(t, jobFrame(t, Arcs, job))), io.Discard)
+			err := Run(context.Background(), testVersion, bytes.NewReader(stream(t, jobFrame(t, Arcs, job))), io.Discard)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Fatalf("got %v, want an error with %q", err, want)
 			}

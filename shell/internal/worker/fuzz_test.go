@@ -115,7 +115,7 @@ func FuzzOperations(f *testing.F) {
 			Kind: Kind(kind), Row: row, Column: column, Part: part, First: first, Count: count, Width: width, Payload: payload,
 		})
 		var out bytes.Buffer
-		if err := Run(context.Background(), bytes.NewReader(stream(t, frames...)), &out); err == nil {
+		if err := Run(context.Background(), testVersion, bytes.NewReader(stream(t, frames...)), &out); err == nil {
 			framesOf(t, out.Bytes())
 		}
 	})

@@ -43,6 +43,7 @@ type Job struct {
 	Ranges  []uint64 `json:"ranges"`  // where each range begins, and the number of nodes
 	Classes int      `json:"classes"` // c
 	Hops    int      `json:"hops"`    // K
+	Version string   `json:"version"` // of the program that the job was made for; empty: any
 
 	Weighted bool `json:"weighted"` // arcs have weights
 

@@ -277,7 +277,7 @@ func TestPackRefuses(t *testing.T) {
 			if c.change != nil {
 				c.change(&job)
 			}
-			err := Run(context.Background(), bytes.NewReader(stream(t, append([]Frame{jobFrame(t, Pack, job)}, c.frames...)...)), io.Discard)
+			err := Run(context.Background(), testVersion, bytes.NewReader(stream(t, append([]Frame{jobFrame(t, Pack, job)}, c.frames...)...)), io.Discard)
 			if err == nil || !strings.Contains(err.Error(), "pack: ") || !strings.Contains(err.Error(), want) {
 				t.Fatalf("got %v, want an error with %q", err, want)
 			}

@@ -83,8 +83,9 @@ const runtimeBytes = 128 << 20
 // streamBytes is how much is read or written at once.
 const streamBytes = 1 << 20
 
-// Run does the job that in begins with, and writes what comes of it to out. An error names the operation and the frame.
-func Run(ctx context.Context, in io.Reader, out io.Writer) error {
+// Run does the job that in begins with, and writes what comes of it to out. version is that of this program. An error names the
+// operation and the frame.
+func Run(ctx context.Context, version string, in io.Reader, out io.Writer) error {
 	buffered := bufio.NewWriterSize(out, streamBytes)
 	from, to := NewReader(bufio.NewReaderSize(in, streamBytes)), NewWriter(buffered)
 	first, err := from.Next()
@@ -94,6 +95,9 @@ func Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	job, op, err := readJob(first)
 	if err != nil {
 		return err
+	}
+	if job.Version != "" && job.Version != version {
+		return fmt.Errorf("%s: the job is of %s, this program is %s: use one version of graphcleaner everywhere", op, job.Version, version)
 	}
 	// Garbage is collected before the process holds more than the job allows.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(job.Memory + runtimeBytes))

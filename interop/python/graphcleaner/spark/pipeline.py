@@ -460,7 +460,7 @@ class _Cleaning:
 
     def _job(self, op: str, **more: Any) -> worker.Job:
         common = {
-            "op": op, "memory": self._memory, "chunk": self._plan.chunk, "ranges": self._starts,
+            "op": op, "version": self._version, "memory": self._memory, "chunk": self._plan.chunk, "ranges": self._starts,
             "classes": len(self._classes), "weighted": self._weighted, "hops": self._hops,
         }
         if self._census is not None:
