@@ -165,14 +165,26 @@ class Stages:
                 self._spark.conf.set(
                     "spark.sql.parquet.columnarReaderBatchSize", _FRAMES_READ if reads_frames else _ROWS_READ
                 )
-                writer = build().write.mode("overwrite")
-                if of_frames:
-                    writer = writer.options(**_FRAME_OPTIONS).partitionBy("kind")
-                writer.parquet(path)
+                with self._described(name):
+                    writer = build().write.mode("overwrite")
+                    if of_frames:
+                        writer = writer.options(**_FRAME_OPTIONS).partitionBy("kind")
+                    writer.parquet(path)
             self._files.write(note, json.dumps({"fingerprint": print_of_stage}))
             self._log(f"{name}: {time.monotonic() - began:.1f} s")
         reader = self._spark.read.schema(frames.SPARK_SCHEMA) if of_frames else self._spark.read
         return reader.parquet(path)
+
+    @contextmanager
+    def _described(self, name: str) -> Iterator[None]:
+        """The jobs of a stage have its name in the pages and the event log of Spark."""
+        context = self._spark.sparkContext
+        before = context.getLocalProperty("spark.job.description")
+        context.setLocalProperty("spark.job.description", f"graphcleaner: {name}")
+        try:
+            yield
+        finally:
+            context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
     def _is_there(self, path: str, note: str, fingerprint: str) -> bool:
         if not self._files.exists(f"{path}/_SUCCESS") or not self._files.exists(note):
