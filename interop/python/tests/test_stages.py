@@ -65,3 +65,21 @@ def test_a_listing_has_names_sizes_and_times(spark, tmp_path):
     assert files.listing(str(tmp_path / "data"))[0] != (f"file:{tmp_path}/data/a", 3, 7000)
     with pytest.raises(InputError, match="no such file or folder"):
         files.listing(str(tmp_path / "none"))
+"""What an error of Spark is told as."""
+
+from graphcleaner.spark.stages import _one_line
+
+
+def test_an_error_of_python_in_a_task_is_told_by_its_last_line() -> None:
+    text = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "frames.py", line 14, in <module>
+    import numpy as np
+ModuleNotFoundError: No module named 'numpy'
+"""
+    assert _one_line(ValueError(text)) == "ModuleNotFoundError: No module named 'numpy'"
+
+
+def test_another_error_is_told_by_its_first_line() -> None:
+    assert _one_line(ValueError("\n no room on the disk\nmore\n")) == "no room on the disk"
+    assert _one_line(KeyError()) == "KeyError"

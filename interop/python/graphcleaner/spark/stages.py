@@ -61,15 +61,18 @@ def plain_errors() -> Iterator[None]:
         ours = raised_in_task(err)
         if ours is not None:
             raise ours from None
-        raise GraphcleanerError(f"Spark: {_first_line(err)}") from err
+        raise GraphcleanerError(f"Spark: {_one_line(err)}") from err
 
 
-def _first_line(err: BaseException) -> str:
+def _one_line(err: BaseException) -> str:
     java = getattr(err, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()
     text = str(err) if java is None else java.toString()
-    return next((line.strip() for line in text.splitlines() if line.strip()), type(err).__name__)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any(line.startswith("Traceback ") for line in lines):
+        return lines[-1]  # what an error of Python ends with
+    return lines[0] if lines else type(err).__name__
 
 
 class Files:
