@@ -2,7 +2,7 @@
 # Installs this package with Spark into a virtual environment of its own, and prints the
 # path of its python. Needs Python 3.11 or newer and a Python package index. What is there is used again.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "$0")" && pwd -P)
 venv=${GRAPHCLEANER_PYTHON:-${XDG_CACHE_HOME:-$HOME/.cache}/graphcleaner-python/venv}
 pinned=$here/requirements.txt
 stamp=$venv/installed-$(cksum <"$pinned" | cut -d' ' -f1)
