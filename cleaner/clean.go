@@ -62,6 +62,14 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer tx.Close()
+	last, err := lastElsewhere(tx)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		opt.notice("run %d was made elsewhere, on a graph of %d nodes: this run is of the %d nodes that are here, and its scores take the place of those",
+			last.ID, last.Elsewhere.Nodes, tx.NumPresent())
+	}
 	place, err := openWorkplace(ctx, s, tx)
 	if err != nil {
 		return nil, err
@@ -223,9 +231,12 @@ func warningsOf(homophily *LabelStatistics, model *labelmodel.Model) (warnings [
 	return warnings
 }
 
+// asGivenUse is Run.PredictionUse of predictions that are taken as they are, where the user asked for that.
+const asGivenUse = "they are taken as they are, as was asked for"
+
 // takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the others.
 func (p *problem) takeAsGiven(tx *kv.Tx, opt Options) (use string, err error) {
-	use = "they are taken as they are, as was asked for"
+	use = asGivenUse
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	if err != nil {
 		return "", err

@@ -135,6 +135,12 @@
 // the run began, or at the last Rescore; [ChangesSince] lists the changes since. Features that are stored are those of the last pass over
 // the whole graph, by Clean or Rescore.
 //
+// # Runs that were made elsewhere
+//
+// A graph that no store holds can be cleaned in pieces: see [Piece]. Suspects and the nodes around them then make a store in which people decide. A [RunWriter]
+// gives it the run and the scores: Run.Elsewhere. Decisions recalibrate them, as they do in the store of a whole graph. Nothing scores nodes from a part
+// of the graph, until Clean makes a run of the part. [Verdicts] are what the next run of the whole graph is to know.
+//
 // # Decisions
 //
 // Package decide keeps what people decide about labels, in a history that is only ever added to. [Undo] takes steps back,

@@ -42,6 +42,9 @@ var (
 	// ErrNoModel is returned if the last run keeps no model to score by: it was made by an earlier version.
 	ErrNoModel = errors.New("cleaner: the last run keeps no model")
 
+	// ErrElsewhere is returned if scores are to be computed by a run that was made elsewhere: see Run.Elsewhere.
+	ErrElsewhere = errors.New("cleaner: the run was made elsewhere, on a larger graph")
+
 	// ErrMissingRows is returned if some nodes have no predictions.
 	ErrMissingRows = errors.New("cleaner: nodes without predictions")
 )

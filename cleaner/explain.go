@@ -15,7 +15,8 @@ import (
 )
 
 // An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote; everything
-// else is computed from the store as it is. Of a node without stored predictions that the kept classifier can predict, these are those of
+// else is computed from the store as it is. If the last run was made elsewhere, Votes, Opponents and Degree are those of the part of its graph that the store has;
+// what else depends on the graph is left out, and Incomplete says so. Of a node without stored predictions that the kept classifier can predict, these are those of
 // Score.
 type Explanation struct {
 	Node       kv.NodeID
@@ -116,7 +117,11 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		return nil, err
 	}
 	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
-	predictions, err := e.predict(ctx, tx, inClassOrder(tx, matrix), opt)
+	predictions := inClassOrder(tx, matrix)
+	if run != nil && run.Elsewhere != nil {
+		return e, e.explainPart(ctx, tx, run, label, predictions, opt)
+	}
+	predictions, err = e.predict(ctx, tx, predictions, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +162,27 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	e.leaveOutScores(around, hops)
 	return e, nil
+}
+
+// explainPart explains a node of a part of the graph that a run was made on: what the neighbours say, and nothing that would be taken
+// for what the run knew.
+func (e *Explanation) explainPart(ctx context.Context, tx *kv.Tx, run *Run, label kv.Class, predictions ops.Source, opt ops.Options) error {
+	e.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
+		run.ID, run.Elsewhere.Nodes))
+	if err := e.rankClasses(tx, predictions); err != nil {
+		return err
+	}
+	around, err := surround(ctx, tx, e.Direction, e.Node, label, predictions, 1, opt)
+	if errors.Is(err, ops.ErrReach) {
+		e.lacks(err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = e.addNeighbors(tx, around, 1)
+	e.Hops = nil
+	return err
 }
 
 // predict has the kept classifier predict the node if no prediction of it is stored, and score it by that, as Score does. Of others, what

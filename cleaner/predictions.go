@@ -49,6 +49,9 @@ type PredictionOptions struct {
 	// *ColumnOrderError if the labels show another order.
 	AssumedOrder bool
 
+	// Partial lets nodes be without a row. Clean takes such predictions with Options.AsGiven only.
+	Partial bool
+
 	PredictionEncoding
 }
 
@@ -320,11 +323,11 @@ func softmax(row []float64, classes []string) (problem string) {
 	return ""
 }
 
-// Finish ends the rows. If nodes have no row, it returns ErrMissingRows with their number and the first of them in file
+// Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number and the first of them in file
 // order. If the labels show another order of the columns, it returns a *ColumnOrderError. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
-	if !w.some {
+	if !w.some && !w.opt.Partial {
 		if err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) }); err != nil {
 			return err
 		}

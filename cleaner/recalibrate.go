@@ -196,6 +196,8 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 			return err
 		}
 	}
-	w.Run.meanScores, w.Run.labelCounts = sums.means()
+	if w.Run.Elsewhere == nil { // else they would be those of a part, which was not drawn at random
+		w.Run.meanScores, w.Run.labelCounts = sums.means()
+	}
 	return w.byScore.Finish()
 }

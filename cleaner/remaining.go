@@ -3,6 +3,7 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -13,7 +14,8 @@ type Remaining struct {
 	Nodes     int64   // nodes with a score
 	Mislabels float64 // the sum of their scores
 
-	// Low and High follow from Run.RateLow and Run.RateHigh, less the wrong labels that decisions have found since the run.
+	// Low and High follow from Run.RateLow and Run.RateHigh, less the wrong labels that decisions have found since the run. They are
+	// NaN where the store has only a part of the labels that a run scored elsewhere.
 	Low, High float64
 }
 
@@ -61,6 +63,10 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 		if verdict.Before != verdict.Now {
 			wrong++
 		}
+	}
+	if run.Elsewhere != nil && run.Elsewhere.Scored != run.Scored {
+		r.Low, r.High = math.NaN(), math.NaN()
+		return r, err
 	}
 	r.Low = min(max(0, float64(run.RateLow*float64(run.Scored))-wrong), r.Mislabels)
 	r.High = min(max(float64(run.RateHigh*float64(run.Scored))-wrong, r.Mislabels), float64(r.Nodes))

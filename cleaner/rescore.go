@@ -75,6 +75,8 @@ type Rescoring struct {
 // Each of the two steps is one commit. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
 // Rescore begins again. A node that was changed while Rescore was at work keeps counting as changed.
 //
+// If the run was made elsewhere (Run.Elsewhere), only the second step is done, and Full is an ErrElsewhere.
+//
 // It returns kv.ErrNotFound if the store was never cleaned, and ErrNoModel if the last run cannot score.
 func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
 	if problems := checkResources(opt.Workers, &opt.MemoryBudget); len(problems) > 0 {
@@ -83,11 +85,22 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("rescore: %w", kv.ErrReadOnly)
 	}
-	_, unfilled := fillPredictions(ctx, s, Options{
-		Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
+	var elsewhere *Run
+	err := s.View(func(tx *kv.Tx) (err error) {
+		elsewhere, err = lastElsewhere(tx)
+		return err
 	})
-	if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
-		return nil, unfilled
+	if err != nil {
+		return nil, err
+	}
+	var unfilled error
+	if elsewhere == nil {
+		_, unfilled = fillPredictions(ctx, s, Options{
+			Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
+		})
+		if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
+			return nil, unfilled
+		}
 	}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -178,6 +191,13 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return nil, nil, err
 	}
 	before := *run
+	if run.Elsewhere != nil {
+		done = &Rescoring{Before: &before, Run: run}
+		if opt.Full {
+			return nil, nil, run.checkHere()
+		}
+		return done, nil, nil
+	}
 	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
 	if !opt.passBy.IsZero() && !opt.noPass {
 		var cancel context.CancelFunc

@@ -26,6 +26,10 @@ type Run struct {
 	Threshold float64
 	Seed      uint64
 
+	// Elsewhere is set of a run that was made elsewhere, on a graph of which the store has a part. Rate, threshold and noise are those of that graph;
+	// Nodes, Edges, Scored, Suspects and Grey are counted in the store. See RunWriter.
+	Elsewhere *Elsewhere
+
 	Nodes, Edges     int64
 	Scored           int64  // labelled nodes
 	Suspects         int64  // of them, the suspects at Threshold when the run began, or at the last Rescore

@@ -40,13 +40,16 @@ type NodeScore struct {
 // Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they do not fit
 // opt.MemoryBudget. One column then passes over the graph. Where this is so of several nodes together, one pass scores all that
 // are left, as in a Rescore. If a pass does not fit opt.MemoryBudget either, the error is an *ops.BudgetError. Without a run the error
-// is kv.ErrNotFound, and ErrNoModel if the run cannot score.
+// is kv.ErrNotFound, and ErrNoModel or ErrElsewhere if the run cannot score.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
 	if tx.InUpdate() {
 		opt.Workers = 1 // the transaction is for one goroutine
 	}
 	run, kept, err := lastFit(tx)
 	if err != nil {
+		return nil, err
+	}
+	if err := run.checkHere(); err != nil {
 		return nil, err
 	}
 	s, err := newScorer(ctx, tx, run, kept, opt)

@@ -202,6 +202,10 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, base baseline)
 		return counts, err
 	}
 	counts.scores, counts.warnings, counts.threshold = run.Scored, run.Warnings, c.thresholdOf(run)
+	if run.Elsewhere != nil { // suspects are a share of the labels that they were looked for among
+		counts.scores = run.Elsewhere.Scored
+		counts.warnings = append(counts.warnings, wording.Elsewhere(run))
+	}
 	if counts.reasons, err = reasonsToClean(ctx, tx, run); err != nil {
 		return counts, err
 	}

@@ -37,7 +37,14 @@ type predictionFile struct {
 type graphFiles struct {
 	inputFiles
 	predictionFile
+	elsewhereFiles
 	labelForm
+}
+
+// elsewhereFiles are a run that was made elsewhere.
+type elsewhereFiles struct {
+	Scores  string `file:"read" placeholder:"FILE" help:"Scores of a run that was made elsewhere, as export scores writes them."`
+	RunFile string `name:"run" file:"read" placeholder:"FILE" help:"The run that --scores are of: .json."`
 }
 
 // any reports whether any file is named.
@@ -87,7 +94,7 @@ func (g *graphFiles) graph() *files.Graph {
 	return &files.Graph{
 		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, Features: g.Features, Splits: g.Splits, Classes: g.Classes,
 		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits, Encoding: g.encoding(),
-		Form: files.Form(g.labelForm),
+		Form: files.Form(g.labelForm), Scores: g.Scores, Run: g.RunFile,
 	}
 }
 

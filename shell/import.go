@@ -52,6 +52,11 @@ Predictions are the class probabilities of your own classifier. A .npy or .npz f
 A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node. --bad-rows N skips up to N bad rows. --report lists them. ` +
 		`Then .npy and .npz files must have rows for the remaining nodes only.
 
+--scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the scores of that run. The nodes file has the nodes that people ` +
+		`look at, and some around them. suspects, review, gate, decisions and exports work as after clean. rescore takes decisions in, and scores nothing anew, since the rest of the ` +
+		`graph is not there; score needs a clean of the part. --scores has a row for each node: id,given_label,score,suggested_label,confidence. The run names the classes. Nodes may ` +
+		`have no row in a table of predictions. export verdicts has what the next run elsewhere should know.
+
 --append adds nodes and edges to the existing store, all of them or nothing. An id that the store does not have becomes a node. A known id takes the label and the properties of its ` +
 		`row: an empty cell takes the value away, and a column that the file does not have stays as it is. A label that somebody has decided about stays. import says how many. An edge ` +
 		`that is there already stays, with the weight of the file if it has one. Decisions, history, indexes, runs and scores stay. If you append the same files again, nothing ` +
@@ -81,6 +86,7 @@ Ids, labels and values are taken as they are. Import reports classes that differ
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
+    graphcleaner import home.graph --nodes n.parquet --edges e.parquet --predictions p.parquet --scores s.parquet --run run.json
     graphcleaner import my.graph --predictions softmax.npy
     graphcleaner import my.graph --predictions logits.npy --logits
     graphcleaner import my.graph --predictions softmax.npy --prediction-classes spam,ham,'one\, two'
@@ -108,6 +114,9 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.Check && !c.Append {
 		return usagef("import: --check is for labels that --append would add: want --append --check")
+	}
+	if err := c.checkElsewhere(); err != nil {
+		return err
 	}
 	if c.Append {
 		return c.appendTo(ctx, s)
@@ -137,6 +146,21 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	return c.make(ctx, s, nil)
 }
 
+// checkElsewhere returns a usage error if the flags for a run that was made elsewhere make no sense.
+func (c *importCommand) checkElsewhere() error {
+	switch {
+	case c.Scores == "" && c.RunFile == "":
+		return nil
+	case c.Scores == "" || c.RunFile == "":
+		return usagef("import: --scores are of the run that --run describes: want both of them")
+	case c.Append || c.Decisions != "" || c.Nodes == "" || c.Edges == "" || c.Predictions == "":
+		return usagef("import: --scores and --run make a new store, with --nodes, --edges and --predictions, and without --append and --decisions")
+	case len(c.Classes) > 0 || c.labelForm != (labelForm{}):
+		return usagef("import: --run names the classes, so it goes without --classes, --trim and --nfc")
+	}
+	return nil
+}
+
 // finished reports what is in a store that this very command had made when it was killed; false if it had not.
 func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) {
 	placement, err := kv.TakePlacement(c.DB)
@@ -156,7 +180,7 @@ func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) 
 
 // origin tells the command from others.
 func (c *importCommand) origin() (string, error) {
-	files, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Predictions, c.Splits)
+	files, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Predictions, c.Splits, c.Scores, c.RunFile)
 	return fmt.Sprintf("%s%+v %d", files, c.graphFiles, c.BadRows), err
 }
 

@@ -84,7 +84,10 @@ func rateOfAll(run *cleaner.Run) string {
 		text += fmt.Sprintf(" (%.2g to %.2g)", run.RateLow, run.RateHigh)
 	}
 	if run.Grey > 0 {
-		text += fmt.Sprintf("; grey zone: %d more labels; to settle it, decide on suspects and rescore, or clean with --expect R", run.Grey)
+		text += fmt.Sprintf("; grey zone: %d more labels; to settle it, decide on suspects and rescore", run.Grey)
+		if run.Elsewhere == nil {
+			text += ", or clean with --expect R"
+		}
 	}
 	return text
 }

@@ -97,6 +97,7 @@ func (q *query) runs() (*Result, error) {
 	}
 	var rows [][]kv.Value
 	for _, run := range runs {
+		q.tellElsewhere(run)
 		var values []kv.Value
 		for _, f := range runFields(run) {
 			values = append(values, f.value)
@@ -104,6 +105,13 @@ func (q *query) runs() (*Result, error) {
 		rows = append(rows, values)
 	}
 	return NewTable(columns, rows), nil
+}
+
+// tellElsewhere says so where a run was made elsewhere.
+func (q *query) tellElsewhere(run *cleaner.Run) {
+	if text := wording.Elsewhere(run); text != "" {
+		q.notices = append(q.notices, text)
+	}
 }
 
 // runFields are what is said of a run.

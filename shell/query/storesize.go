@@ -100,7 +100,7 @@ func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field
 	}
 	fields[3].value = kv.IntValue(run.Grey)
 	for i, x := range []float64{mislabels.Mislabels, mislabels.Low, mislabels.High} {
-		fields[4+i].value = kv.FloatValue(math.Round(10*x) / 10)
+		fields[4+i].value = number(math.Round(10*x) / 10)
 	}
 	return fields, nil
 }
@@ -116,6 +116,7 @@ func (q *query) staleScores(ctx context.Context, runs []*cleaner.Run) ([]field, 
 		if err != nil {
 			return nil, err
 		}
+		q.tellElsewhere(run)
 		count, err := cleaner.CountStale(ctx, q.tx, run, mostStaleStats)
 		if err != nil {
 			return nil, err

@@ -45,6 +45,10 @@ type Graph struct {
 	Encoding          cleaner.PredictionEncoding
 
 	Form Form // of the names of classes
+
+	// Scores and Run are of a run that was made elsewhere, for a new store. It names the classes, and may have seen nodes without predictions.
+	Scores, Run string
+	run         *cleaner.ForeignRun // what Load has read
 }
 
 // A Job is how files are read, and who is told of it.
@@ -87,11 +91,21 @@ func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 // Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing; an interruption, where r.Resume
 // says so, what the next load goes on with, and is a *ResumableError.
 func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats, err error) {
+	classes := g.Form.ofAll(g.Classes)
+	if g.Run != "" {
+		if g.run, err = readRun(ctx, g.Run, r.Memory); err != nil {
+			return stats, err
+		}
+		classes = g.run.Model.Census.Names
+	}
 	nodes, err := openNodes(ctx, g.Nodes, g.Form, nil, r)
 	if err != nil {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, nodes.in.Close()) }()
+	if g.run != nil {
+		nodes.classes = namesOf(g.run)
+	}
 	if g.Splits != "" && nodes.split >= 0 {
 		return stats, ErrTwoSplits
 	}
@@ -104,7 +118,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	opt := kv.LoadOptions{
 		MemoryBudget: r.Memory,
 		Properties:   nodes.properties,
-		Classes:      g.Form.ofAll(g.Classes),
+		Classes:      classes,
 		Directed:     g.Directed,
 		Weighted:     edges.weighted(),
 		Workers:      r.Workers,
@@ -200,7 +214,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 // fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
 // other; lenient ones leave bad rows out.
 func (g *Graph) fingerprint(properties []kv.Column, lenient bool) (string, error) {
-	files, err := Fingerprint(g.Nodes, g.Edges)
+	files, err := Fingerprint(g.Nodes, g.Edges, g.Run)
 	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v\n", files, g.Classes, properties, g.Directed, lenient, g.Form), err
 }
 
@@ -317,7 +331,10 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 	}
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
-		opt := cleaner.PredictionOptions{Logits: g.Logits, Source: cleaner.SourceImported, PredictionEncoding: g.Encoding}
+		w.partial = g.run != nil
+		opt := cleaner.PredictionOptions{
+			Logits: g.Logits, Source: cleaner.SourceImported, Partial: w.partial, PredictionEncoding: g.Encoding,
+		}
 		err := r.Timed("import predictions", func(stage *ops.Stage) (err error) {
 			predictions, err = w.predictions(ctx, g.Predictions, opt, stage)
 			return err
@@ -327,6 +344,23 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 		}
 		marks = append(marks, predictions.Mark)
 		parts = append(parts, "predictions")
+	}
+	if g.run != nil {
+		var run *cleaner.RunWriter
+		err := r.Timed("import scores", func(stage *ops.Stage) (err error) {
+			run, err = w.scores(ctx, g, stage)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, run.Close()) }()
+		marks = append(marks, run.Mark)
+		defer func() {
+			if err == nil {
+				r.say("%s", wording.Elsewhere(run.Run()))
+			}
+		}()
 	}
 	err = r.Timed("commit", func(*ops.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
@@ -351,6 +385,7 @@ type nodesFile struct {
 	properties       []kv.Column
 	columns          []int // of the properties
 	form             Form
+	classes          map[string]bool // that labels may have; nil: any
 }
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
@@ -504,6 +539,9 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	node := kv.Node{ID: view(row.Fields[n.id]), Source: row.Line}
 	if n.label >= 0 {
 		node.Label = n.form.of(view(row.Fields[n.label]))
+		if n.classes != nil && node.Label != "" && !n.classes[node.Label] {
+			return n.in.Want(row, n.label, "a class of the run")
+		}
 	}
 	first := len(chunk.values)
 	for k, column := range n.columns {

@@ -35,6 +35,8 @@ type writing struct {
 	// file. Then each of them has a row, in a table too.
 	rows  iter.Seq2[kv.NodeID, error]
 	count int
+
+	partial bool // nodes may be without predictions
 }
 
 // sayLoss says what the encoding of predictions lost, where it can lose anything.
@@ -371,7 +373,7 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 }
 
 // eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. A node has one row
-// at most, and every node one unless w.rows is set.
+// at most, and every node one unless w.rows or w.partial is set.
 func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn func(kv.NodeID, table.Row, []float64) error) error {
 	values := make([]float64, 0, len(in.Header())-1)
 	seen, err := eachNamed(ctx, w.tx, in, id, w.Progress, func(v kv.NodeID, row table.Row) error {
@@ -388,7 +390,7 @@ func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn fun
 		}
 		return fn(v, row, values)
 	})
-	if err != nil || w.rows != nil {
+	if err != nil || w.rows != nil || w.partial {
 		return err
 	}
 	return seen.all(in)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -148,8 +149,12 @@ func rescore(ctx context.Context, store *kv.Store, opt query.Options) (remarks [
 	if err != nil {
 		return nil, err
 	}
-	return append(wording.Rescored(done), fmt.Sprintf("wrong labels still to be found: %.0f expected (%.0f to %.0f), %.0f before the scores moved",
-		now.Mislabels, now.Low, now.High, before.Mislabels)), nil
+	bounds := fmt.Sprintf(" (%.0f to %.0f)", now.Low, now.High)
+	if math.IsNaN(now.Low) {
+		bounds = " in this part of the graph"
+	}
+	return append(wording.Rescored(done), fmt.Sprintf("wrong labels still to be found: %.0f expected%s, %.0f before the scores moved",
+		now.Mislabels, bounds, before.Mislabels)), nil
 }
 
 // remaining says how many wrong labels are still to be found.

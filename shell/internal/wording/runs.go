@@ -42,6 +42,16 @@ func Advise(err error) error {
 	return err
 }
 
+// Elsewhere says of which graph a run is that was made elsewhere, and what of it is in the store; "" of another run.
+func Elsewhere(run *cleaner.Run) string {
+	whole := run.Elsewhere
+	if whole == nil {
+		return ""
+	}
+	return fmt.Sprintf("run %d was made elsewhere, of %s, %s and %s; %s and %s of them are here", run.ID, Nodes(whole.Nodes),
+		Count(whole.Edges, "edge", "edges"), Count(whole.Suspects, "suspect", "suspects"), Nodes(run.Nodes), Count(run.Suspects, "suspect", "suspects"))
+}
+
 // Rate says what rate of wrong labels a run found, with its interval.
 func Rate(run *cleaner.Run) string {
 	var expected float64
@@ -65,10 +75,16 @@ func GreyZone(run *cleaner.Run) string {
 	if run.Grey == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("grey zone: %s (%s of all), with scores above %.2g, may be wrong or just hard to tell",
-		Count(run.Grey, "more label", "more labels"), Percent(float64(run.Grey)/float64(run.Scored)), run.GreyFrom)
-	if run.Rescored > 0 {
+	count := Count(run.Grey, "more label", "more labels")
+	if run.Elsewhere == nil {
+		count += fmt.Sprintf(" (%s of all)", Percent(float64(run.Grey)/float64(run.Scored)))
+	}
+	text := fmt.Sprintf("grey zone: %s, with scores above %.2g, may be wrong or just hard to tell", count, run.GreyFrom)
+	switch {
+	case run.Rescored > 0:
 		return text
+	case run.Elsewhere != nil:
+		return text + "; to settle it, decide on the first suspects and rescore"
 	}
 	return text + "; to settle it, decide on the first suspects and rescore, or clean with --expect R"
 }
@@ -103,6 +119,8 @@ func Rescored(done *cleaner.Rescoring) []string {
 			done.Wrong, count, Rate(done.Run), Percent(done.Before.MislabelRate), done.Run.Suspects, done.Run.Threshold, done.Before.Threshold))
 	case done.Run.Threshold != done.Before.Threshold:
 		lines = append(lines, "the decisions since the last run were taken back: the rate is again what the run found")
+	case lines == nil && done.Run.Elsewhere != nil:
+		lines = append(lines, "no decision says whether a label is right: scores stay; they are of a larger graph, so that changes of this part move none")
 	case lines == nil:
 		lines = append(lines, "nothing has changed since the last run, and no decision says whether a label is right: scores stay")
 	}

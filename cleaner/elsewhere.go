@@ -1,0 +1,278 @@
+package cleaner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// An Elsewhere has the sizes of the graph that a run was made on, where a store has only a part of it.
+type Elsewhere struct {
+	Nodes, Edges int64
+	Scored       int64 // nodes with a score
+	Suspects     int64 // of them, when the run was made
+}
+
+// checkHere returns ErrElsewhere for a run whose scores the store cannot compute.
+func (r *Run) checkHere() error {
+	if r.Elsewhere == nil {
+		return nil
+	}
+	return &elsewhereError{r.ID, r.Elsewhere.Nodes}
+}
+
+// An elsewhereError is an ErrElsewhere of a run that saw so many nodes.
+type elsewhereError struct{ run, nodes int64 }
+
+func (e *elsewhereError) Error() string {
+	return fmt.Sprintf("run %d was made elsewhere, on a larger graph, of %d nodes: the part that is here does not say how nodes score there", e.run, e.nodes)
+}
+
+func (e *elsewhereError) Unwrap() error { return ErrElsewhere }
+
+// lastElsewhere is the last run of a snapshot if it was made elsewhere; nil if it was not, or there is none.
+func lastElsewhere(tx *kv.Tx) (*Run, error) {
+	run, err := lastRun(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || run.Elsewhere == nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// A ForeignRun is a run that was made elsewhere, with PresetDefault and Options.AsGiven, as a RunWriter takes it.
+type ForeignRun struct {
+	Model   *PieceModel
+	Started time.Time
+	Seconds float64
+	Seed    uint64
+	Elsewhere
+
+	// The noise of the fitting set.
+	Thresholds *ThresholdSums
+	Joint      JointCounts
+}
+
+// An unfitRun is an ErrShape of a run that was made elsewhere.
+type unfitRun string
+
+func unfit(format string, args ...any) error { return unfitRun(fmt.Sprintf(format, args...)) }
+
+func (e unfitRun) Error() string { return string(e) }
+func (e unfitRun) Unwrap() error { return ErrShape }
+
+// check returns ErrShape for a run whose parts do not fit together, or are out of their range.
+func (r *ForeignRun) check() error {
+	if r.Model == nil || r.Thresholds == nil {
+		return unfit("want a model and sums of thresholds")
+	}
+	if err := r.Model.check(); err != nil {
+		return err
+	}
+	c, m := len(r.Model.Census.Names), r.Model
+	if len(r.Thresholds.Sum) != c || len(r.Thresholds.Count) != c {
+		return unfit("sums of thresholds are not of %d classes", c)
+	}
+	for cell, count := range r.Joint {
+		if !isClass(cell[0], c) || !isClass(cell[1], c) || count == 0 {
+			return unfit("confident joint: given class %d, true class %d of %d, count %d", cell[0], cell[1], c, count)
+		}
+	}
+	isShare := func(x float64) bool { return x >= 0 && x <= 1 }
+	switch {
+	case !isShare(m.Rate) || !isShare(m.Low) || !isShare(m.High) || m.Low > m.High:
+		return unfit("mislabel rate %v, from %v to %v: want shares", m.Rate, m.Low, m.High)
+	case !isShare(m.Threshold) || !(m.GreyFrom > 0 && m.GreyFrom <= m.Threshold):
+		return unfit("threshold %v, grey zone from %v: want scores, ascending", m.Threshold, m.GreyFrom)
+	case r.Started.IsZero() || r.Started.Year() > 9999:
+		return unfit("it was started at %v: want a time", r.Started)
+	case !(r.Seconds >= 0) || math.IsInf(r.Seconds, 0):
+		return unfit("it took %v seconds, want 0 or more", r.Seconds)
+	case r.Edges < 0 || r.Suspects < 0 || r.Suspects > r.Scored || r.Scored > r.Nodes:
+		return unfit("%d nodes, %d edges, %d scored, %d suspects: want no more of these than of those",
+			r.Nodes, r.Edges, r.Scored, r.Suspects)
+	}
+	return nil
+}
+
+// A RunWriter writes a run that was made elsewhere, on a graph of which the store has all or a part. It belongs to one goroutine: Put every node once,
+// in any order, then Finish, call Mark in the final function of Commit, and Close.
+//
+// Everything that Clean leaves of the nodes is there then, but for the agreement features. The run gets Run.Elsewhere: it can
+// be recalibrated by decisions, and scores nothing.
+type RunWriter struct {
+	tx       *kv.Tx
+	from     *ForeignRun
+	run      *Run
+	labels   []kv.Class
+	finished bool
+
+	scores, suggestions, confidences, runs *kv.ColumnWriter
+	byScore                                *index.Builder
+	rows                                   int
+}
+
+// NewRunWriter begins a run in a store that was never cleaned, beside the predictions that it was made with, if the same
+// bulk write has them. The store has the classes of the run, in their order. A run that does not fit the store, or of which a part is missing or out of its
+// range, is an ErrShape.
+func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
+	if err := from.check(); err != nil {
+		return nil, err
+	}
+	tx := b.Tx()
+	if _, err := lastRunKey(tx); !errors.Is(err, kv.ErrNotFound) {
+		if err == nil {
+			err = fmt.Errorf("the store has runs of its own: %w", kv.ErrExists)
+		}
+		return nil, err
+	}
+	names, m := tx.Classes(), from.Model
+	for i, name := range names {
+		if i >= len(m.Census.Names) || name != m.Census.Names[i] {
+			return nil, unfit("class %q of the store is number %d, and not that of the run", name, i)
+		}
+	}
+	if len(names) != len(m.Census.Names) {
+		return nil, unfit("class %q of the run: the store does not have it", m.Census.Names[len(names)])
+	}
+	if int64(tx.NumPresent()) > from.Nodes || tx.NumEdges() > from.Edges {
+		return nil, unfit("the store has %d nodes and %d edges, and the run saw %d and %d", tx.NumPresent(), tx.NumEdges(), from.Nodes, from.Edges)
+	}
+	w = &RunWriter{tx: tx, from: from, run: from.begin(tx)}
+	if w.labels, err = readLabels(tx); err != nil {
+		return nil, err
+	}
+	for _, column := range []struct {
+		name string
+		kind kv.Kind
+		into **kv.ColumnWriter
+	}{
+		{ScoreColumn, kv.KindSingle, &w.scores}, {SuggestedColumn, kv.KindClass, &w.suggestions},
+		{ConfidenceColumn, kv.KindSingle, &w.confidences}, {RunColumn, kv.KindInt, &w.runs},
+	} {
+		if *column.into, err = b.Column(column.name, column.kind); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeJoint(b, runKey(w.run.ID), w.run.ConfidentJoint); err != nil {
+		return nil, err
+	}
+	w.byScore, err = index.NewBuilder(b, ScoreColumn)
+	return w, err
+}
+
+// begin is the run without what its nodes say.
+func (r *ForeignRun) begin(tx *kv.Tx) *Run {
+	m, c := r.Model, uint64(len(r.Model.Census.Names))
+	run := &Run{
+		ID:               1,
+		Started:          r.Started.UTC().Truncate(time.Second),
+		Seconds:          r.Seconds,
+		Preset:           PresetDefault,
+		Hops:             m.Hops,
+		Seed:             r.Seed,
+		Nodes:            int64(tx.NumPresent()),
+		Edges:            tx.NumEdges(),
+		FittingNodes:     m.Census.Fitting,
+		PredictionSource: SourceImported,
+		PredictionUse:    asGivenUse,
+		Warnings:         slices.Clone(m.Warnings),
+		Classes:          slices.Clone(m.Census.Names),
+		MislabelRate:     m.Rate,
+		RateLow:          m.Low,
+		RateHigh:         m.High,
+		Threshold:        m.Threshold,
+		GreyFrom:         m.GreyFrom,
+		Diagonal:         DiagonalExact,
+		Direction:        kv.Both,
+		Model:            m.Model,
+		Elsewhere:        &r.Elsewhere,
+	}
+	counts := make(map[uint64]uint32, len(r.Joint))
+	for cell, count := range r.Joint {
+		counts[uint64(cell[0])*c+uint64(cell[1])] = count
+	}
+	run.setNoise(confident.New(r.Thresholds.Count, r.Thresholds.Thresholds(), classmatrix.OfCounts(int(c), counts)))
+	return run
+}
+
+// Put writes what the run says of a node: its Node, Score, Suggestion and Confidence. Score is NaN for none, and Suggestion "" and Confidence NaN. A score
+// or a confidence out of [0,1], a score of a node without a label, or a suggestion without a confidence is an ErrShape.
+func (w *RunWriter) Put(s NodeScore) error {
+	if int(s.Node) >= len(w.labels) {
+		return fmt.Errorf("node number %d: %w", s.Node, kv.ErrNotFound)
+	}
+	isChance := func(x float64) bool { return x >= 0 && x <= 1 }
+	var label, suggestion kv.Value
+	if y := w.labels[s.Node]; y != kv.NoClass {
+		label = kv.StringValue(w.run.Classes[y])
+	}
+	switch hasScore, hasConfidence := !math.IsNaN(s.Score), !math.IsNaN(s.Confidence); {
+	case hasScore && !isChance(s.Score):
+		return unfit("score %v, want one from 0 to 1", s.Score)
+	case hasConfidence && !isChance(s.Confidence):
+		return unfit("confidence %v, want one from 0 to 1", s.Confidence)
+	case hasScore && label.IsNull():
+		return unfit("score %v of a node without a label", s.Score)
+	case hasConfidence != (s.Suggestion != ""):
+		return unfit("suggestion %q with confidence %v, want both or none", s.Suggestion, s.Confidence)
+	}
+	w.rows++
+	if err := w.runs.Put(s.Node, kv.IntValue(w.run.ID)); err != nil {
+		return err
+	}
+	if s.Suggestion != "" {
+		suggestion = kv.StringValue(s.Suggestion)
+		confidence := kv.FloatValue(float64(float32(s.Confidence)))
+		if err := errors.Join(w.suggestions.Put(s.Node, suggestion), w.confidences.Put(s.Node, confidence)); err != nil {
+			return err
+		}
+	}
+	if math.IsNaN(s.Score) {
+		return nil
+	}
+	score := kv.FloatValue(float64(float32(s.Score)))
+	w.run.Scored++
+	w.run.countSuspect(score.Float(), label, suggestion, kv.Value{})
+	return errors.Join(w.scores.Put(s.Node, score), w.byScore.Add(s.Node, score))
+}
+
+// Finish ends the nodes. It returns ErrShape if some have not come, or more have a score or are suspects than the run has found.
+func (w *RunWriter) Finish() error {
+	of := w.from.Elsewhere
+	if w.rows != w.tx.NumPresent() {
+		return unfit("got %d nodes, want all %d", w.rows, w.tx.NumPresent())
+	}
+	if w.run.Scored > of.Scored || w.run.Suspects > of.Suspects {
+		return unfit("%d nodes have a score and %d are suspects, and the run found %d and %d in the whole graph",
+			w.run.Scored, w.run.Suspects, of.Scored, of.Suspects)
+	}
+	w.finished = true
+	return w.byScore.Finish()
+}
+
+// Mark makes the run that of the store, with the transaction that makes its columns visible. If the bulk write has predictions, mark them before.
+func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
+	if !w.finished {
+		return errors.New("cleaner: RunWriter.Mark before Finish")
+	}
+	if w.run.PredictionWrites, err = predictionWrites(tx); err != nil {
+		return err
+	}
+	return errors.Join(w.byScore.Mark(tx), w.run.put(tx))
+}
+
+// Close releases what the writer holds beside the bulk write.
+func (w *RunWriter) Close() error { return w.byScore.Close() }
+
+// Run is the run as far as it was written.
+func (w *RunWriter) Run() *Run { return w.run }

@@ -1,0 +1,288 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// runText is the last run of a store as a program that made it elsewhere would write it.
+func runText(t *testing.T, db string) map[string]any {
+	t.Helper()
+	var file map[string]any
+	err := withStoreToRead(db, testMemory, func(store *kv.Store) error {
+		return store.View(func(tx *kv.Tx) error {
+			run, err := cleaner.LastRun(tx)
+			if err != nil {
+				return err
+			}
+			c := len(run.Classes)
+			noise := map[string]any{"counts": run.FittingCounts}
+			sums, cells := make([]float64, c), [][3]int64{}
+			for k, count := range run.FittingCounts {
+				if count > 0 {
+					sums[k] = run.ClassThresholds[k] * count
+				}
+			}
+			for _, cell := range run.ConfidentJoint.Cells {
+				cells = append(cells, [3]int64{int64(cell.Row), int64(cell.Column), int64(cell.Value)})
+			}
+			noise["sums"], noise["cells"] = sums, cells
+			file = map[string]any{
+				"model": &cleaner.PieceModel{
+					Census: &cleaner.Census{Names: run.Classes, Counts: make([]float64, c)}, Hops: run.Hops, Model: run.Model,
+					Rate: run.MislabelRate, Low: run.RateLow, High: run.RateHigh, Threshold: run.Threshold, GreyFrom: run.GreyFrom, Warnings: run.Warnings,
+				},
+				"started": run.Started.Format(time.RFC3339), "seconds": run.Seconds, "seed": run.Seed,
+				"nodes": run.Nodes, "edges": run.Edges, "scored": run.Scored, "suspects": run.Suspects, "noise": noise,
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// writeRun writes a run file, with some parts changed; one that is nil is left out.
+func writeRun(t *testing.T, path string, run, changes map[string]any) {
+	t.Helper()
+	all := maps.Clone(run)
+	maps.Copy(all, changes)
+	maps.DeleteFunc(all, func(_ string, value any) bool { return value == nil })
+	text, err := json.Marshal(all)
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cleanedElsewhere makes a cleaned store g in a new working directory, the files of its graph, its scores and predictions, and
+// the run.
+func cleanedElsewhere(t *testing.T) (run map[string]any) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := newDemoGraph(400, 1).write("."); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, importArgs("")...)
+	mustRun(t, "clean", "g")
+	mustRun(t, "export", "g", "scores", "--out", "scores.csv")
+	mustRun(t, "export", "g", "predictions", "--out", "predictions.csv")
+	run = runText(t, "g")
+	writeRun(t, "run.json", run, nil)
+	return run
+}
+
+// fromElsewhere are flags of an import of a run; more replaces those that it names.
+func fromElsewhere(db, more string) []string {
+	args := append([]string{"import", db}, strings.Fields(more)...)
+	for flag, file := range map[string]string{
+		"nodes": "nodes.csv", "edges": "edges.csv", "predictions": "predictions.csv", "scores": "scores.csv", "run": "run.json",
+	} {
+		if !strings.Contains(more+" ", "--"+flag+" ") {
+			args = append(args, "--"+flag, file)
+		}
+	}
+	return args
+}
+
+// TestImportOfARun wants a store with a run of a whole graph to answer as the store that made the run, also after decisions.
+func TestImportOfARun(t *testing.T) {
+	cleanedElsewhere(t)
+	got := run(t, "", fromElsewhere("home", "")...)
+	if want := "run 1 was made elsewhere, of 400 nodes, "; got.code != exitDone || !strings.Contains(got.err, want) || !strings.Contains(got.out, "home: 400 nodes") {
+		t.Fatalf("import: got %+v, want %q", got, want)
+	}
+	both := func(args ...string) {
+		t.Helper()
+		of := func(db string) string {
+			own := slices.Clone(args)
+			own[1] = db
+			got := run(t, "", own...)
+			if got.code != exitDone {
+				t.Fatalf("%q: got %+v", own, got)
+			}
+			var people []string
+			for line := range strings.Lines(got.err) {
+				if !strings.Contains(line, "made elsewhere") && !strings.Contains(line, "older than changes") {
+					people = append(people, line)
+				}
+			}
+			got.err = strings.Join(people, "")
+			return strings.ReplaceAll(comparable(got, db), "built-in", "imported")
+		}
+		if home, whole := of("home"), of("g"); home != whole || strings.Count(whole, "\n") < 3 {
+			t.Errorf("%q: got\n%.1500s\nwant\n%.1500s", args, home, whole)
+		}
+	}
+	same := func() {
+		t.Helper()
+		for _, statement := range []string{"suspects", "runs", "history", "suspects where score > 0.5 limit 9"} {
+			both("shell", "DB", "-c", statement, "--format", "csv")
+		}
+		for _, what := range []string{"scores", "suspects", "labels", "decisions", "verdicts", "transition"} {
+			both("export", "DB", what, "--out", "-")
+		}
+		both("gate", "DB", "--most-share", "0.9")
+	}
+	review := func(replies string, flags ...string) {
+		t.Helper()
+		for _, db := range []string{"home", "g"} {
+			got := run(t, replies, append([]string{"review", db, "--who", "ann", "--limit", "12"}, flags...)...)
+			if got.code != exitDone || !strings.Contains(got.err, "rejected") {
+				t.Fatalf("review: got %+v", got)
+			}
+		}
+	}
+	same()
+	// Where no label changes, rescore takes in decisions alone, here and there.
+	review("n\nn\nd\nn\nn\nz\nq\n") // which ends with a rescore
+	same()
+	review("y\nn\ny\nz\nq\n", "--no-rescore")
+	both("shell", "DB", "--who", "ann", "-c", "undo", "--format", "csv")
+	same()
+	if got := mustRun(t, "check", "home"); !strings.Contains(got, "no problems") {
+		t.Errorf("check: got %s", got)
+	}
+}
+
+// TestImportOfAPart imports some nodes of a graph with the run of all of it.
+func TestImportOfAPart(t *testing.T) {
+	whole := cleanedElsewhere(t)
+	ids := map[string]bool{}
+	for row := range strings.Lines(string(mustRead(t, "nodes.csv"))) {
+		if id, _, _ := strings.Cut(row, ","); len(ids) < 151 {
+			ids[id] = true
+		}
+	}
+	for _, file := range []string{"nodes.csv", "edges.csv", "predictions.csv", "scores.csv"} {
+		var rows strings.Builder
+		for row := range strings.Lines(string(mustRead(t, file))) {
+			fields := strings.Split(strings.TrimSpace(row), ",")
+			known := ids[fields[0]] && (file != "edges.csv" || ids[fields[1]]) && (file != "predictions.csv" || fields[0] != "p9")
+			if known || rows.Len() == 0 {
+				rows.WriteString(row)
+			}
+		}
+		if err := os.WriteFile(file, []byte(rows.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("more.csv", []byte("id,label\nnew,Databases\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", fromElsewhere("home", "")...); got.code != exitDone || !strings.Contains(got.err, "; 150 nodes and ") {
+		t.Fatalf("import: got %+v", got)
+	}
+	for _, c := range []struct {
+		input string
+		args  []string
+		code  int
+		want  string
+	}{
+		{"", []string{"shell", "home", "-c", "runs"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
+		{"", []string{"shell", "home", "-c", "stats"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
+		{"", []string{"gate", "home", "--most", "1000"}, exitDone, fmt.Sprintf("of %v scored nodes are suspects", whole["scored"])},
+		{"", []string{"shell", "home", "-c", "explain p3"}, exitDone, "neighbors and degree are those of the part that is here"},
+		{"", []string{"score", "home", "--ids", "p3"}, exitFailed, "run 1 was made elsewhere, on a larger graph, of 400 nodes: the part that is here"},
+		{"", []string{"rescore", "home", "--full"}, exitFailed, "made elsewhere, on a larger graph"},
+		{"", []string{"rescore", "home"}, exitDone, "changes of this part move none"},
+		{"y\nn\nn\nq\n", []string{"review", "home"}, exitDone, "expected in this part of the graph, "},
+		{"", []string{"import", "home", "--append", "--nodes", "more.csv", "--check"}, exitFailed, "run 1 was made elsewhere, on a larger graph"},
+		{"", []string{"clean", "home", "--as-given"}, exitDone, "run 1 was made elsewhere, on a graph of 400 nodes: this run is of the 150 nodes that are here"},
+		{"", []string{"score", "home", "--ids", "p3"}, exitDone, "p3"},
+	} {
+		if got := run(t, c.input, c.args...); got.code != c.code || !strings.Contains(got.err+got.out, c.want) {
+			t.Errorf("%q: got exit code %d, %s%s, want %d and %q", c.args, got.code, got.out, got.err, c.code, c.want)
+		}
+	}
+}
+
+// TestImportRefusesARun wants files that do not fit together to be refused, with the place and the value, and no store.
+func TestImportRefusesARun(t *testing.T) {
+	whole := cleanedElsewhere(t)
+	scores := string(mustRead(t, "scores.csv"))
+	header, rest, _ := strings.Cut(scores, "\n")
+	first, rest, _ := strings.Cut(rest, "\n")
+	fields := strings.Split(first, ",")
+	bad := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row := func(column int, text string) func() {
+		return func() {
+			own := slices.Clone(fields)
+			own[column] = text
+			bad("bad.csv", header+"\n"+strings.Join(own, ",")+"\n"+rest)
+		}
+	}
+	changed := func(changes map[string]any) func() { return func() { writeRun(t, "bad.json", whole, changes) } }
+	for _, c := range []struct {
+		prepare func()
+		flags   string
+		code    int
+		want    string
+	}{
+		{nil, "--append", exitUsage, "without --append"},
+		{nil, "--classes x", exitUsage, "--run names the classes"},
+		{nil, "--trim", exitUsage, "--run names the classes"},
+		{row(0, "nobody"), "--scores bad.csv", exitFailed, `bad.csv:2: column "id": got "nobody", want the id of a node`},
+		{row(1, "Cooking"), "--scores bad.csv", exitFailed, `bad.csv:2: column "given_label": got "Cooking", want the label of the node, "` + fields[1]},
+		{row(2, "1.5"), "--scores bad.csv", exitFailed, `bad.csv:2: column "score": got "1.5", want a number from 0 to 1`},
+		{row(2, "NaN"), "--scores bad.csv", exitFailed, `bad.csv:2: column "score": got "NaN", want a number from 0 to 1`},
+		{row(3, "Cooking"), "--scores bad.csv", exitFailed, `bad.csv:2: column "suggested_label": got "Cooking", want a class of the run`},
+		{row(4, ""), "--scores bad.csv", exitFailed, `bad.csv:2: node "` + fields[0] + `": suggestion "` + fields[3] + `" with confidence NaN`},
+		{row(4, "-1"), "--scores bad.csv", exitFailed, `bad.csv:2: column "confidence": got "-1"`},
+		{func() { bad("bad.csv", header+"\n"+rest) }, "--scores bad.csv", exitFailed, `has no row for node "` + fields[0]},
+		{func() { bad("bad.csv", "id,score\n") }, "--scores bad.csv", exitFailed, `has no column "given_label"`},
+		{changed(map[string]any{"scored": 399, "suspects": 39}), "--run bad.json", exitFailed, "scores.csv: 400 nodes have a score and "},
+		{nil, "--scores none.csv", exitFailed, "none.csv: no such file"},
+		{nil, "--run none.json", exitFailed, "none.json: no such file"},
+		{func() { bad("bad.json", "[]") }, "--run bad.json", exitFailed, "bad.json: json: cannot unmarshal array"},
+		{changed(map[string]any{"noise": nil}), "--run bad.json", exitFailed, "bad.json: has no model or no noise"},
+		{changed(map[string]any{"model": map[string]any{}}), "--run bad.json", exitFailed, "bad.json: model: no census"},
+		{changed(map[string]any{"nodes": 399}), "--run bad.json", exitFailed, "bad.json: 399 nodes, "},
+		{changed(map[string]any{"started": nil}), "--run bad.json", exitFailed, "bad.json: it was started at"},
+		{changed(map[string]any{"noise": map[string]any{"sums": []int{1}, "counts": []int{1}}}), "--run bad.json", exitFailed, "bad.json: sums of thresholds"},
+		{
+			changed(map[string]any{"noise": map[string]any{"cells": [][3]int64{{1 << 40, 0, 1}}}}), "--run bad.json", exitFailed,
+			"bad.json: noise: cell [1099511627776 0 1]",
+		},
+		{
+			func() { bad("bad.csv", "id,label\np0,Cooking\n") }, "--nodes bad.csv", exitFailed,
+			`bad.csv:2: column "label": got "Cooking", want a class of the run`,
+		},
+	} {
+		if c.prepare != nil {
+			c.prepare()
+		}
+		got := run(t, "", fromElsewhere("home", c.flags)...)
+		if got.code != c.code || !strings.Contains(got.err, c.want) {
+			t.Errorf("%s: got exit code %d and %s, want %d and %q", c.flags, got.code, got.err, c.code, c.want)
+		}
+		if _, err := os.Stat("home"); err == nil {
+			t.Fatalf("%s: there is a store", c.flags)
+		}
+	}
+	for _, flags := range []string{"--scores scores.csv", "--run run.json"} {
+		if got := run(t, "", importArgs(flags)...); got.code != exitUsage || !strings.Contains(got.err, "want both of them") {
+			t.Errorf("%s: got %+v", flags, got)
+		}
+	}
+	if got := run(t, "", importArgs("--scores scores.csv --run run.json")...); got.code != exitUsage || !strings.Contains(got.err, "with --nodes, --edges and --predictions") {
+		t.Errorf("without predictions: got %+v", got)
+	}
+}

@@ -1,0 +1,185 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// A runFile describes a run that was made elsewhere.
+type runFile struct {
+	Model   *cleaner.PieceModel `json:"model"` // as the operation fit of a worker gives it
+	Started time.Time           `json:"started"`
+	Seconds float64             `json:"seconds"`
+	Seed    uint64              `json:"seed"`
+
+	// Of the whole graph. Edges are counted as in a store: without loops and repeats.
+	Nodes    int64 `json:"nodes"`
+	Edges    int64 `json:"edges"`
+	Scored   int64 `json:"scored"`
+	Suspects int64 `json:"suspects"`
+
+	// What both modes of the operation noise report, together.
+	Noise *struct {
+		cleaner.ThresholdSums
+		Cells [][3]int64 `json:"cells"` // given class, true class, count
+	} `json:"noise"`
+}
+
+// runShare is the part of the memory that a run file may have, as a divisor: what is read from it takes several times as much.
+const runShare = 16
+
+// readRun reads a run that was made elsewhere.
+func readRun(ctx context.Context, path string, memory int64) (_ *cleaner.ForeignRun, err error) {
+	file, err := stream.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	text, err := io.ReadAll(io.LimitReader(file, memory/runShare+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > memory/runShare {
+		return nil, fmt.Errorf("%s: has more than %d bytes, want more --memory", path, memory/runShare)
+	}
+	var read runFile
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if read.Model == nil || read.Noise == nil {
+		return nil, fmt.Errorf("%s: has no model or no noise, want both", path)
+	}
+	run := &cleaner.ForeignRun{
+		Model: read.Model, Started: read.Started, Seconds: read.Seconds, Seed: read.Seed,
+		Elsewhere:  cleaner.Elsewhere{Nodes: read.Nodes, Edges: read.Edges, Scored: read.Scored, Suspects: read.Suspects},
+		Thresholds: &read.Noise.ThresholdSums, Joint: cleaner.JointCounts{},
+	}
+	for _, cell := range read.Noise.Cells {
+		pair := [2]kv.Class{kv.Class(cell[0]), kv.Class(cell[1])}
+		if int64(pair[0]) != cell[0] || int64(pair[1]) != cell[1] || cell[2] < 1 || cell[2] > math.MaxUint32 || run.Joint[pair] != 0 {
+			return nil, fmt.Errorf("%s: noise: cell %d, want a given class, a true class and a count, each pair of classes once", path, cell)
+		}
+		run.Joint[pair] = uint32(cell[2])
+	}
+	return run, nil
+}
+
+// scoreColumns are those of a table of scores beside id.
+var scoreColumns = []string{"given_label", "score", "suggested_label", "confidence"}
+
+// scores writes a run and what it says of each node, by a table as export scores makes it. The caller marks the run when it commits, and closes it.
+func (w *writing) scores(ctx context.Context, g *Graph, stage *ops.Stage) (_ *cleaner.RunWriter, err error) {
+	in, columns, err := OpenTable(ctx, g.Scores, w.Memory, scoreColumns...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	stage.Columns, stage.BytesRead = len(scoreColumns), in.Size()
+	for i, name := range scoreColumns {
+		if columns[1+i] < 0 {
+			return nil, in.MissingColumn(name)
+		}
+	}
+	labels, err := w.tx.Reader(kv.LabelColumn)
+	if err != nil {
+		return nil, err
+	}
+	out, err := cleaner.NewRunWriter(w.bulk, g.run)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.Run, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.Close())
+		}
+	}()
+	rows := scoreRows{in: in, given: columns[1], score: columns[2], suggested: columns[3], confidence: columns[4], labels: labels, classes: namesOf(g.run)}
+	seen, err := eachNamed(ctx, w.tx, in, columns[0], w.Progress, func(v kv.NodeID, row table.Row) error {
+		score, err := rows.read(v, row)
+		if err != nil {
+			return err
+		}
+		err = out.Put(score)
+		if errors.Is(err, cleaner.ErrShape) {
+			return in.Errorf(row.Line, "", "node %q: %w", row.Fields[columns[0]], err)
+		}
+		return err
+	})
+	if err == nil {
+		err = seen.all(in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := out.Finish(); err != nil {
+		return nil, fmt.Errorf("%s: %w", g.Scores, err)
+	}
+	return out, nil
+}
+
+// scoreRows reads rows of a table of scores.
+type scoreRows struct {
+	in                                  *table.Reader
+	given, score, suggested, confidence int // columns
+	labels                              *kv.ColumnReader
+	classes                             map[string]bool
+}
+
+// read reads the row of a node.
+func (s *scoreRows) read(v kv.NodeID, row table.Row) (score cleaner.NodeScore, err error) {
+	score = cleaner.NodeScore{Node: v, Suggestion: string(row.Fields[s.suggested])}
+	label, err := s.labels.At(v)
+	if err != nil {
+		return score, err
+	}
+	if label.Str() != string(row.Fields[s.given]) {
+		want := "no label, as the node has none"
+		if !label.IsNull() {
+			want = fmt.Sprintf("the label of the node, %q", label.Str())
+		}
+		return score, s.in.Want(row, s.given, want)
+	}
+	if score.Suggestion != "" && !s.classes[score.Suggestion] {
+		return score, s.in.Want(row, s.suggested, "a class of the run")
+	}
+	if score.Score, err = s.chance(row, s.score); err != nil {
+		return score, err
+	}
+	score.Confidence, err = s.chance(row, s.confidence)
+	return score, err
+}
+
+// chance reads a number from 0 to 1 as a float32; NaN of an empty field.
+func (s *scoreRows) chance(row table.Row, column int) (float64, error) {
+	text := row.Fields[column]
+	if len(text) == 0 {
+		return math.NaN(), nil
+	}
+	if _, ok := parseNumber(text); ok {
+		if x, err := strconv.ParseFloat(string(text), 32); err == nil && x >= 0 && x <= 1 {
+			return x, nil
+		}
+	}
+	return 0, s.in.Want(row, column, "a number from 0 to 1, or nothing")
+}
+
+// namesOf are the classes of a run.
+func namesOf(run *cleaner.ForeignRun) map[string]bool {
+	names := make(map[string]bool)
+	for _, name := range run.Model.Census.Names {
+		names[name] = true
+	}
+	return names
+}
