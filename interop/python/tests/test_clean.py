@@ -129,7 +129,7 @@ def test_three_hops_in_many_blocks_and_a_second_start(spark, binary, tmp_path, l
 
     def run(**more):
         lines.clear()
-        return clean(spark, nodes, edges, predictions, str(out), blocks=4, binary=binary, features=True, log=lines.append, **more)
+        return clean(spark, nodes, edges, predictions, str(out), blocks=4, binary=binary, write_features=True, log=lines.append, **more)
 
     scores = run()
     assert scores.columns == ["id", "given_label", "score", "suggested_label", "confidence"]
@@ -162,7 +162,7 @@ def test_weights_integers_drawn_splits_lists_and_several_files(spark, binary, tm
         pq.write_table(graph.nodes(rows), parts / f"{name}.parquet", row_group_size=37)
     listed = tmp_path / "listed.parquet"
     pq.write_table(pa.table({"id": graph.ids, "predictions": list(graph.p[:, ::-1])}), listed)
-    clean(spark, str(parts), edges, str(listed), str(out), hops=2, blocks=3, seed=5, binary=binary, features=True,
+    clean(spark, str(parts), edges, str(listed), str(out), hops=2, blocks=3, seed=5, binary=binary, write_features=True,
           prediction_classes=graph.classes[::-1], log=lambda text: None)
     compare(out, *want)
 

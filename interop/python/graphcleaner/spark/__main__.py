@@ -46,9 +46,11 @@ def _clean_parser() -> argparse.ArgumentParser:
                         help="id and a column a class, or id and `predictions`, a list of numbers")
     parser.add_argument("--prediction-classes", metavar="A,B,...",
                         help="classes of the list, in its order. Default: all, as numbers if all are, else by bytes")
+    parser.add_argument("--decisions", metavar="FILE",
+                        help="labels that people have judged, csv or parquet: what `graphcleaner export DB verdicts` writes")
     parser.add_argument("--out", required=True, help="folder for scores.parquet and for work/, of which a later start goes on")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same scores (%(default)s)")
-    parser.add_argument("--features", action="store_true", help="write features.parquet: P0, ... and L1, ... of the label")
+    parser.add_argument("--write-features", action="store_true", help="write features.parquet: P0, ... and L1, ... of the label")
     parser.add_argument("--expect", type=float, metavar="R", help="share of labels that are wrong. Default: an estimate")
     parser.add_argument("--binary", metavar="PATH",
                         help="graphcleaner. Default: graphcleaner of the files that Spark ships, or in PATH")
@@ -64,7 +66,7 @@ def _plan_parser() -> argparse.ArgumentParser:
     parser.add_argument("--classes", required=True, type=_count)
     parser.add_argument("--cores", type=_count, default=os.cpu_count() or 1, help="tasks at once (%(default)s)")
     parser.add_argument("--weighted", action="store_true")
-    parser.add_argument("--features", action="store_true")
+    parser.add_argument("--write-features", action="store_true")
     _add_shape(parser)
     return parser
 
@@ -93,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _plan(args: argparse.Namespace) -> int:
     plan = make_plan(args.nodes, args.edges, args.classes, hops=args.hops, cores=args.cores, memory=args.memory,
-                     blocks=args.blocks, weighted=args.weighted, features=args.features)
+                     blocks=args.blocks, weighted=args.weighted, features=args.write_features)
     print(plan.table())
     return 0
 
@@ -112,7 +114,8 @@ def _clean(args: argparse.Namespace) -> int:
     try:
         clean(
             spark, args.nodes, args.edges, args.predictions, args.out, hops=args.hops, blocks=args.blocks, seed=args.seed,
-            memory=args.memory, binary=args.binary, features=args.features, expect=args.expect,
+            memory=args.memory, binary=args.binary, write_features=args.write_features, expect=args.expect,
+            decisions=args.decisions,
             prediction_classes=args.prediction_classes.split(",") if args.prediction_classes else None,
             log=lambda text: print(text, flush=True),
         )

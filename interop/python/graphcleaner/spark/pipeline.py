@@ -23,7 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from . import frames, inputs, sources, worker
+from . import decisions, frames, inputs, sources, worker
 from .errors import GraphcleanerError, InputError
 from .plan import GREATEST_NODES, Plan, chunk_bases, cut, cut_into, make_plan
 from .stages import Files, Stages, plain_errors, settings
@@ -73,9 +73,10 @@ def clean(
     seed: int = 1,
     memory: int = 1 << 30,
     binary: str | None = None,
-    features: bool = False,
+    write_features: bool = False,
     expect: float | None = None,
     prediction_classes: Sequence[str] | None = None,
+    decisions: str | None = None,
     log: Callable[[str], None] = print,
 ) -> DataFrame:
     """Scores every labelled node, as `graphcleaner clean --as-given` does.
@@ -87,47 +88,58 @@ def clean(
     blocks                      ranges of nodes that the graph is cut in, about; None: memory and cores decide
     memory                      bytes of a worker
     binary                      path of graphcleaner; None: `graphcleaner` of the files that Spark ships, or in PATH
-    features                    whether features.parquet is written
+    write_features              whether features.parquet is written
     expect                      share of labels that are wrong; None: it is estimated
     prediction_classes          of a list column, in their order; None: all, numbers sorted as numbers, else by bytes
+    decisions                   csv or parquet file of `graphcleaner export DB verdicts`: labels that people have judged
     log                         takes the plan, a line a stage and the summary
 
     Returns id, given_label, score, suggested_label and confidence of every node, in any order. GraphcleanerError says
     what is wrong. A later call with the same arguments goes on after the last complete stage.
     """
-    job = _Cleaning(spark, nodes, edges, predictions, out, hops, blocks, seed, memory, binary, features, expect,
-                    prediction_classes, log)
+    arguments = Arguments(
+        nodes, edges, predictions, decisions, hops, blocks, seed, memory, write_features, expect,
+        list(prediction_classes) if prediction_classes is not None else None, spark.sparkContext.defaultParallelism,
+    )
     with settings(spark), plain_errors():
-        return job.run()
+        return Cleaning(spark, arguments, out, binary, log).run()
 
 
-class _Cleaning:
+@dataclass(frozen=True)
+class Arguments:
+    """What a run is made of: see clean. cores is the number of tasks at once."""
+
+    nodes: str
+    edges: str
+    predictions: str
+    decisions: str | None
+    hops: int
+    blocks: int | None
+    seed: int
+    memory: int
+    write_features: bool
+    expect: float | None
+    prediction_classes: list[str] | None
+    cores: int
+
+
+class Cleaning:
+    """A run in a folder."""
+
     def __init__(
-        self,
-        spark: SparkSession,
-        nodes: str,
-        edges: str,
-        predictions: str,
-        out: str,
-        hops: int,
-        blocks: int | None,
-        seed: int,
-        memory: int,
-        binary: str | None,
-        features: bool,
-        expect: float | None,
-        prediction_classes: Sequence[str] | None,
-        log: Callable[[str], None],
+        self, spark: SparkSession, arguments: Arguments, out: str, binary: str | None, log: Callable[[str], None]
     ):
         self._spark, self._out, self._log = spark, out.rstrip("/"), log
-        self._paths = {"nodes": nodes, "edges": edges, "predictions": predictions}
-        self._hops, self._blocks, self._seed, self._memory = hops, blocks, seed, memory
-        self._features, self._expect = features, expect
-        self._prediction_classes = list(prediction_classes) if prediction_classes is not None else None
+        self._arguments = arguments
+        self._paths = {"nodes": arguments.nodes, "edges": arguments.edges, "predictions": arguments.predictions}
+        if arguments.decisions is not None:
+            self._paths["decisions"] = arguments.decisions
+        self._hops, self._seed, self._expect = arguments.hops, arguments.seed, arguments.expect
         self._binary = binary or _DEFAULT_BINARY
         self._files = Files(spark)
         self._stages = Stages(spark, self._out, log)
         self._census: Any = None
+        self._decided: list[decisions.Decided] = []
 
     def run(self) -> DataFrame:
         if self._expect is not None and not 0 <= self._expect < 1:
@@ -136,11 +148,12 @@ class _Cleaning:
         self._read()
         self._number()
         self._cut()
+        self._decide()
         self._make_frames()
         self._join_edges()
         score = self._clean()
         scores = self._write_scores(score)
-        if self._features:
+        if self._arguments.write_features:
             self._write_features()
         self._log(str(self._summary(score)))
         return scores
@@ -187,8 +200,9 @@ class _Cleaning:
         if n >= GREATEST_NODES:
             raise InputError(f"{self._paths['nodes']}: got {n} nodes, want fewer than {GREATEST_NODES}")
         self._plan: Plan = make_plan(
-            n, self._edges.count(), len(self._classes), hops=self._hops, cores=self._spark.sparkContext.defaultParallelism,
-            memory=self._memory, blocks=self._blocks, weighted=self._weighted, features=self._features,
+            n, self._edges.count(), len(self._classes), hops=self._hops, cores=self._arguments.cores,
+            memory=self._arguments.memory, blocks=self._arguments.blocks, weighted=self._weighted,
+            features=self._arguments.write_features,
         )
         self._log(self._plan.table())
 
@@ -330,22 +344,47 @@ class _Cleaning:
         rows = self._numbers.groupBy(binned).agg(F.count("*").alias("nodes"), F.max("degree").alias("greatest")).collect()
         bins = [(row["nodes"], row["greatest"]) for row in sorted(rows, key=lambda row: -row["bin"])]
         plan = self._plan
-        self._starts = cut_into(bins, self._blocks) if self._blocks else cut(bins, plan.max_nodes, plan.max_arcs)
+        blocks = self._arguments.blocks
+        self._starts = cut_into(bins, blocks) if blocks else cut(bins, plan.max_nodes, plan.max_arcs)
         self._ranges = len(self._starts) - 1
         self._bases_of_chunks = chunk_bases(self._starts, plan.chunk)
         self._chunks = self._bases_of_chunks[-1]
         self._shape = [self._starts, plan.chunk, len(self._classes), self._weighted, self._version]
         self._log(f"cut: {self._ranges} ranges, {self._chunks:,} chunks")
 
+    # What people have said of labels.
+
+    def _decide(self) -> None:
+        self._labelled, self._of_labels = self._numbers, ["backbone"]
+        path = self._arguments.decisions
+        if path is None:
+            return
+        read = decisions.read(self._spark, path, self._classes)
+        found = self._stages.run(
+            "decisions", lambda: decisions.find(self._spark, read, self._numbers), needs=["numbers"],
+            of=[self._listings["decisions"], self._classes], of_frames=False, reads_frames=False,
+        )
+        self._decided = decisions.settle(path, self._paths["nodes"], read, found, self._classes)
+        if not self._decided:
+            return
+        now = self._spark.createDataFrame([(node.number, node.by.now) for node in self._decided], "number bigint, now int")
+        self._labelled = self._numbers.join(F.broadcast(now), "number", "left").withColumn("label", F.coalesce("now", "label")).drop("now")
+        self._of_labels = ["backbone", "labels"]
+
     # Frames of what was read.
 
     def _make_frames(self) -> None:
         self._backbone = self._stages.run(
-            "backbone", self._make_backbone, needs=["numbers"], of=[self._shape, self._prediction_classes], reads_frames=False
+            "backbone", self._make_backbone, needs=["numbers"], of=[self._shape, self._arguments.prediction_classes], reads_frames=False
         )
+        if self._decided:
+            self._decided_labels = self._stages.run(
+                "labels", lambda: self._frames_by_chunk(self._labelled.select("number", "label"), "label int", sources.labels, 16),
+                needs=["numbers", "decisions"], of=self._shape, reads_frames=False,
+            )
         # A split has 7 bits; the eighth says that there are no predictions.
         split = F.when(F.col("predicted"), F.col("split")).otherwise(F.col("split") + 128)
-        pieces = self._numbers.select(
+        pieces = self._labelled.select(
             F.floor(F.col("position") / sources.CENSUS_ROWS).alias("piece"), "position", "label", split.alias("split")
         )
 
@@ -355,12 +394,16 @@ class _Cleaning:
                 .sortWithinPartitions("piece", "position")
                 .mapInArrow(sources.census_frames, frames.SPARK_SCHEMA)
             )
+            if self._decided:
+                verdicts = decisions.frame(self._decided)
+                row = _row(frames.parse_header(verdicts), verdicts)
+                by_position = by_position.unionByName(self._spark.createDataFrame([row], frames.SPARK_SCHEMA))
             job = self._job("census", names=self._classes, seed=self._seed, drawn=self._drawn)
             return worker.run(by_position, job, binary=self._binary, place=F.lit(0), partitions=1,
                               order=[F.col("first"), F.col("kind")])
 
         census = self._stages.run(
-            "census", take_census, needs=["numbers"], of=[self._shape, self._seed, self._drawn], reads_frames=False
+            "census", take_census, needs=["numbers", *(["decisions"] if self._decided else [])], of=[self._shape, self._seed, self._drawn], reads_frames=False
         )
         self._census = _one_report(census, "census")
 
@@ -383,9 +426,9 @@ class _Cleaning:
         names = [name for name in given.columns if name != "id"]
         listed = names == ["predictions"] and isinstance(given.schema["predictions"].dataType, T.ArrayType)
         if listed:
-            columns = self._prediction_classes or self._classes
+            columns = self._arguments.prediction_classes or self._classes
             values = [F.col("predictions").alias("row")]
-        elif self._prediction_classes is not None:
+        elif self._arguments.prediction_classes is not None:
             raise InputError(f"{self._paths['predictions']}: its columns name the classes, want no --prediction-classes")
         else:
             columns = names
@@ -450,7 +493,7 @@ class _Cleaning:
         self._strength = self._stages.run(
             "strength",
             lambda: self._by_chunk(
-                self._job("strength"), [self._labels(), self._merged.where(F.col("kind") == frames.SUMS)],
+                self._job("strength"), [self._rows(), self._merged.where(F.col("kind") == frames.SUMS)],
                 9 * self._plan.sums_rows,
             ),
             needs=["backbone", "merge"], of=self._shape,
@@ -460,7 +503,7 @@ class _Cleaning:
 
     def _job(self, op: str, **more: Any) -> worker.Job:
         common = {
-            "op": op, "version": self._version, "memory": self._memory, "chunk": self._plan.chunk, "ranges": self._starts,
+            "op": op, "version": self._version, "memory": self._arguments.memory, "chunk": self._plan.chunk, "ranges": self._starts,
             "classes": len(self._classes), "weighted": self._weighted, "hops": self._hops,
         }
         if self._census is not None:
@@ -470,8 +513,12 @@ class _Cleaning:
     def _parts(self, groups: int, size: int) -> int:
         return self._plan.partitions(groups, size)
 
-    def _labels(self) -> DataFrame:
+    def _rows(self) -> DataFrame:
+        """The rows that there are, for what does not depend on labels and decisions about them."""
         return self._backbone.where(F.col("kind") == frames.LABELS)
+
+    def _labels(self) -> DataFrame:
+        return self._decided_labels if self._decided else self._rows()
 
     def _predictions(self) -> DataFrame:
         return self._backbone.where(F.col("kind") == frames.PREDICTIONS)
@@ -547,7 +594,7 @@ class _Cleaning:
     def _clean(self) -> DataFrame:
         plan, classes, hops = self._plan, len(self._classes), self._hops
         noise = self._noise()
-        needs = ["backbone", "splits", "strength", "merge"]
+        needs = [*self._of_labels, "splits", "strength", "merge"]
         members = self._of_splits(frames.MEMBERS)
 
         def first_hop() -> DataFrame:
@@ -564,7 +611,7 @@ class _Cleaning:
             if k == 3:
                 def diagonal() -> DataFrame:
                     return self._by_chunk(
-                        self._job("add", mode="diagonal", hop=3), [self._labels(), self._strength, self._triangles()],
+                        self._job("add", mode="diagonal", hop=3), [self._rows(), self._strength, self._triangles()],
                         9 * self._ranges * plan.nodes,
                     )
 
@@ -590,7 +637,7 @@ class _Cleaning:
             ]
             return self._by_chunk(self._job("score", model=self._model), parts, plan.nodes * (16 * classes + 20))
 
-        return self._stages.run("score", score, needs=["fit", *done, "backbone", "splits"], of=self._shape)
+        return self._stages.run("score", score, needs=["fit", *done, *self._of_labels, "splits"], of=self._shape)
 
     def _noise(self) -> dict[str, Any]:
         report: dict[str, Any] = {}
@@ -601,7 +648,7 @@ class _Cleaning:
                 return self._by_chunk(job, parts, self._plan.nodes * (4 * len(self._classes) + 5))
 
             made = self._stages.run(
-                f"noise-{mode}", count, needs=["backbone", "splits", *(["noise-thresholds"] if report else [])], of=self._shape)
+                f"noise-{mode}", count, needs=[*self._of_labels, "splits", *(["noise-thresholds"] if report else [])], of=self._shape)
             report.update(_merged_reports(made))
         return report
 
@@ -627,8 +674,10 @@ class _Cleaning:
         ])
         rows = of_members.orderBy("row", "first", "kind", "part").select("frame").toLocalIterator()
         neighbors = _merged_reports(self._found[0])
+        verdicts = decisions.by_number(self._census["verdicts"], self._decided, self._starts)
         job = self._job(
-            "fit", neighbors=neighbors.get("neighbors"), noise=noise, expect=self._expect, threshold=None, seed=self._seed)
+            "fit", neighbors=neighbors.get("neighbors"), noise=noise, expect=self._expect, threshold=None, seed=self._seed,
+            verdicts=verdicts)
         answers = worker.run_here(self._binary, job, (row["frame"] for row in rows))
         return self._spark.createDataFrame([_row(header, frame) for header, frame in answers], frames.SPARK_SCHEMA)
 
@@ -655,7 +704,7 @@ class _Cleaning:
     def _with_ids(self, rows: DataFrame) -> DataFrame:
         """Rows by `number`, with the `id` and `label` of their node."""
         kind = self._nodes.schema["id"].dataType
-        return rows.join(self._numbers.select("number", F.col("id").cast(kind).alias("id"), "label"), "number")
+        return rows.join(self._labelled.select("number", F.col("id").cast(kind).alias("id"), "label"), "number")
 
     def _write_features(self) -> None:
         plan, classes, hops = self._plan, len(self._classes), self._hops
@@ -678,7 +727,7 @@ class _Cleaning:
             diagonals = self._made(frames.DIAGONAL)
             made = [*made, self._stages.run(
                 f"predictions{k}", of_predictions,
-                needs=["backbone", "splits", "strength", "merge", *self._done, *done], of=[self._shape, hops])]
+                needs=[*self._of_labels, "splits", "strength", "merge", *self._done, *done], of=[self._shape, hops])]
             done.append(f"predictions{k}")
 
         def table() -> DataFrame:
@@ -693,22 +742,31 @@ class _Cleaning:
 
     def _summary(self, score: DataFrame) -> Summary:
         scored, fitted = _merged_reports(score), self._fitted
-        suspects = scored.get("suspects", 0)
+        suspects, counted = scored.get("suspects", 0), not self._decided
         if fitted.get("bins"):
             answers = worker.run_here(
                 self._binary, self._job("fit", mode="rebin", model=self._model, bins=scored["bins"]), [])
             fitted = worker.merge_reports(_report(frame) for header, frame in answers if header.kind == frames.REPORT)
-            table = self._spark.read.parquet(f"{self._out}/scores.parquet")
-            suspects = table.where(
-                (F.col("score").cast("double") > fitted["threshold"]) & F.col("given_label").isNotNull()
-                & (F.col("suggested_label") != F.col("given_label"))
-            ).count()
+            counted = False
+        if not counted:
+            suspects = self._undecided_suspects(fitted["threshold"]).count()
         return Summary(
             nodes=self._plan.nodes, edges=_merged_reports(self._merged).get("arcs", 0) // 2,
             scored=scored.get("scored", 0), suspects=suspects, rate=fitted["rate"], interval=tuple(fitted["interval"]),
             threshold=fitted["threshold"], warnings=tuple(fitted.get("warnings") or ()),
             notices=tuple(fitted.get("notices") or ()),
         )
+
+    def _undecided_suspects(self, threshold: float) -> DataFrame:
+        """The scores above a threshold of labels in whose place another is suggested, and that nobody has judged."""
+        table = self._spark.read.parquet(f"{self._out}/scores.parquet").where(
+            (F.col("score").cast("double") > threshold) & F.col("given_label").isNotNull()
+            & (F.col("suggested_label") != F.col("given_label"))
+        )
+        if not self._decided:
+            return table
+        ids = self._spark.createDataFrame([(node.by.id,) for node in self._decided], "decided string")
+        return table.join(F.broadcast(ids), F.col("id").cast("string") == F.col("decided"), "left_anti")
 
 
 _shipped: set[str] = set()  # sessions that have this package

@@ -105,12 +105,16 @@ def backbone(classes: int) -> Maker:
     none = np.full(classes, np.nan, "<f4").tobytes()
 
     def make(place: dict[str, int], rows: pa.Table) -> Iterator[tuple[int, bytes, dict[str, int]]]:
-        count = len(rows)
-        yield frames.LABELS, rows["label"].to_numpy().astype("<i4").tobytes(), {"count": count, "width": 1}
+        yield from labels(place, rows)
         payload = b"".join(none if p is None else p for p in rows["predictions"].to_pylist())
-        yield frames.PREDICTIONS, payload, {"count": count, "width": classes}
+        yield frames.PREDICTIONS, payload, {"count": len(rows), "width": classes}
 
     return make
+
+
+def labels(place: dict[str, int], rows: pa.Table) -> Iterator[tuple[int, bytes, dict[str, int]]]:
+    """Labels frames of the column `label` (a class or -1)."""
+    yield frames.LABELS, rows["label"].to_numpy().astype("<i4").tobytes(), {"count": len(rows), "width": 1}
 
 
 def splits_and_members(place: dict[str, int], rows: pa.Table) -> Iterator[tuple[int, bytes, dict[str, int]]]:
