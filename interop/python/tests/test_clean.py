@@ -40,6 +40,7 @@ class Graph:
         ids = draw.permutation(nodes) * 3 - 50
         self.ids = ids if integers else np.array([f"n{i}" for i in ids], object)
         names = [str(7 + j) if integers else f"class {j}" for j in range(classes)]
+        self.truth = truth
         self.classes = sorted(names, key=int) if integers else names
         self.labels = [None if draw.random() < 0.05 else (int(names[y]) if integers else names[y]) for y in given]
         self.splits = [["train", "VAL", "test", None][k] for k in draw.choice(4, nodes, p=[0.5, 0.2, 0.2, 0.1])] if splits else None

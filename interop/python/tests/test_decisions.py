@@ -33,12 +33,12 @@ def decide(binary, store, folder):
     with open(folder / "suspects.csv", newline="") as text:
         suspects = list(csv.DictReader(text))[:30]
     assert len(suspects) == 30
-    ways = ["accept '{id}'", "reject '{id}'", "relabel '{id}' '{given_label}'", "unlabel '{id}'", "accept '{id}'", "unsure '{id}'"]
-    graphcleaner(binary, "shell", store, "-c", "; ".join(ways[i % 6].format(**row) for i, row in enumerate(suspects)))
+    ways = ["accept '{id}'", "reject '{id}'", "relabel '{id}' '{given_label}'", "unlabel '{id}'"]
+    graphcleaner(binary, "shell", store, "-c", "; ".join(ways[i % 4].format(**row) for i, row in enumerate(suspects)))
     verdicts = folder / "verdicts.csv"
     graphcleaner(binary, "export", store, "verdicts", "--out", verdicts)
     with open(verdicts, newline="") as text:
-        assert len(list(csv.DictReader(text))) == 25
+        assert len(list(csv.DictReader(text))) == 30
     return verdicts
 
 

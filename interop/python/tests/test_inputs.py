@@ -50,7 +50,7 @@ def test_rows_that_are_refused(row, says, listed):
 
 @pytest.mark.parametrize("row", [[0.5, 0.5], None])
 def test_lists_of_another_length_are_refused(row):
-    with pytest.raises(InputError, match="got [02] numbers, want 3, one a class"):
+    with pytest.raises(InputError, match="got [02] numbers, want 3"):
         normalized([row, [1.0, 0.0, 0.0]], listed=True)
 
 

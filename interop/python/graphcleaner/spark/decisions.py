@@ -63,7 +63,7 @@ def read(spark: SparkSession, path: str, classes: Sequence[str]) -> list[Decisio
 def _decision(path: str, row: Any, classes: dict[str, int]) -> Decision:
     if not row["id"]:
         raise InputError(f'{path}: column "id": got none, want an id')
-    labels = []
+    labels: list[int] = []
     for column in COLUMNS[1:3]:
         name = row[column] or ""
         if name not in classes and (name or column == "label_before"):
@@ -78,7 +78,8 @@ def _decision(path: str, row: Any, classes: dict[str, int]) -> Decision:
         value = math.nan
     if value is not None and not 0 <= value <= 1:
         raise InputError(f'{path}: node "{row["id"]}": column "score": got "{score}", want a number from 0 to 1, or none')
-    return Decision(row["id"], *labels, value)
+    before, now = labels
+    return Decision(row["id"], before, now, value)
 
 
 def find(spark: SparkSession, decisions: Sequence[Decision], nodes: DataFrame) -> DataFrame:

@@ -83,9 +83,31 @@ def probabilities(
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             ids = batch.column("id")
-            p = _lists(path, ids, batch.column("row"), len(columns)) if listed else _columns(batch, len(columns))
+            p = _lists(path, "predictions", ids, batch.column("row"), len(columns)) if listed else _columns(batch, len(columns))
             kept = np.zeros((batch.num_rows, len(classes)), np.float32)
-            kept[:, places] = _normalized(path, ids, p, columns)
+            kept[:, places] = normalized(path, ids, p, columns)
+            yield pa.RecordBatch.from_arrays([ids, _binary(kept)], ["id", "row"])
+
+    return rows
+
+
+def features(
+    path: str, columns: Sequence[str], listed: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Makes batches of `id` and `row` (binary: float32 [d]) of batches of features: `id` and columns c0, c1, … of numbers, or,
+    if listed, `row`, lists of them. The batches raise InputError for what is no finite number."""
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids = batch.column("id")
+            x = _lists(path, "features", ids, batch.column("row"), len(columns)) if listed else _columns(batch, len(columns))
+            with np.errstate(over="ignore"):
+                kept = x.astype(np.float32)
+            bad = np.argwhere(~np.isfinite(kept))
+            if len(bad):
+                v, j = (int(i) for i in bad[0])
+                raise InputError(
+                    f"{path}: features of node {ids[v].as_py()}: {columns[j]} is {x[v, j]:g}, want a finite number of 32 bits")
             yield pa.RecordBatch.from_arrays([ids, _binary(kept)], ["id", "row"])
 
     return rows
@@ -103,18 +125,20 @@ def _doubles(column: pa.Array) -> np.ndarray:
     return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def _lists(path: str, ids: pa.Array, lists: pa.Array, width: int) -> np.ndarray:
+def _lists(path: str, what: str, ids: pa.Array, lists: pa.Array, width: int) -> np.ndarray:
     lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     wrong = np.flatnonzero(lengths != width)
     if len(wrong):
         v = int(wrong[0])
         raise InputError(
-            f"{path}: predictions of node {ids[v].as_py()}: got {int(lengths[v])} numbers, want {width}, one a class"
+            f"{path}: {what} of node {ids[v].as_py()}: got {int(lengths[v])} numbers, want {width}"
         )
     return _doubles(lists.flatten()).reshape(len(ids), width)
 
 
-def _normalized(path: str, ids: pa.Array, p: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+def normalized(path: str, ids: pa.Array, p: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """Predictions (float64 [nodes×classes]) divided by their sums. InputError for what is no probability, or does not add up
+    to 1."""
     bad = ~((p >= 0) & (p <= 1 + SUM_TOLERANCE))  # also where p is NaN
     if bad.any():
         v, j = (int(i) for i in np.argwhere(bad)[0])

@@ -13,7 +13,8 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from . import decisions, frames, inputs, sources, worker
+from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
 from .plan import GREATEST_NODES, Plan, chunk_bases, cut, cut_into, make_plan
 from .stages import Files, Stages, plain_errors, settings
@@ -39,6 +40,8 @@ class Summary:
 
     rate, interval   the estimated share of wrong labels, and bounds of it
     threshold        the score above which a node is a suspect
+    classified       how many labels of val and test nodes the linear classifier predicts, and of how many; None: the
+                     predictions are given
     """
 
     nodes: int
@@ -48,6 +51,7 @@ class Summary:
     rate: float
     interval: tuple[float, float]
     threshold: float
+    classified: tuple[int, int] | None = None
     warnings: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -58,6 +62,9 @@ class Summary:
             f"{self.suspects:,} suspects above {self.threshold:.4g}; "
             f"estimated share of wrong labels {self.rate:.4g} ({low:.4g} to {high:.4g})",
         ]
+        if self.classified is not None:
+            right, looked = self.classified
+            lines.insert(1, f"{linear.NAME}: accuracy {right / max(looked, 1):.4g} on the {looked:,} labels of val and test nodes")
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings), *self.notices])
 
 
@@ -65,9 +72,10 @@ def clean(
     spark: SparkSession,
     nodes: str,
     edges: str,
-    predictions: str,
+    predictions: str | None,
     out: str,
     *,
+    node_features: str | None = None,
     hops: int = 3,
     blocks: int | None = None,
     seed: int = 1,
@@ -83,6 +91,8 @@ def clean(
 
     nodes, edges, predictions   parquet files: columns id, label and perhaps split; src, dst and perhaps weight; id and a
                                 column a class, or id and `predictions`, a list of numbers
+    node_features               in place of predictions, for a linear classifier of Spark ML: id and a column a feature, or id
+                                and `features`, a list of numbers
     out                         folder for scores.parquet, features.parquet and work/, with the data sets of the stages
     hops                        over which agreement is measured, 1 to 3
     blocks                      ranges of nodes that the graph is cut in, about; None: memory and cores decide
@@ -98,7 +108,7 @@ def clean(
     what is wrong. A later call with the same arguments goes on after the last complete stage.
     """
     arguments = Arguments(
-        nodes, edges, predictions, decisions, hops, blocks, seed, memory, write_features, expect,
+        nodes, edges, predictions, node_features, decisions, hops, blocks, seed, memory, write_features, expect,
         list(prediction_classes) if prediction_classes is not None else None, spark.sparkContext.defaultParallelism,
     )
     with settings(spark), plain_errors():
@@ -111,7 +121,8 @@ class Arguments:
 
     nodes: str
     edges: str
-    predictions: str
+    predictions: str | None
+    node_features: str | None
     decisions: str | None
     hops: int
     blocks: int | None
@@ -131,19 +142,32 @@ class Cleaning:
     ):
         self._spark, self._out, self._log = spark, out.rstrip("/"), log
         self._arguments = arguments
-        self._paths = {"nodes": arguments.nodes, "edges": arguments.edges, "predictions": arguments.predictions}
-        if arguments.decisions is not None:
-            self._paths["decisions"] = arguments.decisions
+        named = {
+            "nodes": arguments.nodes, "edges": arguments.edges, "predictions": arguments.predictions,
+            "features": arguments.node_features, "decisions": arguments.decisions,
+        }
+        self._paths = {name: path for name, path in named.items() if path is not None}
+        self._of_nodes = "features" if arguments.predictions is None else "predictions"
         self._hops, self._seed, self._expect = arguments.hops, arguments.seed, arguments.expect
         self._binary = binary or _DEFAULT_BINARY
         self._files = Files(spark)
         self._stages = Stages(spark, self._out, log)
         self._census: Any = None
         self._decided: list[decisions.Decided] = []
+        self._of_predictions: list[str] = []  # stages beside the backbone
 
     def run(self) -> DataFrame:
+        score, scores = self._make()
+        if self._arguments.write_features:
+            self._write_features()
+        self._log(str(self._summary(score)))
+        return scores
+
+    def _make(self) -> tuple[DataFrame, DataFrame]:
+        """All stages up to the scores: their frames, and the table."""
         if self._expect is not None and not 0 <= self._expect < 1:
             raise GraphcleanerError(f"expect: got {self._expect:g}, want a share from 0 to below 1")
+        self._check_arguments()
         self._ship()
         self._read()
         self._number()
@@ -151,12 +175,20 @@ class Cleaning:
         self._decide()
         self._make_frames()
         self._join_edges()
+        if self._arguments.predictions is None:
+            self._classify()
         score = self._clean()
-        scores = self._write_scores(score)
-        if self._arguments.write_features:
-            self._write_features()
-        self._log(str(self._summary(score)))
-        return scores
+        return score, self._write_scores(score)
+
+    def _check_arguments(self) -> None:
+        of = self._arguments
+        if of.predictions is None and of.node_features is None:
+            raise GraphcleanerError(
+                "got no predictions, want --predictions of your classifier, or --node-features for a linear one of Spark ML")
+        if of.predictions is not None and of.node_features is not None:
+            raise GraphcleanerError("got --predictions and --node-features, want one of them")
+        if of.predictions is None and of.prediction_classes is not None:
+            raise GraphcleanerError("got --prediction-classes without --predictions, want both")
 
     # The binary and this package, where tasks find them.
 
@@ -173,10 +205,10 @@ class Cleaning:
     def _read(self) -> None:
         self._listings = {name: self._files.listing(path) for name, path in self._paths.items()}
         read = self._spark.read
-        self._nodes, self._edges, self._given = (read.parquet(self._paths[n]) for n in ("nodes", "edges", "predictions"))
+        self._nodes, self._edges, self._given = (read.parquet(self._paths[n]) for n in ("nodes", "edges", self._of_nodes))
         for name, df, columns in [
             ("nodes", self._nodes, ("id", "label")), ("edges", self._edges, ("src", "dst")),
-            ("predictions", self._given, ("id",)),
+            (self._of_nodes, self._given, ("id",)),
         ]:
             for column in columns:
                 if column not in df.columns:
@@ -184,13 +216,14 @@ class Cleaning:
                         f"{self._paths[name]}: no column {column} in {', '.join(df.columns)}, want {', '.join(columns)}"
                     )
         self._texts = [self._is_text("nodes", "id"), self._is_text("edges", "src"), self._is_text("edges", "dst"),
-                       self._is_text("predictions", "id")]
+                       self._is_text(self._of_nodes, "id")]
         self._is_text("nodes", "label")
         self._weighted = "weight" in self._edges.columns
         self._drawn = "split" not in self._nodes.columns
 
         labels = self._nodes.select(_text("label").alias("label")).where("label <> ''").distinct().collect()
         self._classes = inputs.class_order({row["label"] for row in labels})
+        self._width = self._count_features() if self._arguments.predictions is None else 0
         if not self._classes:
             raise InputError(f"{self._paths['nodes']}: no node has a label, want some")
         files = self._nodes.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
@@ -202,12 +235,12 @@ class Cleaning:
         self._plan: Plan = make_plan(
             n, self._edges.count(), len(self._classes), hops=self._hops, cores=self._arguments.cores,
             memory=self._arguments.memory, blocks=self._arguments.blocks, weighted=self._weighted,
-            features=self._arguments.write_features,
+            features=self._arguments.write_features, width=self._width,
         )
         self._log(self._plan.table())
 
     def _is_text(self, name: str, column: str) -> bool:
-        df: DataFrame = {"nodes": self._nodes, "edges": self._edges, "predictions": self._given}[name]
+        df: DataFrame = {"nodes": self._nodes, "edges": self._edges}.get(name, self._given)
         kind = df.schema[column].dataType
         if not isinstance(kind, (T.StringType, T.IntegralType)):
             raise InputError(
@@ -222,8 +255,9 @@ class Cleaning:
     # Numbers of nodes, by descending degree.
 
     def _number(self) -> None:
+        listings = {name: self._listings[name] for name in ("nodes", "edges", self._of_nodes)}
         self._stages.run(
-            "nodes", self._count_ids, of=[self._listings, self._drawn], of_frames=False, reads_frames=False
+            "nodes", self._count_ids, of=[listings, self._drawn], of_frames=False, reads_frames=False
         )
         self._ids = self._spark.read.parquet(f"{self._out}/work/nodes")
         self._check_ids()
@@ -275,7 +309,7 @@ class Cleaning:
         )
 
     def _check_ids(self) -> None:
-        nodes, edges, given = (self._paths[name] for name in ("nodes", "edges", "predictions"))
+        nodes, edges, given = (self._paths[name] for name in ("nodes", "edges", self._of_nodes))
         is_id = F.col("id").isNotNull() & (F.col("id").cast("string") != "")
         unknown = (F.col("times") == 0)
         example = F.coalesce(F.col("id").cast("string"), F.lit("null"))
@@ -288,7 +322,9 @@ class Cleaning:
             F.min(F.when(unknown & (F.col("predicted") > 0), example)).alias("guessed"),
             F.count(F.when(unknown & (F.col("predicted") > 0), 1)).alias("guesses"),
             F.min(F.when(F.col("predicted") > 1, example)).alias("twice"),
+            F.count(F.when(~unknown & (F.col("predicted") == 0), 1)).alias("without"),
         ).collect()[0]
+        self._without = found["without"]
         if found["none"] is not None:
             raise InputError(f"{nodes}: node at position {found['none']}: column \"id\": got none, want an id")
         if found["again"] is not None:
@@ -307,11 +343,11 @@ class Cleaning:
             )
         if found["guessed"] is not None:
             raise InputError(
-                f'{given}: got predictions of {found["guesses"]} unknown nodes, such as "{found["guessed"]}", '
+                f'{given}: got {self._of_nodes} of {found["guesses"]} unknown nodes, such as "{found["guessed"]}", '
                 f"want ids that {nodes} has"
             )
         if found["twice"] is not None:
-            raise InputError(f'{given}: predictions of node {found["twice"]}: got a second row, want one')
+            raise InputError(f'{given}: {self._of_nodes} of node {found["twice"]}: got a second row, want one')
         if self._weighted:
             weight = F.col("weight").cast("double")
             wrong = self._edges.where(
@@ -383,7 +419,8 @@ class Cleaning:
                 needs=["numbers", "decisions"], of=self._shape, reads_frames=False,
             )
         # A split has 7 bits; the eighth says that there are no predictions.
-        split = F.when(F.col("predicted"), F.col("split")).otherwise(F.col("split") + 128)
+        has_predictions = F.col("predicted") | (self._arguments.predictions is None)
+        split = F.when(has_predictions, F.col("split")).otherwise(F.col("split") + 128)
         pieces = self._labelled.select(
             F.floor(F.col("position") / sources.CENSUS_ROWS).alias("piece"), "position", "label", split.alias("split")
         )
@@ -422,31 +459,35 @@ class Cleaning:
         self._splits = self._stages.run("splits", place_splits, needs=["numbers", "census"], of=self._shape)
 
     def _make_backbone(self) -> DataFrame:
-        given = self._given
-        names = [name for name in given.columns if name != "id"]
-        listed = names == ["predictions"] and isinstance(given.schema["predictions"].dataType, T.ArrayType)
-        if listed:
-            columns = self._arguments.prediction_classes or self._classes
-            values = [F.col("predictions").alias("row")]
-        elif self._arguments.prediction_classes is not None:
-            raise InputError(f"{self._paths['predictions']}: its columns name the classes, want no --prediction-classes")
-        else:
-            columns = names
-            values = [F.col(f"`{name}`").alias(f"c{j}") for j, name in enumerate(names)]
-        for name in names:
-            kind = given.schema[name].dataType
-            kind = kind.elementType if listed else kind  # type: ignore[attr-defined]
-            if not isinstance(kind, T.NumericType):
-                raise InputError(f"{self._paths['predictions']}: column {name}: got {kind.simpleString()}, want numbers")
-        inputs.check_columns(self._paths["predictions"], columns, self._classes)
-        read = inputs.probabilities(self._paths["predictions"], columns, self._classes, listed)
-        rows = given.select(self._id("id").alias("id"), *values).mapInArrow(
-            read, f"id {'string' if any(self._texts) else 'bigint'}, row binary")
+        if self._arguments.predictions is None:
+            return self._frames_by_chunk(self._numbers.select("number", "label"), "label int", sources.labels, 16)
+        path, (names, listed, values) = self._paths["predictions"], self._columns_given()
+        columns = (self._arguments.prediction_classes or self._classes) if listed else names
+        if self._arguments.prediction_classes is not None and not listed:
+            raise InputError(f"{path}: its columns name the classes, want no --prediction-classes")
+        inputs.check_columns(path, columns, self._classes)
+        rows = values.mapInArrow(inputs.probabilities(path, columns, self._classes, listed), self._row_schema())
         nodes = self._numbers.select("id", "number", "label").join(
             rows.withColumnRenamed("row", "predictions"), "id", "left"
         ).select("number", "label", "predictions")
         classes = len(self._classes)
         return self._frames_by_chunk(nodes, "label int, predictions binary", sources.backbone(classes), 32 + 4 * classes)
+
+    def _columns_given(self) -> tuple[list[str], bool, DataFrame]:
+        """The columns of predictions or features, whether they are one list, and id with columns c0, c1, … or row, the list."""
+        given = self._given
+        names = [name for name in given.columns if name != "id"]
+        listed = names == [self._of_nodes] and isinstance(given.schema[names[0]].dataType, T.ArrayType)
+        for name in names:
+            kind = given.schema[name].dataType
+            kind = kind.elementType if listed else kind  # type: ignore[attr-defined]
+            if not isinstance(kind, T.NumericType):
+                raise InputError(f"{self._paths[self._of_nodes]}: column {name}: got {kind.simpleString()}, want numbers")
+        values = [F.col(names[0]).alias("row")] if listed else [F.col(quoted(name)).alias(f"c{j}") for j, name in enumerate(names)]
+        return names, listed, given.select(self._id("id").alias("id"), *values)
+
+    def _row_schema(self) -> str:
+        return f"id {'string' if any(self._texts) else 'bigint'}, row binary"
 
     def _frames_by_chunk(self, df: DataFrame, kept: str, make: sources.Maker, row_bytes: int) -> DataFrame:
         """Frames of the columns kept of df, which has the number of every node once."""
@@ -521,7 +562,8 @@ class Cleaning:
         return self._decided_labels if self._decided else self._rows()
 
     def _predictions(self) -> DataFrame:
-        return self._backbone.where(F.col("kind") == frames.PREDICTIONS)
+        return (self._classified if self._arguments.predictions is None else self._backbone).where(
+            F.col("kind") == frames.PREDICTIONS)
 
     def _of_splits(self, kind: int) -> DataFrame:
         return self._splits.where(F.col("kind") == kind)
@@ -589,12 +631,82 @@ class Cleaning:
         )
         return sums.where(F.col("kind") == frames.SUMS)
 
+    # Predictions of a linear classifier.
+
+    def _count_features(self) -> int:
+        names, listed, values = self._columns_given()
+        width = len(names)
+        if listed:
+            row = values.where(F.col("row").isNotNull()).select(F.size("row")).head()
+            width = row[0] if row is not None else 0
+        if not 1 <= width <= linear.GREATEST_WIDTH:
+            raise InputError(f"{self._paths['features']}: got {width} features, want 1 to {linear.GREATEST_WIDTH}")
+        return width
+
+    def _classify(self) -> None:
+        path, width, size = self._paths["features"], self._width, self._plan.nodes * 4 * self._width
+        names, listed, values = self._columns_given()
+        read = inputs.features(path, [f"number {j}" for j in range(width)] if listed else names, listed)
+        linear.check_taught(self._census["census"]["Taught"], self._classes)
+
+        def run(stage: str, build: Callable[[], DataFrame], needs: list[str], of: Any = self._shape, **more: Any) -> DataFrame:
+            return self._stages.run(f"linear-{stage}", build, needs=needs, of=of, title=f"{linear.NAME}, {stage}", **more)
+
+        found = run("moments", lambda: values.mapInArrow(linear.moments(read), linear.MOMENTS_SCHEMA), ["numbers"],
+                    self._listings["features"], of_frames=False, reads_frames=False)
+
+        def make_inputs() -> DataFrame:
+            rows = values.mapInArrow(read, self._row_schema()).withColumnRenamed("row", "features")
+            nodes = self._numbers.select("id", "number").join(rows, "id", "left").select("number", "features")
+            return self._frames_by_chunk(nodes, "features binary", linear.standardized(*linear.scale(path, found)), 16 + 4 * width)
+
+        parts = [run("inputs", make_inputs, ["numbers", "linear-moments"], reads_frames=False)]
+
+        def smooth(hop: int) -> DataFrame:
+            if hop == 1:
+                job, rows = self._job("multiply", mode="inputs", width=width, hops=linear.HOPS), [self._strength, parts[0]]
+            else:
+                job = self._job("multiply", mode="slice", width=width, hops=linear.HOPS)
+                rows = [parts[-1].where(F.col("kind") == frames.SLICE)]
+            sums = self._multiply(job, rows, 4 * width + 8)
+            return self._by_chunk(
+                self._job("add", mode="smooth", hop=hop, width=width, hops=linear.HOPS),
+                [self._rows(), self._strength, parts[0] if hop == 1 else rows[0], sums], 8 * width * self._plan.sums_rows)
+
+        done = ["backbone", "strength", "merge", "linear-inputs"]
+        for hop in range(1, linear.HOPS + 1):
+            parts.append(run(f"smooth{hop}", partial(smooth, hop), done))
+            done = [*done, f"linear-smooth{hop}"]
+        seen = [self._labels(), self._of_splits(frames.SPLITS), *(df.where(F.col("kind") == frames.INPUTS) for df in parts)]
+        of_nodes = self._chunks_in_order(seen, len(parts) * size)
+        needs = [*done, *self._of_labels, "splits"]
+
+        def fit() -> DataFrame:
+            share = linear.MOST_TEACHERS / max(1, self._census["census"]["Labelled"])
+            taught = of_nodes.mapInArrow(linear.teachers(self._starts, self._seed, share), linear.TEACHERS_SCHEMA)
+            few = linear.parts_of_teachers(min(self._plan.nodes, linear.MOST_TEACHERS), len(parts) * width)
+            return linear.fit(self._spark, taught.coalesce(few), len(self._classes))
+
+        model = run("fit", fit, needs, [self._shape, self._seed], of_frames=False)
+        self._classified = run(
+            "predictions",
+            lambda: of_nodes.mapInArrow(linear.predictions(self._starts, self._classes, model), frames.SPARK_SCHEMA),
+            [*needs, "linear-fit"])
+        self._of_predictions = ["linear-predictions"]
+
+    def _chunks_in_order(self, parts: list[DataFrame], size: int) -> DataFrame:
+        """Frames of all chunks with the number of their `chunk`, by chunk, kind and part."""
+        number = F.floor(F.col("first") / self._plan.chunk).cast("bigint")
+        placed = reduce(DataFrame.unionByName, parts).withColumn("chunk", _lookup(self._bases_of_chunks, F.col("row")) + number)
+        return worker.deal(placed, F.col("chunk"), self._parts(self._chunks, size)).sortWithinPartitions(
+            "chunk", "kind", "part").select("chunk", "frame")
+
     # The stages of cleaning.
 
     def _clean(self) -> DataFrame:
         plan, classes, hops = self._plan, len(self._classes), self._hops
-        noise = self._noise()
-        needs = [*self._of_labels, "splits", "strength", "merge"]
+        self._confusion = noise = self._noise()
+        needs = [*self._of_labels, *self._of_predictions, "splits", "strength", "merge"]
         members = self._of_splits(frames.MEMBERS)
 
         def first_hop() -> DataFrame:
@@ -637,7 +749,7 @@ class Cleaning:
             ]
             return self._by_chunk(self._job("score", model=self._model), parts, plan.nodes * (16 * classes + 20))
 
-        return self._stages.run("score", score, needs=["fit", *done, *self._of_labels, "splits"], of=self._shape)
+        return self._stages.run("score", score, needs=["fit", *done, *self._of_labels, *self._of_predictions, "splits"], of=self._shape)
 
     def _noise(self) -> dict[str, Any]:
         report: dict[str, Any] = {}
@@ -648,7 +760,7 @@ class Cleaning:
                 return self._by_chunk(job, parts, self._plan.nodes * (4 * len(self._classes) + 5))
 
             made = self._stages.run(
-                f"noise-{mode}", count, needs=[*self._of_labels, "splits", *(["noise-thresholds"] if report else [])], of=self._shape)
+                f"noise-{mode}", count, needs=[*self._of_labels, *self._of_predictions, "splits", *(["noise-thresholds"] if report else [])], of=self._shape)
             report.update(_merged_reports(made))
         return report
 
@@ -727,7 +839,7 @@ class Cleaning:
             diagonals = self._made(frames.DIAGONAL)
             made = [*made, self._stages.run(
                 f"predictions{k}", of_predictions,
-                needs=[*self._of_labels, "splits", "strength", "merge", *self._done, *done], of=[self._shape, hops])]
+                needs=[*self._of_labels, *self._of_predictions, "splits", "strength", "merge", *self._done, *done], of=[self._shape, hops])]
             done.append(f"predictions{k}")
 
         def table() -> DataFrame:
@@ -741,32 +853,66 @@ class Cleaning:
                          path=f"{self._out}/features.parquet")
 
     def _summary(self, score: DataFrame) -> Summary:
-        scored, fitted = _merged_reports(score), self._fitted
-        suspects, counted = scored.get("suspects", 0), not self._decided
+        scored, fitted, model = _merged_reports(score), self._fitted, self._model
+        nodes, edges = self._plan.nodes, _merged_reports(self._merged).get("arcs", 0) // 2
+        suspects = scored.get("suspects", 0)
         if fitted.get("bins"):
             answers = worker.run_here(
                 self._binary, self._job("fit", mode="rebin", model=self._model, bins=scored["bins"]), [])
             fitted = worker.merge_reports(_report(frame) for header, frame in answers if header.kind == frames.REPORT)
-            counted = False
-        if not counted:
+            model = next(json.loads(frames.parse(frame)[1].tobytes()) for header, frame in answers if header.kind == frames.MODEL)
+            suspects = self._suspects(fitted["threshold"]).count()
+        began = datetime.fromtimestamp(int(self._stages.began), timezone.utc).isoformat()
+        self._files.write(_finished(self._out), json.dumps({
+            "graphcleaner": self._version, "arguments": asdict(self._arguments), "model": model, "noise": self._confusion,
+            "threshold": fitted["threshold"], "started": began, "seconds": self._stages.seconds, "seed": self._seed,
+            "nodes": nodes, "edges": edges, "scored": scored.get("scored", 0), "suspects": suspects,
+        }, allow_nan=False))
+        if self._decided:
             suspects = self._undecided_suspects(fitted["threshold"]).count()
+        classified, notices = None, list(fitted.get("notices") or ())
+        if self._arguments.predictions is None:
+            judged = _merged_reports(self._classified)
+            classified = judged.get("right", 0), judged.get("looked", 0)
+            if self._without:
+                notices.append(f"{self._without:,} nodes have no features: the {linear.NAME} takes the mean of each")
         return Summary(
-            nodes=self._plan.nodes, edges=_merged_reports(self._merged).get("arcs", 0) // 2,
+            nodes=nodes, edges=edges,
             scored=scored.get("scored", 0), suspects=suspects, rate=fitted["rate"], interval=tuple(fitted["interval"]),
             threshold=fitted["threshold"], warnings=tuple(fitted.get("warnings") or ()),
-            notices=tuple(fitted.get("notices") or ()),
+            notices=tuple(notices), classified=classified,
         )
 
-    def _undecided_suspects(self, threshold: float) -> DataFrame:
-        """The scores above a threshold of labels in whose place another is suggested, and that nobody has judged."""
-        table = self._spark.read.parquet(f"{self._out}/scores.parquet").where(
+    def _suspects(self, threshold: float) -> DataFrame:
+        """The scores above a threshold of labels in whose place another is suggested."""
+        return self._spark.read.parquet(f"{self._out}/scores.parquet").where(
             (F.col("score").cast("double") > threshold) & F.col("given_label").isNotNull()
             & (F.col("suggested_label") != F.col("given_label"))
         )
+
+    def _undecided_suspects(self, threshold: float) -> DataFrame:
+        """The suspects whose labels nobody has judged."""
+        table = self._suspects(threshold)
         if not self._decided:
             return table
         ids = self._spark.createDataFrame([(node.by.id,) for node in self._decided], "decided string")
         return table.join(F.broadcast(ids), F.col("id").cast("string") == F.col("decided"), "left_anti")
+
+
+def _finished(out: str) -> str:
+    return f"{out.rstrip('/')}/work/finished.json"
+
+
+def finished_run(spark: SparkSession, out: str) -> tuple[Arguments, dict[str, Any]]:
+    """What a finished run has noted of itself in its folder. GraphcleanerError if there is none."""
+    files = Files(spark)
+    if not files.exists(_finished(out)):
+        raise GraphcleanerError(f"{out}: no finished run with its folder work, want one")
+    try:
+        run = dict(json.loads(files.read(_finished(out))))
+        return Arguments(**run.pop("arguments")), run
+    except (ValueError, TypeError, KeyError):
+        raise GraphcleanerError(f"{_finished(out)}: it is not that of a run of this version, want one: start it again") from None
 
 
 _shipped: set[str] = set()  # sessions that have this package
@@ -786,6 +932,11 @@ def _ship_package(context: SparkContext) -> None:
             packed.write(source, f"{package.name}/{source.relative_to(package)}")
     context.addPyFile(archive)
     _shipped.add(context.applicationId)
+
+
+def quoted(name: str) -> str:
+    """The name of a column, whatever its letters are."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _text(column: str) -> Column:
@@ -818,5 +969,5 @@ def _one_report(df: DataFrame, name: str) -> Any:
     return _report(reports[0])
 
 
-def _row(header: frames.Header, frame: bytearray) -> tuple[Any, ...]:
+def _row(header: frames.Header, frame: bytes | bytearray) -> tuple[Any, ...]:
     return (header.row, header.column, header.part, header.kind, header.first, header.count, bytes(frame))

@@ -39,6 +39,7 @@ class Plan:
 
     nodes, arcs, classes, hops   the graph: an undirected edge is two arcs
     weighted, features           whether edges have weights, and whether features of predictions are made
+    width                        features of a node that the linear classifier learns from; 0: predictions are given
     cores                        tasks at once
     memory                       bytes of a worker
     max_nodes, max_arcs          of a range; a range of one node may have more arcs
@@ -52,6 +53,7 @@ class Plan:
     hops: int
     weighted: bool
     features: bool
+    width: int
     cores: int
     memory: int
     max_nodes: int
@@ -87,7 +89,7 @@ class Plan:
         later = self.sums_rows * (-(-c // 8) + 8 * c)
         single = self.sums_rows * 9
         range_nodes = min(n, self.max_nodes)
-        chunk_rows = self.chunk * (8 * width + 8 * c)
+        chunk_rows = self.chunk * 8 * (max(width, self.width) + c)
 
         def by_chunk(name: str, size: int, written: int) -> Stage:
             return Stage(name, self.partitions(chunks, size), size, chunk_rows, written)
@@ -113,6 +115,18 @@ class Plan:
             by_column("sums1", 16),
             by_chunk("hop1", first + n * (4 * c + 13), n * (4 * c + 12 * c)),
         ]
+        if self.width:
+            d = self.width
+            stages[-1:-1] = [
+                Stage("linear moments", self.partitions(max(1, n >> 16), 4 * n * d), 0, 0, 16 * d * self.cores),
+                by_chunk("linear inputs", n * (4 * d + 16), 4 * n * d),
+                by_column("linear sums1", 4 * d + 8),
+                by_chunk("linear smooth1", self.sums_rows * 8 * d + 4 * n * d, 8 * n * d),
+                by_column("linear sums2", 4 * d),
+                by_chunk("linear smooth2", self.sums_rows * 8 * d + 4 * n * d, 4 * n * d),
+                by_chunk("linear fit", 12 * n * d, 0),
+                by_chunk("linear predictions", 12 * n * d, 4 * n * c),
+            ]
         if self.hops >= 2:
             stages += [by_column("sums2", 4 * c), by_chunk("hop2", later + 12 * n, n * 4 * c)]
         if self.hops >= 3:
@@ -175,6 +189,7 @@ def make_plan(
     blocks: int | None = None,
     weighted: bool = False,
     features: bool = False,
+    width: int = 0,
 ) -> Plan:
     """Cuts a graph of so many nodes and rows of edges.
 
@@ -191,7 +206,7 @@ def make_plan(
     if blocks is not None and blocks < 1:
         raise GraphcleanerError(f"blocks: got {blocks}, want at least 1")
     arcs = 2 * edges
-    row = 4 * (classes + 3) + 16
+    row = 4 * (max(classes, width) + 3) + 16
     if blocks is not None:
         max_nodes, max_arcs = -(-nodes // blocks), max(1, -(-arcs // blocks))
     else:
@@ -204,8 +219,8 @@ def make_plan(
         max_nodes, max_arcs = min(max_nodes, -(-nodes // wanted)), min(max_arcs, max(1, -(-arcs // wanted)))
     max_nodes = min(max_nodes, GREATEST_NODES - 1)
     ranges = max(-(-nodes // max_nodes), -(-arcs // max_arcs), 1)
-    chunk = 1 << max(0, min(AIM_PAYLOAD // (4 * classes), _GREATEST_CHUNK).bit_length() - 1)
-    return Plan(nodes, arcs, classes, hops, weighted, features, cores, memory, max_nodes, max_arcs, ranges, chunk)
+    chunk = 1 << max(0, min(AIM_PAYLOAD // (4 * max(classes, width)), _GREATEST_CHUNK).bit_length() - 1)
+    return Plan(nodes, arcs, classes, hops, weighted, features, width, cores, memory, max_nodes, max_arcs, ranges, chunk)
 
 
 def cut(bins: Iterable[tuple[int, int]], max_nodes: int, max_arcs: int) -> list[int]:

@@ -64,7 +64,7 @@ def chunk_frames(starts: Sequence[int], chunk: int, make: Maker) -> Task:
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered = frames.Batches()
-        for rows in _runs(batches, "chunk"):
+        for rows in runs(batches, "chunk"):
             row, first = rows["row"][0].as_py(), rows["local"][0].as_py()
             count = min(chunk, starts[row + 1] - starts[row] - first)
             local = rows["local"].to_numpy()
@@ -81,7 +81,7 @@ def chunk_frames(starts: Sequence[int], chunk: int, make: Maker) -> Task:
     return task
 
 
-def _runs(batches: Iterator[pa.RecordBatch], key: str) -> Iterator[pa.Table]:
+def runs(batches: Iterator[pa.RecordBatch], key: str) -> Iterator[pa.Table]:
     """The rows of each value of a column by which the batches are sorted."""
     pending: list[pa.RecordBatch] = []
     value = None
@@ -128,7 +128,7 @@ def splits_and_members(place: dict[str, int], rows: pa.Table) -> Iterator[tuple[
 def census_frames(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Labels and splits frames by position, of batches sorted by `piece` and `position`, with `label` and `split`."""
     gathered = frames.Batches()
-    for rows in _runs(batches, "piece"):
+    for rows in runs(batches, "piece"):
         first = rows["position"][0].as_py()
         for kind, column, dtype in [(frames.LABELS, "label", "<i4"), (frames.SPLITS, "split", "u1")]:
             payload = rows[column].to_numpy().astype(dtype).tobytes()
@@ -144,13 +144,57 @@ def split_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """`position` and `split` of the splits frames by position."""
     for header, payload in _parsed(batches):
         positions = np.arange(header.first, header.first + header.count, dtype=np.int64)
-        yield _batch(position=positions, split=_numbers(header, payload, "u1", 1).astype(np.int32))
+        yield _batch(position=positions, split=vector(header, payload, "u1", 1).astype(np.int32))
 
 
 def member_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """`position` of the members frames by position."""
     for header, payload in _parsed(batches):
-        yield _batch(position=_numbers(header, payload, "<u4", 1).astype(np.int64))
+        yield _batch(position=vector(header, payload, "<u4", 1).astype(np.int64))
+
+
+def member_frames(chunk: int) -> Task:
+    """Members frames of batches sorted by `chunk` and `local`, as addressed makes them: some rows of a chunk."""
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gathered = frames.Batches()
+        for rows in runs(batches, "chunk"):
+            local = rows["local"].to_numpy()
+            batch = gathered.pack(
+                frames.MEMBERS, local.astype("<u4").tobytes(), row=rows["row"][0].as_py(),
+                first=int(local[0]) // chunk * chunk, count=len(local), width=1)
+            if batch is not None:
+                yield batch
+        rest = gathered.rest()
+        if rest is not None:
+            yield rest
+
+    return task
+
+
+def pair_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """`source`, `target` and `weight` (null without one) of pairs frames and edges frames."""
+    for header, payload in _parsed(batches):
+        ends, rest = payload[:16 * header.count], payload[16 * header.count:]
+        source, target = vector(header, ends, "<i8", 2).reshape(2, header.count)
+        weight = vector(header, rest, "<f4", header.width)
+        yield _batch(source=source, target=target, weight=pa.array(weight) if header.width else pa.nulls(header.count, pa.float32()))
+
+
+def member_values(starts: Sequence[int]) -> Task:
+    """`number` and `p` (a list of float32) of the members of each `chunk`, of a frame of values and one of members."""
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in runs(batches, "chunk"):
+            (header, payload), (of, members) = (
+                frames.parse(frame) for column in rows["frame"].chunks for frame in frames.binaries(column))
+            values = vector(header, payload, "<f4", header.width).reshape(header.count, header.width)
+            local = vector(of, members, "<u4", 1).astype(np.int64)
+            kept = np.ascontiguousarray(values[local - header.first])
+            offsets = np.arange(len(kept) + 1, dtype=np.int32) * np.int32(header.width)
+            yield _batch(number=starts[of.row] + local, p=pa.ListArray.from_arrays(pa.array(offsets), pa.array(kept.ravel())))
+
+    return task
 
 
 _SCORE = np.dtype([("score", "<f4"), ("suggested", "<i4"), ("confidence", "<f4")])
@@ -161,7 +205,7 @@ def score_rows(starts: Sequence[int]) -> Task:
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for header, payload in _parsed(batches):
-            rows = _numbers(header, payload, _SCORE, 1)
+            rows = vector(header, payload, _SCORE, 1)
             suggested = rows["suggested"].astype(np.int32)
             yield _batch(
                 number=_numbers_of(starts, header),
@@ -178,7 +222,7 @@ def feature_rows(starts: Sequence[int]) -> Task:
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for header, payload in _parsed(batches):
-            values = np.ascontiguousarray(_numbers(header, payload, "<f4", header.width).reshape(-1, header.width)[:, 0])
+            values = np.ascontiguousarray(vector(header, payload, "<f4", header.width).reshape(-1, header.width)[:, 0])
             yield _batch(
                 number=_numbers_of(starts, header),
                 part=np.full(header.count, header.part, np.int32),
@@ -199,7 +243,8 @@ def _parsed(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[frames.Header, 
             yield frames.parse(frame)
 
 
-def _numbers(header: frames.Header, payload: memoryview, dtype: Any, width: int) -> np.ndarray:
+def vector(header: frames.Header, payload: memoryview, dtype: Any, width: int) -> np.ndarray:
+    """The payload of a frame as a vector, borrowed from it: FrameError if it has another length."""
     want = header.count * width * np.dtype(dtype).itemsize
     if len(payload) != want:
         raise FrameError(f"{header.place()}: got {len(payload)} bytes for {header.count} rows, want {want}")

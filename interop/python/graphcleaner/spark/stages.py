@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,15 +19,17 @@ from .errors import GraphcleanerError, InputError, raised_in_task
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_FORMAT = 1  # of what the stages write
+_FORMAT = 2  # of what the stages write
 
 # A frame has up to 4 MiB, so a few of them are a batch. The columns of a table are read in batches of Spark's usual size.
 _FRAMES_READ, _ROWS_READ = 8, 4096
-_SETTINGS = {
+_SETTINGS: dict[str, str | int] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": 1 << 17,
     "spark.sql.execution.arrow.maxBytesPerBatch": 32 << 20,
     "spark.sql.maxConcurrentOutputFileWriters": 16,  # else a task sorts its frames by kind before it writes them
     "spark.sql.parquet.columnarReaderBatchSize": _ROWS_READ,
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.caseSensitive": "true",  # classes are columns
 }
 # Pages and row groups are measured after every row: a hundred frames are too much to hold.
 _FRAME_OPTIONS: dict[str, str | int] = {
@@ -120,6 +123,14 @@ class Files:
         finally:
             stream.close()
 
+    def copy_only(self, folder: str, ending: str, path: str) -> None:
+        """Copies the one file of a folder with an ending, in place of a file that is there."""
+        found = [name for name, _, _ in self.listing(folder) if name.endswith(ending)]
+        if len(found) != 1:
+            raise GraphcleanerError(f"{folder}: got {len(found)} files {ending}, want one")
+        (fs, source), (to_fs, to) = self._open(found[0]), self._open(path)
+        self._jvm.org.apache.hadoop.fs.FileUtil.copy(fs, source, to_fs, to, False, True, self._conf)
+
     def remove(self, path: str) -> None:
         """Removes a file or a folder, if there is one."""
         fs, place = self._open(path)
@@ -133,6 +144,9 @@ class Stages:
         self._spark, self._folder, self._log = spark, folder.rstrip("/"), log
         self._files = Files(spark)
         self._prints: dict[str, str] = {}
+        self.complete = False  # whether stages that are not there are refused, and the others not spoken of
+        self.began = math.inf  # when the first of the stages began, in seconds since 1970
+        self.seconds = 0.0  # that all of them took
 
     def run(
         self,
@@ -144,6 +158,7 @@ class Stages:
         of_frames: bool = True,
         reads_frames: bool = True,
         path: str | None = None,
+        title: str | None = None,
     ) -> DataFrame:
         """The data set of a stage.
 
@@ -153,28 +168,36 @@ class Stages:
         of_frames      it is a data set of frames, in folders by kind; else any columns
         reads_frames   build reads data sets of frames
         path           where it lies; None: work/NAME below the folder
+        title          what the log calls it; None: its name
         """
         path = path or f"{self._folder}/work/{name}"
         note = f"{self._folder}/work/{name}.json"
         text = json.dumps([_FORMAT, frames.VERSION, name, of, [self._prints[need] for need in needs]], sort_keys=True)
         print_of_stage = hashlib.sha256(text.encode()).hexdigest()
         self._prints[name] = print_of_stage
-        if self._is_there(path, note, print_of_stage):
-            self._log(f"{name}: is there")
+        kept = self._kept(path, note, print_of_stage)
+        if kept is not None:
+            if not self.complete:
+                self._log(f"{title or name}: is there")
+        elif self.complete:
+            raise GraphcleanerError(
+                f"{path}: is not as a run with these inputs and this binary leaves it, want a finished run: start it again")
         else:
-            began = time.monotonic()
+            began, kept = time.monotonic(), {"fingerprint": print_of_stage, "began": time.time()}
             self._files.remove(note)
             with plain_errors():
                 self._spark.conf.set(
                     "spark.sql.parquet.columnarReaderBatchSize", _FRAMES_READ if reads_frames else _ROWS_READ
                 )
-                with self._described(name):
+                with self._described(title or name):
                     writer = build().write.mode("overwrite")
                     if of_frames:
                         writer = writer.options(**_FRAME_OPTIONS).partitionBy("kind")
                     writer.parquet(path)
-            self._files.write(note, json.dumps({"fingerprint": print_of_stage}))
-            self._log(f"{name}: {time.monotonic() - began:.1f} s")
+            kept["seconds"] = time.monotonic() - began
+            self._files.write(note, json.dumps(kept))
+            self._log(f"{title or name}: {kept['seconds']:.1f} s")
+        self.began, self.seconds = min(self.began, kept["began"]), self.seconds + kept["seconds"]
         reader = self._spark.read.schema(frames.SPARK_SCHEMA) if of_frames else self._spark.read
         return reader.parquet(path)
 
@@ -189,10 +212,12 @@ class Stages:
         finally:
             context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
 
-    def _is_there(self, path: str, note: str, fingerprint: str) -> bool:
+    def _kept(self, path: str, note: str, fingerprint: str) -> dict[str, Any] | None:
+        """What was noted of a data set; None if it is not there, or is another one."""
         if not self._files.exists(f"{path}/_SUCCESS") or not self._files.exists(note):
-            return False
+            return None
         try:
-            return bool(json.loads(self._files.read(note)).get("fingerprint") == fingerprint)
-        except (ValueError, AttributeError):
-            return False
+            kept = dict(json.loads(self._files.read(note)))
+        except (ValueError, TypeError):
+            return None
+        return kept if kept.get("fingerprint") == fingerprint and {"began", "seconds"} <= kept.keys() else None
