@@ -110,7 +110,7 @@ class Cluster:
                 said = (self._folder / f"{ended or 0}.log").read_text(errors="replace").strip().splitlines()
                 what = "ended" if ended is not None else f"is not ready after {_PATIENCE:.0f} s"
                 name = f"worker {ended}" if ended else "the master"
-                raise RuntimeError(f"{name} {what}: {said[-1] if said else 'it said nothing'}")
+                raise RuntimeError(f"{name} {what}: " + ("\n".join(said[-5:]) or "it said nothing"))
             time.sleep(0.1)
 
 
@@ -131,11 +131,18 @@ def _stop(number: int, _: FrameType | None) -> None:
     raise _Stopped(number)
 
 
+def _size(text: str) -> str:
+    """A size as Spark takes it. Below 1g its executors do not start."""
+    if not re.fullmatch(r"[1-9][0-9]{3,}m|[1-9][0-9]*g", text) or text.endswith("m") and int(text[:-1]) < 1024:
+        raise argparse.ArgumentTypeError(f"got {text}, want a size such as 1536m or 2g, at least 1g")
+    return text
+
+
 def main() -> int:
     """Runs the command line, and returns the exit code of the command."""
     parser = argparse.ArgumentParser(prog="standalone.py", description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=1, help="of each of the two workers (%(default)s)")
-    parser.add_argument("--memory", default="2g", help="of each worker, for its executors (%(default)s)")
+    parser.add_argument("--memory", type=_size, default="2g", help="of each worker, for its executors (%(default)s)")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...")
     args = parser.parse_args()
     if not args.command:

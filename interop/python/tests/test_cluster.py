@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from commands import PACKAGE, REPOSITORY, TIMEOUT, compare, end, processes, scores_of, start, suspects_of, wait_for, words
+from commands import PACKAGE, REPOSITORY, TIMEOUT, compare, end, processes, scores_of, start, suspects_of, words
 from standalone import Cluster
 from test_clean import Graph, write
 
@@ -107,9 +107,17 @@ def test_standalone_stops_everything_at_a_signal(number, to_all):
     assert not processes(master)
 
 
-def test_standalone_says_why_a_daemon_does_not_start(monkeypatch):
-    monkeypatch.setenv("SPARK_WORKER_MEMORY", "1g")
-    process = standalone("--memory", "lots", "true")
+def test_standalone_says_why_a_daemon_does_not_start(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    process = standalone("true")
     _, errors = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 1 and errors.startswith("standalone.py: worker 1 ended: "), errors
-    wait_for("end of the master", lambda: not processes("graphcleaner-cluster-"))
+    assert process.returncode == 1
+    assert errors.startswith("standalone.py: the master ended: ") and "Traceback" not in errors
+    assert f"{tmp_path}/bin/java: No such file" in errors, errors
+
+
+@pytest.mark.parametrize("memory", ["lots", "512m", "1000m", "0g", ""])
+def test_standalone_refuses_a_size(memory):
+    process = standalone("--memory", memory, "true")
+    _, errors = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 2 and f"got {memory}, want a size such as 1536m or 2g" in errors
