@@ -5,12 +5,13 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd -P)
 venv=${GRAPHCLEANER_PYTHON:-${XDG_CACHE_HOME:-$HOME/.cache}/graphcleaner-python/venv}
 pinned=$here/requirements.txt
-stamp=$venv/installed-$(cksum <"$pinned" | cut -d' ' -f1)
+stamp=$venv/installed-$( (printf '%s\n' "$here" && cat "$pinned") | cksum | cut -d' ' -f1)
 
 if [ ! -e "$stamp" ]; then
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --requirement "$pinned" >&2
   "$venv/bin/pip" install --quiet --no-deps --editable "$here" >&2
+  rm -f "$venv"/installed-*  # of other versions, or of this package in another folder
   touch "$stamp"
 fi
 printf '%s\n' "$venv/bin/python"
