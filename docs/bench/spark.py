@@ -15,9 +15,9 @@ import tempfile
 import threading
 import time
 
-UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 # Rows of the plan that one stage of the run does.
-PARTS = {"hop1": ["sums1", "hop1"], "hop2": ["sums2", "hop2"], "hop3": ["sums3", "hop3"], "diagonal": ["triangles", "diagonal"]}
+PARTS = {"hop1": ["sums1", "hop1"], "hop2": ["sums2", "hop2"], "hop3": ["sums3", "hop3"], "diagonal": ["triangles", "diagonal"],
+         "noise-thresholds": [], "noise-joint": ["noise"]}
 
 
 def processes():
@@ -59,19 +59,10 @@ class Watcher(threading.Thread):
             time.sleep(0.1)
 
 
-def size(text):
-    number, unit = text.split()
-    return float(number) * UNITS[unit]
-
-
-def planned(lines):
-    """Tasks, bytes shuffled, bytes of a worker and bytes on disk of every row of the plan."""
-    plan = {}
-    for line in lines:
-        row = re.fullmatch(r"  (.+?) +([\d,]+) +(\S+ \w+) +(\S+ \w+) +(\S+ \w+)", line)
-        if row:
-            plan[row[1]] = {"tasks": int(row[2].replace(",", "")), "shuffled": size(row[3]), "worker": size(row[4]), "disk": size(row[5])}
-    return plan
+def planned(out):
+    """Every row of the plan that the run has noted, by its name."""
+    with open(f"{out}/work/finished.json", encoding="utf-8") as f:
+        return {row["name"]: row for row in json.load(f)["plan"]}
 
 
 def logged(folder):
@@ -140,18 +131,18 @@ def main():
             sys.exit(run.returncode)
         wall, watcher.done = time.monotonic() - began, True
         watcher.join()
-        measured, plan = logged(events), planned(lines)
-    stages, widest = {}, {}
+        measured, plan = logged(events), planned(args.out)
+    stages = {}
     for name, took in seconds.items():
-        of_plan = [plan[p] for p in PARTS.get(name, ["noise" if name.startswith("noise") else name]) if p in plan]
+        of_plan = [plan[p] for p in PARTS.get(name, [name]) if p in plan]
         m = measured.get(name, {"tasks": 0, "shuffled": 0, "spilled": 0, "task_seconds": 0})
         stages[name] = {"seconds": took, **m, "planned": sum(p["shuffled"] for p in of_plan)}
         print(f"{name:<18}{took:8.1f} s {m['shuffled'] / 1e6:10.1f} MB shuffled, plan {stages[name]['planned'] / 1e6:10.1f} MB, "
               f"{m['spilled'] / 1e6:8.1f} MB spilled", file=sys.stderr)
-    widest = max((p["worker"] for p in plan.values()), default=0)
+    widest = max(p["memory"] for p in plan.values())
     print(json.dumps({
         "wall_seconds": wall, "shuffled": sum(s["shuffled"] for s in stages.values()),
-        "planned": plan.get("all", {}).get("shuffled", sum(p["shuffled"] for name, p in plan.items() if name != "all")),
+        "planned": sum(p["shuffled"] for p in plan.values()),
         "spilled": sum(s["spilled"] for s in stages.values()), "peak_bytes": watcher.peak, "planned_worker": widest,
         "stages": stages, "summary": lines[-2:],
     }))

@@ -2,6 +2,7 @@ import random
 
 import pytest
 
+from graphcleaner.spark import plan
 from graphcleaner.spark.errors import GraphcleanerError
 from graphcleaner.spark.plan import chunk_bases, cut, cut_into, make_plan, parse_bytes, show_bytes
 
@@ -112,3 +113,29 @@ def test_sizes_that_are_none(text):
 
 def test_sizes_are_shown():
     assert [show_bytes(x) for x in (0, 1023, 1536, 10 << 20, 5 << 60)] == ["0 B", "1023 B", "1.5 KiB", "10 MiB", "5,120.0 PiB"]
+
+
+@pytest.mark.parametrize("ranges, stretch_bytes", [(1, 1), (4, 1), (5, 1 << 30), (6, 60_000)])
+def test_stretches_of_triangles_are_counted(monkeypatch, ranges, stretch_bytes):
+    monkeypatch.setattr(plan, "_STRETCH_BYTES", stretch_bytes)
+    of = make_plan(10_000, 100_000, 3, blocks=ranges)
+    starts = {(i, j, k if i == j else k // of.stretch) for i in range(ranges) for j in range(i + 1) for k in range(j + 1)}
+    assert of.stretches == len(starts)
+    assert (of.stretch == 1) == (stretch_bytes == 1) or ranges == 1
+    if stretch_bytes == 60_000:
+        assert 1 < of.stretch < ranges
+
+
+def test_degrees_make_the_plan_smaller():
+    even = make_plan(1000, 5000, 3, blocks=4)
+    skewed = even.of_degrees([(10, 910), (100, 9), (890, 0)], 4)
+    assert even.with_arcs(1) == 1000 and skewed.with_arcs(1) == 110
+    assert 40 <= skewed.with_arcs(4) - 100 * 4 * (1 - 0.75**9) <= 40 + 1e-9
+    assert sum(s.shuffled for s in skewed.stages()) < sum(s.shuffled for s in even.stages())
+
+
+def test_triangles_of_great_graphs_send_strengths_once_a_stretch():
+    of = make_plan(10**10, 10**12, 40, cores=1000, memory=6 << 30)
+    assert of.stretch > 1
+    blocks = of.ranges * of.arc_bytes / 3
+    assert blocks < of.triangle_bytes < 2 * blocks

@@ -101,7 +101,7 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 			c.splits = append(c.splits, cleaner.Split(split&^unpredicted))
 		}
 	case KindStrength:
-		c.strengths, err = rowsOf(c.strengths, f)
+		c.strengths, err = strengthsOf(c.strengths, f)
 	case KindDiagonal:
 		c.diagonal, err = rowsOf(c.diagonal, f)
 	case KindPredictions:

@@ -33,7 +33,7 @@ const (
 	KindEdges       Kind = 10 // uint64 [count] sources, uint64 [count] targets, and if Width is 1 float32 [count] weights
 	KindArcs        Kind = 11 // arcs of rows of block (Row, Column); see appendArcs
 	KindSums        Kind = 12 // sparse float64 [count×width]: partial sums of range Row, from range Column
-	KindStrength    Kind = 13 // float64 [count]
+	KindStrength    Kind = 13 // [count]; see appendStrengths
 	KindSlice       Kind = 14 // float32 [count×width]: D^(-1/2)x, after hop Part
 	KindDiagonal    Kind = 15 // float64 [count]: the diagonal of the power Part
 	KindLabels      Kind = 16 // int32 [count]: classes, -1 for none

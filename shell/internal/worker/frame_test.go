@@ -41,7 +41,7 @@ const testVersion = "graphcleaner v1"
 
 // smallJob is a job on six nodes in two ranges.
 func smallJob() Job {
-	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Names: []string{"a", "b"}}
+	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Stretch: 2, Names: []string{"a", "b"}}
 }
 
 func edgesFrame(pairs ...[2]uint64) Frame {

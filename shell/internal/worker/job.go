@@ -53,6 +53,8 @@ type Job struct {
 	Hop int    `json:"hop"` // of add
 	Of  string `json:"of"`  // of add by hops: labels or predictions
 
+	Stretch uint32 `json:"stretch"` // of triangles: ranges K, from a multiple of it on, whose groups with the same I and J follow each other
+
 	Most  int `json:"most"`  // of pack in mode reach: neighbours of a node
 	Width int `json:"width"` // columns of rows of features, for multiply and add; 0: rows have a column a class
 

@@ -124,7 +124,7 @@ func (s *multiplyStep) take(f *Frame) error {
 		if err = due(f, &s.hasStrengths); err != nil {
 			return err
 		}
-		if s.vector, err = rowsOf(s.vector, f); err != nil {
+		if s.vector, err = strengthsOf(s.vector, f); err != nil {
 			return err
 		}
 		copy(s.strengths[f.First:], s.vector)

@@ -133,7 +133,7 @@ func (s *packStep) takeStrengths(f *Frame) (err error) {
 	if f.Row != s.group[0] {
 		return fmt.Errorf("%w: %s in the group of range %d", errFrame, f.Place(), s.group[0])
 	}
-	if s.vector, err = rowsOf(s.vector, f); err != nil {
+	if s.vector, err = strengthsOf(s.vector, f); err != nil {
 		return err
 	}
 	s.has += f.Count

@@ -64,6 +64,58 @@ func rowsOf[T number](memory []T, f *Frame) ([]T, error) {
 	return memory, nil
 }
 
+// Widths of frames of strengths.
+const (
+	anyStrengths   = 0 // float64 [count]
+	wholeStrengths = 1 // varints [count]: the first, and differences
+)
+
+// mostWhole is the greatest whole number that float64 tells from its neighbours.
+const mostWhole = 1 << 53
+
+// appendStrengths encodes strengths, and returns the width of their frame. Those of a graph without weights are whole numbers, which fall
+// slowly, as nodes are numbered by degree: most differences take a byte.
+func appendStrengths(to []byte, strengths []float64) ([]byte, int) {
+	for _, x := range strengths {
+		if x != math.Trunc(x) || math.Abs(x) > mostWhole {
+			return appendVector(to, strengths), anyStrengths
+		}
+	}
+	last := int64(0)
+	for _, x := range strengths {
+		to = binary.AppendVarint(to, int64(x)-last)
+		last = int64(x)
+	}
+	return to, wholeStrengths
+}
+
+// strengthsOf decodes a frame of strengths.
+func strengthsOf(memory []float64, f *Frame) ([]float64, error) {
+	if f.Width != wholeStrengths {
+		if err := f.wantWidth(anyStrengths); err != nil {
+			return memory, err
+		}
+		return rowsOf(memory, f)
+	}
+	memory = memory[:0]
+	from, last := f.Payload, int64(0)
+	for range f.Count {
+		difference, used := binary.Varint(from)
+		if used <= 0 {
+			return memory, fmt.Errorf("%w: %s: strength %d of %d is no number", errFrame, f.Place(), len(memory)+1, f.Count)
+		}
+		last, from = last+difference, from[used:]
+		if last < 0 || last > mostWhole {
+			return memory, fmt.Errorf("%w: %s: strength %d, want 0 to 2^53", errFrame, f.Place(), last)
+		}
+		memory = append(memory, float64(last))
+	}
+	if len(from) > 0 {
+		return memory, fmt.Errorf("%w: %s: %d bytes behind %d strengths", errFrame, f.Place(), len(from), f.Count)
+	}
+	return memory, nil
+}
+
 // Sparse rows: for each row a bitmap of the columns that are not zero, then the values of all rows. The width is that of the frame.
 
 func bitmapBytes(width int) int { return (width + 7) / 8 }

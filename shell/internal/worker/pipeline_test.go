@@ -256,7 +256,7 @@ func newCluster(t *testing.T, p planted, f form, ranges []uint64, hops int) *clu
 	for number, v := range c.position {
 		c.number[v] = uint64(number)
 	}
-	c.job = Job{Memory: 64 << 20, Chunk: 64, Ranges: ranges, Classes: len(p.names), Hops: hops, Weighted: f.weighted, Names: p.names, Seed: 3}
+	c.job = Job{Memory: 64 << 20, Chunk: 64, Ranges: ranges, Classes: len(p.names), Hops: hops, Weighted: f.weighted, Names: p.names, Seed: 3, Stretch: 9}
 	return c
 }
 
@@ -536,34 +536,53 @@ func (c *cluster) clean() (scores []float32, suggested []int32, z [][]float32, f
 	return scores, suggested, z, fitted
 }
 
-// triangles runs the operation for all descending triples of ranges.
+// triangles runs the operation for all descending triples of ranges, in two tasks.
 func (c *cluster) triangles(arcs, strengths, labels []Frame) []Frame {
-	var sums []Frame
-	ranges := len(c.job.Ranges) - 1
+	var tasks [2][]Frame
+	ranges, stretch, task := uint32(len(c.job.Ranges)-1), c.job.Stretch, 0
 	for i := range ranges {
 		for j := range i + 1 {
-			for k := range j + 1 {
-				frames := []Frame{}
-				blocks := map[[2]uint32]bool{{uint32(i), uint32(j)}: true, {uint32(i), uint32(k)}: true, {uint32(j), uint32(k)}: true}
-				corners := map[uint32]bool{uint32(i): true, uint32(j): true, uint32(k): true}
-				for _, f := range strengths {
-					if corners[f.Row] {
-						frames = append(frames, f)
-					}
-				}
-				for _, f := range arcs {
-					if blocks[[2]uint32{f.Row, f.Column}] {
-						frames = append(frames, f)
-					}
-				}
-				made, _ := c.run(Triangles, nil, frames, func(*Frame) []uint32 { return []uint32{uint32(i), uint32(j), uint32(k)} },
-					func(f *Frame) []uint32 { return []uint32{f.Row, f.Column, f.First} })
-				sums = append(sums, made...)
+			step := stretch
+			if i == j {
+				step = 1
+			}
+			for first := uint32(0); first <= j; first += step {
+				tasks[task] = append(tasks[task], stretchFrames(i, j, first, step, slices.Concat(strengths, arcs))...)
+				task = 1 - task
 			}
 		}
 	}
+	var sums []Frame
+	for _, frames := range tasks {
+		made, _ := c.run(Triangles, nil, frames, nil, nil)
+		sums = append(sums, made...)
+	}
 	made, _ := c.run(Add, func(j *Job) { j.Mode, j.Hop = modeDiagonal, 3 }, join(labels, strengths, sums), c.chunkGroup, inOrder)
 	return made
+}
+
+// stretchFrames are the groups of a stretch with their frames, each once.
+func stretchFrames(i, j, first, stretch uint32, all []Frame) (frames []Frame) {
+	has := map[[3]uint32]bool{}
+	for k := first; k <= min(j, first+stretch-1); k++ {
+		begin := len(frames)
+		for _, f := range all {
+			isOf := slices.Contains([]uint32{i, j, k}, f.Row)
+			if f.Kind == KindArcs {
+				isOf = slices.Contains([][2]uint32{{i, j}, {i, k}, {j, k}}, [2]uint32{f.Row, f.Column})
+			}
+			if isOf && !has[[3]uint32{uint32(f.Kind), f.Row, f.Column}] {
+				if len(frames) == begin {
+					frames = append(frames, Frame{Kind: KindGroup, Row: i, Column: j, Part: k})
+				}
+				frames = append(frames, f)
+			}
+		}
+		for _, f := range frames[begin:] {
+			has[[3]uint32{uint32(f.Kind), f.Row, f.Column}] = true
+		}
+	}
+	return frames
 }
 
 func evens(n int) (all []int) {

@@ -31,8 +31,9 @@ func (s *strengthStep) endGroup() error {
 	if !c.sums.some {
 		c.sums.begin(int(c.count), 1)
 	}
-	s.memory = appendVector(s.memory[:0], c.sums.values)
-	f := c.frame(KindStrength, 0)
+	memory, width := appendStrengths(s.memory[:0], c.sums.values)
+	s.memory = memory
+	f := c.frame(KindStrength, width)
 	c.reset()
 	return s.write(f)
 }

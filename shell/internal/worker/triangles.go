@@ -2,12 +2,14 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// trianglesStep finds the triangles of three blocks, and sums them at their nodes.
+// trianglesStep finds the triangles of three blocks, and sums them at their nodes. Groups of a stretch follow each other. They have the
+// ranges I > J in common, whose strengths, sums and block stay. A group with I = J is a stretch of its own, as its last K brings no frames.
 type trianglesStep struct {
 	base
 	group  [3]uint32 // ranges I ≥ J ≥ K
@@ -29,26 +31,44 @@ type triangleRange struct {
 type blockArcs struct {
 	rows, columns uint32
 	list          kv.Adjacency
+	whole         *ops.Block // when they all have come
+	held          int64      // bytes
 }
 
 func newTriangles(b base) (step, error) {
-	s := &trianglesStep{base: b}
-	s.reset()
-	return s, nil
+	if b.Stretch == 0 {
+		return nil, fmt.Errorf("stretches of 0 ranges, want 1 or more")
+	}
+	return &trianglesStep{base: b, ranges: map[uint32]*triangleRange{}, blocks: map[[2]uint32]*blockArcs{}}, nil
 }
 
-func (s *trianglesStep) reset() {
-	s.begun, s.held = false, 0
-	s.ranges, s.blocks = map[uint32]*triangleRange{}, map[[2]uint32]*blockArcs{}
+// stretch numbers the stretches of I and J.
+func (s *trianglesStep) stretch(group [3]uint32) uint32 {
+	if group[0] == group[1] {
+		return group[2]
+	}
+	return group[2] / s.Stretch
 }
 
 // beginGroup is told of the ranges of the group.
 func (s *trianglesStep) beginGroup(f *Frame) error {
-	s.group, s.begun = [3]uint32{f.Row, f.Column, f.Part}, true
-	if f.Row < f.Column || f.Column < f.Part {
-		return fmt.Errorf("%w: group of the ranges %d, want them descending", errFrame, s.group)
+	next := [3]uint32{f.Row, f.Column, f.Part}
+	if next[0] < next[1] || next[1] < next[2] {
+		return fmt.Errorf("%w: group of the ranges %d, want them descending", errFrame, next)
 	}
-	for _, r := range s.group {
+	goesOn := s.begun && next[0] == s.group[0] && next[1] == s.group[1] && s.stretch(next) == s.stretch(s.group)
+	if goesOn && next[2] <= s.group[2] {
+		return fmt.Errorf("%w: group of the ranges %d after %d, want the last ascending", errFrame, next, s.group)
+	}
+	var kept []uint32
+	if goesOn {
+		kept = next[:]
+	}
+	if err := s.leave(kept); err != nil {
+		return err
+	}
+	s.group, s.begun = next, true
+	for _, r := range next {
 		nodes, err := s.rows(r)
 		if err != nil {
 			return err
@@ -58,16 +78,25 @@ func (s *trianglesStep) beginGroup(f *Frame) error {
 			s.held += 16 * int64(nodes)
 		}
 	}
-	i, j, k := s.group[0], s.group[1], s.group[2]
-	for _, block := range [][2]uint32{{i, j}, {i, k}, {j, k}} {
+	for _, block := range blocksOf(next) {
 		if s.blocks[block] == nil {
 			rows, columns := uint32(len(s.ranges[block[0]].sums)), uint32(len(s.ranges[block[1]].sums))
-			s.blocks[block] = &blockArcs{rows: rows, columns: columns, list: kv.Adjacency{Range: kv.Range{End: kv.NodeID(rows)}, Offsets: []int64{0}}}
-			s.held += 8 * int64(rows)
+			b := &blockArcs{rows: rows, columns: columns, list: kv.Adjacency{Range: kv.Range{End: kv.NodeID(rows)}, Offsets: []int64{0}}}
+			s.blocks[block] = b
+			s.hold(b, 8*int64(rows))
 		}
 	}
 	return s.checkMemory()
 }
+
+// blocksOf are the blocks between the ranges of a group.
+func blocksOf(group [3]uint32) [3][2]uint32 {
+	i, j, k := group[0], group[1], group[2]
+	return [3][2]uint32{{i, j}, {i, k}, {j, k}}
+}
+
+// hold counts bytes of a block.
+func (s *trianglesStep) hold(b *blockArcs, bytes int64) { b.held, s.held = b.held+bytes, s.held+bytes }
 
 func (s *trianglesStep) checkMemory() error {
 	if s.held <= s.Memory {
@@ -96,10 +125,10 @@ func (s *trianglesStep) take(f *Frame) error {
 	if err := s.arcs.read(f, b.columns, s.weightBytes()); err != nil {
 		return err
 	}
-	if next := uint32(len(b.list.Offsets) - 1); f.First < next {
+	if next := uint32(len(b.list.Offsets) - 1); f.First < next || b.whole != nil {
 		return fmt.Errorf("%w: %s, after rows up to %d", errFrame, f.Place(), next)
 	}
-	s.held += int64(len(s.arcs.columns)) * int64(4+s.weightBytes())
+	s.hold(b, int64(len(s.arcs.columns))*int64(4+s.weightBytes()))
 	if err := s.checkMemory(); err != nil {
 		return err
 	}
@@ -128,7 +157,7 @@ func (s *trianglesStep) takeStrengths(f *Frame) (err error) {
 	if r == nil {
 		return fmt.Errorf("%w: %s in the group of ranges %d", errFrame, f.Place(), s.group)
 	}
-	if s.vector, err = rowsOf(s.vector, f); err != nil {
+	if s.vector, err = strengthsOf(s.vector, f); err != nil {
 		return err
 	}
 	if err := due(f, &r.has); err != nil {
@@ -138,55 +167,77 @@ func (s *trianglesStep) takeStrengths(f *Frame) (err error) {
 	return nil
 }
 
+// endGroup finds the triangles of the group.
 func (s *trianglesStep) endGroup() error {
 	if !s.begun {
 		return nil
 	}
-	defer s.reset()
 	corner := func(r uint32) ops.Corner {
 		return ops.Corner{Range: int(r), Strengths: s.ranges[r].strengths, Sums: s.ranges[r].sums}
 	}
-	for r, of := range s.ranges {
-		if of.has != uint32(len(of.strengths)) {
+	for _, r := range s.group {
+		if of := s.ranges[r]; of.has != uint32(len(of.strengths)) {
 			return fmt.Errorf("%w: the group of ranges %d has the strengths of %d of the %d nodes of range %d", errFrame, s.group, of.has, len(of.strengths), r)
 		}
 	}
-	blocks := map[[2]uint32]*ops.Block{}
-	for name, b := range s.blocks {
-		b.fill(b.rows)
-		if s.Weighted && b.list.Weights == nil {
-			b.list.Weights = []float32{}
-		}
-		block, err := ops.NewBlock(int(b.columns), b.list)
+	var blocks [3]*ops.Block
+	for at, name := range blocksOf(s.group) {
+		block, err := s.blocks[name].block(s.Weighted)
 		if err != nil {
 			return fmt.Errorf("block %d: %w", name, err)
 		}
-		blocks[name] = block
+		blocks[at] = block
 	}
-	i, j, k := s.group[0], s.group[1], s.group[2]
-	err := ops.AddTriangles(s.ctx, corner(i), corner(j), corner(k), blocks[[2]uint32{i, j}], blocks[[2]uint32{i, k}], blocks[[2]uint32{j, k}])
-	if err != nil {
-		return err
+	return ops.AddTriangles(s.ctx, corner(s.group[0]), corner(s.group[1]), corner(s.group[2]), blocks[0], blocks[1], blocks[2])
+}
+
+// block is the block, of which all arcs have come.
+func (b *blockArcs) block(weighted bool) (_ *ops.Block, err error) {
+	if b.whole == nil {
+		b.fill(b.rows)
+		if weighted && b.list.Weights == nil {
+			b.list.Weights = []float32{}
+		}
+		b.whole, err = ops.NewBlock(int(b.columns), b.list)
 	}
-	// Each range once, placed by the other two, descending, so that no two groups give sums of one place in the order.
-	others := map[uint32][2]uint32{k: {i, j}, j: {i, k}, i: {j, k}}
-	for r, place := range others {
-		if err := s.writeSums(r, place, s.ranges[r].sums); err != nil {
+	return b.whole, err
+}
+
+func (s *trianglesStep) end() error { return s.leave(nil) }
+
+// leave writes the sums of the ranges that are not kept, and forgets these and their blocks.
+func (s *trianglesStep) leave(kept []uint32) error {
+	for _, r := range s.group {
+		of := s.ranges[r]
+		if of == nil || slices.Contains(kept, r) {
+			continue
+		}
+		if err := s.writeSums(r, of.sums); err != nil {
 			return err
+		}
+		delete(s.ranges, r)
+		s.held -= 16 * int64(len(of.sums))
+	}
+	for name, b := range s.blocks {
+		if s.ranges[name[0]] == nil || s.ranges[name[1]] == nil {
+			delete(s.blocks, name)
+			s.held -= b.held
 		}
 	}
 	return nil
 }
 
-// writeSums writes sums that are not zero, chunk by chunk.
-func (s *trianglesStep) writeSums(r uint32, place [2]uint32, sums []float64) error {
+// writeSums writes sums that are not zero, chunk by chunk. I, J and the stretch place them: no two frames about a row have one place.
+func (s *trianglesStep) writeSums(r uint32, sums []float64) error {
+	stretches := uint32(len(s.Ranges)-1)/s.Stretch + 1
+	part := s.group[1]*stretches + s.stretch(s.group)
 	for first := 0; first < len(sums); first += int(s.Chunk) {
-		part := sums[first:min(first+int(s.Chunk), len(sums))]
-		if !some(part) {
+		rows := sums[first:min(first+int(s.Chunk), len(sums))]
+		if !some(rows) {
 			continue
 		}
-		s.memory = appendSparse(s.memory[:0], part, 1)
-		err := s.write(Frame{Kind: KindSums, Row: r, Column: place[0], Part: place[1], First: uint32(first), Count: uint32(len(part)), Width: 1})
+		s.memory = appendSparse(s.memory[:0], rows, 1)
+		err := s.write(Frame{Kind: KindSums, Row: r, Column: s.group[0], Part: part, First: uint32(first), Count: uint32(len(rows)), Width: 1})
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import partial, reduce
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from pyspark.sql import types as T
 
 from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
-from .plan import GREATEST_NODES, Plan, chunk_bases, cut, cut_into, make_plan
+from .plan import GREATEST_NODES, Plan, chunk_bases, cut, cut_into, make_plan, show_bytes
 from .stages import Files, Stages, plain_errors, settings
 
 _DEFAULT_BINARY = "graphcleaner"
@@ -383,10 +384,12 @@ class Cleaning:
         blocks = self._arguments.blocks
         self._starts = cut_into(bins, blocks) if blocks else cut(bins, plan.max_nodes, plan.max_arcs)
         self._ranges = len(self._starts) - 1
+        self._plan = plan = plan.of_degrees(bins, self._ranges)
         self._bases_of_chunks = chunk_bases(self._starts, plan.chunk)
         self._chunks = self._bases_of_chunks[-1]
         self._shape = [self._starts, plan.chunk, len(self._classes), self._weighted, self._version]
-        self._log(f"cut: {self._ranges} ranges, {self._chunks:,} chunks")
+        shuffled = show_bytes(sum(stage.shuffled for stage in plan.stages()))
+        self._log(f"cut: {self._ranges} ranges, {self._chunks:,} chunks; with these degrees {shuffled} are shuffled")
 
     # What people have said of labels.
 
@@ -604,30 +607,33 @@ class Cleaning:
         return sums.where(F.col("kind") == frames.SUMS)
 
     def _triangles(self) -> DataFrame:
-        """Sums over triangles, by triples of ranges I ≥ J ≥ K: each needs three blocks, and a block is in many triples."""
-        top = F.lit(self._ranges - 1)
-        zero = F.lit(0).cast("bigint")
-        row, col = F.col("row"), F.col("col")
+        """Sums over triangles, by triples of ranges I ≥ J ≥ K. A task has some K, a stretch, with the same I and J.
 
-        of_block = F.array_distinct(F.concat(
-            F.transform(F.sequence(zero, col), lambda k: F.struct(row.alias("i"), col.alias("j"), k.alias("k"))),
-            F.transform(F.sequence(col, row), lambda j: F.struct(row.alias("i"), j.alias("j"), col.alias("k"))),
-            F.transform(F.sequence(row, top.cast("bigint")), lambda i: F.struct(i.alias("i"), row.alias("j"), col.alias("k"))),
-        ))
-        pairs = F.flatten(F.transform(
-            F.sequence(zero, top.cast("bigint")), lambda a: F.transform(
-                F.sequence(zero, a), lambda b: F.struct(F.greatest(a, row), F.least(a, F.greatest(b, row)), F.least(b, row)))
-        ))
-        ranges = pairs.cast("array<struct<i:bigint,j:bigint,k:bigint>>")
-        arcs = self._arcs.where(row >= col).withColumn("triple", F.explode(of_block))
-        strength = self._strength.withColumn("triple", F.explode(F.array_distinct(ranges)))
+        The worker keeps strengths and arcs between I and J for a stretch, so they are sent with its first K. If I = J, a
+        stretch is one K.
+        """
+        top, stretch = self._ranges - 1, self._plan.stretch
+        blocks = F.expr(f"""concat(
+            transform(sequence(0L, col, if(row = col, 1L, {stretch}L)), k -> struct(row as i, col as j, k as k)),
+            transform(filter(sequence(0L, {top}L), j -> j > col and j <= row), j -> struct(row as i, j as j, col as k)),
+            transform(filter(sequence(0L, {top}L), i -> i > row), i -> struct(i as i, row as j, col as k)))""")
+        ranges = F.expr(f"""concat(
+            flatten(transform(sequence(0L, row),
+                j -> transform(sequence(0L, j, if(row = j, 1L, {stretch}L)), k -> struct(row as i, j as j, k as k)))),
+            flatten(transform(filter(sequence(0L, {top}L), i -> i > row),
+                i -> transform(sequence(0L, row, {stretch}L), k -> struct(i as i, row as j, k as k)))),
+            flatten(transform(filter(sequence(0L, {top}L), j -> j > row),
+                j -> transform(sequence(j, {top}L), i -> struct(i as i, j as j, row as k)))))""")
+        arcs = self._arcs.where("row >= col").withColumn("triple", F.explode(blocks))
+        strength = self._strength.withColumn("triple", F.explode(ranges))
         i, j, k = (F.col(f"triple.{name}") for name in "ijk")
-        count = self._ranges * (self._ranges + 1) * (self._ranges + 2) // 6
-        place = F.expr("triple.i * (triple.i + 1) * (triple.i + 2) div 6 + triple.j * (triple.j + 1) div 2 + triple.k")
+        before_j = list(accumulate((j // stretch + 1 for j in range(self._ranges)), initial=0))
+        before_i = list(accumulate((before_j[i] + i + 1 for i in range(self._ranges)), initial=0))
         sums = worker.run(
-            strength.unionByName(arcs), self._job("triangles"), binary=self._binary, group=[i, j, k], place=place,
-            partitions=self._parts(count, self._ranges * self._plan.arc_bytes // 2),
-            order=[F.col("kind") == frames.ARCS, row, col, F.col("first")],
+            strength.unionByName(arcs), self._job("triangles", stretch=stretch), binary=self._binary, group=[i, j, k],
+            place=_lookup(before_i, i) + _lookup(before_j, j) + F.when(i == j, k).otherwise(F.floor(k / stretch)).cast("bigint"),
+            partitions=self._parts(before_i[-1], self._plan.triangle_bytes),
+            order=[F.col("kind") == frames.ARCS, F.col("row"), F.col("col"), F.col("first")],
         )
         return sums.where(F.col("kind") == frames.SUMS)
 
@@ -867,6 +873,7 @@ class Cleaning:
             "graphcleaner": self._version, "arguments": asdict(self._arguments), "model": model, "noise": self._confusion,
             "threshold": fitted["threshold"], "started": began, "seconds": self._stages.seconds, "seed": self._seed,
             "nodes": nodes, "edges": edges, "scored": scored.get("scored", 0), "suspects": suspects,
+            "plan": [stage._asdict() for stage in self._plan.stages()],
         }, allow_nan=False))
         if self._decided:
             suspects = self._undecided_suspects(fitted["threshold"]).count()

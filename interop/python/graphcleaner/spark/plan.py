@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from .errors import GraphcleanerError
@@ -18,7 +18,10 @@ GREATEST_HOPS = 3
 GREATEST_NODES = 1 << 32  # positions of nodes are 32 bits
 _GREATEST_CHUNK = 1 << 16
 _PARTITION_BYTES = 128 << 20
-_GAP_BYTES = 3  # of a neighbour in a list of a block, about
+GREATEST_RIVALS = 4  # labels that a label is tested against
+_SPLIT_BYTES = 128 << 20  # of a file that a task reads
+_STRETCH_BYTES = 512 << 20  # of the blocks of a task of triangles, about
+_BROADCAST_BYTES = 10 << 20  # of a table that Spark sends to all tasks instead of shuffling
 _TRIANGLE_BYTES = 4  # of a neighbour that is decoded
 _SKEW = 4  # how much fuller than expected a block may be
 
@@ -43,8 +46,9 @@ class Plan:
     cores                        tasks at once
     memory                       bytes of a worker
     max_nodes, max_arcs          of a range; a range of one node may have more arcs
-    ranges                       about how many those are
+    ranges                       how many those are; before the degrees are known, about
     chunk                        rows of a frame of values of nodes
+    degrees                      (nodes, degree of each), of all nodes; before they are known, the mean of all
     """
 
     nodes: int
@@ -60,6 +64,11 @@ class Plan:
     max_arcs: int
     ranges: int
     chunk: int
+    degrees: tuple[tuple[int, float], ...]
+
+    def of_degrees(self, bins: Iterable[tuple[int, int]], ranges: int) -> Plan:
+        """The plan of the graph with these degrees, which is cut in so many ranges."""
+        return replace(self, degrees=tuple(bins), ranges=ranges)
 
     def partitions(self, groups: int, size: int) -> int:
         """How many partitions so many groups of so many bytes are dealt to."""
@@ -69,51 +78,86 @@ class Plan:
         """Into how many groups the blocks of a column are dealt, so that every core has some."""
         return max(1, min(ranges, -(-2 * self.cores // ranges)))
 
+    def with_arcs(self, shares: float) -> float:
+        """For how many of so many equal shares of the arcs each node has an arc in it, about, summed over all nodes."""
+        return sum(nodes * shares * (1 - (1 - 1 / shares) ** degree) for nodes, degree in self.degrees)
+
     @property
     def arc_bytes(self) -> int:
-        """Bytes of all blocks, about."""
-        return self.arcs * (_GAP_BYTES + (4 if self.weighted else 0))
+        """Bytes of all blocks, about: a gap between neighbours takes its logarithm and 2 bits."""
+        connected = max(1.0, self.with_arcs(1))
+        gap = max(2.0, min(connected * connected / max(1, self.arcs), self.nodes / self.ranges))
+        return int(self.arcs * ((math.log2(gap) + 2) / 8 + (4 if self.weighted else 0)))
 
     @property
     def sums_rows(self) -> int:
-        """Rows of partial sums, at most."""
-        return min(self.ranges * self.nodes, self.arcs)
+        """Rows of partial sums, about: of every node, as many as there are ranges with neighbours of it."""
+        return int(self.with_arcs(self.ranges))
+
+    @property
+    def stretch(self) -> int:
+        """How many ranges K follow each other in a task of triangles."""
+        each = 2 * self.arc_bytes // self.ranges**2 + self.strength_bytes // self.ranges
+        return max(1, min(self.ranges, _STRETCH_BYTES // max(1, each)))
+
+    @property
+    def triangle_bytes(self) -> int:
+        """Bytes of arcs and strengths that are sent to find triangles, about."""
+        r = self.ranges
+        return (2 * self._triples + self.stretches) * self.arc_bytes // r**2 + (self._triples + 2 * self.stretches) * self.strength_bytes // r
+
+    @property
+    def _triples(self) -> int:
+        return self.ranges * (self.ranges + 1) * (self.ranges + 2) // 6
+
+    @property
+    def stretches(self) -> int:
+        """How many stretches there are: see Cleaning._triangles."""
+        return sum((self.ranges - j - 1) * (j // self.stretch + 1) + j + 1 for j in range(self.ranges))
+
+    @property
+    def strength_bytes(self) -> int:
+        """Bytes of the strengths of all nodes: whole numbers take less."""
+        return self.nodes * (8 if self.weighted else 1)
 
     def stages(self) -> list[Stage]:
         """The cost of every stage, in their order."""
         n, arcs, c, r = self.nodes, self.arcs, self.classes, self.ranges
         blocks, chunks, parts = r * r, max(1, -(-n // self.chunk)), self.parts(r)
+        connected, rows = int(self.with_arcs(1)), self.sums_rows
         width = (3 if self.weighted else 2) * c + 2
-        # A partial row has a bit for each column. At hop 1 it has no more values than arcs lead to it, twice.
-        first = self.sums_rows * -(-width // 8) + 8 * min(self.sums_rows * width, 2 * arcs + 2 * self.sums_rows)
-        later = self.sums_rows * (-(-c // 8) + 8 * c)
-        single = self.sums_rows * 9
+        # A partial row has a bit for each column, and 8 bytes for each value; numbers of neighbours shrink to 4. At hop 1 it has values of
+        # the classes that are there.
+        first = rows * (-(-width // 8) + 12) + int((8 + 4 * (width - 2) // c) * self.with_arcs(r * c))
+        later = rows * (-(-c // 8) + 8 * c)
         range_nodes = min(n, self.max_nodes)
         chunk_rows = self.chunk * 8 * (max(width, self.width) + c)
+        tested = min(c, 1 + GREATEST_RIVALS)
 
         def by_chunk(name: str, size: int, written: int) -> Stage:
             return Stage(name, self.partitions(chunks, size), size, chunk_rows, written)
 
         def by_column(name: str, of_node: int) -> Stage:
-            size = self.arc_bytes + n * parts * of_node
+            size = self.arc_bytes + connected * parts * of_node
             return Stage(name, self.partitions(r * parts, size), size, range_nodes * of_node + chunk_rows, 0)
 
-        ids = n * 40 + min(arcs, self.cores * n) * 24
-        joined = arcs * 24
-        runs = arcs * (_GAP_BYTES + 1 + (4 if self.weighted else 0))
-        backbone = n * (4 * c + 32)
+        splits = max(self.cores, -(-8 * self.arcs // 2 // _SPLIT_BYTES))  # tasks that read edges
+        ids = n * 30 + min(arcs, splits * connected) * 12
+        is_large = n * 9 > _BROADCAST_BYTES
+        joined = arcs * 12 if is_large else 0
+        runs = self.arc_bytes
         stages = [
             Stage("nodes", self.partitions(max(1, n >> 16), ids), ids, 0, n * 40),
-            Stage("numbers", self.partitions(max(1, n >> 16), n * 40), n * 40, 0, n * 40),
-            by_chunk("backbone", backbone, n * (4 * c + 4)),
-            Stage("census", 1, 2 * n * 8, n * 6, n),
-            by_chunk("splits", n * 16, n),
+            Stage("numbers", self.partitions(max(1, n >> 16), n * 18), n * 18, 0, n * 40),
+            by_chunk("backbone", n * (8 * c + 44), n * (4 * c + 4)),
+            Stage("census", 1, n * 12, n * 6, n),
+            by_chunk("splits", n * 8, n),
             by_chunk("noise", 2 * n * (4 * c + 5), 0),
-            Stage("arcs", self.partitions(max(1, arcs >> 16), joined), joined, self.memory, runs),
-            Stage("merge", self.partitions(blocks, runs), runs, min(self.memory, runs), self.arc_bytes + single),
-            by_chunk("strength", single, n * 8),
-            by_column("sums1", 16),
-            by_chunk("hop1", first + n * (4 * c + 13), n * (4 * c + 12 * c)),
+            Stage("arcs", splits, joined, min(self.memory, 16 * arcs // splits), runs),
+            Stage("merge", self.partitions(blocks, runs), runs, min(self.memory, runs), runs + 9 * rows),
+            by_chunk("strength", 5 * rows, self.strength_bytes),
+            by_column("sums1", 4 + self.strength_bytes // n),
+            by_chunk("hop1", first + n * (4 * c + 5), n * (4 * c + 12 * c)),
         ]
         if self.width:
             d = self.width
@@ -121,28 +165,22 @@ class Plan:
                 Stage("linear moments", self.partitions(max(1, n >> 16), 4 * n * d), 0, 0, 16 * d * self.cores),
                 by_chunk("linear inputs", n * (4 * d + 16), 4 * n * d),
                 by_column("linear sums1", 4 * d + 8),
-                by_chunk("linear smooth1", self.sums_rows * 8 * d + 4 * n * d, 8 * n * d),
+                by_chunk("linear smooth1", rows * 8 * d + 4 * n * d, 8 * n * d),
                 by_column("linear sums2", 4 * d),
-                by_chunk("linear smooth2", self.sums_rows * 8 * d + 4 * n * d, 4 * n * d),
+                by_chunk("linear smooth2", rows * 8 * d + 4 * n * d, 4 * n * d),
                 by_chunk("linear fit", 12 * n * d, 0),
                 by_chunk("linear predictions", 12 * n * d, 4 * n * c),
             ]
         if self.hops >= 2:
             stages += [by_column("sums2", 4 * c), by_chunk("hop2", later + 12 * n, n * 4 * c)]
         if self.hops >= 3:
-            triples = r * (r + 1) * (r + 2) // 6
-            # Each triple gets the strengths of its three ranges.
-            sent = r * self.arc_bytes // 2 + r * (r + 1) // 2 * n * 8
-            returns = min(3 * triples * min(n, self.max_nodes), r * arcs) * 9
+            # A node has a sum from every two ranges with neighbours of it, at most; its own range is the third.
+            pairs = sum(nodes * f * (f + 1) / 2 for nodes, f in ((m, r * (1 - (1 - 1 / r) ** d)) for m, d in self.degrees))
+            vectors = self._triples + r * (r - 1) // 2
+            returns = int(8 * pairs * vectors / (r * r * (r + 1) / 2)) + vectors * n // r // 8
             stages += [
-                Stage(
-                    "triangles",
-                    self.partitions(triples, sent),
-                    sent,
-                    self.triangle_memory,
-                    0,
-                ),
-                by_chunk("diagonal", returns, n * 8),
+                Stage("triangles", self.partitions(self.stretches, self.triangle_bytes), self.triangle_bytes, self.triangle_memory, 0),
+                by_chunk("diagonal", returns + n * 9, n * 8),
                 by_column("sums3", 4 * c),
                 by_chunk("hop3", later + 20 * n, n * 4),
             ]
@@ -152,7 +190,8 @@ class Plan:
                     by_column(f"sums{k} of predictions", 4 * c + 8),
                     by_chunk(f"hop{k} of predictions", later + n * (4 * c + 20), n * 4 * c),
                 ]
-        return [*stages, by_chunk("score", n * (4 * c + 12 * c + 20), n * 12)]
+        scored = n * (4 * c + 4 * tested + 5) + 4 * tested * (self.hops + 1) * connected + 5 * int(self.with_arcs(c))
+        return [*stages, by_chunk("score", scored, n * 12), Stage("scores", self.cores, n * 33 if is_large else 0, 0, n * 30)]
 
     @property
     def triangle_memory(self) -> int:
@@ -220,7 +259,8 @@ def make_plan(
     max_nodes = min(max_nodes, GREATEST_NODES - 1)
     ranges = max(-(-nodes // max_nodes), -(-arcs // max_arcs), 1)
     chunk = 1 << max(0, min(AIM_PAYLOAD // (4 * max(classes, width)), _GREATEST_CHUNK).bit_length() - 1)
-    return Plan(nodes, arcs, classes, hops, weighted, features, width, cores, memory, max_nodes, max_arcs, ranges, chunk)
+    return Plan(nodes, arcs, classes, hops, weighted, features, width, cores, memory, max_nodes, max_arcs, ranges, chunk,
+                ((nodes, arcs / nodes),))
 
 
 def cut(bins: Iterable[tuple[int, int]], max_nodes: int, max_arcs: int) -> list[int]:
