@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphcleaner.spark import InputError, clean, plan
+from graphcleaner.spark import InputError, clean, pipeline, plan
 from graphcleaner.spark.errors import GraphcleanerError
 
 HERE = Path(__file__).parents[1]
@@ -248,6 +248,12 @@ def test_an_error_of_the_worker_is_one_sentence(spark, binary, tmp_path):
     with pytest.raises(GraphcleanerError) as err:
         clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, log=lambda text: None)
     assert "worker: census: " in str(err.value) and "\n" not in str(err.value)
+
+
+def test_an_older_spark_is_refused(spark, binary, tmp_path, monkeypatch):
+    monkeypatch.setattr(pipeline, "LEAST_SPARK", (99, 0))
+    with pytest.raises(GraphcleanerError, match=f"^Spark: got version {spark.version}, want 99.0 or newer$"):
+        clean(spark, "nodes", "edges", "predictions", str(tmp_path), binary=binary)
 
 
 def test_a_damaged_frame_is_found_by_the_worker(spark, binary, tmp_path):

@@ -232,6 +232,7 @@ def test_a_damaged_frame(session, base, merged, real):
 
     sentence = refused(session, base, merged, real)
     assert "worker: multiply: " in sentence and "arcs" in sentence and "checksum" in sentence
+    assert f"{merged}/work/merge" in sentence and sentence.endswith("remove that folder and start again"), sentence
     shutil.rmtree(merged / "work" / "merge")
     mended(session, base, merged, real)
 

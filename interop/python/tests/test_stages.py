@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from graphcleaner.spark.errors import InputError
+from graphcleaner.spark.errors import FrameError, InputError
 from graphcleaner.spark.stages import Files, Stages
 
 
@@ -45,6 +45,21 @@ def test_a_damaged_note_is_no_note(go, tmp_path):
     for text in ("{", "[]", "{}"):
         Files.write(Files(_session()), f"{tmp_path}/work/second.json", text)
         assert go() == ["second"]
+
+
+@pytest.mark.parametrize("text, names", [("arcs: checksum 1, want 2", True), ("its output: checksum 1, want 2", False), ("no", False)])
+def test_an_error_of_a_damaged_frame_names_the_folders(go, spark, tmp_path, text, names):
+    go()
+    stages = Stages(spark, str(tmp_path), lambda line: None)
+    df = stages.run("first", lambda: None, of=1, of_frames=False)
+
+    def fail():
+        raise FrameError(text)
+
+    with pytest.raises(FrameError) as err:
+        stages.run("third", fail, needs=["first"], of_frames=False)
+    assert str(err.value) == text + (f". It is in one of {tmp_path}/work/first: remove that folder and start again" if names else "")
+    assert df.count()
 
 
 def _session():

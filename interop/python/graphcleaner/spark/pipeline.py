@@ -30,6 +30,7 @@ from .errors import GraphcleanerError, InputError
 from .plan import GREATEST_NODES, Plan, chunk_bases, cut, cut_into, make_plan, show_bytes
 from .stages import Files, Stages, plain_errors, settings
 
+LEAST_SPARK = (4, 1)
 _DEFAULT_BINARY = "graphcleaner"
 _GREATEST_FLOAT = 3.4028234663852886e38
 _EXACT_DEGREES = 1024  # greater ones are counted in 64 bins an octave
@@ -141,6 +142,8 @@ class Cleaning:
     def __init__(
         self, spark: SparkSession, arguments: Arguments, out: str, binary: str | None, log: Callable[[str], None]
     ):
+        if tuple(int(number) for number in spark.version.split(".")[:2]) < LEAST_SPARK:
+            raise GraphcleanerError(f"Spark: got version {spark.version}, want {'.'.join(map(str, LEAST_SPARK))} or newer")
         self._spark, self._out, self._log = spark, out.rstrip("/"), log
         self._arguments = arguments
         named = {

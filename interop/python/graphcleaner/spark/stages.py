@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from . import frames
-from .errors import GraphcleanerError, InputError, raised_in_task
+from .errors import FrameError, GraphcleanerError, InputError, raised_in_task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,6 +65,18 @@ def plain_errors() -> Iterator[None]:
         if ours is not None:
             raise ours from None
         raise GraphcleanerError(f"Spark: {_one_line(err)}") from err
+
+
+@contextmanager
+def _naming(folders: Sequence[str]) -> Iterator[None]:
+    """Says in the error of a damaged frame which folders were read."""
+    try:
+        yield
+    except (PySparkException, FrameError) as err:
+        ours = raised_in_task(err) if isinstance(err, PySparkException) else err
+        if ours is None or not folders or "checksum" not in str(ours) or "its output" in str(ours):
+            raise
+        raise type(ours)(f"{ours}. It is in one of {', '.join(folders)}: remove that folder and start again") from None
 
 
 def _one_line(err: BaseException) -> str:
@@ -185,7 +197,7 @@ class Stages:
         else:
             began, kept = time.monotonic(), {"fingerprint": print_of_stage, "began": time.time()}
             self._files.remove(note)
-            with plain_errors():
+            with plain_errors(), _naming([f"{self._folder}/work/{need}" for need in needs]):
                 self._spark.conf.set(
                     "spark.sql.parquet.columnarReaderBatchSize", _FRAMES_READ if reads_frames else _ROWS_READ
                 )
