@@ -4,9 +4,11 @@ import csv
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -248,6 +250,26 @@ def test_an_error_of_the_worker_is_one_sentence(spark, binary, tmp_path):
     with pytest.raises(GraphcleanerError) as err:
         clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, log=lambda text: None)
     assert "worker: census: " in str(err.value) and "\n" not in str(err.value)
+
+
+def test_sums_of_a_chunk_are_sorted_by_their_rows(spark, binary):
+    from graphcleaner.spark import frames, stages
+
+    # Partial sums of a block come in several frames, if it has many arcs. A shuffle brings them in any order.
+    def sums(first):
+        return frames.pack(frames.SUMS, b"\x01\x01" + struct.pack("<2d", first + 1, first + 2), column=1, first=first, count=2, width=1)
+
+    labels = frames.pack(frames.LABELS, struct.pack("<8i", *[0] * 8), count=8)
+    rows = [(0, 1, 0, frames.SUMS, first, 2, bytes(sums(first))) for first in (4, 0, 6, 2)]
+    df = spark.createDataFrame([(0, 0, 0, frames.LABELS, 0, 8, bytes(labels)), *rows], frames.SPARK_SCHEMA)
+    cleaning = pipeline.Cleaning.__new__(pipeline.Cleaning)
+    cleaning._plan, cleaning._binary = replace(plan.make_plan(16, 8, 2), chunk=8), binary
+    cleaning._bases_of_chunks, cleaning._chunks = [0, 1, 2], 2
+    job = {"op": "strength", "memory": 1 << 30, "chunk": 8, "ranges": [0, 8, 16], "classes": 2, "weighted": False, "hops": 1}
+    with stages.plain_errors():
+        strengths = cleaning._by_chunk(job, [df], 1).collect()
+    # Whole numbers: the first, and the differences, each doubled.
+    assert [bytes(row["frame"])[frames.HEADER_SIZE:] for row in strengths] == [bytes([2] * 8)]
 
 
 def test_an_older_spark_is_refused(spark, binary, tmp_path, monkeypatch):

@@ -586,7 +586,7 @@ class Cleaning:
             group=[F.col("row"), F.lit(0), number],
             place=_lookup(self._bases_of_chunks, F.col("row")) + number,
             partitions=self._parts(self._chunks, size),
-            order=[rank, F.col("kind"), F.col("col"), F.col("part")],
+            order=[rank, F.col("kind"), F.col("col"), F.col("part"), F.col("first")],
         )
 
     def _multiply(self, job: worker.Job, of_columns: list[DataFrame], node_bytes: int) -> DataFrame:
