@@ -610,32 +610,14 @@ class Cleaning:
         return sums.where(F.col("kind") == frames.SUMS)
 
     def _triangles(self) -> DataFrame:
-        """Sums over triangles, by triples of ranges I ≥ J ≥ K. A task has some K, a stretch, with the same I and J.
-
-        The worker keeps strengths and arcs between I and J for a stretch, so they are sent with its first K. If I = J, a
-        stretch is one K.
-        """
-        top, stretch = self._ranges - 1, self._plan.stretch
-        blocks = F.expr(f"""concat(
-            transform(sequence(0L, col, if(row = col, 1L, {stretch}L)), k -> struct(row as i, col as j, k as k)),
-            transform(filter(sequence(0L, {top}L), j -> j > col and j <= row), j -> struct(row as i, j as j, col as k)),
-            transform(filter(sequence(0L, {top}L), i -> i > row), i -> struct(i as i, row as j, col as k)))""")
-        ranges = F.expr(f"""concat(
-            flatten(transform(sequence(0L, row),
-                j -> transform(sequence(0L, j, if(row = j, 1L, {stretch}L)), k -> struct(row as i, j as j, k as k)))),
-            flatten(transform(filter(sequence(0L, {top}L), i -> i > row),
-                i -> transform(sequence(0L, row, {stretch}L), k -> struct(i as i, row as j, k as k)))),
-            flatten(transform(filter(sequence(0L, {top}L), j -> j > row),
-                j -> transform(sequence(j, {top}L), i -> struct(i as i, j as j, row as k)))))""")
-        arcs = self._arcs.where("row >= col").withColumn("triple", F.explode(blocks))
-        strength = self._strength.withColumn("triple", F.explode(ranges))
-        i, j, k = (F.col(f"triple.{name}") for name in "ijk")
-        before_j = list(accumulate((j // stretch + 1 for j in range(self._ranges)), initial=0))
-        before_i = list(accumulate((before_j[i] + i + 1 for i in range(self._ranges)), initial=0))
+        """Sums over triangles, by triples of ranges: see triples."""
+        of_block, of_range, place, places = triples(self._ranges, self._plan.stretch)
+        arcs = self._arcs.where("row >= col").withColumn("triple", F.explode(of_block))
+        strength = self._strength.withColumn("triple", F.explode(of_range))
         sums = worker.run(
-            strength.unionByName(arcs), self._job("triangles", stretch=stretch), binary=self._binary, group=[i, j, k],
-            place=_lookup(before_i, i) + _lookup(before_j, j) + F.when(i == j, k).otherwise(F.floor(k / stretch)).cast("bigint"),
-            partitions=self._parts(before_i[-1], self._plan.triangle_bytes),
+            strength.unionByName(arcs), self._job("triangles", stretch=self._plan.stretch), binary=self._binary,
+            group=[F.col(f"triple.{name}") for name in "ijk"], place=place,
+            partitions=self._parts(places, self._plan.triangle_bytes),
             order=[F.col("kind") == frames.ARCS, F.col("row"), F.col("col"), F.col("first")],
         )
         return sums.where(F.col("kind") == frames.SUMS)
@@ -942,6 +924,32 @@ def _ship_package(context: SparkContext) -> None:
             packed.write(source, f"{package.name}/{source.relative_to(package)}")
     context.addPyFile(archive)
     _shipped.add(context.applicationId)
+
+
+def triples(ranges: int, stretch: int) -> tuple[Column, Column, Column, int]:
+    """Where the triangles of the ranges i ≥ j ≥ k are found: arrays of triples (i, j, k), the place of one, and how many places.
+
+    The first array is of a block (row, col), row ≥ col, the second of a range row. A place has so many k with the same i
+    and j, a stretch, ascending. There the worker keeps strengths and arcs, so they go to the first k that needs them. If i = j, a
+    stretch is one k.
+    """
+    every = f"sequence(0L, {ranges - 1}L)"
+    of_block = F.expr(f"""concat(
+        transform(sequence(0L, col, if(row = col, 1L, {stretch}L)), k -> struct(row as i, col as j, k as k)),
+        transform(filter({every}, j -> j > col and j <= row), j -> struct(row as i, j as j, col as k)),
+        transform(filter({every}, i -> i > row), i -> struct(i as i, row as j, col as k)))""")
+    of_range = F.expr(f"""concat(
+        flatten(transform(sequence(0L, row),
+            j -> transform(sequence(0L, j, if(row = j, 1L, {stretch}L)), k -> struct(row as i, j as j, k as k)))),
+        flatten(transform(filter({every}, i -> i > row),
+            i -> transform(sequence(0L, row, {stretch}L), k -> struct(i as i, row as j, k as k)))),
+        flatten(transform(filter({every}, j -> j > row),
+            j -> transform(filter({every}, i -> i >= j), i -> struct(i as i, j as j, row as k)))))""")
+    i, j, k = (F.col(f"triple.{name}") for name in "ijk")
+    before_j = list(accumulate((j // stretch + 1 for j in range(ranges)), initial=0))
+    before_i = list(accumulate((before_j[i] + i + 1 for i in range(ranges)), initial=0))
+    in_pair = F.when(i == j, k).otherwise(F.floor(k / stretch)).cast("bigint")
+    return of_block, of_range, _lookup(before_i, i) + _lookup(before_j, j) + in_pair, before_i[-1]
 
 
 def quoted(name: str) -> str:
