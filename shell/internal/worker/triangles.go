@@ -74,8 +74,11 @@ func (s *trianglesStep) beginGroup(f *Frame) error {
 			return err
 		}
 		if s.ranges[r] == nil {
-			s.ranges[r] = &triangleRange{strengths: make([]float64, nodes), sums: make([]float64, nodes)}
 			s.held += 16 * int64(nodes)
+			if err := s.checkMemory(); err != nil {
+				return err
+			}
+			s.ranges[r] = &triangleRange{strengths: make([]float64, nodes), sums: make([]float64, nodes)}
 		}
 	}
 	for _, block := range blocksOf(next) {

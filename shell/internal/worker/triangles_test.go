@@ -67,8 +67,9 @@ func TestTrianglesOfStretch(t *testing.T) {
 func TestTrianglesRefuse(t *testing.T) {
 	job, group, strengths, block := triangleFrames(t)
 	first := []Frame{group(2, 1, 0), strengths(0), strengths(1), strengths(2), block(1, 0), block(2, 0), block(2, 1)}
-	none := job
+	none, large := job, job
 	none.Stretch = 0
+	large.Ranges = []uint64{0, 1 << 31}
 	short := strengths(1)
 	short.Payload = short.Payload[:1]
 	long := strengths(1)
@@ -82,6 +83,7 @@ func TestTrianglesRefuse(t *testing.T) {
 		frames []Frame
 		want   string
 	}{
+		"too many nodes":     {large, []Frame{group(0, 0, 0)}, "take 34359738368 bytes, more than the memory of 16777216"},
 		"no stretch":         {none, nil, "stretches of 0 ranges"},
 		"ascending":          {job, []Frame{group(1, 2, 0)}, "want them descending"},
 		"again":              {job, append(slices.Clone(first), group(2, 1, 0)), "want the last ascending"},
