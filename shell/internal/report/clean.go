@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -28,7 +29,7 @@ func Clean(ctx context.Context, store *kv.Store, title string) (page *Page, err 
 			return err
 		}
 		page.addTransition(run)
-		return page.addSuspects(ctx, newSurveyor(tx, run.Direction), run.Threshold)
+		return page.addSuspects(ctx, tx, survey.New(tx, run.Direction, survey.Guess(tx)), run.Threshold)
 	})
 	return page, err
 }
@@ -114,15 +115,15 @@ func (p *Page) addTransition(run *cleaner.Run) {
 }
 
 // addSuspects lists the highest scores of nodes that nobody has decided on.
-func (p *Page) addSuspects(ctx context.Context, s *surveyor, threshold float64) error {
-	plan, err := index.NewPlan(s.tx, index.Query{
+func (p *Page) addSuspects(ctx context.Context, tx *kv.Tx, s *survey.Surveyor, threshold float64) error {
+	plan, err := index.NewPlan(tx, index.Query{
 		Where: cleaner.Suspects(threshold), Limit: listedSuspects,
 		Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}},
 	})
 	if err != nil {
 		return err
 	}
-	cells, err := query.NewFetcher(s.tx, []string{
+	cells, err := query.NewFetcher(tx, []string{
 		"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ConfidenceColumn, cleaner.ScoreColumn,
 	}, 0)
 	if err != nil {
@@ -136,11 +137,11 @@ func (p *Page) addSuspects(ctx context.Context, s *surveyor, threshold float64) 
 		}
 		id := row[0].String()
 		if len(pictures) < picturedSuspects {
-			v, err := s.tx.Node(id)
+			v, err := tx.Node(id)
 			if err != nil {
 				return err
 			}
-			ego, err := s.picture(ctx, fmt.Sprintf("suspect-%d", len(pictures)+1), v)
+			ego, err := s.Ego(ctx, fmt.Sprintf("suspect-%d", len(pictures)+1), v)
 			if err != nil {
 				return err
 			}

@@ -1,19 +1,15 @@
-package report
+package survey
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // surveyed is the picture of a node of a store.
@@ -22,7 +18,7 @@ func surveyed(t *testing.T, store *kv.Store, id string) (e *picture.Ego) {
 	err := store.View(func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
 		if err == nil {
-			e, err = newSurveyor(tx, kv.Both).picture(t.Context(), "suspect-1", v)
+			e, err = New(tx, kv.Both, Guess(tx)).Ego(t.Context(), "suspect-1", v)
 		}
 		return err
 	})
@@ -51,59 +47,6 @@ func TestSuspects(t *testing.T) {
 	}
 	if n := e.Nodes[1]; n.Name != "東京" || n.Class != picture.None || !math.IsNaN(n.Score) {
 		t.Errorf("got %+v, want the node without a label", n)
-	}
-}
-
-// TestPageOfRun is of a store with suspects.
-func TestPageOfRun(t *testing.T) {
-	p, err := Clean(t.Context(), papers.Cleaned(t), "Papers")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := rendered(t, p)
-	for _, want := range []string{"The first suspects", `id="suspect-1"`, "Is it Theory?", "Top suspects"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("page: has no %q", want)
-		}
-	}
-}
-
-// A contextWithWriter calls a function when a reader first looks whether it has ended.
-type contextWithWriter struct {
-	context.Context
-	write func()
-}
-
-func (c *contextWithWriter) Err() error {
-	write := c.write
-	if c.write = nil; write != nil {
-		write()
-	}
-	return c.Context.Err()
-}
-
-// TestPageOfOneSnapshot decides on the first suspects while their report is made. The report does not show it.
-func TestPageOfOneSnapshot(t *testing.T) {
-	store := papers.Cleaned(t)
-	page := func(ctx context.Context) string {
-		t.Helper()
-		p, err := Clean(ctx, store, "Papers")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return regexp.MustCompile(`<p class="made">.*</p>`).ReplaceAllString(rendered(t, p), "") // the time of writing
-	}
-	want := page(t.Context())
-	got := page(&contextWithWriter{Context: t.Context(), write: func() {
-		if _, err := query.Exec(t.Context(), store, query.Options{}, "accept s3, p4"); err != nil {
-			t.Fatal(err)
-		}
-	}})
-	if got != want {
-		t.Error("the report shows decisions that were made meanwhile")
-	}
-	if page(t.Context()) == want {
-		t.Error("the next report does not show the decisions")
 	}
 }
 
@@ -141,4 +84,71 @@ func TestHub(t *testing.T) {
 		t.Errorf("got %d nodes and %d edges beside the hub", len(beside.Nodes), len(beside.Edges))
 	}
 	t.Logf("%v", time.Since(begin))
+}
+
+// TestGuess has properties with fitting names: of another case, of numbers, without a text, and several for one use.
+func TestGuess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
+		{Name: "title", Kind: kv.KindString}, {Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString},
+		{Name: "abstract", Kind: kv.KindInt}, {Name: "text", Kind: kv.KindString}, {Name: "BODY", Kind: kv.KindString}, {Name: "page", Kind: kv.KindString},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := kv.StringValue("words")
+	for id, values := range map[string][]kv.Value{
+		"1": {{}, text, text, kv.IntValue(7), kv.StringValue(""), text, text},
+		"2": {{}, {}, {}, {}, {}, {}, {}},
+	} {
+		if err := load.AddNode(kv.Node{ID: id, Label: "B", Values: values}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	err = papers.Reopen(t, dir).View(func(tx *kv.Tx) error {
+		columns := Guess(tx)
+		if want := (Columns{Title: "Label_Text", Text: "BODY"}); columns != want {
+			t.Errorf("got %+v, want %+v", columns, want)
+		}
+		for id, want := range map[string]string{"1": "words", "2": "2"} {
+			v, err := tx.Node(id)
+			if err != nil {
+				return err
+			}
+			if title, err := New(tx, kv.Both, columns).Title(v); title != want || err != nil {
+				t.Errorf("%s: got the title %q (%v), want %q", id, title, err, want)
+			}
+			if title, err := New(tx, kv.Both, Columns{}).Title(v); title != id || err != nil {
+				t.Errorf("%s without a property for titles: got %q (%v), want the id", id, title, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestClassPlace compares the places of names with those in pictures.
+func TestClassPlace(t *testing.T) {
+	store := papers.Cleaned(t)
+	e := surveyed(t, store, "p4")
+	err := store.View(func(tx *kv.Tx) error {
+		s := New(tx, kv.Both, Columns{})
+		for place, name := range e.Classes {
+			if got := s.ClassPlace(name); got != place {
+				t.Errorf("%s: got %d, want %d", name, got, place)
+			}
+		}
+		if got := s.ClassPlace(""); len(e.Classes) != 3 || got != picture.None {
+			t.Errorf("got %d without a name, of %d classes", got, len(e.Classes))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

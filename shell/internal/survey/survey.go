@@ -1,4 +1,6 @@
-package report
+// Package survey reads what pictures of nodes show, in one snapshot: a node, its neighbours, and what they say of its label in words.
+// It knows no page and no terminal.
+package survey
 
 import (
 	"cmp"
@@ -8,6 +10,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -15,22 +18,70 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// Beyond the neighbours of a suspect, a picture looks at few of their edges: it takes little time and memory beside any hub.
+// Beyond the neighbours of a node, a picture looks at few of their edges: it takes little time and memory beside any hub.
 const (
 	followedNeighbors = 36
 	followedEdges     = 256 // of one neighbour
 )
 
-// A surveyor reads what pictures of suspects show, in one snapshot.
-type surveyor struct {
+// Columns are names of properties. An empty name is none.
+type Columns struct{ Title, Text, Link string }
+
+// guesses are names of properties, the best first.
+var guesses = struct{ title, text, link []string }{
+	title: []string{"title", "name", "label_text", "headline", "subject"},
+	text:  []string{"abstract", "text", "description", "summary", "body", "content"},
+	link:  []string{"link", "url", "uri", "href", "doi"},
+}
+
+// triedBlocks is how many blocks of a property Guess reads in search of a text, so that an empty property of many nodes takes little time.
+const triedBlocks = 16
+
+// Guess finds the properties that have a title, a text and a link, by their names.
+func Guess(tx *kv.Tx) Columns {
+	columns := tx.Columns()
+	first := func(names []string) string {
+		for _, name := range names {
+			for _, column := range columns {
+				if column.Kind == kv.KindString && strings.EqualFold(column.Name, name) && hasText(tx, column.Name) {
+					return column.Name
+				}
+			}
+		}
+		return ""
+	}
+	return Columns{Title: first(guesses.title), Text: first(guesses.text), Link: first(guesses.link)}
+}
+
+// hasText tells whether a property has a text in one of its first blocks. It says so of a property that cannot be read: who reads it
+// next gets the error.
+func hasText(tx *kv.Tx, column string) bool {
+	values, err := tx.Reader(column)
+	if err != nil {
+		return true
+	}
+	for v, tried := kv.NodeID(0), 0; int(v) < tx.NumNodes() && tried < triedBlocks; tried++ {
+		block, _, greatest, err := values.Block(v)
+		if err != nil || !greatest.IsNull() && greatest.String() != "" {
+			return true
+		}
+		v = block.End
+	}
+	return false
+}
+
+// A Surveyor reads in one snapshot.
+type Surveyor struct {
 	tx      *kv.Tx
 	graph   *kv.Oriented // along the direction of the last run
-	classes []string     // in the order of answers, so that a class has one colour on a page
+	columns Columns
+	classes []string // in the order of answers, so that a class has one colour everywhere
 	places  map[string]int
 }
 
-func newSurveyor(tx *kv.Tx, direction kv.Direction) *surveyor {
-	s := &surveyor{tx: tx, graph: tx.Along(direction), places: map[string]int{}}
+// New returns a surveyor that follows edges along a direction. The columns are those of the store that the caller wants read.
+func New(tx *kv.Tx, direction kv.Direction, columns Columns) *Surveyor {
+	s := &Surveyor{tx: tx, graph: tx.Along(direction), columns: columns, places: map[string]int{}}
 	for i, at := range query.ClassOrder(tx.Classes()) {
 		s.classes = append(s.classes, tx.Classes()[at])
 		s.places[s.classes[i]] = i
@@ -55,8 +106,16 @@ func insert(nodes []weightedNode, n weightedNode, most int) []weightedNode {
 	return nodes[:min(len(nodes), most)]
 }
 
-// picture reads a suspect with its neighbours and, where these are few, theirs.
-func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*picture.Ego, error) {
+// ClassPlace is the place of a class among the colours, picture.None for "".
+func (s *Surveyor) ClassPlace(name string) int {
+	if place, ok := s.places[name]; ok {
+		return place
+	}
+	return picture.None
+}
+
+// Ego reads a node with its neighbours and, where these are few, theirs. The drawing gets the id.
+func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Ego, error) {
 	e := &picture.Ego{ID: id, Classes: s.classes, Votes: map[int]int{}}
 	labels, err := s.tx.Reader(kv.LabelColumn)
 	if err != nil {
@@ -125,7 +184,7 @@ func (s *surveyor) picture(ctx context.Context, id string, v kv.NodeID) (*pictur
 }
 
 // around yields the neighbours of a node.
-func (s *surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNode, error] {
+func (s *Surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNode, error] {
 	return func(yield func(weightedNode, error) bool) {
 		count := 0
 		for a, err := range s.tx.Arcs(v) {
@@ -143,21 +202,37 @@ func (s *surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNo
 	}
 }
 
-func (s *surveyor) class(label kv.Value) int {
+func (s *Surveyor) class(label kv.Value) int {
 	if label.IsNull() {
 		return picture.None
 	}
 	return s.places[label.String()]
 }
 
-// node reads a node. Its name is its title, if the store has one, or its id.
-func (s *surveyor) node(f weightedNode) (n picture.Node, err error) {
+// value is a property of a node, null where the store has no such property.
+func (s *Surveyor) value(v kv.NodeID, column string) (kv.Value, error) {
+	value, err := s.tx.Value(v, column)
+	if errors.Is(err, kv.ErrNoColumn) {
+		return kv.Value{}, nil
+	}
+	return value, err
+}
+
+// Title is the title of a node, or its id where it has none.
+func (s *Surveyor) Title(v kv.NodeID) (string, error) {
+	if s.columns.Title != "" {
+		if title, err := s.tx.Value(v, s.columns.Title); err != nil || !title.IsNull() && title.String() != "" {
+			return title.String(), err
+		}
+	}
+	return s.tx.ID(v)
+}
+
+// node reads a node.
+func (s *Surveyor) node(f weightedNode) (n picture.Node, err error) {
 	read := func(column string) (value kv.Value) {
 		if err == nil {
-			value, err = s.tx.Value(f.node, column)
-		}
-		if errors.Is(err, kv.ErrNoColumn) {
-			err = nil
+			value, err = s.value(f.node, column)
 		}
 		return value
 	}
@@ -168,25 +243,25 @@ func (s *surveyor) node(f weightedNode) (n picture.Node, err error) {
 		return math.NaN()
 	}
 	n = picture.Node{
-		Name: read("title").String(), Class: s.class(read(kv.LabelColumn)), Predicted: s.class(read(cleaner.SuggestedColumn)),
+		Class: s.class(read(kv.LabelColumn)), Predicted: s.class(read(cleaner.SuggestedColumn)),
 		Confidence: number(cleaner.ConfidenceColumn), Score: number(cleaner.ScoreColumn), Weight: f.weight,
 	}
-	if n.Name == "" && err == nil {
-		n.Name, err = s.tx.ID(f.node)
+	if err == nil {
+		n.Name, err = s.Title(f.node)
 	}
 	return n, err
 }
 
 // name is the name of a class within a sentence.
-func (s *surveyor) name(class int) string {
+func (s *Surveyor) name(class int) string {
 	if class == picture.None {
 		return "unknown"
 	}
 	return picture.Within(s.classes[class], picture.ClassLength)
 }
 
-// evidence says in a sentence what the neighbours and the classifier say of a suspect.
-func (s *surveyor) evidence(e *picture.Ego) string {
+// evidence says in a sentence what the neighbours and the classifier say of a node.
+func (s *Surveyor) evidence(e *picture.Ego) string {
 	n, best, neighbors := e.Nodes[0], picture.None, e.Votes[picture.None]
 	for class := range s.classes {
 		neighbors += e.Votes[class]
