@@ -33,10 +33,12 @@ var shapes = []struct {
 
 // A Node is the suspect, or a node near it.
 type Node struct {
+	ID                string
 	Name              string  // title or id
 	Class, Predicted  int     // places in Ego.Classes, or None
 	Confidence, Score float64 // of the prediction, and that the label is wrong (NaN: unknown)
 	Weight            float64 // in the vote
+	Decided           string  // the decision in force and by whom, such as "accept by ann"; else ""
 }
 
 // An Ego is a node with the nodes near it.
@@ -47,6 +49,10 @@ type Ego struct {
 	Nodes       []Node      // the first is the suspect
 	Edges       [][2]int    // places in Nodes; a node with an edge to the first is its neighbour
 	Votes       map[int]int // how many neighbours have each class, or None, drawn or not
+
+	// Link is the address of a node. With it, each node but the first is a link. Then the drawing has no style of its own: the page
+	// that has the links has Style in its style sheet, as the page may forbid styles elsewhere.
+	Link func(id string) string
 }
 
 // Sizes are in pixels, lengths in characters of usual width.
@@ -72,8 +78,10 @@ const (
 	directionMarks           = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 
+// Style is the style of drawings and swatches.
+//
 //go:embed style.css
-var style string
+var Style string
 
 // A drawing is an Ego that is being drawn.
 type drawing struct {
@@ -83,6 +91,7 @@ type drawing struct {
 	origins   map[int]int  // of each node, the node that led to it
 	at        [][2]float64 // their places
 	neighbors int          // drawn or not
+	most      float64      // the greatest weight of a neighbour
 }
 
 // SVG draws the picture.
@@ -98,18 +107,29 @@ func (e *Ego) SVG() string {
 	foot := margin + line*float64(len(title)+len(text)+1) + drawingHeight
 	d.place(width/2, foot-line-drawingHeight/2)
 	height := foot + line*float64(len(legend)+len(notes))
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" id="%s" class="ego" viewBox="0 0 %v %v" role="img" aria-label="%s">`,
-		escape(e.ID), width, height, escape(e.Title+" "+e.Text))
-	d.printf("\n<style>\n%s</style>\n"+`<rect class="paper" x="0.5" y="0.5" width="%v" height="%v" rx="8"/>`+"\n", style, width-1, height-1)
+	role := "img"
+	if e.Link != nil {
+		role = "group" // whose links can be reached
+	}
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" id="%s" class="ego" viewBox="0 0 %v %v" role="%s" aria-label="%s">`+"\n",
+		escape(e.ID), width, height, role, escape(e.Title+" "+e.Text))
+	if e.Link == nil {
+		d.printf("<style>\n%s</style>\n", Style)
+	}
+	d.printf(`<rect class="paper" x="0.5" y="0.5" width="%v" height="%v" rx="8"/>`+"\n", width-1, height-1)
 	d.paragraph("words", d.paragraph("title", margin+10, title), text)
 	d.drawEdges()
 	radius := 8.0
 	if len(d.near) > mostNames {
 		radius = 5.5
 	}
-	d.drawNodes(d.far, 4)
-	d.drawNodes(d.near, radius)
-	d.drawNodes([]int{0}, 16)
+	d.drawNode(0, 16)
+	for _, i := range d.near {
+		d.drawNode(i, radius*d.share(i))
+	}
+	for _, i := range d.far {
+		d.drawNode(i, 4)
+	}
 	d.drawNames(radius)
 	y := foot
 	for _, class := range legend {
@@ -156,6 +176,9 @@ func (d *drawing) choose() {
 	}
 	if d.near = beside(0); len(d.near) <= mostOnRing {
 		d.far = beside(d.near...)
+	}
+	for _, i := range d.near {
+		d.most = max(d.most, d.Nodes[i].Weight)
 	}
 	counts := map[int]int{} // neighbours of a class are drawn side by side
 	for _, i := range d.near {
@@ -219,28 +242,49 @@ func (d *drawing) drawEdges() {
 	}
 }
 
-// drawNodes draws nodes in the colours of their labels, in rings of those of their predictions where these are other classes.
-func (d *drawing) drawNodes(nodes []int, radius float64) {
-	for _, i := range nodes {
-		n, x, y := d.Nodes[i], d.at[i][0], d.at[i][1]
-		d.printf("<g><title>%s</title>", escape(d.tooltip(n)))
-		if n.isDoubted() {
-			d.printf("%s", mark(n.Predicted, x, y, 1.5*radius))
-		}
-		d.printf("%s</g>\n", mark(n.Class, x, y, radius))
+// share is that of the full radius which a neighbour has: areas are as weights, but none is too small for its colour to be seen.
+func (d *drawing) share(i int) float64 {
+	if d.most <= 0 {
+		return 1
 	}
+	return max(0.5, math.Sqrt(max(0, d.Nodes[i].Weight/d.most)))
+}
+
+// drawNode draws a node in the colour of its label, in a ring of that of its prediction where this is another class.
+func (d *drawing) drawNode(i int, radius float64) {
+	n, x, y := d.Nodes[i], d.at[i][0], d.at[i][1]
+	tooltip, element := escape(d.tooltip(n)), "g"
+	if d.Link != nil && i != 0 {
+		element = "a"
+		d.printf(`<a href="%s" aria-label="%s">`, escape(d.Link(n.ID)), tooltip)
+	} else {
+		d.printf("<g>")
+	}
+	d.printf("<title>%s</title>", tooltip)
+	outer := radius
+	if n.isDoubted() {
+		outer = 1.5 * radius
+		d.printf("%s", mark(n.Predicted, x, y, outer))
+	}
+	d.printf("%s", mark(n.Class, x, y, radius))
+	if n.Decided != "" {
+		beside := float64(0.75*outer) + 1.5
+		tick := fmt.Sprintf("M%v %vl2.5 3l4.5 -6.5", pixel(x+beside), pixel(y-beside))
+		d.printf(`<path class="tick-edge" d="%s"/><path class="tick" d="%s"/>`, tick, tick)
+	}
+	d.printf("</%s>\n", element)
 }
 
 func (n Node) isDoubted() bool { return n.Predicted != None && n.Predicted != n.Class }
 
 // mark is the shape of a class in its colour.
 func mark(class int, x, y, radius float64) string {
-	kind, color, shape := "none", "none", shapes[0]
-	if class != None {
-		kind, color, shape = "node", Colors[class%len(Colors)], shapes[class/len(Colors)%len(shapes)]
+	if class == None {
+		return fmt.Sprintf(`<circle class="none" cx="%v" cy="%v" r="%v"/>`, pixel(x), pixel(y), pixel(radius))
 	}
+	color, shape := Colors[class%len(Colors)], shapes[class/len(Colors)%len(shapes)]
 	if shape.sides == 0 {
-		return fmt.Sprintf(`<circle class="%s" fill="%s" cx="%v" cy="%v" r="%v"/>`, kind, color, pixel(x), pixel(y), radius)
+		return fmt.Sprintf(`<circle class="node" fill="%s" cx="%v" cy="%v" r="%v"/>`, color, pixel(x), pixel(y), pixel(radius))
 	}
 	points := ""
 	for k := range shape.sides {
@@ -248,6 +292,11 @@ func mark(class int, x, y, radius float64) string {
 		points += fmt.Sprintf("%v,%v ", pixel(x+float64(r*math.Cos(angle))), pixel(y+float64(r*math.Sin(angle))))
 	}
 	return fmt.Sprintf(`<polygon class="node" fill="%s" points="%s"/>`, color, strings.TrimSpace(points))
+}
+
+// Swatch is the mark of a class alone, to stand beside its name.
+func Swatch(class int) string {
+	return `<svg class="ego" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">` + mark(class, 8, 8, 5.5) + `</svg>`
 }
 
 // tooltip is the text of a node for those who point at it.
@@ -258,6 +307,9 @@ func (d *drawing) tooltip(n Node) string {
 	}
 	if !math.IsNaN(n.Score) {
 		text += fmt.Sprintf(", score %.3g", n.Score)
+	}
+	if n.Decided != "" {
+		text += ", decided: " + isolate(n.Decided)
 	}
 	return text
 }
@@ -316,8 +368,14 @@ func (d *drawing) notes(classes int) (text string) {
 	if len(d.near) < d.neighbors {
 		text += fmt.Sprintf(" %d of %d neighbours are drawn, those with most weight.", len(d.near), d.neighbors)
 	}
+	if slices.ContainsFunc(d.near, func(i int) bool { return d.share(i) < 1 }) {
+		text += " The larger a neighbour, the more it counts."
+	}
 	if len(d.far) > 0 {
-		text += " Small: two hops away."
+		text += " The outer nodes are two hops away."
+	}
+	if slices.ContainsFunc(d.visible(), func(i int) bool { return d.Nodes[i].Decided != "" }) {
+		text += " ✓: a decision about the node is in force."
 	}
 	return text
 }

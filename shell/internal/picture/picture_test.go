@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,7 @@ func around(classes, votes, behind int, class func(i int) int) *Ego {
 		e.Classes = append(e.Classes, fmt.Sprint("class ", i))
 	}
 	for i := range votes {
-		n := Node{Name: fmt.Sprint("n", i), Class: class(i), Predicted: class(i), Confidence: 0.5, Score: math.NaN(), Weight: float64(1 + i%3)}
+		n := Node{ID: fmt.Sprint("id", i), Name: fmt.Sprint("n", i), Class: class(i), Predicted: class(i), Confidence: 0.5, Score: math.NaN(), Weight: float64(1 + i%3)}
 		e.Nodes, e.Edges = append(e.Nodes, n), append(e.Edges, [2]int{0, i + 1})
 		e.Votes[n.Class]++
 	}
@@ -69,13 +70,20 @@ func TestGolden(t *testing.T) {
 	awkward.Title, awkward.Text = "</title><script>\x00\x1b[31m & \"'", strings.Repeat("a sentence ", 20)+strings.Repeat("x", 200)
 	awkward.Classes = []string{"<b>&amp;", isolate("مرحبا بالعالم"), "שלום"}
 	awkward.Nodes[0].Name, awkward.Nodes[1].Name, awkward.Nodes[2].Name = "東京&<>\u202e", "عقدة 7", "👩‍👩‍👧 \xff\x01 "+strings.Repeat("é", 99)
+	links := around(8, 4, 3, one)
+	links.Nodes[0].Decided, links.Nodes[2].Decided, links.Nodes[6].Decided = "unsure by ann", `accept by <ann>, "بوب"`, "reject by bob"
+	links.Nodes[2].ID = `id "1"&`
+	links.Link = func(id string) string { return "/node?id=" + url.QueryEscape(id) + `&from="s"` }
 	for name, test := range map[string]struct {
 		ego      *Ego
 		circles  int
 		contains []string
 	}{
-		"alone":      {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
-		"few":        {around(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938", "Small: two hops away."}},
+		"alone": {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
+		"few": {around(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938",
+			"The larger a neighbour, the more it counts.", "hops away."}},
+		"links": {links, 11, []string{"score 0.938, decided: unsure by ann", `decided: ` + isolate(`accept by <ann>, "بوب"`), "✓: a decision about the node is in force."}},
+
 		"unlabelled": {unlabelled, 10, []string{"no label: 3 of 5 neighbours", "n0: no label"}},
 		"hub":        {hub, 37, []string{"149 of 100149 neighbours are drawn", "And 30 more classes."}},
 		"awkward":    {awkward, 10, []string{"</title><script>\ufffd\ufffd[31m & \"'", "東京&<>", "<b>&amp; (its label): 1 of 3"}},
@@ -105,6 +113,66 @@ func TestGolden(t *testing.T) {
 				t.Errorf("other than %s (%v)", path, err)
 			}
 		})
+	}
+}
+
+// TestLinks compares a picture with links and the same without: each node but the first leads to its address, and says what it is to
+// those who do not see it. Only the picture without links has the style, and is one image.
+func TestLinks(t *testing.T) {
+	e := around(2, 5, 4, func(int) int { return 1 })
+	_, without := read(t, e.SVG())
+	e.Link = func(id string) string { return "/" + id + "?a&b" }
+	svg := e.SVG()
+	_, with := read(t, svg)
+	if with["a"] != 9 || with["g"] != 1 || with["style"] != 0 || !strings.Contains(svg, `role="group"`) {
+		t.Errorf("got elements %v with links, want nine links and no style", with)
+	}
+	if without["a"] != 0 || without["g"] != 10 || without["style"] != 1 {
+		t.Errorf("got elements %v without links, want a style and no link", without)
+	}
+	if want := `<a href="/id0?a&amp;b" aria-label="n0: class 1, predicted class 1 (50.0%)"><title>`; !strings.Contains(svg, want) {
+		t.Errorf("got %s\nwant it to have %s", svg, want)
+	}
+}
+
+// TestSizes has weights whose areas are drawn, a weight too small for that, and equal weights.
+func TestSizes(t *testing.T) {
+	radii := func(weights ...float64) (radii []string) {
+		e := around(2, len(weights), 0, func(int) int { return 1 })
+		for i, weight := range weights {
+			e.Nodes[1+i].Weight = weight
+		}
+		for _, part := range strings.Split(e.SVG(), "<g><title>n")[1:] {
+			_, radius, _ := strings.Cut(part, ` r="`)
+			radius, _, _ = strings.Cut(radius, `"`)
+			radii = append(radii, radius)
+		}
+		return radii
+	}
+	for _, test := range []struct {
+		weights []float64
+		want    []string
+	}{
+		{[]float64{9, 4, 0.001}, []string{"8", "5.3", "4"}},
+		{[]float64{0.1, 0.1}, []string{"8", "8"}},
+		{[]float64{0, 0}, []string{"8", "8"}},
+	} {
+		if got := radii(test.weights...); !slices.Equal(got, test.want) {
+			t.Errorf("weights %v: got radii %v, want %v", test.weights, got, test.want)
+		}
+	}
+}
+
+// TestSwatch compares swatches with the marks of drawings.
+func TestSwatch(t *testing.T) {
+	for class, want := range map[int]string{None: "circle", 0: "circle", 7: "polygon"} {
+		svg := Swatch(class)
+		if _, elements := read(t, svg); elements[want] != 1 || !strings.Contains(svg, `aria-hidden="true"`) {
+			t.Errorf("class %d: got %s, want one %s that is not read out", class, svg, want)
+		}
+		if class != None && !strings.Contains(svg, Colors[class%len(Colors)]) {
+			t.Errorf("class %d: got %s, want the colour %s", class, svg, Colors[class%len(Colors)])
+		}
 	}
 }
 

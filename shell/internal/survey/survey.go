@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -245,6 +246,15 @@ func (s *Surveyor) node(f weightedNode) (n picture.Node, err error) {
 	n = picture.Node{
 		Class: s.class(read(kv.LabelColumn)), Predicted: s.class(read(cleaner.SuggestedColumn)),
 		Confidence: number(cleaner.ConfidenceColumn), Score: number(cleaner.ScoreColumn), Weight: f.weight,
+	}
+	if decision, people := read(decide.Column), read(decide.DecidedByColumn); !decision.IsNull() {
+		n.Decided = decision.String()
+		if !people.IsNull() {
+			n.Decided += " by " + people.String()
+		}
+	}
+	if err == nil {
+		n.ID, err = s.tx.ID(f.node)
 	}
 	if err == nil {
 		n.Name, err = s.Title(f.node)

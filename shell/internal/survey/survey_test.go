@@ -2,6 +2,7 @@ package survey
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // surveyed is the picture of a node of a store.
@@ -47,6 +49,25 @@ func TestSuspects(t *testing.T) {
 	}
 	if n := e.Nodes[1]; n.Name != "東京" || n.Class != picture.None || !math.IsNaN(n.Score) {
 		t.Errorf("got %+v, want the node without a label", n)
+	}
+}
+
+// TestDecided reads nodes that somebody has decided on, and their neighbours.
+func TestDecided(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, statement := range []string{"accept p4", "unsure p5"} {
+		if _, err := query.Exec(t.Context(), store, query.Options{Who: "ann"}, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]string{}
+	for _, n := range surveyed(t, store, "p1").Nodes {
+		if n.Decided != "" {
+			got[n.ID] = n.Name + ": " + n.Decided
+		}
+	}
+	if want := map[string]string{"p4": "It's a graph: accept by ann", "p5": "p5: unsure by ann"}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
