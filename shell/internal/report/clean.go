@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -40,7 +41,7 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 	if err != nil {
 		return err
 	}
-	h := newHistogram()
+	h := figure.NewHistogram()
 	for v := range kv.NodeID(tx.NumNodes()) {
 		if v%(1<<14) == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -52,7 +53,7 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 		if value.IsNull() { // unlabelled
 			continue
 		}
-		h.add(value.Float(), false)
+		h.Add(value.Float(), 1, 0)
 	}
 	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(run.Threshold), Limit: -1})
 	if err != nil {
@@ -90,10 +91,8 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 	for _, warning := range run.Warnings {
 		note += " " + wording.Sentence(warning) + "."
 	}
-	c := h.chart("Scores of the labelled nodes", false)
-	c.line([][2]float64{{run.Threshold, c.y.least}, {run.Threshold, c.y.most}}, vermillion, true)
-	c.legend(vermillion, fmt.Sprintf("threshold %.4g", run.Threshold), true)
-	p.Sections = append(p.Sections, section{Title: "Scores", Note: note, Charts: []*chart{c}})
+	chart := template.HTML(h.Chart("Scores of the labelled nodes", run.Threshold))
+	p.Sections = append(p.Sections, section{Title: "Scores", Note: note, Charts: []template.HTML{chart}})
 	return nil
 }
 
@@ -108,9 +107,8 @@ func (p *Page) addTransition(run *cleaner.Run) {
 	}
 	p.Sections = append(p.Sections, section{
 		Title: "Transition matrix",
-		Note:  "Estimated from confident predictions. Grey: no confident example of the true class." + heatNote(len(run.Classes)),
-		Heat: newHeatMap("P(given label | true class), true classes across", run.Classes, confused,
-			run.Transition.At),
+		Note:  "Estimated from confident predictions.",
+		Heat:  template.HTML(figure.HeatMap("P(given label | true class), true classes across", run.Classes, confused, run.Transition.At)),
 	})
 }
 

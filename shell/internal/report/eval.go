@@ -3,12 +3,14 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -28,7 +30,7 @@ type classPair struct{ label, truth kv.Class }
 
 // A measuredMethod is what a method says of the nodes under test, all repeats together.
 type measuredMethod struct {
-	scores      *histogram
+	scores      *figure.Histogram
 	reliability reliability
 	precision   [recallSteps + 1]float64 // at recall i/recallSteps, added up over repeats
 	repeats     int                      // that had mislabels
@@ -63,9 +65,9 @@ func (r *reliability) add(score float64, wrong bool) {
 	}
 }
 
-func (r *reliability) chart() *chart {
-	c := newChart("Reliability of the score as a probability", "mean score", "share mislabelled", unitAxis, unitAxis)
-	c.line([][2]float64{{0, 0}, {1, 1}}, grey, true)
+func (r *reliability) chart() template.HTML {
+	c := figure.NewChart("Reliability of the score as a probability", "mean score", "share mislabelled")
+	c.Line([][2]float64{{0, 0}, {1, 1}}, figure.Grey, true)
 	var points [][2]float64
 	for bin, nodes := range r.nodes {
 		if nodes == 0 {
@@ -73,10 +75,10 @@ func (r *reliability) chart() *chart {
 		}
 		mean, share := r.sums[bin]/float64(nodes), float64(r.wrong[bin])/float64(nodes)
 		points = append(points, [2]float64{mean, share})
-		c.dot(mean, share, blue, fmt.Sprintf("mean score %.3f, nodes: %d, of them mislabelled: %s", mean, nodes, wording.Percent(share)))
+		c.Dot(mean, share, figure.Blue, fmt.Sprintf("mean score %.3f, nodes: %d, of them mislabelled: %s", mean, nodes, wording.Percent(share)))
 	}
-	c.line(points, blue, false)
-	return c
+	c.Line(points, figure.Blue, false)
+	return template.HTML(c.HTML())
 }
 
 // NewEvaluation is of a store with some classes, and of an evaluation with some options.
@@ -113,11 +115,15 @@ func (r *Evaluation) add(tx *kv.Tx, m cleaner.Measurement) error {
 	}
 	method := r.methods[m.Method]
 	if method == nil {
-		method = &measuredMethod{scores: newHistogram()}
+		method = &measuredMethod{scores: figure.NewHistogram()}
 		r.methods[m.Method] = method
 	}
 	for i, score := range scores {
-		method.scores.add(score, wrong[i])
+		mislabels := int64(0)
+		if wrong[i] {
+			mislabels = 1
+		}
+		method.scores.Add(score, 1, mislabels)
 		method.reliability.add(score, wrong[i])
 	}
 	order := make([]int, len(scores))
@@ -226,7 +232,7 @@ func (r *Evaluation) Page(title string, evaluation *cleaner.Evaluation, metrics 
 }
 
 func (r *Evaluation) precisionSection(evaluation *cleaner.Evaluation) section {
-	c := newChart("Precision and recall", "recall", "precision", unitAxis, unitAxis)
+	c := figure.NewChart("Precision and recall", "recall", "precision")
 	for i, method := range evaluation.Methods {
 		results := r.methods[method.Name]
 		if results == nil || results.repeats == 0 {
@@ -237,21 +243,21 @@ func (r *Evaluation) precisionSection(evaluation *cleaner.Evaluation) section {
 		for step := 1; step <= recallSteps; step++ {
 			points = append(points, [2]float64{float64(step) / recallSteps, results.precision[step] / float64(results.repeats)})
 		}
-		c.line(points, color, dashed)
-		c.dot(method.Mean.Recall, method.Mean.Precision, color,
+		c.Line(points, color, dashed)
+		c.Dot(method.Mean.Recall, method.Mean.Precision, color,
 			fmt.Sprintf("flags of %s: precision %.3f, recall %.3f", method.Name, method.Mean.Precision, method.Mean.Recall))
-		c.legend(color, fmt.Sprintf("%s, average precision %.3f", method.Name, method.Mean.AveragePrecision), dashed)
+		c.Legend(color, fmt.Sprintf("%s, average precision %.3f", method.Name, method.Mean.AveragePrecision), dashed)
 	}
 	return section{
 		Title:  "Precision and recall",
 		Note:   "Lines: the highest scores, mean precision over the repeats at each recall. Dots: what the methods flag.",
-		Charts: []*chart{c},
+		Charts: []template.HTML{template.HTML(c.HTML())},
 	}
 }
 
 // section shows the scores of a method.
 func (m *measuredMethod) section(result cleaner.MethodResult) section {
-	s := section{Title: "Scores of " + result.Name, Charts: []*chart{m.scores.chart("Scores", true)}}
+	s := section{Title: "Scores of " + result.Name, Charts: []template.HTML{template.HTML(m.scores.Chart("Scores", math.NaN()))}}
 	if m.reliability.improper {
 		s.Note = "These scores are no probabilities."
 		return s
@@ -271,7 +277,7 @@ func (r *Evaluation) noiseSection() section {
 			confused[pair.truth] += float64(count)
 		}
 	}
-	heat := newHeatMap("P(given label | true class), true classes across", r.classes, confused, func(label, truth int) float64 {
+	heat := figure.HeatMap("P(given label | true class), true classes across", r.classes, confused, func(label, truth int) float64 {
 		if totals[truth] == 0 {
 			return math.NaN()
 		}
@@ -279,15 +285,7 @@ func (r *Evaluation) noiseSection() section {
 	})
 	return section{
 		Title: "Transition matrix",
-		Note:  "Of the noise that was injected, among the nodes under test of all repeats." + heatNote(len(r.classes)),
-		Heat:  heat,
+		Note:  "Of the noise that was injected, among the nodes under test of all repeats.",
+		Heat:  template.HTML(heat),
 	}
-}
-
-// heatNote says that not all classes are shown.
-func heatNote(classes int) string {
-	if classes <= heatClasses {
-		return ""
-	}
-	return fmt.Sprintf(" Of %d classes, the %d that are confused most.", classes, heatClasses)
 }

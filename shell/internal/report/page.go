@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"io"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
 )
 
 //go:embed page.html
@@ -21,6 +23,7 @@ type Page struct {
 	Headline         []Fact
 	Sections         []section
 	Options          []Fact
+	Style            template.CSS // of the figures
 }
 
 // A Fact is a value under its name.
@@ -30,8 +33,8 @@ type Fact struct{ Name, Value string }
 type section struct {
 	Title, Note string
 	Table       *Table
-	Charts      []*chart
-	Heat        *heatMap
+	Charts      []template.HTML
+	Heat        template.HTML
 	Pictures    []template.HTML
 }
 
@@ -49,6 +52,6 @@ const (
 
 // Write writes the page of a version of the program, dated now.
 func (p *Page) Write(out io.Writer, version string) error {
-	p.Version, p.Written = version, time.Now().UTC().Format(time.RFC3339)
+	p.Version, p.Written, p.Style = version, time.Now().UTC().Format(time.RFC3339), template.CSS(figure.Style)
 	return pageTemplate.Execute(out, p)
 }

@@ -1,0 +1,224 @@
+package figure
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func manyNames(count int) (names []string) {
+	for i := range count {
+		names = append(names, fmt.Sprintf("class %d with a name longer than its place", i))
+	}
+	return names
+}
+
+func count(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// hostile is a text that would be markup.
+const hostile = `</title><script>alert("x")</script>&'`
+
+// read returns the texts of a figure, the labels of its images, and how often each element is there. It fails if the figure is not well
+// formed, if one of its images says nothing, or if anything in it runs, leads outside or has a style of its own.
+func read(t *testing.T, figure string) (texts, labels string, elements map[string]int) {
+	t.Helper()
+	elements = map[string]int{}
+	for decoder := xml.NewDecoder(strings.NewReader(figure)); ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return texts, labels, elements
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, figure)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			elements[token.Name.Local]++
+			attributes := map[string]string{}
+			for _, a := range token.Attr {
+				attributes[a.Name.Local] = a.Value
+			}
+			if token.Name.Local == "svg" {
+				if attributes["role"] != "img" || attributes["aria-label"] == "" {
+					t.Errorf("got an image with %v, want a role and a label", attributes)
+				}
+				labels += attributes["aria-label"]
+			}
+			for _, unwanted := range []string{"style", "href", "src", "onclick"} {
+				if _, ok := attributes[unwanted]; ok || token.Name.Local == "script" {
+					t.Errorf("got an element %s with %v", token.Name.Local, attributes)
+				}
+			}
+		case xml.CharData:
+			texts += string(token)
+		}
+	}
+}
+
+// TestHistogramChart has a threshold and hostile texts, then mislabels that are known and no threshold.
+func TestHistogramChart(t *testing.T) {
+	h := NewHistogram()
+	h.Add(0.1, 1000, 0)
+	h.Add(0.9, 10, 0)
+	texts, labels, elements := read(t, h.Chart(hostile, 0.25))
+	if want := hostile + "; nodes; threshold 0.25"; labels != want {
+		t.Errorf("got the label %q, want %q", labels, want)
+	}
+	if !strings.Contains(texts, "score 0.1 to 0.125: 1000 nodes") || strings.Contains(texts, "mislabelled") {
+		t.Errorf("got the texts %q", texts)
+	}
+	if chart := h.Chart("", 0.25); strings.Count(chart, `<line class="threshold" x1="159" x2="159" y1="12" y2="252" data-least="0" data-most="1"/>`) != 1 {
+		t.Errorf("got no threshold a quarter from the left:\n%s", chart)
+	}
+	h.Add(0.9, 5, 4)
+	texts, labels, more := read(t, h.Chart("Scores", math.NaN()))
+	if labels != "Scores; nodes; mislabelled nodes" || !strings.Contains(texts, "15 nodes, 4 of them mislabelled") || strings.Contains(texts, "threshold") {
+		t.Errorf("got the label %q and the texts %q", labels, texts)
+	}
+	if more["rect"] != elements["rect"]+1 { // a bar more, and an entry of the legend instead of another
+		t.Errorf("got %d rectangles, and %d without mislabels", more["rect"], elements["rect"])
+	}
+}
+
+// TestChart draws points and lines with a hostile text.
+func TestChart(t *testing.T) {
+	c := NewChart("Precision", "recall", "precision")
+	c.Line([][2]float64{{0, 1}, {1, 0}, {2, -1}}, Blue, true)
+	c.Dot(0.5, 0.5, Blue, hostile)
+	c.Legend(Blue, "default", true)
+	html := c.HTML()
+	texts, labels, elements := read(t, html)
+	if labels != "Precision; default" || elements["circle"] != 1 || !strings.Contains(texts, hostile) {
+		t.Errorf("got the label %q, elements %v and the texts %q", labels, elements, texts)
+	}
+	if want := `points="56,12 468,252 468,252"`; !strings.Contains(html, want) {
+		t.Errorf("got no %s, which ends at the end of the axes:\n%s", want, html)
+	}
+}
+
+// TestHeatMapSaysWhatItShows has a hostile class, and with or without confusions and classes without examples.
+func TestHeatMapSaysWhatItShows(t *testing.T) {
+	classes := []string{"b", hostile}
+	for name, test := range map[string]struct {
+		other, unknown  float64
+		label           string
+		says, saysNot   string
+		keys, cellCount int
+	}{
+		"confused":   {0.25, 0.75, "Noise; the most frequent wrong label: b given to a node of " + hostile + ", 25.0%", "wrong label; strongest: 25.0% of the true class", "no example", 10, 4},
+		"sound":      {0, 1, "Noise", "right label; strongest: 100% of the true class", "wrong label;", 5, 4},
+		"no example": {0, math.NaN(), "Noise", "no example of the true class", "wrong label;", 6, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			html := HeatMap("Noise", classes, []float64{1, 1}, func(given, truth int) float64 {
+				switch given {
+				case truth:
+					return test.unknown
+				case 0:
+					return test.other
+				}
+				return 0
+			})
+			texts, label, _ := read(t, html)
+			if label != test.label || !strings.Contains(texts, test.says) || strings.Contains(texts, test.saysNot) {
+				t.Errorf("got the label %q, want %q, and the texts %q, want %q in them and not %q", label, test.label, texts, test.says, test.saysNot)
+			}
+			if keys, cells := strings.Count(html, `class="key"`), strings.Count(html, `class="cell"`); keys != test.keys || cells != test.cellCount {
+				t.Errorf("got %d squares of the key and %d cells, want %d and %d", keys, cells, test.keys, test.cellCount)
+			}
+		})
+	}
+}
+
+// TestHeatMapShowsTheMostConfused has one pair of classes that are confused among a thousand.
+func TestHeatMapShowsTheMostConfused(t *testing.T) {
+	classes, confused := manyNames(1000), make([]float64, 1000)
+	confused[17], confused[980] = 3, 3
+	m := newHeatMap("", classes, confused, func(given, truth int) float64 {
+		switch {
+		case truth == 3:
+			return math.NaN()
+		case given == truth:
+			return 0.75
+		case given == 17 && truth == 980:
+			return 0.25
+		}
+		return 0
+	})
+	shown := map[string]bool{}
+	for _, row := range m.Rows {
+		shown[row.Name] = true
+	}
+	if len(shown) != heatClasses || !shown[classes[17]] || !shown[classes[980]] {
+		t.Errorf("got %d classes, want %d and among them those that are confused", len(shown), heatClasses)
+	}
+	dark := 0
+	for _, cell := range m.Cells {
+		if cell.Color == Vermillion && cell.Opacity > 0 {
+			dark++
+			if cell.Opacity != 1 || !strings.Contains(cell.Text, "25.0%") {
+				t.Errorf("got %+v, want the only confusion to be strongest", cell)
+			}
+		}
+	}
+	if dark != 1 {
+		t.Errorf("got %d cells off the diagonal, want 1", dark)
+	}
+}
+
+func TestHistogramPlacesScores(t *testing.T) {
+	h := NewHistogram()
+	for _, score := range []float64{0, 1, 0.999, math.NaN(), 0.5} {
+		h.Add(score, 1, count(score == 1))
+	}
+	if h.all[0] != 2 || h.all[histogramBins-1] != 2 || h.all[histogramBins/2] != 1 || h.wrong[histogramBins-1] != 1 {
+		t.Errorf("got %v and %v", h.all, h.wrong)
+	}
+}
+
+// TestHistogramWidens counts scores beyond the axis, far ones last, and compares with the same counted on the last axis.
+func TestHistogramWidens(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var scores []float64
+	for _, reach := range []float64{1, 3, 20} {
+		for range 200 {
+			scores = append(scores, reach*(2*random.Float64()-1))
+		}
+	}
+	h := NewHistogram()
+	for _, score := range scores {
+		h.Add(score, 1, count(score > 0))
+	}
+	if h.least > slices.Min(scores) || h.most < slices.Max(scores) || h.most-h.least > 64 {
+		t.Fatalf("got an axis from %v to %v, want one that just holds -20 to 20", h.least, h.most)
+	}
+	want := Histogram{axis: h.axis}
+	for _, score := range scores {
+		want.Add(score, 1, count(score > 0))
+	}
+	if *h != want {
+		t.Errorf("got %v, %v\nwant %v, %v", h.all, h.wrong, want.all, want.wrong)
+	}
+	far := NewHistogram()
+	for _, score := range []float64{math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()} {
+		far.Add(score, 1, 0)
+	}
+	total := int64(0)
+	for _, count := range far.all {
+		total += count
+	}
+	if total != 5 || math.IsInf(far.most-far.least, 0) {
+		t.Errorf("got %v on %v to %v, want five scores on a finite axis", far.all, far.least, far.most)
+	}
+}
