@@ -89,9 +89,19 @@ def test_too_many_nodes_are_said_on_paper():
     assert "too many" not in make_plan(10**9, 10**10, 100).table()
 
 
+@pytest.mark.parametrize("drawn, need", [(False, 6_250_000_000), (True, 10_000_000_000)])
+def test_too_little_memory_for_all_labels_is_said_on_paper(drawn, need):
+    def said(memory):
+        return make_plan(10**9, 10**10, 100, memory=memory, drawn=drawn).table().splitlines()[-1]
+
+    assert f"memory: got {need - 1:,} bytes of a worker, want {need:,} or more: the stage census of 1,000,000,000 nodes" in said(need - 1)
+    assert said(need).startswith("  all ")
+
+
 @pytest.mark.parametrize("arguments, says", [
     ({"hops": 4}, "hops: got 4, want 1 to 3 on Spark"),
     ({"nodes": 0}, "nodes: got 0"),
+    ({"edges": -5}, "edges: got -5, want at least 0"),
     ({"memory": 1000}, "memory: got 1000 bytes"),
     ({"blocks": 0}, "blocks: got 0"),
 ])

@@ -38,17 +38,26 @@ type taughtMember struct {
 	Added bool     `json:"added"`
 }
 
-// censusBytes is what a node takes.
-const censusBytes = 8
+// censusBytes is what nodes take. Drawing splits takes a list of nodes beside them.
+func censusBytes(nodes int64, drawn bool) int64 {
+	if drawn {
+		return 10 * nodes
+	}
+	return 6*nodes + nodes/4
+}
 
 func newCensus(b base) (step, error) {
-	if need := int64(b.nodes()) * censusBytes; need > b.Memory {
+	if need := censusBytes(int64(b.nodes()), b.Drawn); need > b.Memory {
 		return nil, fmt.Errorf("the labels of %d nodes take %d bytes, more than the memory of %d: this one task needs more", b.nodes(), need, b.Memory)
 	}
 	if len(b.Names) != b.Classes {
 		return nil, fmt.Errorf("%w: %d names of %d classes", errFrame, len(b.Names), b.Classes)
 	}
-	return &censusStep{base: b, unpredicted: kv.NewNodeSet(int(b.nodes()))}, nil
+	nodes := int(b.nodes())
+	return &censusStep{
+		// Slices that grow would be there twice.
+		base: b, labels: make([]kv.Class, 0, nodes), splits: make([]cleaner.Split, 0, nodes), unpredicted: kv.NewNodeSet(nodes),
+	}, nil
 }
 
 func (s *censusStep) take(f *Frame) (err error) {

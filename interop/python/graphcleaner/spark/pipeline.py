@@ -27,7 +27,7 @@ from pyspark.sql import types as T
 
 from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
-from .plan import GREATEST_NODES, Plan, chunk_bases, cut, cut_into, make_plan, show_bytes
+from .plan import Plan, check_shape, chunk_bases, cut, cut_into, make_plan, show_bytes
 from .stages import Files, Stages, plain_errors, settings
 
 LEAST_SPARK = (4, 1)
@@ -169,8 +169,6 @@ class Cleaning:
 
     def _make(self) -> tuple[DataFrame, DataFrame]:
         """All stages up to the scores: their frames, and the table."""
-        if self._expect is not None and not 0 <= self._expect < 1:
-            raise GraphcleanerError(f"expect: got {self._expect:g}, want a share from 0 to below 1")
         self._check_arguments()
         self._ship()
         self._read()
@@ -186,6 +184,11 @@ class Cleaning:
 
     def _check_arguments(self) -> None:
         of = self._arguments
+        check_shape(of.hops, of.memory, of.blocks)
+        if of.expect is not None and not 0 <= of.expect < 1:
+            raise GraphcleanerError(f"expect: got {of.expect:g}, want a share from 0 to below 1")
+        if not 0 <= of.seed < 1 << 64:
+            raise GraphcleanerError(f"seed: got {of.seed}, want a whole number from 0 to below 2^64")
         if of.predictions is None and of.node_features is None:
             raise GraphcleanerError(
                 "got no predictions, want --predictions of your classifier, or --node-features for a linear one of Spark ML")
@@ -234,14 +237,14 @@ class Cleaning:
         self._bases, n = {}, 0
         for path, count in sorted((row["path"], row["count"]) for row in files):
             self._bases[path], n = n, n + count
-        if n >= GREATEST_NODES:
-            raise InputError(f"{self._paths['nodes']}: got {n} nodes, want fewer than {GREATEST_NODES}")
         self._plan: Plan = make_plan(
             n, self._edges.count(), len(self._classes), hops=self._hops, cores=self._arguments.cores,
             memory=self._arguments.memory, blocks=self._arguments.blocks, weighted=self._weighted,
-            features=self._arguments.write_features, width=self._width,
+            features=self._arguments.write_features, drawn=self._drawn, width=self._width,
         )
         self._log(self._plan.table())
+        if (why := self._plan.too_large()) is not None:
+            raise GraphcleanerError(why)
 
     def _is_text(self, name: str, column: str) -> bool:
         df: DataFrame = {"nodes": self._nodes, "edges": self._edges}.get(name, self._given)

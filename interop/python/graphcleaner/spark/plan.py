@@ -42,6 +42,7 @@ class Plan:
 
     nodes, arcs, classes, hops   the graph: an undirected edge is two arcs
     weighted, features           whether edges have weights, and whether features of predictions are made
+    drawn                        whether splits are drawn, as none are given
     width                        features of a node that the linear classifier learns from; 0: predictions are given
     cores                        tasks at once
     memory                       bytes of a worker
@@ -57,6 +58,7 @@ class Plan:
     hops: int
     weighted: bool
     features: bool
+    drawn: bool
     width: int
     cores: int
     memory: int
@@ -150,7 +152,7 @@ class Plan:
             Stage("nodes", self.partitions(max(1, n >> 16), ids), ids, 0, n * 40),
             Stage("numbers", self.partitions(max(1, n >> 16), n * 18), n * 18, 0, n * 40),
             by_chunk("backbone", n * (8 * c + 44), n * (4 * c + 4)),
-            Stage("census", 1, n * 12, n * 6, n),
+            Stage("census", 1, n * 12, self.census_bytes, n),
             by_chunk("splits", n * 8, n),
             by_chunk("noise", 2 * n * (4 * c + 5), 0),
             Stage("arcs", splits, joined, min(self.memory, 16 * arcs // splits), runs),
@@ -212,9 +214,33 @@ class Plan:
             lines.append(f"  {name:<22}{tasks:>9,}" + "".join(f"{show_bytes(size):>12}" for size in sizes))
         total = [sum(s.shuffled for s in stages), max(s.memory for s in stages), sum(s.disk for s in stages)]
         lines.append(f"  {'all':<22}{'':>9}" + "".join(f"{show_bytes(size):>12}" for size in total))
-        if self.nodes >= GREATEST_NODES:
-            lines.append(f"  {self.nodes:,} nodes are too many to clean: want fewer than {GREATEST_NODES:,}")
+        if (why := self.too_large()) is not None:
+            lines.append(f"  {why}")
         return "\n".join(lines)
+
+    def too_large(self) -> str | None:
+        """Why a run would fail, whatever the cut is. None: it would not."""
+        if self.nodes >= GREATEST_NODES:
+            return f"{self.nodes:,} nodes are too many to clean: want fewer than {GREATEST_NODES:,}"
+        if self.census_bytes > self.memory:
+            return (f"memory: got {self.memory:,} bytes of a worker, want {self.census_bytes:,} or more: the stage census of "
+                    f"{self.nodes:,} nodes is one task")
+        return None
+
+    @property
+    def census_bytes(self) -> int:
+        """Bytes of memory of the one worker that sees all labels, as it reckons them itself."""
+        return 10 * self.nodes if self.drawn else 6 * self.nodes + self.nodes // 4
+
+
+def check_shape(hops: int, memory: int, blocks: int | None) -> None:
+    """GraphcleanerError if arguments of make_plan that no graph is needed for are out of their bounds."""
+    if not 1 <= hops <= GREATEST_HOPS:
+        raise GraphcleanerError(f"hops: got {hops}, want 1 to {GREATEST_HOPS} on Spark")
+    if memory < 1 << 24:
+        raise GraphcleanerError(f"memory: got {memory} bytes, want at least 16 MiB")
+    if blocks is not None and blocks < 1:
+        raise GraphcleanerError(f"blocks: got {blocks}, want at least 1")
 
 
 def make_plan(
@@ -228,6 +254,7 @@ def make_plan(
     blocks: int | None = None,
     weighted: bool = False,
     features: bool = False,
+    drawn: bool = False,
     width: int = 0,
 ) -> Plan:
     """Cuts a graph of so many nodes and rows of edges.
@@ -235,15 +262,10 @@ def make_plan(
     memory is that of a worker in bytes. blocks is the number of ranges aimed at; None lets memory and cores decide.
     GraphcleanerError if the arguments are out of their bounds.
     """
-    if not 1 <= hops <= GREATEST_HOPS:
-        raise GraphcleanerError(f"hops: got {hops}, want 1 to {GREATEST_HOPS} on Spark")
-    for name, value in [("nodes", nodes), ("classes", classes), ("cores", cores)]:
-        if value < 1:
-            raise GraphcleanerError(f"{name}: got {value}, want at least 1")
-    if memory < 1 << 24:
-        raise GraphcleanerError(f"memory: got {memory} bytes, want at least 16 MiB")
-    if blocks is not None and blocks < 1:
-        raise GraphcleanerError(f"blocks: got {blocks}, want at least 1")
+    check_shape(hops, memory, blocks)
+    for name, value, least in [("nodes", nodes, 1), ("edges", edges, 0), ("classes", classes, 1), ("cores", cores, 1)]:
+        if value < least:
+            raise GraphcleanerError(f"{name}: got {value}, want at least {least}")
     arcs = 2 * edges
     row = 4 * (max(classes, width) + 3) + 16
     if blocks is not None:
@@ -259,7 +281,7 @@ def make_plan(
     max_nodes = min(max_nodes, GREATEST_NODES - 1)
     ranges = max(-(-nodes // max_nodes), -(-arcs // max_arcs), 1)
     chunk = 1 << max(0, min(AIM_PAYLOAD // (4 * max(classes, width)), _GREATEST_CHUNK).bit_length() - 1)
-    return Plan(nodes, arcs, classes, hops, weighted, features, width, cores, memory, max_nodes, max_arcs, ranges, chunk,
+    return Plan(nodes, arcs, classes, hops, weighted, features, drawn, width, cores, memory, max_nodes, max_arcs, ranges, chunk,
                 ((nodes, arcs / nodes),))
 
 
