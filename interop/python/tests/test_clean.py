@@ -227,7 +227,7 @@ GIVEN = {"id": ["a", "b", "c"], "x": [0.5, 0.5, 0.5], "y": [0.5, 0.5, 0.5]}
     ({**NODES, "id": ["a", "b", "a"]}, EDGES, GIVEN,
      'nodes.parquet: node at position 2: column "id": got "a" again, as at position 0, want every id once'),
     ({**NODES, "id": ["a", None, "c"]}, EDGES, GIVEN, 'nodes.parquet: node at position 1: column "id": got none, want an id'),
-    ({**NODES, "split": ["train", "dev", None]}, EDGES, GIVEN, 'node "b" at position 1: column "split": want train, val'),
+    ({**NODES, "split": ["train", "dev", None]}, EDGES, GIVEN, 'node "b" at position 1: column "split": got "dev", want train, val'),
     ({**NODES, "label": [1.5, 2.0, 1.5]}, EDGES, GIVEN, "nodes.parquet: column label: got double, want texts or integers"),
     ({**NODES, "label": ["", None, ""]}, EDGES, GIVEN, "no node has a label"),
     ({"name": ["a"]}, EDGES, GIVEN, "nodes.parquet: no column id in name, want id, label"),
@@ -237,12 +237,45 @@ GIVEN = {"id": ["a", "b", "c"], "x": [0.5, 0.5, 0.5], "y": [0.5, 0.5, 0.5]}
     (NODES, EDGES, {**GIVEN, "y": [0.5, 0.6, 0.5]}, "predictions.parquet: predictions of node b: they add up to 1.1, want 1"),
     (NODES, EDGES, {"id": ["a"], "x": [1.0]}, 'class "y" of the labels: the predictions have only "x"'),
     (NODES, EDGES, {**GIVEN, "y": ["0.5"] * 3}, "column y: got string, want numbers"),
+    (NODES, {**EDGES, "weight": ["1", "x"]}, GIVEN, "edges.parquet: column weight: got string, want numbers"),
+    (NODES, EDGES, {"id": pa.array([], "string"), **{y: pa.array([], "double") for y in "xy"}},
+     "predictions.parquet: got predictions of no node, want those of labelled nodes"),
 ])
 def test_what_is_refused(spark, binary, tmp_path, nodes, edges, predictions, says):
     write(tmp_path, nodes=pa.table(nodes), edges=pa.table(edges), predictions=pa.table(predictions))
     with pytest.raises(InputError) as err:
         clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, log=lambda text: None)
     assert says in str(err.value) and "\n" not in str(err.value)
+
+
+@pytest.mark.parametrize("name, says", [
+    ("none.parquet", "none.parquet: no such file or folder"),
+    ("empty", "empty: got no rows and no columns, want parquet"),
+    ("nodes.csv", "nodes.csv: got a file of another format, want parquet"),
+    ("s3x://bucket/nodes", 's3x://bucket/nodes: org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3x"'),
+])
+def test_files_that_are_not_parquet(spark, binary, tmp_path, name, says):
+    write(tmp_path, edges=pa.table(EDGES), predictions=pa.table(GIVEN))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "nodes.csv").write_text("id,label\r\na,x\r\n")
+    path = name if "://" in name else str(tmp_path / name)
+    with pytest.raises(InputError) as err:
+        clean(spark, path, *arguments(tmp_path)[1:], str(tmp_path / "out"), binary=binary, log=lambda text: None)
+    assert str(err.value).endswith(says)
+
+
+@pytest.mark.parametrize("more, says", [
+    ({"hops": 4}, "hops: got 4, want 1 to 3 on Spark"),
+    ({"blocks": 0}, "blocks: got 0, want at least 1"),
+    ({"memory": 1000}, "memory: got 1000 bytes, want at least 16 MiB"),
+    ({"expect": -1.0}, "expect: got -1, want a share from 0 to below 1"),
+    ({"seed": -1}, "seed: got -1, want a whole number from 0 to below 2^64"),
+    ({"seed": 1 << 64}, "seed: got 18446744073709551616, want a whole number from 0 to below 2^64"),
+])
+def test_arguments_are_refused_before_anything_is_read(spark, tmp_path, more, says):
+    with pytest.raises(GraphcleanerError) as err:
+        clean(spark, "no nodes", "no edges", "no predictions", str(tmp_path), **more)
+    assert str(err.value) == says
 
 
 def test_an_error_of_the_worker_is_one_sentence(spark, binary, tmp_path):

@@ -99,9 +99,10 @@ def test_version(fake, tmp_path):
     path.write_text("#!/bin/sh\necho graphcleaner 1.2.3\n")
     path.chmod(0o755)
     assert worker.version(str(path)) == "graphcleaner 1.2.3"
-    path.write_text("#!/bin/sh\necho something else\n")
-    with pytest.raises(WorkerError, match="want graphcleaner and a version"):
+    path.write_text("#!/bin/sh\necho something else\necho and more\n")
+    with pytest.raises(WorkerError) as err:
         worker.version(str(path))
+    assert str(err.value) == f'{path} --version: got "something else", want graphcleaner and a version'
 
 
 def data_set(spark, sent):

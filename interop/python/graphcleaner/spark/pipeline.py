@@ -28,7 +28,7 @@ from pyspark.sql import types as T
 from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
 from .plan import Plan, check_shape, chunk_bases, cut, cut_into, make_plan, show_bytes
-from .stages import Files, Stages, plain_errors, settings
+from .stages import Files, Stages, plain_errors, read_parquet, settings
 
 LEAST_SPARK = (4, 1)
 _DEFAULT_BINARY = "graphcleaner"
@@ -211,8 +211,8 @@ class Cleaning:
 
     def _read(self) -> None:
         self._listings = {name: self._files.listing(path) for name, path in self._paths.items()}
-        read = self._spark.read
-        self._nodes, self._edges, self._given = (read.parquet(self._paths[n]) for n in ("nodes", "edges", self._of_nodes))
+        self._nodes, self._edges, self._given = (
+            read_parquet(self._spark, self._paths[name]) for name in ("nodes", "edges", self._of_nodes))
         for name, df, columns in [
             ("nodes", self._nodes, ("id", "label")), ("edges", self._edges, ("src", "dst")),
             (self._of_nodes, self._given, ("id",)),
@@ -226,13 +226,19 @@ class Cleaning:
                        self._is_text(self._of_nodes, "id")]
         self._is_text("nodes", "label")
         self._weighted = "weight" in self._edges.columns
+        if self._weighted:
+            self._check_numbers("edges", "weight", self._edges.schema["weight"].dataType)
         self._drawn = "split" not in self._nodes.columns
 
         labels = self._nodes.select(_text("label").alias("label")).where("label <> ''").distinct().collect()
         self._classes = inputs.class_order({row["label"] for row in labels})
-        self._width = self._count_features() if self._arguments.predictions is None else 0
         if not self._classes:
             raise InputError(f"{self._paths['nodes']}: no node has a label, want some")
+        self._width = 0
+        if self._arguments.predictions is None:
+            self._width = self._count_features()
+        else:
+            inputs.check_columns(self._paths["predictions"], self._columns_of_classes(), self._classes)
         files = self._nodes.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
         self._bases, n = {}, 0
         for path, count in sorted((row["path"], row["count"]) for row in files):
@@ -254,6 +260,10 @@ class Cleaning:
                 f"{self._paths[name]}: column {column}: got {kind.simpleString()}, want texts or integers"
             )
         return isinstance(kind, T.StringType)
+
+    def _check_numbers(self, name: str, column: str, kind: T.DataType) -> None:
+        if not isinstance(kind, T.NumericType):
+            raise InputError(f"{self._paths[name]}: column {column}: got {kind.simpleString()}, want numbers")
 
     def _id(self, column: str) -> Column:
         """An id, as the same type in all inputs."""
@@ -340,9 +350,10 @@ class Cleaning:
                 f'as at position {found["again"]["position"]}, want every id once'
             )
         if found["split"] is not None:
+            split = self._nodes.where(self._id("id") == found["split"]["id"]).select(_text("split").alias("split")).head()
             raise InputError(
                 f'{nodes}: node "{found["split"]["id"]}" at position {found["split"]["position"]}: column "split": '
-                "want train, val, test or none"
+                f'got "{split["split"] if split is not None else ""}", want train, val, test or none'
             )
         if found["end"] is not None:
             raise InputError(
@@ -355,6 +366,8 @@ class Cleaning:
             )
         if found["twice"] is not None:
             raise InputError(f'{given}: {self._of_nodes} of node {found["twice"]}: got a second row, want one')
+        if found["without"] == self._plan.nodes:
+            raise InputError(f"{given}: got {self._of_nodes} of no node, want those of labelled nodes")
         if self._weighted:
             weight = F.col("weight").cast("double")
             wrong = self._edges.where(
@@ -470,11 +483,7 @@ class Cleaning:
     def _make_backbone(self) -> DataFrame:
         if self._arguments.predictions is None:
             return self._frames_by_chunk(self._numbers.select("number", "label"), "label int", sources.labels, 16)
-        path, (names, listed, values) = self._paths["predictions"], self._columns_given()
-        columns = (self._arguments.prediction_classes or self._classes) if listed else names
-        if self._arguments.prediction_classes is not None and not listed:
-            raise InputError(f"{path}: its columns name the classes, want no --prediction-classes")
-        inputs.check_columns(path, columns, self._classes)
+        path, (_, listed, values), columns = self._paths["predictions"], self._columns_given(), self._columns_of_classes()
         rows = values.mapInArrow(inputs.probabilities(path, columns, self._classes, listed), self._row_schema())
         nodes = self._numbers.select("id", "number", "label").join(
             rows.withColumnRenamed("row", "predictions"), "id", "left"
@@ -489,11 +498,16 @@ class Cleaning:
         listed = names == [self._of_nodes] and isinstance(given.schema[names[0]].dataType, T.ArrayType)
         for name in names:
             kind = given.schema[name].dataType
-            kind = kind.elementType if listed else kind  # type: ignore[attr-defined]
-            if not isinstance(kind, T.NumericType):
-                raise InputError(f"{self._paths[self._of_nodes]}: column {name}: got {kind.simpleString()}, want numbers")
+            self._check_numbers(self._of_nodes, name, kind.elementType if listed else kind)  # type: ignore[attr-defined]
         values = [F.col(names[0]).alias("row")] if listed else [F.col(quoted(name)).alias(f"c{j}") for j, name in enumerate(names)]
         return names, listed, given.select(self._id("id").alias("id"), *values)
+
+    def _columns_of_classes(self) -> list[str]:
+        """The classes that the predictions have, in their order."""
+        names, listed, _ = self._columns_given()
+        if self._arguments.prediction_classes is not None and not listed:
+            raise InputError(f"{self._paths['predictions']}: its columns name the classes, want no --prediction-classes")
+        return (self._arguments.prediction_classes or self._classes) if listed else names
 
     def _row_schema(self) -> str:
         return f"id {'string' if any(self._texts) else 'bigint'}, row binary"

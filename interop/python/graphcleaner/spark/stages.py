@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from . import frames
@@ -90,6 +90,19 @@ def _one_line(err: BaseException) -> str:
     return lines[0] if lines else type(err).__name__
 
 
+def read_parquet(spark: SparkSession, path: str) -> DataFrame:
+    """The table of parquet files. InputError if they are none."""
+    try:
+        return spark.read.parquet(path)
+    except (PySparkException, Py4JError) as err:
+        text = _one_line(err)
+        if "UNABLE_TO_INFER_SCHEMA" in text:
+            raise InputError(f"{path}: got no rows and no columns, want parquet") from None
+        if "is not a Parquet file" in text:
+            raise InputError(f"{path}: got a file of another format, want parquet") from None
+        raise
+
+
 class Files:
     """Files that Spark reaches: paths are those of its data sets."""
 
@@ -108,8 +121,12 @@ class Files:
 
     def listing(self, path: str) -> list[tuple[str, int, int]]:
         """Name, size and time of change of every file of a data set, sorted. InputError if there is none."""
-        fs, place = self._open(path)
-        if not fs.exists(place):
+        try:
+            fs, place = self._open(path)
+            there = fs.exists(place)
+        except Py4JJavaError as err:
+            raise InputError(f"{path}: {_one_line(err)}") from None
+        if not there:
             raise InputError(f"{path}: no such file or folder")
         files, found = fs.listFiles(place, True), []
         while files.hasNext():

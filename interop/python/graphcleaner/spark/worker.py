@@ -287,7 +287,8 @@ def version(binary: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as err:
         raise WorkerError(f"{path}: {getattr(err, 'strerror', None) or err}") from None
     if done.returncode != 0 or not done.stdout.startswith("graphcleaner"):
-        raise WorkerError(f"{path} --version: got {done.stdout.strip() or done.stderr.strip()!r}, want graphcleaner and a version")
+        said = (done.stdout.strip() or done.stderr.strip()).partition("\n")[0]
+        raise WorkerError(f'{path} --version: got "{said}", want graphcleaner and a version')
     return done.stdout.strip()
 
 
