@@ -64,6 +64,7 @@ const (
 	mostNames, mostOnRing   = 20, 36 // neighbours with names, and in a circle
 	nameLength, mostClasses = 22, 10 // of a node in the drawing; in the legend
 	mostRunes, mostMarks    = 12, 4  // of one character
+	tooltipLength           = 80     // of a name in a tooltip
 )
 
 // In the sentences of an Ego, names have at most these lengths.
@@ -301,7 +302,7 @@ func Swatch(class int) string {
 
 // tooltip is the text of a node for those who point at it.
 func (d *drawing) tooltip(n Node) string {
-	text := isolate(n.Name) + ": " + d.name(n.Class, ClassLength)
+	text := Within(n.Name, tooltipLength) + ": " + d.name(n.Class, ClassLength)
 	if n.Predicted != None {
 		text += fmt.Sprintf(", predicted %s (%.1f%%)", d.name(n.Predicted, ClassLength), 100*n.Confidence)
 	}
@@ -309,7 +310,7 @@ func (d *drawing) tooltip(n Node) string {
 		text += fmt.Sprintf(", score %.3g", n.Score)
 	}
 	if n.Decided != "" {
-		text += ", decided: " + isolate(n.Decided)
+		text += ", decided: " + Within(n.Decided, tooltipLength)
 	}
 	return text
 }

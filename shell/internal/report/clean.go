@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
-	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -30,7 +28,7 @@ func Clean(ctx context.Context, store *kv.Store, title string) (page *Page, err 
 			return err
 		}
 		page.addTransition(run)
-		return page.addSuspects(ctx, tx, survey.New(tx, run.Direction, survey.Guess(tx)), run.Threshold)
+		return page.addSuspects(ctx, tx, run)
 	})
 	return page, err
 }
@@ -110,57 +108,6 @@ func (p *Page) addTransition(run *cleaner.Run) {
 		Note:  "Estimated from confident predictions.",
 		Heat:  template.HTML(figure.HeatMap("P(given label | true class), true classes across", run.Classes, confused, run.Transition.At)),
 	})
-}
-
-// addSuspects lists the highest scores of nodes that nobody has decided on.
-func (p *Page) addSuspects(ctx context.Context, tx *kv.Tx, s *survey.Surveyor, threshold float64) error {
-	plan, err := index.NewPlan(tx, index.Query{
-		Where: cleaner.Suspects(threshold), Limit: listedSuspects,
-		Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}},
-	})
-	if err != nil {
-		return err
-	}
-	cells, err := query.NewFetcher(tx, []string{
-		"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ConfidenceColumn, cleaner.ScoreColumn,
-	}, 0)
-	if err != nil {
-		return err
-	}
-	var pictures []template.HTML
-	table := &Table{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
-	for row, err := range cells.FetchPlan(ctx, plan) {
-		if err != nil {
-			return err
-		}
-		id := row[0].String()
-		if len(pictures) < picturedSuspects {
-			v, err := tx.Node(id)
-			if err != nil {
-				return err
-			}
-			ego, err := s.Ego(ctx, fmt.Sprintf("suspect-%d", len(pictures)+1), v)
-			if err != nil {
-				return err
-			}
-			pictures = append(pictures, template.HTML(ego.SVG()))
-		}
-		table.Rows = append(table.Rows, []string{
-			strconv.Itoa(len(table.Rows) + 1), id, row[1].String(), row[2].String(),
-			strconv.FormatFloat(row[3].Float(), 'f', 4, 64), strconv.FormatFloat(row[4].Float(), 'f', 4, 64),
-		})
-	}
-	list := section{
-		Title: "Top suspects", Table: table,
-		Note: "Suggested another label and not decided on, highest score first. Labels are never changed on their own.",
-	}
-	if len(table.Rows) == 0 {
-		list.Note, list.Table = "No node is a suspect.", nil
-	} else {
-		p.Sections = slices.Insert(p.Sections, 0, section{Title: "The first suspects", Pictures: pictures})
-	}
-	p.Sections = append(p.Sections, list)
-	return nil
 }
 
 // runOptions are what a run was asked, and of what.

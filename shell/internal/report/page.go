@@ -35,7 +35,7 @@ type section struct {
 	Table       *Table
 	Charts      []template.HTML
 	Heat        template.HTML
-	Pictures    []template.HTML
+	Cards       []card
 }
 
 // A Table has as many cells in each row as in the header.
@@ -44,11 +44,8 @@ type Table struct {
 	Rows   [][]string
 }
 
-// Of the suspects, how many a page lists, and of how many it has pictures.
-const (
-	listedSuspects   = 50
-	picturedSuspects = 6
-)
+// listedSuspects is how many suspects a page lists.
+const listedSuspects = 50
 
 // Write writes the page of a version of the program, dated now.
 func (p *Page) Write(out io.Writer, version string) error {
