@@ -62,7 +62,8 @@ const (
 	nearRadius, farRadius   = 88.0, 142.0
 	titleLength, textLength = 58, 80
 	mostNames, mostOnRing   = 20, 36 // neighbours with names, and in a circle
-	nameLength, mostClasses = 22, 10 // of a node in the drawing; in the legend
+	nameLength, shortName   = 22, 10 // of a node in the drawing
+	mostClasses             = 10     // in the legend
 	mostRunes, mostMarks    = 12, 4  // of one character
 	tooltipLength           = 80     // of a name in a tooltip
 )
@@ -315,14 +316,76 @@ func (d *drawing) tooltip(n Node) string {
 	return text
 }
 
-// drawNames writes the name of the suspect, and those of its neighbours where they are few.
+// A box is a part of the drawing.
+type box struct{ left, top, right, bottom float64 }
+
+func (b box) overlaps(c box) bool {
+	return b.left < c.right && c.left < b.right && b.top < c.bottom && c.top < b.bottom
+}
+
+func around(at [2]float64, radius float64) box {
+	return box{at[0] - radius, at[1] - radius, at[0] + radius, at[1] + radius}
+}
+
+// over is the box of a name whose line begins at x, whose letters have a size.
+func over(x, y float64, name string, letter float64) box {
+	return box{x, y - 11, x + float64(letter*breadth(name)), y + 3}
+}
+
+// centred is the box of a name with its middle at x.
+func centred(x, y float64, name string, letter float64) box {
+	return over(x-float64(letter*breadth(name)/2), y, name, letter)
+}
+
+// drawNames writes the name of the suspect, and those of its neighbours where they are few. No name lies on another or on a node: a
+// name is long or short, and above, below or beside its node. One that has no such place is in the tooltip alone.
 func (d *drawing) drawNames(radius float64) {
 	x, y := d.at[0][0], d.at[0][1]
-	d.text("title on-disc", x, y+6, "?")
-	d.text("name title", x, y-32, Within(d.Nodes[0].Name, nameLength))
+	var taken []box
 	for _, i := range d.near {
-		if at := d.at[i]; len(d.near) <= mostNames {
-			d.text("name", at[0], at[1]+5+math.Copysign(1.5*radius+8, at[1]-y), Within(d.Nodes[i].Name, nameLength))
+		taken = append(taken, around(d.at[i], radius))
+	}
+	for _, i := range d.far {
+		taken = append(taken, around(d.at[i], 4))
+	}
+	isFree := func(b box) bool { return b.left > 4 && b.right < width-4 && !slices.ContainsFunc(taken, b.overlaps) }
+	name := Within(d.Nodes[0].Name, nameLength)
+	if !isFree(centred(x, y-32, name, 9)) {
+		name = Within(d.Nodes[0].Name, shortName)
+	}
+	d.text("title on-disc", x, y+6, "?")
+	d.text("name title", x, y-32, name)
+	taken = append(taken, around(d.at[0], 24), centred(x, y-32, name, 9))
+	if len(d.near) > mostNames {
+		return
+	}
+	for _, i := range d.near {
+		at, beyond := d.at[i], float64(1.5*radius)
+		away := math.Copysign(beyond+8, at[1]-y)
+	choice:
+		for _, most := range []int{nameLength, shortName} {
+			name := Within(d.Nodes[i].Name, most)
+			left, right := at[0]-beyond-4, at[0]+beyond+4
+			outside := over(right, at[1]+5, name, 7)
+			class, start := "name start", right
+			if at[0] < x {
+				class, start, outside = "name end", left, over(left-float64(7*breadth(name)), at[1]+5, name, 7)
+			}
+			for _, place := range []struct {
+				class string
+				x, y  float64
+				box   box
+			}{
+				{"name", at[0], at[1] + 5 + away, centred(at[0], at[1]+5+away, name, 7)},
+				{class, start, at[1] + 5, outside},
+				{"name", at[0], at[1] + 5 - away, centred(at[0], at[1]+5-away, name, 7)},
+			} {
+				if isFree(place.box) {
+					d.text(place.class, place.x, place.y, name)
+					taken = append(taken, place.box)
+					break choice
+				}
+			}
 		}
 	}
 }
@@ -412,15 +475,7 @@ func split(text string, most int) (line, rest string) {
 	room, state := float64(most), -1
 	for text != "" {
 		character, after, columns, next := uniseg.FirstGraphemeClusterInString(text, state)
-		first, _ := utf8.DecodeRuneInString(character)
-		switch {
-		case first == 'M' || first == 'W':
-			room -= 1.8
-		case unicode.IsUpper(first):
-			room -= 1.3
-		default:
-			room -= float64(max(columns, 1))
-		}
+		room -= lettersOf(character, columns)
 		if room < 0 && line != "" {
 			return line, text
 		}
@@ -438,6 +493,29 @@ func split(text string, most int) (line, rest string) {
 		text, state = after, next
 	}
 	return line, ""
+}
+
+// lettersOf is how wide a character is, in characters of usual width.
+func lettersOf(character string, columns int) float64 {
+	first, _ := utf8.DecodeRuneInString(character)
+	switch {
+	case first == 'M' || first == 'W':
+		return 1.8
+	case unicode.IsUpper(first):
+		return 1.3
+	}
+	return float64(max(columns, 1))
+}
+
+// breadth is how wide a text is, in characters of usual width.
+func breadth(text string) (sum float64) {
+	for state := -1; text != ""; {
+		var character string
+		var columns int
+		character, text, columns, state = uniseg.FirstGraphemeClusterInString(text, state)
+		sum += lettersOf(character, columns)
+	}
+	return sum
 }
 
 // Shorten returns the beginning of a text, at most so many characters of usual width. A dot-dot-dot stands for the rest.

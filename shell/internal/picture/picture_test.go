@@ -17,8 +17,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// around is a suspect of class 0, predicted 1, with as many neighbours as there are votes, by class, and nodes behind the first ones.
-func around(classes, votes, behind int, class func(i int) int) *Ego {
+// egoOf is a suspect of class 0, predicted 1, with as many neighbours as there are votes, by class, and nodes behind the first ones.
+func egoOf(classes, votes, behind int, class func(i int) int) *Ego {
 	e := &Ego{
 		ID: "suspect-1", Title: "s has the label class 0. Is it class 1?", Text: "A sentence about it.", Votes: map[int]int{},
 		Nodes: []Node{{Name: "s", Class: 0, Predicted: 1, Confidence: 0.875, Score: 0.9375}},
@@ -62,15 +62,15 @@ func read(t *testing.T, svg string) (texts string, elements map[string]int) {
 // TestGolden compares pictures with those in testdata, byte by byte. GRAPHCLEANER_GOLDEN=write makes them anew.
 func TestGolden(t *testing.T) {
 	one := func(int) int { return 1 }
-	alone := around(2, 0, 0, one)
-	unlabelled := around(2, 5, 0, func(i int) int { return i%2 - 1 })
-	hub := around(40, 149, 0, func(i int) int { return i % 40 })
+	alone := egoOf(2, 0, 0, one)
+	unlabelled := egoOf(2, 5, 0, func(i int) int { return i%2 - 1 })
+	hub := egoOf(40, 149, 0, func(i int) int { return i % 40 })
 	hub.Votes[1] += 100_000
-	awkward := around(3, 3, 2, func(i int) int { return i })
+	awkward := egoOf(3, 3, 2, func(i int) int { return i })
 	awkward.Title, awkward.Text = "</title><script>\x00\x1b[31m & \"'", strings.Repeat("a sentence ", 20)+strings.Repeat("x", 200)
 	awkward.Classes = []string{"<b>&amp;", isolate("مرحبا بالعالم"), "שלום"}
 	awkward.Nodes[0].Name, awkward.Nodes[1].Name, awkward.Nodes[2].Name = "東京&<>\u202e", "عقدة 7", "👩‍👩‍👧 \xff\x01 "+strings.Repeat("é", 99)
-	links := around(8, 4, 3, one)
+	links := egoOf(8, 4, 3, one)
 	links.Nodes[0].Decided, links.Nodes[2].Decided, links.Nodes[6].Decided = "unsure by ann", `accept by <ann>, "بوب"`, "reject by bob"
 	links.Nodes[2].ID = `id "1"&`
 	links.Link = func(id string) string { return "/node?id=" + url.QueryEscape(id) + `&from="s"` }
@@ -80,7 +80,7 @@ func TestGolden(t *testing.T) {
 		contains []string
 	}{
 		"alone": {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
-		"few": {around(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938",
+		"few": {egoOf(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938",
 			"The larger a neighbour, the more it counts.", "hops away."}},
 		"links": {links, 11, []string{"score 0.938, decided: unsure by ann", `decided: ` + isolate(`accept by <ann>, "بوب"`), "✓: a decision about the node is in force."}},
 
@@ -119,7 +119,7 @@ func TestGolden(t *testing.T) {
 // TestLinks compares a picture with links and the same without: each node but the first leads to its address, and says what it is to
 // those who do not see it. Only the picture without links has the style, and is one image.
 func TestLinks(t *testing.T) {
-	e := around(2, 5, 4, func(int) int { return 1 })
+	e := egoOf(2, 5, 4, func(int) int { return 1 })
 	_, without := read(t, e.SVG())
 	e.Link = func(id string) string { return "/" + id + "?a&b" }
 	svg := e.SVG()
@@ -138,7 +138,7 @@ func TestLinks(t *testing.T) {
 // TestSizes has weights whose areas are drawn, a weight too small for that, and equal weights.
 func TestSizes(t *testing.T) {
 	radii := func(weights ...float64) (radii []string) {
-		e := around(2, len(weights), 0, func(int) int { return 1 })
+		e := egoOf(2, len(weights), 0, func(int) int { return 1 })
 		for i, weight := range weights {
 			e.Nodes[1+i].Weight = weight
 		}
@@ -176,9 +176,60 @@ func TestSwatch(t *testing.T) {
 	}
 }
 
+// TestNamesApart has neighbours with long names, and nodes behind them. No name that is drawn lies on another or on a node, and short
+// names all have room.
+func TestNamesApart(t *testing.T) {
+	const long = "a long name of a neighbour"
+	for _, test := range []struct {
+		neighbors, behind, least int
+		name                     string
+	}{
+		{1, 0, 1, long}, {5, 0, 5, long}, {12, 0, 9, long}, {20, 0, 13, "NAMES IN CAPITALS ARE WIDE"}, {20, 0, 20, "n1234"},
+		{12, 0, 9, "東京都東京都東京都東京都"}, {3, 40, 2, long}, {3, 40, 3, "n1234"},
+	} {
+		e := egoOf(2, test.neighbors, test.behind, func(int) int { return 1 })
+		for i := range e.Nodes {
+			e.Nodes[i].Name = test.name
+		}
+		var names, nodes []box
+		for _, line := range strings.Split(e.SVG(), "\n") {
+			var class string
+			var x, y, radius float64
+			if n, _ := fmt.Sscanf(strings.Replace(line, "name ", "", 1), `<text class=%q x="%g" y="%g">`, &class, &x, &y); n == 3 {
+				_, text, _ := strings.Cut(strings.TrimSuffix(line, "</text>"), ">")
+				switch breadth := 6.5 * breadth(text); class { // a bit less than names have, as places in drawings are rounded
+				case "name":
+					names = append(names, box{x - breadth/2, y - 10, x + breadth/2, y + 2})
+				case "start":
+					names = append(names, box{x, y - 10, x + breadth, y + 2})
+				case "end":
+					names = append(names, box{x - breadth, y - 10, x, y + 2})
+				}
+			}
+			if _, circle, _ := strings.Cut(line, "<circle class=\"node\" fill=\"#d55e00\" "); strings.HasPrefix(line, "<g>") {
+				if n, _ := fmt.Sscanf(circle, `cx="%g" cy="%g" r="%g"`, &x, &y, &radius); n == 3 {
+					nodes = append(nodes, around([2]float64{x, y}, radius-1))
+				}
+			}
+		}
+		if len(nodes) != 1+test.neighbors+test.behind {
+			t.Fatalf("%d nodes are drawn, want %d", len(nodes), 1+test.neighbors+test.behind)
+		}
+		for i, name := range names {
+			if slices.ContainsFunc(append(names[i+1:], nodes...), name.overlaps) {
+				t.Errorf("%d neighbours called %s: a name lies on something else at %v", test.neighbors, test.name, name)
+			}
+		}
+		if len(names) < test.least {
+			t.Errorf("%d neighbours called %s: %d have names, want at least %d", test.neighbors, test.name, len(names), test.least)
+		}
+		t.Logf("%d neighbours called %s: %d have names", test.neighbors, test.name, len(names))
+	}
+}
+
 // TestMost has more nodes than a picture shows. Those with most weight are drawn.
 func TestMost(t *testing.T) {
-	e := around(2, 1000, 50, func(int) int { return 1 })
+	e := egoOf(2, 1000, 50, func(int) int { return 1 })
 	e.Nodes[999].Weight = 9
 	e.Nodes[999].Name = "heavy"
 	texts, elements := read(t, e.SVG())
@@ -246,7 +297,7 @@ func TestNames(t *testing.T) {
 		"isolate":    isolate(long("א ")),
 	} {
 		t.Run(test, func(t *testing.T) {
-			e := around(2, 20, 0, func(i int) int { return i % 2 })
+			e := egoOf(2, 20, 0, func(i int) int { return i % 2 })
 			e.Classes = []string{name, "1" + name}
 			e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", Within(name, NodeLength), Within(name, ClassLength), Within("1"+name, ClassLength))
 			e.Text = fmt.Sprintf("10 of 20 neighbours are %s; so says the classifier, 50%% sure.", Within(name, ClassLength))
