@@ -369,6 +369,27 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 	return nil
 }
 
+// LikelyClasses returns the classes of a node by their predictions, the largest first: the joined predictions of the last run, or else
+// the stored ones. It returns nil for a node without predictions, and in a store without any.
+func LikelyClasses(tx *kv.Tx, v kv.NodeID) ([]string, error) {
+	matrix, err := scoredFrom(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &Explanation{Node: v}
+	if err := e.rankClasses(tx, inClassOrder(tx, matrix)); err != nil {
+		return nil, err
+	}
+	var classes []string
+	for _, c := range e.TopClasses {
+		classes = append(classes, c.Class)
+	}
+	return classes, nil
+}
+
 // storedFeatures are the agreement features that the last run wrote for the node; nil if it wrote none.
 func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
 	matrix, err := tx.Matrix(AgreementMatrix)

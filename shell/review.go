@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
+	"github.com/graphcleaner/graphcleaner/shell/internal/web"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -17,6 +19,9 @@ type reviewCommand struct {
 	Where string   `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
 	Limit positive `placeholder:"N" help:"Stop after N suspects. Default: all."`
 	Who   string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
+	Web   bool     `help:"Review in a browser."`
+	pageFlags
+	NoOpen bool `help:"With --web: only print the address, and open no browser."`
 	rescoring
 	resources
 }
@@ -34,21 +39,28 @@ A second person reviews the nodes that ann has decided on with --where "decided_
 After l, the classes are listed. Type a name, its beginning, or its number in the list. A number that is also a name, or the beginning of a name, is read ` +
 		`as a name. After a wrong name, review asks again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
 
+With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows the neighbourhood of each suspect, ` +
+		`lists with a condition, decisions about many nodes, and the store at a glance. The address has a token: who knows it can decide. Ctrl-C ends the page.
+
 If standard input or output is no terminal, each line of input is a key or its word. l is followed by the label, w by the reason. A line with no meaning ends the review.
 
     graphcleaner review my.graph
     graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
     graphcleaner review my.graph --who bob --where "decided_by = 'ann'"
     graphcleaner review my.graph --where disputed
+    graphcleaner review my.graph --web
     printf 'y\nn\nl Theory\nz\nq\n' | graphcleaner review my.graph`
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
+	if err := cmp.Or(c.check(c.Web), c.apply(s), checkWho(c.Who)); err != nil {
 		return err
 	}
 	if _, err := query.ParseCondition(c.Where); err != nil {
 		return usagef("--where: %v", err)
+	}
+	if c.Web {
+		return c.browse(ctx, s)
 	}
 	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName()), RescoreWithin: waitForScores})
 	defer func() { err = errors.Join(err, at.close()) }()
@@ -60,6 +72,42 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	s.say("%s", summary)
 	return nil
+}
+
+// check refuses flags that do not go together.
+func (c *reviewCommand) check(web bool) error {
+	switch {
+	case web && c.Limit != 0:
+		return usagef("--limit is for the terminal, and --web for a browser: want one of them")
+	case !web && (c.pageFlags != pageFlags{Addr: c.Addr} || c.NoOpen):
+		return usagef("--title, --text, --link and --no-open are for the page: want --web with them")
+	}
+	return nil
+}
+
+// browse serves the page until Ctrl-C.
+func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
+	listener, err := c.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() //nolint:errcheck // the page closes it
+	return c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
+		page, err := c.serve(ctx, listener, store, web.Options{
+			Name: c.DB, Where: c.Where, KeepScores: c.NoRescore, Query: query.Options{Who: cmp.Or(c.Who, query.UserName()), Workers: c.Threads, MemoryBudget: c.work()},
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, page.Close()) }()
+		s.say("%s can be reviewed at %s", c.DB, page.Address())
+		s.say("Ctrl-C ends the review. Every decision is on disk at once.")
+		if !c.NoOpen {
+			openBrowser(page.Ticket())
+		}
+		<-ctx.Done()
+		return nil
+	})
 }
 
 // checkWho refuses a name that no decision can have.

@@ -8,13 +8,16 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/web"
 	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // serveCommand holds a store and answers other commands.
 type serveCommand struct {
 	DB       string `arg:"" name:"DB" help:"Directory of the store."`
 	ReadOnly bool   `help:"Refuse commands and statements that write."`
+	pageFlags
 	resources
 }
 
@@ -24,6 +27,8 @@ func (*serveCommand) Help() string {
 
 Other commands need no flag: a command that finds the store held asks the holder. So do review and the prompt, for each step. ` +
 		`Only processes of the same user on the same machine are answered.
+
+serve prints the address of a page on which a person of this machine reviews suspects: see review --web. The address has a token.
 
 Every command that opens a store for writing answers others while it runs. Use serve if many people and jobs use a store all day: the store ` +
 		`stays open, its caches stay warm, and nobody's command has to wait for the commands of others.
@@ -37,6 +42,11 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err := c.apply(s); err != nil {
 		return err
 	}
+	listener, err := c.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() //nolint:errcheck // the page closes it
 	var store *kv.Store
 	err = c.untilFree(ctx, func() (err error) {
 		store, err = openStore(c.DB, kv.Options{MemoryBudget: c.store()})
@@ -55,7 +65,15 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
+	page, err := c.serve(ctx, listener, store, web.Options{
+		Name: c.DB, ReadOnly: c.ReadOnly, Query: query.Options{Who: query.UserName(), Workers: c.Threads, MemoryBudget: c.work()},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.Close()) }()
 	s.say("%s is open. Other commands on it are answered by this process, %d. Ctrl-C ends it.", c.DB, os.Getpid())
+	s.say("The page for reviews is %s", page.Address())
 	<-ctx.Done()
 	return nil
 }

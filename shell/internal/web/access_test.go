@@ -1,0 +1,344 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+)
+
+// paths are all that can be asked for.
+func paths() (of [][2]string) {
+	for _, r := range routes() {
+		of = append(of, [2]string{r.method, r.path})
+	}
+	for _, path := range []string{"/", "/events", "/export/labels.csv", "/page.css", "/page.js", "/openapi.json", "/no/such"} {
+		of = append(of, [2]string{"GET", path})
+	}
+	return of
+}
+
+// TestForeignHost has requests whose host is another name that points at this machine, as an attacker's page can send them.
+func TestForeignHost(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	browser := c.browser()
+	port := c.server.port()
+	for _, host := range []string{"evil.example", "evil.example:" + port, "127.0.0.1", "localhost", "127.0.0.1:1", "127.0.0.1.evil.example:" + port, "[::1]", "0.0.0.0:" + port} {
+		for _, path := range paths() {
+			for _, from := range []*client{c, browser} {
+				status, text, _ := from.do(path[0], path[1], "", "", func(r *http.Request) { r.Host = host })
+				if status != http.StatusForbidden || !strings.Contains(text, "not this machine") {
+					t.Errorf("%s %s with the host %q: got %d", path[0], path[1], host, status)
+				}
+			}
+		}
+	}
+	// Without any host, as HTTP/1.0 allows.
+	conn, err := net.Dial("tcp", c.server.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("GET /review HTTP/1.0\r\nAuthorization: Bearer " + c.server.keys.token + "\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, 1000)
+	if n, err := conn.Read(answer); err != nil || !strings.Contains(string(answer[:n]), "403") {
+		t.Errorf("without a host: got %q, %v", answer[:n], err)
+	}
+	for _, host := range []string{"localhost:" + port, "[::1]:" + port, "127.0.0.1:" + port} {
+		if status, text, _ := c.do("GET", "/progress", "", "", func(r *http.Request) { r.Host = host }); status != http.StatusOK {
+			t.Errorf("the host %s: got %d, %s", host, status, text)
+		}
+	}
+}
+
+// TestNoToken has requests without the secret, or with another one.
+func TestNoToken(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	wrong := strings.Repeat("0", 2*secretBytes)
+	for _, header := range []http.Header{
+		{}, {"Authorization": {"Bearer " + wrong}}, {"Authorization": {c.server.keys.token}}, {"Authorization": {"Bearer "}},
+		{"Cookie": {c.server.cookieName() + "=" + wrong}}, {"Cookie": {c.server.cookieName() + "="}}, {"Cookie": {"graphcleaner-1=" + c.server.keys.cookie}},
+		{"Cookie": {c.server.cookieName() + "=" + c.server.keys.token}}, {"Authorization": {"Bearer " + c.server.keys.cookie}},
+	} {
+		for _, path := range paths() {
+			status, _, _ := c.do(path[0], path[1], "", "", func(r *http.Request) { r.Header = header.Clone() })
+			if status != http.StatusForbidden {
+				t.Errorf("%s %s with %v: got %d", path[0], path[1], header, status)
+			}
+		}
+	}
+	for _, path := range []string{"/?token=" + wrong, "/?token=", "/?ticket=", "/?ticket=" + wrong, "/list?token=" + c.server.keys.token} {
+		if status, _, _ := c.do("GET", path, "", "", func(r *http.Request) { r.Header = http.Header{} }); status != http.StatusForbidden {
+			t.Errorf("%s: got %d", path, status)
+		}
+	}
+}
+
+// TestTicket opens the page once.
+func TestTicket(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	path := strings.TrimPrefix(c.server.Ticket(), c.server.Origin())
+	plain := &client{t, &http.Client{Transport: c.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, c.server, http.Header{}}
+	status, _, header := plain.do("GET", path, "", "", nil)
+	if status != http.StatusSeeOther || header.Get("Location") != "/" {
+		t.Fatalf("the first time: got %d to %s", status, header.Get("Location"))
+	}
+	cookie := header.Get("Set-Cookie")
+	for _, want := range []string{c.server.cookieName() + "=", "HttpOnly", "SameSite=Strict", "Path=/"} {
+		if !strings.Contains(cookie, want) {
+			t.Errorf("the cookie %q has no %s", cookie, want)
+		}
+	}
+	if strings.Contains(cookie, c.server.keys.token) {
+		t.Error("the cookie is the token")
+	}
+	if status, _, _ := plain.do("GET", path, "", "", nil); status != http.StatusForbidden {
+		t.Errorf("the second time: got %d", status)
+	}
+}
+
+// TestForeignPage has changes that a page of another origin makes a browser send, with the cookie.
+func TestForeignPage(t *testing.T) {
+	store := papers.Cleaned(t)
+	browser := serve(t, store, nil).browser()
+	origin := browser.server.Origin()
+	fields := url.Values{"id": {"p4"}, "decision": {"accept"}}
+	for _, header := range []http.Header{
+		{}, {"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}}, {"Sec-Fetch-Site": {"none"}}, {"Origin": {"http://evil.example"}},
+		{"Origin": {"null"}}, {"Origin": {"http://127.0.0.1:1"}}, {"Origin": {"https" + strings.TrimPrefix(origin, "http")}},
+		{"Sec-Fetch-Site": {"same-site"}, "Origin": {origin}}, {"Sec-Fetch-Site": {"cross-site"}, "Origin": {origin}},
+	} {
+		for _, r := range routes() {
+			if r.method == http.MethodGet {
+				continue
+			}
+			browser.header = header.Clone()
+			if status, text, _ := browser.form(r.path, fields); status != http.StatusForbidden || !strings.Contains(text, "from elsewhere") {
+				t.Errorf("%s with %v: got %d, %s", r.path, header, status, text)
+			}
+		}
+	}
+	if got := ask(t, store, "history"); len(got) != 0 {
+		t.Fatalf("got %v, want nothing decided", got)
+	}
+	for _, header := range []http.Header{{"Sec-Fetch-Site": {"same-origin"}}, {"Origin": {origin}}, {"Sec-Fetch-Site": {"same-origin"}, "Origin": {"null"}}} {
+		browser.header = header
+		if status, text, _ := browser.form("/decide", fields); status != http.StatusSeeOther {
+			t.Errorf("the page itself, with %v: got %d, %s", header, status, text)
+		}
+	}
+}
+
+// TestGetChangesNothing compares the files of a store before and after every request that reads, and asks with every other method.
+func TestGetChangesNothing(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	browser := c.browser()
+	before := content(t, store)
+	for _, path := range paths() {
+		if path[0] != http.MethodGet || path[1] == "/events" {
+			continue
+		}
+		for _, query := range []string{"", "?id=p4&where=score+%3E+0.5&decision=accept&of=nodes&threshold=0.5&text=la&who=ann&before=3&statement=clean&name=x&page=1"} {
+			c.get(path[1] + query)
+			browser.get(path[1] + query)
+			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+				if slices.Contains(paths(), [2]string{method, path[1]}) {
+					continue
+				}
+				if status, _, _ := c.do(method, path[1]+query, "", "", nil); status != http.StatusMethodNotAllowed && status != http.StatusNotFound {
+					t.Errorf("%s %s: got %d", method, path[1], status)
+				}
+			}
+		}
+	}
+	for _, path := range paths() {
+		if path[0] == http.MethodPost {
+			if status, _ := c.get(path[1] + "?id=p4&decision=accept"); status != http.StatusMethodNotAllowed {
+				t.Errorf("GET %s: got %d", path[1], status)
+			}
+		}
+	}
+	if after := content(t, store); before != after {
+		t.Error("requests that read have changed the store")
+	}
+}
+
+// content is all that the files of a store hold, without the journal's own order of flushes.
+func content(t *testing.T, store *kv.Store) string {
+	t.Helper()
+	var all bytes.Buffer
+	err := filepath.WalkDir(store.Dir(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Type()&fs.ModeSocket != 0 {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.WriteString(path)
+		all.Write(bytes.TrimRight(text, "\x00"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// TestHeaders has every answer forbid all that comes from elsewhere.
+func TestHeaders(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	browser := c.browser()
+	for _, path := range []string{"/", "/review", "/list", "/list?page=x", "/overview", "/history", "/page.js", "/page.css", "/openapi.json", "/no/such", "/export/labels.csv"} {
+		for _, from := range []*client{c, browser} {
+			_, _, header := from.do("GET", path, "", "", nil)
+			for name, want := range map[string]string{
+				"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+			} {
+				if !strings.Contains(header.Get(name), want) {
+					t.Errorf("%s: got %s %q, want %q", path, name, header.Get(name), want)
+				}
+			}
+			if policy := header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+				t.Errorf("%s: got the policy %s", path, policy)
+			}
+			for name := range header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s: got %s", path, name)
+				}
+			}
+		}
+	}
+}
+
+// TestHostileText has a store whose texts are markup, scripts, escapes of terminals and marks of direction.
+func TestHostileText(t *testing.T) {
+	const (
+		markup = `"><script>alert(1)</script><img src=x onerror=alert(2)>`
+		label  = `</option></datalist><svg onload=alert(3)>'&amp;`
+		escape = "a\x1b]0;title\x07\x1b[31mred\u202etxt.exe"
+		link   = "javascript:alert(4)"
+	)
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
+		{Name: "title", Kind: kv.KindString}, {Name: "link", Kind: kv.KindString}, {Name: "<b>name", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{markup, "b", "../../etc", "?id=x&y#z"} {
+		values := []kv.Value{kv.StringValue(markup), kv.StringValue(link), kv.StringValue(escape), kv.StringValue(markup + escape)}
+		if err := load.AddNode(kv.Node{ID: id, Label: label, Values: values}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"b", "../../etc", "?id=x&y#z"} {
+		if err := load.AddEdge(markup, id, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	store := papers.Reopen(t, dir)
+	c := serve(t, store, func(o *Options) {
+		o.Name, o.Query.Who = markup, markup
+		o.Columns = survey.Columns{Title: "title", Text: "text", Link: "link"}
+	})
+	for _, id := range []string{markup, "?id=x&y#z", "../../etc"} {
+		if status, text := c.post("/decide", decision{ID: id, Decision: "relabel", Label: label, Why: markup}); status != 200 {
+			t.Fatalf("%s: got %d, %s", id, status, text)
+		}
+	}
+	if status, text := c.post("/filters", filter{Name: markup, Where: "id = '" + strings.ReplaceAll(markup, "'", "''") + "'"}); status != 200 {
+		t.Fatalf("got %d, %s", status, text)
+	}
+	browser := c.browser()
+	for _, path := range []string{
+		"/node?id=" + url.QueryEscape(markup), "/node?id=" + url.QueryEscape("?id=x&y#z"), "/list?of=nodes", "/list?of=nodes&where=" + url.QueryEscape(markup),
+		"/list?sort=" + url.QueryEscape(markup), "/history", "/overview", "/numbers?id=" + url.QueryEscape(markup), "/node?id=" + url.QueryEscape(markup+"x"), "/history?who=" + url.QueryEscape(markup),
+	} {
+		_, text := browser.get(path)
+		for _, bad := range []string{"<script>alert", "<img", "<svg onload", "onerror=alert(2)>\n", `href="javascript`, "\x1b", "\u202e", "ZgotmplZ", "<b>name"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: has %q", path, bad)
+			}
+		}
+	}
+	// Walking from a node to its neighbour goes by its id, whatever that is.
+	_, text := browser.get("/node?id=" + url.QueryEscape(markup))
+	if !strings.Contains(text, `href="/node?id=%3Fid%3Dx%26y%23z"`) || strings.Contains(text, `href="../`) {
+		t.Error("the links of the picture are not those of the neighbours")
+	}
+}
+
+// TestLargeBodies has bodies and headers that are too large.
+func TestLargeBodies(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	for _, r := range routes() {
+		if r.method != http.MethodPost || r.path == "/stop" || r.path == "/again" || r.path == "/undo" {
+			continue
+		}
+		for kind, body := range map[string]string{
+			"application/json":                  `{"id":"` + strings.Repeat("x", maxBody) + `"}`,
+			"application/x-www-form-urlencoded": "id=" + strings.Repeat("x", maxBody),
+		} {
+			if status, text, _ := c.do("POST", r.path, kind, body, nil); status != http.StatusRequestEntityTooLarge && status != http.StatusBadRequest {
+				t.Errorf("%s, %s: got %d, %.200s", r.path, kind, status, text)
+			}
+		}
+	}
+	if status, _, _ := c.do("GET", "/review", "", "", func(r *http.Request) { r.Header.Set("X", strings.Repeat("x", 2*maxHeader)) }); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a large header: got %d", status)
+	}
+	if got := ask(t, store, "history"); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestManyStreams opens more pages than a server serves, and leaves all of them open when it ends.
+func TestManyStreams(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	refused := 0
+	for range mostStreams + 3 {
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, c.server.Origin()+"/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = c.header
+		answer, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused != 3 {
+		t.Errorf("%d streams were refused, want 3", refused)
+	}
+	if status, _ := c.get("/review"); status != http.StatusOK {
+		t.Errorf("beside open streams: got %d", status)
+	}
+	began := time.Now()
+	if err := c.server.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the server took %v to end", took)
+	}
+}

@@ -1,0 +1,267 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
+	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+//go:embed page.html page.css page.js openapi.json
+var assets embed.FS
+
+// A route is one thing that the page, or a program, can ask for. The OpenAPI file is made from the routes.
+type route struct {
+	method, path, summary string
+	parameters            []parameter // of the address
+	body                  any         // what a request brings: a struct, or nil
+	view                  any         // what the answer is in JSON: a value of its type
+	serve                 func(s *Server, r *http.Request) (answer, error)
+}
+
+// A parameter is a name in the query of an address.
+type parameter struct{ name, about string }
+
+// An answer is what becomes of a request. Browsers get the page with that name, programs the view as JSON.
+type answer struct {
+	page, title string
+	view        any
+	status      int    // 0: 200
+	seeOther    string // where a browser goes next, after a change
+}
+
+// routes are all that the server answers, beside assets.
+func routes() []route {
+	where := parameter{"where", "A condition, as behind `suspects where`. Empty: all suspects."}
+	id := parameter{"id", "The id of a node."}
+	return []route{
+		{"GET", "/review", "The next suspect of the queue.", []parameter{where, {"not", "The id of a node to pass over."}, {"sample", "1: the queue is the random sample."}}, nil, card{}, (*Server).review},
+		{"GET", "/node", "A node with its neighbours.", []parameter{id, where}, nil, card{}, (*Server).node},
+		{"GET", "/numbers", "The numbers behind a score, as of the statement explain.", []parameter{id}, nil, numbers{}, (*Server).numbers},
+		{"POST", "/decide", "Decide about a node.", nil, decision{}, reply{}, (*Server).decide},
+		{"POST", "/skip", "Put a node at the end of the queue.", nil, decision{}, reply{}, (*Server).skip},
+		{"POST", "/undo", "Take the last reply back.", nil, place{}, reply{}, (*Server).undo},
+		{"POST", "/again", "Bring skipped nodes back into the queue.", nil, place{}, reply{}, (*Server).again},
+		{"GET", "/list", "Suspects, or nodes, that meet a condition.", listParameters, nil, list{}, (*Server).list},
+		{"POST", "/bulk", "Decide about many nodes. The first answer is a question; ask again with its text to decide.", nil, bulk{}, bulkReply{}, (*Server).bulk},
+		{"POST", "/sample", "Draw a random sample of the suspects that meet a condition.", nil, sampling{}, reply{}, (*Server).drawSample},
+		{"POST", "/filters", "Save a condition under a name, or remove it.", nil, filter{}, reply{}, (*Server).saveFilter},
+		{"GET", "/complete", "What can be typed next in a condition.", []parameter{{"text", "The condition as far as it is typed."}}, nil, completion{}, (*Server).complete},
+		{"GET", "/progress", "How far the review is, and how many wrong labels are left.", nil, nil, progress{}, (*Server).showProgress},
+		{"GET", "/overview", "The store at a glance.", []parameter{{"threshold", "A threshold to count suspects at. Empty: that of the last run."}}, nil, overview{}, (*Server).overview},
+		{"GET", "/history", "What was decided, the newest first.", []parameter{{"before", "Entries before the one with this number."}, {"who", "Entries of this person alone."}}, nil, past{}, (*Server).history},
+		{"GET", "/job", "The job that runs, or the last one.", nil, nil, job{}, (*Server).showJob},
+		{"POST", "/clean", "Start clean, or rescore.", nil, cleaning{}, job{}, (*Server).startClean},
+		{"POST", "/stop", "Stop the job that runs.", nil, place{}, job{}, (*Server).stopClean},
+	}
+}
+
+// handler answers all requests.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes() {
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.serve) })
+	}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/review", http.StatusSeeOther) })
+	mux.HandleFunc("GET /events", s.stream)
+	mux.HandleFunc("GET /export/{name}", s.export)
+	for name, text := range map[string]string{
+		"page.css": assetText("page.css") + picture.Style + figure.Style, "page.js": assetText("page.js"), "openapi.json": assetText("openapi.json"),
+	} {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			// The address of an asset has its version.
+			w.Header().Set("Cache-Control", "private, max-age=86400")
+			http.ServeContent(w, r, name, time.Time{}, strings.NewReader(text))
+		})
+	}
+	return s.admitted(mux)
+}
+
+// answer runs what serves a request, and writes the answer or the error. A panic ends the request alone.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, serve func(*Server, *http.Request) (answer, error)) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.fail(w, r, fmt.Errorf("a fault of the program ended this request: %v\n%s", fault, debug.Stack()))
+		}
+	}()
+	a, err := serve(s, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.write(w, r, a)
+}
+
+// write writes an answer in the form that the client asks for.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, a answer) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	var body bytes.Buffer
+	if wantsJSON(r) {
+		w.Header().Set("Content-Type", "application/json")
+		encoder := json.NewEncoder(&body)
+		encoder.SetEscapeHTML(true)
+		if err := encoder.Encode(a.view); err != nil {
+			panic(err) // views have only what JSON has
+		}
+	} else if a.seeOther != "" {
+		http.Redirect(w, r, a.seeOther, http.StatusSeeOther)
+		return
+	} else {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if err := pages.ExecuteTemplate(&body, "page", s.frame(r, a)); err != nil {
+			panic(err) // the templates are wrong
+		}
+	}
+	w.Header().Set("Vary", "Accept")
+	w.WriteHeader(a.status)
+	if _, err := w.Write(body.Bytes()); err != nil {
+		return // the client is gone
+	}
+}
+
+// wantsJSON reports whether a request is that of a program.
+func wantsJSON(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+// A frame is what all pages have.
+type frame struct {
+	Page, Title string
+	Store, Who  string
+	ReadOnly    bool
+	Said        string // what the last reply did
+	CanUndo     bool
+	Progress    *progress
+	Job         job
+	Where       string // the filter
+	View        any
+}
+
+func (s *Server) frame(r *http.Request, a answer) frame {
+	s.mu.Lock()
+	f := frame{Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Said: s.said, CanUndo: len(s.past) > 0, View: a.view}
+	s.mu.Unlock()
+	f.Job = s.job.state()
+	f.Where = r.FormValue("where")
+	if a.page != "problem" {
+		f.Progress = s.latestProgress(r.Context())
+	}
+	return f
+}
+
+// A problem is an error as the page and programs get it.
+type problem struct {
+	Error  string `json:"error"`
+	Column int    `json:"column,omitempty"` // of the condition, from 1: where the error is
+}
+
+// A requestError is what is wrong with a request.
+type requestError struct {
+	status int
+	problem
+}
+
+func (e *requestError) Error() string { return e.problem.Error }
+
+func badRequest(format string, args ...any) error {
+	return &requestError{http.StatusBadRequest, problem{Error: fmt.Sprintf(format, args...)}}
+}
+
+// problemOf says what an error is to a client.
+func problemOf(err error) (int, problem) {
+	if wrong, ok := errors.AsType[*requestError](err); ok {
+		return wrong.status, wrong.problem
+	}
+	p := problem{Error: wording.Sentence(err.Error()) + "."}
+	switch at, ok := query.Position(err); {
+	case ok:
+		p.Column = at.Column
+		return http.StatusBadRequest, p
+	case errors.As(err, new(*http.MaxBytesError)):
+		return http.StatusRequestEntityTooLarge, problem{Error: fmt.Sprintf("The request is too large: want at most %d KiB.", maxBody>>10)}
+	case errors.Is(err, decide.ErrChanged), errors.Is(err, query.ErrNotCleaned):
+		return http.StatusConflict, p
+	case errors.Is(err, kv.ErrNotFound):
+		return http.StatusNotFound, p
+	case errors.Is(err, kv.ErrReadOnly):
+		return http.StatusForbidden, problem{Error: "The store is open to be read only."}
+	case errors.Is(err, decide.ErrOptions), errors.Is(err, decide.ErrNoLabel), errors.Is(err, decide.ErrNoSuggestion),
+		errors.Is(err, decide.ErrUnknownClass), errors.Is(err, decide.ErrNothingToUndo):
+		return http.StatusBadRequest, p
+	case errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable, problem{Error: "The page is being closed."}
+	}
+	return http.StatusInternalServerError, p
+}
+
+// fail writes an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, p := problemOf(err)
+	s.write(w, r, answer{page: "problem", title: "Not done", view: p, status: status})
+}
+
+// bring reads what a request brings: JSON, or the fields of a form.
+func bring(r *http.Request, into any, form func()) error {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == "application/json":
+		decoder := json.NewDecoder(r.Body)
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(into); err != nil {
+			if errors.As(err, new(*http.MaxBytesError)) {
+				return err
+			}
+			return badRequest("The body is not as it should be: %v.", err)
+		}
+		return nil
+	case err == nil && kind == "application/x-www-form-urlencoded":
+		if err := r.ParseForm(); err != nil {
+			return err
+		}
+		form()
+		return nil
+	}
+	return badRequest("The body is of the type %q: want application/json, or a form.", r.Header.Get("Content-Type"))
+}
+
+// view runs a function in one snapshot of the store.
+func (s *Server) snapshot(fn func(tx *kv.Tx) error) error {
+	tx := s.Store.Begin()
+	defer tx.Close()
+	if err := tx.Err(); err != nil {
+		return err
+	}
+	return fn(tx)
+}
+
+var pages = template.Must(template.New("").Funcs(functions).Parse(assetText("page.html")))
+
+// assetVersion is in the addresses of assets, so that no browser shows those of an earlier version.
+var assetVersion = fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(assetText("page.css")+assetText("page.js")+picture.Style+figure.Style)))
+
+func assetText(name string) string {
+	text, err := fs.ReadFile(assets, name)
+	if err != nil {
+		panic(err) // it is in the program
+	}
+	return string(text)
+}

@@ -1,0 +1,519 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A card shows a node to the person who decides.
+type card struct {
+	ID         string     `json:"id"`
+	Title      string     `json:"title"`
+	Score      *float64   `json:"score"` // null without a score
+	Words      string     `json:"score_in_words"`
+	Confidence *float64   `json:"confidence"`
+	Evidence   string     `json:"evidence"`
+	Text       string     `json:"text,omitempty"`
+	Link       string     `json:"link,omitempty"`
+	Properties []property `json:"properties"`
+	Degree     int        `json:"degree"`
+	Split      string     `json:"split,omitempty"`
+
+	Seen     seen       `json:"seen"` // what a decision about the node must bring
+	Against  []neighbor `json:"against"`
+	For      []neighbor `json:"for"`
+	Choices  []string   `json:"choices"` // other classes, the most likely first: those on the digits
+	Disputed bool       `json:"disputed,omitempty"`
+	Entries  []entry    `json:"history"`
+	Picture  string     `json:"picture"` // SVG
+
+	Queue   bool     `json:"-"` // the card comes from the queue
+	Where   string   `json:"-"`
+	Sample  bool     `json:"-"`
+	Empty   bool     `json:"empty,omitempty"` // the queue is empty: the rest is missing
+	Skipped int      `json:"skipped,omitempty"`
+	Classes []string `json:"-"`
+	Colors  []int    `json:"-"` // of the given label and the suggested one: places of classes
+}
+
+// Seen is the node as a person sees it. A decision is refused if the node has changed since.
+type seen struct {
+	Label     string `json:"label"`
+	Suggested string `json:"suggested"`
+	Decision  string `json:"decision"`
+	Disputed  bool   `json:"disputed"`
+	Run       int64  `json:"run"`
+}
+
+// A property is a value that the user brought along.
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A neighbor speaks for the given label or against it.
+type neighbor struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Label string `json:"label"`
+	Color int    `json:"-"`
+}
+
+// What a card shows at most.
+const (
+	cardNeighbors  = 5    // that speak for the label, and against it
+	cardChoices    = 9    // a digit each
+	cardEntries    = 5    // of the history, the newest
+	cardText       = 1200 // characters of the text
+	cardProperty   = 300  // of another property
+	offeredClasses = 500  // in the list of a field
+)
+
+// review shows the next suspect of the queue.
+func (s *Server) review(r *http.Request) (answer, error) {
+	where, sample := r.FormValue("where"), r.FormValue("sample") != ""
+	if !r.URL.Query().Has("where") && !sample {
+		where = s.Where
+	}
+	a := answer{page: "card", title: "Review"}
+	err := s.snapshot(func(tx *kv.Tx) error {
+		v, err := s.next(r.Context(), tx, where, sample, r.FormValue("not"))
+		if err != nil {
+			return err
+		}
+		c := &card{Empty: true}
+		if v != kv.NoNode {
+			if c, err = s.card(r.Context(), tx, v); err != nil {
+				return err
+			}
+		}
+		c.Queue, c.Where, c.Sample = true, where, sample
+		s.mu.Lock()
+		c.Skipped = s.skips()
+		s.mu.Unlock()
+		a.view = c
+		return nil
+	})
+	return a, err
+}
+
+// node shows a node of any kind.
+func (s *Server) node(r *http.Request) (answer, error) {
+	a := answer{page: "card"}
+	err := s.snapshot(func(tx *kv.Tx) error {
+		v, err := s.find(tx, r.FormValue("id"))
+		if err != nil {
+			return err
+		}
+		c, err := s.card(r.Context(), tx, v)
+		if err != nil {
+			return err
+		}
+		c.Where = r.FormValue("where")
+		a.view, a.title = c, c.Title
+		return nil
+	})
+	return a, err
+}
+
+// find finds the node with an id.
+func (s *Server) find(tx *kv.Tx, id string) (kv.NodeID, error) {
+	v, err := tx.Node(id)
+	if errors.Is(err, kv.ErrNotFound) {
+		err = &requestError{http.StatusNotFound, problem{Error: fmt.Sprintf("No node has the id %s.", query.Quote(id))}}
+	}
+	return v, err
+}
+
+// next is the first node of the queue that got no reply yet; kv.NoNode if there is none.
+func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool, not string) (kv.NodeID, error) {
+	condition, err := query.ParseCondition(where)
+	if err != nil {
+		return kv.NoNode, err
+	}
+	s.mu.Lock()
+	over, drawn := make(map[kv.NodeID]bool, len(s.passed)+1), s.sample
+	for v := range s.passed {
+		over[v] = true
+	}
+	s.mu.Unlock()
+	if not != "" {
+		v, err := s.find(tx, not)
+		if err != nil {
+			return kv.NoNode, err
+		}
+		over[v] = true
+	}
+	queue := drawn
+	if !sample {
+		if queue, _, err = query.Suspects(ctx, tx, condition, len(over)+1); err != nil {
+			return kv.NoNode, err
+		}
+	}
+	for _, v := range queue {
+		if !over[v] {
+			return v, nil
+		}
+	}
+	return kv.NoNode, nil
+}
+
+// skips counts the nodes that were skipped. The caller has s.mu.
+func (s *Server) skips() (n int) {
+	for _, p := range s.past {
+		if p.step == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// card reads what the card of a node shows.
+func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error) {
+	direction := kv.Both
+	run, err := query.LastRun(tx)
+	if err != nil && !errors.Is(err, query.ErrNotCleaned) {
+		return nil, err
+	}
+	if run != nil {
+		direction = run.Direction
+	}
+	about := survey.New(tx, direction, s.Columns)
+	ego, err := about.Ego(ctx, "ego", v)
+	if err != nil {
+		return nil, err
+	}
+	ego.Link = func(id string) string { return "/node?id=" + url.QueryEscape(id) }
+	c := &card{Evidence: ego.Text, Classes: classNames(tx), Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{}, Entries: []entry{}}
+	ego.Text = "" // which stands beside the picture
+	c.Picture = ego.SVG()
+	c.weigh(ego)
+	if err := errors.Join(c.read(tx, v, s.Columns), c.readHistory(ctx, tx, v)); err != nil {
+		return nil, err
+	}
+	c.Title = ego.Nodes[0].Name
+	c.Colors = []int{about.ClassPlace(c.Seen.Label), about.ClassPlace(c.Seen.Suggested)}
+	c.Words = scoreWords(c.Score, run)
+	top, err := cleaner.LikelyClasses(tx, v)
+	if err != nil {
+		return nil, err
+	}
+	c.choose(top, ego)
+	return c, nil
+}
+
+// classNames are the classes for the field of another label, in the order of answers.
+func classNames(tx *kv.Tx) (names []string) {
+	classes := tx.Classes()
+	if len(classes) > offeredClasses {
+		return nil // the field asks for what matches
+	}
+	for _, i := range query.ClassOrder(classes) {
+		names = append(names, classes[i])
+	}
+	return names
+}
+
+// read reads what is stored of the node.
+func (c *card) read(tx *kv.Tx, v kv.NodeID, columns survey.Columns) (err error) {
+	read := func(column string) (value kv.Value) {
+		if err == nil {
+			value, err = tx.Value(v, column)
+		}
+		if errors.Is(err, kv.ErrNoColumn) {
+			err = nil
+		}
+		return value
+	}
+	number := func(column string) *float64 {
+		value := read(column)
+		if value.IsNull() || math.IsNaN(value.Float()) {
+			return nil
+		}
+		f := value.Float()
+		return &f
+	}
+	c.Score, c.Confidence = number(cleaner.ScoreColumn), number(cleaner.ConfidenceColumn)
+	c.Split = read("split").String()
+	c.Seen = seen{
+		Label: read(kv.LabelColumn).String(), Suggested: read(cleaner.SuggestedColumn).String(), Decision: read(decide.Column).String(),
+		Disputed: !read(decide.DisputedColumn).IsNull(),
+	}
+	c.Disputed = c.Seen.Disputed
+	if run := read(cleaner.RunColumn); !run.IsNull() {
+		c.Seen.Run = run.Int()
+	}
+	for _, name := range query.UserColumns(tx) {
+		value := read(name)
+		text := print.EscapeLines(print.Brief(value))
+		switch {
+		case value.IsNull() || text == "":
+		case name == columns.Title: // above
+		case name == columns.Text:
+			c.Text = picture.Shorten(text, cardText)
+		case name == columns.Link:
+			c.Link = picture.Shorten(text, cardProperty)
+		default:
+			c.Properties = append(c.Properties, property{name, picture.Shorten(text, cardProperty)})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if c.ID, err = tx.ID(v); err != nil {
+		return err
+	}
+	c.Degree, err = tx.Degree(v)
+	return err
+}
+
+// readHistory reads the newest decisions about the node.
+func (c *card) readHistory(ctx context.Context, tx *kv.Tx, v kv.NodeID) error {
+	for d, err := range decide.History(ctx, tx, v) {
+		if err != nil {
+			return err
+		}
+		c.Entries = append(c.Entries, entryOf(d))
+	}
+	c.Entries = c.Entries[max(0, len(c.Entries)-cardEntries):]
+	slices.Reverse(c.Entries)
+	return nil
+}
+
+// weigh lists the neighbours with most weight that do not have the label of the node, and those that have it.
+func (c *card) weigh(ego *picture.Ego) {
+	var near []picture.Node
+	for _, edge := range ego.Edges {
+		if edge[0] == 0 {
+			near = append(near, ego.Nodes[edge[1]])
+		}
+	}
+	slices.SortStableFunc(near, func(a, b picture.Node) int {
+		// Of equal weights, what is more surely labelled says more.
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(orOne(a.Score), orOne(b.Score)))
+	})
+	for _, n := range near {
+		if n.Class == picture.None {
+			continue
+		}
+		of := &c.Against
+		if n.Class == ego.Nodes[0].Class {
+			of = &c.For
+		}
+		if len(*of) < cardNeighbors {
+			*of = append(*of, neighbor{n.ID, n.Name, ego.Classes[n.Class], n.Class})
+		}
+	}
+}
+
+func orOne(score float64) float64 {
+	if math.IsNaN(score) {
+		return 1
+	}
+	return score
+}
+
+// choose lists the classes that the digits name: the suggested one, then those of the largest predictions, then those of most neighbours,
+// then the others.
+func (c *card) choose(top []string, ego *picture.Ego) {
+	var voted []int
+	for class := range ego.Classes {
+		if ego.Votes[class] > 0 {
+			voted = append(voted, class)
+		}
+	}
+	slices.SortStableFunc(voted, func(a, b int) int { return ego.Votes[b] - ego.Votes[a] })
+	candidates := append([]string{c.Seen.Suggested}, top...)
+	for _, class := range voted {
+		candidates = append(candidates, ego.Classes[class])
+	}
+	for _, class := range append(candidates, ego.Classes...) {
+		if len(c.Choices) == cardChoices {
+			return
+		}
+		if class != "" && class != c.Seen.Label && !slices.Contains(c.Choices, class) {
+			c.Choices = append(c.Choices, class)
+		}
+	}
+}
+
+// scoreWords says what a score means.
+func scoreWords(score *float64, run *cleaner.Run) string {
+	switch {
+	case score == nil || run == nil:
+		return "This node has no score."
+	case run.Preset != cleaner.PresetDefault && *score > run.Threshold:
+		return "The label is suspect."
+	case run.Preset != cleaner.PresetDefault:
+		return "The label is not suspect."
+	case *score >= 0.99:
+		return "The label is almost certainly wrong."
+	case *score >= 0.9:
+		return "The label is very probably wrong."
+	case *score >= 0.7:
+		return "The label is probably wrong."
+	case *score >= 0.5:
+		return "The label is more likely wrong than right."
+	case *score >= 0.2:
+		return "The label is more likely right than wrong."
+	}
+	return "The label is probably right."
+}
+
+// Numbers are what the statement explain says.
+type numbers struct {
+	ID       string          `json:"id"`
+	Notices  []string        `json:"notices,omitempty"`
+	Explain  json.RawMessage `json:"explain"` // the answer of the statement explain, as --format json prints it
+	Sections []section       `json:"-"`
+}
+
+// A section is a table under a title.
+type section struct {
+	Title   string
+	Columns []string
+	Rows    [][]string
+}
+
+// numbers explains a score.
+func (s *Server) numbers(r *http.Request) (answer, error) {
+	id := r.FormValue("id")
+	view := numbers{ID: id}
+	err := s.snapshot(func(tx *kv.Tx) error {
+		if _, err := s.find(tx, id); err != nil {
+			return err
+		}
+		result, err := query.Query(r.Context(), tx, s.Query, "explain $1", id)
+		if err != nil {
+			return err
+		}
+		view.Notices = result.Notices()
+		for _, of := range result.Sections {
+			view.Sections = append(view.Sections, sectionOf(of))
+		}
+		var text strings.Builder
+		if _, err := print.Render(&text, result, print.FormatJSON); err != nil {
+			return err
+		}
+		view.Explain = json.RawMessage(text.String())
+		return nil
+	})
+	return answer{page: "numbers", title: "Numbers of " + id, view: view}, err
+}
+
+func sectionOf(of query.Section) section {
+	shown := section{Title: of.Title}
+	for _, c := range of.Columns {
+		shown.Columns = append(shown.Columns, c.Name)
+	}
+	for _, row := range of.Rows {
+		var cells []string
+		for _, value := range row {
+			cells = append(cells, print.EscapeControls(print.Brief(value)))
+		}
+		shown.Rows = append(shown.Rows, cells)
+	}
+	return shown
+}
+
+// An entry is what the history says of a decision.
+type entry struct {
+	Seq      int64  `json:"seq"`
+	Step     int64  `json:"step"`
+	Time     string `json:"time"`
+	ID       string `json:"id"`
+	Decision string `json:"decision"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Label    string `json:"label"` // after the decision
+	Who      string `json:"who"`
+	Why      string `json:"why,omitempty"`
+	Undoes   int64  `json:"undoes,omitempty"` // the entry that this one takes back
+	Disputed bool   `json:"disputed,omitempty"`
+}
+
+func entryOf(d decide.Decision) entry {
+	return entry{
+		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Kind.String(), From: d.From, To: d.To,
+		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed,
+	}
+}
+
+// Text says what the entry was, such as "accept: Systems → Theory".
+func (e entry) Text() string {
+	text := e.Decision
+	if e.Undoes != 0 {
+		text += " taken back"
+	}
+	switch orNone := func(label string) string { return cmp.Or(label, "no label") }; {
+	case e.Disputed:
+		text += ": " + orNone(e.To) + "; disputed"
+	case e.From != e.To:
+		text += ": " + orNone(e.From) + " → " + orNone(e.To)
+	}
+	return text
+}
+
+// functions are those of the templates.
+var functions = template.FuncMap{
+	"swatch":  func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
+	"svg":     func(text string) template.HTML { return template.HTML(text) },
+	"percent": percentOf,
+	"whole":   func(x *float64) string { return number(x, "%.0f") },
+	"fixed":   func(x *float64) string { return number(x, "%.4f") },
+	"add":     func(a, b int) int { return a + b },
+	"count":   grouped,
+	"version": func() string { return assetVersion },
+}
+
+// number is a number in a form, "" if there is none.
+func number(x *float64, form string) string {
+	if x == nil {
+		return ""
+	}
+	return fmt.Sprintf(form, *x)
+}
+
+// percentOf is a share in percent, with digits where it is near 0 or 1.
+func percentOf(share *float64) string {
+	switch {
+	case share == nil || math.IsNaN(*share):
+		return "unknown"
+	case *share > 0.999 && *share < 1:
+		return "over 99.9%"
+	case *share < 0.001 && *share > 0:
+		return "under 0.1%"
+	}
+	return fmt.Sprintf("%.1f%%", 100**share)
+}
+
+// grouped is a number with spaces between groups of three digits.
+func grouped(n int64) string {
+	text := fmt.Sprint(n)
+	var out strings.Builder
+	for i, digit := range text {
+		if i > 0 && (len(text)-i)%3 == 0 && text[i-1] != '-' {
+			out.WriteString("\u202f")
+		}
+		out.WriteRune(digit)
+	}
+	return out.String()
+}

@@ -1,0 +1,169 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A job is a clean or a rescore that the page has started.
+type job struct {
+	Statement string   `json:"statement"` // "" if none was started
+	Running   bool     `json:"running"`
+	Stage     string   `json:"stage,omitempty"`
+	Done      int64    `json:"done,omitempty"`
+	Total     int64    `json:"total,omitempty"` // 0: unknown
+	Seconds   float64  `json:"seconds"`
+	Notices   []string `json:"notices,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Stopped   bool     `json:"stopped,omitempty"`
+}
+
+// Jobs run one at a time.
+type jobs struct {
+	mu    sync.Mutex
+	now   job
+	began time.Time
+	stop  context.CancelFunc
+	told  time.Time // when pages were told of progress last
+}
+
+// state is the job as it is.
+func (j *jobs) state() job {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.current()
+}
+
+// current is state for who has j.mu.
+func (j *jobs) current() job {
+	now := j.now
+	if now.Running {
+		now.Seconds = time.Since(j.began).Seconds()
+	}
+	return now
+}
+
+// Cleaning says what to start.
+type cleaning struct {
+	Statement string `json:"statement"` // "clean" or "rescore", with options as in the shell
+	place
+}
+
+// showJob shows the job.
+func (s *Server) showJob(*http.Request) (answer, error) {
+	return answer{page: "job", title: "Clean", view: s.job.state()}, nil
+}
+
+// startClean starts a job.
+func (s *Server) startClean(r *http.Request) (answer, error) {
+	var c cleaning
+	err := cmp.Or(s.checkWritable(), bring(r, &c, func() {
+		c.place.form(r)
+		c.Statement = strings.TrimSpace(r.PostFormValue("statement") + " " + r.PostFormValue("options"))
+	}))
+	if err != nil {
+		return answer{}, err
+	}
+	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(c.Statement)), " ")
+	if word != "clean" && word != "rescore" {
+		return answer{}, badRequest("The statement is %q: want clean or rescore.", wording.Short(c.Statement))
+	}
+	statement, err := query.Parse(c.Statement)
+	if err != nil {
+		return answer{}, err
+	}
+	ctx, stop := context.WithCancel(s.http.BaseContext(s.listener))
+	j := &s.job
+	j.mu.Lock()
+	if j.now.Running {
+		j.mu.Unlock()
+		stop()
+		return answer{}, &requestError{http.StatusConflict, problem{Error: "A job runs already: " + j.now.Statement + "."}}
+	}
+	j.now, j.began, j.stop = job{Statement: c.Statement, Running: true}, time.Now(), stop
+	now := j.current()
+	j.mu.Unlock()
+	s.scores.pause()
+	s.events.send("job", now)
+	s.working.Go(func() {
+		defer stop()
+		s.run(ctx, statement)
+	})
+	return answer{view: now, seeOther: cmp.Or(c.next(), "/overview")}, nil
+}
+
+// tellEvery is how often pages are told of the progress of a job.
+const tellEvery = 200 * time.Millisecond
+
+// run runs a job.
+func (s *Server) run(ctx context.Context, statement query.Statement) {
+	j := &s.job
+	change := func(fn func(now *job)) {
+		j.mu.Lock()
+		fn(&j.now)
+		tell := time.Since(j.told) > tellEvery || !j.now.Running
+		if tell {
+			j.told = time.Now()
+		}
+		now := j.current()
+		j.mu.Unlock()
+		if tell {
+			s.events.send("job", now)
+		}
+	}
+	opt := s.Query
+	opt.Progress = func(stage string, done, total int64) {
+		change(func(now *job) { now.Stage, now.Done, now.Total = stage, done, total })
+	}
+	opt.Notice = func(line string) {
+		change(func(now *job) { now.Notices = append(now.Notices, print.EscapeControls(line)) })
+	}
+	ctx = kv.OnWait(ctx, func() { opt.Notice("waiting for another job that writes to the store") })
+	result, err := statement.Exec(ctx, s.Store, opt)
+	if err == nil {
+		for _, notice := range result.Notices() {
+			opt.Notice(notice)
+		}
+		result.Close()
+	}
+	change(func(now *job) {
+		now.Running, now.Seconds = false, time.Since(j.began).Seconds()
+		switch {
+		case errors.Is(err, context.Canceled):
+			now.Stopped = true
+		case err != nil:
+			now.Error = wording.Sentence(err.Error()) + "."
+		}
+	})
+	if err == nil {
+		s.mu.Lock()
+		clear(s.passed) // a new run asks anew
+		s.mu.Unlock()
+	}
+	notify(s.progress.wanted)
+}
+
+// stopClean stops the job. What a clean has computed is kept for the next one.
+func (s *Server) stopClean(r *http.Request) (answer, error) {
+	var p place
+	if err := bring(r, &p, func() { p.form(r) }); err != nil {
+		return answer{}, err
+	}
+	s.job.mu.Lock()
+	if s.job.now.Running {
+		s.job.stop()
+	}
+	now := s.job.current()
+	s.job.mu.Unlock()
+	return answer{view: now, seeOther: p.next()}, nil
+}

@@ -1,0 +1,576 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A list is suspects, or nodes, that meet a condition.
+type list struct {
+	Of    string `json:"of"` // suspects or nodes
+	Where string `json:"where"`
+	Sort  string `json:"sort"` // a property, with desc behind it or not; "" is the order of the statement
+	Page  int    `json:"page"` // from 1
+	Count int64  `json:"count"`
+	Rows  []row  `json:"rows"`
+
+	Problem *problem  `json:"-"` // of the condition: the list is empty
+	Error   *wrongful `json:"-"`
+	Pages   int       `json:"pages"`
+	Filters []filter  `json:"filters"`
+	Notices []string  `json:"notices,omitempty"`
+}
+
+// A row is a node of a list.
+type row struct {
+	ID         string   `json:"id"`
+	Title      string   `json:"title"`
+	Label      string   `json:"label"`
+	Suggested  string   `json:"suggested"`
+	Score      *float64 `json:"score"`
+	Confidence *float64 `json:"confidence"`
+	Decision   string   `json:"decision"`
+	DecidedBy  string   `json:"decided_by,omitempty"`
+	Disputed   bool     `json:"disputed,omitempty"`
+	Colors     [2]int   `json:"-"`
+}
+
+// A wrongful is a condition with a mark under the word that is wrong.
+type wrongful struct{ Before, Word, After, Error string }
+
+// pageRows are the rows of a page.
+const pageRows = 50
+
+var listParameters = []parameter{
+	{"of", "`suspects` or `nodes`. Empty: suspects."}, {"where", "A condition."},
+	{"sort", "A property, and `desc` behind it for the greatest first. Empty: the order of the statement."}, {"page", "From 1."},
+}
+
+// orders are the columns that a list can be sorted by.
+var orders = []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.ConfidenceColumn, decide.Column}
+
+// list lists.
+func (s *Server) list(r *http.Request) (answer, error) {
+	view := list{Of: r.FormValue("of"), Where: strings.TrimSpace(r.FormValue("where")), Sort: r.FormValue("sort"), Page: 1, Rows: []row{}}
+	if view.Of != "nodes" {
+		view.Of = "suspects"
+	}
+	if property, desc, _ := strings.Cut(view.Sort, " "); view.Sort != "" && (!slices.Contains(orders, property) || desc != "" && desc != "desc") {
+		return answer{}, badRequest("The order is %q: want one of %s, with desc behind it or not.", view.Sort, strings.Join(orders, ", "))
+	}
+	if text := r.FormValue("page"); text != "" {
+		page, err := strconv.Atoi(text)
+		if err != nil || page < 1 || page > 1<<20 {
+			return answer{}, badRequest("The page is %q: want a number from 1.", text)
+		}
+		view.Page = page
+	}
+	a := answer{page: "list", title: "List"}
+	err := s.snapshot(func(tx *kv.Tx) error {
+		var err error
+		if view.Filters, err = savedFilters(tx); err != nil {
+			return err
+		}
+		err = s.fill(r.Context(), tx, &view)
+		if _, wrong := query.Position(err); wrong && !wantsJSON(r) {
+			// The filter line shows the error under the word.
+			status, p := problemOf(err)
+			a.status, view.Problem, view.Error = status, &p, markWord(view.Where, err)
+			return nil
+		}
+		return err
+	})
+	a.view = view
+	return a, err
+}
+
+// clauses are what stands behind suspects or nodes in the statement of a list. The condition comes first, so that positions in it are
+// known.
+func (l *list) clauses() string {
+	if l.Where == "" {
+		return ""
+	}
+	return " where " + l.Where
+}
+
+// fill finds the rows of a page, and counts all.
+func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
+	if _, err := query.ParseCondition(l.Where); err != nil {
+		return err
+	}
+	counted, err := query.Query(ctx, tx, s.Query, "count "+l.Of+l.clauses())
+	if err != nil {
+		return shifted(err, "count "+l.Of+" where ")
+	}
+	for row, err := range counted.Rows() {
+		if err != nil {
+			return err
+		}
+		l.Count = row.Values[0].Int()
+	}
+	l.Pages = max(1, int((l.Count+pageRows-1)/pageRows))
+	l.Page = min(l.Page, l.Pages)
+	order := ""
+	if l.Sort != "" {
+		order = " order by " + l.Sort
+	}
+	names := []string{"id", kv.LabelColumn, decide.Column, decide.DecidedByColumn, decide.DisputedColumn}
+	named := len(names)
+	switch _, err := query.LastRun(tx); {
+	case err == nil:
+		names = append(names, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.ConfidenceColumn)
+	case !errors.Is(err, query.ErrNotCleaned):
+		return err
+	}
+	scored := len(names) > named
+	if s.Columns.Title != "" {
+		names = append(names, `"`+strings.ReplaceAll(s.Columns.Title, `"`, `""`)+`"`)
+	}
+	found, err := query.Query(ctx, tx, s.Query, fmt.Sprintf("%s%s%s limit %d return %s", l.Of, l.clauses(), order, l.Page*pageRows, strings.Join(names, ", ")))
+	if err != nil {
+		return shifted(err, l.Of+" where ")
+	}
+	l.Notices = found.Notices()
+	about := survey.New(tx, kv.Both, s.Columns)
+	at := 0
+	for values, err := range found.Rows() {
+		if err != nil {
+			return err
+		}
+		if at++; at > (l.Page-1)*pageRows {
+			l.Rows = append(l.Rows, rowOf(about, values.Values, scored))
+		}
+	}
+	return nil
+}
+
+// rowOf is a row of the columns of a list: those of a run are there if scored, and the title may be the last.
+func rowOf(about *survey.Surveyor, values []kv.Value, scored bool) row {
+	r := row{ID: values[0].String(), Label: values[1].String(), Decision: values[2].String(), DecidedBy: values[3].String(), Disputed: !values[4].IsNull()}
+	rest := values[5:]
+	if scored {
+		number := func(value kv.Value) *float64 {
+			if value.IsNull() {
+				return nil
+			}
+			return finite(value.Float())
+		}
+		r.Suggested, r.Score, r.Confidence = rest[0].String(), number(rest[1]), number(rest[2])
+		rest = rest[3:]
+	}
+	r.Title = r.ID
+	if len(rest) > 0 && rest[0].String() != "" {
+		r.Title = picture.Shorten(print.EscapeControls(rest[0].String()), picture.NodeLength)
+	}
+	r.Colors = [2]int{about.ClassPlace(r.Label), about.ClassPlace(r.Suggested)}
+	return r
+}
+
+// shifted makes the position of an error that in the condition behind a prefix.
+func shifted(err error, prefix string) error {
+	if wrong, ok := errors.AsType[*query.ResolveError](err); ok {
+		at := wrong.Pos
+		at.Offset -= len(prefix)
+		at.Column -= len(prefix)
+		return &query.ResolveError{Pos: at, Msg: wrong.Msg, Err: wrong.Err}
+	}
+	return err
+}
+
+// markWord finds the word that an error is about.
+func markWord(where string, err error) *wrongful {
+	at, _ := query.Position(err)
+	offset := min(max(at.Offset, 0), len(where))
+	begin, end := 0, offset
+	for piece := range query.Pieces(where) {
+		if begin <= offset && offset < begin+len(piece.Text) {
+			end = begin + len(piece.Text)
+		}
+		begin += len(piece.Text)
+	}
+	text := strings.TrimPrefix(err.Error(), at.String()+": ")
+	return &wrongful{Before: where[:offset], Word: where[offset:end], After: where[end:], Error: text}
+}
+
+// SortLink is the address of the list in the order of a property, or in the opposite order.
+func (l list) SortLink(property string) string {
+	sort := property
+	if l.Sort == property || l.Sort == "" && property == cleaner.ScoreColumn && l.Of == "suspects" {
+		sort = property + " desc"
+		if l.Sort == "" {
+			sort = property
+		}
+	}
+	return l.link(sort, 1)
+}
+
+// Sorted says how the list is sorted by a property, as aria-sort does.
+func (l list) Sorted(property string) string {
+	switch {
+	case l.Sort == property:
+		return "ascending"
+	case l.Sort == property+" desc", l.Sort == "" && property == cleaner.ScoreColumn && l.Of == "suspects":
+		return "descending"
+	}
+	return "none"
+}
+
+// PageLink is the address of another page of the list.
+func (l list) PageLink(page int) string { return l.link(l.Sort, page) }
+
+// Here is the address of the list as it is.
+func (l list) Here() string { return l.link(l.Sort, l.Page) }
+
+func (l list) link(sort string, page int) string {
+	values := url.Values{"of": {l.Of}, "where": {l.Where}}
+	if sort != "" {
+		values.Set("sort", sort)
+	}
+	if page > 1 {
+		values.Set("page", strconv.Itoa(page))
+	}
+	return "/list?" + values.Encode()
+}
+
+// A bulk is a decision about many nodes.
+type bulk struct {
+	Of       string   `json:"of"`
+	Where    string   `json:"where"`
+	IDs      []string `json:"ids,omitempty"` // without them, all that meet the condition
+	Decision string   `json:"decision"`
+	Label    string   `json:"label,omitempty"`
+	Why      string   `json:"why,omitempty"`
+	Question string   `json:"question,omitempty"` // that the first answer asked; without it nothing is decided
+
+	place
+}
+
+// A bulkReply is the question, or what was done.
+type bulkReply struct {
+	Question string   `json:"question,omitempty"`
+	First    []string `json:"first,omitempty"` // of the nodes
+	Said     string   `json:"said,omitempty"`
+
+	Bulk bulk `json:"-"`
+}
+
+// Ask is the first line of the question.
+func (b bulkReply) Ask() string {
+	ask, _, _ := strings.Cut(b.Question, "\n")
+	return ask
+}
+
+// mostIDs bounds the nodes that are named one by one.
+const mostIDs = 10_000
+
+// bulk decides about many nodes, behind one question.
+func (s *Server) bulk(r *http.Request) (answer, error) {
+	var b bulk
+	err := s.checkWritable()
+	if err == nil {
+		err = bring(r, &b, func() {
+			b.place.form(r)
+			b.Of, b.Where, b.IDs = r.PostFormValue("of"), r.PostFormValue("where"), r.PostForm["ids"]
+			if r.PostFormValue("all") != "" {
+				b.IDs = nil
+			} else if b.IDs == nil {
+				b.IDs = []string{}
+			}
+			b.Decision, b.Label, b.Why, b.Question = r.PostFormValue("decision"), r.PostFormValue("label"), r.PostFormValue("why"), r.PostFormValue("question")
+		})
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	text, err := b.statement()
+	if err != nil {
+		return answer{}, err
+	}
+	statement, err := query.Parse(text)
+	if err != nil {
+		return answer{}, err
+	}
+	var asked bulkReply
+	opt := s.Query
+	opt.Notice = func(line string) { asked.First = append(asked.First, strings.TrimSpace(line)) }
+	opt.Confirm = func(_ context.Context, question string) (bool, error) {
+		// The same nodes, or the person is asked again.
+		asked.Question = strings.Join(append([]string{question}, asked.First...), "\n")
+		return asked.Question == b.Question, nil
+	}
+	s.scores.pause()
+	result, err := statement.Exec(r.Context(), s.Store, opt)
+	s.settle()
+	if errors.Is(err, query.ErrNotConfirmed) {
+		asked.Bulk = b
+		return answer{page: "bulk", title: "Decide about many", view: asked}, nil
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	view := bulkReply{Said: strings.Join(result.Notices(), "; ") + "."}
+	result.Close()
+	if err := s.remember(r.Context(), b.Decision); err != nil {
+		return answer{}, err
+	}
+	s.mu.Lock()
+	s.said = view.Said
+	s.mu.Unlock()
+	return answer{view: view, seeOther: b.next()}, nil
+}
+
+// statement is the decision as a statement.
+func (b *bulk) statement() (string, error) {
+	kind, err := decide.ParseKind(b.Decision)
+	if err != nil {
+		return "", badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", b.Decision)
+	}
+	if _, err := query.ParseCondition(b.Where); err != nil {
+		return "", err
+	}
+	text := kind.String()
+	if kind == decide.Relabel {
+		if b.Label == "" {
+			return "", badRequest("No label is named: type one.")
+		}
+		text += " " + query.Quote(b.Label)
+	}
+	switch {
+	case b.IDs != nil && len(b.IDs) == 0:
+		return "", badRequest("No node is selected.")
+	case len(b.IDs) > mostIDs:
+		return "", badRequest("%d nodes are selected: want at most %d, or all that meet the condition.", len(b.IDs), mostIDs)
+	case b.IDs != nil:
+		quoted := make([]string, len(b.IDs))
+		for i, id := range b.IDs {
+			quoted[i] = query.Quote(id)
+		}
+		// Nodes that a person selects by hand may be decided already.
+		text += fmt.Sprintf(" all where id in (%s) and (decision is null or decision is not null)", strings.Join(quoted, ", "))
+	case b.Of == "nodes":
+		text += " all where " + orAny(b.Where)
+	default:
+		text += " where " + orAny(b.Where)
+	}
+	if b.Why != "" {
+		text += " because " + query.Quote(b.Why)
+	}
+	return text, nil
+}
+
+// orAny is a condition that any node meets, where there is none.
+func orAny(where string) string {
+	if where == "" {
+		return "id is not null"
+	}
+	return "(" + where + ")"
+}
+
+// remember keeps the step that was just written, so that undo takes it back.
+func (s *Server) remember(ctx context.Context, kind string) error {
+	return s.snapshot(func(tx *kv.Tx) error {
+		newest, err := decide.Newest(tx)
+		if err != nil || newest == 0 {
+			return err
+		}
+		var reply pastReply
+		for first := newest; first > 0; first-- {
+			var of decide.Decision
+			for d, err := range (decide.Entries{First: first, Last: first}).Read(ctx, tx) {
+				if err != nil {
+					return err
+				}
+				of = d
+			}
+			if first == newest {
+				if of.Who != s.Query.Who || of.Kind.String() != kind || of.Undoes != 0 {
+					return nil // somebody else has decided since
+				}
+				reply = pastReply{step: of.Step, kind: of.Kind, id: of.ID}
+			}
+			if of.Step != reply.step {
+				break
+			}
+			reply.nodes = append(reply.nodes, of.Node)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.past = append(s.past, reply)
+		for _, v := range reply.nodes {
+			s.passed[v] = true
+		}
+		return nil
+	})
+}
+
+// Sampling says what a sample is drawn of.
+type sampling struct {
+	Where string `json:"where"`
+	Nodes int    `json:"nodes"` // 0 forgets the sample
+	Seed  uint64 `json:"seed"`  // 0: any
+
+	place
+}
+
+// mostSampled bounds a sample.
+const mostSampled = 10_000
+
+// drawSample draws a random sample, which becomes a queue of its own. A sample tells the share of wrong labels among all suspects, where
+// those of the highest scores would not.
+func (s *Server) drawSample(r *http.Request) (answer, error) {
+	var p sampling
+	err := bring(r, &p, func() {
+		p.place.form(r)
+		p.Where = r.PostFormValue("where")
+		if text := r.PostFormValue("nodes"); text != "" {
+			var err error
+			if p.Nodes, err = strconv.Atoi(text); err != nil {
+				p.Nodes = -1
+			}
+		}
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if p.Nodes < 0 || p.Nodes > mostSampled {
+		return answer{}, badRequest("The sample has %d nodes: want 1 to %d, or 0 to forget the sample.", p.Nodes, mostSampled)
+	}
+	if p.Seed == 0 {
+		p.Seed = rand.Uint64()
+	}
+	condition, err := query.ParseCondition(p.Where)
+	if err != nil {
+		return answer{}, err
+	}
+	var drawn []kv.NodeID
+	if p.Nodes > 0 {
+		err = s.snapshot(func(tx *kv.Tx) error {
+			all, _, err := query.Suspects(r.Context(), tx, condition, 0)
+			random := rand.New(rand.NewPCG(p.Seed, 0))
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			drawn = slices.Clone(all[:min(p.Nodes, len(all))])
+			return err
+		})
+		if err != nil {
+			return answer{}, err
+		}
+	}
+	said, next := fmt.Sprintf("A random sample of %d suspects is drawn.", len(drawn)), "/review?sample=1"
+	if p.Nodes == 0 {
+		said, next = "The sample is forgotten.", "/list"
+	}
+	s.mu.Lock()
+	s.sample, s.said = drawn, said
+	view := reply{Said: said, CanUndo: len(s.past) > 0}
+	s.mu.Unlock()
+	s.progress.forget()
+	return answer{view: view, seeOther: next}, nil
+}
+
+// A filter is a condition under a name.
+type filter struct {
+	Name   string `json:"name"`
+	Where  string `json:"where"`
+	Remove bool   `json:"remove,omitempty"`
+}
+
+// The document of the store that has the filters.
+const (
+	filterSpace = "review"
+	filterKey   = "filters"
+	mostFilters = 100
+	filterName  = 80 // bytes
+)
+
+// savedFilters are those of everybody who reviews the store.
+func savedFilters(tx *kv.Tx) ([]filter, error) {
+	filters := []filter{}
+	err := tx.Document(filterSpace, filterKey, &filters)
+	if errors.Is(err, kv.ErrNotFound) {
+		err = nil
+	}
+	return filters, err
+}
+
+// saveFilter saves a filter, or removes it.
+func (s *Server) saveFilter(r *http.Request) (answer, error) {
+	var f filter
+	err := s.checkWritable()
+	if err == nil {
+		err = bring(r, &f, func() {
+			f = filter{Name: r.PostFormValue("name"), Where: r.PostFormValue("where"), Remove: r.PostFormValue("remove") != ""}
+		})
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > filterName || strings.ContainsFunc(f.Name, decide.IsControl) {
+		return answer{}, badRequest("The name of the filter is %q: want one of 1 to %d bytes.", f.Name, filterName)
+	}
+	if _, err := query.ParseCondition(f.Where); err != nil {
+		return answer{}, err
+	}
+	err = s.Store.Update(func(tx *kv.Tx) error {
+		filters, err := savedFilters(tx)
+		if err != nil {
+			return err
+		}
+		filters = slices.DeleteFunc(filters, func(other filter) bool { return other.Name == f.Name })
+		if !f.Remove {
+			filters = append(filters, filter{Name: f.Name, Where: f.Where})
+		}
+		if len(filters) > mostFilters {
+			return badRequest("There are %d filters: remove one before.", mostFilters)
+		}
+		slices.SortFunc(filters, func(a, b filter) int { return strings.Compare(a.Name, b.Name) })
+		return tx.PutDocument(filterSpace, filterKey, filters)
+	})
+	said := "The filter " + f.Name + " is saved."
+	if f.Remove {
+		said = "The filter " + f.Name + " is removed."
+	}
+	return answer{view: reply{Said: said}, seeOther: "/list?where=" + url.QueryEscape(f.Where)}, err
+}
+
+// A completion is what can be typed next.
+type completion struct {
+	Word       string      `json:"word"` // the last part of the text, which a candidate replaces
+	Candidates []candidate `json:"candidates"`
+}
+
+type candidate struct {
+	Text string `json:"text"`
+	Note string `json:"note,omitempty"`
+}
+
+// mostCandidates bounds a completion.
+const mostCandidates = 30
+
+// complete completes a condition.
+func (s *Server) complete(r *http.Request) (answer, error) {
+	view := completion{Candidates: []candidate{}}
+	err := s.snapshot(func(tx *kv.Tx) error {
+		candidates, word := query.Complete(tx, "suspects where "+r.FormValue("text"))
+		view.Word = word
+		for _, c := range candidates[:min(len(candidates), mostCandidates)] {
+			view.Candidates = append(view.Candidates, candidate{c.Text, c.Note})
+		}
+		return nil
+	})
+	return answer{page: "completion", title: "Completion", view: view}, err
+}

@@ -1,0 +1,130 @@
+package web
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write openapi.json anew")
+
+// TestOpenAPI has the file describe the routes, their parameters, bodies and views as they are.
+func TestOpenAPI(t *testing.T) {
+	want, err := json.MarshalIndent(described(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	if *rewrite {
+		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got := assetText("openapi.json"); got != string(want) {
+		t.Error("openapi.json is not as the routes are: go test ./shell/internal/web -run TestOpenAPI -rewrite writes it anew")
+	}
+}
+
+type object = map[string]any
+
+// described is the OpenAPI document of the routes.
+func described() object {
+	schemas := object{}
+	paths := object{}
+	for _, r := range routes() {
+		parameters := []object{}
+		for _, p := range r.parameters {
+			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": object{"type": "string"}})
+		}
+		operation := object{
+			"summary": r.summary, "parameters": parameters,
+			"responses": object{
+				"200":     object{"description": "Done.", "content": object{"application/json": object{"schema": schemaOf(reflect.TypeOf(r.view), schemas)}}},
+				"default": object{"description": "Not done.", "content": object{"application/json": object{"schema": schemaOf(reflect.TypeFor[problem](), schemas)}}},
+			},
+		}
+		if r.body != nil {
+			operation["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": schemaOf(reflect.TypeOf(r.body), schemas)}}}
+		}
+		if paths[r.path] == nil {
+			paths[r.path] = object{}
+		}
+		paths[r.path].(object)[strings.ToLower(r.method)] = operation
+	}
+	paths["/events"] = object{"get": object{
+		"summary":   "A stream of server-sent events: progress, whose data is as of GET /progress, and job, whose data is as of GET /job.",
+		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}}},
+	}}
+	paths["/export/{name}"] = object{"get": object{
+		"summary": "A file: labels.csv, suspects.csv or decisions.csv.",
+		"parameters": []object{{
+			"name": "name", "in": "path", "required": true, "schema": object{"type": "string", "enum": []string{"labels.csv", "suspects.csv", "decisions.csv"}},
+		}},
+		"responses": object{"200": object{"description": "The file.", "content": object{"text/csv": object{"schema": object{"type": "string"}}}}},
+	}}
+	return object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "graphcleaner review", "version": "1",
+			"description": "What the review page uses. Ask with the header `Accept: application/json`. Without it the answers are pages.",
+		},
+		"servers":    []object{{"url": "http://127.0.0.1:{port}", "variables": object{"port": object{"default": "0", "description": "The port that graphcleaner printed."}}}},
+		"security":   []object{{"token": []string{}}},
+		"paths":      paths,
+		"components": object{"schemas": schemas, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "The token in the address that graphcleaner printed."}}},
+	}
+}
+
+// schemaOf is the schema of a type. Structs are among the schemas by their names.
+func schemaOf(of reflect.Type, schemas object) object {
+	switch of.Kind() {
+	case reflect.Pointer:
+		inner := schemaOf(of.Elem(), schemas)
+		if of.Elem().Kind() == reflect.Struct {
+			return inner
+		}
+		return object{"type": []any{inner["type"], "null"}}
+	case reflect.Slice, reflect.Array:
+		if of == reflect.TypeFor[json.RawMessage]() {
+			return object{"description": "JSON of any form."}
+		}
+		return object{"type": "array", "items": schemaOf(of.Elem(), schemas)}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Float64:
+		return object{"type": "number"}
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		return object{"type": "integer"}
+	case reflect.Struct:
+		properties, required := object{}, []string{}
+		addFields(of, schemas, properties, &required)
+		schemas[of.Name()] = object{"type": "object", "properties": properties, "required": required}
+		return object{"$ref": "#/components/schemas/" + of.Name()}
+	}
+	panic(fmt.Sprintf("no schema of %s", of))
+}
+
+func addFields(of reflect.Type, schemas, properties object, required *[]string) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if field.Anonymous && field.Type.Kind() == reflect.Struct {
+			addFields(field.Type, schemas, properties, required)
+			continue
+		}
+		name, rest, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" || name == "" {
+			continue
+		}
+		properties[name] = schemaOf(field.Type, schemas)
+		if rest != "omitempty" {
+			*required = append(*required, name)
+		}
+	}
+}

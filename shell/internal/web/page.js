@@ -1,0 +1,420 @@
+// The page works without this script. It adds keys, the next card before it is asked for, live counts, and completion.
+'use strict';
+(() => {
+  const $ = (selector, from = document) => from.querySelector(selector);
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const main = $('#main');
+
+  const say = text => { $('#said-text').textContent = text; };
+  const fail = text => {
+    const line = $('#problem');
+    line.textContent = text;
+    line.hidden = !text;
+  };
+
+  // change sends a change. An error is an Error with the text for the person.
+  async function change(path, fields) {
+    const answer = await fetch(path, {
+      method: 'POST', headers: { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(fields),
+    });
+    const view = await answer.json();
+    if (!answer.ok) throw Object.assign(new Error(view.error), { status: answer.status });
+    return view;
+  }
+
+  // content is the content of another page of this server.
+  async function content(path) {
+    const answer = await fetch(path, { headers: { Accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    return { title: page.title, main: $('#main', page) };
+  }
+
+  function show(page) {
+    main.replaceChildren(...page.main.childNodes);
+    document.title = page.title;
+    prepare();
+    scrollTo(0, 0);
+    main.focus({ preventScroll: true });
+  }
+
+  // Cards.
+  let next = null; // the card behind the one that is shown: a promise of its content
+  let sending = Promise.resolve(); // changes in their order
+
+  const card = () => $('.card[data-id]');
+  const queueAddress = (of, not) => '/review?' + new URLSearchParams(
+    Object.assign({ where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}, not ? { not } : {}));
+
+  // fetchNext fetches the next card. A decision that is on its way comes first.
+  function fetchNext() {
+    const of = card();
+    next = null;
+    if (!of || !of.dataset.queue) return;
+    const not = of.dataset.id;
+    next = sending.then(() => content(queueAddress(of, not))).catch(() => null);
+  }
+
+  async function reply(path, fields) {
+    const of = card();
+    const address = queueAddress(of), shown = location.pathname + location.search;
+    fail('');
+    const ready = next;
+    const sent = sending = sending.then(() => change(path, fields));
+    sending = sending.catch(() => {});
+    const failed = error => {
+      fail(error.message);
+      content('/node?' + new URLSearchParams({ id: fields.id, where: fields.where })).then(show, () => {});
+    };
+    sent.then(view => {
+      say(view.said);
+      $('#undo').hidden = !view.can_undo;
+    }, failed);
+    const page = of.dataset.queue && ready ? await ready : null;
+    if (page && page.main) {
+      show(page);
+    } else {
+      try { await sent; } catch { return; }
+      show(await content(address));
+    }
+    if (shown !== address) history.replaceState(null, '', address);
+  }
+
+  async function undo() {
+    const of = $('.card');
+    fail('');
+    try {
+      await sending;
+      const view = await change('/undo', { where: of ? of.dataset.where : $('#undo [name=where]').value });
+      say(view.said);
+      $('#undo').hidden = !view.can_undo;
+      if (view.id && of) {
+        const page = await content('/node?' + new URLSearchParams({ id: view.id, where: of.dataset.where }));
+        const again = $('.card', page.main);
+        if (again) {
+          again.dataset.queue = '1';
+          if (of.dataset.sample) again.dataset.sample = '1';
+        }
+        show(page);
+      } else {
+        location.reload();
+      }
+    } catch (error) {
+      fail(error.message);
+    }
+  }
+
+  document.addEventListener('submit', event => {
+    const form = event.target, button = event.submitter;
+    if (form.id === 'decide') {
+      event.preventDefault();
+      const fields = Object.fromEntries(new FormData(form));
+      if (button && button.name) fields[button.name] = button.value;
+      if (!button) fields.decision = 'relabel'; // Enter in a field
+      if (document.activeElement && document.activeElement.id === 'label' && fields.label) fields.decision = 'relabel';
+      if (document.activeElement && document.activeElement.id === 'why') {
+        main.focus();
+        return;
+      }
+      if (fields.decision === 'relabel' && !fields.label) {
+        fail('Type a label.');
+        $('#label').focus();
+        return;
+      }
+      const classes = all('#classes option').map(option => option.value);
+      if (fields.decision === 'relabel' && classes.length && !classes.includes(fields.label)) {
+        const typed = fields.label.toLowerCase();
+        const found = classes.filter(name => name.toLowerCase().startsWith(typed));
+        const within = found.length ? found : classes.filter(name => name.toLowerCase().includes(typed));
+        if (within.length !== 1) {
+          fail(within.length ? 'Which one: ' + within.slice(0, 8).join(', ') + '?' : 'No class is named ' + fields.label + '.');
+          $('#label').select();
+          return;
+        }
+        fields.label = within[0];
+      }
+      reply(button && button.getAttribute('formaction') || '/decide', fields);
+    } else if (form.id === 'undo') {
+      event.preventDefault();
+      undo();
+    } else if (form.id === 'stop') {
+      event.preventDefault();
+      change('/stop', {}).then(showJob, error => fail(error.message));
+    }
+  });
+
+  // Walking over the picture.
+  const hint = event => {
+    const node = event.target.closest && event.target.closest('.picture a, .picture g');
+    const caption = $('#hint');
+    if (!node || !caption) return;
+    const title = $('title', node);
+    const text = node.getAttribute('aria-label') || (title && title.textContent);
+    if (text) caption.textContent = text;
+  };
+  document.addEventListener('mouseover', hint);
+  document.addEventListener('focusin', hint);
+
+  async function showNumbers(details) {
+    if (!details.open || details.dataset.done) return;
+    details.dataset.done = '1';
+    try {
+      const page = await content(details.dataset.from);
+      const sections = $('#sections', page.main);
+      $('p', details).replaceWith(sections || 'There are no numbers.');
+    } catch {
+      delete details.dataset.done;
+    }
+  }
+
+  // The list.
+  const boxes = () => all('.nodes [name=ids]');
+  let last = -1; // the row that was chosen last
+  function mark(at) {
+    const rows = all('.nodes tbody tr');
+    if (!rows.length) return;
+    last = Math.max(0, Math.min(at, rows.length - 1));
+    rows.forEach((row, i) => row.classList.toggle('current', i === last));
+    const box = $('[name=ids]', rows[last]);
+    if (box) box.focus();
+    rows[last].scrollIntoView({ block: 'nearest' });
+  }
+  function countSelected() {
+    const line = $('#selected');
+    if (!line) return;
+    const n = boxes().filter(box => box.checked).length;
+    line.textContent = $('#all').checked ? 'Decide about all that meet the condition'
+      : n === 0 ? 'Decide about the selected nodes' : n === 1 ? 'Decide about the selected node' : `Decide about the ${n} selected nodes`;
+  }
+  document.addEventListener('click', event => {
+    const box = event.target;
+    if (box.name === 'ids') {
+      const list = boxes(), at = list.indexOf(box);
+      if (event.shiftKey && last >= 0) {
+        list.slice(Math.min(last, at), Math.max(last, at) + 1).forEach(other => { other.checked = box.checked; });
+      }
+      last = at;
+      all('.nodes tbody tr').forEach((row, i) => row.classList.toggle('current', i === last));
+    }
+    if (box.closest && box.closest('#show-help')) $('#help').showModal();
+    if (box.closest && box.closest('#candidates li')) take(box.closest('#candidates li'));
+    countSelected();
+  });
+
+  // Keys.
+  document.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const at = event.target;
+    if (event.key === 'Escape' && at.matches('input, textarea') && at.id !== 'where') {
+      at.blur();
+      return;
+    }
+    if ($('dialog[open]') || at.matches('input:not([type=checkbox]):not([type=range]), textarea, select')) return;
+    const focus = selector => {
+      const field = $(selector);
+      if (!field) return false;
+      const around = field.closest('details');
+      if (around) around.open = true;
+      field.focus();
+      if (field.select) field.select();
+      return true;
+    };
+    const rows = $('.nodes');
+    const actions = {
+      '?': () => ($('#help').showModal(), true),
+      g: () => focus('#goto input'),
+      l: () => focus('#label'),
+      w: () => focus('#why'),
+      '/': () => focus('#where'),
+      e: () => {
+        const details = $('#numbers');
+        if (details) details.open = !details.open;
+        return !!details;
+      },
+      j: () => rows && (step(event, 1), true),
+      k: () => rows && (step(event, -1), true),
+      x: () => {
+        const box = rows && boxes()[last];
+        if (box) box.checked = !box.checked;
+        countSelected();
+        return !!box;
+      },
+    };
+    actions.J = actions.j;
+    actions.K = actions.k;
+    if (rows) {
+      actions.ArrowDown = actions.j;
+      actions.ArrowUp = actions.k;
+    }
+    const button = $(`[data-key="${CSS.escape(event.key)}"]`);
+    if (actions[event.key] && actions[event.key]()) {
+      event.preventDefault();
+    } else if (button && !button.hidden && !(button.closest('[hidden]')) && !event.repeat) {
+      event.preventDefault();
+      button.click();
+    }
+  });
+  function step(event, by) {
+    const list = boxes();
+    const from = last;
+    mark(last + by);
+    if (event.shiftKey && list.length) {
+      if (list[from]) list[from].checked = true;
+      if (list[last]) list[last].checked = true;
+    }
+    countSelected();
+  }
+
+  // Completion of the filter.
+  let asked = 0;
+  async function complete() {
+    const field = $('#where'), popup = $('#candidates'), mine = ++asked;
+    const text = field.value.slice(0, field.selectionStart);
+    let view;
+    try {
+      const answer = await fetch('/complete?' + new URLSearchParams({ text }), { headers: { Accept: 'application/json' } });
+      view = await answer.json();
+    } catch { return; }
+    if (mine !== asked || document.activeElement !== field) return;
+    popup.replaceChildren(...view.candidates.map((candidate, i) => {
+      const item = document.createElement('li');
+      item.id = 'candidate-' + i;
+      item.setAttribute('role', 'option');
+      item.setAttribute('aria-selected', 'false');
+      item.dataset.text = candidate.text;
+      item.dataset.word = view.word;
+      item.textContent = candidate.text + (candidate.note ? '  ' + candidate.note : '');
+      return item;
+    }));
+    popup.hidden = !view.candidates.length;
+    field.setAttribute('aria-expanded', String(!popup.hidden));
+    field.removeAttribute('aria-activedescendant');
+  }
+  function take(item) {
+    const field = $('#where'), at = field.selectionStart;
+    const before = field.value.slice(0, at - item.dataset.word.length) + item.dataset.text + ' ';
+    field.value = before + field.value.slice(at);
+    field.setSelectionRange(before.length, before.length);
+    field.focus();
+    complete();
+  }
+  function close() {
+    const popup = $('#candidates');
+    if (popup) popup.hidden = true;
+    const field = $('#where');
+    if (field) field.setAttribute('aria-expanded', 'false');
+  }
+  document.addEventListener('input', event => {
+    if (event.target.id === 'where') complete();
+    if (event.target.id === 'cut') showCut();
+  });
+  document.addEventListener('focusout', event => {
+    if (event.target.id === 'where') setTimeout(close, 150);
+  });
+  document.addEventListener('keydown', event => {
+    if (event.target.id !== 'where') return;
+    const popup = $('#candidates'), items = all('li', popup);
+    const at = items.findIndex(item => item.getAttribute('aria-selected') === 'true');
+    if (event.key === 'Escape') {
+      close();
+    } else if (popup.hidden) {
+      if (event.key === 'ArrowDown') complete();
+    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      const to = (at + (event.key === 'ArrowDown' ? 1 : items.length + (at < 0 ? 0 : -1))) % items.length;
+      items.forEach((item, i) => item.setAttribute('aria-selected', String(i === to)));
+      items[to].scrollIntoView({ block: 'nearest' });
+      event.target.setAttribute('aria-activedescendant', items[to].id);
+    } else if ((event.key === 'Enter' || event.key === 'Tab') && at >= 0) {
+      event.preventDefault();
+      take(items[at]);
+    } else if (event.key === 'Tab' && items.length) {
+      event.preventDefault();
+      take(items[0]);
+    }
+  });
+
+  // The threshold.
+  function showCut() {
+    const box = $('#threshold');
+    if (!box) return;
+    const bins = box.dataset.bins.split(' ').map(text => text.split(',').map(Number));
+    const cut = Number($('#cut').value);
+    let suspects = 0, wrong = 0;
+    bins.forEach(([, found, expected], i) => {
+      if (i / bins.length >= cut - 1e-9) {
+        suspects += found;
+        wrong += expected;
+      }
+    });
+    const total = Number(box.dataset.wrong);
+    const percent = share => (100 * share).toFixed(1) + '%';
+    let text = `${suspects.toLocaleString('en')} suspects above it`;
+    if (total > 0) {
+      text += (suspects ? `; expected precision ${percent(wrong / suspects)}` : '') + `, expected recall ${percent(wrong / total)}`;
+    }
+    $('#cut-value').textContent = String(cut);
+    $('#cut-text').textContent = text + '.';
+    $('#cut-list').href = '/list?' + new URLSearchParams({ where: 'score > ' + cut });
+    const line = $('.threshold line.threshold'), frame = $('.frame', box);
+    if (line && frame) {
+      const least = Number(line.dataset.least), most = Number(line.dataset.most);
+      const x = Number(frame.getAttribute('x')) + Number(frame.getAttribute('width')) * (cut - least) / (most - least);
+      line.setAttribute('x1', x);
+      line.setAttribute('x2', x);
+    }
+  }
+
+  // What happens meanwhile.
+  function showJob(job) {
+    const line = $('#job');
+    const text = job.running ? `${job.statement}: ${job.stage || 'begins'}${job.total ? `, ${Math.floor(100 * job.done / job.total)}%` : ''}`
+      : job.error ? `${job.statement} failed. ${job.error}`
+        : job.stopped ? `${job.statement} was stopped. The next clean goes on from what it has done.`
+          : `${job.statement} is done, ${job.seconds.toFixed(1)} s.`;
+    line.hidden = !job.statement;
+    $('#job-text').textContent = [text, ...(job.notices || [])].join(' ');
+    $('#stop').hidden = !job.running;
+    if (!job.running && job.statement && !job.error && !job.stopped) refresh();
+  }
+  async function refresh() {
+    const bar = $('#progress');
+    if (!bar) return;
+    try {
+      const answer = await fetch(document.body.dataset.page === 'overview' ? location.href : '/progress', { headers: { Accept: 'text/html' } });
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      const fresh = $('#progress', page);
+      const open = $('details', bar) && $('details', bar).open;
+      if (fresh) bar.replaceChildren(...fresh.childNodes);
+      if (open && $('details', bar)) $('details', bar).open = true;
+      if (document.body.dataset.page === 'overview' && !$('#cut:focus')) show({ title: page.title, main: $('#main', page) });
+    } catch { /* the stream tells when the server is back */ }
+  }
+  function listen() {
+    const stream = new EventSource('/events');
+    let waiting = 0;
+    stream.addEventListener('progress', () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(refresh, 100);
+    });
+    stream.addEventListener('job', event => showJob(JSON.parse(event.data)));
+    stream.addEventListener('error', () => { if (stream.readyState === EventSource.CLOSED) fail('graphcleaner has ended. Start it again, and open its address.'); });
+    addEventListener('pagehide', () => stream.close());
+  }
+
+  // prepare is called for each content.
+  function prepare() {
+    last = -1;
+    all('.others').forEach(details => { details.open = true; });
+    const details = $('#numbers');
+    if (details) details.addEventListener('toggle', () => showNumbers(details));
+    const back = $('#undo-back');
+    if (back) back.value = document.body.dataset.page === 'list' ? location.pathname + location.search : '';
+    countSelected();
+    fetchNext();
+  }
+
+  $('#show-help').hidden = false;
+  prepare();
+  listen();
+})();

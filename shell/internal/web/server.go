@@ -1,0 +1,155 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// Options say what the page shows, and who decides.
+type Options struct {
+	Store      *kv.Store
+	Name       string         // what the page calls the store
+	Query      query.Options  // who decides, and what a statement may use
+	Where      string         // the filter of the queue at first: a condition, as in the statement suspects
+	Columns    survey.Columns // what a node is called, and what is shown of it
+	ReadOnly   bool           // no decision, no clean
+	KeepScores bool           // the scores around a decision stay as they are
+}
+
+// A Server serves the page. All who open it review as one person, with one queue: another person has a Server of their own.
+type Server struct {
+	Options
+	keys     keys
+	listener net.Listener
+	http     *http.Server
+	stop     context.CancelFunc
+	working  sync.WaitGroup
+	events   hub
+	progress counter
+	people   tally
+	job      jobs
+	scores   settler
+
+	mu     sync.Mutex
+	past   []pastReply        // replies that can be taken back, oldest first
+	passed map[kv.NodeID]bool // nodes that got a reply, or were skipped
+	said   string             // what the last reply did
+	sample []kv.NodeID        // the random sample, nil if none was drawn
+}
+
+// A pastReply is a reply that undo takes back.
+type pastReply struct {
+	nodes []kv.NodeID // that it was about
+	id    string      // of the first node
+	step  int64       // of the decision; 0: a skip
+	kind  decide.Kind
+}
+
+// ErrAddress is returned for an address that other machines could reach.
+var ErrAddress = errors.New("the page is for this machine alone: want an address on loopback, such as 127.0.0.1:0")
+
+// Listen opens an address such as 127.0.0.1:0, where 0 stands for any free port. The address must be one of this machine alone.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", address, ErrAddress)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("%s: %w", address, ErrAddress)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, fmt.Errorf("%s: the port is %q, want a number from 0 to 65535", address, port)
+	}
+	var listen net.ListenConfig
+	return listen.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+}
+
+// Limits of what a browser or a program may send, and how long it may take.
+const (
+	maxBody       = 1 << 20
+	maxHeader     = 64 << 10
+	headerTimeout = 10 * time.Second
+	bodyTimeout   = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+// Serve begins to serve the page on an address that Listen opened. The end of ctx ends all requests. The caller closes the server, and
+// the store after it.
+func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
+	ctx, stop := context.WithCancel(ctx)
+	s := &Server{Options: opt, listener: listener, stop: stop, passed: map[kv.NodeID]bool{}}
+	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
+	s.Query.RescoreWithin = 0 // the settler brings scores up to date
+	if err := s.keys.draw(); err != nil {
+		stop()
+		return nil, err
+	}
+	s.scores.moved = make(chan struct{}, 1)
+	s.progress.wanted = make(chan struct{}, 1)
+	s.http = &http.Server{
+		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what clients do wrong is told to them
+	}
+	s.working.Go(func() { s.keepCounting(ctx) })
+	if !s.ReadOnly && !s.KeepScores {
+		s.working.Go(func() { s.keepSettling(ctx) })
+	}
+	s.working.Go(func() {
+		s.http.Serve(listener) //nolint:errcheck // it ends with Close
+	})
+	return s, nil
+}
+
+// Address is where the page is, with the token.
+func (s *Server) Address() string { return s.Origin() + "/?" + tokenParameter + "=" + s.keys.token }
+
+// Ticket is an address that opens the page once. Give it to a browser: the list of processes shows it to everybody on the machine.
+func (s *Server) Ticket() string {
+	return s.Origin() + "/?" + ticketParameter + "=" + s.keys.newTicket()
+}
+
+// Origin is where the page is, without the token.
+func (s *Server) Origin() string { return "http://" + s.listener.Addr().String() }
+
+// port is the port that the server listens at.
+func (s *Server) port() string {
+	_, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		panic(err) // a TCP address has a port
+	}
+	return port
+}
+
+// closeTimeout is how long Close waits for requests under way, which the end of their context ends.
+const closeTimeout = 3 * time.Second
+
+// Close ends all requests, a running clean too, and waits for them.
+func (s *Server) Close() error {
+	s.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = s.http.Close()
+	}
+	s.working.Wait()
+	return err
+}

@@ -1,0 +1,540 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A client is a program with the token, or a browser with the cookie.
+type client struct {
+	*testing.T
+	*http.Client
+	server *Server
+	header http.Header
+}
+
+// serve serves the page of a store.
+func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
+	t.Helper()
+	listener, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2}, Columns: survey.Columns{Title: "title"}}
+	if change != nil {
+		change(&opt)
+	}
+	server, err := Serve(context.Background(), listener, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &client{t, &http.Client{Transport: transport}, server, http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}}
+}
+
+// browser is a client that came in by the printed address, and does not follow redirects.
+func (c *client) browser() *client {
+	c.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	b := &client{c.T, &http.Client{Transport: c.Transport, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, c.server, http.Header{}}
+	if status, _ := b.get(strings.TrimPrefix(c.server.Address(), c.server.Origin())); status != http.StatusSeeOther {
+		c.Fatalf("the printed address: got %d, want a redirect", status)
+	}
+	b.header.Set("Sec-Fetch-Site", "same-origin")
+	return b
+}
+
+// do does a request.
+func (c *client) do(method, path, kind, body string, change func(*http.Request)) (status int, text string, header http.Header) {
+	c.Helper()
+	r, err := http.NewRequestWithContext(c.Context(), method, c.server.Origin()+path, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	r.Header = c.header.Clone()
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	if change != nil {
+		change(r)
+	}
+	answer, err := c.Do(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return answer.StatusCode, string(content), answer.Header
+}
+
+func (c *client) get(path string) (status int, text string) {
+	c.Helper()
+	status, text, _ = c.do("GET", path, "", "", nil)
+	return status, text
+}
+
+func (c *client) post(path string, body any) (status int, text string) {
+	c.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	status, text, _ = c.do("POST", path, "application/json", string(data), nil)
+	return status, text
+}
+
+func (c *client) form(path string, fields url.Values) (status int, text string, header http.Header) {
+	c.Helper()
+	return c.do("POST", path, "application/x-www-form-urlencoded", fields.Encode(), nil)
+}
+
+// view asks for the JSON of a path.
+func view[T any](c *client, path string) (v T) {
+	c.Helper()
+	status, text := c.get(path)
+	if status != http.StatusOK {
+		c.Fatalf("%s: got %d: %s", path, status, text)
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&v); err != nil {
+		c.Fatalf("%s: %v in %s", path, err, text)
+	}
+	return v
+}
+
+// ask answers a statement.
+func ask(t *testing.T, store *kv.Store, statement string) (rows []string) {
+	t.Helper()
+	err := store.View(func(tx *kv.Tx) error {
+		result, err := query.Query(t.Context(), tx, query.Options{}, statement)
+		if err != nil {
+			return err
+		}
+		for row, err := range result.Rows() {
+			if err != nil {
+				return err
+			}
+			var cells []string
+			for _, v := range row.Values {
+				cells = append(cells, v.String())
+			}
+			rows = append(rows, strings.Join(cells, "|"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestQueue goes through the suspects of the papers as a program does: it accepts, rejects, skips and takes back.
+func TestQueue(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, func(o *Options) { o.KeepScores = true })
+	const queue = "/review?where=score+%3E+0.9"
+	first := view[card](c, queue)
+	if first.ID != "s3" || first.Seen.Suggested != "Theory" || first.Title == "s3" {
+		t.Fatalf("the first suspect: got %+v", first)
+	}
+	if status, text := c.post("/decide", decision{ID: first.ID, Decision: "accept", Seen: &first.Seen}); status != http.StatusOK || !strings.Contains(text, "Systems → Theory") {
+		t.Fatalf("accept: got %d, %s", status, text)
+	}
+	// The card is old now.
+	if status, text := c.post("/decide", decision{ID: first.ID, Decision: "reject", Seen: &first.Seen}); status != http.StatusConflict || !strings.Contains(text, "s3") {
+		t.Errorf("a decision about an old card: got %d, %s", status, text)
+	}
+	second := view[card](c, queue)
+	if second.ID != "p4" {
+		t.Fatalf("the second suspect: got %s", second.ID)
+	}
+	if status, _ := c.post("/skip", decision{ID: "p4"}); status != http.StatusOK {
+		t.Fatalf("skip: got %d", status)
+	}
+	third := view[card](c, queue)
+	if third.ID != "p5" {
+		t.Fatalf("the third suspect: got %s", third.ID)
+	}
+	if ahead := view[card](c, queue+"&not=p5"); !ahead.Empty || ahead.Skipped != 1 {
+		t.Errorf("behind the third suspect: got %+v", ahead)
+	}
+	if status, text := c.post("/decide", decision{ID: "p5", Decision: "relabel", Label: "Systems", Why: "seen", Seen: &third.Seen}); status != http.StatusOK {
+		t.Fatalf("relabel: got %d, %s", status, text)
+	}
+	if got := ask(t, store, "nodes where decision is not null return id, label, decision, decided_by"); !slices.Equal(got, []string{"p5|Systems|relabel|ann", "s3|Theory|accept|ann"}) {
+		t.Errorf("decisions: got %v", got)
+	}
+	for i, want := range []string{"p5", "p4", "s3"} {
+		status, text := c.post("/undo", place{})
+		var got reply
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.ID != want || got.CanUndo != (i < 2) {
+			t.Errorf("undo: got %d, %s, want %s", status, text, want)
+		}
+	}
+	if status, text := c.post("/undo", place{}); status != http.StatusConflict || !strings.Contains(text, "nothing to take back") {
+		t.Errorf("undo of nothing: got %d, %s", status, text)
+	}
+	if got := ask(t, store, "nodes where decision is not null"); len(got) != 0 {
+		t.Errorf("after undo: got %v", got)
+	}
+	if again := view[card](c, queue); again.ID != "s3" || len(again.Entries) != 2 {
+		t.Errorf("after undo: got %+v", again)
+	}
+}
+
+// TestDecideRefuses has requests that are not as they should be: nothing is decided, and the error says what was wanted.
+func TestDecideRefuses(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	for _, test := range []struct {
+		body, want string
+		status     int
+	}{
+		{`{"id":"none","decision":"accept"}`, "No node has the id 'none'", 404},
+		{`{"id":"p4","decision":"maybe"}`, "want accept, reject", 400},
+		{`{"id":"p4","decision":""}`, "want accept, reject", 400},
+		{`{"id":"p4","decision":"relabel"}`, "No label is named", 400},
+		{`{"id":"p4","decision":"relabel","label":"Theorie"}`, "did you mean", 400},
+		{`{"id":"東","decision":"reject"}`, "no label", 400},
+		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Theory","decision":"no","run":1}}`, "want that of the card", 400},
+		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Systems","decision":"","run":1}}`, "changed since", 409},
+		{`{"id":"p4","decision":"accept","colour":"red"}`, "colour", 400},
+		{`{"id":"p4"`, "body is not as it should be", 400},
+		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", 5000) + `"}`, "4096", 400},
+		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", maxBody) + `"}`, "too large", 413},
+	} {
+		status, text, _ := c.do("POST", "/decide", "application/json", test.body, nil)
+		if status != test.status || !strings.Contains(text, test.want) {
+			t.Errorf("%.80s: got %d, %s, want %d, %q", test.body, status, text, test.status, test.want)
+		}
+	}
+	if status, text, _ := c.do("POST", "/decide", "text/plain", "id=p4&decision=accept", nil); status != 400 || !strings.Contains(text, "want application/json") {
+		t.Errorf("text/plain: got %d, %s", status, text)
+	}
+	if got := ask(t, store, "history"); len(got) != 0 {
+		t.Errorf("got %v, want nothing decided", got)
+	}
+}
+
+// TestTwoWindows has two people with a server each decide on one node: the second sees a conflict, and can disagree on purpose.
+func TestTwoWindows(t *testing.T) {
+	store := papers.Cleaned(t)
+	ann := serve(t, store, nil)
+	bob := serve(t, store, func(o *Options) { o.Query.Who = "bob" })
+	seenByBoth := view[card](ann, "/node?id=p4").Seen
+	if status, text := ann.post("/decide", decision{ID: "p4", Decision: "accept", Seen: &seenByBoth}); status != 200 {
+		t.Fatalf("ann: got %d, %s", status, text)
+	}
+	if status, _ := bob.post("/decide", decision{ID: "p4", Decision: "reject", Seen: &seenByBoth}); status != 409 {
+		t.Fatalf("bob, of an old card: got %d", status)
+	}
+	now := view[card](bob, "/node?id=p4")
+	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "relabel", Label: "Neural Nets", Seen: &now.Seen}); status != 200 || !strings.Contains(text, "people disagree") {
+		t.Fatalf("bob disagrees: got %d, %s", status, text)
+	}
+	if disputed := view[list](ann, "/list?where=disputed"); len(disputed.Rows) != 1 || disputed.Rows[0].ID != "p4" {
+		t.Errorf("disputed: got %+v", disputed)
+	}
+	if queue := view[card](serve(t, store, func(o *Options) { o.Query.Who = "cem" }), "/review?where=disputed"); queue.ID != "p4" || !queue.Disputed {
+		t.Errorf("the queue of disputed nodes: got %+v", queue)
+	}
+	people := view[past](ann, "/history").People
+	if len(people) != 2 || people[0].Who != "ann" || people[1].Relabel != 1 {
+		t.Errorf("people: got %+v", people)
+	}
+	// Ann's undo would take back what bob answered to.
+	if status, text := ann.post("/undo", place{}); status != 409 || !strings.Contains(text, "bob") {
+		t.Errorf("ann's undo: got %d, %s", status, text)
+	}
+}
+
+// TestBulk asks before it decides about many, and asks again if they are not the same.
+func TestBulk(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	b := bulk{Where: "label = 'Systems'", Decision: "accept"}
+	var asked bulkReply
+	question := func(b bulk) {
+		t.Helper()
+		status, text := c.post("/bulk", b)
+		asked = bulkReply{}
+		if err := json.Unmarshal([]byte(text), &asked); err != nil || status != 200 {
+			t.Fatalf("%+v: got %d, %s", b, status, text)
+		}
+	}
+	question(b)
+	if !strings.HasPrefix(asked.Question, "Accept the suggested labels of 2 nodes?") || len(asked.First) != 2 || asked.Said != "" {
+		t.Fatalf("got %+v, want a question about two nodes", asked)
+	}
+	// Somebody decides about one of them meanwhile.
+	if status, _ := c.post("/decide", decision{ID: "p4", Decision: "unsure"}); status != 200 {
+		t.Fatal("unsure")
+	}
+	b.Question = asked.Question
+	if question(b); !strings.HasPrefix(asked.Question, "Accept the suggested labels of 1 node?") || asked.Said != "" {
+		t.Fatalf("got %+v, want another question", asked)
+	}
+	b.Question = asked.Question
+	if question(b); !strings.Contains(asked.Said, "1 node accepted") {
+		t.Fatalf("got %+v, want one node accepted", asked)
+	}
+	// What is selected by hand may be decided already.
+	b = bulk{Where: "label = 'Systems'", IDs: []string{"p4", "s1", "it's"}, Decision: "relabel", Label: "Theory", Why: "it's one"}
+	if question(b); !strings.HasPrefix(asked.Question, "Relabel 2 nodes as 'Theory'?") {
+		t.Fatalf("got %+v", asked)
+	}
+	b.Question = asked.Question
+	question(b)
+	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"s2"}) {
+		t.Errorf("got %v", got)
+	}
+	// One undo takes all of the step back.
+	if status, text := c.post("/undo", place{}); status != 200 || !strings.Contains(text, "2 nodes") {
+		t.Errorf("undo: got %d, %s", status, text)
+	}
+	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"p4", "s1", "s2"}) {
+		t.Errorf("after undo: got %v", got)
+	}
+	for _, bad := range []bulk{
+		{Decision: "delete"}, {Decision: "relabel"}, {Decision: "relabel", Label: "no such"}, {Decision: "accept", Where: "score >"},
+		{Decision: "accept", Where: "score > 0.5 limit 1"}, {Decision: "accept", Where: "label = 'a'); undo"}, {Decision: "accept", IDs: make([]string, mostIDs+1)},
+	} {
+		if status, text := c.post("/bulk", bad); status != 400 {
+			t.Errorf("%+v: got %d, %s", bad, status, text)
+		}
+	}
+}
+
+// TestList filters, sorts and pages.
+func TestList(t *testing.T) {
+	store := papers.Scored(t, 1000)
+	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} })
+	all := view[list](c, "/list?of=nodes")
+	if all.Count != 1000 || len(all.Rows) != pageRows || all.Pages != 20 {
+		t.Fatalf("all nodes: got %d, %d rows of %d pages", all.Count, len(all.Rows), all.Pages)
+	}
+	seen := map[string]bool{}
+	for page := range all.Pages {
+		for _, row := range view[list](c, fmt.Sprintf("/list?of=nodes&sort=score+desc&page=%d", page+1)).Rows {
+			seen[row.ID] = true
+		}
+	}
+	if len(seen) != 1000 {
+		t.Errorf("the pages have %d nodes, want all", len(seen))
+	}
+	rows := view[list](c, "/list?sort=score").Rows
+	if !slices.IsSortedFunc(rows, func(a, b row) int { return int(1e6 * (*a.Score - *b.Score)) }) {
+		t.Error("the list is not sorted by score")
+	}
+	if last := view[list](c, "/list?of=nodes&page=1000000"); last.Page != last.Pages {
+		t.Errorf("a page behind the last: got %d", last.Page)
+	}
+	for path, column := range map[string]int{"/list?where=scor+%3E+1": 1, "/list?where=score+%3E+'x'": 9, "/list?where=score+%3E": 8, "/list?of=nodes&where=label+%3D+1+and+x+%3D+2": 15} {
+		status, text := c.get(path)
+		var p problem
+		if err := json.Unmarshal([]byte(text), &p); err != nil || status != 400 || p.Column != column {
+			t.Errorf("%s: got %d, %s, want an error in column %d", path, status, text, column)
+		}
+	}
+	for _, path := range []string{"/list?sort=nothing", "/list?sort=score+up", "/list?page=0", "/list?page=x"} {
+		if status, text := c.get(path); status != 400 {
+			t.Errorf("%s: got %d, %s", path, status, text)
+		}
+	}
+	page := c.browser()
+	if status, text := page.get("/list?where=scor+%3E+1"); status != 400 || !strings.Contains(text, "<mark>scor</mark>") {
+		t.Errorf("the filter line: got %d without a mark under the word:\n%s", status, regexp.MustCompile(`(?s)<p class="wrong.*?</p>`).FindString(text))
+	}
+}
+
+// TestFilters saves conditions under names.
+func TestFilters(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	for _, f := range []filter{{Name: "ü <b>", Where: "score > 0.9"}, {Name: "a", Where: ""}, {Name: "a", Where: "disputed"}} {
+		if status, text := c.post("/filters", f); status != 200 {
+			t.Fatalf("%+v: got %d, %s", f, status, text)
+		}
+	}
+	want := []filter{{Name: "a", Where: "disputed"}, {Name: "ü <b>", Where: "score > 0.9"}}
+	if got := view[list](c, "/list").Filters; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, bad := range []filter{{}, {Name: "\x00"}, {Name: strings.Repeat("x", 81)}, {Name: "b", Where: "score >"}} {
+		if status, text := c.post("/filters", bad); status != 400 {
+			t.Errorf("%+v: got %d, %s", bad, status, text)
+		}
+	}
+	if status, _ := c.post("/filters", filter{Name: "a", Remove: true}); status != 200 {
+		t.Fatal("remove")
+	}
+	if got := view[list](c, "/list").Filters; !slices.Equal(got, want[1:]) {
+		t.Errorf("got %v, want %v", got, want[1:])
+	}
+}
+
+// TestSample draws a sample, which stays the same while it is decided on, and tells the share of wrong labels.
+func TestSample(t *testing.T) {
+	store := papers.Scored(t, 1000)
+	c := serve(t, store, func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} })
+	if status, text := c.post("/sample", sampling{Nodes: 20, Seed: 7}); status != 200 {
+		t.Fatalf("got %d, %s", status, text)
+	}
+	for i := range 20 {
+		of := view[card](c, "/review?sample=1")
+		kind := "accept"
+		if i%4 == 0 {
+			kind = "reject"
+		}
+		if status, text := c.post("/decide", decision{ID: of.ID, Decision: kind, Seen: &of.Seen}); status != 200 {
+			t.Fatalf("got %d, %s", status, text)
+		}
+	}
+	if end := view[card](c, "/review?sample=1"); !end.Empty {
+		t.Errorf("behind the sample: got %+v", end)
+	}
+	p := view[progress](c, "/progress")
+	if p.Sampled == nil || p.Sampled.Decided != 20 || *p.Sampled.Precision != 0.75 || *p.Sampled.Low > 0.62 || *p.Sampled.High < 0.85 {
+		t.Errorf("got %+v", p.Sampled)
+	}
+	if status, _ := c.post("/sample", sampling{}); status != 200 || view[progress](c, "/progress").Sampled != nil {
+		t.Error("the sample is not forgotten")
+	}
+	if status, _ := c.post("/sample", sampling{Nodes: -1}); status != 400 {
+		t.Error("a sample of -1")
+	}
+}
+
+// TestProgress counts as statements do.
+func TestProgress(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	before := view[progress](c, "/progress")
+	if before.Left != 2 || before.Decided != 0 || before.Expected == nil || before.Confirmed != nil {
+		t.Fatalf("got %+v", before)
+	}
+	for id, kind := range map[string]string{"s3": "accept", "p4": "reject", "p5": "unsure"} {
+		if status, text := c.post("/decide", decision{ID: id, Decision: kind}); status != 200 {
+			t.Fatalf("%s: got %d, %s", id, status, text)
+		}
+	}
+	after := view[progress](c, "/progress")
+	if after.Left != 0 || after.Wrong != 1 || after.Right != 1 || *after.Confirmed != 0.5 || *after.ConfirmedLow > 0.2 || *after.InLeft != 0 {
+		t.Errorf("got %+v", after)
+	}
+}
+
+// TestEvents tells an open page of decisions, and ends with the server.
+func TestEvents(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.Origin()+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = c.header
+	stream, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	if status, _ := c.post("/decide", decision{ID: "p4", Decision: "accept"}); status != 200 {
+		t.Fatal("accept")
+	}
+	var text strings.Builder
+	part := make([]byte, 4096)
+	for !strings.Contains(text.String(), `"wrong":1`) {
+		n, err := stream.Body.Read(part)
+		if err != nil {
+			t.Fatalf("%v after %s", err, text.String())
+		}
+		text.Write(part[:n])
+	}
+	began := time.Now()
+	if err := c.server.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("the server took %v to close beside an open stream", took)
+	}
+}
+
+// TestReadOnly changes nothing.
+func TestReadOnly(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, func(o *Options) { o.ReadOnly = true })
+	for _, path := range []string{"/decide", "/undo", "/bulk", "/filters", "/clean"} {
+		if status, text := c.post(path, object{}); status != 403 || !strings.Contains(text, "read only") {
+			t.Errorf("%s: got %d, %s", path, status, text)
+		}
+	}
+}
+
+// TestWithoutARun shows a store that was not cleaned, and one without any node.
+func TestWithoutARun(t *testing.T) {
+	c := serve(t, papers.Loaded(t), nil).browser()
+	for _, path := range []string{"/list?of=nodes", "/overview", "/history", "/node?id=p4", "/progress"} {
+		if status, text := c.get(path); status != 200 || !strings.Contains(text, "no scores yet") {
+			t.Errorf("%s: got %d, %.3000s", path, status, text)
+		}
+	}
+	for _, path := range []string{"/review", "/list"} {
+		if status, text := c.get(path); status != 409 || !strings.Contains(text, "clean") {
+			t.Errorf("%s: got %d, %s", path, status, text)
+		}
+	}
+}
+
+// TestListen takes addresses of this machine alone.
+func TestListen(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"127.0.0.1:0": true, "localhost:0": true, "127.0.0.2:0": true, "0.0.0.0:0": false, ":0": false, "example.org:80": false, "10.0.0.1:0": false, "127.0.0.1": false,
+		"127.0.0.1:x": false, "127.0.0.1:70000": false, "": false, "[::]:0": false,
+	} {
+		listener, err := Listen(t.Context(), address)
+		if (err == nil) != ok {
+			t.Errorf("%s: got %v", address, err)
+		}
+		if listener != nil {
+			if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || !net.ParseIP(host).IsLoopback() {
+				t.Errorf("%s: listens at %s", address, listener.Addr())
+			}
+			if err := listener.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

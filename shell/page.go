@@ -1,0 +1,73 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"runtime"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+	"github.com/graphcleaner/graphcleaner/shell/internal/web"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// pageFlags are those of commands that serve the page.
+type pageFlags struct {
+	Addr  string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Address of the page, on this machine. Port 0 is any free port. Default: 127.0.0.1:0."`
+	Title string `placeholder:"PROPERTY" help:"The page calls a node by this property. Default: title or name, if there is one, else the id."`
+	Text  string `placeholder:"PROPERTY" help:"The page shows this text of a node. Default: abstract, text or description, if there is one."`
+	Link  string `placeholder:"PROPERTY" help:"The page shows this link of a node, as text. Default: link or url, if there is one."`
+}
+
+// listen opens the address of the page.
+func (f *pageFlags) listen(ctx context.Context) (net.Listener, error) {
+	listener, err := web.Listen(ctx, f.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("--addr: %w", err)
+	}
+	return listener, nil
+}
+
+// serve serves the page of a store.
+func (f *pageFlags) serve(ctx context.Context, listener net.Listener, store *kv.Store, opt web.Options) (page *web.Server, err error) {
+	err = store.View(func(tx *kv.Tx) error {
+		opt.Columns = survey.Guess(tx)
+		for _, flag := range []struct {
+			name, given string
+			into        *string
+		}{{"title", f.Title, &opt.Columns.Title}, {"text", f.Text, &opt.Columns.Text}, {"link", f.Link, &opt.Columns.Link}} {
+			if flag.given == "" {
+				continue
+			}
+			if _, ok := tx.Column(flag.given); !ok {
+				return fmt.Errorf("--%s: the store has no property %q%s", flag.name, flag.given, wording.DidYouMean(flag.given, query.UserColumns(tx)))
+			}
+			*flag.into = flag.given
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	opt.Store = store
+	return web.Serve(ctx, listener, opt)
+}
+
+// openBrowser opens an address in the browser of the desktop, if there is one. The address is printed too.
+func openBrowser(address string) {
+	var command *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		command = exec.Command("open", address)
+	case "windows":
+		command = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
+	default:
+		command = exec.Command("xdg-open", address)
+	}
+	if command.Start() == nil {
+		go command.Wait() //nolint:errcheck // nobody waits for a browser
+	}
+}
