@@ -132,6 +132,7 @@ type guarantee struct {
 // clauses are what may follow suspects and nodes.
 type clauses struct {
 	where   expression
+	sample  *sample
 	order   []orderTerm
 	limit   *literal
 	columns []name

@@ -115,8 +115,9 @@
 //	because    = "because" ( string | parameter ) .
 //	moment     = "as" "of" ( "run" number | string | parameter ) .
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
-//	clauses    = { where | order | limit | return } .             (each once at most, in any order)
+//	clauses    = { where | sample | order | limit | return } .    (each once at most, in any order)
 //	where      = "where" expression .
+//	sample     = "sample" number [ "seed" number ] .
 //	order      = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .
 //	limit      = "limit" number .
 //	return     = "return" property { "," property } .
@@ -162,6 +163,10 @@
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the
 // file order. Rows without a value come last. Text is ordered by its bytes, so 10 comes before 9; if ids or classes look like
 // numbers, order by adds a notice about this.
+//
+// A sample is drawn at random from the rows that the condition finds: each row has the same chance, and none comes twice. The same seed
+// draws the same rows of the same store, whatever the order. A larger sample has all rows of a smaller one. Without a seed, or with
+// seed 0, the seed is DefaultSeed. The limit counts the rows of the sample.
 //
 // A condition has up to 200 levels of brackets and not, and up to 10,000 parts. A list in (…) is one part, whatever its length.
 // Equalities of one property joined by "or" are one part.

@@ -35,7 +35,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{columns: columns, cost: cost(nodes.plan)}
-	if f.past = nodes.past; f.past == nil {
+	if f.past = nodes.past; f.past == nil && nodes.draw == nil {
 		r.rows = f.FetchPlan(ctx, nodes.plan)
 	} else {
 		r.rows = f.rows(ctx, nodes.nodes(ctx))
@@ -119,7 +119,11 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	text := nodes.plan.String() + "\nfound " + wording.Count(rows, "row", "rows")
+	text := nodes.plan.String()
+	if nodes.draw != nil {
+		text += "\n" + nodes.draw.String()
+	}
+	text += "\nfound " + wording.Count(rows, "row", "rows")
 	if nodes.past != nil {
 		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(nodes.past)))
 	}

@@ -117,7 +117,7 @@ disputed is true if people disagree after the entry. The decisions about a remov
 	},
 	{
 		Name:    "nodes",
-		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
+		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [return P, …]",
 		Summary: "list nodes",
 		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5,
 is null, joined by and, or, not and brackets. Text needs single quotes. Names with odd characters need double quotes.
@@ -125,7 +125,7 @@ If one id is not an integer, all ids are text. Classes are always text. < <= > >
 so '10' comes before '9'. Write text in quotes: id >= '100'.
 'as of' takes labels and decisions from a past moment: the beginning of a run, or a time such as '2026-01-31 18:00'
 (UTC, or with an offset as in 2026-01-31T18:00:00+01:00). Other properties have today's values. Imported decisions count
-from the time of their import.`,
+from the time of their import. 'sample N' draws N of the nodes at random, as for suspects.`,
 		Example: "nodes where label = 'Theory' and degree > 10 and not (split = 'train') limit 20",
 	},
 	{
@@ -192,7 +192,7 @@ kept classifier was trained. classifier_agreement is the share of their labels t
 	},
 	{
 		Name:    "suspects",
-		Usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
+		Usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [return P, …]",
 		Summary: "nodes whose label is probably wrong, highest score first",
 		Text: `A suspect scores above the threshold of the last run, has a suggested label other than its own, and nobody has
 decided on it. A condition on score replaces the threshold. A condition on decision lists decided nodes too. In a
@@ -202,7 +202,9 @@ threshold, and all others above 0.5. To find nodes with a high score whose sugge
 decided on, whatever their score.
 fpr 0.05 sets a threshold that flags a right label with a probability of at most 0.05. fnr 0.1 sets a threshold that
 misses a wrong label with a probability of at most 0.1. p R replaces the estimated mislabel rate. The number of scores, p
-and the threshold λ are printed.`,
+and the threshold λ are printed.
+'sample N' draws N of the rows at random. Look at them to estimate how many suspects really have a wrong label. The same seed
+draws the same rows. The default seed is 1. A limit counts the rows of the sample.`,
 		Example: "suspects where score > 0.97 and degree > 3 limit 20 return id, label, suggested, score",
 	},
 	{

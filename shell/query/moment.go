@@ -98,11 +98,23 @@ type finding struct {
 	plan  *index.Plan
 	nodes func(context.Context) iter.Seq2[kv.NodeID, error]
 	past  past
+	draw  *draw // that nodes come from; nil: they are all that the statement asks for
 }
 
 // find plans a suspectsStatement or nodesStatement.
 func (q *query) find(ctx context.Context, s statement) (*finding, error) {
+	suspects, ok := s.(*suspectsStatement)
+	if ok && suspects.sample != nil {
+		all := *suspects
+		all.sample, all.limit = nil, nil
+		return q.findSample(ctx, suspects.clauses, &all)
+	}
 	nodes, ok := s.(*nodesStatement)
+	if ok && nodes.sample != nil {
+		all := *nodes
+		all.sample, all.limit = nil, nil
+		return q.findSample(ctx, nodes.clauses, &all)
+	}
 	if !ok || nodes.moment == nil {
 		plan, err := q.planOf(ctx, s)
 		if err != nil {

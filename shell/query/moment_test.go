@@ -92,7 +92,7 @@ func randomDecision(r *rand.Rand) string {
 	}[r.IntN(6)]
 }
 
-// randomClauses are a condition, an order and a limit that mostly speak of what decisions change.
+// randomClauses are a condition, an order, a sample and a limit that mostly speak of what decisions change.
 func randomClauses(r *rand.Rand) string {
 	test := func() string {
 		return []string{
@@ -106,6 +106,9 @@ func randomClauses(r *rand.Rand) string {
 	}
 	if r.IntN(2) == 0 {
 		text += " order by " + []string{"label", "label desc", "decision desc, label", "score", "degree desc, label desc", "id desc"}[r.IntN(6)]
+	}
+	if r.IntN(3) == 0 {
+		text += fmt.Sprint(" sample ", r.IntN(8), " seed ", r.IntN(3))
 	}
 	if r.IntN(3) == 0 {
 		text += fmt.Sprint(" limit ", r.IntN(6))

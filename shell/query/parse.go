@@ -147,12 +147,14 @@ func (p *parser) moment() (*moment, error) {
 	return &moment{time: &at}, err
 }
 
-// clauses = { where | order | limit | return } , each at most once.
+// clauses = { where | sample | order | limit | return } , each at most once.
 func (p *parser) clauses(c *clauses) (err error) {
 	for err == nil {
 		switch {
 		case c.where == nil && p.accept("where"):
 			c.where, err = p.expression()
+		case c.sample == nil && p.accept("sample"):
+			c.sample, err = p.sample()
 		case c.order == nil && p.accept("order"):
 			c.order, err = p.order()
 		case c.limit == nil && p.accept("limit"):
@@ -166,6 +168,23 @@ func (p *parser) clauses(c *clauses) (err error) {
 		}
 	}
 	return err
+}
+
+// sample = "sample" number [ "seed" number ] .
+func (p *parser) sample() (*sample, error) {
+	size, err := p.number("a number of rows")
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{size: &size}
+	if p.accept("seed") {
+		seed, err := p.number("a whole number")
+		if err != nil {
+			return nil, err
+		}
+		s.seed = &seed
+	}
+	return s, nil
 }
 
 // order = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .

@@ -114,6 +114,7 @@ func (c *clauses) String() string {
 	if c.where != nil {
 		text.WriteString(" where " + spell(c.where))
 	}
+	text.WriteString(c.sample.String())
 	for i, term := range c.order {
 		text.WriteString([]string{" order by ", ", "}[min(i, 1)] + term.by.String())
 		if term.descending {

@@ -1,0 +1,165 @@
+package query
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// sampleByDefinition gives every node its number, sorts all of them by it, and takes the first.
+func sampleByDefinition(nodes []kv.NodeID, size int, seed uint64) map[kv.NodeID]bool {
+	key := func(v kv.NodeID) uint64 { return rand.NewPCG(seed^streamSample, uint64(v)).Uint64() }
+	sorted := slices.SortedFunc(slices.Values(nodes), func(a, b kv.NodeID) int {
+		if key(a) < key(b) {
+			return -1
+		}
+		return 1
+	})
+	taken := map[kv.NodeID]bool{}
+	for _, v := range sorted[:min(size, len(sorted))] {
+		taken[v] = true
+	}
+	return taken
+}
+
+// idsOf answers a statement that returns the id alone.
+func idsOf(t *testing.T, tx *kv.Tx, opt Options, text string) (ids []string) {
+	t.Helper()
+	for row, err := range Rows[kv.Value](Query(t.Context(), tx, opt, text)) {
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		ids = append(ids, row.String())
+	}
+	return ids
+}
+
+// TestSamplesAreThoseOfTheDefinition draws stores, statements and samples. What is sampled is what the definition takes of all rows, in
+// the order of the statement, with any indexes and any number of workers.
+func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		s := drawStore(t, r, []int{1, 3, 30, 150, 700, 60}[seed])
+		s.change(t, r)
+		for round := range 40 {
+			if round%10 == 9 {
+				s.changeIndexes(t, r)
+			}
+			text := []string{"nodes", "suspects", "suspects where score > 0.2", "nodes where degree > 1", "nodes where disputed or label is null"}[r.IntN(5)]
+			order := ""
+			if r.IntN(2) == 0 {
+				order = s.drawOrder(r).text
+			}
+			size, from := r.IntN(2*len(s.rows)+2), uint64(r.IntN(4))
+			tx := s.Begin()
+			all := idsOf(t, tx, Options{}, text+order+" return id")
+			var nodes []kv.NodeID
+			byID := map[kv.NodeID]string{}
+			for _, id := range all {
+				v, err := tx.Node(id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				nodes, byID[v] = append(nodes, v), id
+			}
+			taken := sampleByDefinition(nodes, size, max(from, DefaultSeed))
+			var want []string
+			for _, v := range nodes {
+				if taken[v] {
+					want = append(want, byID[v])
+				}
+			}
+			clause := fmt.Sprint(" sample ", size, " seed ", from)
+			for _, asked := range []string{text + clause + order + " return id", text + order + " return id" + clause} {
+				for _, workers := range []int{1, 4} {
+					if got := idsOf(t, tx, Options{Workers: workers}, asked); !slices.Equal(got, want) {
+						t.Fatalf("store %d, %d workers: %s: got %q, want %q", seed, workers, asked, got, want)
+					}
+				}
+			}
+			limit := r.IntN(size + 2)
+			asked := fmt.Sprint(text, order, " limit ", limit, clause, " return id")
+			if got := idsOf(t, tx, Options{}, asked); !slices.Equal(got, want[:min(limit, len(want))]) {
+				t.Fatalf("store %d: %s: got %q, want the first of %q", seed, asked, got, want)
+			}
+			tx.Close()
+		}
+	}
+}
+
+// TestSamplesAreUniform draws with many seeds: each row, and each pair of rows, comes as often as chance says.
+func TestSamplesAreUniform(t *testing.T) {
+	const draws, size = 4000, 3
+	tx := snapshotOf(t, papers.Cleaned(t))
+	all := idsOf(t, tx, Options{}, "nodes return id")
+	rows, pairs := map[string]int{}, map[string]int{}
+	for seed := 1; seed <= draws; seed++ {
+		ids := idsOf(t, tx, Options{}, fmt.Sprint("nodes sample ", size, " seed ", seed, " return id"))
+		if len(ids) != size {
+			t.Fatalf("seed %d: got %d rows, want %d", seed, len(ids), size)
+		}
+		for i, a := range ids {
+			rows[a]++
+			for _, b := range ids[i+1:] {
+				pairs[a+" "+b]++
+			}
+		}
+	}
+	n := float64(len(all))
+	check := func(what string, counts map[string]int, want int, chance float64) {
+		if len(counts) != want {
+			t.Errorf("%s: got %d different ones, want %d", what, len(counts), want)
+		}
+		for of, count := range maps.All(counts) {
+			mean, deviation := draws*chance, math.Sqrt(draws*chance*(1-chance))
+			if math.Abs(float64(count)-mean) > 5*deviation {
+				t.Errorf("%s %s: got %d draws, want %.0f ± %.0f", what, of, count, mean, 5*deviation)
+			}
+		}
+	}
+	check("row", rows, len(all), size/n)
+	check("pair", pairs, len(all)*(len(all)-1)/2, size*(size-1)/(n*(n-1)))
+}
+
+func TestDefaultSeedOfSamples(t *testing.T) {
+	tx := snapshotOf(t, papers.Cleaned(t))
+	want := idsOf(t, tx, Options{}, fmt.Sprint("nodes sample 4 seed ", DefaultSeed, " return id"))
+	for _, clause := range []string{"sample 4", "sample 4 seed 0"} {
+		if got := idsOf(t, tx, Options{}, "nodes return id "+clause); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want the rows of the default seed: %q", clause, got, want)
+		}
+	}
+	if other := idsOf(t, tx, Options{}, "nodes sample 4 seed 2 return id"); slices.Equal(other, want) {
+		t.Errorf("seed 2: got the rows of seed %d: %q", DefaultSeed, other)
+	}
+}
+
+func TestWrongSamples(t *testing.T) {
+	tx := snapshotOf(t, papers.Cleaned(t))
+	for text, want := range map[string]string{
+		"suspects sample 1.5":         "1:17: got 1.5 for a sample, want a whole number from 0",
+		"suspects sample -1":          "1:17: got -1 for a sample, want a whole number from 0",
+		"nodes sample 3 seed -1":      "1:21: got -1 for a seed, want a whole number from 0",
+		"nodes sample 3 limit 0.5":    "1:22: got 0.5 for a limit, want a whole number from 0",
+		"nodes sample":                "1:13: got the end, want a number of rows",
+		"nodes sample 3 seed x":       "1:21: got x, want a whole number",
+		"nodes sample 3 sample 4":     "1:16: got sample, want seed, where, order, limit, return or the end of the statement",
+		"count nodes sample 3":        "1:13: got sample, want as, where, group or the end of the statement",
+		"accept sample 3 where label": "1:15: got 3,",
+	} {
+		r, err := Query(t.Context(), tx, Options{}, text)
+		if err == nil {
+			r.Close()
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
