@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -193,27 +194,33 @@ func TestNamesApart(t *testing.T) {
 		}
 		var names, nodes []box
 		for _, line := range strings.Split(e.SVG(), "\n") {
-			var class string
-			var x, y, radius float64
-			if n, _ := fmt.Sscanf(strings.Replace(line, "name ", "", 1), `<text class=%q x="%g" y="%g">`, &class, &x, &y); n == 3 {
-				_, text, _ := strings.Cut(strings.TrimSuffix(line, "</text>"), ">")
-				switch breadth := 6.5 * breadth(text); class { // a bit less than names have, as places in drawings are rounded
-				case "name":
-					names = append(names, box{x - breadth/2, y - 10, x + breadth/2, y + 2})
-				case "start":
-					names = append(names, box{x, y - 10, x + breadth, y + 2})
-				case "end":
-					names = append(names, box{x - breadth, y - 10, x, y + 2})
+			number := func(attribute string) float64 {
+				_, value, _ := strings.Cut(line, " "+attribute+`="`)
+				value, _, _ = strings.Cut(value, `"`)
+				number, err := strconv.ParseFloat(value, 64)
+				if err != nil {
+					t.Fatalf("%s of %s: %v", attribute, line, err)
 				}
+				return number
 			}
-			if _, circle, _ := strings.Cut(line, "<circle class=\"node\" fill=\"#d55e00\" "); strings.HasPrefix(line, "<g>") {
-				if n, _ := fmt.Sscanf(circle, `cx="%g" cy="%g" r="%g"`, &x, &y, &radius); n == 3 {
-					nodes = append(nodes, around([2]float64{x, y}, radius-1))
+			if _, text, is := strings.Cut(line, `<text class="name`); is && !strings.HasPrefix(text, " title") {
+				_, text, _ = strings.Cut(strings.TrimSuffix(text, "</text>"), ">")
+				x, y, breadth := number("x"), number("y"), 6.5*breadth(text) // a bit less than names have, as places in drawings are rounded
+				switch {
+				case strings.Contains(line, `"name start"`):
+				case strings.Contains(line, `"name end"`):
+					x -= breadth
+				default:
+					x -= breadth / 2
 				}
+				names = append(names, box{x, y - 10, x + breadth, y + 2})
+			}
+			if strings.HasPrefix(line, "<g>") && !strings.Contains(line, `fill="#0072b2"`) { // all but the suspect
+				nodes = append(nodes, around([2]float64{number("cx"), number("cy")}, number("r")-1))
 			}
 		}
-		if len(nodes) != 1+test.neighbors+test.behind {
-			t.Fatalf("%d nodes are drawn, want %d", len(nodes), 1+test.neighbors+test.behind)
+		if len(nodes) != test.neighbors+test.behind {
+			t.Fatalf("%d nodes are drawn around the suspect, want %d", len(nodes), test.neighbors+test.behind)
 		}
 		for i, name := range names {
 			if slices.ContainsFunc(append(names[i+1:], nodes...), name.overlaps) {

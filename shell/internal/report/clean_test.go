@@ -77,7 +77,7 @@ func illustrated(t *testing.T, suspects, others int, title, abstract, link strin
 
 // TestCards has a suspect with a title, an abstract and a link, all of them hostile. The link is a text.
 func TestCards(t *testing.T) {
-	const title, link = `<b>T</b> "a‮b"`, "javascript:alert(1)//https://example.org/?a&b"
+	const title, link = "<b>T</b> \"a\u202eb\"", "javascript:alert(1)//https://example.org/?a&b"
 	p, err := Clean(t.Context(), illustrated(t, 1, 2, title, "Begin "+strings.Repeat("words ", 1000)+"end", link), "Papers")
 	if err != nil {
 		t.Fatal(err)
