@@ -105,8 +105,8 @@ func (s *addStep) endGroup() (err error) {
 	if err := c.need(KindLabels, KindStrength); err != nil {
 		return err
 	}
-	if !c.sums.some {
-		c.sums.begin(int(c.count), s.width)
+	if err := c.wantSums(s.width); err != nil {
+		return err
 	}
 	switch s.Mode {
 	case modeFirst:

@@ -13,9 +13,9 @@ type chunk struct {
 	job *Job
 
 	begun             bool
+	came              uint64 // kinds of frames that have come, a bit each
 	row, first, count uint32
 	labels            []kv.Class
-	hasLabels         bool
 	splits            []cleaner.Split
 	strengths         []float64
 	diagonal          []float64
@@ -43,11 +43,11 @@ func (r *denseRows) of(i int) []float64 { return r.values[i*r.width:][:r.width] 
 
 // reset forgets the frames.
 func (c *chunk) reset() {
-	c.begun, c.hasLabels = false, false
+	c.begun, c.came = false, 0
 	c.labels, c.splits, c.strengths, c.diagonal = c.labels[:0], c.splits[:0], c.strengths[:0], c.diagonal[:0]
 	c.predictions, c.tested, c.members, c.inputs = c.predictions[:0], c.tested[:0], c.members[:0], c.inputs[:0]
 	c.features = make([][]float32, 2*c.job.Hops+1)
-	c.sums.some, c.ballots.some = false, false
+	c.sums.some = false
 	c.sumsAt = [2]uint64{}
 }
 
@@ -56,15 +56,20 @@ func (j *Job) tested() int { return 1 + cleaner.CountRivals(j.Classes) }
 
 // place checks that a frame is about nodes of the chunk.
 func (c *chunk) place(f *Frame) error {
-	if err := c.job.checkRows(f); err != nil {
-		return err
+	if f.Kind != KindMembers { // whose rows are not those from First on
+		if err := c.job.checkRows(f); err != nil {
+			return err
+		}
 	}
 	if !c.begun {
-		c.begun, c.row, c.first = true, f.Row, f.First/c.job.Chunk*c.job.Chunk
 		rows, err := c.job.rows(f.Row)
 		if err != nil {
 			return err
 		}
+		if f.First >= rows {
+			return fmt.Errorf("%w: %s: the range has %d rows", errFrame, f.Place(), rows)
+		}
+		c.begun, c.row, c.first = true, f.Row, f.First/c.job.Chunk*c.job.Chunk
 		c.count = min(c.job.Chunk, rows-c.first)
 	}
 	if f.Row != c.row || f.First/c.job.Chunk*c.job.Chunk != c.first {
@@ -78,16 +83,22 @@ func (c *chunk) place(f *Frame) error {
 
 // take takes a frame in whose kind is one of those that are due. width is that of sums.
 func (c *chunk) take(f *Frame, width int) (err error) {
-	if f.Kind == KindMembers {
-		return c.takeMembers(f)
-	}
 	if err := c.place(f); err != nil {
 		return err
 	}
+	again := c.came&(1<<f.Kind) != 0
+	if f.Kind == KindFeatures && int64(f.Part) < int64(len(c.features)) {
+		again = c.features[f.Part] != nil
+	}
+	if again && f.Kind != KindSums {
+		return fmt.Errorf("%w: %s, part %d, comes twice", errFrame, f.Place(), f.Part)
+	}
+	c.came |= 1 << f.Kind
 	classes := c.job.Classes
 	switch f.Kind {
+	case KindMembers:
+		c.members, err = c.job.membersOf(c.members, f)
 	case KindLabels:
-		c.hasLabels = true
 		if c.numbers, err = rowsOf(c.numbers, f); err == nil {
 			c.labels, err = classesOf(c.labels, c.numbers, f, classes)
 		}
@@ -128,8 +139,10 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 		}
 		c.features[f.Part], err = rowsOf(c.features[f.Part], f)
 	case KindBallots:
-		c.ballots.begin(int(c.count), classes+1)
-		if err = f.wantWidth(classes + 1); err == nil {
+		if err = f.wantWidth(classes + 1); err != nil {
+			return err
+		}
+		if err = c.begin(&c.ballots, classes+1); err == nil {
 			err = sparseRows(f, func(row, column int, x float64) { c.ballots.of(row)[column] = x })
 		}
 	case KindSums:
@@ -140,6 +153,16 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 
 // unpredicted is the bit of a split that says that a node has no predictions.
 const unpredicted = 0x80
+
+// begin makes all rows of the chunk zero. Those of a small chunk fit beside the memory of the job.
+func (c *chunk) begin(rows *denseRows, width int) error {
+	if need := 8 * int64(c.count) * int64(width); need > max(c.job.Memory, mostPayload) {
+		return fmt.Errorf("the chunk of range %d from row %d on has %d rows of %d columns, which take %d bytes, more than the memory of %d: use smaller chunks or more memory",
+			c.row, c.first, c.count, width, need, c.job.Memory)
+	}
+	rows.begin(int(c.count), width)
+	return nil
+}
 
 // begin makes all rows zero.
 func (r *denseRows) begin(count, width int) {
@@ -155,8 +178,8 @@ func (c *chunk) takeSums(f *Frame, width int) error {
 	if err := f.wantWidth(width); err != nil {
 		return err
 	}
-	if !c.sums.some {
-		c.sums.begin(int(c.count), width)
+	if err := c.wantSums(width); err != nil {
+		return err
 	}
 	at := [2]uint64{uint64(f.Column) + 1, uint64(f.Part) + 1}
 	if at == c.sumsAt && f.First < c.sumsEnd || at[0] < c.sumsAt[0] || at[0] == c.sumsAt[0] && at[1] < c.sumsAt[1] {
@@ -167,10 +190,12 @@ func (c *chunk) takeSums(f *Frame, width int) error {
 	return sparseRows(f, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
 }
 
-// takeMembers takes local rows of the chunk.
-func (c *chunk) takeMembers(f *Frame) (err error) {
-	c.members, err = c.job.membersOf(c.members, f)
-	return err
+// wantSums makes sums that are zero, where none have come.
+func (c *chunk) wantSums(width int) error {
+	if c.sums.some {
+		return nil
+	}
+	return c.begin(&c.sums, width)
 }
 
 // membersOf decodes local rows of a chunk.
@@ -210,24 +235,7 @@ func classesOf(memory []kv.Class, numbers []int32, f *Frame, classes int) ([]kv.
 // need says that frames of a chunk are missing.
 func (c *chunk) need(kinds ...Kind) error {
 	for _, kind := range kinds {
-		var has bool
-		switch kind {
-		case KindLabels:
-			has = c.hasLabels
-		case KindSplits:
-			has = len(c.splits) > 0
-		case KindStrength:
-			has = len(c.strengths) > 0
-		case KindDiagonal:
-			has = len(c.diagonal) > 0
-		case KindPredictions:
-			has = len(c.predictions) > 0
-		case KindTested:
-			has = len(c.tested) > 0
-		case KindBallots:
-			has = c.ballots.some
-		}
-		if !has {
+		if c.came&(1<<kind) == 0 {
 			return fmt.Errorf("%w: the group of range %d from row %d on has no %s", errFrame, c.row, c.first, kind)
 		}
 	}

@@ -44,6 +44,9 @@ type fitStep struct {
 	held    int64 // bytes
 }
 
+// sampleFrameBytes is what a frame of the sample takes beside its payload, about.
+const sampleFrameBytes = 256
+
 func newFit(b base) (step, error) {
 	switch b.Mode {
 	case "", modeRebin:
@@ -63,8 +66,13 @@ func (s *fitStep) take(f *Frame) (err error) {
 		c = &sampleChunk{values: make([][]float32, 2*s.Hops+1)}
 		s.chunks[at] = c
 	}
-	if s.held += int64(len(f.Payload)); s.held > s.Memory {
+	if s.held += int64(len(f.Payload)) + sampleFrameBytes; s.held > s.Memory {
 		return fmt.Errorf("the sample takes more than the memory of %d bytes: use more memory", s.Memory)
+	}
+	isRepeat := f.Kind == KindLabels && c.labels != nil || f.Kind == KindBallots && c.ballots != nil ||
+		f.Kind == KindSample && int64(f.Part) < int64(len(c.values)) && c.values[f.Part] != nil
+	if isRepeat {
+		return fmt.Errorf("%w: %s, part %d, comes twice", errFrame, f.Place(), f.Part)
 	}
 	switch f.Kind {
 	case KindLabels:

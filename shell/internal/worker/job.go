@@ -77,6 +77,7 @@ type Job struct {
 // Bounds on a job.
 const (
 	leastMemory = 16 << 20
+	mostChunk   = 1 << 20
 	mostClasses = 1 << 20
 	mostHops    = 3
 	mostWidth   = 1 << 16
@@ -114,6 +115,8 @@ func (j *Job) check() error {
 		return fmt.Errorf("memory of %d bytes, want %d or more", j.Memory, leastMemory)
 	case j.Chunk == 0 || bits.OnesCount32(j.Chunk) != 1:
 		return fmt.Errorf("chunks of %d rows, want a power of two", j.Chunk)
+	case j.Chunk > mostChunk:
+		return fmt.Errorf("chunks of %d rows, want at most %d", j.Chunk, mostChunk)
 	case len(j.Ranges) < 2 || j.Ranges[0] != 0:
 		return fmt.Errorf("ranges %v, want 0, where the others begin, and the number of nodes", j.Ranges)
 	case j.Classes < 0 || j.Classes > mostClasses:
@@ -166,7 +169,15 @@ func (j *Job) checkRows(f *Frame) error {
 	if f.Count == 0 || uint64(f.First)+uint64(f.Count) > uint64(rows) {
 		return fmt.Errorf("%w: %s: %d rows, the range has %d", errFrame, f.Place(), f.Count, rows)
 	}
-	if f.Kind != KindArcs && f.First/j.Chunk != (f.First+f.Count-1)/j.Chunk {
+	if f.Kind == KindArcs { // a run may have more
+		return nil
+	}
+	return j.checkChunk(f)
+}
+
+// checkChunk says whether the rows of a frame, of which there are some, are in one chunk.
+func (j *Job) checkChunk(f *Frame) error {
+	if f.First/j.Chunk != (f.First+f.Count-1)/j.Chunk {
 		return fmt.Errorf("%w: %s: %d rows are not in one chunk of %d", errFrame, f.Place(), f.Count, j.Chunk)
 	}
 	return nil

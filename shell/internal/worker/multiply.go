@@ -293,6 +293,9 @@ func (b *base) block(f *Frame, arcs *arcList, list *kv.Adjacency) (*ops.Block, e
 	if err != nil {
 		return nil, err
 	}
+	if err := b.checkChunk(f); err != nil {
+		return nil, err
+	}
 	if err := arcs.read(f, columns, b.weightBytes()); err != nil {
 		return nil, err
 	}

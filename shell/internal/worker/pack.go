@@ -136,7 +136,9 @@ func (s *packStep) takeStrengths(f *Frame) (err error) {
 	if s.vector, err = strengthsOf(s.vector, f); err != nil {
 		return err
 	}
-	s.has += f.Count
+	if err := due(f, &s.has); err != nil {
+		return err
+	}
 	copy(s.strengths[f.First:], s.vector)
 	return nil
 }

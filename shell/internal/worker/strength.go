@@ -28,8 +28,8 @@ func (s *strengthStep) endGroup() error {
 	if err := c.need(KindLabels); err != nil {
 		return err
 	}
-	if !c.sums.some {
-		c.sums.begin(int(c.count), 1)
+	if err := c.wantSums(1); err != nil {
+		return err
 	}
 	memory, width := appendStrengths(s.memory[:0], c.sums.values)
 	s.memory = memory

@@ -1,0 +1,90 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+)
+
+// runHostile runs a worker on frames that no Spark sends, and returns its error.
+func runHostile(t *testing.T, frames ...Frame) error {
+	t.Helper()
+	return Run(context.Background(), testVersion, bytes.NewReader(stream(t, frames...)), io.Discard)
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want an error with %q", err, want)
+	}
+}
+
+// TestRowsBeyondMemory wants an error where a few bytes ask for rows that the memory of the job does not hold.
+func TestRowsBeyondMemory(t *testing.T) {
+	job := smallJob()
+	job.Chunk, job.Ranges, job.Classes = mostChunk, []uint64{0, mostChunk, mostChunk + 1<<31}, mostClasses
+	zeros := func(width int) []byte { return make([]byte, bitmapBytes(width)) }
+	sums := Frame{Kind: KindSums, Count: 1, Width: mostClasses, Payload: zeros(mostClasses)}
+	hop := job
+	hop.Mode, hop.Hop, hop.Of = modeHop, 2, ofLabels
+	wantError(t, runHostile(t, jobFrame(t, Add, hop), sums), "the chunk of range 0 from row 0 on has 1048576 rows of 1048576 columns, which take 8796093022208 bytes, more than")
+
+	slice := job
+	slice.Mode, slice.Ranges, slice.Classes = modeSlice, []uint64{0, 1, 1 + 1<<31}, 2
+	row := Frame{Kind: KindSlice, Count: 1, Width: 2, Payload: make([]byte, 8)}
+	arcs := Frame{Kind: KindArcs, Row: 1, Count: 1 << 31, Payload: []byte{2, 0, 0, 0, 0, 0}}
+	wantError(t, runHostile(t, jobFrame(t, Multiply, slice), row, arcs), "2147483648 rows are not in one chunk of 1048576")
+
+	job.Chunk = 2 * mostChunk
+	wantError(t, runHostile(t, jobFrame(t, Strength, job)), "chunks of 2097152 rows, want at most 1048576")
+}
+
+// TestFramesTwice wants an error where a frame comes again, and not the values of the last.
+func TestFramesTwice(t *testing.T) {
+	job := smallJob()
+	frames := map[Kind]Frame{}
+	for _, f := range rightFrames(job) {
+		frames[f.Kind] = f
+	}
+	census := []byte(`{"census":{"Names":["a","b"],"Counts":[3,2]}}`)
+	hop := job
+	hop.Mode, hop.Hop, hop.Of = modeHop, 2, ofLabels
+	noise := job
+	noise.Mode, noise.Census = modeThresholds, census
+	reach := job
+	reach.Mode, reach.Most = modeReach, 2
+	for _, c := range []struct {
+		op   Operation
+		job  Job
+		kind Kind
+		want string
+	}{
+		{Strength, job, KindLabels, "labels of range 1 from row 0 on, part 0, comes twice"},
+		{Noise, noise, KindPredictions, "comes twice"},
+		{Noise, noise, KindSplits, "comes twice"},
+		{Add, hop, KindMembers, "comes twice"},
+		{Add, hop, KindTested, "comes twice"},
+		{Fit, job, KindLabels, "comes twice"},
+		{Fit, job, KindBallots, "comes twice"},
+		{Fit, job, KindSample, "comes twice"},
+		{Pack, reach, KindStrength, "after 4 rows: want every row once"},
+	} {
+		t.Run(c.op.String()+" "+c.kind.String(), func(t *testing.T) {
+			group := Frame{Kind: KindGroup, Row: 1}
+			wantError(t, runHostile(t, jobFrame(t, c.op, c.job), group, frames[c.kind], frames[c.kind]), c.want)
+		})
+	}
+}
+
+// TestMembersOfAnotherChunk wants an error for members of a chunk that the group is not about.
+func TestMembersOfAnotherChunk(t *testing.T) {
+	job := smallJob()
+	job.Ranges, job.Mode, job.Hop, job.Of = []uint64{0, 8}, modeHop, 2, ofLabels
+	labels := Frame{Kind: KindLabels, Count: 4, Payload: make([]byte, 16)}
+	members := Frame{Kind: KindMembers, First: 4, Count: 1, Payload: appendVector(nil, []uint32{7})}
+	wantError(t, runHostile(t, jobFrame(t, Add, job), labels, members), "members of range 0 from row 4 on in the group of range 0 from row 0 on")
+	members.First, members.Payload = 8, nil
+	wantError(t, runHostile(t, jobFrame(t, Add, job), members), "members of range 0 from row 8 on: the range has 8 rows")
+}
