@@ -81,12 +81,13 @@ func (s *arcsStep) take(f *Frame) error {
 	return nil
 }
 
+func (s *arcsStep) close() error { return s.sorter.close() }
+
 // mostRun is how many arcs a frame of arcs has, unless one row has more.
 const mostRun = 1 << 20
 
 // end writes the runs. All arcs of the rows of a range come one after the other; those of each column range collect in a list.
-func (s *arcsStep) end() (err error) {
-	defer func() { err = errors.Join(err, s.sorter.close()) }()
+func (s *arcsStep) end() error {
 	var (
 		runs    = make([]arcList, len(s.Ranges)-1)
 		encoder arcEncoder
@@ -118,7 +119,7 @@ func (s *arcsStep) end() (err error) {
 		runs[j].reset()
 	}
 	last := uint64(math.MaxUint64)
-	err = s.sorter.each(func(key uint64, w float64) error {
+	err := s.sorter.each(func(key uint64, w float64) error {
 		u, v := key>>s.width, key&(1<<s.width-1)
 		if u >= s.Ranges[row+1] {
 			if err := flush(1); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"strings"
 	"testing"
 )
@@ -88,3 +89,33 @@ func TestMembersOfAnotherChunk(t *testing.T) {
 	members.First, members.Payload = 8, nil
 	wantError(t, runHostile(t, jobFrame(t, Add, job), members), "members of range 0 from row 8 on: the range has 8 rows")
 }
+
+// TestArcsLeaveNoFiles breaks the input off when arcs lie on the disk, and wants the file gone.
+func TestArcsLeaveNoFiles(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	job := smallJob()
+	job.Ranges = []uint64{0, 1 << 31}
+	edges := make([][2]uint64, mostChunk)
+	for i := range edges {
+		edges[i] = [2]uint64{uint64(i) * 2654435761 % (1 << 31), uint64(i)}
+	}
+	whole := stream(t, jobFrame(t, Arcs, job), edgesFrame(edges...), edgesFrame(edges...))
+	spilled := false
+	in := io.MultiReader(bytes.NewReader(whole[:len(whole)-headerBytes]), readerFunc(func([]byte) (int, error) {
+		names, err := os.ReadDir(folder)
+		spilled = len(names) > 0
+		if err == nil {
+			err = io.EOF
+		}
+		return 0, err
+	}))
+	wantError(t, Run(context.Background(), testVersion, in, io.Discard), "the input ends without an end frame")
+	if names, err := os.ReadDir(folder); err != nil || !spilled || len(names) > 0 {
+		t.Errorf("spilled: %t, left: %v (%v), want arcs on the disk, and nothing left", spilled, names, err)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }

@@ -20,6 +20,8 @@ type step interface {
 	endGroup() error
 	// end ends the work.
 	end() error
+	// close removes what lies on the disk. It is called also where the work has failed.
+	close() error
 }
 
 // A base is what all operations have.
@@ -34,6 +36,7 @@ type base struct {
 func (b *base) beginGroup(*Frame) error { return nil }
 func (b *base) endGroup() error         { return nil }
 func (b *base) end() error              { return nil }
+func (b *base) close() error            { return nil }
 
 // unexpected is the error of a kind of frame that the operation does not take.
 func (b *base) unexpected(f *Frame) error {
@@ -103,7 +106,7 @@ func Run(ctx context.Context, version string, in io.Reader, out io.Writer) error
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(job.Memory + runtimeBytes))
 	s, err := steps[op](base{ctx: ctx, op: op, Job: job, out: to})
 	if err == nil {
-		err = work(ctx, from, s)
+		err = errors.Join(work(ctx, from, s), s.close())
 	}
 	if err == nil {
 		err = to.End(op)
