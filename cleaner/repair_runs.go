@@ -167,7 +167,7 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 	}
 	r.report(kv.Correction{
 		Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", removals, last),
-		Done: "their scores, suggestions and confidences are removed; clean makes them again", Lost: losses,
+		Done: "their scores, suggestions and confidences are removed", Lost: losses,
 	})
 	return err
 }

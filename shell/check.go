@@ -139,15 +139,19 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 		return unreported(err, "%s is repaired", c.DB)
 	}
 	rest, err := c.check(ctx, s)
+	again := ""
+	if err == nil {
+		again, err = c.scoresAgain(s, rest)
+	}
 	if err != nil {
 		return leaving(err, "%s is repaired, and was not checked again to the end", c.DB)
 	}
 	if rest > 0 {
 		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(rest, "problem", "problems"),
-			wording.Count(len(done), "repair", "repairs"), c.lossText(s, losses, rest))
+			wording.Count(len(done), "repair", "repairs"), c.lossText(s, losses, rest, again))
 	}
 	s.progress.clear()
-	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, losses, rest))
+	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, losses, rest, again))
 	return err
 }
 
@@ -155,8 +159,8 @@ func (c *checkCommand) unconfirmed() error {
 	return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
 }
 
-// lossText says what a repair lost, and where to get it from, also where it lost nothing and left problems.
-func (c *checkCommand) lossText(s *streams, losses kv.Losses, problems int) string {
+// lossText says what a repair lost, and where to get it from, also where it lost nothing and left problems. again is how to have scores again.
+func (c *checkCommand) lossText(s *streams, losses kv.Losses, problems int, again string) string {
 	switch {
 	case len(losses) == 0 && problems == 0:
 		return "nothing is lost"
@@ -165,9 +169,35 @@ func (c *checkCommand) lossText(s *streams, losses kv.Losses, problems int) stri
 	}
 	text := fmt.Sprintf("lost for good: %v; restore it from a backup (%s restore), or import the files again that it was made from", losses, s.program)
 	if slices.ContainsFunc(losses, func(l kv.Loss) bool { return l.Kind == "score" || l.Kind == "run" }) {
-		text += fmt.Sprintf("; %s clean %s makes scores again", s.program, shellWord(c.DB))
+		text += "; " + again
 	}
 	return text
+}
+
+// scoresAgain says how a repaired store, with so many problems left, gets scores again. If no run is left, nobody knows who made the scores.
+func (c *checkCommand) scoresAgain(s *streams, problems int) (text string, err error) {
+	here := fmt.Sprintf("%s clean %s makes scores again", s.program, shellWord(c.DB))
+	elsewhere := fmt.Sprintf("%s import --scores --run imports scores of a larger graph again", s.program)
+	if problems > 0 {
+		return here + "; " + elsewhere, nil
+	}
+	err = c.readStore(s, c.DB, func(store *kv.Store) error {
+		return store.View(func(tx *kv.Tx) error {
+			run, err := cleaner.LastRun(tx)
+			switch {
+			case errors.Is(err, kv.ErrNotFound):
+				text = here + "; " + elsewhere
+			case err != nil:
+				return err
+			case run.Elsewhere != nil:
+				text = elsewhere
+			default:
+				text = here
+			}
+			return nil
+		})
+	})
+	return text, err
 }
 
 // undo puts back the files that the store had before its last repair.

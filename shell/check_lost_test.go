@@ -23,7 +23,7 @@ func TestCheckRepairOfLostRun(t *testing.T) {
 		t.Fatalf("check: got exit code %d and %s, want scores without their run", got.code, got.out)
 	}
 	got := run(t, "", "check", "g", "--repair", "--yes")
-	for _, want := range []string{"g: no problems after", " scores, 1 run; restore it from a backup", " clean g makes scores again"} {
+	for _, want := range []string{"g: no problems after", " scores, 1 run; restore it from a backup", " clean g makes scores again; ", "import --scores --run imports scores of a larger graph again"} {
 		if got.code != exitDone || !strings.Contains(got.out, want) {
 			t.Errorf("check --repair: got exit code %d, %s and %s, want %q", got.code, got.out, got.err, want)
 		}
@@ -36,12 +36,27 @@ func TestCheckRepairOfLostRun(t *testing.T) {
 	}
 }
 
+// TestCheckTellsWhoMakesScores wants other advice where the scores were made elsewhere: clean makes those of the part that is here.
+func TestCheckTellsWhoMakesScores(t *testing.T) {
+	cleanedElsewhere(t)
+	mustRun(t, fromElsewhere("home", "")...)
+	s := &streams{program: "graphcleaner"}
+	for db, want := range map[string]string{
+		"g":    "graphcleaner clean g makes scores again",
+		"home": "graphcleaner import --scores --run imports scores of a larger graph again",
+	} {
+		if got, err := (&checkCommand{DB: db}).scoresAgain(s, 0); err != nil || got != want {
+			t.Errorf("%s: got %q and %v, want %q", db, got, err, want)
+		}
+	}
+}
+
 // TestCheckLeftText names a source also where a repair left problems and lost nothing.
 func TestCheckLeftText(t *testing.T) {
 	c := &checkCommand{DB: "g"}
 	s := &streams{program: "graphcleaner"}
 	for _, lost := range []kv.Losses{nil, {{Kind: "edge", Count: 2}}} {
-		if got := c.lossText(s, lost, 1); !strings.Contains(got, "backup (graphcleaner restore), or import the files again") {
+		if got := c.lossText(s, lost, 1, ""); !strings.Contains(got, "backup (graphcleaner restore), or import the files again") {
 			t.Errorf("lost %v: got %q, want a source", lost, got)
 		}
 	}
