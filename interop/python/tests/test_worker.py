@@ -39,6 +39,19 @@ def test_pipes_that_are_full_both_ways_do_not_block(fake):
     assert len(exchange(fake(early), sent)) == 64
 
 
+def test_files_of_a_killed_process_are_removed(fake, tmp_path, monkeypatch):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path / 'none'},{disk}")
+    body = f"""path = os.environ["TMPDIR"]
+open(path + "/spilled", "w").write("x")
+assert os.path.dirname(path) == {str(disk)!r}, path
+os.kill(os.getpid(), signal.SIGKILL)"""
+    with pytest.raises(WorkerError, match="killed by signal 9"):
+        exchange(fake(body), [])
+    assert not list(disk.iterdir())
+
+
 GOOD = "pack(f.LABELS, b'payload', row=3)"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import tempfile
@@ -59,10 +60,13 @@ def exchange(binary: str, job: Job, feed: Iterable[bytes | memoryview]) -> Itera
     WorkerError if the process fails, FrameError if it answers with damaged frames, and whatever the feed raises. When the
     iterator is closed, the process is killed. The feed is read in a thread of its own.
     """
-    with tempfile.TemporaryFile() as messages:
+    # What it sorts on the disk lies where Spark keeps its own files, and goes with the process, however that ends.
+    disks = [folder for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if os.path.isdir(folder)]
+    disk = random.choice(disks) if disks else None
+    with tempfile.TemporaryFile() as messages, tempfile.TemporaryDirectory(prefix="graphcleaner-", dir=disk) as own:
         try:
             process = subprocess.Popen(
-                [binary, "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages
+                [binary, "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, env={**os.environ, "TMPDIR": own}
             )
         except OSError as err:
             raise WorkerError(f"{binary}: {err.strerror or err}") from None
