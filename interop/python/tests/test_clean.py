@@ -235,7 +235,8 @@ GIVEN = {"id": ["a", "b", "c"], "x": [0.5, 0.5, 0.5], "y": [0.5, 0.5, 0.5]}
     (NODES, EDGES, {**GIVEN, "id": ["a", "b", "q"]}, 'predictions of 1 unknown nodes, such as "q"'),
     (NODES, EDGES, {**GIVEN, "id": ["a", "b", "b"]}, "predictions of node b: got a second row, want one"),
     (NODES, EDGES, {**GIVEN, "y": [0.5, 0.6, 0.5]}, "predictions.parquet: predictions of node b: they add up to 1.1, want 1"),
-    (NODES, EDGES, {"id": ["a"], "x": [1.0]}, 'class "y" of the labels: the predictions have only "x"'),
+    (NODES, EDGES, {"id": ["a"], "x": [1.0]}, 'class "y" of the labels: the predictions have "x"'),
+    (NODES, EDGES, {"id": ["a"]}, 'class "x" of the labels: the predictions have none'),
     (NODES, EDGES, {**GIVEN, "y": ["0.5"] * 3}, "column y: got string, want numbers"),
     (NODES, {**EDGES, "weight": ["1", "x"]}, GIVEN, "edges.parquet: column weight: got string, want numbers"),
     (NODES, EDGES, {"id": pa.array([], "string"), **{y: pa.array([], "double") for y in "xy"}},
@@ -276,6 +277,19 @@ def test_arguments_are_refused_before_anything_is_read(spark, tmp_path, more, sa
     with pytest.raises(GraphcleanerError) as err:
         clean(spark, "no nodes", "no edges", "no predictions", str(tmp_path), **more)
     assert str(err.value) == says
+
+
+def test_an_input_that_changes_while_it_is_read_is_refused(spark, binary, tmp_path):
+    graph = Graph(6)
+    write(tmp_path, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions())
+
+    def change(line):
+        if line.startswith("cut:"):
+            write(tmp_path, edges=graph.edges(slice(0, 1000)))
+
+    with pytest.raises(InputError, match="edges.parquet: it has changed since the run began, want it as it is: start again$"):
+        clean(spark, *arguments(tmp_path), str(tmp_path / "out"), hops=1, binary=binary, log=change)
+    assert not (tmp_path / "out" / "scores.parquet").exists() and not (tmp_path / "out" / "work" / "running").exists()
 
 
 def test_an_error_of_the_worker_is_one_sentence(spark, binary, tmp_path):

@@ -57,7 +57,7 @@ def test_lists_of_another_length_are_refused(row):
 @pytest.mark.parametrize("columns, says", [
     (["a", "x"], 'class "x" of the predictions: no node is given it, the labels have "a", "b"'),
     (["a", "a"], 'class "a" of the predictions: it has two columns'),
-    (["a"], 'class "b" of the labels: the predictions have only "a"'),
+    (["a"], 'class "b" of the labels: the predictions have "a"'),
 ])
 def test_columns_are_the_classes(columns, says):
     with pytest.raises(InputError, match=says):

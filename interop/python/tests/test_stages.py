@@ -1,9 +1,11 @@
 import os
+import threading
 
 import pytest
 
-from graphcleaner.spark.errors import FrameError, InputError
-from graphcleaner.spark.stages import Files, Stages
+from graphcleaner.spark import stages as stages_module
+from graphcleaner.spark.errors import FrameError, GraphcleanerError, InputError
+from graphcleaner.spark.stages import Files, OnlyRun, Stages
 
 
 @pytest.fixture
@@ -38,6 +40,44 @@ def test_an_incomplete_stage_is_run_again(go, tmp_path, lost):
     go()
     (tmp_path / "work" / lost).unlink()
     assert go() == ["second"]
+
+
+def test_a_stage_that_lost_a_file_is_run_again(go, tmp_path):
+    go()
+    next(path for path in (tmp_path / "work" / "first").glob("*.parquet")).unlink()
+    assert go() == ["first"]
+    assert go() == []
+
+
+def test_a_stage_that_is_not_what_its_note_would_say_is_not_noted(spark, tmp_path):
+    def changed():
+        raise InputError("it has changed")
+
+    stages = Stages(spark, str(tmp_path), lambda line: None)
+    stages.check = changed
+    with pytest.raises(InputError, match="it has changed"):
+        stages.run("first", lambda: spark.range(5), of=1, of_frames=False, reads_frames=False)
+    assert not (tmp_path / "work" / "first.json").exists()
+
+
+def test_one_run_at_a_time(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(stages_module, "_BEAT", 0.05)
+    monkeypatch.setattr(stages_module, "_WAIT", 0.5)
+    running, lines = tmp_path / "work" / "running", []
+    with OnlyRun(Files(spark), str(tmp_path), lines.append) as run:
+        run.check()
+        with pytest.raises(GraphcleanerError, match="work/running: another run is at work there, want one at a time$"):
+            OnlyRun(Files(spark), str(tmp_path), lines.append).__enter__()
+        run.check()
+        Files(spark).write(str(running), "another 1")
+        with pytest.raises(GraphcleanerError, match="another run has begun there"):
+            run.check()
+    assert running.read_text() == "another 1"  # which is not that of the run that ended
+    assert len(lines) == 1
+    with OnlyRun(Files(spark), str(tmp_path), lines.append) as run:  # the other one does not count on
+        run.check()
+    assert not running.exists() and len(lines) == 2
+    assert "graphcleaner run" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_damaged_note_is_no_note(go, tmp_path):

@@ -60,14 +60,14 @@ def check_columns(path: str, columns: Sequence[str], classes: Sequence[str]) -> 
     for name in classes:
         if name not in columns:
             raise InputError(
-                f'{path}: class "{name}" of the labels: the predictions have only {name_classes(columns)}'
+                f'{path}: class "{name}" of the labels: the predictions have {name_classes(columns)}'
             )
 
 
 def name_classes(names: Sequence[str]) -> str:
     """Some of the classes, for errors."""
     shown = ", ".join(f'"{name}"' for name in names[:10])
-    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown
+    return f"{shown} and {len(names) - 10} more" if len(names) > 10 else shown or "none"
 
 
 def probabilities(

@@ -72,7 +72,8 @@ def pack(
     with settings(spark), plain_errors():
         arguments, run = finished_run(spark, out)
         packing = _Packing(spark, arguments, out, binary, log)
-        return packing.pack(run, run["threshold"] if threshold is None else threshold, most, neighbors)
+        with packing._alone():
+            return packing.pack(run, run["threshold"] if threshold is None else threshold, most, neighbors)
 
 
 class _Packing(Cleaning):

@@ -12,7 +12,8 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from functools import partial, reduce
@@ -28,7 +29,7 @@ from pyspark.sql import types as T
 from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
 from .plan import Plan, check_shape, chunk_bases, cut, cut_into, make_plan, show_bytes
-from .stages import Files, Stages, plain_errors, read_parquet, settings
+from .stages import Files, OnlyRun, Stages, plain_errors, read_parquet, settings
 
 LEAST_SPARK = (4, 1)
 _DEFAULT_BINARY = "graphcleaner"
@@ -161,11 +162,25 @@ class Cleaning:
         self._of_predictions: list[str] = []  # stages beside the backbone
 
     def run(self) -> DataFrame:
-        score, scores = self._make()
-        if self._arguments.write_features:
-            self._write_features()
-        self._log(str(self._summary(score)))
+        with self._alone():
+            score, scores = self._make()
+            if self._arguments.write_features:
+                self._write_features()
+            self._log(str(self._summary(score)))
         return scores
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The folder belongs to this run. A stage is not noted if another run has come, or if an input is not what it was."""
+        def check() -> None:
+            run.check()
+            for name, before in self._listings.items():
+                if self._files.listing(self._paths[name]) != before:
+                    raise InputError(f"{self._paths[name]}: it has changed since the run began, want it as it is: start again")
+
+        with OnlyRun(self._files, self._out, self._log) as run:
+            self._stages.check = check
+            yield
 
     def _make(self) -> tuple[DataFrame, DataFrame]:
         """All stages up to the scores: their frames, and the table."""

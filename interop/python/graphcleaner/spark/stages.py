@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FORMAT = 2  # of what the stages write
+_BEAT = 10.0  # seconds after which a run counts on
+_WAIT = 3 * _BEAT  # to see whether another run lives
 
 # A frame has up to 4 MiB, so a few of them are a batch. The columns of a table are read in batches of Spark's usual size.
 _FRAMES_READ, _ROWS_READ = 8, 4096
@@ -166,6 +170,63 @@ class Files:
         fs.delete(place, True)
 
 
+class OnlyRun:
+    """Keeps other runs out of a folder, as long as it is entered. It counts on in a file there, so that a run that waits a while sees
+    whether this one lives. What a killed run left does not count on, so the next run takes its place."""
+
+    def __init__(self, files: Files, folder: str, log: Callable[[str], None]):
+        self._files, self._path, self._log = files, f"{folder}/work/running", log
+        self._own, self._count = uuid.uuid4().hex, 0
+        self._left, self._writing = threading.Event(), threading.Lock()
+
+    def __enter__(self) -> OnlyRun:
+        found = self._found()
+        if found is not None:
+            self._log(f"{self._path}: it is of another run; waiting {_WAIT:g} s to see whether that one lives")
+            time.sleep(_WAIT)
+            if self._found() not in (None, found):
+                raise GraphcleanerError(f"{self._path}: another run is at work there, want one at a time")
+        self._write()
+        self._thread = threading.Thread(target=self._count_on, name="graphcleaner run", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._left.set()
+        self._thread.join()
+        with suppress(PySparkException, Py4JError, OSError):  # Spark may be gone
+            if self._is_own(self._found()):
+                self._files.remove(self._path)
+
+    def check(self) -> None:
+        """GraphcleanerError if another run has come into the folder."""
+        with self._writing:
+            is_own = self._is_own(self._found())
+        if not is_own:
+            raise GraphcleanerError(f"{self._path}: another run has begun there, want one at a time: start it again")
+
+    def _count_on(self) -> None:
+        while not self._left.wait(_BEAT):
+            with suppress(PySparkException, Py4JError, OSError), self._writing:  # it may get through the next time
+                if self._is_own(self._found()):
+                    self._write()
+
+    def _write(self) -> None:
+        self._count += 1
+        self._files.write(self._path, f"{self._own} {self._count}")
+
+    def _found(self) -> str | None:
+        if not self._files.exists(self._path):
+            return None
+        try:
+            return self._files.read(self._path)
+        except (PySparkException, Py4JError):
+            return ""  # half of it was written
+
+    def _is_own(self, found: str | None) -> bool:
+        return found is not None and found.startswith(self._own)
+
+
 class Stages:
     """Writes data sets below a folder, each unless it is there and was made of the same."""
 
@@ -173,6 +234,7 @@ class Stages:
         self._spark, self._folder, self._log = spark, folder.rstrip("/"), log
         self._files = Files(spark)
         self._prints: dict[str, str] = {}
+        self.check: Callable[[], None] = lambda: None  # raises if a stage was not made of what its note would say
         self.complete = False  # whether stages that are not there are refused, and the others not spoken of
         self.began = math.inf  # when the first of the stages began, in seconds since 1970
         self.seconds = 0.0  # that all of them took
@@ -223,7 +285,9 @@ class Stages:
                     if of_frames:
                         writer = writer.options(**_FRAME_OPTIONS).partitionBy("kind")
                     writer.parquet(path)
+            self.check()
             kept["seconds"] = time.monotonic() - began
+            kept["size"] = self._size(path)
             self._files.write(note, json.dumps(kept))
             self._log(f"{title or name}: {kept['seconds']:.1f} s")
         self.began, self.seconds = min(self.began, kept["began"]), self.seconds + kept["seconds"]
@@ -249,4 +313,10 @@ class Stages:
             kept = dict(json.loads(self._files.read(note)))
         except (ValueError, TypeError):
             return None
-        return kept if kept.get("fingerprint") == fingerprint and {"began", "seconds"} <= kept.keys() else None
+        there = kept.get("fingerprint") == fingerprint and {"began", "seconds"} <= kept.keys() and kept.get("size") == self._size(path)
+        return kept if there else None
+
+    def _size(self, path: str) -> list[int]:
+        """How many files a data set has, and their bytes."""
+        files = self._files.listing(path)
+        return [len(files), sum(size for _, size, _ in files)]
