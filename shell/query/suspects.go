@@ -102,19 +102,61 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 		return nil, nil, err
 	}
 	q := &query{resolver: newResolver(tx, nil)}
-	plan, err := q.planOf(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
+	find, err := q.suspectQuery(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
+	if err != nil {
+		return nil, nil, err
+	}
+	if limit > 0 {
+		find.Limit = limit
+	}
+	plan, err := index.NewPlan(tx, find)
+	if err == nil {
+		err = q.remarkStale(ctx)
+	}
+	if err != nil {
+		return nil, nil, q.locate(err)
+	}
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes = append(nodes, v)
+	}
+	return nodes, q.remarks(), nil
+}
+
+// Find returns the nodes that a statement suspects or nodes finds, in its order, without the first few. Notices are remarks for a reader.
+// What the statement returns of the nodes does not matter. The error of another statement is ErrNoNodes.
+func (s Statement) Find(ctx context.Context, tx *kv.Tx, opt Options, skip int, args ...any) (nodes []kv.NodeID, notices []string, err error) {
+	switch s.of.(type) {
+	case *suspectsStatement, *nodesStatement:
+	default:
+		return nil, nil, ErrNoNodes
+	}
+	values, err := arguments(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(tx.Err(), ctx.Err()); err != nil {
+		return nil, nil, err
+	}
+	q := &query{Options: opt, resolver: newResolver(tx, values)}
+	found, err := q.find(ctx, s.of)
+	if err == nil {
+		err = q.checkArguments()
+	}
 	if err == nil {
 		err = q.remarkStale(ctx)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	for v, err := range plan.Rows(ctx) {
+	for v, err := range found.nodes(ctx) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if nodes = append(nodes, v); len(nodes) == limit {
-			break
+		if skip--; skip < 0 {
+			nodes = append(nodes, v)
 		}
 	}
 	return nodes, q.remarks(), nil

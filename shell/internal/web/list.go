@@ -115,7 +115,7 @@ func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
 	}
 	counted, err := query.Query(ctx, tx, s.Query, "count "+l.Of+l.clauses())
 	if err != nil {
-		return shifted(err, "count "+l.Of+" where ")
+		return shifted(err, "count "+l.Of+" where ") // which the list would give too
 	}
 	for row, err := range counted.Rows() {
 		if err != nil {
@@ -130,31 +130,35 @@ func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
 		order = " order by " + l.Sort
 	}
 	names := []string{"id", kv.LabelColumn, decide.Column, decide.DecidedByColumn, decide.DisputedColumn}
-	named := len(names)
 	switch _, err := query.LastRun(tx); {
 	case err == nil:
 		names = append(names, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.ConfidenceColumn)
 	case !errors.Is(err, query.ErrNotCleaned):
 		return err
 	}
-	scored := len(names) > named
+	scored := slices.Contains(names, cleaner.ScoreColumn)
 	if s.Columns.Title != "" {
-		names = append(names, `"`+strings.ReplaceAll(s.Columns.Title, `"`, `""`)+`"`)
+		names = append(names, s.Columns.Title)
 	}
-	found, err := query.Query(ctx, tx, s.Query, fmt.Sprintf("%s%s%s limit %d return %s", l.Of, l.clauses(), order, l.Page*pageRows, strings.Join(names, ", ")))
+	statement, err := query.Parse(fmt.Sprintf("%s%s%s limit %d", l.Of, l.clauses(), order, l.Page*pageRows))
 	if err != nil {
-		return shifted(err, l.Of+" where ")
+		return err
 	}
-	l.Notices = found.Notices()
+	var nodes []kv.NodeID
+	if nodes, l.Notices, err = statement.Find(ctx, tx, s.Query, (l.Page-1)*pageRows); err != nil {
+		return err
+	}
+	cells, err := query.NewFetcher(tx, names, s.Query.Workers)
+	if err != nil {
+		return err
+	}
+	rows, err := cells.Fetch(ctx, nodes)
+	if err != nil {
+		return err
+	}
 	about := survey.New(tx, kv.Both, s.Columns)
-	at := 0
-	for values, err := range found.Rows() {
-		if err != nil {
-			return err
-		}
-		if at++; at > (l.Page-1)*pageRows {
-			l.Rows = append(l.Rows, rowOf(about, values.Values, scored))
-		}
+	for _, values := range rows {
+		l.Rows = append(l.Rows, rowOf(about, values, scored))
 	}
 	return nil
 }
@@ -451,19 +455,20 @@ func (s *Server) drawSample(r *http.Request) (answer, error) {
 		return answer{}, badRequest("The sample has %d nodes: want 1 to %d, or 0 to forget the sample.", p.Nodes, mostSampled)
 	}
 	if p.Seed == 0 {
-		p.Seed = rand.Uint64()
+		p.Seed = 1 + uint64(rand.Uint32())
 	}
-	condition, err := query.ParseCondition(p.Where)
-	if err != nil {
+	if _, err := query.ParseCondition(p.Where); err != nil {
 		return answer{}, err
 	}
 	var drawn []kv.NodeID
 	if p.Nodes > 0 {
-		err = s.snapshot(func(tx *kv.Tx) error {
-			all, _, err := query.Suspects(r.Context(), tx, condition, 0)
-			random := rand.New(rand.NewPCG(p.Seed, 0))
-			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-			drawn = slices.Clone(all[:min(p.Nodes, len(all))])
+		of := list{Of: "suspects", Where: p.Where}
+		statement, err := query.Parse(fmt.Sprintf("suspects%s sample %d seed %d", of.clauses(), p.Nodes, p.Seed))
+		if err != nil {
+			return answer{}, err
+		}
+		err = s.snapshot(func(tx *kv.Tx) (err error) {
+			drawn, _, err = statement.Find(r.Context(), tx, s.Query, 0)
 			return err
 		})
 		if err != nil {

@@ -375,19 +375,19 @@
     line.hidden = !job.statement;
     $('#job-text').textContent = [text, ...(job.notices || [])].join(' ');
     $('#stop').hidden = !job.running;
-    if (!job.running && job.statement && !job.error && !job.stopped) refresh();
+    if (!job.running && job.statement && !job.error && !job.stopped) refresh(document.body.dataset.page === 'overview');
   }
-  async function refresh() {
+  async function refresh(whole) {
     const bar = $('#progress');
     if (!bar) return;
     try {
-      const answer = await fetch(document.body.dataset.page === 'overview' ? location.href : '/progress', { headers: { Accept: 'text/html' } });
+      const answer = await fetch(whole ? location.href : '/progress', { headers: { Accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const fresh = $('#progress', page);
       const open = $('details', bar) && $('details', bar).open;
       if (fresh) bar.replaceChildren(...fresh.childNodes);
       if (open && $('details', bar)) $('details', bar).open = true;
-      if (document.body.dataset.page === 'overview' && !$('#cut:focus')) show({ title: page.title, main: $('#main', page) });
+      if (whole) show({ title: page.title, main: $('#main', page) });
     } catch { /* the stream tells when the server is back */ }
   }
   function listen() {
@@ -395,7 +395,7 @@
     let waiting = 0;
     stream.addEventListener('progress', () => {
       clearTimeout(waiting);
-      waiting = setTimeout(refresh, 100);
+      waiting = setTimeout(() => refresh(false), 100);
     });
     stream.addEventListener('job', event => showJob(JSON.parse(event.data)));
     stream.addEventListener('error', () => { if (stream.readyState === EventSource.CLOSED) fail('graphcleaner has ended. Start it again, and open its address.'); });
