@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -40,6 +41,8 @@ type progress struct {
 	Slow      bool `json:"slow,omitempty"` // scores wait for rescore
 
 	Sampled *sampled `json:"sampled,omitempty"`
+
+	Problem string `json:"problem,omitempty"` // why there are no counts
 }
 
 // Sampled is how far the random sample is.
@@ -58,6 +61,7 @@ type sampled struct {
 // A counter keeps the progress, and counts anew when the store changes.
 type counter struct {
 	wanted chan struct{} // has room for one
+	first  chan struct{} // closed once there is a count
 
 	mu     sync.Mutex
 	latest *progress
@@ -91,22 +95,38 @@ func (s *Server) keepCounting(ctx context.Context) {
 	}
 }
 
-// latestProgress is the progress as it is known. It counts now if there is none, or if that is quick.
+// latestProgress is the progress as it is known, nil if the first count takes long: the stream of events brings it. Where counting is
+// quick, it counts now.
 func (s *Server) latestProgress(ctx context.Context) *progress {
 	c := &s.progress
 	c.mu.Lock()
-	latest, quick := c.latest, c.took < quickEnough
+	latest, quick := c.latest, c.latest != nil && c.took < quickEnough
 	c.mu.Unlock()
-	if latest == nil || quick {
+	switch {
+	case quick:
 		latest, _ = s.count(ctx)
-	} else {
+	case latest == nil:
+		select {
+		case <-c.first:
+		case <-ctx.Done():
+		case <-time.After(quickEnough):
+		}
+		c.mu.Lock()
+		latest = c.latest
+		c.mu.Unlock()
+	default:
 		notify(c.wanted)
 	}
 	return latest
 }
 
-// showProgress answers for programs and for pages that follow a stream.
+// showProgress answers for programs, which wait for the first count, and for pages that follow a stream.
 func (s *Server) showProgress(r *http.Request) (answer, error) {
+	select {
+	case <-s.progress.first:
+	case <-r.Context().Done():
+		return answer{}, r.Context().Err()
+	}
 	return answer{page: "progress", title: "Progress", view: s.latestProgress(r.Context())}, nil
 }
 
@@ -124,12 +144,17 @@ func (s *Server) count(ctx context.Context) (p *progress, fresh bool) {
 	}
 	began := time.Now()
 	p, err = s.progressOf(ctx, tx)
-	if err != nil {
-		// The statement that a person gives next tells the error; the counts stay.
+	switch {
+	case ctx.Err() != nil:
 		return latest, false
+	case err != nil:
+		p = &progress{Problem: wording.Sentence(err.Error()) + "."}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.latest == nil {
+		close(c.first)
+	}
 	c.latest, c.commit, c.took = p, commit, time.Since(began)
 	return p, true
 }
@@ -137,7 +162,7 @@ func (s *Server) count(ctx context.Context) (p *progress, fresh bool) {
 // forget has the next look count anew.
 func (c *counter) forget() {
 	c.mu.Lock()
-	c.latest = nil
+	c.commit = math.MaxUint64 // of no commit
 	c.mu.Unlock()
 	notify(c.wanted)
 }

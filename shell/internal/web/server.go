@@ -102,7 +102,8 @@ func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, er
 		return nil, err
 	}
 	s.scores.moved = make(chan struct{}, 1)
-	s.progress.wanted = make(chan struct{}, 1)
+	s.progress.wanted, s.progress.first = make(chan struct{}, 1), make(chan struct{})
+	notify(s.progress.wanted)
 	s.http = &http.Server{
 		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
