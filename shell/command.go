@@ -116,6 +116,7 @@ func (s *streams) run(args []string) int {
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
 			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),
+			"address": anyPort,
 		},
 		decimals(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),

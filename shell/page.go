@@ -16,11 +16,14 @@ import (
 
 // pageFlags are those of commands that serve the page.
 type pageFlags struct {
-	Addr  string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Address of the page, on this machine. Port 0 is any free port. Default: 127.0.0.1:0."`
+	Addr  string `default:"${address}" placeholder:"ADDRESS" help:"Address of the page, on this machine. Port 0 is any free port. Default: ${address}."`
 	Title string `placeholder:"PROPERTY" help:"The page calls a node by this property. Default: title or name, if there is one, else the id."`
 	Text  string `placeholder:"PROPERTY" help:"The page shows this text of a node. Default: abstract, text or description, if there is one."`
 	Link  string `placeholder:"PROPERTY" help:"The page shows this link of a node, as text. Default: link or url, if there is one."`
 }
+
+// anyPort is the default address of the page.
+const anyPort = "127.0.0.1:0"
 
 // listen opens the address of the page.
 func (f *pageFlags) listen(ctx context.Context) (net.Listener, error) {

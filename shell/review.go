@@ -79,8 +79,8 @@ func (c *reviewCommand) check(web bool) error {
 	switch {
 	case web && c.Limit != 0:
 		return usagef("--limit is for the terminal, and --web for a browser: want one of them")
-	case !web && (c.pageFlags != pageFlags{Addr: c.Addr} || c.NoOpen):
-		return usagef("--title, --text, --link and --no-open are for the page: want --web with them")
+	case !web && (c.pageFlags != pageFlags{Addr: anyPort} || c.NoOpen):
+		return usagef("--addr, --title, --text, --link and --no-open are for the page: want --web with them")
 	}
 	return nil
 }

@@ -1,0 +1,194 @@
+//go:build unix
+
+package shell
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// browsing runs a command that serves the page, and returns the process and a function that asks the page for JSON.
+func browsing(t *testing.T, args ...string) (p *exec.Cmd, ask func(method, path, body string) (int, string)) {
+	t.Helper()
+	p = child(t, args...)
+	said, err := p.StderrPipe()
+	if err == nil {
+		err = p.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Process.Kill() //nolint:errcheck // it may have ended
+		p.Wait()         //nolint:errcheck // likewise
+	})
+	address := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/\?token=([0-9a-f]{32})`)
+	lines, found := bufio.NewScanner(said), []string(nil)
+	for found == nil && lines.Scan() {
+		found = address.FindStringSubmatch(lines.Text())
+	}
+	if found == nil {
+		t.Fatalf("%q printed no address", args)
+	}
+	go func() {
+		for lines.Scan() {
+			t.Logf("%s: %s", args[0], lines.Text())
+		}
+	}()
+	return p, func(method, path, body string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, found[1]+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Authorization": {"Bearer " + found[2]}, "Accept": {"application/json"}, "Content-Type": {"application/json"}}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+}
+
+// TestPage serves the page of a store as serve, lets a second person review through that process, and commands beside both.
+func TestPage(t *testing.T) {
+	cleanedStore(t)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	serving, asAnyone := browsing(t, "serve", "g")
+	reviewing, asBob := browsing(t, "review", "g", "--web", "--no-open", "--who", "bob", "--where", "score > 0.5")
+	var card struct {
+		ID   string
+		Seen json.RawMessage
+	}
+	status, text := asBob("GET", "/review", "")
+	if err := json.Unmarshal([]byte(text), &card); err != nil || status != http.StatusOK || card.ID == "" {
+		t.Fatalf("got %d, %s", status, text)
+	}
+	decide := fmt.Sprintf(`{"id":%q,"decision":"accept","why":"seen","seen":%s}`, card.ID, card.Seen)
+	if status, text := asBob("POST", "/decide", decide); status != http.StatusOK {
+		t.Fatalf("bob decides: got %d, %s", status, text)
+	}
+	if status, text := asAnyone("POST", "/decide", decide); status != http.StatusConflict {
+		t.Errorf("somebody decides about the old card: got %d, %s", status, text)
+	}
+	if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "nodes where decided_by = 'bob' return id, decision"); !strings.Contains(got, card.ID+",accept") {
+		t.Errorf("a command beside: got %s", got)
+	}
+	// The end of one page leaves the other.
+	interrupt(t, reviewing)
+	if status, _ := asAnyone("GET", "/list", ""); status != http.StatusOK {
+		t.Errorf("after bob's end: got %d", status)
+	}
+	interrupt(t, serving)
+	mustRun(t, "check", "g")
+}
+
+// interrupt ends a process by Ctrl-C, within a second or two.
+func interrupt(t *testing.T, p *exec.Cmd) {
+	t.Helper()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := ends(t, p, 3*time.Second); code != exitDone && code != exitInterrupted {
+		t.Errorf("%s: got exit code %d", p.Args[1], code)
+	}
+}
+
+// TestPageStopsClean starts a clean on the page, stops it, and ends the process while another runs, with a stream open.
+func TestPageStopsClean(t *testing.T) {
+	cleanedStore(t)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	p, ask := browsing(t, "review", "g", "--web", "--no-open")
+	job := func(want func(running, stopped bool, failure string) bool) {
+		t.Helper()
+		var text string
+		for range 600 {
+			var j struct {
+				Running, Stopped bool
+				Error            string
+			}
+			_, text = ask("GET", "/job", "")
+			if err := json.Unmarshal([]byte(text), &j); err != nil {
+				t.Fatal(err)
+			}
+			if want(j.Running, j.Stopped, j.Error) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Fatalf("the job stays at %s", text)
+	}
+	for _, bad := range []string{"accept where score > 0", "clean hops 99", "undo", "", "cleaning"} {
+		if status, text := ask("POST", "/clean", fmt.Sprintf(`{"statement":%q}`, bad)); status != http.StatusBadRequest && bad != "clean hops 99" {
+			t.Errorf("%s: got %d, %s", bad, status, text)
+		}
+	}
+	job(func(running, _ bool, failure string) bool { return !running && strings.Contains(failure, "99") })
+	if status, text := ask("POST", "/clean", `{"statement":"clean seed 5"}`); status != http.StatusOK {
+		t.Fatalf("clean: got %d, %s", status, text)
+	}
+	if status, text := ask("POST", "/clean", `{"statement":"clean"}`); status != http.StatusConflict {
+		t.Errorf("a second job: got %d, %s", status, text)
+	}
+	if status, _ := ask("POST", "/stop", `{}`); status != http.StatusOK {
+		t.Error("stop")
+	}
+	job(func(running, stopped bool, _ string) bool { return !running && stopped })
+	if status, text := ask("POST", "/clean", `{"statement":"clean seed 5"}`); status != http.StatusOK {
+		t.Fatalf("clean: got %d, %s", status, text)
+	}
+	job(func(running, stopped bool, failure string) bool { return !running && !stopped && failure == "" })
+	if status, text := ask("POST", "/clean", `{"statement":"clean seed 6"}`); status != http.StatusOK {
+		t.Fatalf("clean: got %d, %s", status, text)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := ends(t, p, 3*time.Second); code != exitDone && code != exitInterrupted {
+		t.Errorf("got exit code %d", code)
+	}
+	if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "runs"); strings.Count(got, "\n") != 3 {
+		t.Errorf("the runs: got %s", got)
+	}
+	mustRun(t, "check", "g")
+}
+
+// TestPageRefuses has flags and addresses that cannot be.
+func TestPageRefuses(t *testing.T) {
+	cleanedStore(t)
+	for _, test := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"review g --web --addr 0.0.0.0:0", exitFailed, "this machine alone"},
+		{"serve g --addr example.org:80", exitFailed, "this machine alone"},
+		{"review g --web --addr 127.0.0.1:99999", exitFailed, "0 to 65535"},
+		{"review g --web --limit 3", exitUsage, "--limit is for the terminal"},
+		{"review g --no-open", exitUsage, "want --web"},
+		{"review g --title name", exitUsage, "want --web"},
+		{"review g --addr 127.0.0.1:1", exitUsage, "want --web"},
+		{"review g --web --title nothing", exitFailed, `no property "nothing"`},
+		{"review g --web --where scor>", exitUsage, "--where"},
+		{"review nowhere --web", exitFailed, "no such store"},
+	} {
+		if got := run(t, "", strings.Fields(test.args)...); got.code != test.code || !strings.Contains(got.err, test.want) {
+			t.Errorf("%s: got %d, %s, want %d, %q", test.args, got.code, got.err, test.code, test.want)
+		}
+	}
+}
