@@ -38,17 +38,26 @@ type taughtMember struct {
 	Added bool     `json:"added"`
 }
 
-// censusBytes is what nodes take. Drawing splits takes a list of nodes beside them.
-func censusBytes(nodes int64, drawn bool) int64 {
-	if drawn {
-		return 10 * nodes
+// censusBytes is what nodes take. A second number of each is there where splits are drawn, which takes a list of nodes, and where nodes
+// are left out, which takes a copy of the labels.
+func censusBytes(nodes int64, second bool) int64 {
+	if second {
+		return 10*nodes + nodes/4
 	}
 	return 6*nodes + nodes/4
 }
 
+// fits returns an error if the nodes take more than the memory.
+func (b *base) fits(second bool) error {
+	if need := censusBytes(int64(b.nodes()), second); need > b.Memory {
+		return fmt.Errorf("the labels of %d nodes take %d bytes, more than the memory of %d: this one task needs more", b.nodes(), need, b.Memory)
+	}
+	return nil
+}
+
 func newCensus(b base) (step, error) {
-	if need := censusBytes(int64(b.nodes()), b.Drawn); need > b.Memory {
-		return nil, fmt.Errorf("the labels of %d nodes take %d bytes, more than the memory of %d: this one task needs more", b.nodes(), need, b.Memory)
+	if err := b.fits(b.Drawn); err != nil {
+		return nil, err
 	}
 	if len(b.Names) != b.Classes {
 		return nil, fmt.Errorf("%w: %d names of %d classes", errFrame, len(b.Names), b.Classes)
@@ -131,6 +140,9 @@ const positionRows = 1 << 20
 func (s *censusStep) end() error {
 	if uint64(len(s.labels)) != s.nodes() || uint64(len(s.splits)) != s.nodes() {
 		return fmt.Errorf("%w: labels of %d nodes and splits of %d, want those of %d", errFrame, len(s.labels), len(s.splits), s.nodes())
+	}
+	if err := s.fits(s.Drawn || s.unpredicted.Len() > 0); err != nil {
+		return err
 	}
 	in := cleaner.CensusInput{
 		Names: s.Names, Labels: s.labels, Splits: s.splits, Unpredicted: s.unpredicted, Verdicts: s.verdicts, Seed: s.Seed,

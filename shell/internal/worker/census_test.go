@@ -12,7 +12,8 @@ import (
 // TestCensusKeepsToItsMemory gives census just the memory that it asks for, and counts all that it takes.
 func TestCensusKeepsToItsMemory(t *testing.T) {
 	const nodes, rows = 1 << 22, 1 << 16
-	for _, drawn := range []bool{false, true} {
+	for _, test := range []struct{ drawn, lacks bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		drawn := test.drawn
 		job := Job{Chunk: rows, Ranges: []uint64{0, nodes}, Classes: 2, Hops: 1, Names: []string{"a", "b"}, Seed: 1, Drawn: drawn}
 		labels, splits := make([]int32, rows), make([]uint8, rows)
 		for i := range rows {
@@ -20,21 +21,26 @@ func TestCensusKeepsToItsMemory(t *testing.T) {
 			if !drawn {
 				splits[i] = uint8(1 + i%3)
 			}
+			if test.lacks && i%100 == 0 {
+				splits[i] |= unpredicted
+			}
 		}
 		numbers := appendVector(nil, labels)
-		need := censusBytes(nodes, drawn)
-		job.Memory = need - 1
-		err := Run(context.Background(), "", bytes.NewReader(stream(t, jobFrame(t, Census, job))), io.Discard)
+		need := censusBytes(nodes, drawn || test.lacks)
+		all := func(memory int64) []byte {
+			job.Memory = memory
+			frames := []Frame{jobFrame(t, Census, job)}
+			for first := uint32(0); first < nodes; first += rows {
+				frames = append(frames, Frame{Kind: KindLabels, First: first, Count: rows, Payload: numbers},
+					Frame{Kind: KindSplits, First: first, Count: rows, Payload: splits})
+			}
+			return stream(t, frames...)
+		}
+		err := Run(context.Background(), "", bytes.NewReader(all(need-1)), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), "this one task needs more") {
-			t.Errorf("drawn %v: with a byte less than it needs: %v", drawn, err)
+			t.Errorf("%+v: with a byte less than it needs: %v", test, err)
 		}
-		job.Memory = need
-		frames := []Frame{jobFrame(t, Census, job)}
-		for first := uint32(0); first < nodes; first += rows {
-			frames = append(frames, Frame{Kind: KindLabels, First: first, Count: rows, Payload: numbers},
-				Frame{Kind: KindSplits, First: first, Count: rows, Payload: splits})
-		}
-		enough := stream(t, frames...)
+		enough := all(need)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if err := Run(context.Background(), "", bytes.NewReader(enough), io.Discard); err != nil {
@@ -43,7 +49,7 @@ func TestCensusKeepsToItsMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		// What is read and written at once, and the sample, come beside it.
 		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > need+32<<20 {
-			t.Errorf("drawn %v: %d bytes were taken, want %d and some", drawn, taken, need)
+			t.Errorf("%+v: %d bytes were taken, want %d and some", test, taken, need)
 		}
 	}
 }

@@ -230,7 +230,7 @@ class Plan:
     @property
     def census_bytes(self) -> int:
         """Bytes of memory of the one worker that sees all labels, as it reckons them itself."""
-        return 10 * self.nodes if self.drawn else 6 * self.nodes + self.nodes // 4
+        return (10 if self.drawn else 6) * self.nodes + self.nodes // 4
 
 
 def check_shape(hops: int, memory: int, blocks: int | None) -> None:
