@@ -38,25 +38,28 @@ type taughtMember struct {
 	Added bool     `json:"added"`
 }
 
-// censusBytes is what nodes take. A second number of each is there where splits are drawn, which takes a list of nodes, and where nodes
-// are left out, which takes a copy of the labels.
-func censusBytes(nodes int64, second bool) int64 {
-	if second {
-		return 10*nodes + nodes/4
+// censusBytes is what nodes take. Drawing splits takes a list of nodes, and leaving out nodes without predictions takes a copy of the
+// labels.
+func censusBytes(nodes int64, drawn, lacks bool) int64 {
+	need := 6*nodes + nodes/4
+	for _, more := range []bool{drawn, lacks} {
+		if more {
+			need += 4 * nodes
+		}
 	}
-	return 6*nodes + nodes/4
+	return need
 }
 
 // fits returns an error if the nodes take more than the memory.
-func (b *base) fits(second bool) error {
-	if need := censusBytes(int64(b.nodes()), second); need > b.Memory {
+func (b *base) fits(lacks bool) error {
+	if need := censusBytes(int64(b.nodes()), b.Drawn, lacks); need > b.Memory {
 		return fmt.Errorf("the labels of %d nodes take %d bytes, more than the memory of %d: this one task needs more", b.nodes(), need, b.Memory)
 	}
 	return nil
 }
 
 func newCensus(b base) (step, error) {
-	if err := b.fits(b.Drawn); err != nil {
+	if err := b.fits(false); err != nil {
 		return nil, err
 	}
 	if len(b.Names) != b.Classes {
@@ -141,7 +144,7 @@ func (s *censusStep) end() error {
 	if uint64(len(s.labels)) != s.nodes() || uint64(len(s.splits)) != s.nodes() {
 		return fmt.Errorf("%w: labels of %d nodes and splits of %d, want those of %d", errFrame, len(s.labels), len(s.splits), s.nodes())
 	}
-	if err := s.fits(s.Drawn || s.unpredicted.Len() > 0); err != nil {
+	if err := s.fits(s.unpredicted.Len() > 0); err != nil {
 		return err
 	}
 	in := cleaner.CensusInput{

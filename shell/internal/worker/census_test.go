@@ -26,7 +26,7 @@ func TestCensusKeepsToItsMemory(t *testing.T) {
 			}
 		}
 		numbers := appendVector(nil, labels)
-		need := censusBytes(nodes, drawn || test.lacks)
+		need := censusBytes(nodes, drawn, test.lacks)
 		all := func(memory int64) []byte {
 			job.Memory = memory
 			frames := []Frame{jobFrame(t, Census, job)}
