@@ -24,7 +24,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-//go:embed page.html page.css page.js openapi.json
+//go:embed page.html page.css page.js icon.svg openapi.json
 var assets embed.FS
 
 // A route is one thing that the page, or a program, can ask for. The OpenAPI file is made from the routes.
@@ -60,7 +60,7 @@ func routes() []route {
 		{"POST", "/undo", "Take the last reply back.", nil, place{}, reply{}, (*Server).undo},
 		{"POST", "/again", "Bring skipped nodes back into the queue.", nil, place{}, reply{}, (*Server).again},
 		{"GET", "/list", "Suspects, or nodes, that meet a condition.", listParameters, nil, list{}, (*Server).list},
-		{"POST", "/bulk", "Decide about many nodes. The first answer is a question; ask again with its text to decide.", nil, bulk{}, bulkReply{}, (*Server).bulk},
+		{"POST", "/bulk", "Decide about many nodes. The first answer is a question. To decide, ask again with what it has to confirm.", nil, bulk{}, bulkReply{}, (*Server).bulk},
 		{"POST", "/sample", "Draw a random sample of the suspects that meet a condition.", nil, sampling{}, reply{}, (*Server).drawSample},
 		{"POST", "/filters", "Save a condition under a name, or remove it.", nil, filter{}, reply{}, (*Server).saveFilter},
 		{"GET", "/complete", "What can be typed next in a condition.", []parameter{{"text", "The condition as far as it is typed."}}, nil, completion{}, (*Server).complete},
@@ -83,7 +83,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /events", s.stream)
 	mux.HandleFunc("GET /export/{name}", s.export)
 	for name, text := range map[string]string{
-		"page.css": assetText("page.css") + picture.Style + figure.Style, "page.js": assetText("page.js"), "openapi.json": assetText("openapi.json"),
+		"page.css": assetText("page.css") + picture.Style + figure.Style, "page.js": assetText("page.js"), "icon.svg": assetText("icon.svg"), "openapi.json": assetText("openapi.json"),
 	} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			// The address of an asset has its version.

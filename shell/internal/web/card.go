@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -150,30 +151,47 @@ func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool,
 		return kv.NoNode, err
 	}
 	s.mu.Lock()
-	over, drawn := make(map[kv.NodeID]bool, len(s.passed)+1), s.sample
-	for v := range s.passed {
-		over[v] = true
-	}
+	passed, drawn := maps.Clone(s.passed), s.sample
 	s.mu.Unlock()
 	if not != "" {
 		v, err := s.find(tx, not)
 		if err != nil {
 			return kv.NoNode, err
 		}
-		over[v] = true
+		passed[v] = 0
 	}
 	queue := drawn
 	if !sample {
-		if queue, _, err = query.Suspects(ctx, tx, condition, len(over)+1); err != nil {
+		if queue, _, err = query.Suspects(ctx, tx, condition, len(passed)+1); err != nil {
 			return kv.NoNode, err
 		}
 	}
 	for _, v := range queue {
-		if !over[v] {
+		seq, over := passed[v]
+		if over && seq > 0 && !sample {
+			// Somebody may have disagreed since.
+			last, err := lastEntry(ctx, tx, v)
+			if err != nil {
+				return kv.NoNode, err
+			}
+			over = last.Seq <= seq || last.Who == s.Query.Who
+		}
+		if !over {
 			return v, nil
 		}
 	}
 	return kv.NoNode, nil
+}
+
+// lastEntry is the newest entry of the history about a node.
+func lastEntry(ctx context.Context, tx *kv.Tx, v kv.NodeID) (last decide.Decision, err error) {
+	for d, err := range decide.History(ctx, tx, v) {
+		if err != nil {
+			return last, err
+		}
+		last = d
+	}
+	return last, nil
 }
 
 // skips counts the nodes that were skipped. The caller has s.mu.

@@ -101,7 +101,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	said := saidOf(made)
 	s.mu.Lock()
 	s.past = append(s.past, pastReply{nodes: []kv.NodeID{made.Node}, id: made.ID, step: made.Step, kind: made.Kind})
-	s.passed[made.Node] = true
+	s.passed[made.Node] = made.Seq
 	s.said = said
 	s.mu.Unlock()
 	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, nil
@@ -181,7 +181,7 @@ func (s *Server) skip(r *http.Request) (answer, error) {
 	said := d.ID + " skipped."
 	s.mu.Lock()
 	s.past = append(s.past, pastReply{nodes: []kv.NodeID{v}, id: d.ID})
-	s.passed[v] = true
+	s.passed[v] = 0
 	s.said = said
 	s.mu.Unlock()
 	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, nil

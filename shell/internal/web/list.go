@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -259,7 +261,7 @@ type bulk struct {
 	Decision string   `json:"decision"`
 	Label    string   `json:"label,omitempty"`
 	Why      string   `json:"why,omitempty"`
-	Question string   `json:"question,omitempty"` // that the first answer asked; without it nothing is decided
+	Confirm  string   `json:"confirm,omitempty"` // that of the first answer; without it nothing is decided
 
 	place
 }
@@ -267,16 +269,11 @@ type bulk struct {
 // A bulkReply is the question, or what was done.
 type bulkReply struct {
 	Question string   `json:"question,omitempty"`
-	First    []string `json:"first,omitempty"` // of the nodes
+	First    []string `json:"first,omitempty"`   // of the nodes
+	Confirm  string   `json:"confirm,omitempty"` // stands for the question and these nodes
 	Said     string   `json:"said,omitempty"`
 
 	Bulk bulk `json:"-"`
-}
-
-// Ask is the first line of the question.
-func (b bulkReply) Ask() string {
-	ask, _, _ := strings.Cut(b.Question, "\n")
-	return ask
 }
 
 // mostIDs bounds the nodes that are named one by one.
@@ -295,7 +292,7 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 			} else if b.IDs == nil {
 				b.IDs = []string{}
 			}
-			b.Decision, b.Label, b.Why, b.Question = r.PostFormValue("decision"), r.PostFormValue("label"), r.PostFormValue("why"), r.PostFormValue("question")
+			b.Decision, b.Label, b.Why, b.Confirm = r.PostFormValue("decision"), r.PostFormValue("label"), r.PostFormValue("why"), r.PostFormValue("confirm")
 		})
 	}
 	if err != nil {
@@ -314,8 +311,10 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 	opt.Notice = func(line string) { asked.First = append(asked.First, strings.TrimSpace(line)) }
 	opt.Confirm = func(_ context.Context, question string) (bool, error) {
 		// The same nodes, or the person is asked again.
-		asked.Question = strings.Join(append([]string{question}, asked.First...), "\n")
-		return asked.Question == b.Question, nil
+		asked.Question = question
+		sum := sha256.Sum256([]byte(strings.Join(append([]string{text, question}, asked.First...), "\n")))
+		asked.Confirm = hex.EncodeToString(sum[:])
+		return asked.Confirm == b.Confirm, nil
 	}
 	s.scores.pause()
 	result, err := statement.Exec(r.Context(), s.Store, opt)
@@ -416,7 +415,7 @@ func (s *Server) remember(ctx context.Context, kind string) error {
 		defer s.mu.Unlock()
 		s.past = append(s.past, reply)
 		for _, v := range reply.nodes {
-			s.passed[v] = true
+			s.passed[v] = newest
 		}
 		return nil
 	})

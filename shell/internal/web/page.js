@@ -106,12 +106,10 @@
 
   document.addEventListener('submit', event => {
     const form = event.target, button = event.submitter;
-    if (form.id === 'decide') {
+    if (form.matches('#decide')) { // form.id is the field of that name
       event.preventDefault();
       const fields = Object.fromEntries(new FormData(form));
       if (button && button.name) fields[button.name] = button.value;
-      if (!button) fields.decision = 'relabel'; // Enter in a field
-      if (document.activeElement && document.activeElement.id === 'label' && fields.label) fields.decision = 'relabel';
       if (document.activeElement && document.activeElement.id === 'why') {
         main.focus();
         return;
@@ -134,10 +132,10 @@
         fields.label = within[0];
       }
       reply(button && button.getAttribute('formaction') || '/decide', fields);
-    } else if (form.id === 'undo') {
+    } else if (form.matches('#undo')) {
       event.preventDefault();
       undo();
-    } else if (form.id === 'stop') {
+    } else if (form.matches('#stop')) {
       event.preventDefault();
       change('/stop', {}).then(showJob, error => fail(error.message));
     }

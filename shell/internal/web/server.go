@@ -44,10 +44,10 @@ type Server struct {
 	scores   settler
 
 	mu     sync.Mutex
-	past   []pastReply        // replies that can be taken back, oldest first
-	passed map[kv.NodeID]bool // nodes that got a reply, or were skipped
-	said   string             // what the last reply did
-	sample []kv.NodeID        // the random sample, nil if none was drawn
+	past   []pastReply         // replies that can be taken back, oldest first
+	passed map[kv.NodeID]int64 // nodes that got a reply, with the number of the entry; 0: they were skipped
+	said   string              // what the last reply did
+	sample []kv.NodeID         // the random sample, nil if none was drawn
 }
 
 // A pastReply is a reply that undo takes back.
@@ -94,7 +94,7 @@ const (
 // the store after it.
 func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{Options: opt, listener: listener, stop: stop, passed: map[kv.NodeID]bool{}}
+	s := &Server{Options: opt, listener: listener, stop: stop, passed: map[kv.NodeID]int64{}}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
 	s.Query.RescoreWithin = 0 // the settler brings scores up to date
 	if err := s.keys.draw(); err != nil {

@@ -303,11 +303,11 @@ func TestBulk(t *testing.T) {
 	if status, _ := c.post("/decide", decision{ID: "p4", Decision: "unsure"}); status != 200 {
 		t.Fatal("unsure")
 	}
-	b.Question = asked.Question
+	b.Confirm = asked.Confirm
 	if question(b); !strings.HasPrefix(asked.Question, "Accept the suggested labels of 1 node?") || asked.Said != "" {
 		t.Fatalf("got %+v, want another question", asked)
 	}
-	b.Question = asked.Question
+	b.Confirm = asked.Confirm
 	if question(b); !strings.Contains(asked.Said, "1 node accepted") {
 		t.Fatalf("got %+v, want one node accepted", asked)
 	}
@@ -316,7 +316,7 @@ func TestBulk(t *testing.T) {
 	if question(b); !strings.HasPrefix(asked.Question, "Relabel 2 nodes as 'Theory'?") {
 		t.Fatalf("got %+v", asked)
 	}
-	b.Question = asked.Question
+	b.Confirm = asked.Confirm
 	question(b)
 	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"s2"}) {
 		t.Errorf("got %v", got)
@@ -327,6 +327,21 @@ func TestBulk(t *testing.T) {
 	}
 	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"p4", "s1", "s2"}) {
 		t.Errorf("after undo: got %v", got)
+	}
+	// The same by the forms of the page.
+	browser := c.browser()
+	fields := url.Values{"of": {"suspects"}, "where": {"score > 0.5"}, "ids": {"s1", "s2"}, "decision": {"reject"}, "back": {"/list?of=nodes"}}
+	_, text, _ := browser.form("/bulk", fields)
+	hidden := regexp.MustCompile(`name="confirm" value="([0-9a-f]{64})"`).FindStringSubmatch(text)
+	if hidden == nil {
+		t.Fatalf("the question has nothing to confirm: %s", text)
+	}
+	fields.Set("confirm", hidden[1])
+	if status, text, header := browser.form("/bulk", fields); status != http.StatusSeeOther || header.Get("Location") != "/list?of=nodes" {
+		t.Errorf("got %d, %s", status, text)
+	}
+	if got := ask(t, store, "nodes where decision = 'reject' return id"); !slices.Equal(got, []string{"s1", "s2"}) {
+		t.Errorf("got %v", got)
 	}
 	for _, bad := range []bulk{
 		{Decision: "delete"}, {Decision: "relabel"}, {Decision: "relabel", Label: "no such"}, {Decision: "accept", Where: "score >"},

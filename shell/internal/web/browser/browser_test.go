@@ -1,0 +1,376 @@
+// Package browser tests the review page in Chromium, as a person uses it. It is a module of its own: the program does not need the driver
+// of a browser.
+package browser
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// program builds the program once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "graphcleaner-browser")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "graphcleaner")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Dir = filepath.Join("..", "..", "..", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil {
+		if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	os.Exit(code)
+}
+
+// graphcleaner runs a command.
+func graphcleaner(t *testing.T, args ...string) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(path, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// A graph is a cleaned store with planted mislabels.
+type graph struct {
+	store string
+	truth map[string]string // the right label of each node
+	given map[string]string // the label with the mislabels
+}
+
+// readLabels reads the columns id and label of a csv file.
+func readLabels(t *testing.T, path string) (rows [][]string, labels map[string]string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if rows, err = csv.NewReader(file).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	id, label := slices.Index(rows[0], "id"), slices.Index(rows[0], "label")
+	labels = map[string]string{}
+	for _, row := range rows[1:] {
+		labels[row[id]] = row[label]
+	}
+	return rows, labels
+}
+
+// demo is the made-up graph of the demo.
+func demo(t *testing.T) *graph {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "demo.graph")
+	graphcleaner(t, "demo", "--dir", dir)
+	_, truth := readLabels(t, filepath.Join(dir+".files", "truth.csv"))
+	_, given := readLabels(t, filepath.Join(dir+".files", "nodes.csv"))
+	return &graph{dir, truth, given}
+}
+
+// cora is Cora with a tenth of its labels made wrong, or the made-up graph where the data are not there.
+func cora(t *testing.T) *graph {
+	t.Helper()
+	data := filepath.Join(os.Getenv("GRAPHCLEANER_DATA"), "cora", "csv")
+	if _, err := os.Stat(filepath.Join(data, "nodes.csv")); err != nil || os.Getenv("GRAPHCLEANER_DATA") == "" {
+		t.Log("Cora is not here (GRAPHCLEANER_DATA), so the graph is made up")
+		return demo(t)
+	}
+	rows, truth := readLabels(t, filepath.Join(data, "nodes.csv"))
+	label := slices.Index(rows[0], "label")
+	var classes []string
+	for _, row := range rows[1:] {
+		if !slices.Contains(classes, row[label]) {
+			classes = append(classes, row[label])
+		}
+	}
+	random := rand.New(rand.NewPCG(18, 0))
+	for _, row := range rows[1:] {
+		for before := row[label]; random.IntN(10) == 0 && row[label] == before; {
+			row[label] = classes[random.IntN(len(classes))]
+		}
+	}
+	dir := t.TempDir()
+	nodes := filepath.Join(dir, "nodes.csv")
+	file, err := os.Create(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := csv.NewWriter(file).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store := filepath.Join(dir, "cora.graph")
+	args := []string{"import", store, "--nodes", nodes, "--edges", filepath.Join(data, "edges.csv")}
+	if features := filepath.Join(data, "features.npz"); exists(features) {
+		args = append(args, "--features", features)
+	}
+	graphcleaner(t, args...)
+	graphcleaner(t, "clean", store)
+	_, given := readLabels(t, nodes)
+	return &graph{store, truth, given}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/\?token=\S+`)
+
+// review runs review --web until the test ends, and returns the address that it prints and the origin of the page.
+func review(t *testing.T, args ...string) (at, origin string) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := exec.Command(path, append([]string{"review", "--web", "--no-open"}, args...)...)
+	said, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(said)
+	var read sync.WaitGroup
+	t.Cleanup(func() {
+		began := time.Now()
+		if err := p.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		read.Wait()
+		if err := p.Wait(); err != nil {
+			t.Errorf("review ended with %v", err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("review took %v to end", took)
+		}
+	})
+	for lines.Scan() {
+		if found := address.FindStringSubmatch(lines.Text()); found != nil {
+			read.Go(func() {
+				for lines.Scan() {
+					t.Log(lines.Text())
+				}
+			})
+			return found[0], found[1]
+		}
+	}
+	t.Fatal("review printed no address")
+	return "", ""
+}
+
+// A window is a window of Chromium that a person uses.
+type window struct {
+	*testing.T
+	ctx    context.Context
+	origin string
+	silent bool // no script runs
+
+	mu      sync.Mutex
+	hosts   map[string]bool // that were asked
+	bytes   float64         // that came over the network
+	expects []string        // parts of messages of the console that are meant to come
+}
+
+// open starts Chromium and opens an address, or skips the test where there is no Chromium.
+func open(t *testing.T, at, origin string) *window {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("Chromium is not here: on Debian, apt-get install chromium")
+	}
+	allocated, stop := chromedp.NewExecAllocator(t.Context(),
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		// As with the network cable pulled: no name is found.
+		chromedp.Flag("disable-sync", true), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
+		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900))
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(cancel)
+	ctx, end := context.WithTimeout(ctx, 4*time.Minute)
+	t.Cleanup(end)
+	w := &window{T: t, ctx: ctx, origin: origin, hosts: map[string]bool{}, expects: []string{"409 (Conflict)"}}
+	chromedp.ListenTarget(ctx, w.hear)
+	w.run(log.Enable(), network.Enable(), chromedp.Navigate(at))
+	return w
+}
+
+// hear notes requests, and fails at errors of scripts and broken rules of the page.
+func (w *window) hear(event any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wrong := ""
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if to, err := url.Parse(e.Request.URL); err == nil && to.Host != "" {
+			w.hosts[to.Host] = true
+		}
+	case *network.EventLoadingFinished:
+		w.bytes += e.EncodedDataLength
+	case *runtime.EventExceptionThrown:
+		wrong = e.ExceptionDetails.Text
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError {
+			wrong = e.Entry.Text
+		}
+	}
+	if wrong != "" && !slices.ContainsFunc(w.expects, func(part string) bool { return strings.Contains(wrong, part) }) {
+		w.Errorf("the console says: %s", wrong)
+	}
+}
+
+// stayed fails if the window has asked another host.
+func (w *window) stayed() {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.hosts, strings.TrimPrefix(w.origin, "http://"))
+	if len(w.hosts) > 0 {
+		w.Errorf("other hosts were asked: %v", w.hosts)
+	}
+}
+
+func (w *window) run(actions ...chromedp.Action) {
+	w.Helper()
+	if err := chromedp.Run(w.ctx, actions...); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// eval evaluates a script, and waits for its promise.
+func eval[T any](w *window, script string) (value T) {
+	w.Helper()
+	w.run(chromedp.Evaluate(script, &value, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	return value
+}
+
+// press presses keys as a keyboard does: what a page takes as a command is not typed.
+func (w *window) press(keys ...string) {
+	w.Helper()
+	for _, key := range keys {
+		text := key
+		if len([]rune(key)) > 1 {
+			text = map[string]string{"Enter": "\r"}[key]
+		}
+		down := input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(text)
+		switch key {
+		case "Enter":
+			down = down.WithWindowsVirtualKeyCode(13)
+		case "Tab":
+			down = down.WithWindowsVirtualKeyCode(9)
+		case "Escape":
+			down = down.WithWindowsVirtualKeyCode(27)
+		}
+		if key != strings.ToLower(key) && len(key) == 1 {
+			down = down.WithModifiers(input.ModifierShift)
+		}
+		w.run(down, input.DispatchKeyEvent(input.KeyUp).WithKey(key))
+	}
+}
+
+// write types a text.
+func (w *window) write(text string) { w.press(strings.Split(text, "")...) }
+
+// until waits for a script to be true.
+func (w *window) until(script string) {
+	w.Helper()
+	for began := time.Now(); time.Since(began) < 15*time.Second; time.Sleep(5 * time.Millisecond) {
+		var ok bool
+		if err := chromedp.Run(w.ctx, chromedp.Evaluate("!!("+script+")", &ok)); err == nil && ok {
+			return
+		}
+	}
+	w.Fatalf("in vain: %s on\n%s", script, eval[string](w, "document.body.innerText"))
+}
+
+func (w *window) text(selector string) string {
+	w.Helper()
+	return eval[string](w, "(document.querySelector("+quoted(selector)+") || {innerText: ''}).innerText")
+}
+
+func (w *window) at(path string) {
+	w.Helper()
+	w.run(chromedp.Navigate(w.origin + path))
+	if !w.silent {
+		w.ready()
+	}
+}
+
+// ready waits until the script of the page runs.
+func (w *window) ready() {
+	w.Helper()
+	w.until("document.readyState === 'complete' && !document.querySelector('#show-help').hidden")
+}
+
+func quoted(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// A shown is what the card on the screen says.
+type shown struct {
+	ID, Label, Suggested string
+	Choices              []string
+}
+
+const readCard = `(() => {
+  const card = document.querySelector('.card[data-id]'), of = name => card.querySelector('[name=' + name + ']').value;
+  return card && {ID: card.dataset.id, Label: of('seen_label'), Suggested: of('seen_suggested'),
+    Choices: [...card.querySelectorAll('.choices button')].map(b => b.value.slice('relabel:'.length))};
+})()`
+
+// next waits for another card than the one with an id, and returns how long that took by the clock of the page.
+func (w *window) next(id string) {
+	w.Helper()
+	w.until("document.querySelector('.card') && document.querySelector('.card').dataset.id !== " + quoted(id))
+}

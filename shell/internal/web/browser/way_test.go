@@ -1,0 +1,358 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// watch measures in the page the time from a key to the card behind it.
+const watch = `(() => {
+  window.waits = [];
+  let pressed = 0;
+  addEventListener('keydown', () => { pressed = performance.now(); }, true);
+  new MutationObserver(changes => {
+    if (pressed && changes.some(change => [...change.addedNodes].some(node => node.classList && node.classList.contains('card')))) {
+      window.waits.push(performance.now() - pressed);
+      pressed = 0;
+    }
+  }).observe(document.querySelector('#main'), {childList: true});
+})()`
+
+// TestWay is a person's whole way: 50 decisions by keyboard alone, then the list, a second person, the overview, and the labels.
+func TestWay(t *testing.T) {
+	g := cora(t)
+	at, origin := review(t, g.store, "--who", "ann")
+	w := open(t, at, origin)
+	w.until("document.querySelector('.card[data-id]')")
+	if strings.Contains(eval[string](w, "location.href"), "token") {
+		t.Error("the token is in the address bar")
+	}
+	w.run(chromedp.Evaluate(watch, nil))
+
+	// The person knows the truth, and is sure of it, but for now and then.
+	decided := map[string]string{}
+	for i := range 50 {
+		card := eval[shown](w, readCard)
+		truth := g.truth[card.ID]
+		digit := slices.Index(card.Choices, truth)
+		switch {
+		case i == 10:
+			w.press("d")
+		case i == 20:
+			w.press("s")
+		case i == 30: // a slip, taken back
+			w.press("u")
+			w.next(card.ID)
+			w.press("z")
+			w.until("document.querySelector('.card').dataset.id === " + quoted(card.ID))
+			w.press("n")
+			decided[card.ID] = card.Label
+		case truth == card.Label:
+			w.press("n")
+		case truth == card.Suggested:
+			w.press("y")
+		case digit >= 0 && i%2 == 0:
+			w.press(fmt.Sprint(digit + 1))
+		default:
+			w.press("l")
+			w.write(truth)
+			w.press("Enter")
+		}
+		if i != 10 && i != 20 && i != 30 {
+			decided[card.ID] = truth
+		}
+		w.next(card.ID)
+	}
+	w.until("document.querySelector('#said-text').innerText !== ''")
+	waits := eval[[]float64](w, "window.waits")
+	slices.Sort(waits)
+	if len(waits) < 40 {
+		t.Fatalf("%d cards were swapped by the script, want 50", len(waits))
+	}
+	t.Logf("from the key to the next card: median %.0f ms, largest %.0f ms of %d", waits[len(waits)/2], waits[len(waits)-1], len(waits))
+
+	// Labels are as the person says.
+	export := func() map[string]string {
+		t.Helper()
+		text := eval[string](w, "fetch('/export/labels.csv').then(answer => answer.text())")
+		path := filepath.Join(t.TempDir(), "labels.csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, labels := readLabels(t, path)
+		return labels
+	}
+	w.at("/history")
+	labels := export()
+	for id, label := range decided {
+		if labels[id] != label {
+			t.Errorf("%s: got the label %q, want %q", id, labels[id], label)
+		}
+	}
+
+	// The filter line: completion, an error under the word, and a condition.
+	w.expects = append(w.expects, "400 (Bad Request)")
+	w.at("/list")
+	w.press("/")
+	w.write("sco")
+	w.until("!document.querySelector('#candidates').hidden")
+	w.press("Tab")
+	w.write("> 0.5 and lable = 1")
+	w.press("Escape", "Enter")
+	w.until("document.querySelector('mark') && document.querySelector('mark').innerText === 'lable'")
+	if wrong := w.text("#wrong"); !strings.Contains(wrong, "did you mean label?") {
+		t.Errorf("the error is %q", wrong)
+	}
+	w.at("/list?where=score+%3E+0.5")
+	before := eval[int](w, "document.querySelectorAll('[name=ids]').length")
+	if before < 5 {
+		t.Fatalf("the list has %d rows", before)
+	}
+
+	// Three rows by keyboard, one question, one undo.
+	w.press("j", "J", "J")
+	if got := w.text("#selected"); got != "Decide about the 3 selected nodes" {
+		t.Errorf("selected: got %q", got)
+	}
+	w.press("y")
+	w.until("document.querySelector('.question')")
+	w.ready()
+	if got := w.text(".question"); got != "Accept the suggested labels of 3 nodes?" {
+		t.Errorf("the question: got %q", got)
+	}
+	if n := eval[int](w, "document.querySelectorAll('#main li').length"); n != 3 {
+		t.Errorf("the question shows %d nodes, want 3", n)
+	}
+	w.press("Enter")
+	w.until("location.pathname === '/list' && document.querySelector('#said-text').innerText.includes('3 nodes accepted')")
+	w.ready()
+	w.press("z")
+	w.until("document.querySelector('#said-text').innerText.includes('accept of 3 nodes')")
+
+	// Somebody else disagrees, in a window of their own.
+	w.at("/list?where=score+%3E+0.5")
+	first := eval[string](w, "document.querySelector('[name=ids]').value")
+	w.at("/node?id=" + first)
+	w.press("y")
+	w.until("document.querySelector('#said-text').innerText.includes('accepted')")
+	atBob, originBob := review(t, g.store, "--who", "bob")
+	bob := open(t, atBob, originBob)
+	bob.until("document.querySelector('.card')")
+	bob.at("/node?id=" + first)
+	bob.until("document.querySelector('.entries')") // ann's decision
+	bob.press("l")
+	bob.write(g.given[first])
+	bob.press("Enter")
+	bob.until("document.querySelector('#said-text').innerText.includes('people disagree')")
+	w.at("/list?where=disputed")
+	if got := eval[[]string](w, "[...document.querySelectorAll('[name=ids]')].map(box => box.value)"); !slices.Equal(got, []string{first}) {
+		t.Errorf("disputed: got %v, want %s", got, first)
+	}
+	w.at("/review?where=disputed")
+	if got := w.text("#card-title"); got == "" || !strings.Contains(w.text(".card"), "People disagree") {
+		t.Errorf("the queue of disputes shows %q", got)
+	}
+
+	// The threshold, and a clean that is stopped.
+	w.at("/overview")
+	all := w.text("#cut-text")
+	w.run(chromedp.Evaluate(`(() => { const cut = document.querySelector('#cut'); cut.value = 0.95; cut.dispatchEvent(new Event('input', {bubbles: true})); })()`, nil))
+	if got := w.text("#cut-text"); got == all || !strings.Contains(got, "expected precision") {
+		t.Errorf("the threshold: got %q, before %q", got, all)
+	}
+	if href := eval[string](w, "document.querySelector('#cut-list').href"); !strings.Contains(href, "0.95") {
+		t.Errorf("the link to the list: got %s", href)
+	}
+	w.run(chromedp.Click("button[value=clean]"))
+	w.until("document.querySelector('#job-text').innerText.startsWith('clean')")
+	w.ready()
+	w.run(chromedp.Click("#stop button"))
+	w.until("document.querySelector('#job-text').innerText.includes('was stopped')")
+
+	// What is decided is right.
+	labels, wrongBefore, wrongNow := export(), 0, 0
+	for id, truth := range g.truth {
+		if g.given[id] != truth {
+			wrongBefore++
+		}
+		if labels[id] != truth {
+			wrongNow++
+		}
+	}
+	mended := 0
+	for id, label := range decided {
+		if g.given[id] != g.truth[id] && label == g.truth[id] {
+			mended++
+		}
+	}
+	t.Logf("%d labels were wrong, %d are; %d of the 50 decisions corrected one", wrongBefore, wrongNow, mended)
+	if mended < 20 || wrongNow > wrongBefore-mended+1 {
+		t.Errorf("%d decisions corrected a label, and %d of %d wrong labels are left", mended, wrongNow, wrongBefore)
+	}
+	w.stayed()
+	bob.stayed()
+}
+
+// TestWithoutScript has a browser that runs no script: forms and links do all but keys and live counts.
+func TestWithoutScript(t *testing.T) {
+	g := demo(t)
+	at, origin := review(t, g.store)
+	w := open(t, at, origin)
+	w.silent = true
+	w.run(emulation.SetScriptExecutionDisabled(true))
+	w.at("/review")
+	title := func() (s string) {
+		w.run(chromedp.Text("h1", &s, chromedp.ByQuery))
+		return s
+	}
+	clicked := func(selector, says string) {
+		t.Helper()
+		var said string
+		w.run(chromedp.Click(selector, chromedp.ByQuery), chromedp.Sleep(300*time.Millisecond), chromedp.WaitReady("#said-text", chromedp.ByQuery),
+			chromedp.TextContent("#said-text", &said, chromedp.ByQuery))
+		if !strings.Contains(said, says) {
+			t.Errorf("%s: the page says %q, want %q", selector, said, says)
+		}
+	}
+	first := title()
+	clicked("button.yes", first+" accepted")
+	second := title()
+	if second == first {
+		t.Error("the card stays")
+	}
+	clicked("button[formaction='/skip']", second+" skipped")
+	clicked("#undo button", "back in the queue")
+	if title() != second {
+		t.Errorf("after undo: got %s, want %s", title(), second)
+	}
+	w.at("/list?where=score+%3E+0.9")
+	w.run(chromedp.Click("tbody tr:nth-child(1) input", chromedp.ByQuery), chromedp.Click("tbody tr:nth-child(2) input", chromedp.ByQuery),
+		chromedp.Click("fieldset button[value=reject]", chromedp.ByQuery), chromedp.WaitVisible(".question", chromedp.ByQuery))
+	clicked("button.yes", "2 nodes rejected")
+	clicked("#undo button", "reject of 2 nodes")
+	w.at("/overview?threshold=0.9")
+	var text string
+	w.run(chromedp.Text("#cut-text", &text, chromedp.ByQuery))
+	if !strings.Contains(text, "suspects above it") {
+		t.Errorf("the threshold: got %q", text)
+	}
+	w.stayed()
+}
+
+// pages are those that a person looks at.
+var pages = []string{"/review", "/list", "/list?of=nodes&where=label+is+null", "/overview", "/history", "/numbers?id=ID", "/node?id=ID"}
+
+// TestSizes has windows of all sizes, light and dark: nothing sticks out, and everything has a name that a screen reader says.
+func TestSizes(t *testing.T) {
+	store := languages(t)
+	at, origin := review(t, store)
+	w := open(t, at, origin)
+	for _, width := range []int64{360, 800, 1280, 2560} {
+		for _, scheme := range []string{"light", "dark"} {
+			w.run(chromedp.EmulateViewport(width, 900), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+			for _, path := range pages {
+				w.at(strings.ReplaceAll(path, "ID", "n1"))
+				if out := eval[int](w, "document.scrollingElement.scrollWidth - innerWidth"); out > 0 {
+					t.Errorf("%s at %d pixels: %d pixels stick out", path, width, out)
+				}
+				if scheme == "dark" {
+					if dark := eval[string](w, "getComputedStyle(document.body).backgroundColor"); dark == "rgb(255, 255, 255)" {
+						t.Errorf("%s: white in the dark", path)
+					}
+				}
+			}
+		}
+	}
+	for _, path := range pages {
+		w.at(strings.ReplaceAll(path, "ID", "n1"))
+		nameless := eval[[]string](w, `[...document.querySelectorAll('a, button, input:not([type=hidden]), select, svg[role]')].filter(e =>
+			!e.closest('[hidden], [aria-hidden], dialog') && !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length && e.labels[0].textContent.trim()))).map(e => e.outerHTML.slice(0, 200))`)
+		if len(nameless) > 0 {
+			t.Errorf("%s: without a name: %q", path, nameless)
+		}
+		if n := eval[int](w, "document.querySelectorAll('h1').length"); n != 1 {
+			t.Errorf("%s: %d first headings", path, n)
+		}
+		// Tab reaches every link, button and field, and one sees where it is.
+		stops := eval[int](w, `(() => { document.activeElement.blur(); return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')].filter(e => e.tabIndex >= 0 && e.checkVisibility() && !e.closest('[inert]')).length; })()`)
+		reached := 0
+		for range stops + 5 {
+			w.press("Tab")
+			state := eval[string](w, `(() => { const e = document.activeElement; if (e === document.body) return ''; const s = getComputedStyle(e), inner = e.firstElementChild && getComputedStyle(e.lastElementChild);
+				return s.outlineStyle !== 'none' || e.closest('svg') ? 'seen' : 'unseen: ' + e.outerHTML.slice(0, 120); })()`)
+			if strings.HasPrefix(state, "unseen") {
+				t.Errorf("%s: the focus is %s", path, state)
+				break
+			}
+			if state == "seen" {
+				reached++
+			}
+		}
+		if reached < stops {
+			t.Errorf("%s: Tab reached %d of %d", path, reached, stops)
+		}
+	}
+	w.stayed()
+}
+
+// languages is a store whose labels and titles are of many languages and directions.
+func languages(t *testing.T) string {
+	t.Helper()
+	labels := []string{"الشبكات", "רשתות", "機械学習", "Größe", "a very long label of many words that goes on and on without any end in sight"}
+	var nodes, edges strings.Builder
+	nodes.WriteString("id,label,title,abstract\n")
+	edges.WriteString("src,dst\n")
+	for i := range 200 {
+		label := labels[i%len(labels)]
+		if i%19 == 0 {
+			label = labels[(i+1)%len(labels)]
+		}
+		fmt.Fprintf(&nodes, "n%d,%s,%s %d %s,%s\n", i, label, labels[(i+2)%len(labels)], i, strings.Repeat("unbroken", 20), strings.Repeat("words of a text ", 40))
+		for _, step := range []int{5, 10, 25} {
+			fmt.Fprintf(&edges, "n%d,n%d\n", i, (i+step)%200)
+		}
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := filepath.Join(dir, "g")
+	graphcleaner(t, "import", store, "--nodes", filepath.Join(dir, "nodes.csv"), "--edges", filepath.Join(dir, "edges.csv"))
+	graphcleaner(t, "clean", store)
+	return store
+}
+
+// TestPictures makes the pictures of docs/review.md, if asked: go test -run TestPictures -args -rewrite.
+func TestPictures(t *testing.T) {
+	if !slices.Contains(os.Args, "-rewrite") {
+		t.Skip("makes the pictures of docs with -args -rewrite")
+	}
+	g := demo(t)
+	at, origin := review(t, g.store, "--who", "ann")
+	w := open(t, at, origin)
+	for name, path := range map[string]string{"card": "/review", "list": "/list?where=label+%3D+%27Theory%27", "overview": "/overview"} {
+		w.run(chromedp.EmulateViewport(1200, 820))
+		w.at(path)
+		var png []byte
+		w.run(chromedp.Sleep(300*time.Millisecond), chromedp.ActionFunc(func(ctx context.Context) (err error) {
+			png, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatPng).Do(ctx)
+			return err
+		}))
+		if err := os.WriteFile(filepath.Join("..", "..", "..", "..", "docs", "review-"+name+".png"), png, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d kB", name, len(png)/1000)
+	}
+}
