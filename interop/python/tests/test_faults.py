@@ -221,6 +221,7 @@ def merged(base, out):
 
 def test_a_damaged_frame(session, base, merged, real):
     path = blocks_of(merged)
+    size = path.stat().st_size
     table = pq.read_table(path, partitioning=None)
     bytes_of = [bytearray(frame) for frame in table["frame"].to_pylist()]
     bytes_of[0][-1] ^= 1
@@ -228,6 +229,12 @@ def test_a_damaged_frame(session, base, merged, real):
     changed = pa.array([bytes(frame) for frame in bytes_of], table.schema.field(place).type)
     pq.write_table(table.set_column(place, table.schema.field(place), changed), path)
     path.with_name(f".{path.name}.crc").unlink()
+    # The file has another size now, and the stage would be made anew.
+    note = merged / "work" / "merge.json"
+    kept = json.loads(note.read_text())
+    kept["size"][1] += path.stat().st_size - size
+    note.write_text(json.dumps(kept))
+    note.with_name(f".{note.name}.crc").unlink()
     (merged / "work" / "strength.json").write_text((base / "out" / "work" / "strength.json").read_text())
 
     sentence = refused(session, base, merged, real)
