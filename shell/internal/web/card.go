@@ -41,7 +41,7 @@ type card struct {
 	Seen     seen       `json:"seen"` // what a decision about the node must bring
 	Against  []neighbor `json:"against"`
 	For      []neighbor `json:"for"`
-	Choices  []string   `json:"choices"` // other classes, the most likely first: those on the digits
+	Choices  []string   `json:"choices"` // classes beside the given and the suggested one, the most likely first: those on the digits
 	Disputed bool       `json:"disputed,omitempty"`
 	Entries  []entry    `json:"history"`
 	Picture  string     `json:"picture"` // SVG
@@ -349,8 +349,8 @@ func orOne(score float64) float64 {
 	return score
 }
 
-// choose lists the classes that the digits name: the suggested one, then those of the largest predictions, then those of most neighbours,
-// then the others.
+// choose lists the classes that the digits name: those of the largest predictions, then those of most neighbours, then the others. The
+// suggested one has a key of its own.
 func (c *card) choose(top []string, ego *picture.Ego) {
 	var voted []int
 	for class := range ego.Classes {
@@ -359,7 +359,7 @@ func (c *card) choose(top []string, ego *picture.Ego) {
 		}
 	}
 	slices.SortStableFunc(voted, func(a, b int) int { return ego.Votes[b] - ego.Votes[a] })
-	candidates := append([]string{c.Seen.Suggested}, top...)
+	candidates := slices.Clone(top)
 	for _, class := range voted {
 		candidates = append(candidates, ego.Classes[class])
 	}
@@ -367,7 +367,7 @@ func (c *card) choose(top []string, ego *picture.Ego) {
 		if len(c.Choices) == cardChoices {
 			return
 		}
-		if class != "" && class != c.Seen.Label && !slices.Contains(c.Choices, class) {
+		if class != "" && class != c.Seen.Label && class != c.Seen.Suggested && !slices.Contains(c.Choices, class) {
 			c.Choices = append(c.Choices, class)
 		}
 	}

@@ -155,14 +155,15 @@ func exists(path string) bool {
 
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/\?token=\S+`)
 
-// review runs review --web until the test ends, and returns the address that it prints and the origin of the page.
+// review runs review --web on a store, with more arguments, until the test ends, and returns the address that it prints and the origin of the page.
 func review(t *testing.T, args ...string) (at, origin string) {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := exec.Command(path, append([]string{"review", "--web", "--no-open"}, args...)...)
+	p := exec.Command(path, append([]string{"review", filepath.Base(args[0]), "--web", "--no-open"}, args[1:]...)...)
+	p.Dir = filepath.Dir(args[0])
 	said, err := p.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

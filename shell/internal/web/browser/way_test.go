@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -334,9 +335,11 @@ func languages(t *testing.T) string {
 	return store
 }
 
+var rewrite = flag.Bool("rewrite", false, "make the pictures of docs anew")
+
 // TestPictures makes the pictures of docs/review.md, if asked: go test -run TestPictures -args -rewrite.
 func TestPictures(t *testing.T) {
-	if !slices.Contains(os.Args, "-rewrite") {
+	if !*rewrite {
 		t.Skip("makes the pictures of docs with -args -rewrite")
 	}
 	g := demo(t)
