@@ -92,7 +92,7 @@ func surround(
 			}
 		}
 		if first != 0 && class != kv.NoClass {
-			around.oppose(tx, u, first, class, label, p)
+			around.hear(tx, u, first, class, label, p)
 		}
 		return nil
 	})

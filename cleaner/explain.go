@@ -15,7 +15,7 @@ import (
 )
 
 // An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote; everything
-// else is computed from the store as it is. If the last run was made elsewhere, Votes, Opponents and Degree are those of the part of its graph that the store has;
+// else is computed from the store as it is. If the last run was made elsewhere, Votes, Supporters, Opponents and Degree are those of the part of its graph that the store has;
 // what else depends on the graph is left out, and Incomplete says so. Of a node without stored predictions that the kept classifier can predict, these are those of
 // Score.
 type Explanation struct {
@@ -44,10 +44,12 @@ type Explanation struct {
 	Direction kv.Direction
 
 	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first; classes
-	// that nobody speaks for are left out. Opponents are the ten neighbours that speak most against the given label. Both
-	// are nil without predictions, and where the explanation is Incomplete.
-	Hops      []HopVote
-	Opponents []Opponent
+	// that nobody speaks for are left out. Supporters are the ten neighbours that speak most for the given label, of those that
+	// speak more for it than against it. Opponents are the same for the other side. All are nil without predictions, and where the
+	// explanation is Incomplete.
+	Hops       []HopVote
+	Supporters []Voice
+	Opponents  []Voice
 
 	// FittingRight and FittingWrong are the expected numbers of right and wrong labels among the fitting nodes of the
 	// last run that were read: the sums of 1−score and of the scores. The ranks of Features are among these nodes.

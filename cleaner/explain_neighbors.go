@@ -19,9 +19,9 @@ type HopVote struct {
 	Predictions float64 // (S_k P)[v][class]: the weight of all nodes, times what they are predicted to be of the class
 }
 
-// An Opponent is a neighbour that speaks against a label y. w is its weight in S_1, and p its predicted probability of y.
-// Against is w·(1−p), plus w if its label is not y.
-type Opponent struct {
+// A Voice is a neighbour that speaks for a label y, or against it. w is its weight in S_1, and p its predicted probability of y.
+// For is w·p, plus w if its label is y. Against is w·(1−p), plus w if it has another label.
+type Voice struct {
 	Node       kv.NodeID
 	ID         string
 	Label      string  // "" if unlabelled
@@ -30,37 +30,53 @@ type Opponent struct {
 	Prediction float64 // p
 	Score      float64 // that its own label is wrong; NaN if there is none
 	Weight     float64 // w
+	For        float64
 	Against    float64
 }
 
-// mostOpponents is how many opponents are listed.
-const mostOpponents = 10
+// mostVoices is how many neighbours are listed on either side.
+const mostVoices = 10
 
 // A surrounding is what the nodes around one node say of it.
 type surrounding struct {
-	features  [][]float32 // agreement features with each class for its label [c][2K+1]
-	labels    [][]int64   // nodes by hop and class that they are given [K][c]
-	opponents []Opponent  // most against first, Node to Against but for ID and Score
+	features   [][]float32 // agreement features with each class for its label [c][2K+1]
+	labels     [][]int64   // nodes by hop and class that they are given [K][c]
+	supporters []Voice     // most for first, Node to Against but for ID and Score
+	opponents  []Voice     // most against first, as supporters
 }
 
-// oppose takes a neighbour in among the opponents of a label. p are its predictions.
-func (s *surrounding) oppose(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Class, label kv.Value, p []float32) {
+// hear takes a neighbour in among the supporters or the opponents of a label. p are its predictions.
+func (s *surrounding) hear(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Class, label kv.Value, p []float32) {
 	names := tx.Classes()
-	o := Opponent{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[class]), Weight: weight}
+	o := Voice{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[class]), Weight: weight}
 	if best, most, _ := largest(p); best != kv.NoClass { // NaN if the node has no predictions
 		o.Class, o.Confidence = names[best], float64(most)
-		o.Against = weight * (1 - o.Prediction)
+		o.For, o.Against = float64(weight*o.Prediction), float64(weight*(1-o.Prediction))
 	}
-	if !label.IsNull() && label.Str() != names[class] {
+	switch {
+	case label.IsNull():
+	case label.Str() == names[class]:
+		o.For += weight
+	default:
 		o.Against += weight
 	}
-	at, _ := slices.BinarySearchFunc(s.opponents, o, func(a, b Opponent) int {
-		return cmp.Or(cmp.Compare(b.Against, a.Against), cmp.Compare(a.Node, b.Node))
-	})
-	if at < mostOpponents {
-		s.opponents = slices.Insert(s.opponents, at, o)
-		s.opponents = s.opponents[:min(len(s.opponents), mostOpponents)]
+	switch {
+	case o.For > o.Against:
+		s.supporters = addVoice(s.supporters, o, func(o Voice) float64 { return o.For })
+	case o.Against > o.For:
+		s.opponents = addVoice(s.opponents, o, func(o Voice) float64 { return o.Against })
 	}
+}
+
+// addVoice keeps the voices with the greatest numbers, the greatest first.
+func addVoice(voices []Voice, o Voice, number func(Voice) float64) []Voice {
+	at, _ := slices.BinarySearchFunc(voices, o, func(a, b Voice) int {
+		return cmp.Or(cmp.Compare(number(b), number(a)), cmp.Compare(a.Node, b.Node))
+	})
+	if at < mostVoices {
+		voices = slices.Insert(voices, at, o)
+	}
+	return voices[:min(len(voices), mostVoices)]
 }
 
 // addNeighbors puts what the neighbours say into an explanation.
@@ -80,17 +96,19 @@ func (e *Explanation) addNeighbors(tx *kv.Tx, around *surrounding, hops int) (er
 			return cmp.Or(cmp.Compare(b.Labels, a.Labels), cmp.Compare(b.Predictions, a.Predictions))
 		})
 	}
-	e.Opponents = around.opponents
-	for i := range e.Opponents {
-		o := &e.Opponents[i]
-		if o.ID, err = tx.ID(o.Node); err != nil {
-			return err
+	e.Supporters, e.Opponents = around.supporters, around.opponents
+	for _, voices := range [][]Voice{e.Supporters, e.Opponents} {
+		for i := range voices {
+			o := &voices[i]
+			if o.ID, err = tx.ID(o.Node); err != nil {
+				return err
+			}
+			score, err := tx.Value(o.Node, ScoreColumn)
+			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+				return err
+			}
+			o.Score = score.Float()
 		}
-		score, err := tx.Value(o.Node, ScoreColumn)
-		if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-			return err
-		}
-		o.Score = score.Float()
 	}
 	return nil
 }

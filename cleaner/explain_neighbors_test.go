@@ -67,8 +67,8 @@ func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x
 	}
 }
 
-// checkOpponents compares the opponents with all neighbours, weighed one by one.
-func checkOpponents(t *testing.T, tx *kv.Tx, e *Explanation) {
+// checkVoices compares the supporters and the opponents with all neighbours, weighed one by one.
+func checkVoices(t *testing.T, tx *kv.Tx, e *Explanation) {
 	t.Helper()
 	given, err := tx.Label(e.Node)
 	if err != nil {
@@ -78,7 +78,7 @@ func checkOpponents(t *testing.T, tx *kv.Tx, e *Explanation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []Opponent
+	var supporters, opponents []Voice
 	if given != kv.NoClass {
 		for _, u := range neighborsOf(t, tx, e.Node) {
 			label, err := tx.Label(u)
@@ -93,27 +93,43 @@ func checkOpponents(t *testing.T, tx *kv.Tx, e *Explanation) {
 			if err := predictions.Read(kv.Range{First: u, End: u + 1}, 0, len(p), p); err != nil {
 				t.Fatal(err)
 			}
-			o := Opponent{Node: u, Weight: 1 / math.Sqrt(float64(degree)*float64(e.Degree))}
-			o.Against = o.Weight * (1 - float64(p[given]))
-			if label != kv.NoClass && label != given {
+			o := Voice{Node: u, Weight: 1 / math.Sqrt(float64(degree)*float64(e.Degree))}
+			o.For, o.Against = o.Weight*float64(p[given]), o.Weight*(1-float64(p[given]))
+			switch label {
+			case kv.NoClass:
+			case given:
+				o.For += o.Weight
+			default:
 				o.Against += o.Weight
 			}
-			want = append(want, o)
+			if o.For > o.Against {
+				supporters = append(supporters, o)
+			} else {
+				opponents = append(opponents, o)
+			}
 		}
 	}
-	slices.SortFunc(want, func(a, b Opponent) int { return cmp.Compare(b.Against, a.Against) })
+	slices.SortFunc(supporters, func(a, b Voice) int { return cmp.Compare(b.For, a.For) })
+	slices.SortFunc(opponents, func(a, b Voice) int { return cmp.Compare(b.Against, a.Against) })
+	compareVoices(t, tx, e, e.Supporters, supporters)
+	compareVoices(t, tx, e, e.Opponents, opponents)
+}
+
+// compareVoices compares the neighbours on one side with the first ten of those that are there.
+func compareVoices(t *testing.T, tx *kv.Tx, e *Explanation, voices, want []Voice) {
+	t.Helper()
 	want = want[:min(len(want), 10)]
-	if len(e.Opponents) != len(want) {
-		t.Fatalf("node %s: got %d opponents, want %d", e.ID, len(e.Opponents), len(want))
+	if len(voices) != len(want) {
+		t.Fatalf("node %s: got %d neighbours on one side, want %d", e.ID, len(voices), len(want))
 	}
-	for i, got := range e.Opponents {
-		if !golden.Near(got.Against, want[i].Against, 1e-6) {
-			t.Errorf("node %s, opponent %d: got %+v, want %+v", e.ID, i, got, want[i])
+	for i, got := range voices {
+		if !golden.Near(got.For, want[i].For, 1e-6) || !golden.Near(got.Against, want[i].Against, 1e-6) {
+			t.Errorf("node %s, neighbour %d: got %+v, want %+v", e.ID, i, got, want[i])
 		}
 		whole := mustReadNode(t, tx, got.Node)
 		if got.ID != whole.ID || got.Label != whole.Label || got.Class != whole.Suggestion || !golden.Near(got.Confidence, whole.Confidence, 1e-6) ||
 			got.Score != whole.Score && !(math.IsNaN(got.Score) && math.IsNaN(whole.Score)) {
-			t.Errorf("node %s, opponent %d: got %+v, want what is stored: %+v", e.ID, i, got, whole)
+			t.Errorf("node %s, neighbour %d: got %+v, want what is stored: %+v", e.ID, i, got, whole)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 				}
 			}
 			checkHops(t, tx, e, run.Hops, func(x, f int) float64 { return float64(all[x][v*width+f]) })
-			checkOpponents(t, tx, e)
+			checkVoices(t, tx, e)
 			if !slices.IsSortedFunc(e.TopClasses, func(a, b ClassShare) int { return int(math.Copysign(1, b.Share-a.Share)) }) {
 				t.Fatalf("node %s: got predictions %v, want them descending", e.ID, e.TopClasses)
 			}

@@ -36,20 +36,25 @@ Every decision is on disk before the next suspect appears. A decided suspect doe
 A second person reviews the nodes that ann has decided on with --where "decided_by = 'ann'". --where disputed shows the nodes that people disagree about, ` +
 		`and who says what.
 
-After l, the classes are listed. Type a name, its beginning, or its number in the list. A number that is also a name, or the beginning of a name, is read ` +
-		`as a name. After a wrong name, review asks again. Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
+After l, the classes are listed. Type a name, a part of one, or a number in the list. Upper and lower case are alike. Names that begin with the part go before ` +
+		`names that have it elsewhere. If several fit, review lists them and asks again. A number that is also a name, or the beginning of a name, is read ` +
+		`as a name. After a wrong name, review asks again.
+
+After g, type the id of any node, also of one without a score. After your reply about it, the suspects go on where they were.
+
+Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
 
 With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows the neighbourhood of each suspect, ` +
 		`lists with a condition, decisions about many nodes, and the store at a glance. The address has a token: who knows it can decide. Ctrl-C ends the page.
 
-If standard input or output is no terminal, each line of input is a key or its word. l is followed by the label, w by the reason. A line with no meaning ends the review.
+If standard input or output is no terminal, each line of input is a key or its word. l is followed by the whole label, g by the id, w by the reason. A line with no meaning ends the review.
 
     graphcleaner review my.graph
     graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
     graphcleaner review my.graph --who bob --where "decided_by = 'ann'"
     graphcleaner review my.graph --where disputed
     graphcleaner review my.graph --web
-    printf 'y\nn\nl Theory\nz\nq\n' | graphcleaner review my.graph`
+    printf 'y\nn\nl Theory\ng 1042\nu\nz\nq\n' | graphcleaner review my.graph`
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {

@@ -44,7 +44,27 @@ func TestTerminalReviews(t *testing.T) {
 	term.text("y")
 	term.wait("the decision", `(?s)s3 accepted: Systems → Theory\n.*2 of 2: node p4.*uit:$`)
 	term.text("e")
-	term.wait("all the evidence", `(?s)Score, had the label been.*uit:$`)
+	term.wait("all the evidence", `(?s)Neighbours that speak most against the label.*uit:$`)
+	term.text("g")
+	term.wait("the question for an id", `go\nid of the node:$`)
+	term.text("nobody")
+	term.keys("Enter")
+	term.wait("the question for an id again", `no node has the id 'nobody': try again, or leave it empty to go back\nid of the node:$`)
+	term.text("東")
+	term.keys("Enter")
+	term.wait("the node without a score", `(?s)\nnode 東\n +label +none\n.*uit:$`)
+	term.text("l")
+	term.wait("the question for its label", `label \(Tab completes\):$`)
+	term.text("E")
+	term.keys("Enter")
+	term.wait("the classes that fit", `3 classes match 'E': try again, or leave it empty to go back\nlabel \(Tab completes\):$`)
+	term.text("URAL")
+	term.keys("Enter")
+	term.wait("the queue where it was", `(?s)東 relabelled: .*Neural Nets\n.*2 of 2: node p4\n.*against +p2, Theory: On trees\n.*uit:$`)
+	term.text("z")
+	term.wait("the node again", `(?s)東 relabel taken back\n.*\nnode 東\n.*uit:$`)
+	term.text("z")
+	term.wait("the suspect again", `(?s)2 of 2: node p4\n[^\n]+Systems\n.*uit:$`)
 	term.keys("C-c")
 	term.wait("the end by Ctrl-C", `(?s)interrupted: 1 accepted; 1 left\n`+restored("130"))
 	term.stop()
@@ -57,7 +77,7 @@ func TestTerminalReviews(t *testing.T) {
 	term.keys("Enter")
 	term.wait("the question again", `reason: on graphs\n.*uit:$`)
 	term.text("n")
-	term.wait("the end of the queue", `(?s)p4 rejected\n.*no suspects are left: \[z\] undo \[q\]uit:$`)
+	term.wait("the end of the queue", `(?s)p4 rejected\n.*no suspects are left: \[g\]o \[z\] undo \[q\]uit:$`)
 	term.text("q")
 	term.wait("the end", `(?s)1 rejected; 0 left\n`+restored("0"))
 	term.stop()
@@ -66,7 +86,7 @@ func TestTerminalReviews(t *testing.T) {
 	if got, want := papers.LabelsNow(t, opened), []string{"p4 Systems reject", "s3 Theory accept"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
-	if got := reasonsOf(t, opened); !slices.Equal(got, []string{"", "", "", "on graphs"}) {
+	if got := reasonsOf(t, opened); !slices.Equal(got, []string{"", "", "", "", "", "on graphs"}) {
 		t.Errorf("the reasons of the history are %q, want one for the last alone", got)
 	}
 }

@@ -41,7 +41,7 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	}
 	q.showsScores = e.Run != 0
 	r := NewTable(explanationColumns, explanationRows(e))
-	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s Section) bool { return len(s.Rows) == 0 })
+	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs(), q.Uncut), func(s Section) bool { return len(s.Rows) == 0 })
 	r.Object = explanationObject(e, q.tx.IntegerIDs())
 	return r, nil
 }
@@ -99,6 +99,9 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 	for _, h := range e.Hops {
 		tell(fmt.Sprintf("hop %d labels", h.Hop), h.Class, number(h.Labels), kv.IntValue(h.Nodes))
 		tell(fmt.Sprintf("hop %d predictions", h.Hop), h.Class, number(h.Predictions), kv.Value{})
+	}
+	for _, o := range e.Supporters {
+		tell("supporter", o.ID, number(o.For), kv.Value{})
 	}
 	for _, o := range e.Opponents {
 		tell("opponent", o.ID, number(o.Against), kv.Value{})
@@ -198,10 +201,11 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 			{name: "why", value: text(d.Why)},
 		}))
 	}
-	opponents := opponentSection(e, integerIDs)
+	supporters, opponents := supporterSection(e, integerIDs), opponentSection(e, integerIDs)
 	o = append(
 		o, member{"neighbors", objects(voteRows(e), "class", "count", "share")},
 		member{"counterfactual", objects(shareRows(e.Counterfactual), "class", "score")}, member{"hops", hops},
+		member{"supporters", objects(supporters.Rows, columnNames(supporters.Columns)...)},
 		member{"opponents", objects(opponents.Rows, columnNames(opponents.Columns)...)}, member{"words", words}, member{"history", history},
 	)
 	if e.Incomplete != "" {
@@ -236,8 +240,12 @@ func hopRows(votes []cleaner.HopVote) (rows [][]kv.Value) {
 	return rows
 }
 
-// explanationSections lays an explanation out for reading.
-func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
+// explanationSections lays an explanation out for reading. Uncut leaves no class out.
+func explanationSections(e *cleaner.Explanation, integerIDs, uncut bool) []Section {
+	classes, hopClasses := shownClasses, shownHopClasses
+	if uncut {
+		classes, hopClasses = math.MaxInt, math.MaxInt
+	}
 	node := Section{Title: explanationTitle(e), Columns: []ColumnInfo{{Name: "property"}, {Name: "value"}}}
 	for _, f := range shownFields(e) {
 		node.Rows = append(node.Rows, []kv.Value{kv.StringValue(f.name), f.value})
@@ -251,12 +259,13 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	}}
 	return []Section{
 		node,
-		shareSection("Predicted classes", "probability", e.TopClasses),
+		shareSection("Predicted classes", "probability", e.TopClasses, classes),
 		featureSection(e),
 		votes,
-		hopSection(e),
+		hopSection(e, hopClasses),
+		supporterSection(e, integerIDs),
 		opponentSection(e, integerIDs),
-		shareSection("Score, had the label been", "score", e.Counterfactual),
+		shareSection("Score, had the label been", "score", e.Counterfactual, classes),
 		wordSection(e),
 		historySection(e),
 	}
@@ -296,34 +305,44 @@ func featureSection(e *cleaner.Explanation) Section {
 func percentile(share float64) kv.Value { return number(math.Round(1000*share) / 10) }
 
 // hopSection shows what nodes at each distance say, of the classes with most weight.
-func hopSection(e *cleaner.Explanation) Section {
+func hopSection(e *cleaner.Explanation, most int) Section {
 	s := Section{Title: "Labels and predictions at the end of walks, by weight", Columns: []ColumnInfo{
 		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
 	}}
 	counts, left := map[int]int{}, false
 	for _, h := range e.Hops {
-		if counts[h.Hop]++; counts[h.Hop] > shownHopClasses {
+		if counts[h.Hop]++; counts[h.Hop] > most {
 			left = true
 			continue
 		}
 		s.Rows = append(s.Rows, hopRows([]cleaner.HopVote{h})...)
 	}
 	if left {
-		s.Title += ": the first " + strconv.Itoa(shownHopClasses) + " classes"
+		s.Title += ": the first " + strconv.Itoa(most) + " classes"
 	}
 	return s
 }
 
 // opponentSection shows the neighbours that speak most against the label.
 func opponentSection(e *cleaner.Explanation, integerIDs bool) Section {
-	s := Section{Title: "Neighbours that speak most against the label", Columns: []ColumnInfo{
+	return voiceSection("against", e.Opponents, func(o cleaner.Voice) float64 { return o.Against }, integerIDs)
+}
+
+// supporterSection shows those that speak most for it.
+func supporterSection(e *cleaner.Explanation, integerIDs bool) Section {
+	return voiceSection("for", e.Supporters, func(o cleaner.Voice) float64 { return o.For }, integerIDs)
+}
+
+// voiceSection shows the neighbours on one side, with the number that they are ordered by.
+func voiceSection(side string, voices []cleaner.Voice, of func(cleaner.Voice) float64, integerIDs bool) Section {
+	s := Section{Title: "Neighbours that speak most " + side + " the label", Columns: []ColumnInfo{
 		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString}, {"confidence", kv.KindFloat},
-		{"of_given", kv.KindFloat}, {"score", kv.KindFloat}, {"weight", kv.KindFloat}, {"against", kv.KindFloat},
+		{"of_given", kv.KindFloat}, {"score", kv.KindFloat}, {"weight", kv.KindFloat}, {side, kv.KindFloat},
 	}}
-	for _, o := range e.Opponents {
+	for _, o := range voices {
 		s.Rows = append(s.Rows, []kv.Value{
 			idValue(o.ID, integerIDs), text(o.Label), text(o.Class), number(o.Confidence),
-			number(o.Prediction), number(o.Score), number(o.Weight), number(o.Against),
+			number(o.Prediction), number(o.Score), number(o.Weight), number(of(o)),
 		})
 	}
 	return s
@@ -389,10 +408,10 @@ func explanationTitle(e *cleaner.Explanation) string {
 	return title
 }
 
-func shareSection(title, share string, classes []cleaner.ClassShare) Section {
-	if len(classes) > shownClasses {
-		title += fmt.Sprintf(": the first %d of %d classes", shownClasses, len(classes))
-		classes = classes[:shownClasses]
+func shareSection(title, share string, classes []cleaner.ClassShare, most int) Section {
+	if len(classes) > most {
+		title += fmt.Sprintf(": the first %d of %d classes", most, len(classes))
+		classes = classes[:most]
 	}
 	return Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}, Rows: shareRows(classes)}
 }

@@ -216,7 +216,7 @@ func (k *Keyboard) refuse(prompt string) error {
 	return err
 }
 
-// Word reads a line with completion: Tab puts one choice after another that begins as what was typed. It is empty after Escape
+// Word reads a line with completion: Tab puts one choice after another that matches what was typed. It is empty after Escape
 // or Ctrl-D.
 func (k *Keyboard) Word(prompt string, choices []string) (text string, err error) {
 	err = k.whileRaw(func() error {
@@ -232,7 +232,7 @@ func (k *Keyboard) Word(prompt string, choices []string) (text string, err error
 				return err
 			}
 			if done := line.press(key); done {
-				text = line.result()
+				text = strings.TrimSpace(string(line.text))
 				return nil
 			}
 		}
@@ -244,7 +244,7 @@ func (k *Keyboard) Word(prompt string, choices []string) (text string, err error
 type wordLine struct {
 	choices []string
 	text    []rune
-	prefix  string // what was typed before the first Tab
+	typed   string // before the first Tab
 	tabs    int    // since something was typed
 }
 
@@ -275,12 +275,17 @@ func (l *wordLine) press(key rune) (done bool) {
 	return false
 }
 
-// matches are the choices that begin with a text, upper and lower case alike.
-func (l *wordLine) matches(prefix string) []string {
-	var matches []string
-	for _, choice := range l.choices {
-		if len(choice) >= len(prefix) && strings.EqualFold(choice[:len(prefix)], prefix) {
-			matches = append(matches, choice)
+// Matches are the choices that begin with a text or, if none does, those that have it anywhere. Upper and lower case are alike.
+func Matches(choices []string, text string) (matches []string) {
+	text = strings.ToLower(text)
+	for _, has := range []func(s, part string) bool{strings.HasPrefix, strings.Contains} {
+		for _, choice := range choices {
+			if has(strings.ToLower(choice), text) {
+				matches = append(matches, choice)
+			}
+		}
+		if matches != nil {
+			break
 		}
 	}
 	return matches
@@ -289,25 +294,10 @@ func (l *wordLine) matches(prefix string) []string {
 // complete puts the next choice.
 func (l *wordLine) complete() {
 	if l.tabs == 0 {
-		l.prefix = string(l.text)
+		l.typed = string(l.text)
 	}
-	if matches := l.matches(l.prefix); len(matches) > 0 {
+	if matches := Matches(l.choices, l.typed); len(matches) > 0 {
 		l.text = []rune(matches[l.tabs%len(matches)])
 		l.tabs++
 	}
-}
-
-// result is the line, completed where it is the beginning of one choice alone.
-func (l *wordLine) result() string {
-	text := strings.TrimSpace(string(l.text))
-	matches := l.matches(text)
-	for _, match := range matches {
-		if match == text {
-			return text
-		}
-	}
-	if text != "" && len(matches) == 1 {
-		return matches[0]
-	}
-	return text
 }

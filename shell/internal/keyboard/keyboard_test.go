@@ -167,10 +167,11 @@ func TestWords(t *testing.T) {
 		{"ne\t\t\r", "Networks"},
 		{"ne\t\t\t\r", "Neural Nets"},
 		{"ne\t\x7f\x7f\t\r", "Neural Nets"},
-		{"th\r", "Theory"}, // the beginning of one alone
-		{"Ne\r", "Ne"},     // of two
-		{"zz\t\r", "zz"},   // of none
-		{"abc\x15T\r", "Theory"},
+		{"NETS\t\r", "Neural Nets"}, // in the middle
+		{"or\t\t\r", "Networks"},
+		{"th\r", "th"},   // only Tab completes
+		{"zz\t\r", "zz"}, // a part of none
+		{"abc\x15T\r", "T"},
 		{"ab\x1b", ""},
 		{"東\t\r", "東京"},
 		{"a\x00\x01b \r", "ab"},
@@ -184,7 +185,7 @@ func TestWords(t *testing.T) {
 	}
 	// A character that comes in pieces.
 	k, out, _, _ := pressed("\xe6\x9d", "\xb1\r")
-	if got, err := k.Word("label: ", words); err != nil || got != "東京" || !strings.Contains(out.String(), "label: 東") {
+	if got, err := k.Word("label: ", words); err != nil || got != "東" || !strings.Contains(out.String(), "label: 東") {
 		t.Errorf("got %q and error %v, shown as %q", got, err, out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -11,14 +12,16 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// evidence is everything that the card of a suspect shows.
+// evidence is everything that the card of a node shows.
 type evidence struct {
 	*cleaner.Explanation
-	properties []property // those of the user that have a value
+	properties     []property // those of the user that have a value
+	pros, opposing []string   // what the first neighbours say that speak for the label, and against it
 }
 
 // A property is a value that the user brought along.
@@ -44,24 +47,69 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 			e.properties = append(e.properties, property{name, value})
 		}
 	}
+	about := survey.New(tx, explained.Direction, survey.Guess(tx))
+	if e.pros, err = voices(about, e.Supporters); err != nil {
+		return nil, err
+	}
+	if e.opposing, err = voices(about, e.Opponents); err != nil {
+		return nil, err
+	}
+	view, err := storedView(tx, explained)
+	if err != nil {
+		return nil, err
+	}
 	var last decide.Decision
 	if n := len(e.History); n > 0 {
 		last = e.History[n-1]
 	}
 	return &Subject{
-		Decided: last, Node: e.Node, ID: e.ID, View: decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Disputed: e.Disputed, Run: e.Run},
+		Decided: last, Node: e.Node, ID: e.ID, View: view,
 		Card: s.card(e), Classes: tx.Classes(), Choices: choices(e.Explanation, tx.Classes()),
 	}, nil
 }
 
+// storedView is the node as decisions compare it: with what is stored, which a score that was computed just now is not.
+func storedView(tx *kv.Tx, e *cleaner.Explanation) (decide.View, error) {
+	view := decide.View{Label: e.Label, Decision: e.Decision, Disputed: e.Disputed}
+	suggested, err := tx.Value(e.Node, cleaner.SuggestedColumn)
+	if err != nil {
+		return view, err
+	}
+	run, err := tx.Value(e.Node, cleaner.RunColumn)
+	view.Suggestion, view.Run = suggested.Str(), run.Int()
+	return view, err
+}
+
+// voices say of the first neighbours on one side who they are.
+func voices(about *survey.Surveyor, neighbors []cleaner.Voice) (lines []string, err error) {
+	for _, n := range neighbors[:min(len(neighbors), cardNeighbors)] {
+		title, err := about.Title(n.Node)
+		if err != nil {
+			return nil, err
+		}
+		label := n.Label
+		if label == "" {
+			label = "no label, predicted " + n.Class
+		}
+		line := n.ID + ", " + label
+		if title != n.ID {
+			line += ": " + cutText(title, cardTitle)
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
 // What a card shows at most.
 const (
-	cardClasses   = 4   // also neighbours
+	cardClasses   = 4
+	cardNeighbors = 4   // on each side
 	cardDecisions = 3   // the newest
 	cardText      = 300 // characters of a property or a reason
+	cardTitle     = 80  // characters of the title of a neighbour
 )
 
-// card is a suspect in words, for a person.
+// card is a node in words, for a person.
 func (s *Show) card(e *evidence) string {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -69,11 +117,24 @@ func (s *Show) card(e *evidence) string {
 			fmt.Fprintf(&b, "  %-12s %s\n", print.EscapeControls(name), print.EscapeControls(value))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d of %d: node %s\n", s.At+1, s.Long, print.EscapeControls(e.ID))
-	line("label", e.Label)
+	lines := func(name string, values []string) {
+		for _, value := range values {
+			line(name, value)
+			name = ""
+		}
+	}
+	b.WriteString("\n")
+	if s.Long > 0 {
+		fmt.Fprintf(&b, "%d of %d: ", s.At+1, s.Long)
+	}
+	fmt.Fprintf(&b, "node %s\n", print.EscapeControls(e.ID))
+	line("label", cmp.Or(e.Label, "none"))
 	line("suggested", e.Suggestion)
-	scores := fmt.Sprintf("%.6g", e.Score)
-	if e.Confidence == e.Confidence { // not NaN
+	scores := "none"
+	if !math.IsNaN(e.Score) {
+		scores = fmt.Sprintf("%.6g", e.Score)
+	}
+	if !math.IsNaN(e.Confidence) {
 		scores += fmt.Sprintf(", confidence in the suggestion %.4g", e.Confidence)
 	}
 	line("score", scores)
@@ -91,7 +152,8 @@ func (s *Show) card(e *evidence) string {
 		votes = append(votes, fmt.Sprintf("%s %d (%.0f%%)", vote.Class, vote.Count, 100*vote.Share))
 	}
 	line("neighbours", strings.Join(votes, ", "))
-	line("against", opponentsText(e.Opponents))
+	lines("against", e.opposing)
+	lines("for", e.pros)
 	line("score if", sharesText(e.Counterfactual, "%s %.3g"))
 	line("incomplete", e.Incomplete)
 	if e.Disputed {
@@ -101,15 +163,6 @@ func (s *Show) card(e *evidence) string {
 		line("decided", decidedBefore(d))
 	}
 	return b.String()
-}
-
-// opponentsText lists the first neighbours that speak against the label, each with its own.
-func opponentsText(opponents []cleaner.Opponent) string {
-	var parts []string
-	for _, o := range opponents[:min(len(opponents), cardClasses)] {
-		parts = append(parts, strings.TrimSpace(o.ID+" "+o.Label))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // wordsText says who says what.

@@ -8,17 +8,32 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// relabel gives a suspect a label of the reviewer's.
+// relabel gives a node a label of the reviewer's.
 func (r *review) relabel(ctx context.Context, e *Subject, label string) (moved bool, err error) {
-	if label == "" {
-		r.listClasses(e)
+	var listed []string
+	if label == "" && r.replies.forgiving() {
+		listed = r.listClasses(e, e.Choices)
 	}
-	label, err = r.wordFor("label (Tab completes): ", e.Choices, label, e.class)
+	label, err = r.wordFor("label (Tab completes): ", e.Choices, label, func(text string, _ bool) (string, error) {
+		if !r.replies.forgiving() { // nobody would see which class a part of a name is taken for
+			return e.class(text)
+		}
+		switch matches := e.matches(text, listed); len(matches) {
+		case 0:
+			return e.class(text)
+		case 1:
+			return matches[0], nil
+		default:
+			listed = r.listClasses(e, matches)
+			return "", replyErrorf("%d classes match %s", len(matches), query.Quote(text))
+		}
+	})
 	if err != nil || label == "" {
 		return false, err
 	}
@@ -31,14 +46,11 @@ func (r *review) relabel(ctx context.Context, e *Subject, label string) (moved b
 // listedClasses is how many classes are listed at most where a label is asked for.
 const listedClasses = 20
 
-// listClasses lists the classes that a suspect could have, with the numbers that pick them.
-func (r *review) listClasses(e *Subject) {
-	if !r.replies.forgiving() {
-		return
-	}
-	choices := e.Choices
+// listClasses lists classes that a node could have, with the numbers that pick them. It returns those that are listed.
+func (r *review) listClasses(e *Subject, classes []string) (listed []string) {
+	listed = classes[:min(len(classes), listedClasses)]
 	numbered := false // a class is named as a number
-	for i, class := range choices[:min(len(choices), listedClasses)] {
+	for i, class := range listed {
 		note := ""
 		if class == e.Label {
 			note = ", its label"
@@ -47,26 +59,44 @@ func (r *review) listClasses(e *Subject) {
 		_, err := strconv.Atoi(class)
 		numbered = numbered || err == nil
 	}
-	if more := len(choices) - listedClasses; more > 0 {
-		r.say("  and %d more: type the beginning of one", more)
+	if more := len(classes) - len(listed); more > 0 {
+		r.say("  and %d more: type a part of a name", more)
 	}
 	if numbered {
 		r.say("  a number that a class is named by, or that names begin with, is a name")
 	}
+	return listed
 }
 
-// class is the class that a text means: the one of that name or, where the text answers the list of classes, the one of
-// that place in it. A text that names begin with is no place.
-func (e *Subject) class(text string, listed bool) (string, error) {
+// class is the class of a name.
+func (e *Subject) class(name string) (string, error) {
+	if slices.Contains(e.Classes, name) {
+		return name, nil
+	}
+	return "", replyErrorf("no class is named %s%s", query.Quote(name), wording.DidYouMean(name, e.Classes))
+}
+
+// matches are the classes that a text may mean: the one of that name, the one of that place among those that are listed, or those
+// that have the text in their names. A text that names begin with is no place.
+func (e *Subject) matches(text string, listed []string) []string {
 	if slices.Contains(e.Classes, text) {
-		return text, nil
+		return []string{text}
 	}
 	beginsName := slices.ContainsFunc(e.Classes, func(class string) bool { return strings.HasPrefix(class, text) })
-	place, err := strconv.Atoi(text)
-	if choices := e.Choices; listed && err == nil && !beginsName && place >= 1 && place <= min(len(choices), listedClasses) {
-		return choices[place-1], nil
+	if place, err := strconv.Atoi(text); err == nil && !beginsName && place >= 1 && place <= len(listed) {
+		return listed[place-1 : place]
 	}
-	return "", replyErrorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, e.Classes))
+	matches := keyboard.Matches(e.Choices, text)
+	var whole []string
+	for _, class := range matches {
+		if strings.EqualFold(class, text) {
+			whole = append(whole, class)
+		}
+	}
+	if whole != nil {
+		return whole
+	}
+	return matches
 }
 
 // choices are the classes a suspect could have, the most likely first, the one it has last.

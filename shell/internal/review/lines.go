@@ -91,7 +91,7 @@ func (a *replyLines) next(prompt string) (reply, error) {
 
 func (a *replyLines) word(prompt string, _ []string) (string, error) {
 	if !a.forgiving() {
-		return "", a.errorf("want a label or a reason behind its key")
+		return "", a.errorf("want a label, an id or a reason behind its key")
 	}
 	return a.line(prompt)
 }

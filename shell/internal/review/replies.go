@@ -19,6 +19,7 @@ var keys = []keyboard.Choice{
 	{Key: 'u', Word: "unlabel", Help: "remove the label"},
 	{Key: 'd', Word: "unsure", Help: "do not know"},
 	{Key: 's', Word: "skip", Help: "skip"},
+	{Key: 'g', Word: "go", Help: "go to the node with an id", Text: true},
 	{Key: 'z', Word: "undo", Help: "take back the last reply"},
 	{Key: 'w', Word: "why", Help: "reason of the next decision", Text: true},
 	{Key: 'e', Word: "explain", Help: "all the evidence"},
@@ -38,7 +39,7 @@ func Keys() string {
 // A reply is what a reviewer says about a suspect.
 type reply struct {
 	key  rune   // of keys
-	text string // that came with it: a label or a reason
+	text string // that came with it: a label, an id or a reason
 }
 
 // replies are what the reviewer says.
@@ -46,7 +47,7 @@ type replies interface {
 	// next waits for a reply, and returns io.EOF after the last. Prompt is for a person.
 	next(prompt string) (reply, error)
 
-	// word waits for a label or a reason that did not come with its key. Choices, if any, complete it. It returns "" if the
+	// word waits for a label, an id or a reason that did not come with its key. Choices, if any, complete it. It returns "" if the
 	// reviewer gives none.
 	word(prompt string, choices []string) (string, error)
 

@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // Options says what a review is about, and where it asks.
@@ -68,10 +69,12 @@ func (r *review) do(ctx context.Context, step Step) (Result, error) {
 
 // A pastReply is one that z takes back.
 type pastReply struct {
-	at   int // place in the queue
-	kind decide.Kind
-	id   string // of the node
-	step int64  // of the decision
+	at     int        // place in the queue
+	beside *kv.NodeID // as in review
+	kind   decide.Kind
+	id     string // of the node
+	step   int64  // of the decision
+	skips  int    // 1 of a skip
 }
 
 // A review goes through a queue of suspects.
@@ -84,16 +87,34 @@ type review struct {
 	at    int
 	past  []pastReply
 
+	beside *kv.NodeID // the node that the reviewer went to; nil: the queue is where it is
+
 	why    string              // of the next decision
 	counts map[decide.Kind]int // of decisions
 	skips  int
 	slow   bool // to bring scores up to date takes longer than a person waits
 }
 
-// read reads the next suspect.
+// read reads the node that the reviewer went to, or else the next suspect.
 func (r *review) read(ctx context.Context) (*Subject, error) {
-	shown, err := r.do(ctx, Step{Show: &Show{r.queue[r.at], r.at, len(r.queue)}})
+	show := &Show{}
+	if r.beside != nil {
+		show.Node = *r.beside
+	} else {
+		*show = Show{r.queue[r.at], r.at, len(r.queue)}
+	}
+	shown, err := r.do(ctx, Step{Show: show})
 	return shown.Subject, err
+}
+
+// moveOn goes on with the queue after a reply that z takes back.
+func (r *review) moveOn(reply pastReply) {
+	reply.at, reply.beside = r.at, r.beside
+	r.past = append(r.past, reply)
+	if r.beside == nil {
+		r.at++
+	}
+	r.beside = nil
 }
 
 // say prints a line for the reviewer.
@@ -106,7 +127,7 @@ func (r *review) say(format string, args ...any) {
 func (r *review) run(ctx context.Context) error {
 	for done := false; !done; {
 		var err error
-		if r.at == len(r.queue) {
+		if r.beside == nil && r.at == len(r.queue) {
 			done, err = r.close(ctx)
 		} else {
 			done, err = r.show(ctx)
@@ -128,7 +149,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) && r.replies.forgiving() {
+	if r.beside == nil && e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) && r.replies.forgiving() {
 		// Lines are about the suspects in their order; a person sees which one comes.
 		r.say("%s", print.EscapeControls(fmt.Sprintf("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))))
 		r.at++
@@ -142,11 +163,14 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 
 // close lets the last reply be taken back before the review ends.
 func (r *review) close(ctx context.Context) (done bool, err error) {
-	return r.replied("no suspects are left: [z] undo [q]uit: ", func(a reply) (bool, error) {
-		if a.key != 'z' {
-			return false, replyErrorf("no suspects are left: want z or q")
+	return r.replied("no suspects are left: [g]o [z] undo [q]uit: ", func(a reply) (bool, error) {
+		switch a.key {
+		case 'g':
+			return r.goTo(ctx, a.text)
+		case 'z':
+			return r.undo(ctx)
 		}
-		return r.undo(ctx)
+		return false, replyErrorf("no suspects are left: want g, z or q")
 	})
 }
 
@@ -201,21 +225,40 @@ var reviewedWords = map[decide.Kind]string{
 // prompt asks a person about a suspect.
 func (r *review) prompt(e *Subject) string {
 	accept := ""
-	if e.Suggestion != "" && e.Suggestion != e.Label {
+	if e.canAccept() {
 		accept = "[y] " + e.Suggestion + "  "
 	}
-	return print.EscapeControls(fmt.Sprintf("%s[n] %s is right  [l]abel [u]nlabel [d]on't know [s]kip [z] undo [?] [q]uit: ", accept, e.Label))
+	keep, remove := "", ""
+	if e.Label != "" {
+		keep, remove = "[n] "+e.Label+" is right  ", "[u]nlabel "
+	}
+	return print.EscapeControls(accept + keep + "[l]abel " + remove + "[d]on't know [s]kip [g]o [e]xplain [z] undo [?] [q]uit: ")
+}
+
+// canAccept reports whether another label is suggested.
+func (e *Subject) canAccept() bool { return e.Suggestion != "" && e.Suggestion != e.Label }
+
+// wants lists the keys that can decide about a node, and the one that skips it.
+func (e *Subject) wants() string {
+	var keys []string
+	if e.canAccept() {
+		keys = append(keys, "y")
+	}
+	if e.Label != "" {
+		keys = append(keys, "n", "u")
+	}
+	return wording.AnyOf(append(keys, "l", "d", "s"))
 }
 
 // take does what a reply asks for; moved says that another suspect is to be shown.
 func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err error) {
 	if (a.key == 'n' || a.key == 'u' && !e.Disputed) && e.Label == "" {
-		return false, replyErrorf("node %s has no label: want y, l, d or s", e.ID)
+		return false, replyErrorf("node %s has no label: want %s", e.ID, e.wants())
 	}
 	switch a.key {
 	case 'y':
-		if e.Suggestion == "" || e.Suggestion == e.Label {
-			return false, replyErrorf("node %s: no other label is suggested: want n, l, u, d or s", e.ID)
+		if !e.canAccept() {
+			return false, replyErrorf("node %s: no other label is suggested: want %s", e.ID, e.wants())
 		}
 		return r.decide(ctx, e, decide.Accept, "")
 	case 'n':
@@ -227,10 +270,11 @@ func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err
 	case 'd':
 		return r.decide(ctx, e, decide.Unsure, "")
 	case 's':
-		r.past = append(r.past, pastReply{at: r.at})
 		r.skips++
-		r.at++
+		r.moveOn(pastReply{skips: 1})
 		return true, nil
+	case 'g':
+		return r.goTo(ctx, a.text)
 	case 'z':
 		return r.undo(ctx)
 	case 'w':
@@ -249,6 +293,24 @@ func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err
 	}
 }
 
+// goTo shows the node with an id next. The queue stays where it is.
+func (r *review) goTo(ctx context.Context, id string) (moved bool, err error) {
+	var found Result
+	id, err = r.wordFor("id of the node: ", nil, id, func(text string, _ bool) (string, error) {
+		var err error
+		if found, err = r.do(ctx, Step{Locate: text}); err == nil && len(found.Nodes) == 0 {
+			err = replyErrorf("no node has the id %s", query.Quote(text))
+		}
+		return text, err
+	})
+	if err != nil || id == "" {
+		return false, err
+	}
+	r.past = append(r.past, pastReply{at: r.at, beside: r.beside})
+	r.beside = &found.Nodes[0]
+	return true, nil
+}
+
 // takeReason takes the reason of the next decision.
 func (r *review) takeReason(why string) (err error) {
 	r.why, err = r.wordFor("reason: ", nil, why, func(text string, _ bool) (string, error) {
@@ -265,7 +327,7 @@ func (r *review) takeReason(why string) (err error) {
 	return err
 }
 
-// wordFor asks for a label or a reason. It returns "" if the reviewer gives none. A text that came with its key is the first
+// wordFor asks for a label, an id or a reason. It returns "" if the reviewer gives none. A text that came with its key is the first
 // answer. After a slip, wordFor asks a person again, so that the second try does not count as keys. Check returns the meaning of
 // a text; asked says that the text answers the prompt.
 func (r *review) wordFor(
@@ -301,8 +363,7 @@ func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label
 	}
 	r.why = ""
 	r.counts[kind]++
-	r.past = append(r.past, pastReply{at: r.at, kind: kind, id: done.Decision.ID, step: done.Decision.Step})
-	r.at++
+	r.moveOn(pastReply{kind: kind, id: done.Decision.ID, step: done.Decision.Step})
 	r.noteSlow(done)
 	return true, r.report(done.Decision)
 }
@@ -336,9 +397,8 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
 	}
 	last := r.past[len(r.past)-1]
-	if last.kind == decide.None {
-		r.skips--
-	} else {
+	r.skips -= last.skips
+	if last.kind != decide.None {
 		done, err := r.do(ctx, Step{Undo: last.step, KeepScores: r.KeepScores || r.slow})
 		if errors.Is(err, decide.ErrChanged) {
 			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", last.id)
@@ -353,6 +413,6 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 		}
 	}
 	r.past = r.past[:len(r.past)-1]
-	r.at = last.at
+	r.at, r.beside = last.at, last.beside
 	return true, nil
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +82,14 @@ func TestReview(t *testing.T) {
 		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "undo twice", lines: "y\nu\nz\nz\nq\n", says: "nothing decided; 2 left"},
 		{name: "undo at the end", lines: "y\nn\nz\nu\n", says: "1 accepted, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Theory accept"}},
+		{
+			name: "another node", lines: "g e 1\nl Theory\nn\ng 東\nd\ng s3\nu\nz\nq\n", says: "1 rejected, 1 relabelled, 1 unsure; 1 left",
+			labels: []string{"s3 Systems reject", "e 1 Theory relabel", "東  unsure"},
+		},
+		{name: "another node skipped", lines: "g p1\ns\ny\nq\n", says: "1 accepted, 1 skipped; 1 left", labels: []string{"s3 Theory accept"}},
+		{name: "undo beside the queue", lines: "g p1\nu\nz\nz\ny\nq\n", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
+		{name: "from one node to another", lines: "g p1\ng p2\nu\nz\nz\nl Systems\nq\n", says: "1 relabelled; 2 left", labels: []string{"p1 Systems relabel"}},
+		{name: "another node at the end", lines: "y\nn\ng p1\nu\nz\nz\nz\ns\n", says: "1 accepted, 1 skipped; 0 left", labels: []string{"s3 Theory accept"}},
 		{name: "end of the input", lines: "y", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "nothing", says: "nothing decided; 2 left"},
 		{name: "a condition", where: "label = 'Systems' and score between 0.7 and 0.99", lines: "y\n", says: "1 accepted; 0 left", labels: []string{"p4 Theory accept"}},
@@ -102,7 +113,12 @@ func TestReviewRefuses(t *testing.T) {
 	for _, test := range []struct{ where, lines, want string }{
 		{"", "z\n", "this review has nothing to take back"},
 		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
-		{"score > 0.99", "s\ny\n", "no suspects are left: want z or q"},
+		{"", "l the\n", "no class is named 'the'"},
+		{"", "g nobody\n", "no node has the id 'nobody'"},
+		{"", "g\n", "line 1: want a label, an id or a reason behind its key"},
+		{"", "g p1\ny\n", "node p1: no other label is suggested: want n, u, l, d or s"},
+		{"", "g 東\nn\n", "node 東 has no label: want y, l, d or s"},
+		{"score > 0.99", "s\ny\n", "no suspects are left: want g, z or q"},
 		{"", "x\n", `line 1: got "x", want one of`},
 		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
 		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
@@ -165,7 +181,8 @@ func TestReviewCard(t *testing.T) {
 	for _, want := range []string{
 		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, confidence in the suggestion 0.5\n",
 		"  degree       2, split test\n", `  title        Nets\tand\nlines` + "\n", "  year         2012\n", "  predicted    Theory 0.5, ",
-		"  neighbours   Systems 1 (100%)\n", "s3 accepted: Systems → Theory\n", "\n2 of 2: node p4\n",
+		"  neighbours   Systems 1 (100%)\n  against      東, no label, predicted Neural Nets: 東京\n  for          s2, Systems: Files\n", "s3 accepted: Systems → Theory\n", "\n2 of 2: node p4\n",
+		"  against      p2, Theory: On trees\n               p3, Theory: On graphs, again\n               p1, Theory: On graphs\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the cards lack %q:\n%s", want, out)
@@ -201,6 +218,15 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 		},
 		{"given up", []string{"l", "Databases", "", "q"}, nil, []string{"leave it empty to go back"}},
 		{"by its number", []string{"l", "2", "q"}, []string{"s3 Neural Nets relabel"}, []string{"   1  Theory\n   2  Neural Nets\n   3  Systems, its label\n"}},
+		{"by a part of its name", []string{"l", "nets", "q"}, []string{"s3 Neural Nets relabel"}, nil},
+		{
+			"by a part of several", []string{"l", "e", "1", "q"}, []string{"s3 Theory relabel"},
+			[]string{"   1  Theory\n   2  Neural Nets\n   3  Systems, its label\n3 classes match 'e': try again"},
+		},
+		{
+			"by a number of the shorter list", []string{"l", "y", "2", "q"}, []string{"s3 Systems reject"},
+			[]string{"   1  Theory\n   2  Systems, its label\n2 classes match 'y'"},
+		},
 		{"by no number", []string{"l", "4", "0", "-1", "", "q"}, nil, []string{"no class is named '4'"}},
 		{
 			"a reason that is too long", []string{"w", strings.Repeat("d", decide.MaxWhy+1) + "", "dd", "y", "q"}, []string{"s3 Theory accept"},
@@ -228,19 +254,33 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 
 // A name, or the beginning of one, goes before a place in the list of classes.
 func TestNumbersThatPickClasses(t *testing.T) {
-	classes := []string{"2", "7", "11", "12", "x"}
-	e := &Subject{Classes: classes, Choices: choices(&cleaner.Explanation{Label: "7"}, classes)} // 2, 11, 12, x, 7
+	classes := []string{"2", "7", "11", "12", "x", "Area 6"}
+	e := &Subject{Classes: classes, Choices: choices(&cleaner.Explanation{Label: "7"}, classes)} // 2, 11, 12, x, Area 6, 7
 	for _, test := range []struct {
 		text   string
-		listed bool
-		want   string // "" for none
+		listed []string
+		want   []string
 	}{
-		{"2", true, "2"}, {"7", true, "7"}, {"3", true, "12"}, {"4", true, "x"}, {"5", true, "7"},
-		{"1", true, ""}, {"6", true, ""}, {"0", true, ""}, {"3", false, ""}, {"11", false, "11"},
+		{"2", e.Choices, []string{"2"}}, {"7", e.Choices, []string{"7"}}, {"3", e.Choices, []string{"12"}}, {"4", e.Choices, []string{"x"}},
+		{"6", e.Choices, []string{"7"}}, {"1", e.Choices, []string{"11", "12"}}, {"9", e.Choices, nil}, {"0", e.Choices, nil},
+		{"3", nil, nil}, {"6", nil, []string{"Area 6"}}, {"11", nil, []string{"11"}}, {"3", []string{"x", "2", "7"}, []string{"7"}},
 	} {
-		got, err := e.class(test.text, test.listed)
-		if got != test.want || (err == nil) != (test.want != "") {
-			t.Errorf("%s, listed %v: got %q and error %v, want %q", test.text, test.listed, got, err, test.want)
+		if got := e.matches(test.text, test.listed); !slices.Equal(got, test.want) {
+			t.Errorf("%s of the list %q: got %q, want %q", test.text, test.listed, got, test.want)
+		}
+	}
+}
+
+// A part of a name finds classes: a whole name before the beginning of one, and that before what stands anywhere. Case does not count.
+func TestPartsThatPickClasses(t *testing.T) {
+	classes := []string{"Theory", "Theory of Nets", "Neural Nets", "ÉTUDES", "ab", "aB", "ABC"}
+	e := &Subject{Classes: classes, Choices: classes}
+	for text, want := range map[string][]string{
+		"Theory": {"Theory"}, "THEORY": {"Theory"}, "theo": {"Theory", "Theory of Nets"}, "ne": {"Neural Nets"}, "nets": {"Theory of Nets", "Neural Nets"},
+		"of": {"Theory of Nets"}, "é": {"ÉTUDES"}, "tudes": {"ÉTUDES"}, "ab": {"ab"}, "AB": {"ab", "aB"}, "abc": {"ABC"}, "z": nil,
+	} {
+		if got := e.matches(text, nil); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
 }
@@ -322,5 +362,89 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	_, err = r.take(t.Context(), card, reply{key: 'z'})
 	if got, want := papers.LabelsNow(t, store), []string{"p1 Theory reject"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("z: got %q, error %v, want that the decision of somebody else about another node stays: %q", got, err, want)
+	}
+}
+
+// The card of a node that was never scored, and of one that is no suspect, shows what there is.
+func TestReviewCardBesideTheQueue(t *testing.T) {
+	out, _, err := reviewed(t, papers.Cleaned(t), "", "g 東\ng p5\nq\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\nnode 東\n  label        none\n  suggested    Neural Nets\n  score        none, confidence in the suggestion 0.5\n",
+		"\nnode p5\n  label        Theory\n", "  against      s1, Systems: Kernels\n  for          p3, Theory: On graphs, again\n               p1, Theory: On graphs\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the cards lack %q:\n%s", want, out)
+		}
+	}
+}
+
+// A node that was decided on beside the queue does not come again.
+func TestReviewBesideTheQueueDecidesSuspects(t *testing.T) {
+	store := papers.Cleaned(t)
+	typed := typedReplies{"g", "nobody", "p4", "y", "y", "q"}
+	r := reviewOf(t, store, &typed)
+	r.began = time.Now().Add(-time.Hour)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := papers.LabelsNow(t, store), []string{"p4 Theory accept", "s3 Theory accept"}; !slices.Equal(got, want) {
+		t.Errorf("labels and decisions are %q, want %q", got, want)
+	}
+	if told := r.Err.(*bytes.Buffer).String(); !strings.Contains(told, "no node has the id 'nobody': try again") || !strings.Contains(told, "p4 is decided by tester meanwhile") {
+		t.Errorf("the reviewer is told %q, want that there is no such node, and that p4 is decided", told)
+	}
+}
+
+// The key e shows all properties and all classes, however many there are.
+func TestReviewExplainsEverything(t *testing.T) {
+	const classes = 30
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "abstract", Kind: kv.KindString}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	abstract := strings.Repeat("so many words ", 60) + "and an end"
+	for i := range 8 * classes {
+		node := kv.Node{ID: strconv.Itoa(i), Label: "class " + strconv.Itoa(i%classes), Values: []kv.Value{kv.StringValue(abstract)}}
+		if err := load.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 8 * classes {
+		for _, step := range []int{1, classes, 3 * classes} {
+			if err := load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+step)%(8*classes)), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range classes {
+		if err := load.AddEdge("0", strconv.Itoa(i+classes/2), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	store := papers.Reopen(t, dir)
+	if _, err := query.Exec(t.Context(), store, query.Options{}, "clean hops 1"); err != nil {
+		t.Fatal(err)
+	}
+	step := Step{Explain: "0"}
+	result, err := step.Do(t.Context(), store, query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{abstract, "Predicted classes\n", "by weight\n", "Score, had the label been\n", "Neighbours that speak most for the label\n"} {
+		if !strings.Contains(result.Text, want) {
+			t.Errorf("the evidence lacks %.50q:\n%s", want, result.Text)
+		}
+	}
+	for i := range classes {
+		if name := fmt.Sprintf("class %d ", i); strings.Count(result.Text, name) < 3 {
+			t.Errorf("got %d lines with %q, want one in each section", strings.Count(result.Text, name), name)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 // A Step is all that a review wants of a store at a time. One of its fields is set. Between two steps the review needs no store.
 type Step struct {
 	Find    *Find
+	Locate  string // the id of a node that may be there
 	Show    *Show
 	Decide  *Decide
 	Undo    int64  // the step of a decision that is to be taken back
@@ -33,10 +34,10 @@ type Find struct {
 	Limit int    // 0: all
 }
 
-// Show wants a suspect.
+// Show wants a suspect, or another node.
 type Show struct {
 	Node     kv.NodeID
-	At, Long int // its place in the queue from 0, and the length of the queue
+	At, Long int // its place in the queue from 0, and the length of the queue; of another node both are 0
 }
 
 // Decide wants a decision to be written.
@@ -47,7 +48,7 @@ type Decide struct {
 
 // A Result is what a store has to say to a step.
 type Result struct {
-	Nodes    []kv.NodeID     // of Find
+	Nodes    []kv.NodeID     // of Find; of Locate the node, if there is one
 	Subject  *Subject        // of Show
 	Decision decide.Decision // of Decide
 	Text     string          // of Explain, or remarks on the scores
@@ -55,7 +56,7 @@ type Result struct {
 	Slow     bool            // of Decide and Undo: to bring the scores around the decision up to date takes too long
 }
 
-// A Subject is the suspect that is shown.
+// A Subject is the node that is shown.
 type Subject struct {
 	Node kv.NodeID
 	ID   string
@@ -74,6 +75,15 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 	switch {
 	case s.Find != nil:
 		return s.Find.do(ctx, store)
+	case s.Locate != "":
+		err = store.View(func(tx *kv.Tx) error {
+			v, err := tx.Node(s.Locate)
+			if errors.Is(err, kv.ErrNotFound) {
+				return nil
+			}
+			r.Nodes = []kv.NodeID{v}
+			return err
+		})
 	case s.Show != nil:
 		r.Subject, err = s.Show.do(ctx, store, opt)
 	case s.Decide != nil:
@@ -91,18 +101,29 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 	case s.Finish:
 		r.Notices, err = rescore(ctx, store, opt)
 	default:
-		err = store.View(func(tx *kv.Tx) error {
-			result, err := query.Query(ctx, tx, opt, "explain $1", s.Explain)
+		r.Text, err = s.explain(ctx, store, opt)
+	}
+	return r, err
+}
+
+// explain tells all that is stored of a node, and all that speaks for its label and against it.
+func (s *Step) explain(ctx context.Context, store *kv.Store, opt query.Options) (string, error) {
+	opt.Uncut = true
+	var text strings.Builder
+	err := store.View(func(tx *kv.Tx) error {
+		for _, statement := range []string{"node $1", "explain $1"} {
+			result, err := query.Query(ctx, tx, opt, statement, s.Explain)
 			if err != nil {
 				return err
 			}
-			var text strings.Builder
-			_, err = print.Render(&text, result, print.FormatTable)
-			r.Text = text.String()
-			return err
-		})
-	}
-	return r, err
+			text.WriteString("\n")
+			if _, err := print.Render(&text, result, print.FormatTable); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return text.String(), err
 }
 
 func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
