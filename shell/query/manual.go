@@ -88,8 +88,8 @@ degree need none.`,
 		Name:    "explain",
 		Usage:   "explain ID",
 		Summary: "why a node has its score",
-		Text: `Prints the prediction, the agreement features, the labels of the neighbours, and the score that the node
-would have with each other label.`,
+		Text: `Prints the prediction, the agreement features, the labels of the neighbours, the neighbours that speak most for the
+label and against it, and the score that the node would have with each other label.`,
 		Example: "explain 1042",
 	},
 	{
