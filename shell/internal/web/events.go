@@ -14,7 +14,8 @@ type hub struct {
 	streams map[chan []byte]bool
 }
 
-// streamRoom is how many events wait for a page that does not read. A page that misses some asks anew.
+// streamRoom is how many events wait for a page that does not read. The stream of a page that would miss some ends: the browser opens
+// another one, which begins with the state of the job.
 const streamRoom = 16
 
 // mostStreams bounds the pages that listen at once.
@@ -47,19 +48,26 @@ func (h *hub) heard() bool {
 	return len(h.streams) > 0
 }
 
-// send tells all pages of something.
-func (h *hub) send(kind string, view any) {
+// encodeEvent is an event as a stream has it.
+func encodeEvent(kind string, view any) []byte {
 	data, err := json.Marshal(view)
 	if err != nil {
 		panic(err) // views have only what JSON has
 	}
-	event := fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, data)
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, data)
+}
+
+// send tells all pages of something.
+func (h *hub) send(kind string, view any) {
+	event := encodeEvent(kind, view)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for events := range h.streams {
 		select {
 		case events <- event:
 		default:
+			delete(h.streams, events)
+			close(events)
 		}
 	}
 }
@@ -97,13 +105,17 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	if !tell([]byte("retry: 2000\n\n")) {
 		return
 	}
+	// The job may have ended since the page was made.
+	if now := s.job.state(); now.Statement != "" && !tell(encodeEvent("job", now)) {
+		return
+	}
 	notify(s.progress.wanted)
 	for {
 		select {
 		case <-r.Context().Done():
 			return
-		case event := <-events:
-			if !tell(event) {
+		case event, ok := <-events:
+			if !ok || !tell(event) {
 				return
 			}
 		case <-alive.C:

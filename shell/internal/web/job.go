@@ -92,9 +92,9 @@ func (s *Server) startClean(r *http.Request) (answer, error) {
 	}
 	j.now, j.began, j.stop = job{Statement: c.Statement, Running: true}, time.Now(), stop
 	now := j.current()
+	s.events.send("job", now)
 	j.mu.Unlock()
 	s.scores.pause()
-	s.events.send("job", now)
 	s.working.Go(func() {
 		defer stop()
 		s.run(ctx, statement)
@@ -110,15 +110,11 @@ func (s *Server) run(ctx context.Context, statement query.Statement) {
 	j := &s.job
 	change := func(fn func(now *job)) {
 		j.mu.Lock()
+		defer j.mu.Unlock() // pages hear of changes in their order
 		fn(&j.now)
-		tell := time.Since(j.told) > tellEvery || !j.now.Running
-		if tell {
+		if time.Since(j.told) > tellEvery || !j.now.Running {
 			j.told = time.Now()
-		}
-		now := j.current()
-		j.mu.Unlock()
-		if tell {
-			s.events.send("job", now)
+			s.events.send("job", j.current())
 		}
 	}
 	opt := s.Query

@@ -137,7 +137,7 @@
       undo();
     } else if (form.matches('#stop')) {
       event.preventDefault();
-      change('/stop', {}).then(showJob, error => fail(error.message));
+      change('/stop', {}).catch(error => fail(error.message)); // the stream tells when the job has stopped
     }
   });
 
@@ -370,10 +370,11 @@
       : job.error ? `${job.statement} failed. ${job.error}`
         : job.stopped ? `${job.statement} was stopped. The next clean goes on from what it has done.`
           : `${job.statement} is done, ${job.seconds.toFixed(1)} s.`;
+    const ended = !$('#stop').hidden && !job.running;
     line.hidden = !job.statement;
     $('#job-text').textContent = [text, ...(job.notices || [])].join(' ');
     $('#stop').hidden = !job.running;
-    if (!job.running && job.statement && !job.error && !job.stopped) refresh(document.body.dataset.page === 'overview');
+    if (ended && !job.error && !job.stopped) refresh(document.body.dataset.page === 'overview');
   }
   async function refresh(whole) {
     const bar = $('#progress');

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -505,6 +506,63 @@ func TestEvents(t *testing.T) {
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("the server took %v to close beside an open stream", took)
 	}
+}
+
+// TestHub ends the stream of a page that does not read, and goes on for the others.
+func TestHub(t *testing.T) {
+	var h hub
+	slow, _ := h.join()
+	reader, _ := h.join()
+	for range streamRoom + 1 {
+		h.send("job", job{})
+		<-reader
+	}
+	for range streamRoom {
+		<-slow
+	}
+	if _, open := <-slow; open {
+		t.Error("a stream that missed an event is open")
+	}
+	h.send("job", job{Stage: "propagate"})
+	if got := string(<-reader); !strings.Contains(got, "propagate") {
+		t.Errorf("got %q", got)
+	}
+	h.leave(slow)
+	h.leave(reader)
+	if h.heard() {
+		t.Error("nobody is left")
+	}
+}
+
+// TestJobOfNewStreams tells a page that opens its stream after a job has ended.
+func TestJobOfNewStreams(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	if status, text := c.post("/clean", cleaning{Statement: "rescore"}); status != 200 {
+		t.Fatalf("got %d, %s", status, text)
+	}
+	for view[job](c, "/job").Running {
+		time.Sleep(time.Millisecond)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.Origin()+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = c.header
+	stream, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			var first job
+			if err := json.Unmarshal([]byte(data), &first); err != nil || first.Statement != "rescore" || first.Running {
+				t.Errorf("the stream begins with %s, %v", data, err)
+			}
+			return
+		}
+	}
+	t.Error("the stream ended")
 }
 
 // TestReadOnly changes nothing.
