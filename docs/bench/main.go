@@ -29,6 +29,7 @@ type commands struct {
 	Rescores  rescoresCommand  `cmd:"" help:"Time how scores are brought up to date after changes."`
 	Arrivals  arrivalsCommand  `cmd:"" help:"Time transactions of one node each, and questions meanwhile."`
 	Grows     growsCommand     `cmd:"" help:"Let a graph grow by append and rescore, and compare with a clean at the end."`
+	Reviews   reviewsCommand   `cmd:"" help:"Time the review page: cards, lists, bulk decisions."`
 	Adjacency adjacencyCommand `cmd:"" help:"Scan a store's adjacency and report its bytes and speed."`
 	Bandwidth bandwidthCommand `cmd:"" help:"Measure the machine's memory bandwidth."`
 	Evict     evictCommand     `cmd:"" help:"Take files out of the page cache, for a cold start."`
