@@ -191,6 +191,13 @@ type (
 		value    literal
 	}
 
+	// pair compares a property with another one of the same node.
+	pair struct {
+		property name
+		operator string // as of comparison
+		other    name
+	}
+
 	membership struct {
 		property name
 		values   []literal

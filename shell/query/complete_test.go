@@ -6,12 +6,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 func TestComplete(t *testing.T) {
 	tx := snapshotOf(t, papers.Cleaned(t))
+	var properties []string
+	for _, name := range index.Names(tx) {
+		properties = append(properties, quoteName(name))
+	}
 	for _, test := range []struct {
 		before string
 		prefix string
@@ -25,14 +30,16 @@ func TestComplete(t *testing.T) {
 		{"suspects ", "", []string{"fpr", "fnr", "where", "sample", "order", "limit", "return"}},
 		{"suspects where sco", "sco", []string{"score"}},
 		{"suspects where score > 0.9 and la", "la", []string{"label"}},
-		{"nodes where label = ", "", []string{"'Neural Nets'", "'Systems'", "'Theory'"}},
+		{"nodes where label = ", "", append([]string{"'Neural Nets'", "'Systems'", "'Theory'"}, properties...)},
+		{"nodes where label in (", "", []string{"'Neural Nets'", "'Systems'", "'Theory'"}},
+		{"nodes where label != su", "su", []string{"suggested"}},
 		{"nodes where label = 'T", "'T", []string{"'Theory'"}},
 		{"nodes where label in ('Theory', 'neural ", "'neural ", []string{"'Neural Nets'"}},
 		{"nodes where label ", "", []string{"is", "not", "in", "like", "between"}},
 		{"nodes where disputed ", "", []string{"is", "not", "in", "like", "between", "and", "or", "sample", "order", "limit", "return"}},
 		{"nodes where \"old style\" o", "o", []string{"or", "order"}},
 		{"nodes where label o", "o", nil},
-		{"nodes where year = ", "", nil},
+		{"nodes where year = ", "", properties},
 		{"nodes order by ye", "ye", []string{"year"}},
 		{"nodes order by year d", "d", []string{"desc"}},
 		{"nodes return id, \"o", "\"o", []string{"\"old style\""}},
@@ -63,7 +70,7 @@ func TestComplete(t *testing.T) {
 		{"accept all w", "w", []string{"where"}},
 		{"relabel 'Theory' al", "al", []string{"all"}},
 		{"relabel 'Theory' all wh", "wh", []string{"where"}},
-		{"accept where decision = ", "", []string{"'accept'", "'reject'", "'relabel'", "'unlabel'", "'unsure'"}},
+		{"accept where decision in (", "", []string{"'accept'", "'reject'", "'relabel'", "'unlabel'", "'unsure'"}},
 		{"reject p1, p2 ", "", []string{"if", "because"}},
 		{"relabel p1 'T", "'T", []string{"'Theory'"}},
 		{"relabel 'Th", "'Th", []string{"'Theory'"}},

@@ -72,7 +72,7 @@ func (t token) endsTest() bool {
 	return slices.ContainsFunc([]string{")", ";", "and", "or", "sample", "order", "limit", "return", "group", "because"}, t.is)
 }
 
-// test = property [ compare value | "is" [ "not" ] "null"
+// test = property [ compare ( value | property ) | "is" [ "not" ] "null"
 //
 //	| [ "not" ] ( in | like | between ) ] .
 func (p *parser) test() (expression, error) {
@@ -94,7 +94,11 @@ func (p *parser) test() (expression, error) {
 		if operator == "<>" {
 			operator = "!="
 		}
-		value, err := p.value(property)
+		if p.atProperty() {
+			other, err := p.property()
+			return &pair{property, operator, other}, err
+		}
+		value, err := p.value(property, want{label: "a property name", complete: completeProperties})
 		return &comparison{property, operator, value}, err
 	}
 	negated := p.acceptAs("not", "")
@@ -151,10 +155,15 @@ func (p *parser) values(property name) ([]literal, error) {
 	}
 }
 
+// atProperty reports whether the current token can be the name of a property.
+func (p *parser) atProperty() bool {
+	t := p.current
+	return t.kind == tokenQuoted || t.kind == tokenName && !reserved[strings.ToLower(t.text)]
+}
+
 // property = name | '"' name '"' .
 func (p *parser) property() (name, error) {
-	t := p.current
-	if t.kind == tokenQuoted || t.kind == tokenName && !reserved[strings.ToLower(t.text)] {
+	if t := p.current; p.atProperty() {
 		p.advance()
 		return name{text: t.text, pos: t.pos}, nil
 	}
@@ -162,8 +171,8 @@ func (p *parser) property() (name, error) {
 	return name{}, p.fail()
 }
 
-// value = string | number | parameter | "true" | "false" .
-func (p *parser) value(property name) (literal, error) {
+// value = string | number | parameter | "true" | "false" . Or is what else could stand here.
+func (p *parser) value(property name, or ...want) (literal, error) {
 	t := p.current
 	switch {
 	case t.kind == tokenString || t.kind == tokenNumber || t.kind == tokenParam:
@@ -173,10 +182,11 @@ func (p *parser) value(property name) (literal, error) {
 		return literal{kind: literalBool, boolean: t.is("true"), pos: t.pos}, nil
 	case t.is("null"):
 		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", property)}
-	case t.kind == tokenName && !reserved[strings.ToLower(t.text)], t.kind == tokenQuoted:
+	case p.atProperty():
 		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", t, Quote(t.text))}
 	}
 	p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: property.text})
+	p.wants = append(p.wants, or...)
 	return literal{}, p.fail()
 }
 

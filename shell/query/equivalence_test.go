@@ -304,7 +304,18 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 		c.text += "not "
 	}
 	isText := s.kinds[name] == kv.KindString || s.kinds[name] == kv.KindClass || name == "id"
-	switch kind := r.IntN(7); {
+	other, isPair := s.drawOther(r, name), false
+	switch kind := r.IntN(8); {
+	case kind == 7:
+		not, isPair = false, true
+		operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
+		c.text = quoted + operator + quoteName(other)
+		c.of = func(row map[string]kv.Value) float64 {
+			if row[other].IsNull() {
+				return 0.5
+			}
+			return meets(row[name], operator, row[other])
+		}
 	case kind < 3 && name == "disputed" && !not:
 		c.text = quoted
 		c.of = func(row map[string]kv.Value) float64 { return truth(!row[name].IsNull()) }
@@ -360,12 +371,34 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	}
 	holds := c.of
 	fails := func(row map[string]kv.Value) float64 { return 1 - holds(row) }
-	spoken := alternative{ofScore: name == "score", ofDecision: name == "decision", ofDispute: name == "disputed", ofWho: name == "decided_by"}
+	speaks := func(of string) bool { return name == of || isPair && other == of }
+	spoken := alternative{
+		ofScore: speaks("score"), ofDecision: speaks("decision"), ofDispute: speaks("disputed"), ofWho: speaks("decided_by"),
+	}
 	spoken.tests = []func(map[string]kv.Value) float64{holds}
 	c.alternatives = []alternative{spoken}
 	spoken.tests = []func(map[string]kv.Value) float64{fails}
 	c.negated = []alternative{spoken}
 	return c
+}
+
+// drawOther draws a property that another one, or the same, can be compared with.
+func (s *drawnStore) drawOther(r *rand.Rand, name string) string {
+	class := func(name string) kv.Kind {
+		switch kind := s.kinds[name]; kind {
+		case kv.KindSingle, kv.KindInt:
+			return kv.KindFloat
+		case kv.KindClass:
+			return kv.KindString
+		default:
+			return kind
+		}
+	}
+	for {
+		if other := s.names[r.IntN(len(s.names))]; class(other) == class(name) {
+			return other
+		}
+	}
 }
 
 // drawConstant draws a constant that a property can be compared with, most often one that it holds somewhere.

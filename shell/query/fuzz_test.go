@@ -19,7 +19,7 @@ var fuzzedTexts = []string{
 	"plan nodes where id = 'p1' or degree >= 2", "neighbors p1 hops 2 limit 3", "node 'e 1'", "explain p4",
 	"suspects fpr 0.5 p .25", "suspects fnr 1e-3", "nodes where \"old style\" = 3", "nodes where label = 1", "nodes limit 1.5",
 	"nodes where scroe > 1", "suspects where score is not null and confidence != 0.5 return score", "history p1",
-	"nodes as of run 1 where label = 'Theory'", "suspects sample 2 seed 3 order by id", "nodes as of run 1 limit 1 sample 9", "undo 2", "relabel p1 'Systems'", "create index on year", "drop index on score",
+	"nodes where label != suggested and weight < degree", "nodes as of run 1 where label = 'Theory'", "suspects sample 2 seed 3 order by id", "nodes as of run 1 limit 1 sample 9", "undo 2", "relabel p1 'Systems'", "create index on year", "drop index on score",
 }
 
 // FuzzQuery holds that no text makes a store panic, and that what an error points to lies in the text.

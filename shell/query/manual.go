@@ -120,7 +120,8 @@ disputed is true if people disagree after the entry. The decisions about a remov
 		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [return P, …]",
 		Summary: "list nodes",
 		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5,
-is null, joined by and, or, not and brackets. Text needs single quotes. Names with odd characters need double quotes.
+is null, joined by and, or, not and brackets. = != < <= > >= also compare two properties of a node: label != suggested.
+Text needs single quotes. Names with odd characters need double quotes.
 If one id is not an integer, all ids are text. Classes are always text. < <= > >= and between compare text by its bytes,
 so '10' comes before '9'. Write text in quotes: id >= '100'.
 'as of' takes labels and decisions from a past moment: the beginning of a run, or a time such as '2026-01-31 18:00'

@@ -28,10 +28,11 @@ type resolver struct {
 	strangers []string        // constants that name none of them
 }
 
-// A constant is where a condition compares a property with a value.
+// A constant is where a condition compares a property with a value, or with another property.
 type constant struct {
 	property string
 	value    kv.Value
+	other    string
 	pos      Pos
 }
 
@@ -155,6 +156,8 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 	case *comparison:
 		value, err := r.comparison(e.property, e.value, isOrder(operators[e.operator]))
 		return index.Compare{Property: e.property.text, Op: operators[e.operator], Value: value}, err
+	case *pair:
+		return r.pair(e)
 	case *membership:
 		values := make([]kv.Value, len(e.values))
 		for i, value := range e.values {
@@ -184,6 +187,20 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 	default:
 		panic(fmt.Sprintf("query: no meaning for the condition %T", e)) // the parser makes no other
 	}
+}
+
+// pair resolves a comparison of two properties. Whoever meant a text is told that it takes quotes.
+func (r *resolver) pair(e *pair) (index.Predicate, error) {
+	if _, err := r.property(e.property); err != nil {
+		return nil, err
+	}
+	_, err := r.property(e.other)
+	if unknown, ok := errors.AsType[*index.UnknownPropertyError](err); ok {
+		msg := fmt.Sprintf("%s (text takes single quotes: %s)", unknown, Quote(e.other.text))
+		return nil, &ResolveError{Pos: e.other.pos, Msg: msg, Err: unknown}
+	}
+	r.constants = append(r.constants, constant{property: e.property.text, other: e.other.text, pos: e.other.pos})
+	return index.CompareProperties{Property: e.property.text, Op: operators[e.operator], Other: e.other.text}, err
 }
 
 // bare resolves a property that stands alone: true or false, or disputed, which is true or null.
@@ -319,7 +336,7 @@ func (r *resolver) locate(err error) error {
 		return err
 	}
 	for _, c := range r.constants {
-		if c.property == wrong.Property && c.value == wrong.Value {
+		if c.property == wrong.Property && c.other == wrong.Other && c.value == wrong.Value {
 			return &ResolveError{Pos: c.pos, Msg: wrong.Error(), Err: wrong}
 		}
 	}

@@ -160,6 +160,10 @@ func (e *comparison) String() string {
 	return e.property.String() + " " + e.operator + " " + e.value.String()
 }
 
+func (e *pair) String() string {
+	return e.property.String() + " " + e.operator + " " + e.other.String()
+}
+
 func (e *membership) String() string {
 	parts := make([]string, len(e.values))
 	for i, value := range e.values {

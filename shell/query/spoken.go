@@ -49,22 +49,25 @@ func speaking(condition index.Predicate, property string) (spoken index.Predicat
 	return nil, false
 }
 
-// speakingTogether is speaking of the And of terms: one term that speaks of the property does so for the others.
+// speakingTogether is speaking of the And of terms: one term that speaks of the property does so for the others. Its alternatives stand
+// in its place, so that alternatives of the And that do not speak are not joined with ones that do.
 func speakingTogether(terms []index.Predicate, property string) (spoken index.Predicate, all bool) {
 	var some []index.Predicate
-	for _, term := range terms {
+	for i, term := range terms {
 		of, always := speaking(term, property)
 		if always {
 			return index.And{Terms: terms}, true
 		}
 		if of != nil {
-			some = append(some, of)
+			with := slices.Clone(terms)
+			with[i] = of
+			some = append(some, index.And{Terms: with})
 		}
 	}
 	if some == nil {
 		return nil, false
 	}
-	return index.And{Terms: append(slices.Clone(terms), index.Or{Terms: some})}, false
+	return index.Or{Terms: some}, false
 }
 
 // speakingApart is speaking of the Or of terms.
