@@ -136,7 +136,7 @@
 //	value      = string | number | "true" | "false" | parameter .
 //	string     = "'" characters "'" .                             ('' inside stands for ')
 //	number     = [ "+" | "-" ] ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ] .
-//	parameter  = "$" digits .                                     (from Go only; $1 is the first argument)
+//	parameter  = "$" digits .                                     (from Go only; $1 is the first argument, and may stand for a number)
 //	name       = letter { letter | digit } .                      (_ is a letter)
 //	id         = string | parameter | word .
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
