@@ -66,7 +66,10 @@ type (
 	// countStatement counts what a suspectsStatement or nodesStatement finds.
 	countStatement struct {
 		of      statement
-		groupBy *name
+		groupBy []name
+		totals  []total
+		order   []orderTerm
+		limit   *literal
 	}
 
 	// planStatement says how a statement would be answered.
@@ -138,9 +141,19 @@ type clauses struct {
 	columns []name
 }
 
+// An orderTerm is a property, or of groups also a column of their rows, or a total.
 type orderTerm struct {
 	by         name
+	total      *total
 	descending bool
+}
+
+// A total is one of totalFunctions of the values of a property.
+type total struct {
+	function string
+	of       name
+	as       *name
+	pos      Pos
 }
 
 // A name is a property as it was written.

@@ -3,6 +3,10 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -15,25 +19,154 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.groupBy == nil {
+	if s.groupBy == nil && s.totals == nil {
 		n, err := nodes.count(ctx)
 		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
 		r.cost = cost(nodes.plan)
 		return r, err
 	}
-	by, err := q.property(*s.groupBy)
+	asked, err := q.grouping(s)
 	if err != nil {
 		return nil, err
 	}
-	g := newGroups(q.MemoryBudget)
-	if err := q.countBy(ctx, g, nodes, by); err != nil {
+	g := newGroups(asked.by, asked.tallies, asked.order, q.MemoryBudget)
+	if err := q.countBy(ctx, g, nodes, asked.read); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
-	if err := g.order(ctx); err != nil {
+	if s.groupBy == nil { // there is one group, also of no rows
+		err = g.addNone()
+	}
+	if err == nil {
+		err = g.sort(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, g.close())
 	}
-	return &Result{columns: []ColumnInfo{by, countColumn}, rows: g.rows(ctx), release: g.release, cost: cost(nodes.plan)}, nil
+	rows := func(yield func([]kv.Value, error) bool) {
+		left := asked.limit
+		for row, err := range g.rows(ctx) {
+			if left == 0 {
+				return
+			}
+			if left--; err != nil || !yield(row[:len(asked.columns)], nil) {
+				if err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+		}
+	}
+	return &Result{columns: asked.columns, rows: rows, release: g.release, cost: cost(nodes.plan)}, nil
 }
+
+// A grouping is what a countStatement asks of groups. Their rows have the properties of group by, the count, the totals of the statement, and
+// then those that only the order needs.
+type grouping struct {
+	by      int          // how many properties tell groups apart
+	columns []ColumnInfo // of the answer
+	read    []string     // properties to read of each node, those of group by first
+	tallies []tallyOf
+	order   []groupOrder
+	limit   int // −1 is none
+}
+
+// grouping resolves the groups, totals, order and limit of a count.
+func (q *query) grouping(s *countStatement) (*grouping, error) {
+	g := &grouping{by: len(s.groupBy), limit: -1}
+	for _, by := range s.groupBy {
+		column, err := q.property(by)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(g.columns, column) {
+			return nil, &ResolveError{Pos: by.pos, Msg: by.String() + " is named twice"}
+		}
+		g.columns, g.read = append(g.columns, column), append(g.read, column.Name)
+	}
+	g.columns = append(g.columns, countColumn)
+	for _, t := range s.totals {
+		of, err := q.tally(t, g)
+		if err != nil {
+			return nil, err
+		}
+		column := ColumnInfo{Name: t.String(), Kind: of.kind()}
+		if t.as != nil {
+			column.Name = t.as.text
+		}
+		if slices.ContainsFunc(g.columns, func(c ColumnInfo) bool { return c.Name == column.Name }) {
+			return nil, &ResolveError{Pos: t.pos, Msg: column.Name + " is returned twice"}
+		}
+		g.columns, g.tallies = append(g.columns, column), append(g.tallies, of)
+	}
+	for _, term := range s.order {
+		place, err := q.groupColumn(term, g)
+		if err != nil {
+			return nil, err
+		}
+		g.order = append(g.order, groupOrder{place, term.descending})
+	}
+	if s.order == nil {
+		g.order = []groupOrder{{column: g.by, descending: true}} // the largest group first
+	}
+	var err error
+	if s.limit != nil {
+		g.limit, err = q.whole(*s.limit, "a limit", math.MaxInt)
+	}
+	return g, err
+}
+
+// groupColumn finds the place in the rows of groups of what they are ordered by. A total that is not returned gets a place behind the others.
+func (q *query) groupColumn(term orderTerm, g *grouping) (int, error) {
+	if term.total == nil {
+		place := slices.IndexFunc(g.columns, func(c ColumnInfo) bool { return c.Name == term.by.text })
+		if place < 0 && strings.EqualFold(term.by.text, countColumn.Name) {
+			return g.by, nil
+		}
+		if place < 0 {
+			return 0, &ResolveError{Pos: term.by.pos, Msg: fmt.Sprintf(
+				"groups have no %s to order by: want one of %s, or min, max, avg or sum of a property", term.by, joinNames(columnNames(g.columns)))}
+		}
+		return place, nil
+	}
+	of, err := q.tally(*term.total, g)
+	if err != nil {
+		return 0, err
+	}
+	before := g.by + 1
+	if same := slices.Index(g.tallies, of); same >= 0 {
+		return before + same, nil
+	}
+	g.tallies = append(g.tallies, of)
+	return before + len(g.tallies) - 1, nil
+}
+
+// tally resolves a total, and adds its property to those that are read.
+func (q *query) tally(t total, g *grouping) (tallyOf, error) {
+	column, err := q.property(t.of)
+	if err != nil {
+		return tallyOf{}, err
+	}
+	of := tallyOf{function: t.function, column: column}
+	if of.sums() && !slices.Contains([]kv.Kind{kv.KindInt, kv.KindFloat, kv.KindSingle}, column.Kind) {
+		return of, &ResolveError{Pos: t.of.pos, Msg: fmt.Sprintf("%s is no number: %s wants one, min and max take any property", t.of, t.function)}
+	}
+	if of.value = slices.Index(g.read, column.Name); of.value < 0 {
+		of.value = len(g.read)
+		g.read = append(g.read, column.Name)
+	}
+	return of, nil
+}
+
+// kind is the kind of what the tally comes to.
+func (o tallyOf) kind() kv.Kind {
+	if o.function == "avg" || o.function == "sum" && o.column.Kind != kv.KindInt {
+		return kv.KindFloat
+	}
+	return o.column.Kind
+}
+
+// String is the total as the language has it, which names its column.
+func (t *total) String() string { return t.function + "(" + t.of.String() + ")" }
 
 // count counts the nodes. Those of today are not put in order for it.
 func (f *finding) count(ctx context.Context) (n int64, err error) {
@@ -54,9 +187,9 @@ func (f *finding) walk(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// countBy counts nodes by the value of a property.
-func (q *query) countBy(ctx context.Context, g *groups, nodes *finding, by ColumnInfo) error {
-	f, err := NewFetcher(q.tx, []string{by.Name}, q.Workers)
+// countBy counts nodes by the values of properties.
+func (q *query) countBy(ctx context.Context, g *groups, nodes *finding, read []string) error {
+	f, err := NewFetcher(q.tx, read, q.Workers)
 	if err != nil {
 		return err
 	}
@@ -65,7 +198,7 @@ func (q *query) countBy(ctx context.Context, g *groups, nodes *finding, by Colum
 		if err != nil {
 			return err
 		}
-		if err := g.add(values[0]); err != nil {
+		if err := g.add(values); err != nil {
 			return err
 		}
 	}

@@ -1,17 +1,14 @@
 package query
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -132,64 +129,4 @@ func held() uint64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapObjects
-}
-
-// TestGroupsBeyondMemory counts in groups that memory does not hold, with the same answer.
-func TestGroupsBeyondMemory(t *testing.T) {
-	store := papers.Cleaned(t)
-	for _, property := range []string{"id", "label", "title", "year", "\"old style\"", "weight", "score", "split", "degree"} {
-		statement := "count nodes group by " + property
-		want, err := answered(t, store, Options{}, statement)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := answered(t, store, Options{MemoryBudget: 1}, statement)
-		if err != nil || got != want {
-			t.Errorf("%s in a byte: got\n%s, %v, want\n%s", statement, got, err, want)
-		}
-	}
-	const nodes = 50_000
-	large := papers.Scored(t, nodes)
-	before := held()
-	rows := 0
-	for group, err := range Rows[struct{ ID, Count int }](
-		answerIn(t.Context(), t, large, Options{MemoryBudget: 1 << 20}, "count nodes group by id"),
-	) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if group.ID != rows || group.Count != 1 {
-			t.Fatalf("row %d: got %v, want each id once, ascending", rows, group)
-		}
-		if rows++; rows == nodes/2 {
-			if now := held(); now > before+nodes/5 {
-				t.Errorf("%d things are held, and %d were before", now, before)
-			}
-		}
-	}
-	if rows != nodes {
-		t.Errorf("got %d groups, want %d", rows, nodes)
-	}
-}
-
-// TestGroupKeys holds that keys of groups are ordered as values are, and read back as the same values.
-func TestGroupKeys(t *testing.T) {
-	for _, values := range [][]kv.Value{
-		{kv.IntValue(math.MinInt64), kv.IntValue(-1), kv.IntValue(0), kv.IntValue(7), kv.IntValue(math.MaxInt64), {}},
-		{kv.FloatValue(math.Inf(-1)), kv.FloatValue(-2.5), kv.FloatValue(0), kv.FloatValue(1e-300), kv.FloatValue(3), kv.FloatValue(math.Inf(1)), {}},
-		{kv.StringValue(""), kv.StringValue("\x00"), kv.StringValue("a"), kv.StringValue("a\x00"), kv.StringValue("ab"), kv.StringValue("東"), {}},
-		{kv.BoolValue(false), kv.BoolValue(true), {}},
-	} {
-		var last []byte
-		for i, v := range values {
-			key := appendGroupKey(nil, v)
-			if got := parseGroupKey(key); got != v {
-				t.Errorf("%v: read back %v", v, got)
-			}
-			if i > 0 && (bytes.Compare(last, key) >= 0 || !v.IsNull() && index.CompareValues(values[i-1], v) >= 0) {
-				t.Errorf("%v and %v are not in order", values[i-1], v)
-			}
-			last = key
-		}
-	}
 }

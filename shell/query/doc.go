@@ -94,7 +94,11 @@
 //
 //	suspects   = "suspects" [ guarantee ] clauses .
 //	nodes      = "nodes" [ moment ] clauses .
-//	count      = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] [ "group" "by" property ] .
+//	count      = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] ( [ totals ] | group { totals | rank | limit } ) .
+//	group      = "group" "by" property { "," property } .
+//	totals     = "return" total [ "as" property ] { "," total [ "as" property ] } .
+//	total      = ( "min" | "max" | "avg" | "sum" ) "(" property ")" .
+//	rank       = "order" "by" ( total | property ) [ "asc" | "desc" ] { "," ( total | property ) [ "asc" | "desc" ] } .
 //	node       = "node" id .
 //	neighbors  = "neighbors" id [ "hops" number ] [ "limit" number ] .
 //	explain    = "explain" id .
@@ -163,6 +167,10 @@
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the
 // file order. Rows without a value come last. Text is ordered by its bytes, so 10 comes before 9; if ids or classes look like
 // numbers, order by adds a notice about this.
+//
+// A total of no values is null. avg and sum are those of the exact numbers, rounded once. A sum of integers is an integer, and an error
+// if none is that large. Groups have the columns of "group by", then count, then the totals. "order by" knows these columns, and other
+// totals. Groups that are equal in the order are ordered by their values.
 //
 // A sample is drawn at random from the rows that the condition finds: each row has the same chance, and none comes twice. The same seed
 // draws the same rows of the same store, whatever the order. A larger sample has all rows of a smaller one. Without a seed, or with

@@ -639,11 +639,9 @@ func (s *drawnStore) tryQuestions(t *testing.T, r *rand.Rand, where string, coun
 
 func (s *drawnStore) tryCount(t *testing.T, r *rand.Rand, where string) {
 	t.Helper()
-	c, by := s.drawCondition(r, r.IntN(3), 1), s.names[r.IntN(len(s.names))]
-	groups, total := map[string]int{}, 0
+	c, total := s.drawCondition(r, r.IntN(3), 1), 0
 	for _, row := range s.rows {
 		if c.of(row) == 1 {
-			groups[groupText(row[by])]++
 			total++
 		}
 	}
@@ -651,28 +649,134 @@ func (s *drawnStore) tryCount(t *testing.T, r *rand.Rand, where string) {
 	if got, err := s.ask(question{text: text, args: c.args}); err != nil || got[0] != strconv.Quote(strconv.Itoa(total)) {
 		t.Fatalf("%s: %s with %v: got %v, %v, want %d", where, text, c.args, got, err, total)
 	}
-	text += " group by " + quoteName(by)
-	tx := s.Begin()
-	defer tx.Close()
-	answer, err := Query(context.Background(), tx, Options{}, text, c.args...)
-	if err != nil {
-		t.Fatalf("%s: %s with %v: %v", where, text, c.args, err)
+	s.tryGroups(t, r, where, text, c)
+}
+
+// tryGroups counts in groups, with totals, in some order.
+func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c condition) {
+	t.Helper()
+	var by []string
+	for _, i := range r.Perm(len(s.names))[:1+r.IntN(3)] {
+		by = append(by, s.names[i])
 	}
-	got := map[string]int{}
-	var last []kv.Value
-	for row, err := range answer.Rows() {
+	text += " group by " + joinNames(by)
+	type drawnTotal struct{ function, of, text string }
+	var totals []drawnTotal
+	for _, i := range r.Perm(len(s.names))[:r.IntN(4)] {
+		functions := []string{"min", "max", "avg", "sum"}
+		if kind := s.kinds[s.names[i]]; kind != kv.KindInt && kind != kv.KindFloat && kind != kv.KindSingle {
+			functions = functions[:2]
+		}
+		f := functions[r.IntN(len(functions))]
+		totals = append(totals, drawnTotal{f, s.names[i], f + "(" + quoteName(s.names[i]) + ")"})
+	}
+	groups := map[string][]map[string]kv.Value{} // the rows of each
+	for _, row := range s.rows {
+		if c.of(row) == 1 {
+			key := ""
+			for _, name := range by {
+				key += groupText(row[name]) + " "
+			}
+			groups[key] = append(groups[key], row)
+		}
+	}
+	var want [][]kv.Value
+	for _, rows := range groups {
+		var line []kv.Value
+		for _, name := range by {
+			line = append(line, rows[0][name])
+		}
+		line = append(line, kv.IntValue(int64(len(rows))))
+		for _, total := range totals {
+			value, fits := totalOf(rows, total.function, total.of, s.kinds[total.of])
+			if !fits {
+				return // which is an error
+			}
+			line = append(line, value)
+		}
+		want = append(want, line)
+	}
+	columns := slices.Clone(by)
+	columns = append(columns, "count")
+	for i, total := range totals {
+		text += []string{" return ", ", "}[min(i, 1)] + total.text
+		columns = append(columns, total.text)
+	}
+	place, down := len(by), true
+	if r.IntN(2) == 0 {
+		place, down = r.IntN(len(columns)), r.IntN(2) == 0
+		written := columns[place]
+		if place < len(by) {
+			written = quoteName(written)
+		}
+		text += " order by " + written + []string{"", " desc"}[int(truth(down))]
+	}
+	slices.SortFunc(want, func(a, b []kv.Value) int {
+		if order := orderedBy(a[place], b[place], down); order != 0 {
+			return order
+		}
+		for i := range by {
+			if order := orderedBy(a[i], b[i], false); order != 0 {
+				return order
+			}
+		}
+		return 0
+	})
+	if r.IntN(3) == 0 {
+		limit := r.IntN(5)
+		want = want[:min(limit, len(want))]
+		text += " limit " + strconv.Itoa(limit)
+	}
+	for _, memory := range []int64{0, 1} {
+		var got [][]kv.Value
+		tx := s.Begin()
+		answer, err := Query(context.Background(), tx, Options{MemoryBudget: memory}, text, c.args...)
 		if err != nil {
-			t.Fatalf("%s: %s: %v", where, text, err)
+			t.Fatalf("%s: %s with %v: %v", where, text, c.args, err)
 		}
-		if last != nil && cmp.Or(cmp.Compare(row.Values[1].Int(), last[1].Int()), orderedBy(last[0], row.Values[0], false)) >= 0 {
-			t.Fatalf("%s: %s: got %v behind %v, want the largest group first, equal ones by value", where, text, row.Values, last)
+		for row, err := range answer.Rows() {
+			if err != nil {
+				t.Fatalf("%s: %s: %v", where, text, err)
+			}
+			got = append(got, slices.Clone(row.Values))
 		}
-		last = row.Values
-		got[groupText(row.Values[0])] += int(row.Values[1].Int())
+		tx.Close()
+		if !slices.EqualFunc(got, want, func(a, b []kv.Value) bool {
+			return slices.EqualFunc(a, b, func(x, y kv.Value) bool { return groupText(x) == groupText(y) })
+		}) {
+			t.Fatalf("%s: %s with %v in %d bytes:\ngot  %v\nwant %v", where, text, c.args, memory, got, want)
+		}
 	}
-	if !maps.Equal(got, groups) {
-		t.Fatalf("%s: %s with %v: got %v, want %v", where, text, c.args, got, groups)
+}
+
+// totalOf is a total of rows by its definition; fits is false if it is an integer out of range.
+func totalOf(rows []map[string]kv.Value, function, name string, kind kv.Kind) (total kv.Value, fits bool) {
+	sum, count := new(big.Rat), int64(0)
+	for _, row := range rows {
+		value := row[name]
+		if value.IsNull() {
+			continue
+		}
+		count++
+		switch {
+		case function == "min" && (total.IsNull() || plainCompare(value, total) < 0), function == "max" && (total.IsNull() || plainCompare(value, total) > 0):
+			total = value
+		case value.Kind() == kv.KindInt:
+			sum.Add(sum, new(big.Rat).SetInt64(value.Int()))
+		case value.Kind() == kv.KindFloat:
+			sum.Add(sum, new(big.Rat).SetFloat64(value.Float()))
+		}
 	}
+	switch {
+	case count == 0 || function == "min" || function == "max":
+		return total, true
+	case function == "avg":
+		sum.Quo(sum, new(big.Rat).SetInt64(count))
+	case kind == kv.KindInt:
+		return kv.IntValue(sum.Num().Int64()), sum.Num().IsInt64()
+	}
+	x, _ := sum.Float64()
+	return kv.FloatValue(x), true
 }
 
 // groupText tells values apart that are not equal.

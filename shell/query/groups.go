@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"iter"
-	"math"
 	"os"
+	"strings"
 
-	"github.com/graphcleaner/graphcleaner/internal/floatbits"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -17,28 +18,61 @@ const (
 	// defaultGroupBytes is the memory for groups if none was set.
 	defaultGroupBytes = 64 << 20
 
-	// groupBytes is about what a group takes in memory beside a text.
+	// groupBytes is about what a group takes in memory beside its key and its texts, and tallyBytes what each of its tallies takes.
 	groupBytes = 128
+	tallyBytes = 96
 )
 
-// groups count values. As many as fit into memory are counted there; what does not waits in temporary files.
-type groups struct {
-	limit  int64 // bytes that counts may take
-	size   int64 // of them
-	counts map[kv.Value]int64
+// A groupOrder is a place in the order of groups: by a value of their rows.
+type groupOrder struct {
+	column     int
+	descending bool
+}
 
-	partial *spill.Sorter // counts of values, some repeated, by groupKey
-	sorter  *spill.Sorter // values, those with the largest counts first, by their counts and groupKey
+// groups count rows, and tally values of them, by the values of some properties. As many groups as fit into memory are counted there; what
+// does not waits in temporary files.
+type groups struct {
+	by      int // how many values a row begins with that name its group
+	tallies []tallyOf
+	order   []groupOrder
+
+	limit int64 // bytes that counts may take
+	size  int64 // of them
+	table map[string]*group
+
+	partial *spill.Sorter // groups, some repeated, by their keys
+	sorter  *spill.Sorter // rows of groups in order
 	key     []byte        // scratch
 }
 
+// A group is what is known of the rows of one group.
+type group struct {
+	count   int64
+	tallies []tally
+}
+
+// A tallyOf says what is tallied of one value of the rows: min, max, avg or sum.
+type tallyOf struct {
+	function string
+	column   ColumnInfo
+	value    int // its place in a row
+}
+
+// A tally is what min, max, avg or sum need of the values so far. Null takes no part.
+type tally struct {
+	count int64
+	best  kv.Value // of min and max
+	sum   *exactSum
+}
+
 // newGroups returns groups that take about so many bytes of memory; 0 is a default.
-func newGroups(memory int64) *groups {
+func newGroups(by int, tallies []tallyOf, order []groupOrder, memory int64) *groups {
 	if memory == 0 {
 		memory = defaultGroupBytes
 	}
 	return &groups{
-		limit: memory / 4, counts: map[kv.Value]int64{},
+		by: by, tallies: tallies, order: order,
+		limit: memory / 4, table: map[string]*group{},
 		partial: spill.New(os.TempDir(), memory/4), sorter: spill.New(os.TempDir(), memory/4),
 	}
 }
@@ -50,70 +84,215 @@ func (g *groups) release() {
 	g.close() //nolint:errcheck // see above
 }
 
-// add counts a value.
-func (g *groups) add(value kv.Value) error {
-	if value.Kind() == kv.KindFloat && value.Float() == 0 {
-		value = kv.FloatValue(0) // minus zero is equal to it
+// add counts a row.
+func (g *groups) add(row []kv.Value) error {
+	g.key = g.key[:0]
+	for _, value := range row[:g.by] {
+		g.key = appendKey(g.key, value)
 	}
-	if _, known := g.counts[value]; !known {
-		if g.size += groupBytes + int64(len(textOf(value))); g.size > g.limit {
-			if err := g.spill(); err != nil {
-				return err
-			}
-			g.size = groupBytes + int64(len(textOf(value)))
+	to := g.table[string(g.key)]
+	if to == nil {
+		g.size += groupBytes + int64(len(g.key)) + tallyBytes*int64(len(g.tallies))
+		to = g.newGroup()
+		g.table[string(g.key)] = to
+	}
+	to.count++
+	for i, of := range g.tallies {
+		if value := row[of.value]; !value.IsNull() {
+			g.size += to.tallies[i].add(of.function, value)
 		}
 	}
-	g.counts[value]++
+	if g.size > g.limit {
+		return g.spill()
+	}
 	return nil
 }
 
-// spill empties the counts into the sorter.
+// addNone makes sure that there is a group if rows are not told apart.
+func (g *groups) addNone() error {
+	return g.partial.Add(nil, g.newGroup().appendTo(nil))
+}
+
+func (g *groups) newGroup() *group {
+	to := &group{tallies: make([]tally, len(g.tallies))}
+	for i, of := range g.tallies {
+		if of.sums() {
+			to.tallies[i].sum = new(exactSum)
+		}
+	}
+	return to
+}
+
+// sums says whether the function needs the sum of the values.
+func (o tallyOf) sums() bool { return o.function == "sum" || o.function == "avg" }
+
+// add takes a value, and returns how many bytes of memory it takes more than before.
+func (t *tally) add(function string, value kv.Value) (bytes int64) {
+	t.count++
+	switch {
+	case t.sum == nil:
+		return t.takeBest(function, value)
+	case value.Kind() == kv.KindInt:
+		t.sum.addInt(value.Int())
+	default:
+		t.sum.add(value.Float())
+	}
+	return 0
+}
+
+// takeBest keeps the value if it is less, of min, or greater, of max, than the one before.
+func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
+	if !t.best.IsNull() {
+		order := index.CompareValues(value, t.best)
+		if order == 0 || (order < 0) != (function == "min") {
+			return 0
+		}
+	}
+	if value.Kind() == kv.KindString {
+		before := 0
+		if !t.best.IsNull() {
+			before = len(t.best.Str())
+		}
+		bytes = int64(len(value.Str()) - before)
+		value = kv.StringValue(strings.Clone(value.Str())) // which may lie in a large block
+	}
+	t.best = value
+	return bytes
+}
+
+// spill empties the table into the sorter.
 func (g *groups) spill() error {
-	for value, n := range g.counts {
-		g.key = appendGroupKey(g.key[:0], value)
-		if err := g.partial.Add(g.key, binary.AppendUvarint(nil, uint64(n))); err != nil {
+	var state []byte
+	for key, of := range g.table {
+		g.key = append(g.key[:0], key...)
+		state = of.appendTo(state[:0])
+		if err := g.partial.Add(g.key, state); err != nil {
 			return err
 		}
 	}
-	clear(g.counts)
+	clear(g.table)
+	g.size = 0
 	return nil
 }
 
-// order adds up the counts and puts the groups in order: the largest first, those of equal size by their values.
-func (g *groups) order(ctx context.Context) error {
+// appendTo appends a group in a form that addFrom reads.
+func (o *group) appendTo(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(o.count))
+	for _, t := range o.tallies {
+		b = binary.AppendUvarint(b, uint64(t.count))
+		if t.sum == nil {
+			b = appendKey(b, t.best)
+		} else {
+			b = t.sum.appendTo(b)
+		}
+	}
+	return b
+}
+
+// addFrom adds a group that appendTo has written.
+func (o *group) addFrom(b []byte, of []tallyOf) {
+	count, size := binary.Uvarint(b)
+	o.count, b = o.count+int64(count), b[size:]
+	for i := range o.tallies {
+		t := &o.tallies[i]
+		count, size := binary.Uvarint(b)
+		t.count, b = t.count+int64(count), b[size:]
+		if t.sum != nil {
+			b = t.sum.addFrom(b)
+			continue
+		}
+		var best kv.Value
+		if best, b = cutKey(b); !best.IsNull() {
+			t.takeBest(of[i].function, best)
+		}
+	}
+}
+
+// sort adds up the groups and puts them in order. Those that are equal in it are ordered by their values.
+func (g *groups) sort(ctx context.Context) error {
 	if err := g.spill(); err != nil {
 		return err
 	}
-	g.counts = nil
-	var of []byte // the group underway
-	var sum uint64
-	put := func() error {
-		if sum == 0 {
-			return nil
-		}
-		g.key = append(binary.BigEndian.AppendUint64(g.key[:0], ^sum), of...)
-		return g.sorter.Add(g.key, nil)
-	}
+	g.table = nil
+	var key []byte // of the group underway
+	var of *group
 	for record, err := range g.partial.Records(ctx) {
 		if err != nil {
 			return err
 		}
-		if string(record.Key) != string(of) {
-			if err := put(); err != nil {
+		if of == nil || string(record.Key) != string(key) {
+			if err := g.put(key, of); err != nil {
 				return err
 			}
-			of, sum = append(of[:0], record.Key...), 0
+			key, of = append(key[:0], record.Key...), g.newGroup()
 		}
-		n, _ := binary.Uvarint(record.Value)
-		sum += n
+		of.addFrom(record.Value, g.tallies)
 	}
-	if err := put(); err != nil {
+	if err := g.put(key, of); err != nil {
 		return err
 	}
 	return g.partial.Close()
 }
 
-// rows yields the groups with their counts.
+// put hands a group, if any, to the sorter, as a row under a key of the order.
+func (g *groups) put(key []byte, of *group) error {
+	if of == nil {
+		return nil
+	}
+	row, err := g.row(key, of)
+	if err != nil {
+		return err
+	}
+	g.key = g.key[:0]
+	for _, o := range g.order {
+		g.key = appendOrder(g.key, row[o.column], o.descending)
+	}
+	var values []byte
+	for _, v := range row {
+		values = appendKey(values, v)
+	}
+	return g.sorter.Add(append(g.key, key...), values)
+}
+
+// row has the values of a group, its count, and its tallies.
+func (g *groups) row(key []byte, of *group) ([]kv.Value, error) {
+	row := make([]kv.Value, 0, g.by+1+len(g.tallies))
+	for len(key) > 0 {
+		var v kv.Value
+		v, key = cutKey(key)
+		row = append(row, v)
+	}
+	row = append(row, kv.IntValue(of.count))
+	for i, t := range of.tallies {
+		v, err := t.result(g.tallies[i])
+		if err != nil {
+			return nil, err
+		}
+		row = append(row, v)
+	}
+	return row, nil
+}
+
+// result is what a tally comes to, null if there were no values.
+func (t *tally) result(of tallyOf) (kv.Value, error) {
+	switch {
+	case t.count == 0:
+		return kv.Value{}, nil
+	case t.sum == nil:
+		return t.best, nil
+	case of.function == "avg":
+		return number(t.sum.mean(t.count)), nil
+	case of.column.Kind != kv.KindInt:
+		return number(t.sum.float()), nil
+	}
+	n, fits := t.sum.integer()
+	if !fits {
+		return kv.Value{}, fmt.Errorf("sum(%s) is beyond the range of an integer: ask for avg(%[1]s) and the count", quoteName(of.column.Name))
+	}
+	return kv.IntValue(n), nil
+}
+
+// rows yields the rows of the groups in order.
 func (g *groups) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		for record, err := range g.sorter.Records(ctx) {
@@ -121,53 +300,15 @@ func (g *groups) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
 				yield(nil, err)
 				return
 			}
-			count := kv.IntValue(int64(^binary.BigEndian.Uint64(record.Key)))
-			if !yield([]kv.Value{parseGroupKey(record.Key[8:]), count}, nil) {
+			row := make([]kv.Value, 0, g.by+1+len(g.tallies))
+			for b := record.Value; len(b) > 0; {
+				var v kv.Value
+				v, b = cutKey(b)
+				row = append(row, v)
+			}
+			if !yield(row, nil) {
 				return
 			}
 		}
 	}
-}
-
-// textOf is the text of a string, "" of any other value.
-func textOf(v kv.Value) string {
-	if v.Kind() == kv.KindString {
-		return v.Str()
-	}
-	return ""
-}
-
-// appendGroupKey appends a key that is ordered as index.CompareValues orders the values of one property, those that are null last, and NaN after all
-// numbers: a byte for the kind, null last, and the value.
-func appendGroupKey(b []byte, v kv.Value) []byte {
-	b = append(b, byte(v.Kind()))
-	switch v.Kind() {
-	case kv.KindNull:
-		b[len(b)-1] = math.MaxUint8
-	case kv.KindString:
-		b = append(b, v.Str()...)
-	case kv.KindBool:
-		b = append(b, v.String()...)
-	case kv.KindInt:
-		b = binary.BigEndian.AppendUint64(b, uint64(v.Int())^1<<63)
-	default:
-		b = binary.BigEndian.AppendUint64(b, floatbits.Order(v.Float()))
-	}
-	return b
-}
-
-// parseGroupKey is the inverse of appendGroupKey.
-func parseGroupKey(b []byte) kv.Value {
-	kind, b := b[0], b[1:]
-	switch kv.Kind(kind) {
-	case math.MaxUint8:
-		return kv.Value{}
-	case kv.KindString:
-		return kv.StringValue(string(b))
-	case kv.KindBool:
-		return kv.BoolValue(string(b) == "true")
-	case kv.KindInt:
-		return kv.IntValue(int64(binary.BigEndian.Uint64(b) ^ 1<<63))
-	}
-	return kv.FloatValue(floatbits.From(binary.BigEndian.Uint64(b)))
 }

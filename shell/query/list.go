@@ -111,7 +111,7 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 		return nil, err
 	}
 	var rows int64
-	if counts && count.groupBy == nil {
+	if counts && count.groupBy == nil && count.totals == nil {
 		rows, err = nodes.count(ctx)
 	} else {
 		rows, err = nodes.walk(ctx)

@@ -64,10 +64,12 @@ trained beside them. The default seed is 1. Ctrl-C stops clean. The same stateme
 	},
 	{
 		Name:    "count",
-		Usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …] [where CONDITION] [group by PROPERTY]",
+		Usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …] [where CONDITION] [group by P, …] [return avg(P) [as NAME], …] [order by P|avg(P) [desc], …] [limit N]",
 		Summary: "count suspects or nodes, in groups if asked",
-		Text:    "Groups are printed largest first.",
-		Example: "count suspects where score > 0.97 group by label",
+		Text: `Groups are printed largest first, or as 'order by' says: by a property of the groups, by count, or by a total. Behind the
+count, return prints totals of each group: min, max, avg and sum of a property. Null takes no part in them. avg and sum want
+numbers. They are exact, and rounded once. Groups that memory does not hold wait in temporary files.`,
+		Example: "count suspects where score > 0.97 group by label, suggested return avg(score) limit 10",
 	},
 	{
 		Name:    "create",

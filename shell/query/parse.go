@@ -156,11 +156,9 @@ func (p *parser) clauses(c *clauses) (err error) {
 		case c.sample == nil && p.accept("sample"):
 			c.sample, err = p.sample()
 		case c.order == nil && p.accept("order"):
-			c.order, err = p.order()
+			c.order, err = p.order(false)
 		case c.limit == nil && p.accept("limit"):
-			var limit literal
-			limit, err = p.number("a number of rows")
-			c.limit = &limit
+			c.limit, err = p.limit()
 		case c.columns == nil && p.accept("return"):
 			c.columns, err = p.names()
 		default:
@@ -187,20 +185,32 @@ func (p *parser) sample() (*sample, error) {
 	return s, nil
 }
 
-// order = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .
-func (p *parser) order() ([]orderTerm, error) {
+// limit = "limit" number .
+func (p *parser) limit() (*literal, error) {
+	limit, err := p.number("a number of rows")
+	return &limit, err
+}
+
+// order = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } . Groups are ordered by totals too.
+func (p *parser) order(ofGroups bool) ([]orderTerm, error) {
 	if err := p.expect("by"); err != nil {
 		return nil, err
 	}
 	var terms []orderTerm
 	for {
-		by, err := p.property()
+		var term orderTerm
+		var err error
+		if ofGroups && p.atTotal() {
+			term.total, err = p.total()
+		} else {
+			term.by, err = p.property()
+		}
 		if err != nil {
 			return nil, err
 		}
 		ascending := p.accept("asc")
-		terms = append(terms, orderTerm{by: by, descending: !ascending && p.accept("desc")})
-		if !p.accept(",") {
+		term.descending = !ascending && p.accept("desc")
+		if terms = append(terms, term); !p.accept(",") {
 			return terms, nil
 		}
 	}
@@ -221,7 +231,7 @@ func (p *parser) names() ([]name, error) {
 	}
 }
 
-// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] [ "group" "by" property ] .
+// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] ( [ totals ] | group { totals | rank | limit } ) .
 func (p *parser) count() (statement, error) {
 	s := &countStatement{}
 	var of *clauses
@@ -249,17 +259,84 @@ func (p *parser) count() (statement, error) {
 			return nil, err
 		}
 	}
-	if p.accept("group") {
-		if err := p.expect("by"); err != nil {
-			return nil, err
+	var err error
+	for err == nil {
+		switch {
+		case s.groupBy == nil && s.totals == nil && p.accept("group"):
+			if err = p.expect("by"); err == nil {
+				s.groupBy, err = p.names()
+			}
+		case s.totals == nil && p.accept("return"):
+			s.totals, err = p.totals()
+		case s.groupBy != nil && s.order == nil && p.accept("order"):
+			s.order, err = p.order(true)
+		case s.groupBy != nil && s.limit == nil && p.accept("limit"):
+			s.limit, err = p.limit()
+		default:
+			return s, nil
 		}
-		by, err := p.property()
+	}
+	return nil, err
+}
+
+// totals = "return" total [ "as" property ] { "," total [ "as" property ] } .
+func (p *parser) totals() ([]total, error) {
+	var totals []total
+	for {
+		t, err := p.total()
 		if err != nil {
 			return nil, err
 		}
-		s.groupBy = &by
+		if p.accept("as") {
+			if t.as, err = p.alias(); err != nil {
+				return nil, err
+			}
+		}
+		if totals = append(totals, *t); !p.accept(",") {
+			return totals, nil
+		}
 	}
-	return s, nil
+}
+
+// alias is a property, as a name that the statement gives to a column.
+func (p *parser) alias() (*name, error) {
+	if !p.atProperty() {
+		p.wants = append(p.wants, want{label: "a name for the column"})
+		return nil, p.fail()
+	}
+	as, err := p.property()
+	return &as, err
+}
+
+// totalFunctions are what totals have of the values of a property.
+var totalFunctions = []string{"min", "max", "avg", "sum"}
+
+// total = ( "min" | "max" | "avg" | "sum" ) "(" property ")" .
+func (p *parser) total() (*total, error) {
+	for _, function := range totalFunctions {
+		t := &total{function: function, pos: p.current.pos}
+		if !p.accept(function) {
+			continue
+		}
+		err := p.expect("(")
+		if err == nil {
+			t.of, err = p.property()
+		}
+		if err == nil {
+			err = p.expect(")")
+		}
+		return t, err
+	}
+	return nil, p.fail()
+}
+
+// atTotal reports whether a total begins here. Without a bracket behind it, its word is the name of a property.
+func (p *parser) atTotal() bool {
+	p.wants = append(p.wants, want{words: totalFunctions})
+	ahead := *p
+	ahead.wants = nil
+	ahead.advance()
+	return slices.ContainsFunc(totalFunctions, p.current.is) && ahead.current.is("(")
 }
 
 // plan = "plan" ( suspects | nodes | count ) .
@@ -303,13 +380,9 @@ func (p *parser) neighbors() (statement, error) {
 		s.hops = &hops
 	}
 	if p.accept("limit") {
-		limit, err := p.number("a number of rows")
-		if err != nil {
-			return nil, err
-		}
-		s.limit = &limit
+		s.limit, err = p.limit()
 	}
-	return s, nil
+	return s, err
 }
 
 // clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )

@@ -37,8 +37,33 @@ func (m *moment) String() string {
 
 func (s *countStatement) String() string {
 	text := "count " + spell(s.of)
-	if s.groupBy != nil {
-		text += " group by " + s.groupBy.String()
+	for i, by := range s.groupBy {
+		text += []string{" group by ", ", "}[min(i, 1)] + by.String()
+	}
+	for i, t := range s.totals {
+		text += []string{" return ", ", "}[min(i, 1)] + t.String()
+		if t.as != nil {
+			text += " as " + t.as.String()
+		}
+	}
+	text += spellOrder(s.order)
+	if s.limit != nil {
+		text += " limit " + s.limit.String()
+	}
+	return text
+}
+
+func spellOrder(order []orderTerm) (text string) {
+	for i, term := range order {
+		text += []string{" order by ", ", "}[min(i, 1)]
+		if term.total != nil {
+			text += term.total.String()
+		} else {
+			text += term.by.String()
+		}
+		if term.descending {
+			text += " desc"
+		}
 	}
 	return text
 }
@@ -115,12 +140,7 @@ func (c *clauses) String() string {
 		text.WriteString(" where " + spell(c.where))
 	}
 	text.WriteString(c.sample.String())
-	for i, term := range c.order {
-		text.WriteString([]string{" order by ", ", "}[min(i, 1)] + term.by.String())
-		if term.descending {
-			text.WriteString(" desc")
-		}
-	}
+	text.WriteString(spellOrder(c.order))
 	if c.limit != nil {
 		text.WriteString(" limit " + c.limit.String())
 	}
