@@ -114,7 +114,7 @@ type (
 		property name
 	}
 
-	// wordStatement is a statement that is only its name: agreement, classes, noise, runs, stats.
+	// wordStatement is a statement that is only its name: agreement, classes, describe, noise, runs, stats.
 	wordStatement struct{ word string }
 )
 

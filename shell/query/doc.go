@@ -30,6 +30,7 @@
 //	node        everything stored about one node
 //	neighbors   the nodes around a node, nearest first; direct neighbours have direction and weight, if the graph has them
 //	explain     why a node has its score
+//	describe    the properties that the store holds, with their kinds
 //	classes     the classes, with their share, homophily and suspects
 //	noise       how often each class is given in place of another
 //	runs        every run of clean
@@ -90,7 +91,7 @@
 //	script     = { [ statement ] ";" | command } [ statement ] .
 //	statement  = suspects | nodes | count | node | neighbors | explain | clean | rescore | plan
 //	           | decide | undo | history | index
-//	           | "agreement" | "classes" | "noise" | "runs" | "stats" .
+//	           | "agreement" | "classes" | "describe" | "noise" | "runs" | "stats" .
 //
 //	suspects   = "suspects" [ guarantee ] clauses .
 //	nodes      = "nodes" [ moment ] clauses .

@@ -80,6 +80,13 @@ degree need none.`,
 		Example: "create index on split",
 	},
 	{
+		Name:    "describe",
+		Usage:   "describe",
+		Summary: "the properties of the nodes, with their kinds",
+		Text:    "indexed is true if the property has an index. A class compares as text. .schema and .tables are other names of describe.",
+		Example: "describe",
+	},
+	{
 		Name:    "drop",
 		Usage:   "drop index on PROPERTY",
 		Summary: "remove the index of a property",

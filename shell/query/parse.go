@@ -71,10 +71,13 @@ func (p *parser) body() (statement, error) {
 			return p.index(verb)
 		}
 	}
-	for _, word := range []string{"agreement", "classes", "noise", "runs", "stats"} {
+	for _, word := range []string{"agreement", "classes", "describe", "noise", "runs", "stats"} {
 		if p.accept(word) {
 			return &wordStatement{word: word}, nil
 		}
+	}
+	if first.is("select") {
+		return nil, p.selection()
 	}
 	if first.kind == tokenName {
 		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("unknown statement %s%s (statements: %s)",

@@ -168,6 +168,8 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 			return q.agreement(ctx)
 		case "classes":
 			return q.classes(ctx)
+		case "describe":
+			return q.describe(), nil
 		case "noise":
 			return q.noise()
 		case "runs":

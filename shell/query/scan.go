@@ -145,7 +145,7 @@ func (s *scanner) next() token {
 		t.text = t.text[1:]
 		return t
 	}
-	for _, mark := range []string{"!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", ",", ";"} {
+	for _, mark := range []string{"!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", ",", ";", "*"} {
 		if strings.HasPrefix(rest, mark) {
 			return s.token(tokenMark, len(mark))
 		}

@@ -32,8 +32,12 @@ var dotCommands = []dotCommand{
 	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt", []string{"on", "off"}},
 	{".quit", ".quit", "leave", nil},
 	{".read", ".read FILE", "run the statements of a file", nil},
+	{".schema", ".schema", "the statement describe, which .tables is too", nil},
 	{".timing", ".timing [on|off]", "print the time and the work of each statement", []string{"on", "off"}},
 }
+
+// bareCommands are dot commands that people also type without the dot. No statement has such a name.
+var bareCommands = []string{"help", "exit", "quit"}
 
 // dot runs a dot command.
 func (s *session) dot(ctx context.Context, at query.Step) error {
@@ -63,6 +67,8 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 		return s.redirect(ctx, argument)
 	case ".read":
 		return s.read(ctx, argument)
+	case ".schema", ".tables":
+		return s.step(ctx, query.Step{Text: "describe", Pos: at.Pos})
 	case ".quit", ".exit":
 		return errQuit
 	}

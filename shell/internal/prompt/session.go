@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,8 +170,13 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if next.Dot {
 		return s.dot(ctx, next)
 	}
-	if strings.TrimSpace(next.Text) == ";" {
+	text := strings.TrimSpace(strings.TrimSuffix(next.Text, ";"))
+	if text == "" {
 		return nil
+	}
+	if word, _, _ := strings.Cut(text, " "); slices.ContainsFunc(bareCommands, func(c string) bool { return strings.EqualFold(c, word) }) {
+		next.Text, next.Dot = "."+strings.ToLower(word)+text[len(word):], true
+		return s.dot(ctx, next)
 	}
 	if _, err := next.Parse(); err != nil {
 		return err // no store is needed to say so

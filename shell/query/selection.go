@@ -1,0 +1,118 @@
+package query
+
+import (
+	"slices"
+	"strings"
+)
+
+// selection is the error of a text that begins with select, as in SQL. It names the statement that the text would be.
+func (p *parser) selection() error {
+	begin := p.current.pos
+	example := "select id from nodes where degree > 3 is: nodes where degree > 3 return id"
+	if would := p.translated(); would != "" {
+		example = "write " + would
+	}
+	return &ParseError{Pos: begin, Msg: "select is no statement here; " + example}
+}
+
+// translated is the reading statement that a text from select on would be, "" if it is none.
+func (p *parser) translated() string {
+	// The text is cut into its parts: what is selected, the table, and each clause with its word.
+	parts := map[string][]token{}
+	part, depth := "select", 0
+	clauses := []string{"from", "where", "group", "order", "limit"}
+	for p.advance(); p.current.kind != tokenEnd && !p.current.is(";"); p.advance() {
+		t := p.current
+		if t.is("(") {
+			depth++
+		}
+		if t.is(")") {
+			depth--
+		}
+		if at := slices.IndexFunc(clauses, t.is); at >= 0 && depth == 0 {
+			if part = clauses[at]; parts[part] != nil {
+				return ""
+			}
+			if part == "from" {
+				continue
+			}
+		}
+		parts[part] = append(parts[part], t)
+	}
+	table := spellTokens(parts["from"])
+	if !slices.Contains([]string{"nodes", "suspects"}, strings.ToLower(table)) {
+		return ""
+	}
+	table = strings.ToLower(table)
+	var columns, totals []string
+	counts := parts["group"] != nil
+	for _, item := range items(parts["select"]) {
+		text := spellTokens(item)
+		isTotal := len(item) > 1 && slices.ContainsFunc(totalFunctions, item[0].is) && item[1].is("(")
+		switch {
+		case strings.EqualFold(text, "count(*)"):
+			counts = true
+		case isTotal:
+			counts = true
+			totals = append(totals, text)
+		case text != "*":
+			columns = append(columns, text)
+		}
+	}
+	if counts && columns != nil && parts["group"] == nil {
+		return ""
+	}
+	returned := columns
+	if counts { // the properties of the groups come by themselves
+		table, returned = "count "+table, totals
+	}
+	words := []string{table}
+	for _, clause := range []string{"where", "group", "order", "limit"} {
+		words = append(words, spellTokens(parts[clause]))
+	}
+	if len(returned) > 0 {
+		words = append(words, "return "+strings.Join(returned, ", "))
+	}
+	text := strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
+	if s, err := Parse(text); err != nil || s.Writes() {
+		return ""
+	}
+	return text
+}
+
+// items cuts a list at its commas, but for those within brackets.
+func items(list []token) (items [][]token) {
+	depth := 0
+	for i, t := range list {
+		switch {
+		case i == 0 || t.is(",") && depth == 0:
+			items = append(items, nil)
+			if i > 0 {
+				continue
+			}
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		}
+		items[len(items)-1] = append(items[len(items)-1], t)
+	}
+	return items
+}
+
+// spellTokens writes tokens as a person would.
+func spellTokens(tokens []token) string {
+	var text strings.Builder
+	for i, t := range tokens {
+		if i > 0 && !t.is(",") && !t.is(")") && !tokens[i-1].is("(") && !(t.is("(") && isFunction(tokens[i-1])) {
+			text.WriteByte(' ')
+		}
+		text.WriteString(t.String())
+	}
+	return text.String()
+}
+
+// isFunction reports whether a bracket behind the word encloses what the word is of.
+func isFunction(t token) bool {
+	return t.is("count") || slices.ContainsFunc(totalFunctions, t.is)
+}
