@@ -73,7 +73,7 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if !c.Repair {
 		return fmt.Errorf("%s has %s; restore a backup, or run %s check %s --repair",
-			c.DB, wording.Count(problems, "problem", "problems"), s.program, shellWord(c.DB))
+			c.DB, wording.Count(problems, "problem", "problems"), s.program, wording.ShellWord(c.DB))
 	}
 	return c.repair(ctx, s, problems)
 }
@@ -176,7 +176,7 @@ func (c *checkCommand) lossText(s *streams, losses kv.Losses, problems int, agai
 
 // scoresAgain says how a repaired store, with so many problems left, gets scores again. If no run is left, nobody knows who made the scores.
 func (c *checkCommand) scoresAgain(s *streams, problems int) (text string, err error) {
-	here := fmt.Sprintf("%s clean %s makes scores again", s.program, shellWord(c.DB))
+	here := fmt.Sprintf("%s clean %s makes scores again", s.program, wording.ShellWord(c.DB))
 	elsewhere := fmt.Sprintf("%s import --scores --run imports scores of a larger graph again", s.program)
 	if problems > 0 {
 		return here + "; " + elsewhere, nil
@@ -214,7 +214,7 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 			last.Number, c.DB, wording.Count(last.Files, "file", "files"), byteSize(last.Bytes))
 		if commits > 0 {
 			question += fmt.Sprintf(" It was written to since: its last %s will be in %s only. To keep decisions made since, first run %s export %s decisions.",
-				wording.Count(int(commits), "commit", "commits"), aside, s.program, shellWord(c.DB))
+				wording.Count(int(commits), "commit", "commits"), aside, s.program, wording.ShellWord(c.DB))
 		}
 		return s.agree(ctx, c.Yes, question, c.unconfirmed())
 	}

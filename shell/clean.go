@@ -105,7 +105,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(printRun(s, c.DB, run), stages.write(c.Stats, s), s.writePage(c.Report, page)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
-	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, shellWord(c.DB))
+	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, wording.ShellWord(c.DB))
 	return nil
 }
 

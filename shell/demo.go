@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -82,7 +83,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 // echo prints the command that does the same, so that the demo can be followed by hand.
 func (s *streams) echo(words ...string) {
 	for i, word := range words {
-		words[i] = shellWord(word)
+		words[i] = wording.ShellWord(word)
 	}
 	s.say("\n$ %s %s", s.program, strings.Join(words, " "))
 }
@@ -160,7 +161,7 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGrap
 	if err != nil || example == "" {
 		return err
 	}
-	db := shellWord(c.Dir)
+	db := wording.ShellWord(c.Dir)
 	_, err = fmt.Fprintf(s.out, `
 Try next:
   %[1]s shell %[2]s -c 'explain %[3]s'

@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -28,13 +29,14 @@ type estimateCommand struct {
 	Features    string `file:"read" placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
 	Predictions string `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
 	Splits      string `file:"read" placeholder:"FILE" help:"Splits, as for import."`
-	Classes     int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
-	IDs         string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
-	Hops        int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
-	Diagonal    string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as for clean."`
-	Preset      string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
-	AsGiven     bool   `help:"Predictions are taken as they are, as for clean."`
-	Format      string `enum:"table,json" default:"table" help:"table or json."`
+	graphColumns
+	Classes  int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
+	IDs      string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
+	Hops     int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
+	Diagonal string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as for clean."`
+	Preset   string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
+	AsGiven  bool   `help:"Predictions are taken as they are, as for clean."`
+	Format   string `enum:"table,json" default:"table" help:"table or json."`
 	predictionEncoding
 	orientation
 	resources
@@ -60,7 +62,7 @@ func (c *estimateCommand) check() error {
 	switch {
 	case stored == given || given && (c.Nodes == "" || c.Edges == ""):
 		return usagef("estimate: want a store, or --nodes and --edges")
-	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 || c.IDs != "" ||
+	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 || c.IDs != "" || c.Columns.of != nil || c.EdgeColumns.of != nil ||
 		c.predictionEncoding != (predictionEncoding{})):
 		return usagef("estimate: of a store only --memory, --threads and flags of clean are asked; what else there is it has")
 	case c.Predictions == "" && c.predictionEncoding != (predictionEncoding{}):
@@ -68,8 +70,15 @@ func (c *estimateCommand) check() error {
 	case given && !c.Directed && c.Direction != kv.Both:
 		return usagef("--direction %s: want --directed with it", c.Direction)
 	}
-	return cmp.Or(checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
+	edges := c.Edges
+	if _, err := strconv.ParseInt(edges, 10, 64); err == nil {
+		edges = ""
+	}
+	return cmp.Or(c.checkEdgeColumns(edges), checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
 }
+
+// job is how files are read.
+func (c *estimateCommand) job() files.Job { return c.of(files.Job{Memory: c.work()}) }
 
 func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check()); err != nil {
@@ -168,10 +177,10 @@ func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
 
 // count looks at files, or takes numbers.
 func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) {
-	if p.files.features, err = countColumns(ctx, c.Features, "--features", cleaner.FeaturesMatrix, c.work()); err != nil {
+	if p.files.features, err = countColumns(ctx, c.Features, "--features", cleaner.FeaturesMatrix, c.job()); err != nil {
 		return err
 	}
-	if p.files.predictions, err = countColumns(ctx, c.Predictions, "--predictions", cleaner.PredictionsMatrix, c.work()); err != nil {
+	if p.files.predictions, err = countColumns(ctx, c.Predictions, "--predictions", cleaner.PredictionsMatrix, c.job()); err != nil {
 		return err
 	}
 	p.files.encoding = c.predictionEncoding
@@ -229,7 +238,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes nodeCount, err error) {
 	if n, err := strconv.ParseInt(c.Nodes, 10, 64); err == nil {
 		nodes = nodeCount{nodes: n, labelled: n, idBytes: 8 * n}
-	} else if nodes, err = countNodes(ctx, c.Nodes, c.work()); err != nil {
+	} else if nodes, err = countNodes(ctx, c.Nodes, c.job()); err != nil {
 		return nodes, err
 	}
 	if nodes.nodes < 1 {
@@ -244,7 +253,7 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 	p.files.splits = nodes.splits
 	if c.Splits != "" {
 		var share float64
-		if p.files.splits, share, err = countSplits(ctx, c.Splits, c.work()); err != nil {
+		if p.files.splits, share, err = countSplits(ctx, c.Splits, c.job()); err != nil {
 			return nodes, err
 		}
 		if share < 1 {
@@ -285,7 +294,7 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
 		return powerLaw(nodes, m, shape), nil
 	}
-	if edges, err = countEdges(ctx, c.Edges, c.work(), shape); err == nil && edges.share < 1 {
+	if edges, err = countEdges(ctx, c.Edges, c.job(), shape); err == nil && edges.share < 1 {
 		p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.",
 			edges.share, c.Edges)
 	}

@@ -37,20 +37,15 @@ func (s *fileSample) share() float64 {
 	return min(1, float64(len(s.rows))/float64(max(s.total, 1)))
 }
 
-// sampleTable looks at some columns of a table; one that is not there is empty if it is optional.
-func sampleTable(ctx context.Context, path string, memory int64, names []string, optional int) (*fileSample, error) {
+// sampleTable looks at the columns of a table that find finds; one at place -1 is empty.
+func sampleTable(ctx context.Context, path string, memory int64, find func(*table.Reader) ([]int, error)) (*fileSample, error) {
 	in, err := table.Open(ctx, path, memory)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := in.Columns(names...)
+	columns, err := find(in)
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
-	}
-	for i, name := range names[:len(names)-optional] {
-		if columns[i] < 0 {
-			return nil, errors.Join(in.MissingColumn(name), in.Close())
-		}
 	}
 	plain := strings.HasSuffix(strings.ToLower(path), ".csv") || strings.HasSuffix(strings.ToLower(path), ".tsv")
 	if plain && in.Size() > sampledBytes {
@@ -191,12 +186,12 @@ type edgeCount struct {
 const manyWeights = 1 << 10
 
 // countEdges looks at a file of edges. Of the shape it takes Directed.
-func countEdges(ctx context.Context, path string, memory int64, shape ops.Shape) (c edgeCount, err error) {
+func countEdges(ctx context.Context, path string, r files.Job, shape ops.Shape) (c edgeCount, err error) {
 	var s *fileSample
 	if files.IsArray(path) {
 		s, err = sampleArray(ctx, path)
 	} else {
-		s, err = sampleTable(ctx, path, memory, []string{"src", "dst", "weight"}, 1)
+		s, err = sampleTable(ctx, path, r.Memory, r.EdgePlaces)
 	}
 	if err != nil {
 		return c, err
@@ -290,8 +285,8 @@ type nodeCount struct {
 }
 
 // countNodes looks at a file of nodes.
-func countNodes(ctx context.Context, path string, memory int64) (c nodeCount, err error) {
-	s, err := sampleTable(ctx, path, memory, []string{"id", "label", "split"}, 2)
+func countNodes(ctx context.Context, path string, r files.Job) (c nodeCount, err error) {
+	s, err := sampleTable(ctx, path, r.Memory, r.NodePlaces)
 	if err != nil {
 		return c, err
 	}
@@ -324,8 +319,8 @@ func countNodes(ctx context.Context, path string, memory int64) (c nodeCount, er
 }
 
 // countSplits looks at a file of splits, whose nodes are all taken to be labelled: how many are in each, by cleaner.Split.
-func countSplits(ctx context.Context, path string, memory int64) (splits []int64, share float64, err error) {
-	s, err := sampleTable(ctx, path, memory, []string{"id", "split"}, 0)
+func countSplits(ctx context.Context, path string, r files.Job) (splits []int64, share float64, err error) {
+	s, err := sampleTable(ctx, path, r.Memory, r.SplitPlaces)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -351,7 +346,7 @@ type fileShape struct {
 const shapedRows = 256
 
 // countColumns looks at a file with a matrix of a name, or takes the number of its columns; no text is no matrix.
-func countColumns(ctx context.Context, text, flag, name string, memory int64) (shape fileShape, err error) {
+func countColumns(ctx context.Context, text, flag, name string, r files.Job) (shape fileShape, err error) {
 	if text == "" {
 		return shape, nil
 	}
@@ -362,7 +357,7 @@ func countColumns(ctx context.Context, text, flag, name string, memory int64) (s
 		return fileShape{columns: columns, filled: 1}, nil
 	}
 	if !files.IsArray(text) {
-		in, _, err := files.OpenTable(ctx, text, memory)
+		in, _, err := r.OpenTable(ctx, text)
 		if err != nil {
 			return shape, err
 		}

@@ -101,7 +101,7 @@ Run an interrupted or killed evaluation again with the same program and flags, a
 }
 
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(s), c.check()); err != nil {
+	if err := cmp.Or(c.apply(s), c.check(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
 	stages := new(stageLog)
@@ -117,6 +117,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("eval: --features, --classes and --directed go with --nodes and --edges, got a store")
 	case c.DB == "" && (c.Nodes == "" || c.Edges == ""):
 		return usagef("eval: want a store, or both --nodes and --edges")
+	case c.DB != "" && c.EdgeColumns.of != nil:
+		return usagef("eval: --edge-columns names columns of --edges, got a store")
 	case c.DB == "" && c.Direction != kv.Both && !c.Directed:
 		return usagef("eval: --direction %s wants --directed", c.Direction)
 	case c.DB == "":
@@ -271,7 +273,7 @@ func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 		return checkpoint, nil
 	}
 	graph, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Splits)
-	checkpoint.Graph = fmt.Sprintf("%s%q %v\n", graph, c.Classes, c.Directed)
+	checkpoint.Graph = fmt.Sprintf("%s%q %v %v\n", graph, c.Classes, c.Directed, c.graphColumns)
 	return checkpoint, err
 }
 
@@ -293,7 +295,7 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 
 // readInputs reads noise, splits and predictions from the files that flags name; predictions when their turn comes.
 func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.EvalOptions, s *streams) (err error) {
-	r := s.job(new(stageLog), 0, c.work())
+	r := c.of(s.job(new(stageLog), 0, c.work()))
 	kind, path, _ := strings.Cut(c.Noise, ":")
 	switch kind {
 	case "file":

@@ -317,11 +317,18 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (base baseli
 	if c.Baseline == "" {
 		return base, nil
 	}
-	in, columns, err := files.OpenTable(ctx, c.Baseline, c.work(), "given_label")
+	in, err := table.Open(ctx, c.Baseline, c.work())
 	if err != nil {
 		return base, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
+	columns, err := in.Columns("id", "given_label")
+	if err == nil && columns[0] < 0 {
+		err = in.MissingColumn("id")
+	}
+	if err != nil {
+		return base, err
+	}
 	id, label := columns[0], columns[1]
 	base = baseline{labels: make(map[string]string), labelled: label >= 0}
 	size := int64(0)

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
 
@@ -23,6 +24,7 @@ type inputFiles struct {
 	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
 	Classes  []string `placeholder:"A,B" help:"More classes, beside those of the labels."`
+	graphColumns
 }
 
 // predictionFile is what a classifier says of a graph.
@@ -100,13 +102,13 @@ func (g *graphFiles) graph() *files.Graph {
 
 // load makes a store at dir of the files, as files.Graph.Load does.
 func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.LoadStats, error) {
-	stats, err := g.graph().Load(ctx, dir, r)
+	stats, err := g.graph().Load(ctx, dir, g.of(r))
 	return stats, g.advise(err)
 }
 
 // add writes the files into a store that is there, as files.Graph.Add does.
 func (g *graphFiles) add(ctx context.Context, store *kv.Store, r files.Job) ([]string, error) {
-	parts, err := g.graph().Add(ctx, store, r)
+	parts, err := g.graph().Add(ctx, store, g.of(r))
 	return parts, g.advise(err)
 }
 
@@ -133,7 +135,7 @@ func (g *graphFiles) advise(err error) error {
 	want, advice := "in the order "+files.ListNames(order.Classes), "put them into it, or give a table, whose header names them"
 	list := kong.JoinEscaped(order.Classes, ',')
 	if len(list) <= mostOrderText && slices.Equal(kong.SplitEscaped(list, ','), order.Classes) {
-		want, advice = "with --prediction-classes "+shellWord(list), "give that, or the order that is right"
+		want, advice = "with --prediction-classes "+wording.ShellWord(list), "give that, or the order that is right"
 	}
 	if len(order.Guesses) > 0 {
 		want += fmt.Sprintf(" (where no label speaks for %s)", files.ListNames(order.Guesses))

@@ -137,7 +137,7 @@ func (r *request) title() string {
 	}
 	var words []string
 	for _, arg := range r.Args {
-		words = append(words, shellWord(arg))
+		words = append(words, wording.ShellWord(arg))
 	}
 	return strings.Join(words, " ")
 }

@@ -44,6 +44,10 @@ func (*importCommand) Help() string {
 		`The import reports the number of both. Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph ` +
 		`weighted; the weights of parallel edges then add up.
 
+--columns id=paper_id,label=subject takes the columns of the nodes file that have other names, and --edge-columns src=source,dst=target those of the edges file. ` +
+		`--columns also gives a property another name than its column has: rank=score. Tables beside the nodes file may have the same columns, or id, label and split. ` +
+		`A backslash before a comma takes it as a part of a name.
+
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
 		`has the header id,CLASS,CLASS,… and any order. If the labels show beyond doubt that unnamed columns have another order, the import fails and names that ` +
@@ -83,6 +87,7 @@ Ids, labels and values are taken as they are. Import reports classes that differ
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
     graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
+    graphcleaner import my.graph --nodes papers.csv --columns id=paper_id,label=subject --edges cites.csv --edge-columns src=source,dst=target
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
@@ -106,7 +111,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if c.BadRows < 0 {
 		return usagef("import: --bad-rows %d: want 0 or more", c.BadRows)
 	}
-	if err := c.checkEncoding(); err != nil {
+	if err := cmp.Or(c.checkEncoding(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
 	if !c.Check && (c.Threshold != nil || c.Format != print.FormatTable) {
@@ -336,7 +341,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
-	next := fmt.Sprintf("Next: %s clean %s", s.program, shellWord(c.DB))
+	next := fmt.Sprintf("Next: %s clean %s", s.program, wording.ShellWord(c.DB))
 	if cleaned {
 		next = "Scores and suggestions are those of the last clean. " + next
 	}
@@ -373,7 +378,7 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 	stages := new(stageLog)
 	var added files.Appendage
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
-		added, err = c.graph().Append(ctx, store, s.job(stages, c.Threads, c.work()))
+		added, err = c.graph().Append(ctx, store, c.of(s.job(stages, c.Threads, c.work())))
 		return c.advise(err)
 	})
 	s.progress.clear()
@@ -410,7 +415,7 @@ func changedText(a files.Appendage) (text string) {
 
 // adopt decides in the store that is there as a file says.
 func (c *importCommand) adopt(ctx context.Context, s *streams) error {
-	if c.graphFiles.any() || c.labelForm != (labelForm{}) || c.Replace || c.BadRows > 0 || c.Report != "" {
+	if c.graphFiles.any() || c.labelForm != (labelForm{}) || c.Columns.of != nil || c.Replace || c.BadRows > 0 || c.Report != "" {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()
@@ -498,15 +503,4 @@ func isOccupied(path string) (bool, error) {
 	}
 	entries, err := os.ReadDir(path)
 	return len(entries) > 0, err
-}
-
-// shellWord quotes a word for a command line that the user may copy.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r == '.' || r == '/' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

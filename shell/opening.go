@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // openStore opens a store, saying in words why it cannot.
@@ -43,7 +44,7 @@ func wayToOpen(err error) error {
 		return fmt.Errorf("%w: wait for it (--wait), or end it", err)
 	}
 	if other, ok := errors.AsType[*kv.VersionError](err); ok && other.Got < other.Want {
-		return fmt.Errorf("%w; graphcleaner migrate %s converts it", err, shellWord(other.Dir))
+		return fmt.Errorf("%w; graphcleaner migrate %s converts it", err, wording.ShellWord(other.Dir))
 	} else if ok {
 		return fmt.Errorf("%w; use that version", err)
 	}
@@ -53,10 +54,10 @@ func wayToOpen(err error) error {
 // wayToWrite says what to do about a store that cannot be opened for writing.
 func wayToWrite(dir string, err error) error {
 	if errors.Is(err, kv.ErrCorrupt) {
-		return fmt.Errorf("%w; graphcleaner check %s --repair repairs it", err, shellWord(dir))
+		return fmt.Errorf("%w; graphcleaner check %s --repair repairs it", err, wording.ShellWord(dir))
 	}
 	if _, unreadable := os.ReadDir(dir); unreadable == nil && unwritable(err) {
-		return fmt.Errorf("%w; graphcleaner shell %s --read-only only reads", err, shellWord(dir))
+		return fmt.Errorf("%w; graphcleaner shell %s --read-only only reads", err, wording.ShellWord(dir))
 	}
 	return err
 }
@@ -206,7 +207,7 @@ func goneError(dir string, what *request, err error) error {
 		return fmt.Errorf("%s: %w before the answer was complete: ask again", dir, err)
 	}
 	return fmt.Errorf("%s: %w; it is not known whether the work is done: look, such as with graphcleaner shell %s -c 'history' or -c runs",
-		dir, err, shellWord(dir))
+		dir, err, wording.ShellWord(dir))
 }
 
 // tellingWaits is a context whose user says so if it waits for another job that writes to the store.

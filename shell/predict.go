@@ -76,7 +76,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
 		return unreported(err, "%s has its predictions", c.DB)
 	}
-	s.say("Next: %s clean %s", s.program, shellWord(c.DB))
+	s.say("Next: %s clean %s", s.program, wording.ShellWord(c.DB))
 	return nil
 }
 

@@ -15,6 +15,7 @@ type removeCommand struct {
 	DB    string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	Nodes string `file:"read" placeholder:"FILE" help:"Nodes to remove: a table with the column id."`
 	Edges string `file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns."`
+	graphColumns
 	resources
 }
 
@@ -37,10 +38,13 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 	if c.Nodes == "" && c.Edges == "" {
 		return usagef("remove: nothing to remove, want --nodes, --edges or both")
 	}
+	if err := c.checkEdgeColumns(c.Edges); err != nil {
+		return err
+	}
 	began := time.Now()
 	var stats kv.PatchStats
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
-		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, s.job(new(stageLog), 0, c.work()))
+		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, c.of(s.job(new(stageLog), 0, c.work())))
 		return err
 	})
 	s.progress.clear()

@@ -11,6 +11,8 @@ func TestRepeatedFlags(t *testing.T) {
 	for _, c := range []struct{ args, flag string }{
 		{"import g --nodes nodes.csv --nodes more.csv --edges edges.csv", "--nodes"},
 		{"import g --nodes nodes.csv --edges edges.csv --edges edges.csv", "--edges"},
+		{"import g --nodes nodes.csv --edges edges.csv --columns id=a --columns label=b", "--columns"},
+		{"remove g --edges edges.csv --edge-columns src=a --edge-columns dst=b", "--edge-columns"},
 		{"import g --predictions a.npy --predictions=b.npy", "--predictions"},
 		{"import g --decisions a.csv --decisions b.csv", "--decisions"},
 		{"demo --seed 1 --seed 2", "--seed"},

@@ -19,9 +19,10 @@ import (
 
 // scoreCommand prints the scores of some nodes as of now.
 type scoreCommand struct {
-	DB     string       `arg:"" name:"DB" help:"Directory of the store."`
-	IDs    []string     `name:"ids" xor:"nodes" required:"" placeholder:"A,B" help:"Score the nodes with these ids."`
-	Nodes  string       `file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id: .csv, .tsv or .parquet."`
+	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
+	IDs   []string `name:"ids" xor:"nodes" required:"" placeholder:"A,B" help:"Score the nodes with these ids."`
+	Nodes string   `file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id: .csv, .tsv or .parquet."`
+	nodeColumns
 	Format print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
 	resources
 }
@@ -40,6 +41,9 @@ A score is the chance that the label is wrong. A node without a label, or that t
 func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
+	}
+	if c.Nodes == "" && c.Columns.of != nil {
+		return usagef("score: --columns names columns of --nodes: want that too")
 	}
 	if c.Nodes == "" && (len(c.IDs) == 0 || slices.Contains(c.IDs, "")) {
 		return usagef("score: --ids has an empty id, want ids of nodes, such as p17,p25")
@@ -72,7 +76,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 // find finds the nodes to score.
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {
 	if c.Nodes != "" {
-		return files.ReadNodes(ctx, tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report()})
+		return files.ReadNodes(ctx, tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report(), Columns: c.Columns.of})
 	}
 	for _, id := range c.IDs {
 		v, err := tx.Node(id)

@@ -230,7 +230,21 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 
 // MissingColumn returns an *Error that the header lacks a column.
 func (r *Reader) MissingColumn(name string) error {
-	return r.HeaderErrorf("", "has no column %q, got %s", name, strings.Join(r.header, ","))
+	return r.HeaderErrorf("", "has no column %q; its columns are %s", name, r.ListColumns())
+}
+
+// ListColumns lists the names of the columns for a message.
+func (r *Reader) ListColumns() string {
+	const few = 12
+	var names []string
+	for _, name := range r.header[:min(few, len(r.header))] {
+		names = append(names, brief(name))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(r.header) - few; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }
 
 // Offset says how many of the file's Size bytes have been read, for a progress bar.

@@ -118,7 +118,7 @@ func (a *appending) open(ctx context.Context) (err error) {
 		return nil
 	})
 	if err == nil && a.Nodes != "" {
-		a.nodes, err = openNodes(ctx, a.Nodes, a.Form, kinds, a.Job)
+		a.nodes, err = a.openNodes(ctx, kinds, a.Job)
 	}
 	if err == nil && a.Edges != "" {
 		a.edges, err = openEdges(ctx, a.Edges, a.Job)
@@ -195,7 +195,7 @@ func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, 
 		if a.Nodes == "" {
 			return
 		}
-		in, columns, err := OpenTable(ctx, a.Nodes, a.Memory)
+		in, columns, err := a.OpenTable(ctx, a.Nodes)
 		if err != nil {
 			yield(0, err)
 			return
@@ -379,7 +379,7 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 }
 
 func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (err error) {
-	in, columns, err := OpenTable(ctx, path, r.Memory)
+	in, columns, err := r.OpenTable(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -46,17 +46,11 @@ func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, err := in.Columns("src", "dst", "weight")
+	columns, err := r.EdgePlaces(in)
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	e := &edgesTable{in: in, src: columns[0], dst: columns[1], weight: columns[2]}
-	switch {
-	case e.src < 0:
-		return nil, errors.Join(in.MissingColumn("src"), in.Close())
-	case e.dst < 0:
-		return nil, errors.Join(in.MissingColumn("dst"), in.Close())
-	}
 	var extra []string
 	for i, name := range in.Header() {
 		if i != e.src && i != e.dst && i != e.weight {

@@ -81,15 +81,12 @@ func ReadTransition(ctx context.Context, tx *kv.Tx, path string, r Job) (matrix 
 
 // ReadNoisyLabels reads id, label: the label each node has in the evaluation. Every labelled node must have one.
 func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels []kv.Class, err error) {
-	in, columns, err := OpenTable(ctx, path, r.Memory, "label")
+	in, columns, err := r.OpenTable(ctx, path, "label")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	id, label := columns[0], columns[1]
-	if label < 0 {
-		return nil, in.MissingColumn("label")
-	}
 	classes := make(map[string]kv.Class)
 	for i, name := range tx.Classes() {
 		classes[name] = kv.Class(i)
@@ -130,7 +127,7 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels
 
 // ReadNodes reads the nodes of a table with a column id, in its order, each once.
 func ReadNodes(ctx context.Context, tx *kv.Tx, path string, r Job) (nodes []kv.NodeID, err error) {
-	in, columns, err := OpenTable(ctx, path, r.Memory)
+	in, columns, err := r.OpenTable(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,17 @@ type Graph struct {
 	// Scores and Run are of a run that was made elsewhere, for a new store. It names the classes, and may have seen nodes without predictions.
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
+
+	id string // the column of the nodes file that has the ids, once it is open
 }
 
 // A Job is how files are read, and who is told of it.
 type Job struct {
-	Workers int      // goroutines that read a file; zero means one a processor
-	Memory  int64    // bytes; what reading a file takes is held against it
-	Bad     *BadRows // of the nodes and edges files; nil: the first ends the job
+	Workers     int      // goroutines that read a file; zero means one a processor
+	Memory      int64    // bytes; what reading a file takes is held against it
+	Columns     Columns  // of the nodes file; other tables may have the same
+	EdgeColumns Columns  // of the edges file
+	Bad         *BadRows // of the nodes and edges files; nil: the first ends the job
 
 	Origin string                // tells the job from others, where it makes a store
 	Resume bool                  // go on with what an interrupted job of the same files into the same place has kept
@@ -98,7 +102,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		}
 		classes = g.run.Model.Census.Names
 	}
-	nodes, err := openNodes(ctx, g.Nodes, g.Form, nil, r)
+	nodes, err := g.openNodes(ctx, nil, r)
 	if err != nil {
 		return stats, err
 	}
@@ -109,6 +113,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	if g.Splits != "" && nodes.split >= 0 {
 		return stats, ErrTwoSplits
 	}
+	nodes.sayUnlabelled(r)
 	edges, err := openEdges(ctx, g.Edges, r)
 	if err != nil {
 		return stats, err
@@ -136,7 +141,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		opt.Restore = r.Bad.restore
 	}
 	if r.Resume {
-		if opt.Resume, err = g.fingerprint(nodes.properties, r.Bad != nil); err != nil {
+		if opt.Resume, err = g.fingerprint(nodes.properties, r); err != nil {
 			return stats, err
 		}
 	}
@@ -212,10 +217,11 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 }
 
 // fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
-// other; lenient ones leave bad rows out.
-func (g *Graph) fingerprint(properties []kv.Column, lenient bool) (string, error) {
+// other, and of those that leave bad rows out.
+func (g *Graph) fingerprint(properties []kv.Column, r Job) (string, error) {
 	files, err := Fingerprint(g.Nodes, g.Edges, g.Run)
-	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v\n", files, g.Classes, properties, g.Directed, lenient, g.Form), err
+	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v, columns %q %q\n",
+		files, g.Classes, properties, g.Directed, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns), err
 }
 
 // Fingerprint tells files from others, and from themselves once they are changed. Of one that is not there, which its opening
@@ -255,7 +261,7 @@ func (g *Graph) explain(err error) error {
 	}
 	at := &table.Error{Err: err}
 	if duplicate, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
-		at.Path, at.Line, at.Column, at.Value = g.Nodes, duplicate.Second, "id", duplicate.ID
+		at.Path, at.Line, at.Column, at.Value = g.Nodes, duplicate.Second, g.id, duplicate.ID
 		at.Msg = fmt.Sprintf("got %q again, as in line %d, want every id once", duplicate.ID, duplicate.First)
 		return at
 	}
@@ -389,8 +395,8 @@ type nodesFile struct {
 }
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
-func openNodes(ctx context.Context, path string, form Form, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	in, err := table.Open(ctx, path, r.Memory)
+func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
+	in, err := table.Open(ctx, g.Nodes, r.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -399,15 +405,13 @@ func openNodes(ctx context.Context, path string, form Form, known map[string]kv.
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	columns, err := in.Columns("id", "label", "split")
+	columns, err := r.NodePlaces(in)
 	if err != nil {
 		return nil, err
 	}
-	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: form}
-	if n.id < 0 {
-		return nil, in.MissingColumn("id")
-	}
-	names, err := in.Names()
+	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: g.Form}
+	g.id = in.Header()[n.id]
+	names, err := r.propertyNames(in)
 	if err != nil {
 		return nil, err
 	}
@@ -420,7 +424,8 @@ func openNodes(ctx context.Context, path string, form Form, known map[string]kv.
 		case i == n.split:
 			name = "split"
 		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
-			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another")
+			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns %s",
+				wording.ShellWord(Columns{"my_" + name: in.Header()[i]}.String()))
 		}
 		kind, there := known[name]
 		if unknown = unknown || !there && name != "split"; !there {
@@ -433,7 +438,7 @@ func openNodes(ctx context.Context, path string, form Form, known map[string]kv.
 	if !unknown {
 		return n, nil
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(g.Nodes); err == nil && !info.Mode().IsRegular() {
 		return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
 			"want a file, or the columns id and label alone")
 	}

@@ -70,7 +70,7 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 		stage.Columns, stage.BytesRead = int(in.NumColumns()), in.Size()
 		return &matrixFile{array: in}, nil
 	}
-	in, columns, err := OpenTable(ctx, path, w.Memory)
+	in, columns, err := w.OpenTable(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -310,15 +310,12 @@ func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (ma
 
 // eachSplit calls fn for every row of a splits file, with the name of cleaner.Split.String; "" of an empty one.
 func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.NodeID, name string) error) (err error) {
-	in, columns, err := OpenTable(ctx, path, r.Memory, "split")
+	in, columns, err := r.OpenTable(ctx, path, "split")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	id, split := columns[0], columns[1]
-	if split < 0 {
-		return in.MissingColumn("split")
-	}
 	_, err = eachNamed(ctx, tx, in, id, r.Progress, func(v kv.NodeID, row table.Row) error {
 		name := string(row.Fields[split])
 		if name == "" {
@@ -396,17 +393,14 @@ func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn fun
 	return seen.all(in)
 }
 
-// OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names,
-// -1 of one that is not there.
-func OpenTable(ctx context.Context, path string, memory int64, others ...string) (*table.Reader, []int, error) {
-	in, err := table.Open(ctx, path, memory)
+// OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names, all of
+// which are there.
+func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*table.Reader, []int, error) {
+	in, err := table.Open(ctx, path, r.Memory)
 	if err != nil {
 		return nil, nil, err
 	}
-	columns, err := in.Columns(append([]string{"id"}, others...)...)
-	if err == nil && columns[0] < 0 {
-		err = in.MissingColumn("id")
-	}
+	columns, err := r.otherPlaces(in, append([]string{"id"}, others...)...)
 	if err != nil {
 		return nil, nil, errors.Join(err, in.Close())
 	}

@@ -81,17 +81,12 @@ var scoreColumns = []string{"given_label", "score", "suggested_label", "confiden
 
 // scores writes a run and what it says of each node, by a table as export scores makes it. The caller marks the run when it commits, and closes it.
 func (w *writing) scores(ctx context.Context, g *Graph, stage *ops.Stage) (_ *cleaner.RunWriter, err error) {
-	in, columns, err := OpenTable(ctx, g.Scores, w.Memory, scoreColumns...)
+	in, columns, err := w.OpenTable(ctx, g.Scores, scoreColumns...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	stage.Columns, stage.BytesRead = len(scoreColumns), in.Size()
-	for i, name := range scoreColumns {
-		if columns[1+i] < 0 {
-			return nil, in.MissingColumn(name)
-		}
-	}
 	labels, err := w.tx.Reader(kv.LabelColumn)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,296 @@
+package files
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// Columns says which column of a file is meant by a name. A name that is not there is that of its column.
+type Columns map[string]string
+
+// ParseColumns reads a list such as id=paper_id,label=subject. A backslash takes a comma, or a backslash, as a part of a name.
+func ParseColumns(text string) (Columns, error) {
+	columns := Columns{}
+	for _, pair := range splitList(text) {
+		name, column, _ := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		if name == "" || column == "" {
+			return nil, fmt.Errorf("got %q, want NAME=COLUMN, such as id=paper_id", wording.Short(pair))
+		}
+		for _, known := range slices.Concat(nodeNames, edgeNames) {
+			if strings.EqualFold(name, known) {
+				name = known
+			}
+		}
+		for other, of := range columns {
+			if other == name {
+				return nil, fmt.Errorf("got %s twice, want one column for it", wording.Short(name))
+			}
+			if of == column {
+				return nil, fmt.Errorf("got the column %s for %s and for %s, want one of them", wording.Short(column), wording.Short(other), wording.Short(name))
+			}
+		}
+		columns[name] = column
+	}
+	return columns, nil
+}
+
+// splitList cuts a list at its commas, but those behind a backslash.
+func splitList(text string) []string {
+	parts := []string{""}
+	escaped := false
+	for _, r := range text {
+		last := &parts[len(parts)-1]
+		switch {
+		case escaped && r != ',' && r != '\\':
+			*last += `\` + string(r)
+			escaped = false
+		case escaped:
+			*last += string(r)
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == ',':
+			parts = append(parts, "")
+		default:
+			*last += string(r)
+		}
+	}
+	if escaped {
+		parts[len(parts)-1] += `\`
+	}
+	return parts
+}
+
+// String is a list that ParseColumns reads.
+func (c Columns) String() string {
+	names := slices.SortedFunc(maps.Keys(c), func(a, b string) int {
+		order := slices.Concat(nodeNames, edgeNames)
+		place := func(name string) int {
+			if i := slices.Index(order, name); i >= 0 {
+				return i
+			}
+			return len(order)
+		}
+		if d := place(a) - place(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	var pairs []string
+	for _, name := range names {
+		pair := strings.NewReplacer(`\`, `\\`, `,`, `\,`).Replace(name + "=" + c[name])
+		pairs = append(pairs, pair)
+	}
+	return strings.Join(pairs, ",")
+}
+
+// Only returns an error if a name is other than those given.
+func (c Columns) Only(names ...string) error {
+	for name := range c {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("got %s=%s, want columns for %s", wording.Short(name), wording.Short(c[name]), strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// The names that columns of nodes and of edges have.
+var (
+	nodeNames = []string{"id", kv.LabelColumn, "split"}
+	edgeNames = []string{"src", "dst", "weight"}
+)
+
+// EdgeNames are the names of the columns that an edges file can have.
+func EdgeNames() []string { return slices.Clone(edgeNames) }
+
+// NodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There is an id.
+func (r Job) NodePlaces(in *table.Reader) ([]int, error) {
+	places, err := r.Columns.places(in, "--columns", true, nodeNames...)
+	if err == nil && places[0] < 0 {
+		err = r.missing(in, places, nodeNames)
+	}
+	return places, err
+}
+
+// EdgePlaces returns the places of the columns src, dst and weight in an edges file, -1 if there is no weight.
+func (r Job) EdgePlaces(in *table.Reader) ([]int, error) {
+	places, err := r.EdgeColumns.places(in, "--edge-columns", true, edgeNames...)
+	if err == nil && (places[0] < 0 || places[1] < 0) {
+		err = r.missing(in, places, edgeNames)
+	}
+	return places, err
+}
+
+// propertyNames returns the names that the columns of a nodes file have in a store, all of which differ.
+func (r Job) propertyNames(in *table.Reader) ([]string, error) {
+	names, err := in.Names()
+	if err != nil {
+		return nil, err
+	}
+	for name, column := range r.Columns {
+		if slices.Contains(nodeNames, name) {
+			continue
+		}
+		place, err := Columns{name: column}.places(in, "--columns", true, name)
+		if err != nil {
+			return nil, err
+		}
+		names[place[0]] = name
+	}
+	first := make(map[string]int, len(names))
+	for i, name := range names {
+		j, again := first[name]
+		if first[name] = i; again {
+			return nil, in.HeaderErrorf(name, "stands for the columns %q and %q, want a name for each", in.Header()[j], in.Header()[i])
+		}
+	}
+	return names, nil
+}
+
+// SplitPlaces returns the places of the columns id and split in a file of splits.
+func (r Job) SplitPlaces(in *table.Reader) ([]int, error) { return r.otherPlaces(in, "id", "split") }
+
+// otherPlaces returns the places of columns in a table beside the nodes file: those of Columns, or, where it does not have them,
+// those of the names themselves. All are there.
+func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
+	places, err := r.Columns.places(in, "--columns", false, names...)
+	if err == nil && slices.Contains(places, -1) {
+		err = r.missing(in, places, names)
+	}
+	return places, err
+}
+
+// places returns the places of columns. A column that c names must be there if c is for this very file.
+func (c Columns) places(in *table.Reader, flag string, exact bool, names ...string) ([]int, error) {
+	places, err := in.Columns(names...)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		column, ok := c[name]
+		if !ok {
+			continue
+		}
+		place, err := in.Columns(column)
+		if err != nil {
+			return nil, err
+		}
+		if place[0] < 0 && exact {
+			return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag, name, in.ListColumns())
+		}
+		if place[0] >= 0 {
+			places[i] = place[0]
+		}
+	}
+	for i, place := range places {
+		if j := slices.Index(places, place); place >= 0 && j < i {
+			return nil, in.HeaderErrorf(in.Header()[place], "is named for %s and for %s by %s, want a column for each", names[j], names[i], flag)
+		}
+	}
+	return places, nil
+}
+
+// missing is the error that a file lacks a column, with the flag that would name another for it. places are those of names.
+func (r Job) missing(in *table.Reader, places []int, names []string) error {
+	lacks := names[slices.Index(places, -1)]
+	flag, of, isOfGraph := "--columns", r.Columns, slices.Equal(names, nodeNames)
+	if slices.Equal(names, edgeNames) {
+		flag, of, isOfGraph = "--edge-columns", r.EdgeColumns, true
+	}
+	advised := Columns{}
+	maps.Copy(advised, of)
+	var conditions []string
+	taken := slices.Clone(places)
+	for i, name := range names {
+		needed := name == lacks || name == "dst"
+		if places[i] >= 0 || !needed && name != kv.LabelColumn {
+			continue
+		}
+		place := guessColumn(in.Header(), name, taken, needed && isOfGraph)
+		if place < 0 {
+			continue
+		}
+		taken = append(taken, place)
+		column := in.Header()[place]
+		advised[name] = column
+		switch {
+		case name == "src":
+			conditions = append(conditions, "edges lead from "+column)
+		case name == "dst" && conditions == nil:
+			conditions = append(conditions, "edges lead to "+column)
+		case name == "dst":
+			conditions[0] += " to " + column
+		case conditions != nil:
+			conditions = append(conditions, column+" the "+name)
+		default:
+			conditions = append(conditions, column+" is the "+name)
+		}
+	}
+	advice := advised.String()
+	if conditions == nil || len(advice) > maxAdvice {
+		return in.MissingColumn(lacks)
+	}
+	return in.HeaderErrorf("", "has no column %q; its columns are %s. If %s, add %s %s",
+		lacks, in.ListColumns(), strings.Join(conditions, " and "), flag, wording.ShellWord(advice))
+}
+
+// maxAdvice is how long a flag is that a message advises, in bytes.
+const maxAdvice = 200
+
+// sayUnlabelled says which column may have the labels, where a nodes file has none.
+func (n *nodesFile) sayUnlabelled(r Job) {
+	place := guessColumn(n.in.Header(), kv.LabelColumn, []int{n.id, n.split}, false)
+	if n.label >= 0 || place < 0 {
+		return
+	}
+	advised := Columns{kv.LabelColumn: n.in.Header()[place]}
+	maps.Copy(advised, r.Columns)
+	r.say("%s: has no column label, so no node has a label. If %s is the label, add --columns %s",
+		n.in.Path(), n.in.Header()[place], wording.ShellWord(advised.String()))
+}
+
+// usualNames are names, in lower case and without other signs, that files often have for a column.
+var usualNames = map[string][]string{
+	"id":           {"nodeid", "node", "paperid", "vertexid", "vertex", "key", "uid", "uuid", "idx", "index", "name"},
+	kv.LabelColumn: {"subject", "class", "category", "labels", "givenlabel", "target", "y", "classname", "cls", "topic"},
+	"split":        {"fold", "set", "subset", "partition"},
+	"src":          {"source", "from", "sourceid", "srcid", "fromid", "start", "startid", "citing", "u", "node1", "head", "subject"},
+	"dst":          {"target", "to", "targetid", "dstid", "destination", "dest", "toid", "end", "endid", "cited", "v", "node2", "tail", "object"},
+}
+
+// guessColumn guesses which column of a header, but those taken, is meant by a name; -1: none. If any will do, it is the first.
+func guessColumn(header []string, name string, taken []int, anyWillDo bool) int {
+	plain := make([]string, len(header))
+	for i, column := range header {
+		plain[i] = strings.Map(func(r rune) rune {
+			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				return -1
+			}
+			return unicode.ToLower(r)
+		}, column)
+	}
+	for _, usual := range usualNames[name] {
+		if i := slices.Index(plain, usual); i >= 0 && !slices.Contains(taken, i) {
+			return i
+		}
+	}
+	for i := range plain {
+		if name == "id" && strings.HasSuffix(plain[i], "id") && !slices.Contains(taken, i) {
+			return i
+		}
+	}
+	for i := range header {
+		if anyWillDo && usualNames[name] != nil && !slices.Contains(taken, i) {
+			return i
+		}
+	}
+	return -1
+}
