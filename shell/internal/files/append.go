@@ -121,7 +121,7 @@ func (a *appending) open(ctx context.Context) (err error) {
 		a.nodes, err = a.openNodes(ctx, kinds, a.Job)
 	}
 	if err == nil && a.Edges != "" {
-		a.edges, err = openEdges(ctx, a.Edges, a.Job)
+		a.edges, err = openEdges(ctx, a.Edges, a.nodes, a.Job)
 	}
 	if err == nil && a.edges != nil && a.edges.weighted() && !weighted {
 		err = fmt.Errorf("%s: has a column weight, and the edges of the store have no weights", a.Edges)
@@ -365,7 +365,7 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 		}
 	}
 	if edges != "" {
-		in, err := openEdges(ctx, edges, r)
+		in, err := openEdges(ctx, edges, nil, r)
 		if err == nil {
 			_, _, err = patchEdges(ctx, in, removedEdges{patch}, r)
 			err = cmp.Or(err, in.close())

@@ -92,6 +92,13 @@ func (c Columns) String() string {
 	return strings.Join(pairs, ",")
 }
 
+// with is c with one more name.
+func (c Columns) with(name, column string) Columns {
+	more := Columns{name: column}
+	maps.Copy(more, c)
+	return more
+}
+
 // Only returns an error if a name is other than those given.
 func (c Columns) Only(names ...string) error {
 	for name := range c {
@@ -129,11 +136,15 @@ func (r Job) EdgePlaces(in *table.Reader) ([]int, error) {
 	return places, err
 }
 
-// propertyNames returns the names that the columns of a nodes file have in a store, all of which differ.
-func (r Job) propertyNames(in *table.Reader) ([]string, error) {
-	names, err := in.Names()
-	if err != nil {
+// propertyNames returns the names that the columns of a nodes file have in a store, all of which differ. A column without a name is no
+// property.
+func (r Job) propertyNames(in *table.Reader, h *header) ([]string, error) {
+	if _, err := in.Names(); err != nil {
 		return nil, err
+	}
+	names := make([]string, len(h.names))
+	for i, name := range h.names {
+		names[i] = strings.TrimSpace(name)
 	}
 	for name, column := range r.Columns {
 		if slices.Contains(nodeNames, name) {
@@ -148,7 +159,7 @@ func (r Job) propertyNames(in *table.Reader) ([]string, error) {
 	first := make(map[string]int, len(names))
 	for i, name := range names {
 		j, again := first[name]
-		if first[name] = i; again {
+		if first[name] = i; again && name != "" {
 			return nil, in.HeaderErrorf(name, "stands for the columns %q and %q, want a name for each", in.Header()[j], in.Header()[i])
 		}
 	}
@@ -170,24 +181,25 @@ func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
 
 // places returns the places of columns. A column that c names must be there if c is for this very file.
 func (c Columns) places(in *table.Reader, flag string, exact bool, names ...string) ([]int, error) {
-	places, err := in.Columns(names...)
+	h, err := headerOf(in)
 	if err != nil {
 		return nil, err
 	}
+	places := make([]int, len(names))
 	for i, name := range names {
-		column, ok := c[name]
-		if !ok {
-			continue
+		column, isNamed := c[name]
+		if isNamed {
+			if places[i], err = h.column(column); err != nil {
+				return nil, err
+			}
+			if places[i] < 0 && exact {
+				return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag, name, in.ListColumns())
+			}
 		}
-		place, err := in.Columns(column)
-		if err != nil {
-			return nil, err
-		}
-		if place[0] < 0 && exact {
-			return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag, name, in.ListColumns())
-		}
-		if place[0] >= 0 {
-			places[i] = place[0]
+		if !isNamed || places[i] < 0 {
+			if places[i], err = h.find(name); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for i, place := range places {
@@ -205,8 +217,7 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	if slices.Equal(names, edgeNames) {
 		flag, of, isOfGraph = "--edge-columns", r.EdgeColumns, true
 	}
-	advised := Columns{}
-	maps.Copy(advised, of)
+	advised := of
 	var conditions []string
 	taken := slices.Clone(places)
 	for i, name := range names {
@@ -220,7 +231,7 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 		}
 		taken = append(taken, place)
 		column := in.Header()[place]
-		advised[name] = column
+		advised = advised.with(name, column)
 		switch {
 		case name == "src":
 			conditions = append(conditions, "edges lead from "+column)
@@ -251,8 +262,7 @@ func (n *nodesFile) sayUnlabelled(r Job) {
 	if n.label >= 0 || place < 0 {
 		return
 	}
-	advised := Columns{kv.LabelColumn: n.in.Header()[place]}
-	maps.Copy(advised, r.Columns)
+	advised := r.Columns.with(kv.LabelColumn, n.in.Header()[place])
 	r.say("%s: has no column label, so no node has a label. If %s is the label, add --columns %s",
 		n.in.Path(), n.in.Header()[place], wording.ShellWord(advised.String()))
 }

@@ -33,8 +33,8 @@ type edgeTaker interface {
 }
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
-// integers with two columns.
-func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
+// integers with two columns. Their ends are those of nodes, unless it is nil.
+func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edgesFile, error) {
 	if IsArray(path) {
 		in, err := npy.OpenIntegers(path, 2)
 		if err != nil {
@@ -47,6 +47,9 @@ func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
 		return nil, err
 	}
 	columns, err := r.EdgePlaces(in)
+	if err == nil && nodes != nil {
+		err = checkSpaces(nodes.in, in)
+	}
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

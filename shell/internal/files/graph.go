@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -114,7 +115,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		return stats, ErrTwoSplits
 	}
 	nodes.sayUnlabelled(r)
-	edges, err := openEdges(ctx, g.Edges, r)
+	edges, err := openEdges(ctx, g.Edges, nodes, r)
 	if err != nil {
 		return stats, err
 	}
@@ -411,9 +412,17 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	}
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: g.Form}
 	g.id = in.Header()[n.id]
-	names, err := r.propertyNames(in)
+	header, err := headerOf(in)
 	if err != nil {
 		return nil, err
+	}
+	names, err := r.propertyNames(in, header)
+	if err != nil {
+		return nil, err
+	}
+	known = maps.Clone(known)
+	if known == nil {
+		known = make(map[string]kv.Kind)
 	}
 	var kinds []kindGuess
 	unknown := false // there is a column whose kind is to be found
@@ -423,9 +432,19 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			continue
 		case i == n.split:
 			name = "split"
+		case name == "" && header.types[i] == typeLabel:
+			r.say("%s: the column %s is left out, since --columns names another for label", in.Path(), in.Header()[i])
+			continue
+		case name == "":
+			continue
 		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
 			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns %s",
-				wording.ShellWord(Columns{"my_" + name: in.Header()[i]}.String()))
+				wording.ShellWord(r.Columns.with("my_"+name, strings.TrimSpace(header.names[i])).String()))
+		}
+		if kind, declared := header.kind(i); declared {
+			if _, there := known[name]; !there {
+				known[name] = kind
+			}
 		}
 		kind, there := known[name]
 		if unknown = unknown || !there && name != "split"; !there {

@@ -1,0 +1,143 @@
+package files
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// A header is what the header of a table says of its columns. That of neo4j-admin, in which some column is an id, has NAME:TYPE.
+type header struct {
+	in    *table.Reader
+	names []string // without types; empty if the column is no property
+	types []string // empty if the header does not say
+}
+
+// The types of neo4j-admin that are no properties, but for an id, which has a name too.
+const (
+	typeID    = "ID"
+	typeLabel = "LABEL"
+	typeStart = "START_ID"
+	typeEnd   = "END_ID"
+	typeEdge  = "TYPE"
+	typeNone  = "IGNORE"
+)
+
+// roles are the types of the columns that have a name here.
+var roles = map[string]string{"id": typeID, kv.LabelColumn: typeLabel, "src": typeStart, "dst": typeEnd}
+
+// propertyKinds are the types of properties.
+var propertyKinds = map[string]kv.Kind{
+	"int": kv.KindInt, "long": kv.KindInt, "short": kv.KindInt, "byte": kv.KindInt, "float": kv.KindFloat, "double": kv.KindFloat,
+	"boolean": kv.KindBool, "string": kv.KindString, "char": kv.KindString, "date": kv.KindString, "datetime": kv.KindString,
+	"localdatetime": kv.KindString, "time": kv.KindString, "localtime": kv.KindString, "duration": kv.KindString, "point": kv.KindString,
+}
+
+// headerOf reads the header of a table. That of neo4j-admin must have one column for each role, and types that are known.
+func headerOf(in *table.Reader) (*header, error) {
+	h := &header{in: in, names: slices.Clone(in.Header()), types: make([]string, len(in.Header()))}
+	names, types, isTyped := make([]string, len(h.names)), make([]string, len(h.names)), false
+	for i, column := range in.Header() {
+		names[i], types[i], _ = cutType(column)
+		isTyped = isTyped || types[i] == typeID || types[i] == typeStart || types[i] == typeEnd
+	}
+	if !isTyped {
+		return h, nil
+	}
+	h.names, h.types = names, types
+	for i, column := range in.Header() {
+		switch kind := strings.TrimSuffix(types[i], "[]"); kind {
+		case typeID, typeLabel, typeStart, typeEnd:
+			if j := slices.Index(types, kind); j < i {
+				return nil, in.HeaderErrorf(column, "is of the type %s, as is %q, want one such column", kind, in.Header()[j])
+			}
+			names[i] = ""
+		case typeEdge, typeNone:
+			names[i] = ""
+		case "":
+		default:
+			if _, ok := propertyKinds[kind]; !ok {
+				return nil, in.HeaderErrorf(column, "has the type %q, want one of neo4j-admin, such as int, float, boolean or string", types[i])
+			}
+		}
+	}
+	return h, nil
+}
+
+// cutType cuts a column NAME:TYPE(SPACE){OPTIONS}. A list has a type that ends in [].
+func cutType(column string) (name, of, space string) {
+	column, _, _ = strings.Cut(strings.TrimSpace(column), "{")
+	at := strings.LastIndexByte(column, ':')
+	if at < 0 {
+		return column, "", ""
+	}
+	name, of = column[:at], column[at+1:]
+	if of, space, _ = strings.Cut(of, "("); space != "" {
+		space = strings.TrimSuffix(space, ")")
+	}
+	return name, of, space
+}
+
+// find is the place of the column for a name, -1 if it is not there: that of its role, else that of the name.
+func (h *header) find(name string) (int, error) {
+	if role := roles[name]; role != "" {
+		if i := slices.Index(h.types, role); i >= 0 {
+			return i, nil
+		}
+	}
+	return h.column(name)
+}
+
+// column is the place of a column, -1 if it is not there. It is given by its whole text, or by the name of the property.
+func (h *header) column(name string) (int, error) {
+	place, err := h.in.Columns(name)
+	if err != nil {
+		return -1, err
+	}
+	if place[0] >= 0 {
+		return place[0], nil
+	}
+	return slices.IndexFunc(h.names, func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }), nil
+}
+
+// kind is what kind the values of a column have by the header; false if it does not say.
+func (h *header) kind(column int) (kv.Kind, bool) {
+	if strings.HasSuffix(h.types[column], "[]") {
+		return kv.KindString, true
+	}
+	kind, ok := propertyKinds[h.types[column]]
+	return kind, ok
+}
+
+// spaces are the spaces of ids that the columns are of by the header, each with its column.
+func (h *header) spaces() map[string]string {
+	spaces := map[string]string{}
+	for i, column := range h.in.Header() {
+		if _, _, space := cutType(column); h.types[i] == typeID || h.types[i] == typeStart || h.types[i] == typeEnd {
+			spaces[space] = column
+		}
+	}
+	return spaces
+}
+
+// checkSpaces returns an error if edges lead to ids of another space than that of the nodes, where both headers name spaces.
+func checkSpaces(nodes, edges *table.Reader) error {
+	of, err := headerOf(nodes)
+	if err != nil {
+		return err
+	}
+	ends, err := headerOf(edges)
+	if err != nil {
+		return err
+	}
+	for space := range of.spaces() {
+		for other, column := range ends.spaces() {
+			if other != space && space != "" && other != "" {
+				return edges.HeaderErrorf(column, "is of the id space %q, and the nodes of %s are of %q, want one space", other, nodes.Path(), space)
+			}
+		}
+	}
+	return nil
+}
