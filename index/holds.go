@@ -9,10 +9,31 @@ import (
 // Holds prepares a predicate for values that need not be those of the store. It returns a function that reports whether the
 // predicate is true of a node. Its argument value returns the value of a property. Errors are those of NewPlan and of value.
 func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
+	return holdsIn(p, func(names []string) (schema, error) { return newSchema(tx, names) })
+}
+
+// HoldsOf is Holds for rows that are not nodes: columns are what they have. A predicate that names another property is an
+// *UnknownPropertyError.
+func HoldsOf(columns []kv.Column, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
+	return holdsIn(p, func(names []string) (schema, error) {
+		s := schema{}
+		for _, c := range columns {
+			s[c.Name] = property{name: c.Name, kind: valueKind(c.Kind)}
+		}
+		for _, name := range names {
+			if _, ok := s[name]; !ok {
+				return nil, &UnknownPropertyError{Property: name}
+			}
+		}
+		return s, nil
+	})
+}
+
+func holdsIn(p Predicate, lookUp func(names []string) (schema, error)) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
 	if err := validate(p); err != nil {
 		return nil, err
 	}
-	s, err := newSchema(tx, Properties(p))
+	s, err := lookUp(Properties(p))
 	if err != nil {
 		return nil, err
 	}

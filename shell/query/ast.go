@@ -63,7 +63,7 @@ type (
 		clauses
 	}
 
-	// countStatement counts what a suspectsStatement or nodesStatement finds.
+	// countStatement counts what a suspectsStatement, nodesStatement or historyStatement finds.
 	countStatement struct {
 		of      statement
 		groupBy []name
@@ -79,9 +79,9 @@ type (
 	explainStatement struct{ id literal }
 
 	neighborsStatement struct {
-		id    literal
-		hops  *literal
-		limit *literal
+		id   literal
+		hops *literal
+		clauses
 	}
 
 	cleanStatement struct {
@@ -106,7 +106,11 @@ type (
 
 	undoStatement    struct{ steps *literal }
 	rescoreStatement struct{ full bool }
-	historyStatement struct{ id *literal }
+
+	historyStatement struct {
+		id *literal
+		clauses
+	}
 
 	// indexStatement creates or drops the index of a property.
 	indexStatement struct {

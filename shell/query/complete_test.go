@@ -62,6 +62,9 @@ func TestComplete(t *testing.T) {
 		{"unlabel 東", "東", []string{"東"}},
 		{"unsure 's", "'s", []string{"'s3'", "'s1'", "'s2'"}},
 		{"history e", "e", nil},
+		{"history l", "l", []string{"limit"}},
+		{"history p1 ", "", []string{"where", "order", "limit", "return"}},
+		{"count hi", "hi", []string{"history"}},
 		{"history '", "'", []string{"'s3'", "'p4'", "'p1'", "'p2'", "'p3'", "'p5'", "'s1'", "'s2'", "'e 1'", "'東'"}},
 		{"undo ", "", nil},
 		{"node p-", "p-", nil},
@@ -104,7 +107,7 @@ func TestIDCandidates(t *testing.T) {
 	for i := range 2 * maxIDs {
 		nodes = append(nodes, kv.Node{ID: fmt.Sprintf("a-%d.x", i)})
 	}
-	odd := []string{"where", "--b", "c,d", "it's", "$1", "x y", "W/é:1"}
+	odd := []string{"where", "Limit", "--b", "c,d", "it's", "$1", "x y", "W/é:1"}
 	for _, id := range append(odd, "tab\tbed", "tab\u202ebed") {
 		nodes = append(nodes, kv.Node{ID: id})
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -15,6 +17,9 @@ var countColumn = ColumnInfo{Name: "count", Kind: kv.KindInt}
 
 // count answers count.
 func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
+	if of, ok := s.of.(*historyStatement); ok {
+		return q.countHistory(ctx, s, of)
+	}
 	nodes, err := q.find(ctx, s.of)
 	if err != nil {
 		return nil, err
@@ -29,11 +34,39 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := newGroups(asked.by, asked.tallies, asked.order, q.MemoryBudget)
-	if err := q.countBy(ctx, g, nodes, asked.read); err != nil {
-		return nil, errors.Join(err, g.close())
+	f, err := NewFetcher(q.tx, asked.read, q.Workers)
+	if err != nil {
+		return nil, err
 	}
-	if s.groupBy == nil { // there is one group, also of no rows
+	f.past = nodes.past
+	r, err := q.groupRows(ctx, asked, f.rows(ctx, nodes.nodes(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	r.cost = cost(nodes.plan)
+	return r, nil
+}
+
+// countHistory answers a count of the history.
+func (q *query) countHistory(ctx context.Context, s *countStatement, of *historyStatement) (*Result, error) {
+	q.ofHistory()
+	asked, err := q.grouping(s)
+	if err != nil {
+		return nil, err
+	}
+	find, err := q.rowQuery(of.clauses, asked.read)
+	if err != nil {
+		return nil, err
+	}
+	rows := find.answer(ctx, q.historyRows(decide.History(ctx, q.tx, kv.NoNode), columnNames(find.read)), 0)
+	return q.groupRows(ctx, asked, rows)
+}
+
+// groupRows counts rows in groups.
+func (q *query) groupRows(ctx context.Context, asked *grouping, found iter.Seq2[[]kv.Value, error]) (*Result, error) {
+	g := newGroups(asked.by, asked.tallies, asked.order, q.MemoryBudget)
+	err := g.addAll(found)
+	if err == nil && asked.by == 0 { // there is one group, also of no rows
 		err = g.addNone()
 	}
 	if err == nil {
@@ -56,7 +89,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 			}
 		}
 	}
-	return &Result{columns: asked.columns, rows: rows, release: g.release, cost: cost(nodes.plan)}, nil
+	return &Result{columns: asked.columns, rows: rows, release: g.release}, nil
 }
 
 // A grouping is what a countStatement asks of groups. Their rows have the properties of group by, the count, the totals of the statement, and
@@ -185,22 +218,4 @@ func (f *finding) walk(ctx context.Context) (n int64, err error) {
 		n++
 	}
 	return n, nil
-}
-
-// countBy counts nodes by the values of properties.
-func (q *query) countBy(ctx context.Context, g *groups, nodes *finding, read []string) error {
-	f, err := NewFetcher(q.tx, read, q.Workers)
-	if err != nil {
-		return err
-	}
-	f.past = nodes.past
-	for values, err := range f.rows(ctx, nodes.nodes(ctx)) {
-		if err != nil {
-			return err
-		}
-		if err := g.add(values); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -26,7 +26,7 @@
 //
 //	suspects    nodes whose label is probably wrong, highest score first
 //	nodes       list nodes
-//	count       count suspects or nodes, in groups if asked
+//	count       count suspects, nodes or decisions, in groups if asked
 //	node        everything stored about one node
 //	neighbors   the nodes around a node, nearest first; direct neighbours have direction and weight, if the graph has them
 //	explain     why a node has its score
@@ -95,23 +95,25 @@
 //
 //	suspects   = "suspects" [ guarantee ] clauses .
 //	nodes      = "nodes" [ moment ] clauses .
-//	count      = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] ( [ totals ] | group { totals | rank | limit } ) .
+//	count      = "count" ( counted | "history" [ where ] grouping ) .
+//	counted    = ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] grouping .
+//	grouping   = [ totals ] | group { totals | rank | limit } .
 //	group      = "group" "by" property { "," property } .
 //	totals     = "return" total [ "as" property ] { "," total [ "as" property ] } .
 //	total      = ( "min" | "max" | "avg" | "sum" ) "(" property ")" .
 //	rank       = "order" "by" ( total | property ) [ "asc" | "desc" ] { "," ( total | property ) [ "asc" | "desc" ] } .
 //	node       = "node" id .
-//	neighbors  = "neighbors" id [ "hops" number ] [ "limit" number ] .
+//	neighbors  = "neighbors" id [ "hops" number ] filters .
 //	explain    = "explain" id .
 //	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
 //	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
 //	rescore    = "rescore" [ "full" ] .
-//	plan       = "plan" ( suspects | nodes | count ) .
+//	plan       = "plan" ( suspects | nodes | "count" counted ) .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]
 //	           | "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .
 //	undo       = "undo" [ number ] .
-//	history    = "history" [ id ] .
+//	history    = "history" [ id ] filters .
 //	index      = ( "create" | "drop" ) "index" "on" property .
 //
 //	ids        = id { "," id } .
@@ -121,6 +123,7 @@
 //	moment     = "as" "of" ( "run" number | string | parameter ) .
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
 //	clauses    = { where | sample | order | limit | return } .    (each once at most, in any order)
+//	filters    = { where | order | limit | return } .             (likewise)
 //	where      = "where" expression .
 //	sample     = "sample" number [ "seed" number ] .
 //	order      = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .
@@ -147,7 +150,8 @@
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
 //	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it .
 //
-// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. The word "all" is a keyword
+// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history, the words that
+// begin its clauses. The word "all" is a keyword
 // only before "where"; elsewhere it is an id. A moment is a run or a time, such as '2026-01-31', '2026-01-31 18:00' or
 // '2026-01-31T18:00:00+01:00'. A time without an offset is in UTC.
 //
@@ -164,6 +168,9 @@
 // id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is
 // its negation; use "is null". In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
 // stand for itself.
+//
+// Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
+// name. Conditions on the history know its columns alone. Its times are texts such as 2026-01-31T18:00:00Z.
 //
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the
 // file order. Rows without a value come last. Text is ordered by its bytes, so 10 comes before 9; if ids or classes look like

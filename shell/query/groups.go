@@ -84,6 +84,19 @@ func (g *groups) release() {
 	g.close() //nolint:errcheck // see above
 }
 
+// addAll counts rows.
+func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
+	for row, err := range rows {
+		if err == nil {
+			err = g.add(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // add counts a row.
 func (g *groups) add(row []kv.Value) error {
 	g.key = g.key[:0]
@@ -256,13 +269,7 @@ func (g *groups) put(key []byte, of *group) error {
 
 // row has the values of a group, its count, and its tallies.
 func (g *groups) row(key []byte, of *group) ([]kv.Value, error) {
-	row := make([]kv.Value, 0, g.by+1+len(g.tallies))
-	for len(key) > 0 {
-		var v kv.Value
-		v, key = cutKey(key)
-		row = append(row, v)
-	}
-	row = append(row, kv.IntValue(of.count))
+	row := append(cutRow(key), kv.IntValue(of.count))
 	for i, t := range of.tallies {
 		v, err := t.result(g.tallies[i])
 		if err != nil {
@@ -300,13 +307,7 @@ func (g *groups) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
 				yield(nil, err)
 				return
 			}
-			row := make([]kv.Value, 0, g.by+1+len(g.tallies))
-			for b := record.Value; len(b) > 0; {
-				var v kv.Value
-				v, b = cutKey(b)
-				row = append(row, v)
-			}
-			if !yield(row, nil) {
+			if !yield(cutRow(record.Value), nil) {
 				return
 			}
 		}

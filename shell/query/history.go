@@ -20,27 +20,73 @@ var historyColumns = []string{
 
 // history answers history, oldest first.
 func (q *query) history(ctx context.Context, s *historyStatement) (*Result, error) {
-	if s.id == nil {
-		return q.decisionRows(decide.History(ctx, q.tx, kv.NoNode), historyColumns), nil
+	entries, err := q.historyOf(ctx, s.id)
+	if err != nil {
+		return nil, err
 	}
-	v, err := q.findNode(*s.id)
+	q.ofHistory()
+	find, err := q.rowQuery(s.clauses, historyColumns)
+	if err != nil {
+		return nil, err
+	}
+	return NewResult(find.columns, find.answer(ctx, q.historyRows(entries, columnNames(find.read)), q.MemoryBudget)), nil
+}
+
+// ofHistory makes names those of the columns of the history.
+func (q *query) ofHistory() {
+	q.alone, q.columns = true, nil
+	for _, f := range decisionFields(decide.Decision{}, q.tx.IntegerIDs()) {
+		q.columns = append(q.columns, ColumnInfo{Name: f.name, Kind: f.kind})
+	}
+}
+
+// historyRows are the named values of entries.
+func (q *query) historyRows(entries iter.Seq2[decide.Decision, error], names []string) iter.Seq2[[]kv.Value, error] {
+	places := make([]int, len(names))
+	for i, n := range names {
+		places[i] = slices.IndexFunc(q.columns, func(c ColumnInfo) bool { return c.Name == n })
+	}
+	return func(yield func([]kv.Value, error) bool) {
+		for d, err := range entries {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			fields := decisionFields(d, q.tx.IntegerIDs())
+			row := make([]kv.Value, len(places))
+			for i, place := range places {
+				row[i] = fields[place].value
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// historyOf are the entries about a node, which may be removed, or all if id is nil.
+func (q *query) historyOf(ctx context.Context, id *literal) (iter.Seq2[decide.Decision, error], error) {
+	if id == nil {
+		return decide.History(ctx, q.tx, kv.NoNode), nil
+	}
+	v, err := q.findNode(*id)
 	if err == nil {
-		return q.decisionRows(decide.History(ctx, q.tx, v), historyColumns), nil
+		return decide.History(ctx, q.tx, v), nil
 	}
 	if !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}
-	id, wrong := q.value(*s.id)
+	of, wrong := q.value(*id)
 	if wrong != nil {
 		return nil, wrong
 	}
-	entries := q.entriesOf(ctx, id.String())
+	entries := q.entriesOf(ctx, of.String())
 	for _, wrong := range entries {
 		if wrong != nil {
 			return nil, wrong
 		}
-		q.notices = append(q.notices, fmt.Sprintf("node %s was removed; the decisions about it stay", Quote(id.String())))
-		return q.decisionRows(entries, historyColumns), nil
+		q.notices = append(q.notices, fmt.Sprintf("node %s was removed; the decisions about it stay", Quote(of.String())))
+		return entries, nil
 	}
 	return nil, err
 }

@@ -23,9 +23,9 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	var columns []ColumnInfo
 	switch s := s.(type) {
 	case *suspectsStatement:
-		columns, err = q.columns(s.columns, suspectColumns)
+		columns, err = q.answerColumns(s.columns, suspectColumns)
 	case *nodesStatement:
-		columns, err = q.columns(s.columns, q.nodeColumns())
+		columns, err = q.answerColumns(s.columns, q.nodeColumns())
 	}
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (q *query) planOf(ctx context.Context, s statement) (*index.Plan, error) {
 	return plan, q.locate(err)
 }
 
-// columns resolves a return clause, or the names that stand in for one.
-func (q *query) columns(names []name, otherwise []string) ([]ColumnInfo, error) {
+// answerColumns resolves a return clause, or the names that stand in for one.
+func (q *query) answerColumns(names []name, otherwise []string) ([]ColumnInfo, error) {
 	if names == nil {
 		for _, n := range otherwise {
 			names = append(names, name{text: n, pos: startOfText})

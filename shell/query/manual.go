@@ -64,8 +64,8 @@ trained beside them. The default seed is 1. Ctrl-C stops clean. The same stateme
 	},
 	{
 		Name:    "count",
-		Usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …] [where CONDITION] [group by P, …] [return avg(P) [as NAME], …] [order by P|avg(P) [desc], …] [limit N]",
-		Summary: "count suspects or nodes, in groups if asked",
+		Usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …]|history [where CONDITION] [group by P, …] [return avg(P) [as NAME], …] [order by P|avg(P) [desc], …] [limit N]",
+		Summary: "count suspects, nodes or decisions, in groups if asked",
 		Text: `Groups are printed largest first, or as 'order by' says: by a property of the groups, by count, or by a total. Behind the
 count, return prints totals of each group: min, max, avg and sum of a property. Null takes no part in them. avg and sum want
 numbers. They are exact, and rounded once. Groups that memory does not hold wait in temporary files.`,
@@ -103,19 +103,21 @@ label and against it, and the score that the node would have with each other lab
 	},
 	{
 		Name:    "history",
-		Usage:   "history [ID]",
+		Usage:   "history [ID] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
 		Summary: "every decision made, or those on one node, oldest first",
 		Text: `No entry is ever deleted. An undo is an entry of its own, and its column undoes has the number of the entry that
 it takes back. Decisions of one statement have the same step. from is the label before, to the label that the decision names.
-disputed is true if people disagree after the entry. The decisions about a removed node stay, and its id finds them.`,
-		Example: "history 1042",
+disputed is true if people disagree after the entry. The decisions about a removed node stay, and its id finds them.
+Conditions are on the columns of the history. count history counts entries: count history group by who.`,
+		Example: "history where who = 'ann' order by time desc limit 10",
 	},
 	{
 		Name:    "neighbors",
-		Usage:   "neighbors ID [hops K] [limit N]",
+		Usage:   "neighbors ID [hops K] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
 		Summary: "the nodes around a node, nearest first",
-		Text:    "The column hop is the distance from the node. The default of hops is 1.",
-		Example: "neighbors 1042 hops 2",
+		Text: `The column hop is the distance from the node. The default of hops is 1. Conditions know the properties of the neighbours,
+and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
+		Example: "neighbors 1042 hops 2 where label != suggested order by score desc limit 10",
 	},
 	{
 		Name:    "node",

@@ -31,74 +31,79 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	hops, limit := 1, -1
+	hops := 1
 	if s.hops != nil {
 		if hops, err = q.hops(*s.hops); err != nil {
 			return nil, err
 		}
+	}
+	q.columns = append([]ColumnInfo{{"hop", kv.KindInt}}, q.edgeColumns()...)
+	names := append(columnNames(q.columns), "id", "label", "degree")
+	if _, scored := q.tx.Column("score"); scored {
+		names = append(names, "suggested", "score")
+	}
+	find, err := q.rowQuery(s.clauses, names)
+	if err != nil {
+		return nil, err
 	}
 	budget := q.MemoryBudget
 	if budget == 0 {
 		budget = defaultNeighborBytes
 	}
 	most := max(1, int(budget/bytesPerNeighbor))
-	if s.limit != nil {
-		if limit, err = q.whole(*s.limit, "a limit", most); err != nil {
-			return nil, err
+	limited := find.find.Limit >= 0 && find.holds == nil && len(find.find.Order) == 0
+	if limited {
+		if find.find.Limit > most {
+			return nil, &ResolveError{Pos: s.limit.pos, Msg: fmt.Sprintf("got %d for a limit, want a whole number from 0 to %d", find.find.Limit, most)}
 		}
-		most = limit
+		most = find.find.Limit
 	}
 	levels, truncated, err := ops.Neighborhood(ctx, q.tx, v, hops, most+1) // the node itself is level 0
 	if err != nil {
 		return nil, err
 	}
-	if truncated && limit < 0 {
-		return nil, fmt.Errorf("more than %d nodes within %d hops: ask for fewer hops, or for the first with limit", most, hops)
-	}
-	names := []string{"id", "label", "degree"}
-	if _, scored := q.tx.Column("score"); scored {
-		names = append(names, "suggested", "score")
-	}
-	columns, err := q.columns(nil, names)
-	if err != nil {
-		return nil, err
-	}
-	f, err := NewFetcher(q.tx, columnNames(columns), q.Workers)
-	if err != nil {
-		return nil, err
+	if truncated && !limited {
+		advice := "ask for fewer hops, or for the first with limit"
+		if find.holds != nil || len(find.find.Order) > 0 {
+			advice = "ask for fewer hops, or give more --memory"
+		}
+		return nil, fmt.Errorf("more than %d nodes within %d hops: %s", most, hops, advice)
 	}
 	edges, err := q.edges(ctx, v, levels[1:])
 	if err != nil {
 		return nil, err
 	}
-	columns = slices.Concat([]ColumnInfo{{"hop", kv.KindInt}}, edges.columns, columns)
-	return &Result{columns: columns, rows: withHops(ctx, levels[1:], edges, f)}, nil
+	rows, err := q.neighborRows(ctx, levels[1:], edges, find.read)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{columns: find.columns, rows: find.answer(ctx, rows, q.MemoryBudget)}, nil
 }
 
-// neighborEdges says what joins a node to its neighbours, beyond that something does.
-type neighborEdges struct {
-	columns []ColumnInfo
-	values  map[kv.NodeID][]kv.Value // of the neighbours at one hop; nodes further away have nulls
+// edgeColumns are what the graph has of the edges to neighbours, beyond that there is one.
+func (q *query) edgeColumns() []ColumnInfo {
+	switch directed, weighted := q.tx.Directed(), q.tx.Weighted(); {
+	case directed && weighted:
+		return []ColumnInfo{{"direction", kv.KindString}, {"weight_out", kv.KindSingle}, {"weight_in", kv.KindSingle}}
+	case directed:
+		return []ColumnInfo{{"direction", kv.KindString}}
+	case weighted:
+		return []ColumnInfo{{"weight", kv.KindSingle}}
+	default:
+		return nil
+	}
 }
+
+// neighborEdges has the values of edgeColumns of the neighbours at one hop; nodes further away have nulls.
+type neighborEdges map[kv.NodeID][]kv.Value
 
 // edges reads the directions and weights, those that the graph has, of the edges to the neighbours in levels.
 func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (neighborEdges, error) {
-	var e neighborEdges
 	directed, weighted := q.tx.Directed(), q.tx.Weighted()
-	switch {
-	case directed && weighted:
-		e.columns = []ColumnInfo{{"direction", kv.KindString}, {"weight_out", kv.KindSingle}, {"weight_in", kv.KindSingle}}
-	case directed:
-		e.columns = []ColumnInfo{{"direction", kv.KindString}}
-	case weighted:
-		e.columns = []ColumnInfo{{"weight", kv.KindSingle}}
-	default:
-		return e, nil
+	if len(levels) == 0 || !directed && !weighted {
+		return nil, nil
 	}
-	if len(levels) == 0 {
-		return e, nil
-	}
-	e.values = make(map[kv.NodeID][]kv.Value, len(levels[0]))
+	e := make(neighborEdges, len(levels[0]))
 	seen, last := 0, levels[0][len(levels[0])-1]
 	for a, err := range q.tx.Arcs(v) {
 		if err != nil {
@@ -120,17 +125,9 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (n
 		if directed && weighted {
 			values = append(values, arcWeight(a.In))
 		}
-		e.values[a.Neighbor] = values
+		e[a.Neighbor] = values
 	}
 	return e, nil
-}
-
-// of returns the values of a neighbour, nulls if it is none.
-func (e *neighborEdges) of(v kv.NodeID) []kv.Value {
-	if values, ok := e.values[v]; ok {
-		return values
-	}
-	return make([]kv.Value, len(e.columns))
 }
 
 func arcDirection(a kv.Arc) kv.Direction {
@@ -151,21 +148,43 @@ func arcWeight(w float32) kv.Value {
 	return kv.FloatValue(float64(w))
 }
 
-// withHops yields the rows of each level with the level's number and the edges before them.
-func withHops(ctx context.Context, levels [][]kv.NodeID, edges neighborEdges, f *Fetcher) iter.Seq2[[]kv.Value, error] {
+// neighborRows yields what columns name of the nodes of each level.
+func (q *query) neighborRows(ctx context.Context, levels [][]kv.NodeID, edges neighborEdges, columns []ColumnInfo) (iter.Seq2[[]kv.Value, error], error) {
+	var names []string                  // properties of the nodes
+	places := make([]int, len(columns)) // of the edge columns from 0 on, the hop −1
+	for i, c := range columns {
+		if places[i] = slices.Index(q.columns, c) - 1; places[i] < -1 {
+			names = append(names, c.Name)
+		}
+	}
+	f, err := NewFetcher(q.tx, names, q.Workers)
+	if err != nil {
+		return nil, err
+	}
 	return func(yield func([]kv.Value, error) bool) {
 		for i, level := range levels {
-			hop, next := []kv.Value{kv.IntValue(int64(i + 1))}, 0
+			next := 0
 			for values, err := range f.rows(ctx, index.Each(level)) {
 				if err != nil {
 					yield(nil, err)
 					return
 				}
-				if !yield(slices.Concat(hop, edges.of(level[next]), values), nil) {
+				row, of := make([]kv.Value, len(columns)), edges[level[next]]
+				for c, place := range places {
+					switch {
+					case place == -1:
+						row[c] = kv.IntValue(int64(i + 1))
+					case place < -1:
+						row[c], values = values[0], values[1:]
+					case of != nil:
+						row[c] = of[place]
+					}
+				}
+				if !yield(row, nil) {
 					return
 				}
 				next++
 			}
 		}
-	}
+	}, nil
 }

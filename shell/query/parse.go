@@ -151,12 +151,19 @@ func (p *parser) moment() (*moment, error) {
 }
 
 // clauses = { where | sample | order | limit | return } , each at most once.
-func (p *parser) clauses(c *clauses) (err error) {
+func (p *parser) clauses(c *clauses) error { return p.clausesOf(c, true) }
+
+// filters = { where | order | limit | return } , each at most once. They begin with filterWords.
+func (p *parser) filters(c *clauses) error { return p.clausesOf(c, false) }
+
+var filterWords = []string{"where", "order", "limit", "return"}
+
+func (p *parser) clausesOf(c *clauses, samples bool) (err error) {
 	for err == nil {
 		switch {
 		case c.where == nil && p.accept("where"):
 			c.where, err = p.expression()
-		case c.sample == nil && p.accept("sample"):
+		case samples && c.sample == nil && p.accept("sample"):
 			c.sample, err = p.sample()
 		case c.order == nil && p.accept("order"):
 			c.order, err = p.order(false)
@@ -234,8 +241,22 @@ func (p *parser) names() ([]name, error) {
 	}
 }
 
-// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] ( [ totals ] | group { totals | rank | limit } ) .
+// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] | "history" ) [ where ] ( [ totals ] | group { totals | rank | limit } ) .
 func (p *parser) count() (statement, error) {
+	s, err := p.countOfNodes()
+	if err == nil && s == nil && p.accept("history") {
+		history := &historyStatement{}
+		s = &countStatement{of: history}
+		err = p.counted(s, &history.clauses)
+	}
+	if err == nil && s == nil {
+		err = p.fail()
+	}
+	return s, err
+}
+
+// countOfNodes reads a count of suspects or nodes, nil of anything else.
+func (p *parser) countOfNodes() (*countStatement, error) {
 	s := &countStatement{}
 	var of *clauses
 	switch {
@@ -254,12 +275,17 @@ func (p *parser) count() (statement, error) {
 		nodes := &nodesStatement{moment: m}
 		s.of, of = nodes, &nodes.clauses
 	default:
-		return nil, p.fail()
+		return nil, nil
 	}
+	return s, p.counted(s, of)
+}
+
+// counted reads what a count counts, and in which groups.
+func (p *parser) counted(s *countStatement, of *clauses) error {
 	if p.accept("where") {
 		var err error
 		if of.where, err = p.expression(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	var err error
@@ -276,10 +302,10 @@ func (p *parser) count() (statement, error) {
 		case s.groupBy != nil && s.limit == nil && p.accept("limit"):
 			s.limit, err = p.limit()
 		default:
-			return s, nil
+			return nil
 		}
 	}
-	return nil, err
+	return err
 }
 
 // totals = "return" total [ "as" property ] { "," total [ "as" property ] } .
@@ -344,10 +370,17 @@ func (p *parser) atTotal() bool {
 
 // plan = "plan" ( suspects | nodes | count ) .
 func (p *parser) plan() (statement, error) {
+	count := func() (statement, error) {
+		s, err := p.countOfNodes()
+		if err == nil && s == nil {
+			err = p.fail()
+		}
+		return s, err
+	}
 	for _, of := range []struct {
 		name  string
 		parse func() (statement, error)
-	}{{"suspects", p.suspects}, {"nodes", p.nodes}, {"count", p.count}} {
+	}{{"suspects", p.suspects}, {"nodes", p.nodes}, {"count", count}} {
 		if p.accept(of.name) {
 			s, err := of.parse()
 			return &planStatement{of: s}, err
@@ -368,7 +401,7 @@ func (p *parser) explain() (statement, error) {
 	return &explainStatement{id: id}, err
 }
 
-// neighbors = "neighbors" id [ "hops" number ] [ "limit" number ] .
+// neighbors = "neighbors" id [ "hops" number ] filters .
 func (p *parser) neighbors() (statement, error) {
 	id, err := p.id()
 	if err != nil {
@@ -382,10 +415,7 @@ func (p *parser) neighbors() (statement, error) {
 		}
 		s.hops = &hops
 	}
-	if p.accept("limit") {
-		s.limit, err = p.limit()
-	}
-	return s, err
+	return s, p.filters(&s.clauses)
 }
 
 // clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
@@ -561,15 +591,21 @@ func (p *parser) undo() (statement, error) {
 	return s, err
 }
 
-// history = "history" [ id ] .
+// history = "history" [ id ] filters .
 func (p *parser) history() (statement, error) {
 	s := &historyStatement{}
 	if p.atEnd(want{label: "the id of a node", complete: completeIDs}) {
+		p.wants = append(p.wants, want{words: filterWords})
 		return s, nil
 	}
-	id, err := p.id()
-	s.id = &id
-	return s, err
+	if !slices.ContainsFunc(filterWords, p.current.is) {
+		id, err := p.id()
+		if err != nil {
+			return nil, err
+		}
+		s.id = &id
+	}
+	return s, p.filters(&s.clauses)
 }
 
 // atEnd reports whether a statement is over where one more thing could follow.

@@ -22,6 +22,10 @@ type resolver struct {
 	constants []constant
 	notices   []string
 
+	// columns are what the rows have that the statement asks about, beside the properties of a node, or in place of them if they are alone.
+	columns []ColumnInfo
+	alone   bool
+
 	showsScores bool // the statement speaks of what runs write
 
 	classes   map[string]bool // of the store; nil until one is asked for
@@ -53,6 +57,12 @@ var scoring = []string{"score", "suggested", "confidence", "run"}
 
 // property looks up a name. A built-in one that the store does not hold yet is null for every node.
 func (r *resolver) property(n name) (ColumnInfo, error) {
+	if i := slices.IndexFunc(r.columns, func(c ColumnInfo) bool { return c.Name == n.text }); i >= 0 {
+		return r.columns[i], nil
+	}
+	if r.alone {
+		return ColumnInfo{}, r.unknown(n, columnNames(r.columns))
+	}
 	if c, ok := r.tx.Column(n.text); ok {
 		r.showsScores = r.showsScores || slices.Contains(scoring, n.text)
 		return ColumnInfo{Name: n.text, Kind: c.Kind}, nil
@@ -66,13 +76,17 @@ func (r *resolver) property(n name) (ColumnInfo, error) {
 	case slices.Contains(cleaner.ReservedNames, n.text):
 		return ColumnInfo{Name: n.text, Kind: kv.KindString}, nil
 	}
-	names := index.Names(r.tx)
-	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: index.Nearest(n.text, names)}
+	return ColumnInfo{}, r.unknown(n, append(columnNames(r.columns), index.Names(r.tx)...))
+}
+
+// unknown is the error of a name that is none of those that are known.
+func (r *resolver) unknown(n name, known []string) error {
+	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: index.Nearest(n.text, known)}
 	msg := unknown.Error()
 	if len(unknown.Nearest) == 0 {
-		msg += " (properties: " + joinNames(names) + ")"
+		msg += " (properties: " + joinNames(known) + ")"
 	}
-	return ColumnInfo{}, &ResolveError{Pos: n.pos, Msg: msg, Err: unknown}
+	return &ResolveError{Pos: n.pos, Msg: msg, Err: unknown}
 }
 
 // properties looks up the names of a return clause.

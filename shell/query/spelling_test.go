@@ -78,10 +78,7 @@ func (s *neighborsStatement) String() string {
 	if s.hops != nil {
 		text += " hops " + s.hops.String()
 	}
-	if s.limit != nil {
-		text += " limit " + s.limit.String()
-	}
-	return text
+	return text + s.clauses.String()
 }
 
 func (s *cleanStatement) String() string {
@@ -129,10 +126,16 @@ func (s *decideStatement) String() string {
 	return text
 }
 
-func (*rescoreStatement) String() string   { return "rescore" }
-func (s *undoStatement) String() string    { return strings.TrimSpace("undo " + s.steps.orNothing()) }
-func (s *historyStatement) String() string { return strings.TrimSpace("history " + s.id.orNothing()) }
-func (s *indexStatement) String() string   { return s.verb + " index on " + s.property.String() }
+func (*rescoreStatement) String() string { return "rescore" }
+func (s *undoStatement) String() string  { return strings.TrimSpace("undo " + s.steps.orNothing()) }
+func (s *historyStatement) String() string {
+	text := "history"
+	if s.id != nil {
+		text += " " + s.id.String()
+	}
+	return text + s.clauses.String()
+}
+func (s *indexStatement) String() string { return s.verb + " index on " + s.property.String() }
 
 func (c *clauses) String() string {
 	var text strings.Builder

@@ -1,0 +1,119 @@
+package query
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// TestNeighborsEqualAFullScan draws conditions and orders of neighbours, and compares the answer with the definition over all of them.
+func TestNeighborsEqualAFullScan(t *testing.T) {
+	for seed := range uint64(longtest.Of(6, 40)) {
+		r := rand.New(rand.NewPCG(seed, 41))
+		s := drawStore(t, r, 20+40*int(seed%4))
+		byID := map[string]map[string]kv.Value{}
+		for _, row := range s.rows {
+			byID[row["id"].String()] = row
+		}
+		for range longtest.Of(40, 200) {
+			around := "neighbors " + Quote(s.rows[r.IntN(len(s.rows))]["id"].String()) + " hops " + strconv.Itoa(1+r.IntN(3))
+			c := s.drawCondition(r, r.IntN(3), 1)
+			var found []map[string]kv.Value
+			for _, line := range s.rowsOf(t, question{text: around + " return hop, id"}) {
+				row := map[string]kv.Value{"hop": line[0]}
+				for name, value := range byID[line[1].String()] {
+					row[name] = value
+				}
+				if c.of(row) == 1 {
+					found = append(found, row)
+				}
+			}
+			by := s.drawOrder(r)
+			slices.SortStableFunc(found, by.order)
+			q := question{text: around + " where " + c.text + by.text + " return hop, id, label", args: c.args}
+			if r.IntN(2) == 0 {
+				limit := r.IntN(6)
+				found = found[:min(limit, len(found))]
+				q.text += fmt.Sprintf(" limit %d", limit)
+			}
+			for _, row := range found {
+				q.want = append(q.want, rowText(row, []string{"hop", "id", "label"}))
+			}
+			if got, err := s.ask(q); err != nil || !slices.Equal(got, q.want) {
+				t.Fatalf("seed %d: %s with %v:\ngot  %v, %v\nwant %v", seed, q.text, q.args, got, err, q.want)
+			}
+		}
+	}
+}
+
+// rowsOf are the values that answer a question.
+func (s *drawnStore) rowsOf(t *testing.T, q question) (rows [][]kv.Value) {
+	t.Helper()
+	tx := s.Begin()
+	defer tx.Close()
+	answer, err := Query(t.Context(), tx, Options{}, q.text, q.args...)
+	if err != nil {
+		t.Fatalf("%s: %v", q.text, err)
+	}
+	for row, err := range answer.Rows() {
+		if err != nil {
+			t.Fatalf("%s: %v", q.text, err)
+		}
+		rows = append(rows, slices.Clone(row.Values))
+	}
+	return rows
+}
+
+// TestHistoryEqualsAFullScan asks for parts of a history, in orders and in groups, and compares them with the whole.
+func TestHistoryEqualsAFullScan(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 42))
+	s := drawStore(t, r, 60)
+	for range 4 {
+		s.change(t, r)
+	}
+	all := s.rowsOf(t, question{text: "history"})
+	if len(all) < 50 {
+		t.Fatalf("the history has %d entries: the test misses its point", len(all))
+	}
+	for range longtest.Of(300, 3000) {
+		column, value := r.IntN(len(historyColumns)), kv.Value{}
+		for value.IsNull() {
+			column = r.IntN(len(historyColumns))
+			value = all[r.IntN(len(all))][column]
+		}
+		operator := []string{"=", "!=", "<", "<=", ">", ">="}[r.IntN(6)]
+		if name := historyColumns[column]; name == "id" && value.Kind() == kv.KindString || name == "disputed" {
+			operator = "="
+		}
+		by, down := r.IntN(len(historyColumns)), r.IntN(2) == 0
+		want, groups := [][]kv.Value(nil), map[string]int64{}
+		for _, row := range all {
+			if meets(row[column], operator, value) == 1 {
+				want = append(want, row)
+				groups[groupText(row[by])]++
+			}
+		}
+		where := fmt.Sprintf(" where %s %s $1", historyColumns[column], operator)
+		for _, group := range s.rowsOf(t, question{text: "count history" + where + " group by " + historyColumns[by], args: []any{value}}) {
+			if got := group[1].Int(); got != groups[groupText(group[0])] {
+				t.Fatalf("%s with %v by %s: got %v, want %v", where, value, historyColumns[by], group, groups)
+			}
+			delete(groups, groupText(group[0]))
+		}
+		if len(groups) > 0 {
+			t.Fatalf("%s with %v by %s: %v are missing", where, value, historyColumns[by], groups)
+		}
+		slices.SortStableFunc(want, func(a, b []kv.Value) int { return orderedBy(a[by], b[by], down) })
+		limit := r.IntN(20)
+		text := fmt.Sprintf("history%s limit %d order by %s%s", where, limit, historyColumns[by], []string{"", " desc"}[int(truth(down))])
+		got := s.rowsOf(t, question{text: text, args: []any{value}})
+		if !slices.EqualFunc(got, want[:min(limit, len(want))], slices.Equal) {
+			t.Fatalf("%s with %v: got %v, want %v", text, value, got, want)
+		}
+	}
+}
