@@ -93,13 +93,14 @@ type (
 	}
 
 	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on the
-	// suspects that a condition is true of, or on all nodes that it is.
+	// suspects that a condition is true of, or on all nodes that it is, the first of them if there is a limit.
 	decideStatement struct {
 		kind    decide.Kind
 		ids     []literal
 		proviso expression // nil: none
 		all     bool
 		where   expression
+		limit   *literal // beside where
 		label   *literal // of relabel
 		why     *literal
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"os/user"
 	"slices"
@@ -171,7 +172,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 // of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all nodes;
 // those that somebody has decided on are among them if the condition speaks of decision, of who has decided, or of disputes. Disputed
 // nodes that the condition asks for are among the suspects too. Nodes without what the decision is about, a suggestion or a label,
-// are left out.
+// are left out. With a limit, these are the first of them in the order of suspects.
 func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel
 	var run *cleaner.Run
@@ -203,7 +204,13 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 		terms = append(terms, hasValue(kv.LabelColumn))
 	}
 	find.Where = index.And{Terms: terms}
-	return find, nil
+	if s.limit != nil {
+		find.Order = suspectOrder
+		if find.Limit, err = q.whole(*s.limit, "a limit", math.MaxInt); err == nil && find.Limit == 0 {
+			err = &ResolveError{Pos: s.limit.pos, Msg: "got a limit of 0 nodes, want 1 or more"}
+		}
+	}
+	return find, err
 }
 
 // checkProviso returns a *ConditionError if a condition is not true of each of some nodes.

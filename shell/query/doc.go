@@ -69,7 +69,8 @@
 // decided nodes are always left out, even if the condition has score or decision. Only disputed nodes that the condition asks for
 // are added. With "all where", a decision is about every
 // scored node that meets the condition; relabel and unlabel are also about nodes without a score. Decided nodes are then left
-// out, unless the condition has the property decision, decided_by or disputed.
+// out, unless the condition has the property decision, decided_by or disputed. With a limit, a decision is about the first of these nodes:
+// those with the highest scores, as suspects lists them.
 //
 // The decisions of several people about a node are kept apart. Package cleaner/decide says when a node is disputed, and what is in
 // force meanwhile.
@@ -110,8 +111,8 @@
 //	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
 //	rescore    = "rescore" [ "full" ] .
 //	plan       = "plan" ( suspects | nodes | "count" counted ) .
-//	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]
-//	           | "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .
+//	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]
+//	           | "relabel" ( ids class [ if ] | class [ "all" ] where [ limit ] ) [ because ] .
 //	undo       = "undo" [ number ] .
 //	history    = "history" [ id ] filters .
 //	index      = ( "create" | "drop" ) "index" "on" property .

@@ -15,12 +15,12 @@ type Page struct {
 var manual = []Page{
 	{
 		Name:    "accept",
-		Usage:   "accept ID[, ID…] [if CONDITION] [because 'WHY']  |  accept [all] where CONDITION [because 'WHY']",
+		Usage:   "accept ID[, ID…] [if CONDITION] [because 'WHY']  |  accept [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "decide that suggested labels are right, and take them",
 		Text: `With a condition, accept decides on the suspects that meet the condition. A condition on score does not change
 the threshold of the last run. With 'all where', accept decides on every scored node that meets the condition. Decided
-nodes are left out, unless the condition has the property decision. accept shows the first ten nodes and their
-number, and asks. Without a terminal, give --yes. If the label, suggestion, decision or run of a node changes before your
+nodes are left out, unless the condition has the property decision. With 'limit N' these are the first N, highest score first,
+as suspects lists them. accept shows the first ten nodes and their number, and asks. Without a terminal, give --yes. If the label, suggestion, decision or run of a node changes before your
 answer, nothing is decided, and the error names these nodes. The same happens if a condition behind 'if' is not true of a
 named node: accept 1042 if label = 'Theory' and decision is null. A statement is one step, which undo takes back. The history
 keeps the time, who, why, run and score of a decision. A decision stays after later runs of clean. A decided node is no
@@ -160,14 +160,14 @@ Then runs the query, and shows the rows found and the numbers of entries, rows a
 	},
 	{
 		Name:    "reject",
-		Usage:   "reject ID[, ID…] [if CONDITION] [because 'WHY']  |  reject [all] where CONDITION [because 'WHY']",
+		Usage:   "reject ID[, ID…] [if CONDITION] [because 'WHY']  |  reject [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "decide that given labels are right, and keep them",
 		Text:    "The nodes are no longer suspects. Conditions, steps and history are as for accept.",
 		Example: "reject 1042, 1043",
 	},
 	{
 		Name:    "relabel",
-		Usage:   "relabel ID[, ID…] 'CLASS' [if CONDITION] [because 'WHY']  |  relabel 'CLASS' [all] where CONDITION [because 'WHY']",
+		Usage:   "relabel ID[, ID…] 'CLASS' [if CONDITION] [because 'WHY']  |  relabel 'CLASS' [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "give nodes a label of your choice",
 		Text: `Conditions, steps and history are as for accept, but 'all where' includes nodes without a score, such as
 unlabelled ones: relabel 'Theory' all where label is null.`,
@@ -230,14 +230,14 @@ person and the node. Of a removed node only the history changes, and a notice sa
 	},
 	{
 		Name:    "unlabel",
-		Usage:   "unlabel ID[, ID…] [if CONDITION] [because 'WHY']  |  unlabel [all] where CONDITION [because 'WHY']",
+		Usage:   "unlabel ID[, ID…] [if CONDITION] [because 'WHY']  |  unlabel [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "remove labels, and keep the nodes",
 		Text:    "For wrong labels, if you do not know the right one. Conditions, steps and history are as for relabel.",
 		Example: "unlabel where score > 0.9 and confidence < 0.3",
 	},
 	{
 		Name:    "unsure",
-		Usage:   "unsure ID[, ID…] [if CONDITION] [because 'WHY']  |  unsure [all] where CONDITION [because 'WHY']",
+		Usage:   "unsure ID[, ID…] [if CONDITION] [because 'WHY']  |  unsure [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "put nodes aside undecided",
 		Text: `The nodes keep their labels and leave the list of suspects. suspects where decision = 'unsure' lists them. Conditions,
 steps and history are as for accept.`,

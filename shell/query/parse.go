@@ -479,14 +479,19 @@ var decisionKinds = []decide.Kind{
 	decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure,
 }
 
-// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]
+// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]
 //
-//	| "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .
+//	| "relabel" ( ids class [ if ] | class [ "all" ] where [ limit ] ) [ because ] .
 func (p *parser) decide(kind decide.Kind) (statement, error) {
 	s := &decideStatement{kind: kind}
 	err := p.decision(s)
 	if err == nil && s.ids != nil && p.accept("if") {
 		s.proviso, err = p.expression()
+	}
+	if err == nil && s.where != nil && p.accept("limit") {
+		var limit literal
+		limit, err = p.number("a number of nodes")
+		s.limit = &limit
 	}
 	if err != nil || !p.accept("because") {
 		return s, err

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // TestNeighborsEqualAFullScan draws conditions and orders of neighbours, and compares the answer with the definition over all of them.
@@ -114,6 +116,35 @@ func TestHistoryEqualsAFullScan(t *testing.T) {
 		got := s.rowsOf(t, question{text: text, args: []any{value}})
 		if !slices.EqualFunc(got, want[:min(limit, len(want))], slices.Equal) {
 			t.Fatalf("%s with %v: got %v, want %v", text, value, got, want)
+		}
+	}
+}
+
+// TestLimitedDecisionsAreAboutTheFirstSuspects decides on the first suspects of conditions, and holds that they are those that suspects lists,
+// and those that are shown.
+func TestLimitedDecisionsAreAboutTheFirstSuspects(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 43))
+	s := drawStore(t, r, 200)
+	for range longtest.Of(20, 100) {
+		where := fmt.Sprintf(" where degree >= %d limit %d", r.IntN(6), 1+r.IntN(12))
+		var want []string
+		for _, row := range s.rowsOf(t, question{text: "suspects" + where + " return id"}) {
+			want = append(want, row[0].String())
+		}
+		if len(want) == 0 {
+			continue
+		}
+		asked := ""
+		opt := Options{Confirm: func(_ context.Context, question string) (bool, error) { asked = question; return true, nil }}
+		var got []string
+		for id, err := range Rows[struct{ ID string }](Exec(t.Context(), s.Store, opt, "reject"+where)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, id.ID)
+		}
+		if !slices.Equal(got, want) || asked != "Reject the suggested labels of "+wording.Nodes(int64(len(want)))+"?" {
+			t.Fatalf("reject%s, asked %q: got %v, want %v", where, asked, got, want)
 		}
 	}
 }

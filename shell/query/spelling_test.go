@@ -120,6 +120,9 @@ func (s *decideStatement) String() string {
 	if s.where != nil {
 		text += " where " + spell(s.where)
 	}
+	if s.limit != nil {
+		text += " limit " + s.limit.String()
+	}
 	if s.why != nil {
 		text += " because " + s.why.String()
 	}

@@ -43,10 +43,13 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 	where = unlessSpoken(where, decide.Column, index.IsNull{Property: decide.Column})
 	find.Where = orDecided(index.And{Terms: []index.Predicate{where, cleaner.Disputes(math.Inf(-1))}}, find.Where, decide.DisputedColumn, decide.DecidedByColumn)
 	if find.Order == nil {
-		find.Order = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}} // the highest score first
+		find.Order = suspectOrder
 	}
 	return find, nil
 }
+
+// suspectOrder has the highest score first.
+var suspectOrder = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
 
 // remarkStale says how many scores are older than changes around them, if the statement speaks of scores.
 func (q *query) remarkStale(ctx context.Context) error {
