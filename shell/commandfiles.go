@@ -12,6 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // A commandFile is a file that a command line names.
@@ -26,6 +28,7 @@ type commandFile struct {
 // file has the tag file:"read" or file:"write".
 func checkFiles(arguments *kong.Context) error {
 	var inputs, outputs []commandFile
+	var streams []string // flags whose file is standard input
 	values := slices.Clone(arguments.Selected().Positional)
 	for _, flag := range arguments.Flags() {
 		values = append(values, flag.Value)
@@ -35,9 +38,13 @@ func checkFiles(arguments *kong.Context) error {
 		if of == "" {
 			continue
 		}
+		if text, ok := value.Target.Interface().(string); ok && of == "read" && text == stream.Input {
+			streams = append(streams, "--"+value.Name)
+		}
 		for _, file := range filesOf(value) {
 			if of == "read" {
 				inputs = append(inputs, file)
+				inputs = append(inputs, file.parts(value)...)
 				continue
 			}
 			if err := checkPlace(file.flag, file.path); err != nil {
@@ -50,6 +57,9 @@ func checkFiles(arguments *kong.Context) error {
 			}
 			outputs = append(outputs, file)
 		}
+	}
+	if len(streams) > 1 {
+		return usagef("%s and %s are both standard input: want a file for one of them", streams[0], streams[1])
 	}
 	for _, file := range outputs {
 		for _, other := range inputs {
@@ -89,6 +99,23 @@ func filesOf(value *kong.Value) []commandFile {
 			file.info = info
 		}
 		files = append(files, file)
+	}
+	return files
+}
+
+// parts are the files that the name of a flag stands for beside itself.
+func (f commandFile) parts(value *kong.Value) (files []commandFile) {
+	if value.Flag == nil || f.info != nil && !f.info.IsDir() {
+		return nil
+	}
+	parts, err := table.FindParts(f.path)
+	if err != nil {
+		return nil // reading it says so
+	}
+	for _, path := range parts.Paths() {
+		if info, err := os.Stat(path); err == nil {
+			files = append(files, commandFile{f.flag, path, info})
+		}
 	}
 	return files
 }

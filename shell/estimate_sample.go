@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -39,7 +41,11 @@ func (s *fileSample) share() float64 {
 
 // sampleTable looks at the columns of a table that find finds; one at place -1 is empty.
 func sampleTable(ctx context.Context, path string, memory int64, find func(*table.Reader) ([]int, error)) (*fileSample, error) {
-	in, err := table.Open(ctx, path, memory)
+	parts, err := table.FindParts(path)
+	if err != nil {
+		return nil, err
+	}
+	in, err := table.OpenParts(ctx, parts, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -47,17 +53,12 @@ func sampleTable(ctx context.Context, path string, memory int64, find func(*tabl
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	plain := strings.HasSuffix(strings.ToLower(path), ".csv") || strings.HasSuffix(strings.ToLower(path), ".tsv")
-	if plain && in.Size() > sampledBytes {
-		separator := byte(',')
-		if strings.HasSuffix(strings.ToLower(path), ".tsv") {
-			separator = '\t'
-		}
+	if separator, ok := plainText(parts); ok && in.Size() > sampledBytes {
 		err := in.Close()
 		if err != nil {
 			return nil, err
 		}
-		return sampleText(ctx, path, separator, columns)
+		return sampleText(ctx, parts, separator, columns)
 	}
 	s := &fileSample{whole: true}
 	for row, err := range in.Rows() {
@@ -85,27 +86,46 @@ func sampleTable(ctx context.Context, path string, memory int64, find func(*tabl
 	return s, in.Close()
 }
 
-// sampleText reads stretches of a large text file. Lines with a quote are left out.
-func sampleText(ctx context.Context, path string, separator byte, columns []int) (s *fileSample, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// plainText says whether files can be read from any place on, and what separates their fields.
+func plainText(parts table.Parts) (separator byte, ok bool) {
+	of := map[string]byte{".csv": ',', ".tsv": '\t'}
+	for _, path := range parts.Paths() {
+		this := of[strings.ToLower(filepath.Ext(path))]
+		if this == 0 || separator != 0 && this != separator {
+			return 0, false
+		}
+		separator = this
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+	return separator, true
+}
+
+// sampleText reads stretches of large text files. Lines with a quote are left out.
+func sampleText(ctx context.Context, parts table.Parts, separator byte, columns []int) (s *fileSample, err error) {
+	paths := parts.Paths()
+	ends, size := make([]int64, len(paths)), int64(0) // of the files, one behind the other
+	for i, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		size += info.Size()
+		ends[i] = size
 	}
 	s = &fileSample{}
-	parts := sampledBytes / sampledPart
-	step := info.Size() / int64(parts)
+	stretches := sampledBytes / sampledPart
+	step := size / int64(stretches)
 	buf, seen := make([]byte, sampledPart), int64(0)
-	for i := range parts {
+	for i := range stretches {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n, err := f.ReadAt(buf, int64(i)*step)
-		if err != nil && !errors.Is(err, io.EOF) {
+		at := int64(i) * step
+		part := sort.Search(len(ends), func(part int) bool { return ends[part] > at })
+		if part > 0 {
+			at -= ends[part-1]
+		}
+		n, err := readStretch(paths[part], buf, at)
+		if err != nil {
 			return nil, err
 		}
 		text := buf[:n]
@@ -128,8 +148,21 @@ func sampleText(ctx context.Context, path string, separator byte, columns []int)
 			s.rows = append(s.rows, values)
 		}
 	}
-	s.total = int64(float64(len(s.rows)) * float64(info.Size()) / float64(max(seen, 1)))
+	s.total = int64(float64(len(s.rows)) * float64(size) / float64(max(seen, 1)))
 	return s, nil
+}
+
+// readStretch reads from a place of a file on, and returns how much there was.
+func readStretch(path string, buf []byte, at int64) (n int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if n, err = f.ReadAt(buf, at); errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
 }
 
 // arrayRows is how many edges of an array are read at once.

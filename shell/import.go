@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -50,6 +52,10 @@ func (*importCommand) Help() string {
 
 Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a property has its type, as in year:int. If all nodes have one ` +
 		`:LABEL and the class is a property, name it: --columns label=subject. The ids of all nodes are in one id space. :TYPE does not count.
+
+A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
+		`order of their names, byte by byte. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input: csv, or tsv if its header has ` +
+		`a tab. It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
@@ -91,6 +97,8 @@ Ids, labels and values are taken as they are. Import reports classes that differ
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
     graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
     graphcleaner import my.graph --nodes papers.csv --columns id=paper_id,label=subject --edges cites.csv --edge-columns src=source,dst=target
+    graphcleaner import my.graph --nodes nodes.parquet/ --edges 'edges-*.csv.gz'
+    zcat edges.txt.gz | graphcleaner import my.graph --nodes nodes.csv --edges -
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
@@ -114,6 +122,10 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if c.BadRows < 0 {
 		return usagef("import: --bad-rows %d: want 0 or more", c.BadRows)
 	}
+	if c.Replace && !c.Yes && c.readsInput() {
+		return usagef("import: --replace asks a question, and standard input has the rows of a file: want --yes with it")
+	}
+	ctx = stream.WithInput(ctx, s.in)
 	if err := cmp.Or(c.checkEncoding(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
@@ -152,6 +164,11 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 		return c.replace(ctx, s)
 	}
 	return c.make(ctx, s, nil)
+}
+
+// readsInput reports whether the rows of some file come from standard input.
+func (c *importCommand) readsInput() bool {
+	return slices.Contains([]string{c.Nodes, c.Edges, c.Features, c.Splits, c.Predictions, c.Scores}, stream.Input)
 }
 
 // checkElsewhere returns a usage error if the flags for a run that was made elsewhere make no sense.
@@ -201,7 +218,7 @@ func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.St
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Bad.Close()) }()
-	r.Resume = true
+	r.Resume = !c.readsInput()
 	stats, err := c.load(ctx, c.DB, r.Job)
 	if err != nil {
 		rest := ""

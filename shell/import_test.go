@@ -360,26 +360,29 @@ func TestImportResumes(t *testing.T) {
 		fmt.Fprintf(&edges, "%d,%d\n", 1+r.IntN(n), 1+r.IntN(n))
 	}
 	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String()})
-	load := func(db string, times int64) error {
+	writeParts(t, "nodes", nodes.String(), 3)
+	writeParts(t, "edges", edges.String(), 4)
+	load := func(db, ending string, times int64) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		ending := &endingContext{Context: ctx, cancel: cancel}
-		ending.left.Store(times)
+		limited := &endingContext{Context: ctx, cancel: cancel}
+		limited.left.Store(times)
 		c := importCommand{
-			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes.csv", Edges: "edges.csv"}}, resources: resources{Memory: 1, Threads: 2},
+			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes" + ending, Edges: "edges" + ending}}, resources: resources{Memory: 1, Threads: 2},
 		}
 		var out bytes.Buffer
-		return c.make(ending, &streams{out: &out, err: &out, progress: &progress{}}, nil)
+		return c.make(limited, &streams{out: &out, err: &out, progress: &progress{}}, nil)
 	}
 	degrees := func(db string) string {
 		return mustRun(t, "shell", db, "-c", "nodes return id, label, degree", "--format", "csv")
 	}
-	if err := load("whole", math.MaxInt64); err != nil {
+	if err := load("whole", ".csv", math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
 	want, interrupted := degrees("whole"), 0
 	for times := int64(0); times < 60; times += int64(longtest.Of(12, 3)) {
-		err := load("g", times)
+		ending := []string{".csv", "", "/part-*"}[interrupted%3] // one file, a directory, a pattern
+		err := load("g", ending, times)
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatalf("interrupted at %d: got %v", times, err)
 		}
@@ -388,7 +391,7 @@ func TestImportResumes(t *testing.T) {
 			if _, err := os.Stat("g"); err == nil {
 				t.Fatalf("interrupted at %d: a store is there", times)
 			}
-			err = load("g", math.MaxInt64)
+			err = load("g", ending, math.MaxInt64)
 		}
 		if err != nil {
 			t.Fatalf("after an interruption at %d: %v", times, err)
@@ -399,11 +402,27 @@ func TestImportResumes(t *testing.T) {
 		if err := os.RemoveAll("g"); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := listDir(t), []string{"edges.csv", "nodes.csv", "whole"}; !slices.Equal(got, want) {
+		if got, want := listDir(t), []string{"edges", "edges.csv", "nodes", "nodes.csv", "whole"}; !slices.Equal(got, want) {
 			t.Errorf("after an interruption at %d: left behind: %v, want %v", times, got, want)
 		}
 	}
 	if interrupted < 3 {
 		t.Errorf("%d imports were interrupted, want some at different stages", interrupted)
+	}
+}
+
+// writeParts writes a text with a header into a directory, as so many files.
+func writeParts(t *testing.T, dir, text string, parts int) {
+	t.Helper()
+	lines := strings.SplitAfter(text, "\n")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rows := lines[1 : len(lines)-1]
+	for part := range parts {
+		content := lines[0] + strings.Join(rows[len(rows)*part/parts:len(rows)*(part+1)/parts], "")
+		if err := os.WriteFile(fmt.Sprintf("%s/part-%d.csv", dir, part), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

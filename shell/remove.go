@@ -7,6 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -22,7 +23,7 @@ type removeCommand struct {
 func (*removeCommand) Help() string {
 	return `Removes the listed nodes, with their edges, labels, properties, predictions and features, and the listed edges. Files are ` + table.Extensions + `; other columns ` +
 		`than id, src and dst do not count. An id or an edge that is not in the store is an error, and then nothing is removed. A row that is listed again counts once. In a ` +
-		`directed graph the edge from src to dst goes, the opposite one stays.
+		`directed graph the edge from src to dst goes, the opposite one stays. Directories, patterns and - are read as import reads them.
 
 Decisions about a removed node stay in the history. Its id may come again with import --append. It is then another node, without decisions. The scores of other nodes ` +
 		`stay as they are until the next rescore or clean, and their predictions until the next predict.
@@ -41,6 +42,7 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.checkEdgeColumns(c.Edges); err != nil {
 		return err
 	}
+	ctx = stream.WithInput(ctx, s.in)
 	began := time.Now()
 	var stats kv.PatchStats
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {

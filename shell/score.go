@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // scoreCommand prints the scores of some nodes as of now.
@@ -76,7 +77,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 // find finds the nodes to score.
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {
 	if c.Nodes != "" {
-		return files.ReadNodes(ctx, tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report(), Columns: c.Columns.of})
+		return files.ReadNodes(stream.WithInput(ctx, s.in), tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report(), Columns: c.Columns.of})
 	}
 	for _, id := range c.IDs {
 		v, err := tx.Node(id)

@@ -3,9 +3,11 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +18,34 @@ const look = 100 * time.Millisecond
 type File struct {
 	*os.File
 	in io.Reader
+}
+
+// Input is the name of standard input.
+const Input = "-"
+
+type inputKey struct{}
+
+// An input is standard input, which is read once.
+type input struct {
+	from  io.Reader
+	taken atomic.Bool
+}
+
+// WithInput returns a context in which OpenInput reads from in.
+func WithInput(ctx context.Context, in io.Reader) context.Context {
+	return context.WithValue(ctx, inputKey{}, &input{from: in})
+}
+
+// OpenInput returns standard input, to be read until ctx ends. It is an error the second time, and in a context without one.
+func OpenInput(ctx context.Context) (io.Reader, error) {
+	in, ok := ctx.Value(inputKey{}).(*input)
+	switch {
+	case !ok:
+		return nil, errors.New("standard input is not read here, want a file")
+	case in.taken.Swap(true):
+		return nil, errors.New("standard input was read already, and cannot be read twice: want a file")
+	}
+	return NewReader(ctx, in.from), nil
 }
 
 // Open opens a file to be read. Until ctx ends it waits for the writer of a named pipe.

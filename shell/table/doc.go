@@ -7,6 +7,9 @@
 // backslash. A column of a parquet file must be a flat one of booleans, integers, floats or strings, and
 // its values are handed out as the text that a csv file would hold; null is the empty text.
 //
+// OpenParts reads several files as one: those of a directory, or those that a pattern matches. They have the same header. The name "-"
+// is standard input, where the context has one: csv or tsv, and to be read once.
+//
 // A file is read in chunks, runs of whole records. Reader.Rows takes them one after another; Reader.Scan hands them to
 // several goroutines, which parse them side by side. Text is cut at the ends of records without being parsed: a chunk
 // in which no quote is may end behind any line, and only records with quotes are followed field by field. Fields are

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -57,13 +59,14 @@ func (e *Error) Reason() string {
 // A Row is one record. Fields are in the order of the header, as many as it has names. The slice is borrowed until the
 // next row is read, the bytes of the fields as the function says that hands out the row.
 type Row struct {
-	Line   int64 // as in Error; of a record of several lines the first
+	Line   int64 // as in Error, and the number of the part if there are several; of a record of several lines the first
 	Fields [][]byte
 }
 
 // A Reader reads one file from its header to its end. One goroutine, but for Offset.
 type Reader struct {
 	path   string
+	parts  Parts
 	header []string
 	line   int64 // of the header, as in Error
 	size   int64
@@ -93,6 +96,9 @@ func Open(ctx context.Context, path string, memory int64) (*Reader, error) {
 
 // open is Open with chunks of text of another size, in bytes.
 func open(ctx context.Context, path string, memory int64, chunkBytes int) (*Reader, error) {
+	if path == stream.Input {
+		return openInput(ctx, chunkBytes)
+	}
 	name := strings.ToLower(filepath.Base(path))
 	plain, compressed := strings.CutSuffix(name, ".gz")
 	kind := filepath.Ext(plain)
@@ -116,7 +122,7 @@ func open(ctx context.Context, path string, memory int64, chunkBytes int) (*Read
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	r := &Reader{path: path, size: info.Size(), closes: []io.Closer{f}}
+	r := &Reader{path: path, parts: Parts{path, []string{path}}, size: info.Size(), closes: []io.Closer{f}}
 	if kind == ".parquet" {
 		err = r.openParquet(f.File, memory)
 	} else {
@@ -130,6 +136,44 @@ func open(ctx context.Context, path string, memory int64, chunkBytes int) (*Read
 	}
 	return r, nil
 }
+
+// openInput opens standard input, which is tsv if its header has a tab, else csv.
+func openInput(ctx context.Context, chunkBytes int) (*Reader, error) {
+	in, err := stream.OpenInput(ctx)
+	if err != nil {
+		return nil, &Error{Path: stream.Input, Msg: err.Error(), Err: err}
+	}
+	r := &Reader{path: stream.Input, parts: Parts{stream.Input, []string{stream.Input}}}
+	buffered := bufio.NewReaderSize(in, inputBytes)
+	kind := ".csv"
+	for n := 1; ; n = buffered.Buffered() + 1 {
+		begin, err := buffered.Peek(n)
+		begin, _ = buffered.Peek(max(len(begin), buffered.Buffered()))
+		line, _, whole := bytes.Cut(begin, []byte{'\n'})
+		if bytes.IndexByte(line, '\t') >= 0 {
+			kind = ".tsv"
+		}
+		if whole || err != nil {
+			break // reading on gives the error
+		}
+	}
+	if begin, _ := buffered.Peek(len(parquetMagic)); string(begin) == parquetMagic {
+		return nil, &Error{Path: stream.Input, Msg: "got parquet data, want csv or tsv on standard input"}
+	}
+	if err = r.openText(buffered, kind, false, chunkBytes); err == nil {
+		err = r.checkHeader()
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// inputBytes is how much of standard input is looked at for its kind, and parquetMagic what a parquet file begins with.
+const (
+	inputBytes   = 64 << 10
+	parquetMagic = "PAR1"
+)
 
 func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes int) error {
 	counter := &countingReader{r: f}
@@ -183,8 +227,11 @@ func (r *Reader) checkHeader() error {
 	return nil
 }
 
-// Path is the file's path as given to Open.
+// Path is the file's path as given to Open, or the name of several.
 func (r *Reader) Path() string { return r.path }
+
+// Parts are the files that are read.
+func (r *Reader) Parts() Parts { return r.parts }
 
 // Header holds the column names as they are in the file. They differ from each other. The caller must not change it.
 func (r *Reader) Header() []string { return r.header }
@@ -285,10 +332,14 @@ func (r *Reader) row() (Row, error) {
 	}
 }
 
-// Errorf returns an *Error at a line, with column "" about the record as a whole. It wraps what a verb %w does.
+// Errorf returns an *Error at the line of a row, with column "" about the record as a whole. It wraps what a verb %w does.
 func (r *Reader) Errorf(line int64, column, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Path: r.path, Line: line, Column: column, Msg: err.Error(), Err: errors.Unwrap(err)}
+	path, at := r.path, line
+	if line > 0 {
+		path, at = r.parts.Place(line)
+	}
+	return &Error{Path: path, Line: at, Column: column, Msg: err.Error(), Err: errors.Unwrap(err)}
 }
 
 // HeaderErrorf is Errorf at the line of the header, or if the file has none, as parquet, about the file as a whole.
@@ -299,8 +350,9 @@ func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
 // Want returns the *Error that a field reads one thing where another is wanted.
 func (r *Reader) Want(row Row, column int, want string) error {
 	text := string(row.Fields[column])
+	path, line := r.parts.Place(row.Line)
 	return &Error{
-		Path: r.path, Line: row.Line, Column: r.header[column], Value: shorten(text, maxValue),
+		Path: path, Line: line, Column: r.header[column], Value: shorten(text, maxValue),
 		Msg: fmt.Sprintf("got %q, want %s", brief(text), want),
 	}
 }

@@ -121,7 +121,9 @@ func (a *appending) open(ctx context.Context) (err error) {
 		a.nodes, err = a.openNodes(ctx, kinds, a.Job)
 	}
 	if err == nil && a.Edges != "" {
-		a.edges, err = openEdges(ctx, a.Edges, a.nodes, a.Job)
+		if a.edges, err = openEdges(ctx, a.Edges, a.nodes, a.Job); err == nil {
+			a.edgeParts = a.edges.parts()
+		}
 	}
 	if err == nil && a.edges != nil && a.edges.weighted() && !weighted {
 		err = fmt.Errorf("%s: has a column weight, and the edges of the store have no weights", a.Edges)
@@ -337,17 +339,18 @@ func (a *appending) explain(err error) error {
 		if a.Nodes != "" {
 			nodes = " or of " + a.Nodes
 		}
-		return atEdge(a.Edges, unknown.Source, unknown.ID,
+		return atEdge(a.Edges, a.edgeParts, unknown.Source, unknown.ID,
 			fmt.Sprintf("got an edge of node %q, want ids of the store%s", wording.Cut(unknown.ID, kv.MaxID), nodes), err)
 	}
 	return a.Graph.explain(err)
 }
 
 // atEdge is an error of a row of an edges file.
-func atEdge(path string, row int64, value, msg string, err error) error {
+func atEdge(path string, parts table.Parts, row int64, value, msg string, err error) error {
 	if IsArray(path) {
 		return &npy.Error{Path: path, Row: row, Value: value, Msg: msg}
 	}
+	path, row = parts.Place(row)
 	return &table.Error{Path: path, Line: row, Value: value, Msg: msg, Err: err}
 }
 
@@ -359,14 +362,16 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
+	of := removal{edges: edges}
 	if nodes != "" {
-		if err := removeNodes(ctx, patch, nodes, r); err != nil {
+		if of.nodeParts, err = removeNodes(ctx, patch, nodes, r); err != nil {
 			return stats, err
 		}
 	}
 	if edges != "" {
 		in, err := openEdges(ctx, edges, nil, r)
 		if err == nil {
+			of.edgeParts = in.parts()
 			_, _, err = patchEdges(ctx, in, removedEdges{patch}, r)
 			err = cmp.Or(err, in.close())
 		}
@@ -375,16 +380,17 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 		}
 	}
 	stats, err = patch.Commit(ctx)
-	return stats, explainRemoval(nodes, edges, err)
+	return stats, of.explain(err)
 }
 
-func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (err error) {
+// removeNodes removes the nodes of a file, and returns what was read.
+func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (_ table.Parts, err error) {
 	in, columns, err := r.OpenTable(ctx, path)
 	if err != nil {
-		return err
+		return table.Parts{}, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	return EachRow(ctx, in, r.Progress, func(row table.Row) error {
+	return in.Parts(), EachRow(ctx, in, r.Progress, func(row table.Row) error {
 		id := row.Fields[columns[0]]
 		if len(id) == 0 {
 			return in.Want(row, columns[0], "the id of a node")
@@ -393,20 +399,27 @@ func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (err 
 	})
 }
 
-// explainRemoval says at which line of which file is what cannot be removed.
-func explainRemoval(nodes, edges string, err error) error {
+// A removal is the files that are removed from a store.
+type removal struct {
+	edges                string
+	nodeParts, edgeParts table.Parts
+}
+
+// explain says at which line of which file is what cannot be removed.
+func (of removal) explain(err error) error {
 	if missing, ok := errors.AsType[*kv.MissingNodeError](err); ok {
 		msg := fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(missing.ID, kv.MaxID))
-		return &table.Error{Path: nodes, Line: missing.Source, Column: "id", Value: missing.ID, Msg: msg, Err: err}
+		path, line := of.nodeParts.Place(missing.Source)
+		return &table.Error{Path: path, Line: line, Column: "id", Value: missing.ID, Msg: msg, Err: err}
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
 		msg := fmt.Sprintf("got an edge of node %q, want ids of the store", wording.Cut(unknown.ID, kv.MaxID))
-		return atEdge(edges, unknown.Source, unknown.ID, msg, err)
+		return atEdge(of.edges, of.edgeParts, unknown.Source, unknown.ID, msg, err)
 	}
 	if missing, ok := errors.AsType[*kv.MissingEdgeError](err); ok {
 		ends := []string{wording.Cut(missing.Src, kv.MaxID), wording.Cut(missing.Dst, kv.MaxID)}
 		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have", ends[0], ends[1])
-		return atEdge(edges, missing.Source, strings.Join(ends, ","), msg, err)
+		return atEdge(of.edges, of.edgeParts, missing.Source, strings.Join(ends, ","), msg, err)
 	}
 	return err
 }

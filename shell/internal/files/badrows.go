@@ -35,6 +35,7 @@ type BadRows struct {
 	limit  int64
 	memory int64 // bytes for rows
 	paths  map[badFile]string
+	parts  map[badFile]table.Parts
 
 	mu     sync.Mutex
 	rows   *spill.Sorter // by badFile and line
@@ -62,6 +63,13 @@ func (c *badCount) add(file badFile, line int64, err error) {
 // NewBadRows returns a BadRows of two files that takes up to limit rows and about memory bytes. Close it.
 func NewBadRows(nodes, edges string, limit, memory int64) *BadRows {
 	return &BadRows{limit: limit, paths: map[badFile]string{badNode: nodes, badEdge: edges}, memory: memory, rows: spill.New(os.TempDir(), memory)}
+}
+
+// of says which files are read.
+func (b *BadRows) of(nodes, edges table.Parts) {
+	if b != nil {
+		b.parts = map[badFile]table.Parts{badNode: nodes, badEdge: edges}
+	}
 }
 
 // skip takes a row that is bad by itself. The error that it returns is of one row too many.
@@ -95,7 +103,7 @@ type badRow struct {
 // add keeps a row of which err, a *table.Error or an *npy.Error, says what is wrong.
 func (b *BadRows) add(file badFile, err error, skipped bool) error {
 	if bad, ok := errors.AsType[*table.Error](err); ok {
-		return b.take(badRow{file, bad.Line, skipped, bad.Value, bad.Reason()}, err)
+		return b.take(badRow{file, b.parts[file].Line(bad.Path, bad.Line), skipped, bad.Value, bad.Reason()}, err)
 	} else if bad, ok := errors.AsType[*npy.Error](err); ok {
 		return b.take(badRow{file, bad.Row, skipped, bad.Value, bad.Msg}, err)
 	}
@@ -116,6 +124,14 @@ func (b *BadRows) take(row badRow, err error) error {
 		return err
 	}
 	return b.rows.Add(binary.BigEndian.AppendUint64([]byte{byte(row.File)}, uint64(row.Line)), body)
+}
+
+// place is the file of a row, and the line in it.
+func (b *BadRows) place(row badRow) (path string, line int64) {
+	if path = b.paths[row.File]; IsArray(path) {
+		return path, row.Line
+	}
+	return b.parts[row.File].Place(row.Line)
 }
 
 // each calls fn for all rows, in the order of the report.
@@ -156,10 +172,10 @@ func (b *BadRows) restore(in io.Reader) (err error) {
 		if err != nil {
 			break
 		}
-		path := b.paths[row.File]
-		var what error = &table.Error{Path: path, Line: row.Line, Value: row.Value, Msg: row.Reason}
+		path, line := b.place(row)
+		var what error = &table.Error{Path: path, Line: line, Value: row.Value, Msg: row.Reason}
 		if IsArray(path) {
-			what = &npy.Error{Path: path, Row: row.Line, Value: row.Value, Msg: row.Reason}
+			what = &npy.Error{Path: path, Row: line, Value: row.Value, Msg: row.Reason}
 		}
 		err = b.take(row, what)
 	}
@@ -235,7 +251,8 @@ func (b *BadRows) Write(ctx context.Context, out io.Writer) error {
 		if stopped && !r.Skipped {
 			return nil
 		}
-		return w.Write([]string{b.paths[r.File], strconv.FormatInt(r.Line, 10), r.Value, r.Reason})
+		path, line := b.place(r)
+		return w.Write([]string{path, strconv.FormatInt(line, 10), r.Value, r.Reason})
 	})
 	w.Flush()
 	return cmp.Or(err, w.Error())

@@ -23,6 +23,7 @@ type edgesFile interface {
 	read(ctx context.Context, writers []edgeTaker, r Job) (edges int64, err error)
 	weighted() bool
 	offset() int64 // bytes read so far
+	parts() table.Parts
 	close() error
 }
 
@@ -42,7 +43,7 @@ func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edges
 		}
 		return newEdgesArray(in), nil
 	}
-	in, err := table.Open(ctx, path, r.Memory)
+	in, err := r.openTable(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +88,10 @@ type edgesTable struct {
 	src, dst, weight int // columns; weight is -1 where there is none
 }
 
-func (e *edgesTable) weighted() bool { return e.weight >= 0 }
-func (e *edgesTable) offset() int64  { return e.in.Offset() }
-func (e *edgesTable) close() error   { return e.in.Close() }
+func (e *edgesTable) weighted() bool     { return e.weight >= 0 }
+func (e *edgesTable) offset() int64      { return e.in.Offset() }
+func (e *edgesTable) parts() table.Parts { return e.in.Parts() }
+func (e *edgesTable) close() error       { return e.in.Close() }
 
 func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int64, error) {
 	var edges atomic.Int64
@@ -171,6 +173,8 @@ const arrayRows = 16 << 10
 func (e *edgesArray) offset() int64 { return e.in.Size() - e.rest.Load()*e.in.RowBytes() }
 
 func (e *edgesArray) weighted() bool { return false }
+
+func (e *edgesArray) parts() table.Parts { return table.Parts{} }
 
 func (e *edgesArray) close() error { return e.in.Close() }
 

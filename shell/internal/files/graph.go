@@ -26,6 +26,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -51,7 +52,9 @@ type Graph struct {
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
 
-	id string // the column of the nodes file that has the ids, once it is open
+	// What is known once the files are open: the column of the nodes file that has the ids, and the files that are read.
+	id                   string
+	nodeParts, edgeParts table.Parts
 }
 
 // A Job is how files are read, and who is told of it.
@@ -120,6 +123,8 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, edges.close()) }()
+	g.edgeParts = edges.parts()
+	r.Bad.of(g.nodeParts, g.edgeParts)
 
 	opt := kv.LoadOptions{
 		MemoryBudget: r.Memory,
@@ -239,8 +244,14 @@ func Fingerprint(paths ...string) (string, error) {
 			return "", err
 		}
 		fmt.Fprintf(&b, "%q", absolute)
-		if info, err := os.Stat(path); err == nil {
-			fmt.Fprintf(&b, " %d %d", info.Size(), info.ModTime().UnixNano())
+		if path == stream.Input {
+			fmt.Fprintf(&b, " %d %d", os.Getpid(), time.Now().UnixNano()) // nothing tells what will come from what came
+		} else if parts, err := table.FindParts(path); err == nil {
+			for _, path := range parts.Paths() {
+				if info, err := os.Stat(path); err == nil {
+					fmt.Fprintf(&b, " %q %d %d", filepath.Base(path), info.Size(), info.ModTime().UnixNano())
+				}
+			}
 		}
 		b.WriteByte('\n')
 	}
@@ -262,8 +273,14 @@ func (g *Graph) explain(err error) error {
 	}
 	at := &table.Error{Err: err}
 	if duplicate, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
-		at.Path, at.Line, at.Column, at.Value = g.Nodes, duplicate.Second, g.id, duplicate.ID
-		at.Msg = fmt.Sprintf("got %q again, as in line %d, want every id once", duplicate.ID, duplicate.First)
+		at.Column, at.Value = g.id, duplicate.ID
+		at.Path, at.Line = g.nodeParts.Place(duplicate.Second)
+		path, first := g.nodeParts.Place(duplicate.First)
+		of := ""
+		if path != at.Path {
+			of = " of " + path
+		}
+		at.Msg = fmt.Sprintf("got %q again, as in line %d%s, want every id once", duplicate.ID, first, of)
 		return at
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
@@ -271,14 +288,16 @@ func (g *Graph) explain(err error) error {
 		if IsArray(g.Edges) {
 			return &npy.Error{Path: g.Edges, Row: unknown.Source, Value: unknown.ID, Msg: msg}
 		}
-		at.Path, at.Line, at.Value, at.Msg = g.Edges, unknown.Source, unknown.ID, msg
+		at.Path, at.Line = g.edgeParts.Place(unknown.Source)
+		at.Value, at.Msg = unknown.ID, msg
 		return at
 	}
 	if errors.Is(err, kv.ErrInvalidEdge) {
 		return fmt.Errorf("%s: %w", g.Edges, err)
 	}
 	if invalid, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
-		at.Path, at.Line, at.Value = g.Nodes, invalid.Source, invalid.ID
+		at.Path, at.Line = g.nodeParts.Place(invalid.Source)
+		at.Value = invalid.ID
 		at.Msg = strings.TrimPrefix(invalid.Err.Error(), "kv: ") // it is the file that is wrong
 		return at
 	}
@@ -397,7 +416,7 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	in, err := table.Open(ctx, g.Nodes, r.Memory)
+	in, err := r.openTable(ctx, g.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -411,7 +430,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		return nil, err
 	}
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: g.Form}
-	g.id = in.Header()[n.id]
+	g.id, g.nodeParts = in.Header()[n.id], in.Parts()
 	header, err := headerOf(in)
 	if err != nil {
 		return nil, err
@@ -457,9 +476,11 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if !unknown {
 		return n, nil
 	}
-	if info, err := os.Stat(g.Nodes); err == nil && !info.Mode().IsRegular() {
-		return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
-			"want a file, or the columns id and label alone")
+	for _, path := range g.nodeParts.Paths() {
+		if info, err := os.Stat(path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
+			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
+				"want a file, the columns id and label alone, or kinds in the header, as in :ID,:LABEL,year:int")
+		}
 	}
 	err = r.Timed("property kinds", func(stage *ops.Stage) error {
 		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
@@ -470,7 +491,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 
 // guess reads the file once, through a reader of its own.
 func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[string]kv.Kind, r Job) (err error) {
-	in, err := table.Open(ctx, n.in.Path(), r.Memory)
+	in, err := table.OpenParts(ctx, n.in.Parts(), r.Memory)
 	if err != nil {
 		return err
 	}
@@ -510,7 +531,7 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[stri
 	}
 	for k, column := range n.columns {
 		if isGuess(k, column) {
-			kinds[k].remark(r, n.in.Path(), n.properties[k])
+			kinds[k].remark(r, n.in, n.properties[k])
 		}
 	}
 	return nil
@@ -544,14 +565,14 @@ func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) er
 	}, func(worker int, _ *table.Chunk) error {
 		chunk := &chunks[worker]
 		for _, node := range chunk.nodes {
-			if err := chunk.skipBefore(node.Source, r.Bad); err != nil {
+			if err := chunk.skipBefore(node.Source, n.in.Parts(), r.Bad); err != nil {
 				return err
 			}
 			if err := add(node); err != nil {
 				return err
 			}
 		}
-		return chunk.skipBefore(math.MaxInt64, r.Bad)
+		return chunk.skipBefore(math.MaxInt64, n.in.Parts(), r.Bad)
 	})
 }
 
@@ -593,10 +614,10 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 }
 
 // skipBefore hands on the bad rows before a line that have not been. Without bad the first is the error.
-func (c *nodeChunk) skipBefore(line int64, bad *BadRows) error {
+func (c *nodeChunk) skipBefore(line int64, parts table.Parts, bad *BadRows) error {
 	for len(c.bad) > 0 {
 		err := c.bad[0]
-		if at, ok := errors.AsType[*table.Error](err); ok && at.Line >= line {
+		if at, ok := errors.AsType[*table.Error](err); ok && parts.Line(at.Path, at.Line) >= line {
 			return nil
 		}
 		if bad == nil {

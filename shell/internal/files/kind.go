@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values are
@@ -69,13 +70,15 @@ func (g *kindGuess) merge(other kindGuess) {
 }
 
 // remark says where the values of a property are kept as something else than most of them are.
-func (g *kindGuess) remark(r Job, path string, property kv.Column) {
+func (g *kindGuess) remark(r Job, in *table.Reader, property kv.Column) {
+	path := in.Path()
 	switch {
 	case property.Kind == kv.KindFloat && g.nans > 0:
 		r.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
 	case property.Kind == kv.KindString && g.oddLine > 0 && 2*g.numbers >= g.values:
+		path, line := in.Parts().Place(g.oddLine)
 		r.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
-			path, strconv.Quote(property.Name), g.numbers, g.values, g.oddLine, g.odd)
+			path, strconv.Quote(property.Name), g.numbers, g.values, line, g.odd)
 	}
 }
 

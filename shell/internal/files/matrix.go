@@ -393,10 +393,19 @@ func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn fun
 	return seen.all(in)
 }
 
+// openTable opens a table: a file, the files of a directory, those that a pattern matches, or standard input.
+func (r Job) openTable(ctx context.Context, path string) (*table.Reader, error) {
+	parts, err := table.FindParts(path)
+	if err != nil {
+		return nil, err
+	}
+	return table.OpenParts(ctx, parts, r.Memory)
+}
+
 // OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names, all of
 // which are there.
 func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*table.Reader, []int, error) {
-	in, err := table.Open(ctx, path, r.Memory)
+	in, err := r.openTable(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,40 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A part that changes, comes or goes makes other files of a directory, and standard input is never the same again.
+func TestFingerprintOfParts(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]string{}
+	look := func(what, path string) {
+		got, err := Fingerprint(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if earlier, again := seen[got]; again {
+			t.Errorf("%s: got the fingerprint of %s", what, earlier)
+		}
+		seen[got] = what
+	}
+	write("1.csv", "id\n")
+	look("one part", dir)
+	write("2.csv", "id\na\n")
+	look("two parts", dir)
+	write("1.csv", "id\nb\n")
+	look("a part that has changed", dir)
+	if err := os.Rename(filepath.Join(dir, "2.csv"), filepath.Join(dir, "3.csv")); err != nil {
+		t.Fatal(err)
+	}
+	look("a part of another name", dir)
+	look("standard input", "-")
+	look("standard input again", "-")
+}

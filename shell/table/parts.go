@@ -1,0 +1,184 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// Parts are the files that a name stands for: the file itself, the files of a directory, or those that a pattern matches. They are read
+// one after another, as if they were one file.
+type Parts struct {
+	name  string
+	paths []string // sorted; never empty
+}
+
+const (
+	// partShift is where the number of a part begins in a line.
+	partShift = 40
+	maxParts  = 1 << 20
+)
+
+// FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _ do not count. A
+// name of which there is no file is a pattern if it has *, ? or [. Parts are in the order of their names, byte by byte.
+func FindParts(name string) (Parts, error) {
+	info, err := os.Stat(name)
+	var paths []string
+	switch {
+	case err == nil && info.IsDir():
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			return Parts{}, err
+		}
+		for _, entry := range entries {
+			if !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") {
+				paths = append(paths, filepath.Join(name, entry.Name()))
+			}
+		}
+		if paths == nil {
+			return Parts{}, &Error{Path: name, Msg: "is a directory without files, want some whose names end in " + Extensions}
+		}
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
+		if paths, err = filepath.Glob(name); err != nil {
+			return Parts{}, &Error{Path: name, Msg: "is no pattern of names: a [ is left open", Err: err}
+		}
+		if paths == nil {
+			return Parts{}, &Error{Path: name, Msg: "no file has such a name"}
+		}
+	default:
+		paths = []string{name} // opening it says what is wrong
+	}
+	if len(paths) > maxParts {
+		return Parts{}, &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", len(paths), maxParts)}
+	}
+	slices.Sort(paths)
+	return Parts{name, paths}, nil
+}
+
+// Paths are the paths of the files, in their order.
+func (p Parts) Paths() []string { return slices.Clone(p.paths) }
+
+// Place says where the row is that has a Row.Line: in which file, and in which line of it.
+func (p Parts) Place(line int64) (path string, at int64) {
+	if part := line >> partShift; line > 0 && part < int64(len(p.paths)) {
+		return p.paths[part], line & (1<<partShift - 1)
+	}
+	return p.name, line
+}
+
+// Line is the Row.Line of a row in a line of a file.
+func (p Parts) Line(path string, at int64) int64 {
+	part, found := slices.BinarySearch(p.paths, path)
+	if !found || at == 0 {
+		return at
+	}
+	return int64(part)<<partShift | at
+}
+
+// OpenParts opens files that have the same header, as Open does. Row.Line has the number of the part too: Place says what it means.
+func OpenParts(ctx context.Context, parts Parts, memory int64) (*Reader, error) {
+	return openParts(ctx, parts, memory, chunkBytes)
+}
+
+// openParts is OpenParts with chunks of text of another size, in bytes.
+func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (*Reader, error) {
+	first, err := open(ctx, parts.paths[0], memory, chunkBytes)
+	if err != nil {
+		return nil, err
+	}
+	if first.parts = parts; len(parts.paths) == 1 {
+		return first, nil
+	}
+	r := &Reader{path: parts.name, header: first.header, line: first.line, parts: parts}
+	p := &partsReader{of: r, open: func(path string) (*Reader, error) { return open(ctx, path, memory, chunkBytes) }}
+	p.now.Store(first)
+	r.chunks = func() rows { return &partChunk{of: p} }
+	r.read = func() int64 { return p.before.Load() + p.now.Load().Offset() }
+	r.closes = []io.Closer{p}
+	for _, path := range parts.paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.size += info.Size()
+	}
+	return r, nil
+}
+
+// A partsReader reads files one after another.
+type partsReader struct {
+	of     *Reader
+	open   func(path string) (*Reader, error)
+	part   int // being read
+	now    atomic.Pointer[Reader]
+	before atomic.Int64 // bytes of the parts before it
+}
+
+// advance goes on to the next part, or returns io.EOF.
+func (p *partsReader) advance() error {
+	if p.part+1 == len(p.of.parts.paths) {
+		return io.EOF
+	}
+	last := p.now.Load()
+	if err := last.Close(); err != nil {
+		return err
+	}
+	next, err := p.open(p.of.parts.paths[p.part+1])
+	if err != nil {
+		return err
+	}
+	p.part++
+	p.before.Add(last.Size())
+	p.now.Store(next)
+	if !slices.Equal(next.header, p.of.header) {
+		return next.HeaderErrorf("", "has the columns %s, want those of %s: %s", next.ListColumns(), p.of.parts.paths[0], p.of.ListColumns())
+	}
+	return nil
+}
+
+// Close closes the part being read.
+func (p *partsReader) Close() error { return p.now.Load().Close() }
+
+// A partChunk is a chunk of one of several files.
+type partChunk struct {
+	of   *partsReader
+	part int
+	rows rows // nil before the first
+}
+
+// fill reads the next rows of the part being read, or of the next one.
+func (c *partChunk) fill() error {
+	for p := c.of; ; {
+		in := p.now.Load()
+		if in.chunk != nil { // what is behind the header
+			c.part, c.rows, in.chunk = p.part, in.chunk, nil
+			return nil
+		}
+		if c.rows == nil || c.part != p.part {
+			c.part, c.rows = p.part, in.chunks()
+		}
+		if err := c.rows.fill(); !errors.Is(err, io.EOF) {
+			return err
+		}
+		if err := p.advance(); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the next row of the chunk.
+func (c *partChunk) next() (Row, error) {
+	if c.rows == nil {
+		return Row{}, io.EOF
+	}
+	row, err := c.rows.next()
+	row.Line |= int64(c.part) << partShift
+	return row, err
+}
