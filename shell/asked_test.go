@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
@@ -596,7 +597,7 @@ func TestSlowScores(t *testing.T) {
 	for i, line := range lines[1:3] {
 		id, _, _ := strings.Cut(line, ",")
 		var notices []string
-		_, err := at.Answer(t.Context(), prompt.Question{Step: query.Step{Text: "accept " + id}, Format: print.FormatCSV},
+		_, err := at.Answer(t.Context(), prompt.Question{Step: query.Step{Text: "accept " + id}, Format: columnar.Format(print.FormatCSV)},
 			prompt.Listener{Out: io.Discard, Notice: func(line string) { notices = append(notices, line) }})
 		if waited := slices.Contains(notices, wording.ScoresWait); err != nil || waited != (i == 0) {
 			t.Errorf("decision %d about %s: got %q, %v", i+1, id, notices, err)

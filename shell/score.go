@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -24,7 +25,7 @@ type scoreCommand struct {
 	IDs   []string `name:"ids" xor:"nodes" required:"" placeholder:"A,B" help:"Score the nodes with these ids."`
 	Nodes string   `file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id: .csv, .tsv or .parquet."`
 	nodeColumns
-	Format print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
+	Format columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or arrow."`
 	resources
 }
 
@@ -49,6 +50,10 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	if c.Nodes == "" && (len(c.IDs) == 0 || slices.Contains(c.IDs, "")) {
 		return usagef("score: --ids has an empty id, want ids of nodes, such as p17,p25")
 	}
+	screen := print.ScreenOf(s.out)
+	if err := c.Format.CheckScreen(screen); err != nil {
+		return usagef("score: %v", err)
+	}
 	err := c.readStore(s, c.DB, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			if _, err := query.LastRun(tx); err != nil {
@@ -59,7 +64,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 				return err
 			}
 			lacks := &lacks{s: s}
-			_, err = print.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, s, lacks)), c.Format)
+			_, err = c.Format.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, s, lacks)), screen)
 			lacks.tell()
 			if err != nil || lacks.predicted == 0 {
 				return err

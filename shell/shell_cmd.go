@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -17,17 +18,17 @@ import (
 
 // shellCommand answers statements about a store.
 type shellCommand struct {
-	DB        string       `arg:"" name:"DB" help:"Directory of the store."`
-	Command   string       `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
-	File      string       `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
-	Format    print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or line."`
-	SafeCSV   bool         `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
-	ReadOnly  bool         `help:"Refuse statements that write, and let others read at the same time."`
-	KeepGoing bool         `help:"Continue after a statement that failed."`
-	Timing    bool         `help:"Print how long each statement took."`
-	NoHistory bool         `help:"Do not read or keep the lines typed at the prompt."`
-	Yes       bool         `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
-	Who       string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
+	DB        string          `arg:"" name:"DB" help:"Directory of the store."`
+	Command   string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
+	File      string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
+	Format    columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or arrow."`
+	SafeCSV   bool            `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
+	ReadOnly  bool            `help:"Refuse statements that write, and let others read at the same time."`
+	KeepGoing bool            `help:"Continue after a statement that failed."`
+	Timing    bool            `help:"Print how long each statement took."`
+	NoHistory bool            `help:"Do not read or keep the lines typed at the prompt."`
+	Yes       bool            `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
+	Who       string          `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
 	rescoring
 	resources
 }
@@ -36,11 +37,15 @@ func (*shellCommand) Help() string {
 	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with history and completion. .help lists the statements. ` +
 		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too, and the scores around a decision move at once. A dot command, such as .mode csv, takes a line of its own.
 
+--format arrow writes an Arrow IPC stream with typed columns: pandas, polars, R and DuckDB read it as it comes. It holds the answer to one statement. If the ` +
+		`answer fails half way, the stream is cut in a message, and readers report that.
+
 The store is open only while statements run, and for a second after. If another process holds the store, that process answers the statements.
 
     graphcleaner shell my.graph
     graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
     graphcleaner shell my.graph -c "nodes where label = 'Theory' order by degree desc limit 5" --format csv
+    graphcleaner shell my.graph -c 'suspects' --format arrow > suspects.arrows
     graphcleaner shell my.graph -c 'explain 1042'
     graphcleaner shell my.graph -c 'accept where score > 0.99' --yes
     echo 'stats; classes' | graphcleaner shell my.graph --format json`
@@ -52,6 +57,9 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	if c.Command != "" && c.File != "" {
 		return usagef("shell: want -c or -f, got both")
+	}
+	if err := c.Format.CheckScreen(print.ScreenOf(s.out)); err != nil {
+		return usagef("shell: %v", err)
 	}
 	opt := prompt.Options{
 		In:        s.in,

@@ -53,6 +53,15 @@ func TestTerminalConfirmsACommand(t *testing.T) {
 	}
 }
 
+// TestTerminalGetsNoArrow refuses to fill a terminal with an Arrow stream, before anything is decided.
+func TestTerminalGetsNoArrow(t *testing.T) {
+	store := papers.Cleaned(t)
+	term := newTerminal(t)
+	term.run(terminalStore(t, store), "-c", "accept where score > 0.9", "--yes", "--format", "arrow")
+	term.wait("the refusal", `(?s)--format arrow is for programs, and standard output is a terminal:.*ended with 2`)
+	term.stop()
+}
+
 // TestTerminalFitsTables shows a table that is wider than the terminal, and one value of it whole.
 func TestTerminalFitsTables(t *testing.T) {
 	term := newTerminal(t)

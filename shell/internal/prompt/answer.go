@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -21,7 +22,7 @@ type Store interface {
 // A Question is a statement, and the form of its answer.
 type Question struct {
 	Step   query.Step
-	Format print.Format
+	Format columnar.Format
 	Screen print.Screen // that shows the answer
 }
 
@@ -83,7 +84,7 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 		to.Notice(notice)
 	}
 	on := q.Screen
-	rows, err := print.RenderOn(to.Out, result, q.Format, &on)
+	rows, err := q.Format.Render(to.Out, result, &on)
 	return Outcome{
 		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began), Slow: result.Slow(),
 	}, err

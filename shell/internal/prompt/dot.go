@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -53,7 +54,7 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 		}
 		format, err := print.ParseFormat(argument)
 		if err == nil {
-			s.format = format
+			s.format = columnar.Format(format)
 		}
 		return err
 	case ".timing":

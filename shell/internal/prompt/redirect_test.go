@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
@@ -50,7 +51,7 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c.opt.Store, c.opt.Format = opened(papers.Loaded(t)), print.FormatCSV
+			c.opt.Store, c.opt.Format = opened(papers.Loaded(t)), columnar.Format(print.FormatCSV)
 			_, people, err := answer(t, c.opt, strings.NewReplacer("F", file, "BAD", bad).Replace(c.text))
 			if (err != nil) != c.fails {
 				t.Errorf("got error %v and %s", err, people)

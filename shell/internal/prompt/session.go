@@ -15,6 +15,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -33,7 +34,8 @@ type Options struct {
 	// Name of the input, such as a file, put before the positions in errors. "" leaves it out.
 	Name string
 
-	Format print.Format
+	// An Arrow stream holds the answer to one statement, and In may have no more.
+	Format columnar.Format
 	Timing bool
 
 	// SafeCSV keeps spreadsheets from taking texts in csv and tsv for formulas: see SafeText.
@@ -111,7 +113,8 @@ type session struct {
 	output       *redirection    // nil where out is opt.Out
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
 	terminal     context.Context // of the session; it ends a pager
-	format       print.Format
+	format       columnar.Format
+	streamed     bool // an answer went into the Arrow stream
 	timing       bool
 	pages        bool          // long answers on a terminal, at the prompt
 	lines        *bufio.Reader // lines at a prompt that has no editor
@@ -181,6 +184,12 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if _, err := next.Parse(); err != nil {
 		return err // no store is needed to say so
 	}
+	if s.format == columnar.ArrowStream {
+		if s.streamed {
+			return errors.New("an Arrow stream holds one answer, and this is the second statement: want one statement with --format arrow")
+		}
+		s.streamed = true
+	}
 	on := print.ScreenOf(s.out)
 	on.SafeCSV = s.opt.SafeCSV
 	var outcome Outcome
@@ -234,7 +243,7 @@ func (s *session) clearProgress() {
 // sayRows prints how many rows a table had, to people, and the time if asked.
 func (s *session) sayRows(o Outcome) {
 	var parts []string
-	if o.Listed && (s.timing || s.output == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
+	if o.Listed && (s.timing || s.output == nil && s.format == columnar.Format(print.FormatTable) && print.IsTerminal(s.out)) {
 		if o.Rows == 1 {
 			parts = append(parts, "1 row")
 		} else {

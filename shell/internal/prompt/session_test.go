@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -42,7 +43,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 	answers := filepath.Join(dir, "answers.csv")
 	inner := write("inner.q", "count nodes;\n-- nothing\n\ncount nodes where degree > 100")
 	store := papers.Loaded(t)
-	out, people, err := answer(t, Options{Store: opened(store), Format: print.FormatCSV},
+	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
 		".output "+answers+"\n.read "+inner+"\n.output\ncount nodes where label is null")
 	if err != nil || out != "count\n1\n" || people != "" {
 		t.Errorf("got %q, %q, error %v; want only the last count on the output", out, people, err)
@@ -121,7 +122,7 @@ func TestACancelledSessionStops(t *testing.T) {
 func TestPromptWithoutATerminal(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	history := filepath.Join(t.TempDir(), "history")
-	out, people, err := answer(t, Options{Store: opened(papers.Loaded(t)), Format: print.FormatCSV, Interactive: true, History: history},
+	out, people, err := answer(t, Options{Store: opened(papers.Loaded(t)), Format: columnar.Format(print.FormatCSV), Interactive: true, History: history},
 		"count nodes\nnodes wher\ncount nodes\nwhere label is null;\ncount\nnodes\n.quit\ncount nodes\n")
 	if err != nil || out != "count\n10\ncount\n10\ncount\n10\n" {
 		t.Errorf("got %q, error %v", out, err)
@@ -199,7 +200,7 @@ func TestCleanStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, people, err := answer(t, Options{Store: opened(store), Format: print.FormatCSV},
+	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
 		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
 	if err != nil {
 		t.Fatalf("got error %v, and to people %q", err, people)
@@ -210,7 +211,7 @@ func TestCleanStatement(t *testing.T) {
 	if got := strings.Count(out, "run,started,"); got != 2 {
 		t.Errorf("got %d headers of runs, want one from clean and one from runs:\n%s", got, out)
 	}
-	out, people, err = answer(t, Options{Store: opened(store), Format: print.FormatJSON}, "clean hops 2 expect 0.25")
+	out, people, err = answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatJSON)}, "clean hops 2 expect 0.25")
 	if err != nil || !strings.Contains(out, `"mislabel_rate":0.25`) {
 		t.Errorf("clean expect 0.25: got %s, %s and %v", out, people, err)
 	}

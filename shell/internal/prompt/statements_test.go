@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -28,6 +29,37 @@ func TestStatements(t *testing.T) {
 			return answerData(t, d, &Open{Store: stores[d.Cmd]})
 		})
 	})
+}
+
+// TestStatementsInColumns answers what TestStatements does as Arrow streams: the values of every column have its kind.
+func TestStatementsInColumns(t *testing.T) {
+	stores := map[string]*kv.Store{
+		"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t), "numbered": papers.Numbered(t), "empty": papers.Empty(t),
+	}
+	answers := 0
+	datadriven.Walk(t, "testdata/statements", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			for script := query.NewScript(strings.NewReader(d.Input)); ; {
+				next, err := script.Next()
+				if err != nil {
+					return d.Expected
+				}
+				if next.Dot {
+					continue
+				}
+				var text, columns bytes.Buffer
+				_, err = (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next}, Listener{Out: &text, Notice: func(string) {}})
+				_, errColumns := (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next, Format: columnar.ArrowStream}, Listener{Out: &columns, Notice: func(string) {}})
+				if (err == nil) != (errColumns == nil) || err == nil && columns.Len() == 0 {
+					t.Errorf("%s: %s: %d bytes in columns and %v, want as in text: %v", d.Pos, next.Text, columns.Len(), errColumns, err)
+				}
+				answers++
+			}
+		})
+	})
+	if answers < 100 {
+		t.Errorf("got %d answers, want those of all statements", answers)
+	}
 }
 
 // TestWritingStatements runs testdata/writing: each file writes to stores of its own, one after another, with a minute
