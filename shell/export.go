@@ -45,8 +45,8 @@ type exportCommand struct {
 }
 
 func (*exportCommand) Help() string {
-	return `The name of the file decides the format: .csv, .tsv, .json or .jsonl for tables, .npy for matrices. A device or a named pipe without such a name gets ` +
-		`csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
+	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl, .parquet or .arrow for tables, .npy for matrices. With .gz behind them, texts are packed, as in ` +
+		`scores.csv.gz. An .arrow file is an Arrow IPC file, also known as Feather. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
 		`complete and on disk.
 
   - scores: id,given_label,score,suggested_label,confidence of every node
@@ -80,6 +80,7 @@ Texts are written as they are. A spreadsheet takes some for formulas. With --saf
 		`tab or a return, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.
 
     graphcleaner export my.graph suspects --out suspects.csv
+    graphcleaner export my.graph scores --out scores.parquet
     graphcleaner export my.graph features --hops 2 --direction in --out features.npy
     graphcleaner export my.graph labels --out - | sort
     graphcleaner export my.graph labels --without-suspects --threshold 0.9 --out clean.csv
@@ -91,7 +92,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
-	var format print.Format
+	var form tableForm
 	switch {
 	case c.What != "features" && c.Stats != "":
 		return usagef("export: --stats goes with features, got %s", c.What)
@@ -108,14 +109,14 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	case c.What == "features" && !array:
 		return usagef("export: features are written as .npy, got --out %s", c.Out)
 	case array && c.What != "features" && c.What != "predictions":
-		return usagef("export: %s are a table, want .csv, .tsv, .json or .jsonl, got --out %s", c.What, c.Out)
+		return usagef("export: %s are a table, want .csv, .tsv, .json, .jsonl, .parquet or .arrow, got --out %s", c.What, c.Out)
 	case !array:
 		var err error
-		if format, err = formatOfFile(c.Out); err != nil {
+		if form, err = formOfFile(c.Out); err != nil {
 			return err
 		}
 	}
-	if c.SafeCSV && (array || format != print.FormatCSV && format != print.FormatTSV) {
+	if c.SafeCSV && (array || !form.isSeparated()) {
 		return usagef("export: --safe-csv goes with .csv and .tsv, got --out %s", c.Out)
 	}
 	on := &print.Screen{}
@@ -140,11 +141,14 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if array {
 				return c.writeArray(ctx, tx, out, s, stages)
 			}
+			if err := c.checkFooter(tx, form); err != nil {
+				return err
+			}
 			result, err := c.result(ctx, tx)
 			if err != nil {
 				return err
 			}
-			_, err = print.RenderOn(out, result, format, on)
+			_, err = form.render(out, result, on)
 			return err
 		})
 	})
@@ -160,23 +164,6 @@ func isStream(path string) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// formatOfFile is the format that a file's name asks for.
-func formatOfFile(path string) (print.Format, error) {
-	switch extension := strings.ToLower(filepath.Ext(path)); {
-	case extension == ".csv":
-		return print.FormatCSV, nil
-	case extension == ".tsv":
-		return print.FormatTSV, nil
-	case extension == ".json":
-		return print.FormatJSON, nil
-	case extension == ".jsonl":
-		return print.FormatJSONL, nil
-	case path == "-" || isStream(path):
-		return print.FormatCSV, nil
-	}
-	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl or, for matrices, .npy, got --out %s", path)
-}
-
 // scoreColumns are the columns of scores and suspects, by the properties they hold.
 var (
 	scoreColumns = []query.ColumnInfo{
@@ -188,6 +175,17 @@ var (
 	}
 	scoreProperties = []string{"id", kv.LabelColumn, cleaner.ScoreColumn, cleaner.SuggestedColumn, cleaner.ConfidenceColumn}
 )
+
+// idColumn describes the column of ids: integers if all ids are.
+func idColumn(tx *kv.Tx) query.ColumnInfo {
+	id, _ := tx.Column("id")
+	return query.ColumnInfo{Name: id.Name, Kind: id.Kind}
+}
+
+// scoreColumnsOf are the scoreColumns of a store, which say what its ids are.
+func scoreColumnsOf(tx *kv.Tx) []query.ColumnInfo {
+	return append([]query.ColumnInfo{idColumn(tx)}, scoreColumns[1:]...)
+}
 
 // result is what a table holds.
 func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
@@ -201,7 +199,7 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 		if err != nil {
 			return nil, err
 		}
-		return c.nodeTable(ctx, tx, scoreColumns, scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
+		return c.nodeTable(ctx, tx, scoreColumnsOf(tx), scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 			if label, ok := labels[v]; ok {
 				values[1] = labelValue(label.Label)
 			}
@@ -270,7 +268,7 @@ func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 		rows[i] = []kv.Value{kv.StringValue(id), kv.StringValue(tx.Classes()[verdict.Before]), now, score}
 	}
 	return query.NewTable([]query.ColumnInfo{
-		{Name: "id"}, {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
+		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
 	}, rows), nil
 }
 
@@ -289,7 +287,7 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 		return nil, err
 	}
 	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, decide.Column}
-	columns := []query.ColumnInfo{{Name: "id"}, {Name: "label", Kind: kv.KindClass}}
+	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass}}
 	if c.MultiLabel {
 		columns = append(columns, query.ColumnInfo{Name: "second_label", Kind: kv.KindClass})
 	}
@@ -365,7 +363,7 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 	if err != nil {
 		return nil, err
 	}
-	columns := []query.ColumnInfo{{Name: "id"}}
+	columns := []query.ColumnInfo{idColumn(tx)}
 	for _, class := range classes {
 		columns = append(columns, query.ColumnInfo{Name: class, Kind: kv.KindSingle})
 	}

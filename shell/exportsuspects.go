@@ -112,7 +112,7 @@ func lostText(losses []files.ClassLoss, count int64) string {
 var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
 
 // suspectsAbove lists the suspects above a threshold in an order, that of the node file if there is none. Its columns
-// are scoreColumns.
+// are those of scoreColumnsOf.
 func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order, workers int) (*query.Result, error) {
 	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})
 	if err != nil {
@@ -122,5 +122,5 @@ func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []in
 	if err != nil {
 		return nil, err
 	}
-	return query.NewResult(scoreColumns, f.FetchPlan(ctx, plan)), nil
+	return query.NewResult(scoreColumnsOf(tx), f.FetchPlan(ctx, plan)), nil
 }

@@ -353,7 +353,7 @@ const rowOverhead = 96
 
 // writeBaseline writes the suspects in the order of the nodes file, which does not change from run to run.
 func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *streams) error {
-	format, err := formatOfFile(c.WriteBaseline)
+	form, err := formOfFile(c.WriteBaseline)
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	}
 	var rows int64
 	err = s.writeFile(c.WriteBaseline, func(out *bufio.Writer) (err error) {
-		rows, err = print.Render(out, result, format)
+		rows, err = form.render(out, result, &print.Screen{})
 		return err
 	})
 	if err != nil {

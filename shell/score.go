@@ -116,9 +116,8 @@ func (c *scoreCommand) rows(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, s
 
 // nowColumns are the columns of scores as of now.
 func nowColumns(tx *kv.Tx) []query.ColumnInfo {
-	id, _ := tx.Column("id")
 	return []query.ColumnInfo{
-		{Name: id.Name, Kind: id.Kind}, {Name: kv.LabelColumn, Kind: kv.KindString}, {Name: cleaner.ScoreColumn, Kind: kv.KindSingle},
+		idColumn(tx), {Name: kv.LabelColumn, Kind: kv.KindString}, {Name: cleaner.ScoreColumn, Kind: kv.KindSingle},
 		{Name: cleaner.SuggestedColumn, Kind: kv.KindString}, {Name: cleaner.ConfidenceColumn, Kind: kv.KindSingle},
 	}
 }

@@ -1,0 +1,102 @@
+package shell
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// fieldsOf reads a table: its header, and its fields as text.
+func fieldsOf(t *testing.T, path string) (rows [][]string) {
+	t.Helper()
+	r, err := table.Open(t.Context(), path, testMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows = append(rows, r.Header())
+	for row, err := range r.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields []string
+		for _, field := range row.Fields {
+			fields = append(fields, strings.Clone(string(field)))
+		}
+		rows = append(rows, fields)
+	}
+	return rows
+}
+
+// TestExportsInColumns: an export to .parquet or .csv.gz has what that to .csv has.
+func TestExportsInColumns(t *testing.T) {
+	cleanedStore(t)
+	mustRun(t, "shell", "g", "-c", "accept where score > 0.9", "--yes")
+	for _, what := range []string{"scores", "suspects", "labels", "decisions", "verdicts", "predictions", "transition"} {
+		for _, name := range []string{"t.csv", "t.csv.gz", "t.parquet", "t.arrow"} {
+			mustRun(t, "export", "g", what, "--out", name)
+		}
+		want := fieldsOf(t, "t.csv")
+		for _, name := range []string{"t.csv.gz", "t.parquet"} {
+			got := fieldsOf(t, name)
+			if len(got) != len(want) {
+				t.Fatalf("%s: %s has %d rows, want %d", what, name, len(got)-1, len(want)-1)
+			}
+			for i := range want {
+				for j := range want[i] {
+					if !sameField(got[i][j], want[i][j]) {
+						t.Errorf("%s: %s, row %d, column %s: got %q, want %q", what, name, i, want[0][j], got[i][j], want[i][j])
+					}
+				}
+			}
+		}
+	}
+}
+
+// sameField says whether two texts stand for the same value: single floats have fewer digits in csv.
+func sameField(a, b string) bool {
+	x, err := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	if err != nil || err2 != nil {
+		return a == b
+	}
+	return x == y || math.Float32bits(float32(x)) == math.Float32bits(float32(y))
+}
+
+// TestIntegerIDsInColumns: ids that are all integers are integers in columns too.
+func TestIntegerIDsInColumns(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": "id,label\n7,A\n-3,B\n12,A\n", "edges.csv": "src,dst\n7,12\n"})
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	mustRun(t, "export", "g", "labels", "--out", "labels.parquet")
+	if got := fieldsOf(t, "labels.parquet"); got[2][0] != "-3" {
+		t.Errorf("got %v, want the ids of the nodes file", got)
+	}
+	file, err := os.ReadFile("labels.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := columns.Root().Column("id").Type().Kind(); got != parquet.Int64 {
+		t.Errorf("ids are %v, want integers", got)
+	}
+}
+
+func TestLargeFootersAreRefused(t *testing.T) {
+	if nodes, classes := int64(1_500_000), int64(172); columnar.ParquetChunks(nodes, classes) > mostChunks {
+		t.Errorf("predictions of %d nodes and %d classes are refused", nodes, classes)
+	}
+	if nodes, classes := int64(1_000_000), int64(10_000); columnar.ParquetChunks(nodes, classes) <= mostChunks {
+		t.Errorf("predictions of %d nodes and %d classes are not refused", nodes, classes)
+	}
+}

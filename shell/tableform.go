@@ -1,0 +1,79 @@
+package shell
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A tableForm is how a table is written to a file.
+type tableForm struct {
+	format columnar.Format
+	packed bool // by gzip
+}
+
+// tableForms are the forms that the end of a file's name asks for.
+var tableForms = map[string]columnar.Format{
+	".csv":     columnar.Format(print.FormatCSV),
+	".tsv":     columnar.Format(print.FormatTSV),
+	".json":    columnar.Format(print.FormatJSON),
+	".jsonl":   columnar.Format(print.FormatJSONL),
+	".parquet": columnar.ParquetFile,
+	".arrow":   columnar.ArrowFile,
+}
+
+// formOfFile is the form that a file's name asks for.
+func formOfFile(path string) (tableForm, error) {
+	name, packed := strings.CutSuffix(strings.ToLower(path), ".gz")
+	format, ok := tableForms[filepath.Ext(name)]
+	switch {
+	case ok && packed && format >= columnar.ArrowStream:
+		return tableForm{}, usagef("export: .parquet and .arrow are not packed once more, want no .gz, got --out %s", path)
+	case ok:
+		return tableForm{format, packed}, nil
+	case path == "-" || isStream(path):
+		return tableForm{format: columnar.Format(print.FormatCSV)}, nil
+	}
+	return tableForm{}, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .csv.gz and so on, .parquet, .arrow or, for matrices, .npy, got --out %s", path)
+}
+
+// isSeparated says whether the form is csv or tsv.
+func (f tableForm) isSeparated() bool {
+	return f.format == columnar.Format(print.FormatCSV) || f.format == columnar.Format(print.FormatTSV)
+}
+
+// render writes a Result, which is closed afterwards, and returns how many rows it had.
+func (f tableForm) render(w io.Writer, r *query.Result, on *print.Screen) (int64, error) {
+	if !f.packed {
+		return f.format.Render(w, r, on)
+	}
+	z := gzip.NewWriter(w)
+	rows, err := f.format.Render(z, r, on)
+	if err != nil {
+		return rows, err
+	}
+	return rows, z.Close()
+}
+
+// checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row group would not
+// fit in memory.
+func (c *exportCommand) checkFooter(tx *kv.Tx, form tableForm) error {
+	if c.What != "predictions" || form.format != columnar.ParquetFile {
+		return nil
+	}
+	nodes, classes := int64(tx.NumPresent()), int64(len(tx.Classes()))
+	if chunks := columnar.ParquetChunks(nodes, classes+1); chunks > mostChunks {
+		return usagef("export: the predictions of %d nodes and %d classes would make %d chunks of columns in a .parquet file, and its index would take too much memory: want .npy", nodes, classes, chunks)
+	}
+	return nil
+}
+
+// mostChunks is how many chunks of columns a Parquet file may have. Each takes a few hundred bytes until the file is complete.
+const mostChunks = 1 << 17
