@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 // A job is a clean or a rescore that the page has started.
 type job struct {
 	Statement string   `json:"statement"` // "" if none was started
+	Text      string   `json:"text"`      // what a person reads of it
 	Running   bool     `json:"running"`
 	Stage     string   `json:"stage,omitempty"`
 	Done      int64    `json:"done,omitempty"`
@@ -50,7 +52,30 @@ func (j *jobs) current() job {
 	if now.Running {
 		now.Seconds = time.Since(j.began).Seconds()
 	}
+	now.Text = now.words()
 	return now
+}
+
+// words say how far the job is, or how it ended.
+func (j job) words() string {
+	text := fmt.Sprintf("%s is done, %.1f s.", j.Statement, j.Seconds)
+	switch {
+	case j.Statement == "":
+		return ""
+	case j.Running:
+		text = j.Statement + ": " + cmp.Or(j.Stage, "begins")
+		if j.Total > 0 {
+			text += fmt.Sprintf(", %d%%", 100*j.Done/j.Total)
+		}
+	case j.Error != "":
+		text = j.Statement + " failed. " + j.Error
+	case j.Stopped:
+		text = j.Statement + " was stopped. The next clean goes on from what it has done."
+	}
+	for _, notice := range j.Notices {
+		text += " " + notice + "."
+	}
+	return text
 }
 
 // Cleaning says what to start.

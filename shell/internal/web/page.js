@@ -12,22 +12,31 @@
     line.hidden = !text;
   };
 
-  // change sends a change. An error is an Error with the text for the person.
-  async function change(path, fields) {
-    const answer = await fetch(path, {
-      method: 'POST', headers: { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(fields),
-    });
-    const view = await answer.json();
-    if (!answer.ok) throw Object.assign(new Error(view.error), { status: answer.status });
-    return view;
+  // change sends a change. An error is an Error with the text for the person. What is under way is sent even if the page is left.
+  let underWay = 0;
+  addEventListener('beforeunload', event => { if (underWay) event.preventDefault(); });
+  async function change(path, fields, unsaved) {
+    underWay++;
+    try {
+      const answer = await fetch(path, {
+        method: 'POST', headers: { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(fields), keepalive: true,
+      }).catch(() => { throw new Error('graphcleaner has ended. ' + unsaved); });
+      const view = await answer.json().catch(() => ({ error: unsaved + ' ' + earlier }));
+      if (!answer.ok) throw Object.assign(new Error(view.error), { status: answer.status });
+      return view;
+    } finally { underWay--; }
   }
+  const ended = 'graphcleaner has ended. Start it again, and open its address.';
+  const earlier = 'This page is of an earlier start of graphcleaner: open the address that it printed last.';
 
   // content is the content of another page of this server.
   async function content(path) {
     const answer = await fetch(path, { headers: { Accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    return { title: page.title, main: $('#main', page) };
+    const fresh = $('#main', page);
+    if (!fresh) throw new Error(earlier);
+    return { title: page.title, main: fresh };
   }
 
   function show(page) {
@@ -38,75 +47,96 @@
     main.focus({ preventScroll: true });
   }
 
+  // A reply counts once what it is about has been on the screen for a while: nobody reads a card and replies in less. A key that comes
+  // before is dropped, and the while begins anew.
+  const unread = 150; // ms
+  let turn = 0, acting = false;
+  const isBusy = () => main.ariaBusy === 'true';
+  function hold() {
+    main.ariaBusy = 'true';
+    return ++turn;
+  }
+  function release() {
+    const mine = hold();
+    const end = () => { if (mine === turn) main.ariaBusy = 'false'; };
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(end, unread)));
+  }
+  function refuse(event) {
+    event.preventDefault();
+    if (!acting) release();
+  }
+
+  // act makes a change and shows what comes after it. The next one waits for that.
+  async function act(work) {
+    acting = true;
+    hold();
+    fail('');
+    const slow = setTimeout(() => say('storing …'), 300);
+    try {
+      await work();
+    } catch (error) {
+      say('');
+      fail(error.message);
+    } finally {
+      clearTimeout(slow);
+      acting = false;
+      release();
+    }
+  }
+  function told(view) {
+    say(view.said);
+    $('#undo').hidden = !view.can_undo;
+  }
+
   // Cards.
   let next = null; // the card behind the one that is shown: a promise of its content
-  let sending = Promise.resolve(); // changes in their order
 
   const card = () => $('.card[data-id]');
   const queueAddress = (of, not) => '/review?' + new URLSearchParams(
     Object.assign({ where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}, not ? { not } : {}));
+  const nodeAddress = (id, of) => '/node?' + new URLSearchParams({ id, where: of.dataset.where || '' });
 
-  // fetchNext fetches the next card. A decision that is on its way comes first.
+  // fetchNext fetches the next card while the person looks at this one.
   function fetchNext() {
     const of = card();
-    next = null;
-    if (!of || !of.dataset.queue) return;
-    const not = of.dataset.id;
-    next = sending.then(() => content(queueAddress(of, not))).catch(() => null);
+    next = of && of.dataset.queue ? content(queueAddress(of, of.dataset.id)).catch(() => null) : null;
   }
 
-  async function reply(path, fields) {
-    const of = card();
+  const reply = (path, fields) => act(async () => {
+    const of = card(), ready = next;
     const address = queueAddress(of), shown = location.pathname + location.search;
-    fail('');
-    const ready = next;
-    const sent = sending = sending.then(() => change(path, fields));
-    sending = sending.catch(() => {});
-    const failed = error => {
-      fail(error.message);
-      content('/node?' + new URLSearchParams({ id: fields.id, where: fields.where })).then(show, () => {});
-    };
-    sent.then(view => {
-      say(view.said);
-      $('#undo').hidden = !view.can_undo;
-    }, failed);
-    const page = of.dataset.queue && ready ? await ready : null;
-    if (page && page.main) {
-      show(page);
-    } else {
-      try { await sent; } catch { return; }
-      show(await content(address));
-    }
-    if (shown !== address) history.replaceState(null, '', address);
-  }
-
-  async function undo() {
-    const of = $('.card');
-    fail('');
     try {
-      await sending;
-      const view = await change('/undo', { where: of ? of.dataset.where : $('#undo [name=where]').value });
-      say(view.said);
-      $('#undo').hidden = !view.can_undo;
-      if (view.id && of) {
-        const page = await content('/node?' + new URLSearchParams({ id: view.id, where: of.dataset.where }));
-        const again = $('.card', page.main);
-        if (again) {
-          again.dataset.queue = '1';
-          if (of.dataset.sample) again.dataset.sample = '1';
-        }
-        show(page);
-      } else {
-        location.reload();
-      }
+      told(await change(path, fields, 'This decision was not saved.'));
     } catch (error) {
-      fail(error.message);
+      if (error.status === 409) show(await content(nodeAddress(fields.id, of))); // the node has changed
+      throw error;
     }
-  }
+    show(await ready || await content(address));
+    if (shown !== address) history.replaceState(null, '', address);
+  });
+
+  const undo = () => act(async () => {
+    const of = $('.card');
+    const view = await change('/undo', { where: of ? of.dataset.where : $('#undo [name=where]').value }, 'Nothing is taken back.');
+    told(view);
+    if (!view.id || !of) {
+      location.reload();
+      return new Promise(() => {}); // until the page is there again
+    }
+    const page = await content(nodeAddress(view.id, of));
+    const again = $('.card', page.main);
+    if (again) {
+      again.dataset.queue = '1';
+      if (of.dataset.sample) again.dataset.sample = '1';
+    }
+    show(page);
+  });
 
   document.addEventListener('submit', event => {
     const form = event.target, button = event.submitter;
-    if (form.matches('#decide')) { // form.id is the field of that name
+    if (form.matches('#decide, #undo') && isBusy()) {
+      refuse(event);
+    } else if (form.matches('#decide')) { // form.id is the field of that name
       event.preventDefault();
       const fields = Object.fromEntries(new FormData(form));
       if (button && button.name) fields[button.name] = button.value;
@@ -137,7 +167,7 @@
       undo();
     } else if (form.matches('#stop')) {
       event.preventDefault();
-      change('/stop', {}).catch(error => fail(error.message)); // the stream tells when the job has stopped
+      change('/stop', {}, 'The job has ended with it.').catch(error => fail(error.message)); // the stream tells when the job has stopped
     }
   });
 
@@ -245,7 +275,9 @@
       actions.ArrowUp = actions.k;
     }
     const button = $(`[data-key="${CSS.escape(event.key)}"]`);
-    if (actions[event.key] && actions[event.key]()) {
+    if (isBusy() && (button || !rows)) {
+      refuse(event);
+    } else if (actions[event.key] && actions[event.key]()) {
       event.preventDefault();
     } else if (button && !button.hidden && !(button.closest('[hidden]')) && !event.repeat) {
       event.preventDefault();
@@ -366,15 +398,11 @@
   // What happens meanwhile.
   function showJob(job) {
     const line = $('#job');
-    const text = job.running ? `${job.statement}: ${job.stage || 'begins'}${job.total ? `, ${Math.floor(100 * job.done / job.total)}%` : ''}`
-      : job.error ? `${job.statement} failed. ${job.error}`
-        : job.stopped ? `${job.statement} was stopped. The next clean goes on from what it has done.`
-          : `${job.statement} is done, ${job.seconds.toFixed(1)} s.`;
-    const ended = !$('#stop').hidden && !job.running;
+    const done = !$('#stop').hidden && !job.running && !job.error && !job.stopped;
     line.hidden = !job.statement;
-    $('#job-text').textContent = [text, ...(job.notices || [])].join(' ');
+    $('#job-text').textContent = job.text;
     $('#stop').hidden = !job.running;
-    if (ended && !job.error && !job.stopped) refresh(document.body.dataset.page === 'overview');
+    if (done) refresh(document.body.dataset.page === 'overview');
   }
   async function refresh(whole) {
     const bar = $('#progress');
@@ -389,17 +417,38 @@
       if (whole) show({ title: page.title, main: $('#main', page) });
     } catch { /* the stream tells when the server is back */ }
   }
+
+  // listen has a stream while the page is seen: a browser has few connections to one server, which decisions need too.
+  let stream = null, heard = false;
   function listen() {
-    const stream = new EventSource('/events');
-    let waiting = 0;
-    stream.addEventListener('progress', () => {
+    if (stream) stream.close();
+    stream = null;
+    if (document.hidden) return;
+    const mine = stream = new EventSource('/events');
+    let waiting = 0, silent = 0;
+    mine.addEventListener('open', () => {
+      clearTimeout(silent);
+      silent = 0;
+      if (heard) refresh(false); // what happened meanwhile
+      heard = true;
+      if ([ended, earlier].includes($('#problem').textContent)) fail('');
+    });
+    mine.addEventListener('progress', () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => refresh(false), 100);
     });
-    stream.addEventListener('job', event => showJob(JSON.parse(event.data)));
-    stream.addEventListener('error', () => { if (stream.readyState === EventSource.CLOSED) fail('graphcleaner has ended. Start it again, and open its address.'); });
-    addEventListener('pagehide', () => stream.close());
+    mine.addEventListener('job', event => showJob(JSON.parse(event.data)));
+    mine.addEventListener('error', () => {
+      silent ||= setTimeout(async () => {
+        if (mine !== stream) return;
+        const answer = await fetch('/job').catch(() => null);
+        if (!answer || answer.status === 403) $('#problem').textContent.startsWith('graphcleaner has ended') || fail(answer ? earlier : ended);
+        else if (mine === stream && mine.readyState === EventSource.CLOSED) listen();
+      }, 3000);
+    });
   }
+  document.addEventListener('visibilitychange', listen);
+  addEventListener('pagehide', () => { if (stream) stream.close(); });
 
   // prepare is called for each content.
   function prepare() {
@@ -411,6 +460,7 @@
     if (back) back.value = document.body.dataset.page === 'list' ? location.pathname + location.search : '';
     countSelected();
     fetchNext();
+    release();
   }
 
   $('#show-help').hidden = false;

@@ -158,6 +158,13 @@ var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/\?token=\S+`)
 // review runs review --web on a store, with more arguments, until the test ends, and returns the address that it prints and the origin of the page.
 func review(t *testing.T, args ...string) (at, origin string) {
 	t.Helper()
+	at, origin, _ = reviewUntil(t, args...)
+	return at, origin
+}
+
+// reviewUntil is review that can end before the test.
+func reviewUntil(t *testing.T, args ...string) (at, origin string, end func()) {
+	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +180,7 @@ func review(t *testing.T, args ...string) (at, origin string) {
 	}
 	lines := bufio.NewScanner(said)
 	var read sync.WaitGroup
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		began := time.Now()
 		if err := p.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
@@ -186,6 +193,7 @@ func review(t *testing.T, args ...string) (at, origin string) {
 			t.Errorf("review took %v to end", took)
 		}
 	})
+	t.Cleanup(end)
 	for lines.Scan() {
 		if found := address.FindStringSubmatch(lines.Text()); found != nil {
 			read.Go(func() {
@@ -193,11 +201,11 @@ func review(t *testing.T, args ...string) (at, origin string) {
 					t.Log(lines.Text())
 				}
 			})
-			return found[0], found[1]
+			return found[0], found[1], end
 		}
 	}
 	t.Fatal("review printed no address")
-	return "", ""
+	return "", "", nil
 }
 
 // A window is a window of Chromium that a person uses.
@@ -344,10 +352,10 @@ func (w *window) at(path string) {
 	}
 }
 
-// ready waits until the script of the page runs.
+// ready waits until the script of the page runs, and keys count.
 func (w *window) ready() {
 	w.Helper()
-	w.until("document.readyState === 'complete' && !document.querySelector('#show-help').hidden")
+	w.until("document.readyState === 'complete' && !document.querySelector('#show-help').hidden && document.querySelector('#main').ariaBusy === 'false'")
 }
 
 func quoted(text string) string {
@@ -370,8 +378,9 @@ const readCard = `(() => {
     Choices: [...card.querySelectorAll('.choices button')].map(b => b.value.slice('relabel:'.length))};
 })()`
 
-// next waits for another card than the one with an id, and returns how long that took by the clock of the page.
+// next waits for another card than the one with an id, until keys count.
 func (w *window) next(id string) {
 	w.Helper()
 	w.until("document.querySelector('.card') && document.querySelector('.card').dataset.id !== " + quoted(id))
+	w.ready()
 }

@@ -16,14 +16,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// watch measures in the page the time from a key to the card behind it.
+// watch measures in the page the time from a key to the card behind it, and counts the cards that were asked for only then.
 const watch = `(() => {
   window.waits = [];
+  window.late = 0;
+  performance.setResourceTimingBufferSize(2000);
   let pressed = 0;
   addEventListener('keydown', () => { pressed = performance.now(); }, true);
   new MutationObserver(changes => {
     if (pressed && changes.some(change => [...change.addedNodes].some(node => node.classList && node.classList.contains('card')))) {
       window.waits.push(performance.now() - pressed);
+      window.late += performance.getEntriesByType('resource').filter(of => of.name.includes('/review?') && of.startTime >= pressed).length;
       pressed = 0;
     }
   }).observe(document.querySelector('#main'), {childList: true});
@@ -56,6 +59,7 @@ func TestWay(t *testing.T) {
 			w.next(card.ID)
 			w.press("z")
 			w.until("document.querySelector('.card').dataset.id === " + quoted(card.ID))
+			w.ready()
 			w.press("n")
 			decided[card.ID] = card.Label
 		case truth == card.Label:
@@ -79,6 +83,9 @@ func TestWay(t *testing.T) {
 	slices.Sort(waits)
 	if len(waits) < 40 {
 		t.Fatalf("%d cards were swapped by the script, want 50", len(waits))
+	}
+	if late := eval[int](w, "window.late"); late > 0 {
+		t.Errorf("%d cards were asked for after the key, want all of them before", late)
 	}
 	t.Logf("from the key to the next card: median %.0f ms, largest %.0f ms of %d", waits[len(waits)/2], waits[len(waits)-1], len(waits))
 
