@@ -157,30 +157,12 @@ func (s *Show) card(e *evidence) string {
 	line("score if", sharesText(e.Counterfactual, "%s %.3g"))
 	line("incomplete", e.Incomplete)
 	if e.Disputed {
-		line("disputed", wordsText(e.Words))
+		line("disputed", strings.Join(survey.Words(e.Words), ", "))
 	}
 	for _, d := range e.History[max(0, len(e.History)-cardDecisions):] {
 		line("decided", decidedBefore(d))
 	}
 	return b.String()
-}
-
-// wordsText says who says what.
-func wordsText(words []decide.Decision) string {
-	var parts []string
-	for _, d := range words {
-		label := d.To
-		switch {
-		case d.Kind == decide.Unsure:
-			label = "is unsure"
-		case label == "":
-			label = "says no label"
-		default:
-			label = "says " + label
-		}
-		parts = append(parts, cmp.Or(d.Who, "somebody")+" "+label)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // decidedBefore says what an entry of the history was.

@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -117,7 +118,10 @@ func (s *Surveyor) ClassPlace(name string) int {
 
 // Ego reads a node with its neighbours and, where these are few, theirs. The drawing gets the id.
 func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Ego, error) {
-	e := &picture.Ego{ID: id, Classes: s.classes, Votes: map[int]int{}}
+	e := &picture.Ego{ID: id, Votes: map[int]int{}}
+	for _, name := range s.classes {
+		e.Classes = append(e.Classes, print.EscapeControls(name))
+	}
 	labels, err := s.tx.Reader(kv.LabelColumn)
 	if err != nil {
 		return nil, err
@@ -178,9 +182,7 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 			e.Edges = append(e.Edges, [2]int{a, b})
 		}
 	}
-	n := e.Nodes[0]
-	e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", picture.Within(n.Name, picture.NodeLength), s.name(n.Class), s.name(n.Predicted))
-	e.Text = s.evidence(e)
+	e.Title, e.Text = s.question(e.Nodes[0]), s.evidence(e)
 	return e, nil
 }
 
@@ -219,14 +221,15 @@ func (s *Surveyor) value(v kv.NodeID, column string) (kv.Value, error) {
 	return value, err
 }
 
-// Title is the title of a node, or its id where it has none.
+// Title is the title of a node, or its id where it has none, as a person reads it: without characters that would act on the screen.
 func (s *Surveyor) Title(v kv.NodeID) (string, error) {
 	if s.columns.Title != "" {
 		if title, err := s.tx.Value(v, s.columns.Title); err != nil || !title.IsNull() && title.String() != "" {
-			return title.String(), err
+			return print.EscapeControls(title.String()), err
 		}
 	}
-	return s.tx.ID(v)
+	id, err := s.tx.ID(v)
+	return print.EscapeControls(id), err
 }
 
 // node reads a node.
@@ -252,6 +255,7 @@ func (s *Surveyor) node(f weightedNode) (n picture.Node, err error) {
 		if !people.IsNull() {
 			n.Decided += " by " + people.String()
 		}
+		n.Decided = print.EscapeControls(n.Decided)
 	}
 	if err == nil {
 		n.ID, err = s.tx.ID(f.node)
@@ -262,12 +266,32 @@ func (s *Surveyor) node(f weightedNode) (n picture.Node, err error) {
 	return n, err
 }
 
+// ClassName is the name of a class by its place.
+func (s *Surveyor) ClassName(place int) string { return s.classes[place] }
+
 // name is the name of a class within a sentence.
 func (s *Surveyor) name(class int) string {
 	if class == picture.None {
 		return "unknown"
 	}
-	return picture.Within(s.classes[class], picture.ClassLength)
+	return picture.Within(print.EscapeControls(s.classes[class]), picture.ClassLength)
+}
+
+// question asks whether the label of a node is right, where something speaks for another one and nobody has decided.
+func (s *Surveyor) question(n picture.Node) string {
+	text := picture.Within(n.Name, picture.NodeLength) + " has no label."
+	if n.Class != picture.None {
+		text = fmt.Sprintf("%s has the label %s.", picture.Within(n.Name, picture.NodeLength), s.name(n.Class))
+	}
+	switch {
+	case n.Decided != "":
+		return text + " Decided: " + picture.Within(n.Decided, picture.NodeLength) + "."
+	case n.Predicted == picture.None:
+		return text
+	case n.Predicted == n.Class:
+		return text + " No other label is suggested."
+	}
+	return text + " Is it " + s.name(n.Predicted) + "?"
 }
 
 // evidence says in a sentence what the neighbours and the classifier say of a node.
@@ -288,9 +312,28 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 	case best != picture.None:
 		text = fmt.Sprintf("%d of %d neighbours are %s", e.Votes[best], neighbors, s.name(best))
 	}
-	says := "so says the classifier"
-	if n.Predicted != best {
-		says = "the classifier says " + s.name(n.Predicted)
+	switch {
+	case n.Predicted == picture.None:
+		return text + "."
+	case n.Predicted == best:
+		text += "; so says the classifier"
+	default:
+		text += "; the classifier says " + s.name(n.Predicted)
 	}
-	return fmt.Sprintf("%s; %s, %.1f%% sure.", text, says, 100*n.Confidence)
+	if !math.IsNaN(n.Confidence) {
+		text += fmt.Sprintf(", %.1f%% sure", 100*n.Confidence)
+	}
+	return text + "."
+}
+
+// Words say who says what about a label, such as "ann says Theory". They are those of decide.Words.
+func Words(words []decide.Decision) (parts []string) {
+	for _, d := range words {
+		says := "says " + cmp.Or(d.To, "no label")
+		if d.Kind == decide.Unsure {
+			says = "is unsure"
+		}
+		parts = append(parts, print.EscapeControls(cmp.Or(d.Who, "somebody")+" "+says))
+	}
+	return parts
 }

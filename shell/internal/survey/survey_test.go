@@ -36,8 +36,10 @@ func TestSuspects(t *testing.T) {
 	for id, want := range map[string]string{
 		"p4":  "It's a graph has the label Systems. Is it Theory? 3 of 3 neighbours are Theory; so says the classifier, 87.5% sure.",
 		"p5":  "p5 has the label Theory. Is it Neural Nets? 2 of 3 neighbours are Theory; the classifier says Neural Nets, 50.0% sure.",
-		"e 1": "Alone has the label Neural Nets. Is it Neural Nets? It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
-		"s3":  "Nets\tand\nlines has the label Systems. Is it Theory? 1 of 2 neighbours are Systems; the classifier says Theory, 50.0% sure.",
+		"p1":  "On graphs has the label Theory. No other label is suggested. 3 of 4 neighbours are Theory; so says the classifier, 87.5% sure.",
+		"東":   "\u2068東京\u2069 has no label. Is it Neural Nets? Its only neighbour is Systems; the classifier says Neural Nets, 50.0% sure.",
+		"e 1": "Alone has the label Neural Nets. No other label is suggested. It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
+		"s3":  "Nets\\tand\\nlines has the label Systems. Is it Theory? 1 of 2 neighbours are Systems; the classifier says Theory, 50.0% sure.",
 	} {
 		if e := surveyed(t, store, id); e.Title+" "+e.Text != want {
 			t.Errorf("%s: got %q\nwant %q", id, e.Title+" "+e.Text, want)
@@ -49,6 +51,19 @@ func TestSuspects(t *testing.T) {
 	}
 	if n := e.Nodes[1]; n.Name != "東京" || n.Class != picture.None || !math.IsNaN(n.Score) {
 		t.Errorf("got %+v, want the node without a label", n)
+	}
+}
+
+// TestWithoutARun has nodes that nothing is predicted of.
+func TestWithoutARun(t *testing.T) {
+	store := papers.Loaded(t)
+	for id, want := range map[string]string{
+		"p4": "It's a graph has the label Systems. 3 of 3 neighbours are Theory.",
+		"東":  "\u2068東京\u2069 has no label. Its only neighbour is Systems.",
+	} {
+		if e := surveyed(t, store, id); e.Title+" "+e.Text != want {
+			t.Errorf("%s: got %q\nwant %q", id, e.Title+" "+e.Text, want)
+		}
 	}
 }
 
@@ -68,6 +83,9 @@ func TestDecided(t *testing.T) {
 	}
 	if want := map[string]string{"p4": "It's a graph: accept by ann", "p5": "p5: unsure by ann"}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	if e := surveyed(t, store, "p4"); e.Title != "It's a graph has the label Theory. Decided: accept by ann." {
+		t.Errorf("of a decided node: got %q", e.Title)
 	}
 }
 

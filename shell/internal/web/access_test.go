@@ -239,7 +239,7 @@ func TestHostileText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{markup, "b", "../../etc", "?id=x&y#z"} {
-		values := []kv.Value{kv.StringValue(markup), kv.StringValue(link), kv.StringValue(escape), kv.StringValue(markup + escape)}
+		values := []kv.Value{kv.StringValue(markup + escape), kv.StringValue(link), kv.StringValue(escape), kv.StringValue(markup + escape)}
 		if err := load.AddNode(kv.Node{ID: id, Label: label, Values: values}); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,10 @@ type card struct {
 	Seen     seen       `json:"seen"` // what a decision about the node must bring
 	Against  []neighbor `json:"against"`
 	For      []neighbor `json:"for"`
-	Choices  []string   `json:"choices"` // classes beside the given and the suggested one, the most likely first: those on the digits
+	Choices  []string   `json:"choices"`                // classes beside the given and the suggested one, the most likely first: those on the digits
+	Before   string     `json:"label_before,omitempty"` // any decision, if it is another
+	Says     []string   `json:"says,omitempty"`         // who says what: the last word of each person who has decided
+	OldScore bool       `json:"old_score,omitempty"`    // it is from before the last decision
 	Disputed bool       `json:"disputed,omitempty"`
 	Entries  []entry    `json:"history"`
 	Picture  string     `json:"picture"` // SVG
@@ -52,7 +55,7 @@ type card struct {
 	Empty   bool     `json:"empty,omitempty"` // the queue is empty: the rest is missing
 	Skipped int      `json:"skipped,omitempty"`
 	Classes []string `json:"-"`
-	Colors  []int    `json:"-"` // of the given label and the suggested one: places of classes
+	Colors  []int    `json:"-"` // of the label, the suggested one and the one before: places of classes
 }
 
 // Seen is the node as a person sees it. A decision is refused if the node has changed since.
@@ -223,18 +226,18 @@ func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error
 	c := &card{Evidence: ego.Text, Classes: classNames(tx), Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{}, Entries: []entry{}}
 	ego.Text = "" // which stands beside the picture
 	c.Picture = ego.SVG()
-	c.weigh(ego)
-	if err := errors.Join(c.read(tx, v, s.Columns), c.readHistory(ctx, tx, v)); err != nil {
+	c.weigh(ego, about)
+	if err := errors.Join(c.read(tx, v, s.Columns), c.readHistory(ctx, tx, v, run)); err != nil {
 		return nil, err
 	}
 	c.Title = ego.Nodes[0].Name
-	c.Colors = []int{about.ClassPlace(c.Seen.Label), about.ClassPlace(c.Seen.Suggested)}
+	c.Colors = []int{about.ClassPlace(c.Seen.Label), about.ClassPlace(c.Seen.Suggested), about.ClassPlace(c.Before)}
 	c.Words = scoreWords(c.Score, run)
 	top, err := cleaner.LikelyClasses(tx, v)
 	if err != nil {
 		return nil, err
 	}
-	c.choose(top, ego)
+	c.choose(top, ego, about)
 	return c, nil
 }
 
@@ -303,21 +306,33 @@ func (c *card) read(tx *kv.Tx, v kv.NodeID, columns survey.Columns) (err error) 
 	return err
 }
 
-// readHistory reads the newest decisions about the node.
-func (c *card) readHistory(ctx context.Context, tx *kv.Tx, v kv.NodeID) error {
+// readHistory reads the newest decisions about the node, and who says what.
+func (c *card) readHistory(ctx context.Context, tx *kv.Tx, v kv.NodeID, run *cleaner.Run) error {
 	for d, err := range decide.History(ctx, tx, v) {
 		if err != nil {
 			return err
 		}
 		c.Entries = append(c.Entries, entryOf(d))
 	}
+	if len(c.Entries) == 0 {
+		return nil
+	}
+	words, _, err := decide.Words(ctx, tx, v)
+	if err != nil {
+		return err
+	}
+	c.Says = survey.Words(words)
+	if before := c.Entries[0].From; before != c.Seen.Label {
+		c.Before = before
+	}
+	c.OldScore = c.Score != nil && run != nil && c.Entries[len(c.Entries)-1].Seq > max(run.Seen, run.Decisions)
 	c.Entries = c.Entries[max(0, len(c.Entries)-cardEntries):]
 	slices.Reverse(c.Entries)
 	return nil
 }
 
 // weigh lists the neighbours with most weight that do not have the label of the node, and those that have it.
-func (c *card) weigh(ego *picture.Ego) {
+func (c *card) weigh(ego *picture.Ego, about *survey.Surveyor) {
 	var near []picture.Node
 	for _, edge := range ego.Edges {
 		if edge[0] == 0 {
@@ -337,7 +352,7 @@ func (c *card) weigh(ego *picture.Ego) {
 			of = &c.For
 		}
 		if len(*of) < cardNeighbors {
-			*of = append(*of, neighbor{n.ID, n.Name, ego.Classes[n.Class], n.Class})
+			*of = append(*of, neighbor{n.ID, n.Name, about.ClassName(n.Class), n.Class})
 		}
 	}
 }
@@ -351,7 +366,7 @@ func orOne(score float64) float64 {
 
 // choose lists the classes that the digits name: those of the largest predictions, then those of most neighbours, then the others. The
 // suggested one has a key of its own.
-func (c *card) choose(top []string, ego *picture.Ego) {
+func (c *card) choose(top []string, ego *picture.Ego, about *survey.Surveyor) {
 	var voted []int
 	for class := range ego.Classes {
 		if ego.Votes[class] > 0 {
@@ -359,11 +374,16 @@ func (c *card) choose(top []string, ego *picture.Ego) {
 		}
 	}
 	slices.SortStableFunc(voted, func(a, b int) int { return ego.Votes[b] - ego.Votes[a] })
+	for class := range ego.Classes {
+		if ego.Votes[class] == 0 {
+			voted = append(voted, class)
+		}
+	}
 	candidates := slices.Clone(top)
 	for _, class := range voted {
-		candidates = append(candidates, ego.Classes[class])
+		candidates = append(candidates, about.ClassName(class))
 	}
-	for _, class := range append(candidates, ego.Classes...) {
+	for _, class := range candidates {
 		if len(c.Choices) == cardChoices {
 			return
 		}
@@ -411,6 +431,9 @@ type section struct {
 	Rows    [][]string
 }
 
+// scoreIfTitle begins the title of the section that has the score under each other label.
+const scoreIfTitle = "Score, had the label been"
+
 // numbers explains a score.
 func (s *Server) numbers(r *http.Request) (answer, error) {
 	id := r.FormValue("id")
@@ -425,7 +448,11 @@ func (s *Server) numbers(r *http.Request) (answer, error) {
 		}
 		view.Notices = result.Notices()
 		for _, of := range result.Sections {
-			view.Sections = append(view.Sections, sectionOf(of))
+			at := len(view.Sections)
+			if strings.HasPrefix(of.Title, scoreIfTitle) {
+				at = 0 // the card has the rest in words
+			}
+			view.Sections = slices.Insert(view.Sections, at, sectionOf(of))
 		}
 		var text strings.Builder
 		if _, err := print.Render(&text, result, print.FormatJSON); err != nil {
@@ -490,6 +517,12 @@ func (e entry) Text() string {
 	return text
 }
 
+// A shownClass is a class as the template "label" shows it.
+type shownClass struct {
+	Name  string
+	Color int // its place among classes
+}
+
 // functions are those of the templates.
 var functions = template.FuncMap{
 	"swatch":  func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
@@ -497,6 +530,8 @@ var functions = template.FuncMap{
 	"percent": percentOf,
 	"whole":   func(x *float64) string { return number(x, "%.0f") },
 	"fixed":   func(x *float64) string { return number(x, "%.4f") },
+	"plain":   print.EscapeControls,
+	"named":   func(name string, class int) shownClass { return shownClass{name, class} },
 	"add":     func(a, b int) int { return a + b },
 	"count":   grouped,
 	"version": func() string { return assetVersion },

@@ -592,6 +592,35 @@ func TestWithoutARun(t *testing.T) {
 }
 
 // TestListen takes addresses of this machine alone.
+// TestDecidedCard has cards of nodes that people have decided on: they say who says what, what was before, and that the score is older.
+func TestDecidedCard(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, func(o *Options) { o.KeepScores = true })
+	b := c.browser()
+	page := func(has, lacks string) {
+		t.Helper()
+		_, text := b.get("/node?id=p4")
+		if !strings.Contains(text, has) || strings.Contains(text, lacks) {
+			t.Errorf("want %q and not %q in %s", has, lacks, text)
+		}
+	}
+	page("No, <bdi>Systems</bdi> is right", "Decided:")
+	if status, text := c.post("/decide", decision{ID: "p4", Decision: "accept"}); status != http.StatusOK {
+		t.Fatal(text)
+	}
+	got := view[card](c, "/node?id=p4")
+	if got.Before != "Systems" || got.Seen.Label != "Theory" || !slices.Equal(got.Says, []string{"ann says Theory"}) || !got.OldScore {
+		t.Errorf("after accept: got %+v", got)
+	}
+	page("Score 98.4%, of before the decision.", "almost certainly wrong")
+	page("<dt>Label now</dt>", "No, <bdi>")
+	bob := serve(t, store, func(o *Options) { o.Query.Who = "bob" })
+	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "relabel", Label: "Neural Nets"}); status != http.StatusOK {
+		t.Fatal(text)
+	}
+	page("People disagree about this label:</b> <bdi>ann says Theory</bdi>, <bdi>bob says Neural Nets</bdi>.", "<b>Decided")
+}
+
 func TestListen(t *testing.T) {
 	for address, ok := range map[string]bool{
 		"127.0.0.1:0": true, "localhost:0": true, "127.0.0.2:0": true, "0.0.0.0:0": false, ":0": false, "example.org:80": false, "10.0.0.1:0": false, "127.0.0.1": false,

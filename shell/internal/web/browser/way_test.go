@@ -41,6 +41,12 @@ func TestWay(t *testing.T) {
 	if strings.Contains(eval[string](w, "location.href"), "token") {
 		t.Error("the token is in the address bar")
 	}
+	w.ready()
+	w.press("e")
+	w.until("document.querySelector('#numbers h2')")
+	if got := w.text("#numbers h2"); !strings.HasPrefix(got, "Score, had the label been") {
+		t.Errorf("the numbers begin with %q, want the scores under other labels", got)
+	}
 	w.run(chromedp.Evaluate(watch, nil))
 
 	// The person knows the truth, and is sure of it, but for now and then.
