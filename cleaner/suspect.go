@@ -86,7 +86,24 @@ func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
 	if !(score > run.leastScore()) {
 		return nil
 	}
-	var label, suggestion, decision kv.Value
+	label, suggestion, decision, err := f.of(v)
+	if err == nil {
+		run.countSuspect(score, label, suggestion, decision)
+	}
+	return err
+}
+
+// isSuspect reports whether Suspects is true of a node with a score.
+func (f suspectFacts) isSuspect(threshold float64, v kv.NodeID, score kv.Value) (bool, error) {
+	if !(score.Float() > threshold) {
+		return false, nil
+	}
+	label, suggestion, decision, err := f.of(v)
+	return IsSuspect(threshold, score, label, suggestion, decision), err
+}
+
+// of reads the facts of a node.
+func (f suspectFacts) of(v kv.NodeID) (label, suggestion, decision kv.Value, err error) {
 	for _, fact := range []struct {
 		reader *kv.ColumnReader
 		into   *kv.Value
@@ -94,11 +111,9 @@ func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
 		if fact.reader == nil {
 			continue
 		}
-		var err error
 		if *fact.into, err = fact.reader.At(v); err != nil {
-			return err
+			return label, suggestion, decision, err
 		}
 	}
-	run.countSuspect(score, label, suggestion, decision)
-	return nil
+	return label, suggestion, decision, nil
 }

@@ -76,8 +76,8 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	})), nil
 }
 
-// mislabelsLeft says what the last run believes of the labels, and how many wrong ones are still to be found among those
-// that nobody has decided on; null without a run, or where its scores are no chances.
+// mislabelsLeft says what the last run believes of the labels, and how many wrong ones are still in the store, among those
+// that no decision has settled; null without a run, or where its scores are no chances.
 func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
 	fields := []field{
 		{"mislabel_rate", kv.KindFloat, kv.Value{}}, {"rate_low", kv.KindFloat, kv.Value{}}, {"rate_high", kv.KindFloat, kv.Value{}},

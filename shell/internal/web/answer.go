@@ -101,6 +101,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, serve func(*Serv
 			s.fail(w, r, fmt.Errorf("a fault of the program ended this request: %v\n%s", fault, debug.Stack()))
 		}
 	}()
+	s.activity.begin()
+	defer s.activity.end()
 	a, err := serve(s, r)
 	if err != nil {
 		s.fail(w, r, err)

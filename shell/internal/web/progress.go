@@ -5,12 +5,10 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -20,9 +18,11 @@ import (
 type progress struct {
 	Run       int64   `json:"run"` // 0: no run yet
 	Threshold float64 `json:"threshold"`
-	Left      int64   `json:"left"`    // suspects that nobody has decided on
-	Decided   int64   `json:"decided"` // nodes with a decision since the run
-	Wrong     int64   `json:"wrong"`   // of them: the label was wrong
+	Left      int64   `json:"left"`     // suspects that nobody has decided on
+	Decided   int64   `json:"decided"`  // nodes with a decision in force other than unsure, whichever run it came after
+	Disputed  int64   `json:"disputed"` // of them: people disagree
+	Unsure    int64   `json:"unsure"`   // nodes that were put aside
+	Wrong     int64   `json:"wrong"`    // decided since the run, and not disputed: the label was wrong
 	Right     int64   `json:"right"`
 
 	// Confirmed is Wrong of Wrong + Right, with the ends of a 90% interval (Wilson); null without both.
@@ -30,12 +30,14 @@ type progress struct {
 	ConfirmedLow  *float64 `json:"confirmed_low"`
 	ConfirmedHigh *float64 `json:"confirmed_high"`
 
-	// Expected is how many wrong labels are left among the nodes that nobody has decided on; null where scores are no chances. InLeft
-	// are those of them among the suspects that are left.
+	// Expected is how many wrong labels are left in the store: among the nodes that nobody has decided on, those put aside and those in
+	// dispute; null where scores are no chances. InLeft are those of them among the suspects that are left, InOpen those among nodes put
+	// aside or in dispute.
 	Expected     *float64 `json:"expected"`
 	ExpectedLow  *float64 `json:"expected_low"`
 	ExpectedHigh *float64 `json:"expected_high"`
 	InLeft       *float64 `json:"expected_in_left"`
+	InOpen       *float64 `json:"expected_in_open"`
 
 	OldScores int  `json:"old_scores"`     // older than what changed around them; -1: many
 	Slow      bool `json:"slow,omitempty"` // scores wait for rescore
@@ -58,23 +60,6 @@ type sampled struct {
 	High      *float64 `json:"high"`
 }
 
-// A counter keeps the progress, and counts anew when the store changes.
-type counter struct {
-	wanted chan struct{} // has room for one
-	first  chan struct{} // closed once there is a count
-
-	mu     sync.Mutex
-	latest *progress
-	commit uint64 // that latest is of
-	took   time.Duration
-}
-
-// Times of counting.
-const (
-	lookAgain   = time.Second           // between looks for changes by others
-	quickEnough = 60 * time.Millisecond // to count while somebody waits
-)
-
 // keepCounting counts whenever the store has changed, until ctx ends.
 func (s *Server) keepCounting(ctx context.Context) {
 	look := time.NewTicker(lookAgain)
@@ -84,12 +69,15 @@ func (s *Server) keepCounting(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.progress.wanted:
+			if _, quick := s.progress.fresh(0); !quick && s.progress.last() != nil {
+				s.activity.wait(ctx)
+			}
 		case <-look.C:
 			if !s.events.heard() {
 				continue
 			}
 		}
-		if p, fresh := s.count(ctx); fresh {
+		if p, anew, err := s.progress.count(ctx, s.Store, s.progressOf); anew && err == nil {
 			s.events.send("progress", p)
 		}
 	}
@@ -98,24 +86,9 @@ func (s *Server) keepCounting(ctx context.Context) {
 // latestProgress is the progress as it is known, nil if the first count takes long: the stream of events brings it. Where counting is
 // quick, it counts now.
 func (s *Server) latestProgress(ctx context.Context) *progress {
-	c := &s.progress
-	c.mu.Lock()
-	latest, quick := c.latest, c.latest != nil && c.took < quickEnough
-	c.mu.Unlock()
-	switch {
-	case quick:
-		latest, _ = s.count(ctx)
-	case latest == nil:
-		select {
-		case <-c.first:
-		case <-ctx.Done():
-		case <-time.After(quickEnough):
-		}
-		c.mu.Lock()
-		latest = c.latest
-		c.mu.Unlock()
-	default:
-		notify(c.wanted)
+	latest, _, err := s.progress.at(ctx, s.Store, false, s.progressOf)
+	if err != nil {
+		return nil
 	}
 	return latest
 }
@@ -130,45 +103,16 @@ func (s *Server) showProgress(r *http.Request) (answer, error) {
 	return answer{page: "progress", title: "Progress", view: s.latestProgress(r.Context())}, nil
 }
 
-// count counts, unless nothing has changed. Fresh says that something has.
-func (s *Server) count(ctx context.Context) (p *progress, fresh bool) {
-	tx := s.Store.Begin()
-	defer tx.Close()
-	c := &s.progress
-	commit, err := tx.LastCommit()
-	c.mu.Lock()
-	latest, same := c.latest, c.latest != nil && c.commit == commit
-	c.mu.Unlock()
-	if err != nil || same {
-		return latest, false
-	}
-	began := time.Now()
-	p, err = s.progressOf(ctx, tx)
-	switch {
-	case ctx.Err() != nil:
-		return latest, false
-	case err != nil:
-		p = &progress{Problem: wording.Sentence(err.Error()) + "."}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.latest == nil {
-		close(c.first)
-	}
-	c.latest, c.commit, c.took = p, commit, time.Since(began)
-	return p, true
-}
-
-// forget has the next look count anew.
-func (c *counter) forget() {
-	c.mu.Lock()
-	c.commit = math.MaxUint64 // of no commit
-	c.mu.Unlock()
-	notify(c.wanted)
-}
-
-// progressOf counts in a snapshot.
+// progressOf counts in a snapshot. What fails is told by the progress.
 func (s *Server) progressOf(ctx context.Context, tx *kv.Tx) (*progress, error) {
+	p, err := s.countProgress(ctx, tx)
+	if err != nil && ctx.Err() == nil {
+		return &progress{Problem: wording.Sentence(err.Error()) + "."}, nil
+	}
+	return p, err
+}
+
+func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error) {
 	p := &progress{Slow: s.scores.isSlow()}
 	run, err := query.LastRun(tx)
 	if errors.Is(err, query.ErrNotCleaned) {
@@ -181,26 +125,11 @@ func (s *Server) progressOf(ctx context.Context, tx *kv.Tx) (*progress, error) {
 	if p.OldScores, err = cleaner.CountStale(ctx, tx, run, mostOld); err != nil {
 		return nil, err
 	}
-	scores, err := tx.Reader(cleaner.ScoreColumn)
+	remaining, err := cleaner.CountRemaining(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(run.Threshold), Limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	inLeft := 0.0
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		score, err := scores.At(v)
-		if err != nil {
-			return nil, err
-		}
-		p.Left++
-		inLeft += score.Float()
-	}
+	p.Left, p.Decided, p.Disputed, p.Unsure = remaining.Suspects, remaining.Settled+remaining.Disputed, remaining.Disputed, remaining.Unsure
 	verdicts, _, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	if err != nil {
 		return nil, err
@@ -216,7 +145,6 @@ func (s *Server) progressOf(ctx context.Context, tx *kv.Tx) (*progress, error) {
 		p.Sampled = &sampled{Nodes: drawn}
 	}
 	for _, verdict := range verdicts {
-		p.Decided++
 		wrong := verdict.Before != verdict.Now
 		if wrong {
 			p.Wrong++
@@ -239,24 +167,20 @@ func (s *Server) progressOf(ctx context.Context, tx *kv.Tx) (*progress, error) {
 	if run.Preset != cleaner.PresetDefault {
 		return p, nil // its scores are no chances
 	}
-	remaining, err := cleaner.CountRemaining(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
 	p.Expected, p.ExpectedLow, p.ExpectedHigh = finite(remaining.Mislabels), finite(remaining.Low), finite(remaining.High)
-	p.InLeft = &inLeft
+	p.InLeft, p.InOpen = finite(remaining.InSuspects), finite(remaining.InOpen)
 	return p, nil
 }
 
 // mostOld is up to how many old scores are counted.
 const mostOld = 100_000
 
-// Below is how many wrong labels are expected among the nodes that are no suspects.
+// Below is how many wrong labels are expected among the nodes that are neither suspects nor open.
 func (p *progress) Below() *float64 {
-	if p.Expected == nil || p.InLeft == nil {
+	if p.Expected == nil || p.InLeft == nil || p.InOpen == nil {
 		return nil
 	}
-	below := max(0, *p.Expected-*p.InLeft)
+	below := max(0, *p.Expected-*p.InLeft-*p.InOpen)
 	return &below
 }
 

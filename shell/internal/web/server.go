@@ -38,7 +38,8 @@ type Server struct {
 	stop     context.CancelFunc
 	working  sync.WaitGroup
 	events   hub
-	progress counter
+	progress counted[progress]
+	activity activity
 	people   tally
 	job      jobs
 	scores   settler

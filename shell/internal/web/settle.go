@@ -72,6 +72,7 @@ func (s *Server) keepSettling(ctx context.Context) {
 		if s.scores.isSlow() {
 			continue
 		}
+		s.activity.wait(ctx)
 		within, stop := context.WithCancel(ctx)
 		s.scores.begin(stop)
 		ok, err := cleaner.RescoreWithin(within, s.Store, settleWithin, cleaner.RescoreOptions{

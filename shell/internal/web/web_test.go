@@ -471,6 +471,24 @@ func TestProgress(t *testing.T) {
 	if after.Left != 0 || after.Wrong != 1 || after.Right != 1 || *after.Confirmed != 0.5 || *after.ConfirmedLow > 0.2 || *after.InLeft != 0 {
 		t.Errorf("got %+v", after)
 	}
+	// Who does not know has not taken a wrong label out of the store.
+	settled := 0.9921875 + 0.984375 // the scores of s3 and p4
+	if after.Decided != 2 || after.Unsure != 1 || *after.Expected != *before.Expected-settled || *after.InOpen != 0.96875 {
+		t.Errorf("after a node was put aside: got %+v, %v expected and %v put aside, before it %v", after, *after.Expected, *after.InOpen, *before.Expected)
+	}
+	bob := serve(t, store, func(opt *Options) { opt.Query.Who = "bob" })
+	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "accept"}); status != 200 {
+		t.Fatalf("bob: got %d, %s", status, text)
+	}
+	disputed := view[progress](bob, "/progress")
+	if disputed.Decided != 2 || disputed.Disputed != 1 || *disputed.Expected != *after.Expected+0.984375 || *disputed.Below() != *after.Below() {
+		t.Errorf("after a node is disputed: got %+v, %v expected, before it %v", disputed, *disputed.Expected, *after.Expected)
+	}
+	for _, text := range []string{"1</b> <a", "put aside", "1 of them <a", "among nodes put aside or disputed"} {
+		if _, page := bob.browser().get("/progress"); !strings.Contains(page, text) {
+			t.Errorf("the page has no %q: %s", text, page)
+		}
+	}
 }
 
 // TestEvents tells an open page of decisions, and ends with the server.
