@@ -70,6 +70,7 @@ type (
 		totals  []total
 		order   []orderTerm
 		limit   *literal
+		offset  *literal
 	}
 
 	// planStatement says how a statement would be answered.
@@ -139,11 +140,25 @@ type guarantee struct {
 
 // clauses are what may follow suspects and nodes.
 type clauses struct {
-	where   expression
-	sample  *sample
-	order   []orderTerm
-	limit   *literal
-	columns []name
+	where         expression
+	sample        *sample
+	order         []orderTerm
+	limit, offset *literal
+	returned      *returned
+}
+
+// distinct says whether equal rows are returned once.
+func (c *clauses) distinct() bool { return c.returned != nil && c.returned.distinct }
+
+// returned says which columns an answer has: all, or those that are named.
+type returned struct {
+	distinct, all bool
+	columns       []returnedColumn
+}
+
+type returnedColumn struct {
+	of name
+	as *name
 }
 
 // An orderTerm is a property, or of groups also a column of their rows, or a total.

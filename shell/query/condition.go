@@ -69,7 +69,7 @@ func (t token) endsTest() bool {
 	if t.kind == tokenEnd {
 		return true
 	}
-	return slices.ContainsFunc([]string{")", ";", "and", "or", "sample", "order", "limit", "return", "group", "because"}, t.is)
+	return slices.ContainsFunc([]string{")", ";", "and", "or", "sample", "order", "limit", "offset", "return", "group", "because"}, t.is)
 }
 
 // test = property [ compare ( value | property ) | "is" [ "not" ] "null"

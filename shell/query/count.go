@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ func (q *query) countHistory(ctx context.Context, s *countStatement, of *history
 	if err != nil {
 		return nil, err
 	}
-	find, err := q.rowQuery(of.clauses, asked.read)
+	find, err := q.rowQuery(of.clauses, asked.read, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -76,20 +75,16 @@ func (q *query) groupRows(ctx context.Context, asked *grouping, found iter.Seq2[
 		return nil, errors.Join(err, g.close())
 	}
 	rows := func(yield func([]kv.Value, error) bool) {
-		left := asked.limit
 		for row, err := range g.rows(ctx) {
-			if left == 0 {
-				return
+			if err == nil {
+				row = row[:len(asked.columns)]
 			}
-			if left--; err != nil || !yield(row[:len(asked.columns)], nil) {
-				if err != nil {
-					yield(nil, err)
-				}
+			if !yield(row, err) || err != nil {
 				return
 			}
 		}
 	}
-	return &Result{columns: asked.columns, rows: rows, release: g.release}, nil
+	return &Result{columns: asked.columns, rows: cut(rows, asked.skip, asked.most), release: g.release}, nil
 }
 
 // A grouping is what a countStatement asks of groups. Their rows have the properties of group by, the count, the totals of the statement, and
@@ -100,12 +95,13 @@ type grouping struct {
 	read    []string     // properties to read of each node, those of group by first
 	tallies []tallyOf
 	order   []groupOrder
-	limit   int // −1 is none
+
+	skip, most int // of the groups; −1 is all
 }
 
 // grouping resolves the groups, totals, order and limit of a count.
 func (q *query) grouping(s *countStatement) (*grouping, error) {
-	g := &grouping{by: len(s.groupBy), limit: -1}
+	g := &grouping{by: len(s.groupBy)}
 	for _, by := range s.groupBy {
 		column, err := q.property(by)
 		if err != nil {
@@ -142,9 +138,7 @@ func (q *query) grouping(s *countStatement) (*grouping, error) {
 		g.order = []groupOrder{{column: g.by, descending: true}} // the largest group first
 	}
 	var err error
-	if s.limit != nil {
-		g.limit, err = q.whole(*s.limit, "a limit", math.MaxInt)
-	}
+	g.skip, g.most, err = q.cut(s.limit, s.offset)
 	return g, err
 }
 

@@ -98,7 +98,7 @@
 //	nodes      = "nodes" [ moment ] clauses .
 //	count      = "count" ( counted | "history" [ where ] grouping ) .
 //	counted    = ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] grouping .
-//	grouping   = [ totals ] | group { totals | rank | limit } .
+//	grouping   = [ totals ] | group { totals | rank | limit | offset } .
 //	group      = "group" "by" property { "," property } .
 //	totals     = "return" total [ "as" property ] { "," total [ "as" property ] } .
 //	total      = ( "min" | "max" | "avg" | "sum" ) "(" property ")" .
@@ -123,13 +123,14 @@
 //	because    = "because" ( string | parameter ) .
 //	moment     = "as" "of" ( "run" number | string | parameter ) .
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
-//	clauses    = { where | sample | order | limit | return } .    (each once at most, in any order)
-//	filters    = { where | order | limit | return } .             (likewise)
+//	clauses    = { where | sample | order | limit | offset | return } .      (each once at most, in any order)
+//	filters    = { where | order | limit | offset | return } .    (likewise)
 //	where      = "where" expression .
 //	sample     = "sample" number [ "seed" number ] .
 //	order      = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .
 //	limit      = "limit" number .
-//	return     = "return" property { "," property } .
+//	offset     = "offset" number .
+//	return     = "return" [ "distinct" ] ( "*" | property [ "as" property ] { "," property [ "as" property ] } ) .
 //
 //	expression = conjunction { "or" conjunction } .
 //	conjunction = term { "and" term } .
@@ -180,6 +181,11 @@
 // A total of no values is null. avg and sum are those of the exact numbers, rounded once. A sum of integers is an integer, and an error
 // if none is that large. Groups have the columns of "group by", then count, then the totals. "order by" knows these columns, and other
 // totals. Groups that are equal in the order are ordered by their values.
+//
+// An offset leaves out the first rows, and a limit counts those behind it. "return *" has every property that the store holds. With
+// "distinct", rows that are equal are returned once, in the place of the first of them, and offset and limit count these rows. Each takes
+// memory: a statement whose rows take half of its memory fails. Before a comma, distinct is a property; elsewhere
+// behind return, such a property needs double quotes.
 //
 // A sample is drawn at random from the rows that the condition finds: each row has the same chance, and none comes twice. The same seed
 // draws the same rows of the same store, whatever the order. A larger sample has all rows of a smaller one. Without a seed, or with

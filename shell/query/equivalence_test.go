@@ -573,23 +573,51 @@ func (s *drawnStore) drawQuestion(r *rand.Rand) question {
 	}
 	slices.SortStableFunc(found, by.order)
 	tail := []string{by.text}
-	if r.IntN(2) == 0 {
-		limit := r.IntN(1 + []int{3, 20, len(s.rows)}[r.IntN(3)])
-		found = found[:min(limit, len(found))]
-		tail = append(tail, " limit "+strconv.Itoa(limit))
-	}
 	names := []string{"id"}
+	distinct := r.IntN(4) == 0
+	if distinct { // without the id, which makes all rows differ
+		names = []string{s.names[r.IntN(len(s.names))]}
+	}
 	for _, name := range s.names {
-		if name != "id" && r.IntN(4) == 0 {
+		if !slices.Contains(names, name) && r.IntN(4) == 0 {
 			names = append(names, name)
 		}
 	}
-	tail = append(tail, " return "+joinNames(names))
+	returned := make([]string, len(names))
+	for i, name := range names {
+		returned[i] = quoteName(name)
+		if r.IntN(5) == 0 {
+			returned[i] += fmt.Sprintf(` as "other %d"`, i)
+		}
+	}
+	clause := " return "
+	if distinct {
+		clause += "distinct "
+	}
+	tail = append(tail, clause+strings.Join(returned, ", "))
+	seen := map[string]bool{}
+	for _, row := range found {
+		line, key := rowText(row, names), ""
+		for _, name := range names {
+			key += groupText(row[name]) + " "
+		}
+		if !distinct || !seen[key] {
+			q.want = append(q.want, line)
+		}
+		seen[key] = true
+	}
+	if r.IntN(3) == 0 {
+		offset := r.IntN(1 + []int{3, 20, len(s.rows)}[r.IntN(3)])
+		q.want = q.want[min(offset, len(q.want)):]
+		tail = append(tail, " offset "+strconv.Itoa(offset))
+	}
+	if r.IntN(2) == 0 {
+		limit := r.IntN(1 + []int{3, 20, len(s.rows)}[r.IntN(3)])
+		q.want = q.want[:min(limit, len(q.want))]
+		tail = append(tail, " limit "+strconv.Itoa(limit))
+	}
 	r.Shuffle(len(tail), func(i, j int) { tail[i], tail[j] = tail[j], tail[i] })
 	q.text += strings.Join(tail, "")
-	for _, row := range found {
-		q.want = append(q.want, rowText(row, names))
-	}
 	return q
 }
 
@@ -723,9 +751,10 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 		return 0
 	})
 	if r.IntN(3) == 0 {
-		limit := r.IntN(5)
+		offset, limit := r.IntN(3), r.IntN(5)
+		want = want[min(offset, len(want)):]
 		want = want[:min(limit, len(want))]
-		text += " limit " + strconv.Itoa(limit)
+		text += fmt.Sprintf(" offset %d limit %d", offset, limit)
 	}
 	for _, memory := range []int64{0, 1} {
 		var got [][]kv.Value

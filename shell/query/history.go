@@ -25,7 +25,7 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 		return nil, err
 	}
 	q.ofHistory()
-	find, err := q.rowQuery(s.clauses, historyColumns)
+	find, err := q.rowQuery(s.clauses, historyColumns, historyColumns)
 	if err != nil {
 		return nil, err
 	}

@@ -20,23 +20,33 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var columns []ColumnInfo
+	var columns, of []ColumnInfo
+	var asked clauses
 	switch s := s.(type) {
 	case *suspectsStatement:
-		columns, err = q.answerColumns(s.columns, suspectColumns)
+		asked = s.clauses
+		columns, of, err = q.returned(asked.returned, suspectColumns, q.heldNames())
 	case *nodesStatement:
-		columns, err = q.answerColumns(s.columns, q.nodeColumns())
+		asked = s.clauses
+		columns, of, err = q.returned(asked.returned, q.nodeColumns(), q.heldNames())
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewFetcher(q.tx, columnNames(columns), q.Workers)
+	f, err := NewFetcher(q.tx, columnNames(of), q.Workers)
 	if err != nil {
 		return nil, err
 	}
 	r := &Result{columns: columns, cost: cost(nodes.plan)}
 	if f.past = nodes.past; f.past == nil && nodes.draw == nil {
-		r.rows = f.FetchPlan(ctx, nodes.plan)
+		f.hint = nodes.plan.LastValue
+	}
+	if asked.distinct() {
+		skip, most, err := q.cut(asked.limit, asked.offset)
+		if err != nil {
+			return nil, err
+		}
+		r.rows = cut(distinct(f.rows(ctx, nodes.nodes(ctx)), q.MemoryBudget), skip, most)
 	} else {
 		r.rows = f.rows(ctx, nodes.nodes(ctx))
 	}
@@ -58,16 +68,6 @@ func (q *query) planOf(ctx context.Context, s statement) (*index.Plan, error) {
 	}
 	plan, err := index.NewPlan(q.tx, find)
 	return plan, q.locate(err)
-}
-
-// answerColumns resolves a return clause, or the names that stand in for one.
-func (q *query) answerColumns(names []name, otherwise []string) ([]ColumnInfo, error) {
-	if names == nil {
-		for _, n := range otherwise {
-			names = append(names, name{text: n, pos: startOfText})
-		}
-	}
-	return q.properties(names)
 }
 
 // nodeColumns are what nodes returns if the statement does not say: id, label, degree, split if the

@@ -64,7 +64,7 @@ trained beside them. The default seed is 1. Ctrl-C stops clean. The same stateme
 	},
 	{
 		Name:    "count",
-		Usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …]|history [where CONDITION] [group by P, …] [return avg(P) [as NAME], …] [order by P|avg(P) [desc], …] [limit N]",
+		Usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …]|history [where CONDITION] [group by P, …] [return avg(P) [as NAME], …] [order by P|avg(P) [desc], …] [limit N] [offset N]",
 		Summary: "count suspects, nodes or decisions, in groups if asked",
 		Text: `Groups are printed largest first, or as 'order by' says: by a property of the groups, by count, or by a total. Behind the
 count, return prints totals of each group: min, max, avg and sum of a property. Null takes no part in them. avg and sum want
@@ -103,7 +103,7 @@ label and against it, and the score that the node would have with each other lab
 	},
 	{
 		Name:    "history",
-		Usage:   "history [ID] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
+		Usage:   "history [ID] [where CONDITION] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "every decision made, or those on one node, oldest first",
 		Text: `No entry is ever deleted. An undo is an entry of its own, and its column undoes has the number of the entry that
 it takes back. Decisions of one statement have the same step. from is the label before, to the label that the decision names.
@@ -113,7 +113,7 @@ Conditions are on the columns of the history. count history counts entries: coun
 	},
 	{
 		Name:    "neighbors",
-		Usage:   "neighbors ID [hops K] [where CONDITION] [order by P [desc], …] [limit N] [return P, …]",
+		Usage:   "neighbors ID [hops K] [where CONDITION] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "the nodes around a node, nearest first",
 		Text: `The column hop is the distance from the node. The default of hops is 1. Conditions know the properties of the neighbours,
 and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
@@ -128,7 +128,7 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 	},
 	{
 		Name:    "nodes",
-		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [return P, …]",
+		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "list nodes",
 		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5,
 is null, joined by and, or, not and brackets. = != < <= > >= also compare two properties of a node: label != suggested.
@@ -137,7 +137,8 @@ If one id is not an integer, all ids are text. Classes are always text. < <= > >
 so '10' comes before '9'. Write text in quotes: id >= '100'.
 'as of' takes labels and decisions from a past moment: the beginning of a run, or a time such as '2026-01-31 18:00'
 (UTC, or with an offset as in 2026-01-31T18:00:00+01:00). Other properties have today's values. Imported decisions count
-from the time of their import. 'sample N' draws N of the nodes at random, as for suspects.`,
+from the time of their import. 'sample N' draws N of the nodes at random, as for suspects. 'offset N' leaves out the first N
+rows. 'return *' has all properties. 'return distinct' has rows that are equal once.`,
 		Example: "nodes where label = 'Theory' and degree > 10 and not (split = 'train') limit 20",
 	},
 	{
@@ -204,7 +205,7 @@ kept classifier was trained. classifier_agreement is the share of their labels t
 	},
 	{
 		Name:    "suspects",
-		Usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [return P, …]",
+		Usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "nodes whose label is probably wrong, highest score first",
 		Text: `A suspect scores above the threshold of the last run, has a suggested label other than its own, and nobody has
 decided on it. A condition on score replaces the threshold. A condition on decision lists decided nodes too. In a

@@ -101,18 +101,37 @@ type finding struct {
 	draw  *draw // that nodes come from; nil: they are all that the statement asks for
 }
 
-// find plans a suspectsStatement or nodesStatement.
+// find plans a suspectsStatement or nodesStatement, and leaves out the rows of its offset. If its rows are to be distinct, it finds all of them.
 func (q *query) find(ctx context.Context, s statement) (*finding, error) {
+	var asked clauses
+	switch s := s.(type) {
+	case *suspectsStatement:
+		asked = s.clauses
+	case *nodesStatement:
+		asked = s.clauses
+	}
+	found, err := q.findAll(ctx, s)
+	if err != nil || asked.offset == nil || asked.distinct() {
+		return found, err
+	}
+	skip, _, err := q.cut(nil, asked.offset)
+	all := found.nodes
+	found.nodes = func(ctx context.Context) iter.Seq2[kv.NodeID, error] { return cut(all(ctx), skip, -1) }
+	return found, err
+}
+
+// findAll is find with the rows of the offset.
+func (q *query) findAll(ctx context.Context, s statement) (*finding, error) {
 	suspects, ok := s.(*suspectsStatement)
 	if ok && suspects.sample != nil {
 		all := *suspects
-		all.sample, all.limit = nil, nil
+		all.sample, all.limit, all.offset = nil, nil, nil
 		return q.findSample(ctx, suspects.clauses, &all)
 	}
 	nodes, ok := s.(*nodesStatement)
 	if ok && nodes.sample != nil {
 		all := *nodes
-		all.sample, all.limit = nil, nil
+		all.sample, all.limit, all.offset = nil, nil, nil
 		return q.findSample(ctx, nodes.clauses, &all)
 	}
 	if !ok || nodes.moment == nil {

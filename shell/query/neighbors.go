@@ -42,7 +42,13 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if _, scored := q.tx.Column("score"); scored {
 		names = append(names, "suggested", "score")
 	}
-	find, err := q.rowQuery(s.clauses, names)
+	all := columnNames(q.columns)
+	for _, name := range q.heldNames() {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	find, err := q.rowQuery(s.clauses, names, all)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ func (q *query) describeNode(s *nodeStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, err := q.answerColumns(nil, q.heldNames())
+	columns, err := q.properties(q.heldNames())
 	if err != nil {
 		return nil, err
 	}

@@ -150,13 +150,13 @@ func (p *parser) moment() (*moment, error) {
 	return &moment{time: &at}, err
 }
 
-// clauses = { where | sample | order | limit | return } , each at most once.
+// clauses = { where | sample | order | limit | offset | return } , each at most once.
 func (p *parser) clauses(c *clauses) error { return p.clausesOf(c, true) }
 
-// filters = { where | order | limit | return } , each at most once. They begin with filterWords.
+// filters = { where | order | limit | offset | return } , each at most once. They begin with filterWords.
 func (p *parser) filters(c *clauses) error { return p.clausesOf(c, false) }
 
-var filterWords = []string{"where", "order", "limit", "return"}
+var filterWords = []string{"where", "order", "limit", "offset", "return"}
 
 func (p *parser) clausesOf(c *clauses, samples bool) (err error) {
 	for err == nil {
@@ -169,8 +169,10 @@ func (p *parser) clausesOf(c *clauses, samples bool) (err error) {
 			c.order, err = p.order(false)
 		case c.limit == nil && p.accept("limit"):
 			c.limit, err = p.limit()
-		case c.columns == nil && p.accept("return"):
-			c.columns, err = p.names()
+		case c.offset == nil && p.accept("offset"):
+			c.offset, err = p.offset()
+		case c.returned == nil && p.accept("return"):
+			c.returned, err = p.returned()
 		default:
 			return nil
 		}
@@ -199,6 +201,45 @@ func (p *parser) sample() (*sample, error) {
 func (p *parser) limit() (*literal, error) {
 	limit, err := p.number("a number of rows")
 	return &limit, err
+}
+
+// offset = "offset" number .
+func (p *parser) offset() (*literal, error) {
+	offset, err := p.number("a number of rows to leave out")
+	return &offset, err
+}
+
+// returned = "return" [ "distinct" ] ( "*" | property [ "as" property ] { "," property [ "as" property ] } ) .
+func (p *parser) returned() (*returned, error) {
+	r := &returned{}
+	ahead := *p
+	ahead.wants = nil
+	ahead.advance()
+	switch { // alone, distinct is a property
+	case !p.current.is("distinct"):
+		p.wants = append(p.wants, want{words: []string{"distinct"}})
+	case ahead.current.is("*") || ahead.atProperty() || ahead.current.kind == tokenEnd:
+		p.advance()
+		r.distinct = true
+	}
+	if r.all = p.acceptAs("*", "* (all)"); r.all {
+		return r, nil
+	}
+	for {
+		of, err := p.property()
+		if err != nil {
+			return nil, err
+		}
+		column := returnedColumn{of: of}
+		if p.accept("as") {
+			if column.as, err = p.alias(); err != nil {
+				return nil, err
+			}
+		}
+		if r.columns = append(r.columns, column); !p.accept(",") {
+			return r, nil
+		}
+	}
 }
 
 // order = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } . Groups are ordered by totals too.
@@ -241,7 +282,7 @@ func (p *parser) names() ([]name, error) {
 	}
 }
 
-// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] | "history" ) [ where ] ( [ totals ] | group { totals | rank | limit } ) .
+// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] | "history" ) [ where ] ( [ totals ] | group { totals | rank | limit | offset } ) .
 func (p *parser) count() (statement, error) {
 	s, err := p.countOfNodes()
 	if err == nil && s == nil && p.accept("history") {
@@ -301,6 +342,8 @@ func (p *parser) counted(s *countStatement, of *clauses) error {
 			s.order, err = p.order(true)
 		case s.groupBy != nil && s.limit == nil && p.accept("limit"):
 			s.limit, err = p.limit()
+		case s.groupBy != nil && s.offset == nil && p.accept("offset"):
+			s.offset, err = p.offset()
 		default:
 			return nil
 		}

@@ -89,20 +89,56 @@ func (r *resolver) unknown(n name, known []string) error {
 	return &ResolveError{Pos: n.pos, Msg: msg, Err: unknown}
 }
 
-// properties looks up the names of a return clause.
-func (r *resolver) properties(names []name) ([]ColumnInfo, error) {
-	var columns []ColumnInfo
-	for _, n := range names {
-		c, err := r.property(n)
-		if err != nil {
+// properties looks up names.
+func (r *resolver) properties(names []string) ([]ColumnInfo, error) {
+	columns := make([]ColumnInfo, len(names))
+	for i, n := range names {
+		var err error
+		if columns[i], err = r.property(name{text: n, pos: startOfText}); err != nil {
 			return nil, err
 		}
-		if slices.Contains(columns, c) {
-			return nil, &ResolveError{Pos: n.pos, Msg: n.String() + " is returned twice"}
-		}
-		columns = append(columns, c)
 	}
 	return columns, nil
+}
+
+// returned resolves a return clause: the columns of the answer, and what they have the values of. Otherwise are the columns if there is no
+// such clause, and all those of *.
+func (r *resolver) returned(c *returned, otherwise, all []string) (columns, of []ColumnInfo, err error) {
+	switch {
+	case c == nil:
+		of, err = r.properties(otherwise)
+		return of, of, err
+	case c.all:
+		of, err = r.properties(all)
+		return of, of, err
+	}
+	for _, n := range c.columns {
+		source, err := r.property(n.of)
+		if err != nil {
+			return nil, nil, err
+		}
+		column, pos := source, n.of.pos
+		if n.as != nil {
+			column.Name, pos = n.as.text, n.as.pos
+		}
+		if slices.ContainsFunc(columns, func(c ColumnInfo) bool { return c.Name == column.Name }) {
+			return nil, nil, &ResolveError{Pos: pos, Msg: quoteName(column.Name) + " is returned twice"}
+		}
+		columns, of = append(columns, column), append(of, source)
+	}
+	return columns, of, nil
+}
+
+// cut resolves how many rows are left out, and how many follow at most, −1 for all.
+func (r *resolver) cut(limit, offset *literal) (skip, most int, err error) {
+	most = -1
+	if limit != nil {
+		most, err = r.whole(*limit, "a limit", math.MaxInt)
+	}
+	if offset != nil && err == nil {
+		skip, err = r.whole(*offset, "an offset", math.MaxInt)
+	}
+	return skip, most, err
 }
 
 // query resolves clauses.
@@ -124,8 +160,9 @@ func (r *resolver) query(c clauses) (index.Query, error) {
 		}
 		q.Order = append(q.Order, index.Order{Property: column.Name, Descending: term.descending})
 	}
-	if c.limit != nil {
-		q.Limit, err = r.whole(*c.limit, "a limit", math.MaxInt)
+	skip, most, err := r.cut(c.limit, c.offset)
+	if most >= 0 && !c.distinct() { // what is left out is found too
+		q.Limit = min(most, math.MaxInt-skip) + skip
 	}
 	return q, err
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
@@ -18,25 +19,32 @@ const defaultSortBytes = 64 << 20
 type rowQuery struct {
 	find    index.Query
 	columns []ColumnInfo // of the answer
-	read    []ColumnInfo // what the rows must have: first the columns of the answer, then what condition and order need beside them
-	holds   func(value func(property string) (kv.Value, error)) (bool, error)
+	read    []ColumnInfo // what the rows must have: first the values of the answer, then what condition and order need beside them
+
+	distinct   bool
+	skip, most int // of the rows of the answer; −1 is all
+	holds      func(value func(property string) (kv.Value, error)) (bool, error)
 }
 
-// rowQuery resolves clauses. Names are the columns of the answer if the clauses do not say.
-func (q *query) rowQuery(c clauses, names []string) (*rowQuery, error) {
-	r := &rowQuery{}
+// rowQuery resolves clauses. Names are the columns of the answer if the clauses do not say, and all those of *.
+func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
+	r := &rowQuery{distinct: c.distinct()}
 	var err error
 	if r.find, err = q.query(c); err != nil {
 		return nil, err
 	}
-	if r.columns, err = q.answerColumns(c.columns, names); err != nil {
+	if r.skip, r.most, err = q.cut(c.limit, c.offset); err != nil {
+		return nil, err
+	}
+	var of []ColumnInfo
+	if r.columns, of, err = q.returned(c.returned, names, all); err != nil {
 		return nil, err
 	}
 	needed := index.Properties(r.find.Where)
 	for _, o := range r.find.Order {
 		needed = append(needed, o.Property)
 	}
-	r.read = slices.Clone(r.columns)
+	r.read = slices.Clone(of)
 	for _, n := range needed {
 		column, err := q.property(name{text: n})
 		if err != nil {
@@ -69,17 +77,70 @@ func (r *rowQuery) answer(ctx context.Context, rows iter.Seq2[[]kv.Value, error]
 	if len(r.find.Order) > 0 {
 		rows = r.sorted(ctx, rows, memory)
 	}
-	return func(yield func([]kv.Value, error) bool) {
-		left := r.find.Limit
-		if left == 0 {
-			return
-		}
+	returned := func(yield func([]kv.Value, error) bool) {
 		for row, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if left--; !yield(row[:len(r.columns)], nil) || left == 0 {
+			if !yield(row[:len(r.columns)], nil) {
+				return
+			}
+		}
+	}
+	if r.distinct {
+		return cut(distinct(returned, memory), r.skip, r.most)
+	}
+	return cut(returned, r.skip, r.most)
+}
+
+// cut leaves out the first of some things, and yields those that follow, at most so many, or all if most is −1.
+func cut[T any](all iter.Seq2[T, error], skip, most int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if most == 0 {
+			return
+		}
+		skip, most := skip, most
+		for one, err := range all {
+			if err == nil && skip > 0 {
+				skip--
+				continue
+			}
+			if most--; !yield(one, err) || err != nil || most == 0 {
+				return
+			}
+		}
+	}
+}
+
+// distinctBytes is about what a distinct row takes in memory beside its key.
+const distinctBytes = 64
+
+// distinct yields rows that are equal once, in the place of the first of them. It holds one key for each in memory; 0 is a default.
+func distinct(rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
+	if memory == 0 {
+		memory = defaultGroupBytes
+	}
+	return func(yield func([]kv.Value, error) bool) {
+		seen, size := map[string]bool{}, int64(0)
+		var key []byte
+		for row, err := range rows {
+			key = key[:0]
+			for _, v := range row {
+				key = appendKey(key, v)
+			}
+			if err == nil && seen[string(key)] {
+				continue
+			}
+			if size += distinctBytes + int64(len(key)); err == nil && size > memory/2 {
+				err = fmt.Errorf("%d distinct rows take half of the memory: give more --memory, or count in groups, which takes temporary files", len(seen))
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			seen[string(key)] = true
+			if !yield(row, nil) {
 				return
 			}
 		}

@@ -42,10 +42,12 @@ func (q *query) findSample(ctx context.Context, asked clauses, of statement) (*f
 		}
 		d.seed = cmp.Or(uint64(seed), DefaultSeed)
 	}
-	if asked.limit != nil {
-		if limit, err = q.whole(*asked.limit, "a limit", math.MaxInt); err != nil {
-			return nil, err
-		}
+	skip, most, err := q.cut(asked.limit, asked.offset)
+	if err != nil {
+		return nil, err
+	}
+	if most >= 0 && !asked.distinct() {
+		limit = min(most, math.MaxInt-skip) + skip
 	}
 	found, err := q.find(ctx, of)
 	if err != nil {

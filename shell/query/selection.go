@@ -20,7 +20,7 @@ func (p *parser) translated() string {
 	// The text is cut into its parts: what is selected, the table, and each clause with its word.
 	parts := map[string][]token{}
 	part, depth := "select", 0
-	clauses := []string{"from", "where", "group", "order", "limit"}
+	clauses := []string{"from", "where", "group", "order", "limit", "offset"}
 	for p.advance(); p.current.kind != tokenEnd && !p.current.is(";"); p.advance() {
 		t := p.current
 		if t.is("(") {
@@ -67,7 +67,7 @@ func (p *parser) translated() string {
 		table, returned = "count "+table, totals
 	}
 	words := []string{table}
-	for _, clause := range []string{"where", "group", "order", "limit"} {
+	for _, clause := range []string{"where", "group", "order", "limit", "offset"} {
 		words = append(words, spellTokens(parts[clause]))
 	}
 	if len(returned) > 0 {

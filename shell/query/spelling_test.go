@@ -50,6 +50,9 @@ func (s *countStatement) String() string {
 	if s.limit != nil {
 		text += " limit " + s.limit.String()
 	}
+	if s.offset != nil {
+		text += " offset " + s.offset.String()
+	}
 	return text
 }
 
@@ -150,8 +153,22 @@ func (c *clauses) String() string {
 	if c.limit != nil {
 		text.WriteString(" limit " + c.limit.String())
 	}
-	for i, column := range c.columns {
-		text.WriteString([]string{" return ", ", "}[min(i, 1)] + column.String())
+	if c.offset != nil {
+		text.WriteString(" offset " + c.offset.String())
+	}
+	if r := c.returned; r != nil {
+		text.WriteString(" return" + map[bool]string{true: " distinct"}[r.distinct] + map[bool]string{true: " *"}[r.all])
+		for i, column := range r.columns {
+			text.WriteString([]string{" ", ", "}[min(i, 1)])
+			if i == 0 && !r.distinct && strings.EqualFold(column.of.text, "distinct") {
+				text.WriteString(`"` + column.of.text + `"`)
+			} else {
+				text.WriteString(column.of.String())
+			}
+			if column.as != nil {
+				text.WriteString(" as " + column.as.String())
+			}
+		}
 	}
 	return text.String()
 }
