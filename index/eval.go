@@ -58,7 +58,7 @@ func newTest(p Predicate) func(kv.Value) truth {
 			return missing
 		}
 	case Like:
-		pattern := parsePattern(p.Pattern)
+		pattern := p.parse()
 		return ofValue(func(v kv.Value) bool { return pattern.match(v.String()) })
 	case IsNull:
 		return func(v kv.Value) truth { return truthOf(v.IsNull()) }

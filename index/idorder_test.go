@@ -63,7 +63,7 @@ func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 	check(id(Ge, text("100")), 0, areIntegers)
 	check(id(Eq, text("100")), 1, "")
 	check(In{"id", []kv.Value{kv.IntValue(5), text("40")}}, 2, "")
-	check(Like{"id", "%00"}, 2, "")
+	check(Like{Property: "id", Pattern: "%00"}, 2, "")
 
 	add("n/a")
 	for _, op := range []Op{Lt, Le, Gt, Ge} {
@@ -75,5 +75,5 @@ func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 	check(id(Eq, kv.IntValue(100)), 1, "")
 	check(id(Ne, kv.IntValue(100)), 4, "")
 	check(In{"id", []kv.Value{kv.IntValue(5), text("40")}}, 2, "")
-	check(Like{"id", "%00"}, 2, "")
+	check(Like{Property: "id", Pattern: "%00"}, 2, "")
 }

@@ -8,10 +8,20 @@ import (
 // A pattern is a parsed Like: the literal text between its % signs, where anyRune marks a _.
 type pattern struct {
 	pieces [][]rune // split at %; n pieces have n-1 % between them
+	lower  bool     // the pieces are in lower case, and match a text in lower case
 }
 
 // anyRune stands for _ inside a piece; it is no valid rune.
 const anyRune rune = -1
+
+func (p Like) parse() pattern {
+	if p.AnyCase {
+		folded := parsePattern(strings.ToLower(p.Pattern))
+		folded.lower = true
+		return folded
+	}
+	return parsePattern(p.Pattern)
+}
 
 func parsePattern(text string) pattern {
 	pieces := [][]rune{nil}
@@ -35,9 +45,12 @@ func parsePattern(text string) pattern {
 	return pattern{pieces: pieces}
 }
 
-// prefix is the literal text every match begins with.
+// prefix is the literal text every match begins with, "" if its case is open.
 func (p pattern) prefix() string {
 	var b strings.Builder
+	if p.lower {
+		return ""
+	}
 	for _, r := range p.pieces[0] {
 		if r == anyRune {
 			break
@@ -49,7 +62,7 @@ func (p pattern) prefix() string {
 
 // literal returns the one string that matches, where there is only one.
 func (p pattern) literal() (string, bool) {
-	if len(p.pieces) > 1 {
+	if len(p.pieces) > 1 || p.lower {
 		return "", false
 	}
 	for _, r := range p.pieces[0] {
@@ -62,6 +75,9 @@ func (p pattern) literal() (string, bool) {
 
 // prefixOnly reports whether every string that begins with prefix matches.
 func (p pattern) prefixOnly() bool {
+	if p.lower {
+		return false
+	}
 	for i, piece := range p.pieces {
 		for _, r := range piece {
 			if i > 0 || r == anyRune {
@@ -75,6 +91,9 @@ func (p pattern) prefixOnly() bool {
 // match reports whether the whole of text matches. The first and last piece are tied to the ends; each piece
 // between takes its leftmost place, which leaves most room to the rest.
 func (p pattern) match(text string) bool {
+	if p.lower {
+		text = strings.ToLower(text)
+	}
 	first, last := p.pieces[0], p.pieces[len(p.pieces)-1]
 	rest, ok := cutPiece(text, first)
 	if !ok {

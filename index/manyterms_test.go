@@ -72,7 +72,7 @@ func TestTooManyTerms(t *testing.T) {
 	s := emptyStore(t, 3)
 	var likes, pairs []Predicate
 	for i := range maxTerms + 1 {
-		likes = append(likes, Like{"title", fmt.Sprint("a%", i)})
+		likes = append(likes, Like{Property: "title", Pattern: fmt.Sprint("a%", i)})
 		pairs = append(pairs, or(Compare{"id", Eq, text(fmt.Sprint(i))}, Compare{"title", Eq, text("a")}))
 	}
 	view(t, s, func(tx *kv.Tx) error {

@@ -37,7 +37,7 @@ func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
 			Where: and(score(Gt, 0.1), suspect), Order: []Order{{"score", true}}, Limit: 20,
 		}, 2100, 2100, 0},
 		{"two classes", Query{Where: or(suspect, label(Eq, "class 8")), Limit: -1}, 1300, 0, 0},
-		{"labels by pattern", Query{Where: Like{"label", "%s 7"}, Limit: -1}, 20_000, 0, 0},
+		{"labels by pattern", Query{Where: Like{Property: "label", Pattern: "%s 7"}, Limit: -1}, 20_000, 0, 0},
 		{"one node", Query{Where: Compare{"id", Eq, text("4711")}, Limit: -1}, 0, 0, 0},
 		{"hubs", Query{Where: Compare{"degree", Gt, kv.IntValue(1000)}, Limit: -1}, 0, 0, 0},
 		{"nothing", Query{Where: and(score(Gt, 0.97), score(Lt, 0.5)), Limit: -1}, 0, 0, 0},

@@ -41,7 +41,7 @@ func TestPredicateString(t *testing.T) {
 		{CompareProperties{"label", Ne, "title"}, "(ne label title)"},
 		{In{"label", []kv.Value{text(`a"b`), null}}, `(in label "a\"b" null)`},
 		{In{"label", nil}, `(in label)`},
-		{Like{"label", `50\%_%`}, `(like label "50\\%_%")`},
+		{Like{Property: "label", Pattern: `50\%_%`}, `(like label "50\\%_%")`},
 		{Compare{"flag", Le, kv.BoolValue(true)}, `(le flag true)`},
 		{score(Lt, math.Inf(1)), `(lt score +Inf)`},
 		{score(Ge, 1e-9), `(ge score 1e-09)`},
@@ -72,7 +72,7 @@ func TestSimplify(t *testing.T) {
 		{not(or(score(Lt, 1), not(year(Ge, 2)))), "(and (ge score 1) (ge year 2))"},
 		{not(not(score(Eq, 1))), "(eq score 1)"},
 		{not(IsNull{"year"}), "(not (null year))"},
-		{not(Like{"label", "a%"}), `(not (like label "a%"))`},
+		{not(Like{Property: "label", Pattern: "a%"}), `(not (like label "a%"))`},
 		{not(In{"year", []kv.Value{kv.IntValue(2), kv.IntValue(1), kv.IntValue(2)}}), "(not (in year 1 2))"},
 
 		// Two properties.
@@ -100,9 +100,10 @@ func TestSimplify(t *testing.T) {
 		{or(In{"label", []kv.Value{text("a")}}, label(Eq, "c")), `(in label "a" "c")`},
 		{and(In{"year", []kv.Value{kv.IntValue(1), kv.IntValue(2), kv.IntValue(3)}}, year(Gt, 1), year(Ne, 3)), "(eq year 2)"},
 		{and(year(Eq, 1), year(Eq, 2)), "false"},
-		{and(In{"label", []kv.Value{text("ab"), text("b")}}, Like{"label", "a%"}), `(eq label "ab")`},
-		{Like{"label", `a\%`}, `(eq label "a%")`},
-		{not(Like{"label", `a\_`}), `(ne label "a_")`},
+		{and(In{"label", []kv.Value{text("ab"), text("b")}}, Like{Property: "label", Pattern: "a%"}), `(eq label "ab")`},
+		{Like{Property: "label", Pattern: `a\%`}, `(eq label "a%")`},
+		{Like{Property: "label", Pattern: `a\%`, AnyCase: true}, `(ilike label "a\\%")`},
+		{not(Like{Property: "label", Pattern: `a\_`}), `(ne label "a_")`},
 
 		// Null.
 		{label(Eq, "a"), `(eq label "a")`},
@@ -177,7 +178,7 @@ func TestTypeError(t *testing.T) {
 		{Compare{"label", Eq, number(1)}, "property label holds strings and cannot be compared with the number 1"},
 		{not(Compare{"score", Gt, text("high")}), `property score holds numbers and cannot be compared with the string "high"`},
 		{or(In{"year", []kv.Value{kv.IntValue(1), text("2019")}}), `property year holds integers and cannot be compared with the string "2019"`},
-		{Like{"year", "20%"}, `property year holds integers and cannot be compared with the string "20%"`},
+		{Like{Property: "year", Pattern: "20%"}, `property year holds integers and cannot be compared with the string "20%"`},
 		{CompareProperties{"year", Lt, "score"}, ""},
 		{CompareProperties{"year", Lt, "label"}, "property year holds integers and cannot be compared with label, which holds strings"},
 		{Compare{"flag", Eq, kv.IntValue(1)}, "property flag holds true or false and cannot be compared with the number 1"},
@@ -190,7 +191,7 @@ func TestTypeError(t *testing.T) {
 		{Compare{"id", Lt, text("x")}, `the ids of this store are integers, and text has no order among them: got the string "x", want a number without quotes`},
 		{Compare{"id", Eq, text("12")}, ""},
 		{Compare{"id", Eq, kv.BoolValue(true)}, "ids cannot be compared with true"},
-		{Like{"id", "1%"}, ""},
+		{Like{Property: "id", Pattern: "1%"}, ""},
 		{Compare{"split", Eq, number(1)}, "property split holds strings and cannot be compared with the number 1"},
 	} {
 		err := testSchema.check(c.p)
@@ -224,7 +225,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestProperties(t *testing.T) {
-	p := and(score(Gt, 1), not(or(label(Eq, "a"), score(Lt, 2))), IsNull{"split"}, In{"id", nil}, Like{"label", "x"})
+	p := and(score(Gt, 1), not(or(label(Eq, "a"), score(Lt, 2))), IsNull{"split"}, In{"id", nil}, Like{Property: "label", Pattern: "x"})
 	if got, want := Properties(p), []string{"score", "label", "split", "id"}; !slices.Equal(got, want) {
 		t.Errorf("properties of %v: got %q, want %q", p, got, want)
 	}

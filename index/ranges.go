@@ -56,7 +56,7 @@ func keyRanges(kind kv.Kind, terms []Predicate) (ranges []keyRange, accept Predi
 				exact = exact && whole
 			}
 		case Like:
-			pattern := parsePattern(t.Pattern)
+			pattern := t.parse()
 			var within keyRange
 			within, exact = prefixRange(pattern.prefix())
 			exact = exact && pattern.prefixOnly()

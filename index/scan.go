@@ -176,7 +176,7 @@ func (b block) mayHold(p Predicate) bool {
 		least, _ := slices.BinarySearchFunc(p.Values, b.min, CompareValues)
 		return least < len(p.Values) && within(p.Values[least])
 	case Like:
-		prefix := parsePattern(p.Pattern).prefix()
+		prefix := p.parse().prefix()
 		least := b.min.Str()
 		return b.max.Str() >= prefix && least[:min(len(least), len(prefix))] <= prefix
 	default:

@@ -60,7 +60,7 @@ func (s schema) push(p Predicate, negate bool) Predicate {
 	case In:
 		return prop.bindIn(p.Values, negate)
 	case Like:
-		if text, ok := parsePattern(p.Pattern).literal(); ok {
+		if text, ok := p.parse().literal(); ok {
 			if negate {
 				return prop.bind(Ne, kv.StringValue(text))
 			}

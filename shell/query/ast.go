@@ -239,6 +239,14 @@ type (
 	likeness struct {
 		property name
 		pattern  literal
+		anyCase  bool // ilike
+	}
+
+	// lowered compares a property in lower case, by = with a text, by in with some, or by like with a pattern.
+	lowered struct {
+		property name
+		operator string
+		values   []literal
 	}
 
 	// between includes both ends.

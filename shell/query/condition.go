@@ -62,7 +62,7 @@ func (p *parser) term() (expression, error) {
 }
 
 // operatorNames lists the operators in errors.
-const operatorNames = "=, !=, <, <=, >, >=, in, like, between, is"
+const operatorNames = "=, !=, <, <=, >, >=, in, like, ilike, between, is"
 
 // endsTest reports whether a token may stand behind a test.
 func (t token) endsTest() bool {
@@ -74,8 +74,11 @@ func (t token) endsTest() bool {
 
 // test = property [ compare ( value | property ) | "is" [ "not" ] "null"
 //
-//	| [ "not" ] ( in | like | between ) ] .
+//	| [ "not" ] ( in | like | ilike | between ) ] | lowered .
 func (p *parser) test() (expression, error) {
+	if p.atLowered() {
+		return p.lowered()
+	}
 	property, err := p.property()
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func (p *parser) test() (expression, error) {
 	negated := p.acceptAs("not", "")
 	label := ""
 	if negated {
-		label = "in, like or between"
+		label = "in, like, ilike or between"
 	}
 	switch {
 	case p.acceptAs("in", label):
@@ -112,7 +115,10 @@ func (p *parser) test() (expression, error) {
 		return negate(&membership{property, values}, negated), err
 	case p.acceptAs("like", ""):
 		pattern, err := p.pattern()
-		return negate(&likeness{property, pattern}, negated), err
+		return negate(&likeness{property: property, pattern: pattern}, negated), err
+	case p.acceptAs("ilike", ""):
+		pattern, err := p.pattern()
+		return negate(&likeness{property: property, pattern: pattern, anyCase: true}, negated), err
 	case p.acceptAs("between", ""):
 		low, err := p.value(property)
 		if err != nil {
@@ -128,6 +134,66 @@ func (p *parser) test() (expression, error) {
 		return &bare{property}, nil
 	}
 	return nil, p.fail()
+}
+
+// atLowered reports whether lower begins a test here. Without a bracket behind it, the word is the name of a property.
+func (p *parser) atLowered() bool {
+	p.wants = append(p.wants, want{words: []string{"lower"}})
+	ahead := *p
+	ahead.wants = nil
+	ahead.advance()
+	return p.current.is("lower") && ahead.current.is("(")
+}
+
+// lowered = "lower" "(" property ")" ( ( "=" | "!=" | "<>" ) pattern | [ "not" ] "in" "(" pattern { "," pattern } ")"
+//
+//	| [ "not" ] "like" pattern ) .
+func (p *parser) lowered() (expression, error) {
+	p.advance()
+	p.advance()
+	property, err := p.property()
+	if err == nil {
+		err = p.expect(")")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, operator := range []string{"=", "!=", "<>"} {
+		if p.accept(operator) {
+			text, err := p.text()
+			return negate(&lowered{property, "=", []literal{text}}, operator != "="), err
+		}
+	}
+	negated := p.accept("not")
+	switch {
+	case p.accept("like"):
+		pattern, err := p.pattern()
+		return negate(&lowered{property, "like", []literal{pattern}}, negated), err
+	case p.accept("in"):
+		if err := p.expect("("); err != nil {
+			return nil, err
+		}
+		var texts []literal
+		for {
+			text, err := p.text()
+			if err != nil {
+				return nil, err
+			}
+			if texts = append(texts, text); !p.accept(",") {
+				return negate(&lowered{property, "in", texts}, negated), p.expect(")")
+			}
+		}
+	}
+	return nil, p.fail()
+}
+
+// text = string | parameter .
+func (p *parser) text() (literal, error) {
+	if p.current.kind == tokenString || p.current.kind == tokenParam {
+		return p.literal()
+	}
+	p.wants = append(p.wants, want{label: "a text in single quotes"})
+	return literal{}, p.fail()
 }
 
 func negate(e expression, negated bool) expression {

@@ -137,9 +137,14 @@
 //	term       = "not" term | "(" expression ")" | test .
 //	test       = property [ compare ( value | property )
 //	           | [ "not" ] "in" "(" value { "," value } ")"
-//	           | [ "not" ] "like" ( string | parameter )
+//	           | [ "not" ] ( "like" | "ilike" ) text
 //	           | [ "not" ] "between" value "and" value
-//	           | "is" [ "not" ] "null" ] .                        (a property alone is true or false)
+//	           | "is" [ "not" ] "null" ]
+//	           | lowered .                                        (a property alone is true or false)
+//	lowered    = "lower" "(" property ")" ( ( "=" | "!=" | "<>" ) text
+//	           | [ "not" ] "in" "(" text { "," text } ")"
+//	           | [ "not" ] "like" text ) .
+//	text       = string | parameter .
 //	compare    = "=" | "!=" | "<>" | "<" | "<=" | ">" | ">=" .
 //
 //	property   = name | '"' characters '"' .                      ("" inside stands for ")
@@ -168,7 +173,7 @@
 // constants of its own type, or with another property of the node: numbers with numbers, text with text. Labels are text. A label that looks like a number may be written without quotes, except after
 // <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error, and
 // id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is
-// its negation; use "is null". In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
+// its negation; use "is null". ilike is like in lower case: it lowers pattern and value, and lower(p) lowers the value alone. In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
 // stand for itself.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same

@@ -349,6 +349,34 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 		c.of = func(row map[string]kv.Value) float64 {
 			return min(meets(row[name], ">=", low), meets(row[name], "<=", high))
 		}
+	case kind == 3 && isText && r.IntN(2) == 0:
+		lower := func(v kv.Value) string { return strings.ToLower(v.String()) }
+		texts := []string{strings.ToLower(drawnTexts[r.IntN(len(drawnTexts))]), strings.ToLower(s.drawConstant(r, name).String()), "theory", "a"}
+		texts = texts[:1+r.IntN(len(texts))]
+		is := func(row map[string]kv.Value) float64 { return truth(slices.Contains(texts, lower(row[name]))) }
+		c.text = "lower(" + quoted + ") " + map[bool]string{true: "not "}[not]
+		switch quotedTexts := quoteAll(texts); {
+		case len(texts) == 1 && not:
+			c.text = "lower(" + quoted + ") != " + quotedTexts
+		case len(texts) == 1:
+			c.text += "= " + quotedTexts
+		case len(texts) == 2:
+			c.text += "in (" + quotedTexts + ")"
+		case len(texts) == 3: // ilike
+			pattern := []string{"%", "A%", "%A%", "n_", "N_%", "LONG%", "IT''%", "%r%"}[r.IntN(8)]
+			c.text = quoted + map[bool]string{true: " not"}[not] + " ilike '" + pattern + "'"
+			pattern = strings.ToLower(strings.ReplaceAll(pattern, "''", "'"))
+			is = func(row map[string]kv.Value) float64 { return truth(likes([]rune(lower(row[name])), []rune(pattern))) }
+		default:
+			c.text += "like '%a%'"
+			is = func(row map[string]kv.Value) float64 { return truth(strings.Contains(lower(row[name]), "a")) }
+		}
+		c.of = func(row map[string]kv.Value) float64 {
+			if row[name].IsNull() {
+				return 0.5
+			}
+			return is(row)
+		}
 	case kind == 3 && isText:
 		pattern := []string{"%", "a%", "%a%", "_", "", "long%", "%er", `100\%`, "%'%", "n_", "%1%", "it%s", "_%_", "数%", "%\n%"}[r.IntN(15)]
 		c.text += "like " + Quote(pattern)
@@ -444,6 +472,15 @@ func (s *drawnStore) spell(r *rand.Rand, name string, value kv.Value, ordered bo
 		}
 	}
 	return value.String()
+}
+
+// quoteAll quotes texts for a list.
+func quoteAll(texts []string) string {
+	var quoted []string
+	for _, text := range texts {
+		quoted = append(quoted, Quote(text))
+	}
+	return strings.Join(quoted, ", ")
 }
 
 func truth(holds bool) float64 {

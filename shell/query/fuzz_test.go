@@ -17,7 +17,7 @@ var fuzzedTexts = []string{
 	"nodes where not (weight < 1e0 or split in ('train', 'val')) order by year desc, id",
 	"count suspects where score > 0.5 group by label", "count nodes where decision is null group by \"old style\"",
 	"count nodes group by label, year return min(title), avg(score) as mean, sum(year) order by mean desc, count limit 2",
-	"count suspects return max(degree)", "nodes return distinct label as l, split offset 1 limit 2", "suspects limit 2 offset 1 return *", "history where who = 'ann' order by time desc limit 2 return id, who", "count history group by who",
+	"count suspects return max(degree)", "nodes where title ilike '%GRAPH%' or lower(label) in ('theory', 'x') and lower(title) != 'a'", "nodes return distinct label as l, split offset 1 limit 2", "suspects limit 2 offset 1 return *", "history where who = 'ann' order by time desc limit 2 return id, who", "count history group by who",
 	"neighbors p1 hops 2 where hop = 2 and label != suggested order by score desc limit 2 return id, title", "plan nodes where id = 'p1' or degree >= 2", "neighbors p1 hops 2 limit 3", "node 'e 1'", "explain p4",
 	"suspects fpr 0.5 p .25", "suspects fnr 1e-3", "nodes where \"old style\" = 3", "nodes where label = 1", "nodes limit 1.5",
 	"nodes where scroe > 1", "suspects where score is not null and confidence != 0.5 return score", "history p1",

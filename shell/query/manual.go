@@ -131,7 +131,7 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "list nodes",
 		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5,
-is null, joined by and, or, not and brackets. = != < <= > >= also compare two properties of a node: label != suggested.
+is null, joined by and, or, not and brackets. ilike 'graph%' ignores case, and lower(title) = 'on graphs' compares in lower case. = != < <= > >= also compare two properties of a node: label != suggested.
 Text needs single quotes. Names with odd characters need double quotes.
 If one id is not an integer, all ids are text. Classes are always text. < <= > >= and between compare text by its bytes,
 so '10' comes before '9'. Write text in quotes: id >= '100'.

@@ -86,6 +86,7 @@ func FuzzParse(f *testing.F) {
 		"nodes as of run 3 where a is null", "suspects SAMPLE 50 seed 1 where a = 'b' limit $1", "count nodes as of '2026' group by label", "create index on \"a b\"",
 		"count nodes where a = 1 group by min, b return min(min) as x, sum(\"a b\") order by count, avg(c) desc limit 1", "count nodes return max(a)",
 		"nodes return distinct a as b, distinct offset 2", "nodes return distinct", "nodes return \"distinct\", a", "suspects return * offset $1",
+		"nodes where a not ilike 'X%' or lower(b) not in ('x', $1) and lower(\"a b\") <> 'y' and lower = 3 and lower(c) like '%'",
 		"history limit 3 where a = 'b'", "history 'limit' order by a", "neighbors where hops 2 return hop where a > 1", "count history group by a",
 		"describe", "select a, count(*), max(b) from nodes where c in (1, 2) group by a limit 3", "select * from suspects;",
 		"nodes where a != b or \"in\" >= \"a b\"", "\xff",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -230,6 +231,8 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 		}}, err
 	case *likeness:
 		return r.like(e)
+	case *lowered:
+		return r.lowered(e)
 	case *bare:
 		return r.bare(e)
 	case *isNull:
@@ -377,7 +380,37 @@ func (r *resolver) like(e *likeness) (index.Predicate, error) {
 		return nil, &ResolveError{Pos: e.pattern.pos, Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), e.pattern)}
 	}
 	r.constants = append(r.constants, constant{property: e.property.text, value: pattern, pos: e.pattern.pos})
-	return index.Like{Property: e.property.text, Pattern: pattern.Str()}, nil
+	return index.Like{Property: e.property.text, Pattern: pattern.Str(), AnyCase: e.anyCase}, nil
+}
+
+// escaped is the pattern of like that one text matches.
+var escaped = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// lowered resolves a test of a property in lower case. A text with capitals is an error, since it would equal no value.
+func (r *resolver) lowered(e *lowered) (index.Predicate, error) {
+	column, err := r.property(e.property)
+	if err != nil {
+		return nil, err
+	}
+	if column.Name != "id" && column.Kind != kv.KindString && column.Kind != kv.KindClass {
+		return nil, &ResolveError{Pos: e.property.pos, Msg: e.property.String() + " is no text: lower wants one"}
+	}
+	var terms []index.Predicate
+	for _, l := range e.values {
+		like, err := r.like(&likeness{property: e.property, pattern: l, anyCase: true})
+		if err != nil {
+			return nil, err
+		}
+		test := like.(index.Like)
+		if small := strings.ToLower(test.Pattern); small != test.Pattern {
+			return nil, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("lower(%s) has no capitals: got %s, want %s", e.property, Quote(test.Pattern), Quote(small))}
+		}
+		if e.operator != "like" {
+			test.Pattern = escaped.Replace(test.Pattern)
+		}
+		terms = append(terms, test)
+	}
+	return index.Or{Terms: terms}, nil
 }
 
 // locate puts the place in the text to an error of a plan.

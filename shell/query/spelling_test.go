@@ -215,7 +215,21 @@ func (e *membership) String() string {
 	return e.property.String() + " in (" + strings.Join(parts, ", ") + ")"
 }
 
-func (e *likeness) String() string { return e.property.String() + " like " + e.pattern.String() }
+func (e *likeness) String() string {
+	return e.property.String() + map[bool]string{false: " like ", true: " ilike "}[e.anyCase] + e.pattern.String()
+}
+
+func (e *lowered) String() string {
+	text := "lower(" + e.property.String() + ") " + e.operator + " "
+	if e.operator != "in" {
+		return text + e.values[0].String()
+	}
+	parts := make([]string, len(e.values))
+	for i, value := range e.values {
+		parts[i] = value.String()
+	}
+	return text + "(" + strings.Join(parts, ", ") + ")"
+}
 
 func (e *between) String() string {
 	return e.property.String() + " between " + e.low.String() + " and " + e.high.String()
