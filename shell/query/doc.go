@@ -157,24 +157,23 @@
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
 //	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it .
 //
-// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history, the words that
-// begin its clauses. The word "all" is a keyword
-// only before "where"; elsewhere it is an id. A moment is a run or a time, such as '2026-01-31', '2026-01-31 18:00' or
-// '2026-01-31T18:00:00+01:00'. A time without an offset is in UTC.
+// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history, the words
+// that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id. A moment is a run or a time, such
+// as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'. A time without an offset is in UTC.
 //
 // Keywords may be written in upper or lower case; as names of properties they need double quotes. White space
 // separates words and means nothing else.
 //
 // # Properties and values
 //
-// Properties are the columns of the store and the built-in ones: id, label, degree, split, and after a run
-// suggested, score, confidence and run; decision is null until somebody decides, and so are decided_by, the names of all who have
-// decided, and disputed, which is true while people disagree. A property is compared with
-// constants of its own type, or with another property of the node: numbers with numbers, text with text. Labels are text. A label that looks like a number may be written without quotes, except after
-// <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error, and
-// id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is
-// its negation; use "is null". ilike is like in lower case: it lowers pattern and value, and lower(p) lowers the value alone. In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
-// stand for itself.
+// Properties are the columns of the store and the built-in ones: id, label, degree, split, and after a run suggested, score,
+// confidence and run; decision is null until somebody decides, and so are decided_by, the names of all who have decided, and
+// disputed, which is true while people disagree. A property is compared with constants of its own type, or with another property of
+// the node: numbers with numbers, text with text. Labels are text. A label that looks like a number may be written without quotes,
+// except after <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
+// and id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is its
+// negation; use "is null". ilike is like in lower case: it lowers pattern and value, and lower(p) lowers the value alone. In a
+// pattern of like, % stands for any characters, _ for one, and \ makes the next character stand for itself.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
 // name. Conditions on the history know its columns alone. Its times are texts such as 2026-01-31T18:00:00Z.

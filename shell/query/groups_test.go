@@ -3,6 +3,7 @@ package query
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
@@ -56,7 +57,10 @@ func TestGroupKeys(t *testing.T) {
 	for _, values := range [][]kv.Value{
 		{kv.IntValue(math.MinInt64), kv.IntValue(-1), kv.IntValue(0), kv.IntValue(7), kv.IntValue(math.MaxInt64), {}},
 		{kv.FloatValue(math.Inf(-1)), kv.FloatValue(-2.5), kv.FloatValue(0), kv.FloatValue(1e-300), kv.FloatValue(3), kv.FloatValue(math.Inf(1)), {}},
-		{kv.StringValue(""), kv.StringValue("\x00"), kv.StringValue("\x00\x01"), kv.StringValue("\x00\xff"), kv.StringValue("a"), kv.StringValue("a\x00"), kv.StringValue("a\x00\x00"), kv.StringValue("a\x01"), kv.StringValue("ab"), kv.StringValue("東"), {}},
+		{
+			kv.StringValue(""), kv.StringValue("\x00"), kv.StringValue("\x00\x01"), kv.StringValue("\x00\xff"),
+			kv.StringValue("a"), kv.StringValue("a\x00"), kv.StringValue("a\x00\x00"), kv.StringValue("a\x01"), kv.StringValue("ab"), kv.StringValue("東"), {},
+		},
 		{kv.BoolValue(false), kv.BoolValue(true), {}},
 	} {
 		var last []byte
@@ -72,6 +76,23 @@ func TestGroupKeys(t *testing.T) {
 				t.Errorf("%v and %v are not in order", values[i-1], v)
 			}
 			last = key
+		}
+	}
+}
+
+// TestRowsBeyondMemory asks for distinct rows and for neighbours that memory does not hold.
+func TestRowsBeyondMemory(t *testing.T) {
+	store := papers.Cleaned(t)
+	for statement, want := range map[string]string{
+		"nodes return distinct label":              "or count in groups, which takes temporary files",
+		"neighbors p1 where degree > 0":            "more than 1 nodes within 1 hops: ask for fewer hops, or give more --memory",
+		"neighbors p1 order by degree limit 1":     "or give more --memory",
+		"neighbors p1":                             "or for the first with limit",
+		"history order by score return distinct *": "",
+	} {
+		_, err := answered(t, store, Options{MemoryBudget: 1}, statement)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s in a byte: got the error %v, want %q", statement, err, want)
 		}
 	}
 }

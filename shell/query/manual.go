@@ -19,13 +19,14 @@ var manual = []Page{
 		Summary: "decide that suggested labels are right, and take them",
 		Text: `With a condition, accept decides on the suspects that meet the condition. A condition on score does not change
 the threshold of the last run. With 'all where', accept decides on every scored node that meets the condition. Decided
-nodes are left out, unless the condition has the property decision. With 'limit N' these are the first N, highest score first,
-as suspects lists them. accept shows the first ten nodes and their number, and asks. Without a terminal, give --yes. If the label, suggestion, decision or run of a node changes before your
-answer, nothing is decided, and the error names these nodes. The same happens if a condition behind 'if' is not true of a
-named node: accept 1042 if label = 'Theory' and decision is null. A statement is one step, which undo takes back. The history
-keeps the time, who, why, run and score of a decision. A decision stays after later runs of clean. A decided node is no
-suspect. A node is disputed while the people who have decided on it name different labels, and no label has the most of
-them. It keeps its label until another decision gives one label the most, or a decision with a reason settles it: accept
+nodes are left out, unless the condition has the property decision. With 'limit N' these are the first N, highest
+score first, as suspects lists them. accept shows the first ten nodes and their number, and asks. Without a terminal,
+give --yes. If the label, suggestion, decision or run of a node changes before your answer, nothing is decided, and
+the error names these nodes. The same happens if a condition behind 'if' is not true of a named node: accept 1042 if
+label = 'Theory' and decision is null. A statement is one step, which undo takes back. The history keeps the time,
+who, why, run and score of a decision. A decision stays after later runs of clean. A decided node is no suspect. A
+node is disputed while the people who have decided on it name different labels, and no label has the most of them. It
+keeps its label until another decision gives one label the most, or a decision with a reason settles it: accept
 1042 because 'the title says so'.`,
 		Example: "accept where score > 0.99 because 'seen on the plot'",
 	},
@@ -130,9 +131,10 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 		Name:    "nodes",
 		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "list nodes",
-		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5,
-is null, joined by and, or, not and brackets. ilike 'graph%' ignores case, and lower(title) = 'on graphs' compares in lower case. = != < <= > >= also compare two properties of a node: label != suggested.
-Text needs single quotes. Names with odd characters need double quotes.
+		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5, is
+null, joined by and, or, not and brackets. ilike 'graph%' ignores case, and lower(title) = 'on graphs' compares in
+lower case. = != < <= > >= also compare two properties of a node: label != suggested. Text needs single quotes. Names
+with odd characters need double quotes.
 If one id is not an integer, all ids are text. Classes are always text. < <= > >= and between compare text by its bytes,
 so '10' comes before '9'. Write text in quotes: id >= '100'.
 'as of' takes labels and decisions from a past moment: the beginning of a run, or a time such as '2026-01-31 18:00'

@@ -104,7 +104,8 @@ func items(list []token) (items [][]token) {
 func spellTokens(tokens []token) string {
 	var text strings.Builder
 	for i, t := range tokens {
-		if i > 0 && !t.is(",") && !t.is(")") && !tokens[i-1].is("(") && !(t.is("(") && isFunction(tokens[i-1])) {
+		joined := i == 0 || t.is(",") || t.is(")") || tokens[i-1].is("(") || t.is("(") && isFunction(tokens[i-1])
+		if !joined {
 			text.WriteByte(' ')
 		}
 		text.WriteString(t.String())
@@ -114,5 +115,5 @@ func spellTokens(tokens []token) string {
 
 // isFunction reports whether a bracket behind the word encloses what the word is of.
 func isFunction(t token) bool {
-	return t.is("count") || slices.ContainsFunc(totalFunctions, t.is)
+	return t.is("count") || t.is("lower") || slices.ContainsFunc(totalFunctions, t.is)
 }
