@@ -19,7 +19,7 @@ import (
 // inputFiles are the files of a graph itself.
 type inputFiles struct {
 	Nodes    string   `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, a pattern in quotes, or -."`
-	Edges    string   `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns."`
+	Edges    string   `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns or rows."`
 	Directed bool     `help:"Edges have a direction, from src to dst."`
 	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`

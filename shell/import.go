@@ -42,7 +42,7 @@ type importCommand struct {
 func (*importCommand) Help() string {
 	return `Tables are ` + table.Extensions + `; their header names the columns. The nodes file has a column id. ` +
 		`The columns label and split are optional. An empty label is an unlabelled node. Every other column becomes a property. The edges ` +
-		`file has columns with the names src and dst. It may also be an .npy of integers [m×2]: the ids of both ends. Self loops are dropped and parallel edges are collapsed. ` +
+		`file has columns with the names src and dst. It may also be an .npy of integers, [m×2] or [2×m] as the edge_index of PyG: the ids of both ends. Self loops are dropped and parallel edges are collapsed. ` +
 		`The import reports the number of both. Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph ` +
 		`weighted; the weights of parallel edges then add up.
 

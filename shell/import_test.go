@@ -199,6 +199,15 @@ func TestImportForms(t *testing.T) {
 			query: "nodes return id, degree", rows: "id,degree\n-1,1\n18446744073709551615,0\n7,1\n",
 		},
 		{
+			name: "edges npy of two rows", nodes: "n.csv", edges: "e.npy",
+			files: map[string]string{
+				"n.csv": "id,label\n0,X\n1,\n2,Y\n",
+				"e.npy": strings.Replace(pairs("<i8", 0, 0, 1, 1, 2, 1), "(3, 2)", "(2, 3)", 1),
+			},
+			want:  "g: 3 nodes, 2 edges (1 self loops dropped, 0 parallel edges collapsed), 2 labelled, 2 classes",
+			query: "nodes return id, degree", rows: "id,degree\n0,2\n1,1\n2,1\n",
+		},
+		{
 			name: "edges npy unsigned", nodes: "n.csv", edges: "e.npy",
 			files: map[string]string{
 				"n.csv": "id,label\n-1,X\n18446744073709551615,\n7,Y\n",

@@ -15,7 +15,7 @@ import (
 type removeCommand struct {
 	DB    string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	Nodes string `file:"read" placeholder:"FILE" help:"Nodes to remove: a table with the column id."`
-	Edges string `file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns."`
+	Edges string `file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns or rows."`
 	graphColumns
 	resources
 }

@@ -21,7 +21,7 @@ type Integers struct {
 }
 
 // OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked before
-// reading its values.
+// reading its values. A matrix with that number of rows, but not of columns, is read as its transpose.
 func OpenIntegers(path string, columns int) (_ *Integers, err error) {
 	f, size, err := openFile(path)
 	if err != nil {
@@ -40,14 +40,16 @@ func OpenIntegers(path string, columns int) (_ *Integers, err error) {
 	if m.dtype, err = parseType(h.descr); err != nil || m.dtype.kind != 'i' && m.dtype.kind != 'u' {
 		return nil, m.errorf(-1, "holds values of type %q, want integers", h.descr)
 	}
-	if len(h.shape) != 2 || h.shape[1] != int64(columns) {
-		hint := ""
-		if len(h.shape) == 2 && h.shape[0] == int64(columns) {
-			hint = "; this one has to be transposed"
-		}
-		return nil, m.errorf(-1, "has shape %s, want %d columns%s", h.shapeText(), columns, hint)
+	m.begin, m.fortran = h.length, h.fortran
+	switch {
+	case len(h.shape) == 2 && h.shape[1] == int64(columns):
+		m.rows, m.cols = h.shape[0], h.shape[1]
+	case len(h.shape) == 2 && h.shape[0] == int64(columns):
+		// One order of a matrix is the other order of its transpose.
+		m.rows, m.cols, m.fortran = h.shape[1], h.shape[0], !h.fortran
+	default:
+		return nil, m.errorf(-1, "has shape %s, want %d columns, or %d rows", h.shapeText(), columns, columns)
 	}
-	m.rows, m.cols, m.begin, m.fortran = h.shape[0], h.shape[1], h.length, h.fortran
 	if most := math.MaxInt64 / (8 * m.cols); m.rows > most {
 		return nil, m.errorf(-1, "has shape %s, want at most %d rows", h.shapeText(), most)
 	}

@@ -84,6 +84,36 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
+// A matrix with as many rows as there should be columns is read as its transpose.
+func TestIntegersTransposed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	for seed := range uint64(20) {
+		edges := 3 + int(seed)
+		content, values := integersFile(rand.New(rand.NewPCG(seed, 0)), "<i8", seed%2 == 0, 2, edges)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := OpenIntegers(path, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]int64, 2*edges)
+		if _, err := m.Read(0, got, nil); err != nil {
+			t.Fatal(err)
+		}
+		var want []int64
+		for i := range edges {
+			want = append(want, values[i], values[edges+i])
+		}
+		if m.NumRows() != int64(edges) || !slices.Equal(got, want) {
+			t.Errorf("seed %d: got %d rows %v, want %d rows %v", seed, m.NumRows(), got, edges, want)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestIntegersErrors(t *testing.T) {
 	good, _ := integersFile(rand.New(rand.NewPCG(1, 0)), "<i4", false, 3, 2)
 	header := func(text string) []byte {
@@ -98,8 +128,9 @@ func TestIntegersErrors(t *testing.T) {
 		{good[:len(good)-1], "holds 23 bytes of values, want 24 for its shape [3×2] of <i4"},
 		{header("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }"), `holds values of type "<f4", want integers`},
 		{header("{'descr': '|b1', 'fortran_order': False, 'shape': (1, 2), }"), `holds values of type "|b1", want integers`},
-		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }"), "has shape [2], want 2 columns"},
-		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 7), }"), "has shape [2×7], want 2 columns; this one has to be transposed"},
+		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }"), "has shape [2], want 2 columns, or 2 rows"},
+		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (3, 7), }"), "has shape [3×7], want 2 columns, or 2 rows"},
+		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 7), }"), "holds 0 bytes of values, want 112 for its shape [2×7]"},
 		{header(fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d, 2), }", int64(math.MaxInt64))), "want at most"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.npy")

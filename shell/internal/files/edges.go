@@ -34,7 +34,7 @@ type edgeTaker interface {
 }
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
-// integers with two columns. Their ends are those of nodes, unless it is nil.
+// integers with two columns, or two rows. Their ends are those of nodes, unless it is nil.
 func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edgesFile, error) {
 	if IsArray(path) {
 		in, err := npy.OpenIntegers(path, 2)
@@ -155,7 +155,7 @@ func (e *edgesTable) check(row table.Row) (weight float32, err error) {
 	return weight, nil
 }
 
-// edgesArray is an array of edges [m×2], whose integers are the ids.
+// edgesArray is an array of edges [m×2], or its transpose, whose integers are the ids.
 type edgesArray struct {
 	in   *npy.Integers
 	rest atomic.Int64 // rows that no goroutine has taken
