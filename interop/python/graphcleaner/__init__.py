@@ -1,1 +1,26 @@
-"""Finds wrong labels of graphs: the Python side of graphcleaner."""
+"""Finds wrong labels of graphs: the Python side of graphcleaner.
+
+`clean` goes from frames to suspects in one call. `open` asks a store that is there, in frames:
+
+>>> import numpy, pandas, graphcleaner
+>>> nodes = pandas.DataFrame({"paper_id": range(300), "subject": ["maths", "art", "law"] * 100})
+>>> edges = pandas.DataFrame({"source": [*range(297), *range(291)], "target": [*range(3, 300), *range(9, 300)]})
+>>> softmax = numpy.eye(3)[nodes.index % 3] * 0.7 + 0.1
+>>> nodes.loc[19, "subject"] = "law"  # which is wrong: its neighbours are art, and so says the classifier
+>>> codes, classes = pandas.factorize(nodes.subject)
+>>> found = graphcleaner.clean(nodes, edges, softmax, classes, columns={"id": "paper_id", "label": "subject"},
+...                            edge_columns={"src": "source", "dst": "target"})
+>>> found[found.is_label_issue][["paper_id", "given_label", "suggested_label"]].to_dict("records")
+[{'paper_id': 19, 'given_label': 'law', 'suggested_label': 'art'}]
+
+The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet and Arrow. Errors are
+`GraphcleanerError`, with the message of the program. What the program remarks beside its answers goes to the logger `graphcleaner`.
+
+`graphcleaner.spark` cleans graphs on Apache Spark.
+"""
+
+from ._clean import clean
+from ._store import Store, open
+from .errors import GraphcleanerError
+
+__all__ = ["GraphcleanerError", "Store", "clean", "open"]

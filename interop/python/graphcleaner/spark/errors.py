@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-
-class GraphcleanerError(Exception):
-    """An error whose text is one sentence that says where, what was found, and what was wanted."""
+from ..errors import GraphcleanerError
 
 
 class FrameError(GraphcleanerError):

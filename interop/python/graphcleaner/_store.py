@@ -1,0 +1,220 @@
+"""A store of graphcleaner, asked in frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _binary, _predictions, _tables
+from .errors import GraphcleanerError
+
+_DECISIONS = ("accept", "reject", "relabel", "unlabel", "unsure")
+
+
+def open(path: str | os.PathLike[str], *, frames: str = "arrow", memory: str | None = None, threads: int | None = None,
+         wait: str | None = None, who: str | None = None) -> Store:
+    """Opens a store that `graphcleaner import` or `clean(…, store=…)` made.
+
+    `frames` is the kind of frame that answers are: arrow, pandas or polars. `memory`, `threads` and `wait` are the flags of the program,
+    such as memory="2GiB". `who` decides, in the history of decisions.
+
+    The store is open only while a method runs.
+    """
+    return Store(path, frames=frames, memory=memory, threads=threads, wait=wait, who=who)
+
+
+class Store:
+    """A store on disk. `open` makes one."""
+
+    def __init__(self, path: str | os.PathLike[str], *, frames: str = "arrow", memory: str | None = None, threads: int | None = None,
+                 wait: str | None = None, who: str | None = None) -> None:
+        if frames not in _tables.KINDS:
+            raise GraphcleanerError(f"frames={frames!r}: want {' or '.join(map(repr, _tables.KINDS))}")
+        self.path = os.fspath(path)
+        self.frames = frames
+        self._flags = flags(memory=memory, threads=threads, wait=wait)
+        self._who = flags(who=who)
+        if not os.path.isdir(self.path):
+            raise GraphcleanerError(f"{self.path}: there is no such store")
+
+    def __repr__(self) -> str:
+        return f"graphcleaner.open({self.path!r})"
+
+    def query(self, statement: str, *, yes: bool = False) -> Any:
+        """Answers one statement of the query language.
+
+        A decision about all nodes that meet a condition wants yes=True.
+
+        >>> store = graphcleaner.open(papers)
+        >>> store.query("count nodes where degree > 1").to_pylist()
+        [{'count': 60}]
+        """
+        import pyarrow as pa
+
+        arguments = ["shell", self.path, "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else [])]
+        with _binary.running(arguments, statement) as out:
+            table = pa.ipc.open_stream(out).read_all()
+        return _tables.as_kind(table, self.frames)
+
+    def suspects(self, where: str | None = None, *, order_by: str | None = None, limit: int | None = None,
+                 columns: Sequence[str] | None = None) -> Any:
+        """The nodes whose label is probably wrong, highest score first.
+
+        >>> graphcleaner.open(papers).suspects("score > 0.5", limit=1, columns=["id", "suggested"]).column_names
+        ['id', 'suggested']
+        """
+        statement = "suspects"
+        if where is not None:
+            statement += f" where {where}"
+        if order_by is not None:
+            statement += f" order by {order_by}"
+        if limit is not None:
+            statement += f" limit {int(limit)}"
+        if columns is not None:
+            statement += " return " + ", ".join(map(property_name, columns))
+        return self.query(statement)
+
+    def score(self, ids: Any) -> Any:
+        """Scores of nodes as of now, by the model of the last run: a row for each id, of a list, an array or a series. Nothing is written.
+
+        >>> graphcleaner.open(papers).score(["p1", "p2"]).num_rows
+        2
+        """
+        import pyarrow as pa
+
+        with _tables.folder() as folder:
+            if isinstance(ids, (str, int)):
+                ids = [ids]
+            nodes = _tables.write(pa.table({"id": _array(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
+            with _binary.running(["score", self.path, "--nodes", nodes, "--format", "arrow", *self._flags]) as out:
+                table = pa.ipc.open_stream(out).read_all()
+        return _tables.as_kind(table, self.frames)
+
+    def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
+               columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None) -> str:
+        """Adds nodes, edges and predictions, all of them or nothing, and returns what the program says of them.
+
+        The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values of its row.
+
+        >>> graphcleaner.open(papers).append(nodes={"id": ["new"], "label": ["Databases"]}, edges={"src": ["new"], "dst": ["p1"]})
+        '...1 node...'
+        """
+        with _tables.folder() as folder:
+            arguments = ["import", self.path, "--append", *self._flags]
+            table = None
+            if nodes is not None:
+                table = _tables.nodes_table(nodes, columns)
+                arguments += ["--nodes", _tables.write(table, Path(folder, "nodes.parquet"), "nodes")]
+            if edges is not None:
+                arguments += ["--edges", _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"), "edges")]
+            if predictions is not None:
+                rows = _predictions.table(predictions, classes, table, (columns or {}).get("id", "id"))
+                arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
+            return _binary.run(arguments).strip()
+
+    def decide(self, ids: Any, decision: str, label: Any = None, *, because: str | None = None) -> Any:
+        """Decides about the labels of some nodes, by one id or several, in one step.
+
+        `decision` is accept (the suggested label is right), reject (the given label is right), relabel (`label` is right), unlabel or unsure.
+
+        >>> store = graphcleaner.open(papers)
+        >>> store.decide("p1", "relabel", "Databases", because="I have read it").column("decision").to_pylist()
+        ['relabel']
+        >>> store.undo().num_rows
+        1
+        """
+        if decision not in _DECISIONS:
+            raise GraphcleanerError(f"decision {decision!r}: want {', '.join(_DECISIONS)}")
+        if (label is not None) != (decision == "relabel"):
+            raise GraphcleanerError(f"decision {decision!r}: want a label with relabel, and none with the others")
+        if isinstance(ids, (str, int)):
+            ids = [ids]
+        # Half a statement would decide half.
+        listed = ", ".join(text(str(id)) for id in _array(ids, "ids").to_pylist())
+        if not listed:
+            raise GraphcleanerError("ids: want one or more")
+        statement = f"{decision} {listed}"
+        if label is not None:
+            statement += " " + text(str(label))
+        if because is not None:
+            statement += " because " + text(because)
+        return self.query(statement)
+
+    def undo(self, steps: int = 1) -> Any:
+        """Takes the last steps of decisions back."""
+        return self.query(f"undo {int(steps)}")
+
+    def clean(self, **options: Any) -> str:
+        """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`: hops=2, as_given=True."""
+        return _binary.run(["clean", self.path, *self._flags, *flags(**options)]).strip()
+
+    def rescore(self) -> str:
+        """Brings the stored scores up to date, and returns what the program says of it."""
+        return _binary.run(["rescore", self.path, *self._flags]).strip()
+
+    def export(self, what: str, out: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Exports scores, suspects, labels, decisions, verdicts, predictions, features or transition.
+
+        With `out`, to a file whose name decides the format, such as scores.parquet. Without it, as a frame; features are an array of numpy.
+        Options are the flags of `graphcleaner export`.
+
+        >>> graphcleaner.open(papers).export("scores").column_names
+        ['id', 'given_label', 'score', 'suggested_label', 'confidence']
+        """
+        arguments = ["export", self.path, what, *self._flags, *flags(**options)]
+        if out is not None:
+            _binary.run([*arguments, "--out", os.fspath(out)])
+            return None
+        with _tables.folder() as folder:
+            if what == "features":
+                import numpy as np
+
+                _binary.run([*arguments, "--out", f"{folder}/features.npy"])
+                return np.load(f"{folder}/features.npy")
+            return _tables.as_kind(exported(arguments, folder), self.frames)
+
+
+def exported(arguments: Sequence[str], folder: str) -> Any:
+    """The table that an export writes."""
+    import pyarrow as pa
+
+    path = f"{folder}/export.arrow"
+    _binary.run([*arguments, "--out", path])
+    with pa.OSFile(path) as source:  # not mapped: the folder goes away
+        return pa.ipc.open_file(source).read_all()
+
+
+def flags(**options: Any) -> list[str]:
+    """Flags of the program from arguments of Python. None and False leave one out."""
+    words: list[str] = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(flag)
+        elif value is not None and value is not False:
+            words.append(f"{flag}={value}")
+    return words
+
+
+def text(value: str) -> str:
+    """A text in a statement."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def property_name(name: str) -> str:
+    """A property in a statement."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _array(values: Any, what: str) -> Any:
+    import pyarrow as pa
+
+    if not isinstance(values, (Sequence, pa.Array, pa.ChunkedArray)) and isinstance(values, Iterable) and not hasattr(values, "__len__"):
+        values = list(values)
+    try:
+        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values, from_pandas=True)
+        return _tables.plain(pa.chunked_array([column]) if isinstance(column, pa.Array) else column)
+    except (pa.ArrowException, TypeError) as error:
+        raise GraphcleanerError(f"{what}: {error}") from error

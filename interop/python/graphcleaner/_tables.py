@@ -1,0 +1,165 @@
+"""Frames of pandas, polars, Arrow and numpy, to and from Arrow."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import GraphcleanerError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@contextmanager
+def folder() -> Iterator[str]:
+    """A folder for the files between this process and the program. Errors name the files without it."""
+    with tempfile.TemporaryDirectory(prefix="graphcleaner-") as path:
+        try:
+            yield path
+        except GraphcleanerError as error:
+            raise GraphcleanerError(str(error).replace(path + os.sep, ""), code=error.code) from error.__cause__
+
+
+
+KINDS = ("arrow", "pandas", "polars")
+
+
+def kind_of(frame: Any) -> str:
+    """Which kind of frame something is; what is none of these is as pandas where that is installed."""
+    for kind in ("polars", "pandas"):
+        module = sys.modules.get(kind)
+        if module and isinstance(frame, (module.DataFrame, *((module.LazyFrame,) if kind == "polars" else ()))):
+            return kind
+    if hasattr(frame, "__arrow_c_stream__"):
+        return "arrow"
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return "arrow"
+    return "pandas"
+
+
+def as_kind(table: pa.Table, kind: str) -> Any:
+    """A table as a frame."""
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    return table
+
+
+def to_table(frame: Any, what: str, wanted: Sequence[str] = ()) -> pa.Table:
+    """A frame, or a dict of columns, as a table. An index of pandas counts as a column if it has a wanted name."""
+    import pyarrow as pa
+
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    try:
+        if pandas and isinstance(frame, pandas.DataFrame):
+            if any(name in wanted and name not in frame.columns for name in frame.index.names):
+                frame = frame.reset_index()
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        if polars and isinstance(frame, polars.LazyFrame):
+            frame = frame.collect()
+        if isinstance(frame, pa.Table):
+            return frame
+        if isinstance(frame, Mapping) or hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise GraphcleanerError(f"{what}: {error}") from error
+    raise GraphcleanerError(f"{what}: got {type(frame).__name__}, want a frame of pandas or polars, a table of Arrow, or a dict of columns")
+
+
+def renamed(table: pa.Table, what: str, columns: Mapping[str, str] | None, wanted: Sequence[str], optional: Sequence[str]) -> pa.Table:
+    """The table under the names of the program. `columns` has the names of the frame by those of the program."""
+    columns = dict(columns or {})
+    if odd := [name for name in columns if name not in (*wanted, *optional)]:
+        raise GraphcleanerError(f"{what}: the mapping has {odd[0]!r}, want {', '.join((*wanted, *optional))}")
+    for name in wanted:
+        theirs = columns.setdefault(name, name)
+        if theirs not in table.column_names:
+            hint = ", ".join(f"{n!r}: …" for n in wanted)
+            raise GraphcleanerError(
+                f"{what}: there is no column {theirs!r} among {', '.join(map(repr, table.column_names))}: "
+                f"want {'edge_columns' if what == 'edges' else 'columns'}={{{hint}}}")
+    for name, theirs in columns.items():
+        if theirs not in table.column_names:
+            raise GraphcleanerError(f"{what}: there is no column {theirs!r} for {name!r} among {', '.join(map(repr, table.column_names))}")
+    ours = {theirs: name for name, theirs in columns.items()}
+    if len(ours) < len(columns):
+        raise GraphcleanerError(f"{what}: one column stands for two names: {columns}")
+    names = [ours.get(name, name) for name in table.column_names]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise GraphcleanerError(f"{what}: two columns would be called {twice[0]!r}: rename one of them")
+    return table.rename_columns(names)
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of ids or labels without a dictionary, and with whole numbers as integers: pandas makes floats of integers if one is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        if column.type == pa.float16():
+            column = column.cast(pa.float32())
+        column = pc.if_else(pc.is_nan(column), None, column)
+        if pc.all(pc.equal(column, pc.floor(column)), min_count=0).as_py():
+            return column.cast(pa.int64())
+    return column
+
+
+def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Labels as the program writes them."""
+    import pyarrow as pa
+
+    return plain(column).cast(pa.string())
+
+
+def write(table: pa.Table, path: Path, what: str) -> str:
+    """Writes a table as Parquet, with columns that repeat as they are, and returns its path."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) or field.name in ("id", "label", "src", "dst"):
+            table = table.set_column(i, field.name, plain(table.column(i)))
+        elif pa.types.is_null(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
+    try:
+        pq.write_table(table, path)
+    except pa.ArrowException as error:
+        raise GraphcleanerError(f"{what}: {error}") from error
+    return str(path)
+
+
+def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
+    """Nodes under the names of the program. A numpy array of one dimension is the labels of nodes 0, 1, 2…"""
+    import pyarrow as pa
+
+    if isinstance(nodes, Sequence) or getattr(nodes, "ndim", 0) == 1 and not hasattr(nodes, "__arrow_c_stream__"):
+        nodes = {"id": range(len(nodes)), "label": pa.array(nodes, from_pandas=True)}
+    table = to_table(nodes, "nodes", list((columns or {"id": "id"}).values()))
+    return renamed(table, "nodes", columns, ("id", "label"), ("split",))
+
+
+def edges_table(edges: Any, columns: Mapping[str, str] | None) -> pa.Table:
+    """Edges under the names of the program. A numpy array is [m, 2], or [2, m] as the edge_index of PyG."""
+    if hasattr(edges, "ndim") and not hasattr(edges, "columns"):
+        import numpy as np
+
+        ends = np.asarray(edges)
+        if ends.ndim != 2 or 2 not in ends.shape:
+            raise GraphcleanerError(f"edges: got an array of shape {ends.shape}, want [m, 2], or [2, m]")
+        ends = ends if ends.shape[1] == 2 else ends.T
+        edges = {"src": np.ascontiguousarray(ends[:, 0]), "dst": np.ascontiguousarray(ends[:, 1])}
+    table = renamed(to_table(edges, "edges"), "edges", columns, ("src", "dst"), ("weight",))
+    return table.select([name for name in table.column_names if name in ("src", "dst", "weight")])

@@ -1,0 +1,273 @@
+"""`clean` and `open`, against the program. These run with this folder, and in the environment of a wheel: see test_wheel.py."""
+
+import doctest
+import importlib
+import logging
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import graphcleaner
+from graphcleaner import GraphcleanerError
+
+pd = pytest.importorskip("pandas")
+
+WRONG = [7, 31, 52]  # papers whose label is wrong
+CLASSES = ["Theory", "Databases", "AI"]
+COLUMNS = {"id": "paper_id", "label": "subject"}
+EDGE_COLUMNS = {"src": "source", "dst": "target"}
+ANSWER = ["given_label", "suggested_label", "score", "confidence", "is_label_issue", "label_score", "predicted_label"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def program(request):
+    """The program of the wheel, or one of this repository."""
+    if not (Path(graphcleaner.__file__).parent / "bin").is_dir():
+        os.environ["GRAPHCLEANER_BINARY"] = request.getfixturevalue("binary")
+
+
+def truth(count=60):
+    return np.arange(count) % 3
+
+
+def frames(names=True, count=60):
+    """Papers of three fields that cite papers of their own: nodes, edges and softmax, whose columns are in the order of pandas.factorize."""
+    fields = truth(count)
+    labels = fields.copy()
+    labels[WRONG] = (labels[WRONG] + 1) % 3
+    ids = [f"p{i}" for i in range(count)] if names else list(range(count))
+    ends = [(i, j) for i in range(count) for j in (i + 3, i + 6, i + 15) if j < count]
+    nodes = pd.DataFrame({"paper_id": ids, "subject": [CLASSES[i] if names else int(i) for i in labels], "year": 2000 + fields})
+    edges = pd.DataFrame({"source": [ids[i] for i, _ in ends], "target": [ids[j] for _, j in ends]})
+    codes, classes = pd.factorize(nodes.subject)
+    softmax = np.full((count, 3), 0.1)
+    of = {str(name): i for i, name in enumerate(classes)}
+    for v in range(count):
+        softmax[v, of[str(CLASSES[fields[v]] if names else fields[v])]] = 0.8
+    return nodes, edges, softmax, classes
+
+
+@pytest.fixture(scope="session")
+def cleaned(tmp_path_factory):
+    """A store of those papers."""
+    path = tmp_path_factory.mktemp("stores") / "papers.graph"
+    nodes, edges, softmax, classes = frames()
+    graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS, store=path, as_given=True)
+    return path
+
+
+@pytest.fixture
+def papers(cleaned, tmp_path):
+    """A store of a test's own."""
+    return shutil.copytree(cleaned, tmp_path / "papers.graph")
+
+
+def clean(nodes, edges, softmax=None, classes=None, **options):
+    return graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS, as_given=softmax is not None, **options)
+
+
+def test_frame_to_suspects():
+    nodes, edges, softmax, classes = frames()
+    before = nodes.copy()
+    found = clean(nodes, edges, softmax, classes)
+    assert list(found.columns) == ["paper_id", *ANSWER]
+    assert list(found.paper_id) == list(nodes.paper_id)
+    assert list(found.given_label) == list(nodes.subject)
+    assert sorted(found.score.nlargest(3).index) == WRONG
+    assert [CLASSES[truth()[v]] for v in WRONG] == list(found.suggested_label[WRONG])
+    assert found.is_label_issue.dtype == bool and set(found.index[found.is_label_issue]) <= set(WRONG)
+    assert np.allclose(found.label_score, 1 - found.score) and list(found.predicted_label) == list(found.suggested_label)
+    pd.testing.assert_frame_equal(nodes, before)
+
+
+def test_classes_may_be_left_out():
+    nodes, edges, softmax, classes = frames()
+    pd.testing.assert_frame_equal(clean(nodes, edges, softmax), clean(nodes, edges, softmax, classes))
+    order = np.argsort(classes)
+    with pytest.raises(GraphcleanerError, match="if they are sorted: say which with classes"):
+        clean(nodes, edges, softmax[:, order])
+    pd.testing.assert_frame_equal(clean(nodes, edges, softmax[:, order], sorted(classes)), clean(nodes, edges, softmax, classes))
+
+
+def test_kinds_of_frames():
+    nodes, edges, softmax, classes = frames()
+    want = clean(nodes, edges, softmax, classes)
+    table = clean(pa.Table.from_pandas(nodes), pa.Table.from_pandas(edges), softmax, classes)
+    assert isinstance(table, pa.Table)
+    pd.testing.assert_frame_equal(table.to_pandas(), want)
+    named = pd.DataFrame(softmax, columns=classes)
+    pd.testing.assert_frame_equal(clean(nodes, edges, named), want)
+    pd.testing.assert_frame_equal(clean(nodes, edges, named.assign(paper_id=nodes.paper_id).sample(frac=1, random_state=1)), want)
+    by_index = nodes.set_index("paper_id")
+    pd.testing.assert_frame_equal(clean(by_index, edges, softmax, classes), want)
+    categories = nodes.assign(subject=nodes.subject.astype("category"))
+    pd.testing.assert_frame_equal(clean(categories, edges, softmax, classes), want)
+
+
+def test_polars():
+    pl = pytest.importorskip("polars")
+    nodes, edges, softmax, classes = frames()
+    found = clean(pl.from_pandas(nodes), pl.from_pandas(edges).lazy(), softmax, classes)
+    assert isinstance(found, pl.DataFrame)
+    assert found.to_dicts() == clean(nodes, edges, softmax, classes).to_dict("records")
+
+
+def test_arrays_and_numbers():
+    nodes, edges, softmax, classes = frames(names=False)
+    want = clean(nodes, edges, softmax, classes)
+    assert want.given_label.dtype == want.suggested_label.dtype == np.int64 and want.paper_id.dtype == np.int64
+    for ends in (edges.to_numpy(), edges.to_numpy().T):
+        found = graphcleaner.clean(nodes.subject.to_numpy(), ends, softmax.astype(np.float32), classes, as_given=True)
+        assert list(found.columns) == ["id", *ANSWER]
+        assert np.allclose(found.score, want.score, atol=1e-5) and list(found.suggested_label) == list(want.suggested_label)
+
+
+def test_missing_labels():
+    nodes, edges, softmax, classes = frames(names=False)
+    nodes["subject"] = nodes.subject.astype(float)
+    nodes.loc[5, "subject"] = np.nan
+    found = clean(nodes, edges, softmax, classes)
+    assert np.isnan(found.score[5]) and not found.is_label_issue[5]
+    assert found.suggested_label[5] == truth()[5]
+
+
+def test_classes_that_no_label_has():
+    nodes, edges, softmax, classes = frames()
+    wide = np.hstack([softmax, np.zeros((len(nodes), 1))])
+    found = clean(nodes, edges, wide, [*classes, "Art, and more"])
+    assert sorted(found.score.nlargest(3).index) == WRONG
+
+
+def test_without_predictions(tmp_path):
+    nodes, edges, _, _ = frames()
+    found = clean(nodes, edges, store=tmp_path / "kept.graph")
+    assert len(found) == len(nodes)
+    store = graphcleaner.open(tmp_path / "kept.graph", frames="pandas")
+    assert list(store.query("nodes where id = 'p0' return id, year").year) == [2000]
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(columns=None), r"nodes: there is no column 'id' among 'paper_id', 'subject', 'year': want columns=\{'id': …, 'label': …\}"),
+    (dict(columns={**COLUMNS, "colour": "x"}), "nodes: the mapping has 'colour', want id, label, split"),
+    (dict(columns={**COLUMNS, "split": "fold"}), "nodes: there is no column 'fold' for 'split'"),
+    (dict(edge_columns={"src": "source", "dst": "source"}), "edges: one column stands for two names"),
+    (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: want classes="),
+    (dict(predictions=np.ones((60, 4)) / 4, classes=CLASSES), "predictions: got 4 columns, and 3 classes"),
+    (dict(predictions=np.ones((59, 3)) / 3, classes=CLASSES), "predictions: got 59 rows for 60 nodes"),
+    (dict(predictions=np.ones((60, 3)), classes=CLASSES), "^predictions.parquet:1: node p0: they add up to 3, want 1"),
+    (dict(predictions=np.ones(60), classes=CLASSES), "predictions: got an array of 1 dimensions"),
+    (dict(classes=CLASSES), "classes: want predictions with them"),
+    (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
+    (dict(edges={"source": ["p0"], "target": ["p99"]}), "p99"),
+    (dict(nodes="nodes.csv"), "nodes: "),
+    (dict(nodes={"paper_id": ["a", 1], "subject": ["x", "y"]}), "nodes: "),
+    (dict(hops=9), "hops"),
+    (dict(colour="x"), "unknown flag --colour"),
+])
+def test_errors(change, message):
+    nodes, edges, _, _ = frames()
+    arguments = {"nodes": nodes, "edges": edges, "columns": COLUMNS, "edge_columns": EDGE_COLUMNS, **change}
+    with pytest.raises(GraphcleanerError, match=message) as failed:
+        graphcleaner.clean(**arguments)
+    assert not str(failed.value).startswith("graphcleaner")
+
+
+def test_a_store_is_not_overwritten(papers):
+    with pytest.raises(GraphcleanerError, match="there is something already"):
+        clean(*frames(), store=papers)
+
+
+def test_store(papers):
+    store = graphcleaner.open(papers, frames="pandas", who="ann")
+    assert list(store.query("count nodes")["count"]) == [60]
+    first = store.suspects(limit=2)
+    assert len(first) == 2 and set(first.id) <= {f"p{v}" for v in WRONG}
+    assert list(store.suspects("score > 2").columns) == list(first.columns)
+    assert list(store.suspects(order_by="degree", columns=["id", "year"]).columns) == ["id", "year"]
+    assert set(store.score(pd.Series(["p1", "p7"])).id) == {"p1", "p7"}
+
+    decided = store.decide(["p7", "p31"], "accept", because="it's plain")
+    assert list(decided.decision) == ["accept", "accept"]
+    history = store.query("history p7")
+    assert list(history.why) == ["it's plain"] and list(history.who) == ["ann"]
+    store.decide("p1", "relabel", "AI")
+    assert list(store.query("nodes where id = 'p1'").label) == ["AI"]
+    assert len(store.undo()) == 1 and list(store.query("nodes where id = 'p1'").label) == ["Databases"]
+    with pytest.raises(GraphcleanerError, match="--yes"):
+        store.query("unsure all where score > 0")
+    assert len(store.query("unsure where score > 0", yes=True)) > 0
+
+
+def test_append(papers):
+    store = graphcleaner.open(papers)
+    nodes = pd.DataFrame({"paper_id": ["n1", "n2"], "subject": ["AI", "AI"], "year": [2001, None]})
+    edges = pd.DataFrame({"source": ["n1", "n2"], "target": ["p2", "p5"]})
+    said = store.append(nodes, edges, np.array([[0.1, 0.1, 0.8]] * 2), CLASSES, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    assert "2 nodes" in said
+    assert store.query("count nodes").to_pylist() == [{"count": 62}]
+    assert store.score("n1").to_pylist()[0]["score"] is not None
+    with pytest.raises(GraphcleanerError):
+        store.append(edges={"src": ["n1"], "dst": ["nobody"]})
+    assert store.query("count nodes").to_pylist() == [{"count": 62}]
+
+
+def test_export(papers, tmp_path):
+    store = graphcleaner.open(papers)
+    assert store.export("features").shape == (60, 7)
+    assert store.export("labels").column_names == ["id", "label", "original_label"]
+    assert store.export("scores", tmp_path / "scores.parquet") is None
+    assert pq.read_table(tmp_path / "scores.parquet").equals(store.export("scores"))
+    assert "clean" not in store.clean(hops=2, as_given=True).split()[:1]
+
+
+def test_program_remarks_are_logged(papers, caplog):
+    with caplog.at_level(logging.INFO, logger="graphcleaner"):
+        graphcleaner.open(papers).decide("p1", "reject")
+    assert "1 node" in caplog.text
+
+
+def test_errors_of_a_store(papers, tmp_path):
+    store = graphcleaner.open(papers)
+    with pytest.raises(GraphcleanerError, match="no property is named") as failed:
+        store.query("nodes where yeer > 1")
+    assert failed.value.code == 1
+    with pytest.raises(GraphcleanerError, match="one answer"):
+        store.query("count nodes; count nodes")
+    with pytest.raises(GraphcleanerError, match="nobody"):
+        store.decide(["p1", "nobody"], "accept")
+    assert store.query("history").num_rows == 0
+    for wrong in (("p1", "maybe"), ("p1", "relabel"), ("p1", "accept", "AI"), ([], "accept")):
+        with pytest.raises(GraphcleanerError, match="want"):
+            store.decide(*wrong)
+    with pytest.raises(GraphcleanerError, match="no such store"):
+        graphcleaner.open(tmp_path / "nowhere")
+    with pytest.raises(GraphcleanerError, match="frames='torch'"):
+        graphcleaner.open(papers, frames="torch")
+
+
+def test_no_program(monkeypatch, papers):
+    monkeypatch.setenv("GRAPHCLEANER_BINARY", str(papers / "nothing"))
+    with pytest.raises(GraphcleanerError, match="GRAPHCLEANER_BINARY"):
+        graphcleaner.open(papers).query("count nodes")
+
+
+@pytest.mark.parametrize("module", ["graphcleaner", "graphcleaner._store"])
+def test_examples_in_docstrings(module, cleaned, tmp_path):
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    examples = [test for test in finder.find(importlib.import_module(module)) if test.examples]
+    assert examples
+    for i, test in enumerate(examples):
+        test.globs.update(graphcleaner=graphcleaner, papers=shutil.copytree(cleaned, tmp_path / f"{i}.graph"))
+        result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+        assert result.failed == 0, test.name
+
+
+def test_progress(capsys):
+    pytest.importorskip("tqdm")
+    clean(*frames(), progress=True)
+    assert "export" in capsys.readouterr().err

@@ -1,0 +1,54 @@
+"""The wheel of this machine, installed into a fresh environment. Needs Go and a Python package index."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.wheel
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    out = subprocess.run([sys.executable, PACKAGE / "wheels"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return Path(out.splitlines()[-1])
+
+
+def test_contents(wheel):
+    assert re.fullmatch(r"graphcleaner-[0-9.]+-py3-none-\S+\.whl", wheel.name)
+    with zipfile.ZipFile(wheel) as packed:
+        assert packed.testzip() is None
+        names = packed.namelist()
+        assert {"graphcleaner/__init__.py", "graphcleaner/py.typed", "graphcleaner/spark/__init__.py", "graphcleaner/bin/graphcleaner"} <= set(names)
+        record = next(name for name in names if name.endswith("RECORD"))
+        assert len(packed.read(record).splitlines()) == len(names)
+
+
+def test_targets_are_known():
+    ended = subprocess.run([sys.executable, PACKAGE / "wheels", "plan9/amd64"], capture_output=True, text=True)
+    assert ended.returncode == 2 and "got target 'plan9/amd64', want all, linux/amd64" in ended.stderr
+
+
+def test_fresh_environment(wheel, tmp_path):
+    """The program, and all tests of the client, with nothing of this folder."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    scripts = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    environment = {name: value for name, value in os.environ.items() if name not in ("GRAPHCLEANER_BINARY", "PYTHONPATH")}
+    subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", f"{wheel}[test]"], check=True, env=environment)
+    version = subprocess.run([scripts / "graphcleaner", "--version"], check=True, capture_output=True, text=True, env=environment).stdout
+    assert version.startswith("graphcleaner ")
+    assert subprocess.run([scripts / "graphcleaner", "no-command"], capture_output=True, env=environment).returncode == 2
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    shutil.copy(HERE / "test_client.py", tests)
+    subprocess.run([scripts / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", os.devnull, tests],
+                   check=True, cwd=tests, env=environment)
