@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,12 +116,12 @@ func TestBulkDecisionsHoldLittle(t *testing.T) {
 	states0 := states(t, s)
 	before = objects()
 	made, err := acceptAll(t.Context(), s, nodes, anyhow)
-	if err != nil || made != (Entries{First: 1, Last: nodes, Steps: 1}) {
+	if err != nil || made != (Entries{First: 1, Last: nodes, Steps: 1, Step: 1}) {
 		t.Fatalf("got %+v, %v, want one step of %d entries", made, err, nodes)
 	}
 	before = objects()
 	back, err := Undo(t.Context(), s, 1, Options{}, nil)
-	if err != nil || back != (Entries{First: nodes + 1, Last: 2 * nodes, Steps: 1}) {
+	if err != nil || back != (Entries{First: nodes + 1, Last: 2 * nodes, Steps: 1, Step: 2}) {
 		t.Fatalf("got %+v, %v, want one step of %d entries", back, err, nodes)
 	}
 	if writes != 2 {
@@ -234,22 +235,46 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestUndoStep takes back a step only while it is the last.
+// TestUndoStep takes back a step, whatever was decided about other nodes later.
 func TestUndoStep(t *testing.T) {
 	s := suggestedStore(t, 30, func() {})
-	mine := mustDecide(t, s, Options{}, Request{Node: 1, Kind: Unsure})[0].Step
-	theirs := mustDecide(t, s, Options{}, Request{Node: 2, Kind: Unsure})[0].Step
-	if _, err := UndoStep(t.Context(), s, mine, Options{}, nil); !errors.Is(err, ErrChanged) {
-		t.Errorf("a step before the last: got %v, want ErrChanged", err)
+	step := func(who string, v kv.NodeID) int64 {
+		return mustDecide(t, s, Options{Who: who}, Request{Node: v, Kind: Unsure})[0].Step
 	}
-	for _, step := range []int64{theirs, mine} {
-		if back, err := UndoStep(t.Context(), s, step, Options{}, nil); err != nil || back.Len() != 1 {
-			t.Errorf("step %d: got %+v, %v, want one entry", step, back, err)
+	first, second, again, third := step("ann", 1), step("ann", 2), step("ann", 1), step("bob", 2)
+	for number, why := range map[int64]string{first: `"ann"`, second: `"bob"`, third: "somebody else", 99: "not there"} {
+		if _, err := UndoStep(t.Context(), s, number, Options{Who: "ann"}, nil); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), why) {
+			t.Errorf("step %d: got %v, want ErrChanged and %s", number, err, why)
 		}
 	}
-	if _, err := UndoStep(t.Context(), s, mine, Options{}, nil); !errors.Is(err, ErrChanged) {
+	own := func() (numbers []int64) {
+		t.Helper()
+		tx := s.Begin()
+		defer tx.Close()
+		steps, err := OwnSteps(t.Context(), tx, "ann", 10, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range steps {
+			numbers = append(numbers, e.Step)
+		}
+		return numbers
+	}
+	if got := own(); !slices.Equal(got, []int64{again, second, first}) {
+		t.Errorf("the steps of ann: got %v", got)
+	}
+	for _, number := range []int64{again, first} {
+		if back, err := UndoStep(t.Context(), s, number, Options{Who: "ann"}, nil); err != nil || back.Len() != 1 {
+			t.Errorf("step %d: got %+v, %v, want one entry", number, back, err)
+		}
+	}
+	if _, err := UndoStep(t.Context(), s, first, Options{Who: "ann"}, nil); !errors.Is(err, ErrChanged) {
 		t.Errorf("a step that was taken back: got %v, want ErrChanged", err)
 	}
+	if got := own(); !slices.Equal(got, []int64{second}) {
+		t.Errorf("the steps of ann: got %v", got)
+	}
+	mustEndTrue(t, s)
 }
 
 // Undo takes back the steps of one person, unless somebody else has decided on one of their nodes later.

@@ -187,6 +187,7 @@ func IsControl(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '
 type Entries struct {
 	First, Last int64 // Decision.Seq; First is Last+1 if there are none
 	Steps       int64
+	Step        int64 // Decision.Step of the last; 0 if there are none
 
 	// RemovedScores counts the entries of an Undo that removed a score, because the last run had scored the label that was
 	// taken back. Such a node is no suspect until it is cleaned again.
@@ -325,25 +326,33 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenB
 	})
 }
 
-// UndoStep takes back the step with a number. If this is not the last step that Undo would take back, it returns
-// ErrChanged; a *LaterDecisionError is one too.
+// UndoStep takes back the step with a number, of opt.Who, or of anybody if opt.Who is empty. Later steps stay. If the step is of somebody
+// else or was taken back, it returns ErrChanged. So it does if anybody, opt.Who too, has decided on one of its nodes later: then the error
+// is a *LaterDecisionError.
 func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seenBy SeenByScores) (Entries, error) {
 	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		ranges, count, err := undoable(ctx, tx, last, 1, opt.Who)
+		r, err := undoableStep(ctx, tx, last, step, opt.Who)
+		return []stepRange{r}, err
+	})
+}
+
+// OwnSteps returns the entries of the last steps of a person that were not taken back, the latest first. It looks at up to most entries,
+// and returns up to limit steps.
+func OwnSteps(ctx context.Context, tx *kv.Tx, who string, limit, most int) (steps []Entries, err error) {
+	newest, err := Newest(tx)
+	if err != nil {
+		return nil, err
+	}
+	u := newUndoSearch(tx, who)
+	for seq := newest; seq > 0 && len(steps) < limit && newest-seq < int64(most); {
+		d, step, isStanding, err := u.look(ctx, seq)
 		if err != nil {
 			return nil, err
 		}
-		newest := int64(0)
-		if count > 0 {
-			d, err := readDecision(tx, ranges[0].first)
-			if err != nil {
-				return nil, err
-			}
-			newest = d.Step
+		if isStanding && d.Who == who {
+			steps = append(steps, Entries{First: step.first, Last: step.last, Steps: 1, Step: d.Step})
 		}
-		if newest != step {
-			return nil, fmt.Errorf("undo step %d: the last step that can be taken back is %d: %w", step, newest, ErrChanged)
-		}
-		return ranges, nil
-	})
+		seq = step.first - 1
+	}
+	return steps, nil
 }

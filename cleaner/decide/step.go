@@ -51,7 +51,11 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 
 // entries are those so far.
 func (w *StepWriter) entries() Entries {
-	return Entries{First: w.first, Last: w.seq, Steps: w.steps, RemovedScores: w.removedScores, RemovedNodes: w.removedNodes}
+	e := Entries{First: w.first, Last: w.seq, Steps: w.steps, RemovedScores: w.removedScores, RemovedNodes: w.removedNodes}
+	if w.steps > 0 {
+		e.Step = w.step
+	}
+	return e
 }
 
 // Begin begins a step. A step without decisions is not written. A step may have one decision about a node.

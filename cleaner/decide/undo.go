@@ -72,7 +72,7 @@ func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 // A stepRange is the entries of neighbouring steps.
 type stepRange struct{ first, last int64 }
 
-// A LaterDecisionError says that a step cannot be taken back, because somebody else has decided on one of its nodes later. It is an
+// A LaterDecisionError says that a step cannot be taken back, because somebody has decided on one of its nodes later. It is an
 // ErrChanged.
 type LaterDecisionError struct {
 	Step int64  // that was to be taken back
@@ -92,33 +92,37 @@ func (e *LaterDecisionError) Error() string {
 func (e *LaterDecisionError) Is(target error) bool { return target == ErrChanged }
 
 // An undoSearch finds the steps of a person that can be taken back, from the last entry back. Memory holds a number for each stretch
-// of steps that were, or were not, taken back, and a bit for each node that others have decided on since.
+// of steps that were, or were not, taken back, and a bit for each node that was decided on since.
 type undoSearch struct {
 	tx  *kv.Tx
 	who string // "": anybody
 
-	back   *roaring64.Bitmap // steps that were taken back
-	others *roaring.Bitmap   // nodes of later steps of others, which were not taken back
+	back    *roaring64.Bitmap // steps that were taken back
+	others  *roaring.Bitmap   // nodes of later steps, which were not taken back, of others
+	anybody bool              // these are also steps of the person
+}
+
+func newUndoSearch(tx *kv.Tx, who string) undoSearch {
+	return undoSearch{tx: tx, who: who, back: roaring64.New(), others: roaring.New()}
 }
 
 // undoable finds up to limit steps of the person that can be taken back, the latest first, of a history of last entries, and counts
 // them. It returns a *LaterDecisionError if somebody else has decided on a node of such a step later.
 func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int, who string) (ranges []stepRange, count int, err error) {
-	u := undoSearch{tx: tx, who: who, back: roaring64.New(), others: roaring.New()}
+	u := newUndoSearch(tx, who)
 	for seq := last; seq > 0 && count < limit; {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		d, err := readDecision(tx, seq)
+		d, step, isStanding, err := u.look(ctx, seq)
 		if err != nil {
 			return nil, 0, err
 		}
-		step := stepRange{seq - d.place, seq}
-		isFound, err := u.look(ctx, d, step)
-		if err != nil {
-			return nil, 0, err
-		}
-		if isFound {
+		switch {
+		case !isStanding:
+		case who != "" && d.Who != who:
+			err = u.addNodes(ctx, step)
+		default:
+			if err = u.checkNodes(ctx, d.Step, step); err != nil {
+				break
+			}
 			count++
 			if end := len(ranges) - 1; end >= 0 && ranges[end].first == seq+1 {
 				ranges[end].first = step.first
@@ -126,33 +130,79 @@ func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int, who string)
 				ranges = append(ranges, step)
 			}
 		}
+		if err != nil {
+			return nil, 0, err
+		}
 		seq = step.first - 1
 	}
 	return ranges, count, nil
 }
 
-// look reports whether a step, whose last entry is d, is one to be taken back.
-func (u *undoSearch) look(ctx context.Context, d historyRecord, step stepRange) (isFound bool, err error) {
-	switch {
-	case d.Undoes != 0:
-		undone, err := readDecision(u.tx, d.Undoes)
-		if err == nil {
-			u.back.Add(uint64(undone.Step))
+// undoableStep finds the entries of the step with a number, of a history of last entries. See UndoStep for its errors.
+func undoableStep(ctx context.Context, tx *kv.Tx, last, number int64, who string) (stepRange, error) {
+	u := newUndoSearch(tx, who)
+	u.anybody = true
+	for seq := last; seq > 0; {
+		d, step, isStanding, err := u.look(ctx, seq)
+		if err != nil {
+			return step, err
 		}
-		return false, err
-	case u.back.Contains(uint64(d.Step)):
-		return false, nil
-	case u.who != "" && d.Who != u.who:
-		return false, u.eachNode(ctx, step, func(v kv.NodeID) error {
-			u.others.Add(uint32(v))
-			return nil
-		})
-	case u.others.IsEmpty():
-		return true, nil
+		if d.Step <= number {
+			if d.Step < number || !isStanding || who != "" && d.Who != who {
+				break
+			}
+			return step, u.checkNodes(ctx, number, step)
+		}
+		if isStanding {
+			if err := u.addNodes(ctx, step); err != nil {
+				return step, err
+			}
+		}
+		seq = step.first - 1
 	}
-	return true, u.eachNode(ctx, step, func(v kv.NodeID) error {
+	return stepRange{}, fmt.Errorf("undo step %d: it is not there, is of somebody else or was taken back: %w", number, ErrChanged)
+}
+
+// look reads the step whose last entry has a number. Standing says that it was made by a person and not taken back.
+func (u *undoSearch) look(ctx context.Context, seq int64) (d historyRecord, step stepRange, isStanding bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return d, step, false, err
+	}
+	if d, err = readDecision(u.tx, seq); err != nil {
+		return d, step, false, err
+	}
+	isStanding, err = u.isStanding(d)
+	return d, stepRange{seq - d.place, seq}, isStanding, err
+}
+
+// isStanding reports whether the step of an entry was made by a person and not taken back. Later steps were looked at before.
+func (u *undoSearch) isStanding(d historyRecord) (bool, error) {
+	if d.Undoes == 0 {
+		return !u.back.Contains(uint64(d.Step)), nil
+	}
+	undone, err := readDecision(u.tx, d.Undoes)
+	if err == nil {
+		u.back.Add(uint64(undone.Step))
+	}
+	return false, err
+}
+
+// addNodes notes that the nodes of a step were decided on later than what is looked at next.
+func (u *undoSearch) addNodes(ctx context.Context, step stepRange) error {
+	return u.eachNode(ctx, step, func(v kv.NodeID) error {
+		u.others.Add(uint32(v))
+		return nil
+	})
+}
+
+// checkNodes returns a *LaterDecisionError if one of the nodes of a step was decided on later.
+func (u *undoSearch) checkNodes(ctx context.Context, number int64, step stepRange) error {
+	if u.others.IsEmpty() {
+		return nil
+	}
+	return u.eachNode(ctx, step, func(v kv.NodeID) error {
 		if u.others.Contains(uint32(v)) {
-			return u.later(d.Step, v)
+			return u.later(number, v)
 		}
 		return nil
 	})
@@ -182,7 +232,7 @@ func (u *undoSearch) later(step int64, v kv.NodeID) error {
 		if err != nil {
 			return err
 		}
-		if d.Step > step && d.Undoes == 0 && d.Who != u.who && !u.back.Contains(uint64(d.Step)) {
+		if d.Step > step && d.Undoes == 0 && (u.anybody || d.Who != u.who) && !u.back.Contains(uint64(d.Step)) {
 			refusal.ID, refusal.Who = d.ID, d.Who
 		}
 	}
