@@ -47,6 +47,38 @@ func ParseCondition(text string) (Condition, error) {
 	return Condition{where}, nil
 }
 
+// Where returns the statement with another condition behind where. Errors of the condition point into its own text. The statement finds
+// or counts nodes, or is a decision with a condition; any other is returned as it is. The zero Condition takes the condition away.
+func (s Statement) Where(c Condition) Statement {
+	switch of := s.of.(type) {
+	case *suspectsStatement:
+		changed := *of
+		changed.where = c.of
+		return Statement{&changed}
+	case *nodesStatement:
+		changed := *of
+		changed.where = c.of
+		return Statement{&changed}
+	case *countStatement:
+		changed := *of
+		changed.of = Statement{of.of}.Where(c).of
+		return Statement{&changed}
+	case *decideStatement:
+		if of.ids != nil {
+			return s
+		}
+		changed := *of
+		if changed.where = c.of; c.of == nil {
+			changed.where = anyNode
+		}
+		return Statement{&changed}
+	}
+	return s
+}
+
+// anyNode is true of every node.
+var anyNode = &negation{term: &isNull{name{text: "id", pos: startOfText}}}
+
 // A statement is the tree of one parsed statement: one of the types below.
 type statement any
 

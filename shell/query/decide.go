@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -81,7 +82,9 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	default:
 		q.notices = append(q.notices, "the condition is true of no suspect: nothing is decided; all before where takes other nodes too")
 	}
-	return q.entriesTable(ctx, entries, decisionColumns), nil
+	r := q.entriesTable(ctx, entries, decisionColumns)
+	r.entries = entries
+	return r, nil
 }
 
 // undecided returns the error of a decision. It says that nothing is decided, unless the decisions were committed.
@@ -312,29 +315,32 @@ const maxShown = 10
 // confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them. Of no nodes there is
 // nothing to ask.
 func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
-	var count int64
+	about := Question{Kind: kind, Class: class}
+	sum := sha256.New()
 	var lines []string
 	for t, err := range targets {
 		if err != nil {
 			return err
 		}
-		if count++; count <= maxShown {
+		if about.Nodes++; about.Nodes <= maxShown {
 			lines = append(lines, "  "+t.text(kind, class))
 		}
+		fmt.Fprintf(sum, "%d %q %q %d %t %d\n", t.node, t.shown.Label, t.shown.Suggestion, t.shown.Decision, t.shown.Disputed, t.shown.Run)
 	}
-	what := decisionText(kind, count, class)
-	if count == 0 {
+	if about.Nodes == 0 {
 		return nil
 	}
+	sum.Sum(about.Digest[:0])
+	about.Text = wording.Sentence(decisionText(kind, about.Nodes, class)) + "?"
 	if q.Notice != nil {
-		if more := count - int64(len(lines)); more > 0 {
+		if more := about.Nodes - int64(len(lines)); more > 0 {
 			lines = append(lines, fmt.Sprintf("  and %d more", more))
 		}
 		for _, line := range lines {
 			q.Notice(line)
 		}
 	}
-	yes, err := q.Confirm(ctx, wording.Sentence(what)+"?")
+	yes, err := q.Confirm(ctx, about)
 	if err == nil && !yes {
 		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
 	}

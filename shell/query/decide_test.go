@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
@@ -34,7 +36,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := papers.Cleaned(t)
 			var entries int
-			opt := Options{Confirm: func(context.Context, string) (bool, error) {
+			opt := Options{Confirm: func(context.Context, Question) (bool, error) {
 				if test.meanwhile != "" {
 					_, err := answer(t, store, test.meanwhile)
 					entries = 1
@@ -129,4 +131,61 @@ func held() uint64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapObjects
+}
+
+// TestQuestionsHaveADigest asks about the same nodes again after a change behind the first ten, which the lines do not show.
+func TestQuestionsHaveADigest(t *testing.T) {
+	store := papers.Scored(t, 1000)
+	var lines []string
+	ask := func() (about Question) {
+		t.Helper()
+		lines = nil
+		opt := Options{
+			Notice:  func(line string) { lines = append(lines, line) },
+			Confirm: func(_ context.Context, of Question) (bool, error) { about = of; return false, nil },
+		}
+		if _, err := Exec(t.Context(), store, opt, "accept all where score > 0.5"); !errors.Is(err, ErrNotConfirmed) {
+			t.Fatalf("got %v", err)
+		}
+		return about
+	}
+	first := ask()
+	if first.Kind != decide.Accept || first.Nodes < 20 || !strings.HasPrefix(first.Text, "Accept the suggested labels of") {
+		t.Fatalf("got %+v", first)
+	}
+	shown := slices.Clone(lines)
+	if again := ask(); again != first {
+		t.Errorf("without a change: got %+v, want %+v", again, first)
+	}
+	var later kv.NodeID
+	err := store.View(func(tx *kv.Tx) error {
+		condition, err := ParseCondition("score > 0.5")
+		if err != nil {
+			return err
+		}
+		nodes, _, err := Suspects(t.Context(), tx, condition, 0)
+		slices.Sort(nodes)
+		later = nodes[len(nodes)-1]
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Update(func(tx *kv.Tx) error {
+		label, err := tx.Value(later, kv.LabelColumn)
+		if err != nil {
+			return err
+		}
+		return tx.SetValue(later, cleaner.SuggestedColumn, label)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := ask()
+	if changed.Nodes != first.Nodes || !slices.Equal(lines, shown) {
+		t.Fatalf("the change shows: got %v, want %v", lines, shown)
+	}
+	if changed.Digest == first.Digest {
+		t.Error("another suggestion behind the first ten nodes has the same digest")
+	}
 }

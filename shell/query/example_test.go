@@ -120,8 +120,8 @@ func ExampleExec() {
 	opt := query.Options{
 		Who:    "ann",
 		Notice: func(line string) { fmt.Println(line) },
-		Confirm: func(_ context.Context, question string) (bool, error) {
-			fmt.Println(question)
+		Confirm: func(_ context.Context, about query.Question) (bool, error) {
+			fmt.Println(about.Text)
 			return true, nil
 		},
 	}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestParse runs testdata/parse: "parse" prints a statement's fixed spelling or its error, "scan" its
@@ -115,4 +117,40 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("parse(%q) is %q, which parses to %v, %v", text, spelled, again, err)
 		}
 	})
+}
+
+// TestWhere has a condition with a comment, which cannot swallow what stands behind it, and errors that point into the condition.
+func TestWhere(t *testing.T) {
+	parse := func(text, where string) Statement {
+		t.Helper()
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ParseCondition(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Where(c)
+	}
+	for _, test := range [][3]string{
+		{"suspects order by score limit 2", "score > 0.4 -- all", "suspects where score > 0.4 order by score limit 2"},
+		{"nodes sample 3 seed 1", "label = 'a'", "nodes where label = 'a' sample 3 seed 1"},
+		{"count suspects where id is null group by label", "score > 1 or score < 0.5", "count suspects where score > 1 or score < 0.5 group by label"},
+		{"nodes where id is null", "", "nodes"},
+		{"accept where id is null because 'x'", "not disputed -- y", "accept where not disputed because 'x'"},
+		{"reject all where id is null", "", "reject all where not id is null"},
+		{"reject p4", "score > 1", "reject p4"},
+		{"stats", "score > 1", "stats"},
+	} {
+		if got := spell(parse(test[0], test[1]).of); got != test[2] {
+			t.Errorf("%s with %q: got %s, want %s", test[0], test[1], got, test[2])
+		}
+	}
+	tx := papers.Cleaned(t).Begin()
+	defer tx.Close()
+	_, err := parse("count suspects", "degree > 1 and labl = 'x'").Query(t.Context(), tx, Options{})
+	if at, ok := Position(err); !ok || at.Column != 16 {
+		t.Errorf("got %v, want an error in column 16", err)
+	}
 }

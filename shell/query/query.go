@@ -2,10 +2,12 @@ package query
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -30,7 +32,19 @@ type Options struct {
 
 	// Confirm is asked before a decision with a condition, which is about many nodes at once. The first of these nodes go to Notice
 	// before. If the answer is no, nothing is decided, and the error is ErrNotConfirmed. If Confirm is nil, nobody is asked.
-	Confirm func(ctx context.Context, question string) (bool, error)
+	Confirm func(ctx context.Context, about Question) (bool, error)
+}
+
+// A Question is what Options.Confirm is asked.
+type Question struct {
+	Text  string // such as "Accept the suggested labels of 12 nodes?"
+	Kind  decide.Kind
+	Class string // of relabel
+	Nodes int64
+
+	// Digest is of all the nodes, and of what decide.View has of each. Where the answer comes later, and the statement is run again, it
+	// is for the same nodes, as they were, if the digest is the same.
+	Digest [sha256.Size]byte
 }
 
 // Query answers one statement of the language that the package documentation describes. The statement must read. For one that writes

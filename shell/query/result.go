@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -15,6 +16,7 @@ type Result struct {
 	release func() // removes the temporary files that the rows are read from; may be nil
 	notices []string
 	slow    bool
+	entries decide.Entries
 	cost    func() string
 	Layout
 }
@@ -50,6 +52,9 @@ func (r *Result) Notices() []string { return r.notices }
 
 // Slow says that Options.RescoreWithin did not suffice.
 func (r *Result) Slow() bool { return r.slow }
+
+// Entries are those that a decision has added to the history. Their Steps are 0 if there are none.
+func (r *Result) Entries() decide.Entries { return r.entries }
 
 // Cost says what finding the rows took: index entries, rows and blocks. Call it when the rows were read. Some answers have "".
 func (r *Result) Cost() string {

@@ -59,7 +59,9 @@ func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Out
 		return outcome, err
 	}
 	opt := o.Options
-	opt.Confirm = to.Confirm
+	if to.Confirm != nil {
+		opt.Confirm = func(ctx context.Context, about query.Question) (bool, error) { return to.Confirm(ctx, about.Text) }
+	}
 	opt.Notice = func(line string) { to.Notice(print.EscapeControls(line)) }
 	if statement.Writes() {
 		result, err := statement.Exec(ctx, o.Store, opt)

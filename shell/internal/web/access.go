@@ -88,7 +88,7 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		switch {
-		case !slices.Contains([]string{"127.0.0.1:" + s.port(), "localhost:" + s.port(), "[::1]:" + s.port()}, r.Host):
+		case !slices.Contains(s.hosts, r.Host):
 			// A page whose name was pointed at this machine sends its own name.
 			http.Error(w, "the host of the request is not this machine", http.StatusForbidden)
 		case isSafe(r.Method) && r.URL.Path == "/" && (r.URL.Query().Has(tokenParameter) || r.URL.Query().Has(ticketParameter)):

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"html/template"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -57,7 +59,7 @@ func routes() []route {
 		{"GET", "/numbers", "The numbers behind a score, as of the statement explain.", []parameter{id}, nil, numbers{}, (*Server).numbers},
 		{"POST", "/decide", "Decide about a node.", nil, decision{}, reply{}, (*Server).decide},
 		{"POST", "/skip", "Put a node at the end of the queue.", nil, decision{}, reply{}, (*Server).skip},
-		{"POST", "/undo", "Take the last reply back.", nil, place{}, reply{}, (*Server).undo},
+		{"POST", "/undo", "Take back the last reply, or a step of the person who decides here.", nil, undoing{}, reply{}, (*Server).undo},
 		{"POST", "/again", "Bring skipped nodes back into the queue.", nil, place{}, reply{}, (*Server).again},
 		{"GET", "/list", "Suspects, or nodes, that meet a condition.", listParameters, nil, list{}, (*Server).list},
 		{"POST", "/bulk", "Decide about many nodes. The first answer is a question. To decide, ask again with what it has to confirm.", nil, bulk{}, bulkReply{}, (*Server).bulk},
@@ -66,7 +68,7 @@ func routes() []route {
 		{"GET", "/complete", "What can be typed next in a condition.", []parameter{{"text", "The condition as far as it is typed."}}, nil, completion{}, (*Server).complete},
 		{"GET", "/progress", "How far the review is, and how many wrong labels are left.", nil, nil, progress{}, (*Server).showProgress},
 		{"GET", "/overview", "The store at a glance.", []parameter{{"threshold", "A threshold to count suspects at. Empty: that of the last run."}}, nil, overview{}, (*Server).overview},
-		{"GET", "/history", "What was decided, the newest first.", []parameter{{"before", "Entries before the one with this number."}, {"who", "Entries of this person alone."}}, nil, past{}, (*Server).history},
+		{"GET", "/history", "What was decided, the newest first.", []parameter{{"before", "Entries before the one with this number."}, {"who", "Entries of this person alone. Empty: of nobody named. Missing: of all."}}, nil, past{}, (*Server).history},
 		{"GET", "/job", "The job that runs, or the last one.", nil, nil, job{}, (*Server).showJob},
 		{"POST", "/clean", "Start clean, or rescore.", nil, cleaning{}, job{}, (*Server).startClean},
 		{"POST", "/stop", "Stop the job that runs.", nil, place{}, job{}, (*Server).stopClean},
@@ -79,7 +81,7 @@ func (s *Server) handler() http.Handler {
 	for _, r := range routes() {
 		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.serve) })
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/review", http.StatusSeeOther) })
+	mux.HandleFunc("GET /{$}", s.enter)
 	mux.HandleFunc("GET /events", s.stream)
 	mux.HandleFunc("GET /export/{name}", s.export)
 	for name, text := range map[string]string{
@@ -94,21 +96,46 @@ func (s *Server) handler() http.Handler {
 	return s.admitted(mux)
 }
 
+// enter leads to the review, or to where one can start a clean.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
+	to := "/review"
+	err := s.snapshot(func(tx *kv.Tx) error {
+		_, err := query.LastRun(tx)
+		return err
+	})
+	if errors.Is(err, query.ErrNotCleaned) {
+		to = "/overview"
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
 // answer runs what serves a request, and writes the answer or the error. A panic ends the request alone.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, serve func(*Server, *http.Request) (answer, error)) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			s.fail(w, r, fmt.Errorf("a fault of the program ended this request: %v\n%s", fault, debug.Stack()))
-		}
-	}()
 	s.activity.begin()
 	defer s.activity.end()
-	a, err := serve(s, r)
-	if err != nil {
+	var a answer
+	err := guard(func() (err error) {
+		a, err = serve(s, r)
+		return err
+	})
+	switch {
+	case errors.Is(err, query.ErrNotCleaned) && !wantsJSON(r):
+		s.write(w, r, answer{page: "unscored", title: "No scores yet"})
+	case err != nil:
 		s.fail(w, r, err)
-		return
+	default:
+		s.write(w, r, a)
 	}
-	s.write(w, r, a)
+}
+
+// guard runs a function. A panic ends the function alone, with an error.
+func guard(fn func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("a fault of the program ended this: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	return fn()
 }
 
 // write writes an answer in the form that the client asks for.
@@ -164,6 +191,9 @@ func (s *Server) frame(r *http.Request, a answer) frame {
 	s.mu.Unlock()
 	f.Job = s.job.state()
 	f.Where = r.FormValue("where")
+	if c, ok := a.view.(*card); ok {
+		f.Where = c.Where
+	}
 	if a.page != "problem" {
 		f.Progress = s.latestProgress(r.Context())
 	}
@@ -180,12 +210,27 @@ type problem struct {
 type requestError struct {
 	status int
 	problem
+	cause error // may be nil
 }
 
 func (e *requestError) Error() string { return e.problem.Error }
+func (e *requestError) Unwrap() error { return e.cause }
 
 func badRequest(format string, args ...any) error {
-	return &requestError{http.StatusBadRequest, problem{Error: fmt.Sprintf(format, args...)}}
+	return refuse(http.StatusBadRequest, fmt.Sprintf(format, args...))
+}
+
+func refuse(status int, text string) error {
+	return &requestError{status: status, problem: problem{Error: text}}
+}
+
+// rooms are the names of rooms of the program in errors, and the errors that only say of which sort an error is.
+var rooms = regexp.MustCompile(`(^|: )(?:cleaner|index|kv|ops|query): (?:bad options(?:: |$))?`)
+
+// sentence is an error for people.
+func sentence(err error) string {
+	text := strings.TrimSuffix(rooms.ReplaceAllString(err.Error(), "$1"), ": ")
+	return wording.Sentence(text) + "."
 }
 
 // problemOf says what an error is to a client.
@@ -193,7 +238,7 @@ func problemOf(err error) (int, problem) {
 	if wrong, ok := errors.AsType[*requestError](err); ok {
 		return wrong.status, wrong.problem
 	}
-	p := problem{Error: wording.Sentence(err.Error()) + "."}
+	p := problem{Error: sentence(err)}
 	switch at, ok := query.Position(err); {
 	case ok:
 		p.Column = at.Column
@@ -234,10 +279,15 @@ func bring(r *http.Request, into any, form func()) error {
 			}
 			return badRequest("The body is not as it should be: %v.", err)
 		}
+		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+			return badRequest("The body is not as it should be: there is something behind the first object.")
+		}
 		return nil
 	case err == nil && kind == "application/x-www-form-urlencoded":
-		if err := r.ParseForm(); err != nil {
+		if err := r.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
 			return err
+		} else if err != nil {
+			return badRequest("The form is not as it should be: %v.", err)
 		}
 		form()
 		return nil
@@ -245,7 +295,7 @@ func bring(r *http.Request, into any, form func()) error {
 	return badRequest("The body is of the type %q: want application/json, or a form.", r.Header.Get("Content-Type"))
 }
 
-// view runs a function in one snapshot of the store.
+// snapshot runs a function in one snapshot of the store.
 func (s *Server) snapshot(fn func(tx *kv.Tx) error) error {
 	tx := s.Store.Begin()
 	defer tx.Close()

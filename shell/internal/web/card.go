@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -49,13 +48,15 @@ type card struct {
 	Entries  []entry    `json:"history"`
 	Picture  string     `json:"picture"` // SVG
 
-	Queue   bool     `json:"-"` // the card comes from the queue
-	Where   string   `json:"-"`
-	Sample  bool     `json:"-"`
-	Empty   bool     `json:"empty,omitempty"` // the queue is empty: the rest is missing
-	Skipped int      `json:"skipped,omitempty"`
-	Classes []string `json:"-"`
-	Colors  []int    `json:"-"` // of the label, the suggested one and the one before: places of classes
+	Queue  bool   `json:"-"` // the card comes from the queue
+	Where  string `json:"-"`
+	Sample bool   `json:"-"`
+
+	ReadOnly bool     `json:"-"`
+	Empty    bool     `json:"empty,omitempty"` // the queue is empty: the rest is missing
+	Skipped  int      `json:"skipped,omitempty"`
+	Classes  []string `json:"-"`
+	Colors   []int    `json:"-"` // of the label, the suggested one and the one before: places of classes
 }
 
 // Seen is the node as a person sees it. A decision is refused if the node has changed since.
@@ -93,9 +94,9 @@ const (
 
 // review shows the next suspect of the queue.
 func (s *Server) review(r *http.Request) (answer, error) {
-	where, sample := r.FormValue("where"), r.FormValue("sample") != ""
-	if !r.URL.Query().Has("where") && !sample {
-		where = s.Where
+	where, sample := s.whereOf(r), r.FormValue("sample") != ""
+	if sample {
+		where = r.FormValue("where")
 	}
 	a := answer{page: "card", title: "Review"}
 	err := s.snapshot(func(tx *kv.Tx) error {
@@ -109,14 +110,22 @@ func (s *Server) review(r *http.Request) (answer, error) {
 				return err
 			}
 		}
-		c.Queue, c.Where, c.Sample = true, where, sample
+		c.Queue, c.Where, c.Sample, c.ReadOnly = true, where, sample, s.ReadOnly
 		s.mu.Lock()
-		c.Skipped = s.skips()
+		c.Skipped = int(s.skipped.GetCardinality())
 		s.mu.Unlock()
 		a.view = c
 		return nil
 	})
 	return a, err
+}
+
+// whereOf is the filter that an address names, or that of the queue at first.
+func (s *Server) whereOf(r *http.Request) string {
+	if r.URL.Query().Has("where") {
+		return r.FormValue("where")
+	}
+	return s.Where
 }
 
 // node shows a node of any kind.
@@ -131,7 +140,7 @@ func (s *Server) node(r *http.Request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		c.Where = r.FormValue("where")
+		c.Where, c.ReadOnly = s.whereOf(r), s.ReadOnly
 		a.view, a.title = c, c.Title
 		return nil
 	})
@@ -142,7 +151,7 @@ func (s *Server) node(r *http.Request) (answer, error) {
 func (s *Server) find(tx *kv.Tx, id string) (kv.NodeID, error) {
 	v, err := tx.Node(id)
 	if errors.Is(err, kv.ErrNotFound) {
-		err = &requestError{http.StatusNotFound, problem{Error: fmt.Sprintf("No node has the id %s.", query.Quote(id))}}
+		err = refuse(http.StatusNotFound, fmt.Sprintf("No node has the id %s.", query.Quote(id)))
 	}
 	return v, err
 }
@@ -154,57 +163,44 @@ func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool,
 		return kv.NoNode, err
 	}
 	s.mu.Lock()
-	passed, drawn := maps.Clone(s.passed), s.sample
+	over := s.skipped.Clone()
+	drawn := s.sample
 	s.mu.Unlock()
 	if not != "" {
 		v, err := s.find(tx, not)
 		if err != nil {
 			return kv.NoNode, err
 		}
-		passed[v] = 0
+		over.Add(uint32(v))
 	}
-	queue := drawn
-	if !sample {
-		if queue, _, err = query.Suspects(ctx, tx, condition, len(passed)+1); err != nil {
+	isOver := func(v kv.NodeID) bool { return over.Contains(uint32(v)) }
+	if sample {
+		if drawn == nil {
+			return kv.NoNode, nil
+		}
+		return drawn.next(ctx, tx, isOver)
+	}
+	// Decided nodes are suspects only if the condition asks for them.
+	skipped := over.GetCardinality()
+	mine, err := s.mine.follow(ctx, tx)
+	if err != nil {
+		return kv.NoNode, err
+	}
+	over.Or(mine)
+	for _, passed := range []uint64{skipped, over.GetCardinality()} {
+		limit := int(passed) + 1
+		queue, _, err := query.Suspects(ctx, tx, condition, limit)
+		if err != nil {
 			return kv.NoNode, err
 		}
-	}
-	for _, v := range queue {
-		seq, over := passed[v]
-		if over && seq > 0 && !sample {
-			// Somebody may have disagreed since.
-			last, err := lastEntry(ctx, tx, v)
-			if err != nil {
-				return kv.NoNode, err
-			}
-			over = last.Seq <= seq || last.Who == s.Query.Who
+		if i := slices.IndexFunc(queue, func(v kv.NodeID) bool { return !isOver(v) }); i >= 0 {
+			return queue[i], nil
 		}
-		if !over {
-			return v, nil
+		if len(queue) < limit {
+			break
 		}
 	}
 	return kv.NoNode, nil
-}
-
-// lastEntry is the newest entry of the history about a node.
-func lastEntry(ctx context.Context, tx *kv.Tx, v kv.NodeID) (last decide.Decision, err error) {
-	for d, err := range decide.History(ctx, tx, v) {
-		if err != nil {
-			return last, err
-		}
-		last = d
-	}
-	return last, nil
-}
-
-// skips counts the nodes that were skipped. The caller has s.mu.
-func (s *Server) skips() (n int) {
-	for _, p := range s.past {
-		if p.step == 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // card reads what the card of a node shows.

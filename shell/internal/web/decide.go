@@ -2,6 +2,8 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -91,20 +93,34 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s.scores.pause()
-	done, err := decide.Write(r.Context(), s.Store, []decide.Request{request}, decide.Options{Who: s.Query.Who, Why: d.Why})
-	s.settle()
-	if err != nil {
-		return answer{}, err
+	var said string
+	err = s.inTurn(func() error {
+		s.scores.pause()
+		defer s.settle()
+		// A client that leaves has sent its decision.
+		done, err := decide.Write(context.WithoutCancel(r.Context()), s.Store, []decide.Request{request}, decide.Options{Who: s.Query.Who, Why: d.Why})
+		if err != nil {
+			return err
+		}
+		said = saidOf(done[0])
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.skipped.Remove(uint32(done[0].Node))
+		s.remember(pastReply{step: done[0].Step}, said)
+		return nil
+	})
+	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, err
+}
+
+// inTurn runs what writes a decision or takes one back, and what changes the replies that undo takes back. One runs at a time, and none
+// after Close.
+func (s *Server) inTurn(fn func() error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return context.Canceled
 	}
-	made := done[0]
-	said := saidOf(made)
-	s.mu.Lock()
-	s.past = append(s.past, pastReply{nodes: []kv.NodeID{made.Node}, id: made.ID, step: made.Step, kind: made.Kind})
-	s.passed[made.Node] = made.Seq
-	s.said = said
-	s.mu.Unlock()
-	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, nil
+	return fn()
 }
 
 // request is the request of a decision.
@@ -179,12 +195,15 @@ func (s *Server) skip(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	said := d.ID + " skipped."
-	s.mu.Lock()
-	s.past = append(s.past, pastReply{nodes: []kv.NodeID{v}, id: d.ID})
-	s.passed[v] = 0
-	s.said = said
-	s.mu.Unlock()
-	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, nil
+	err = s.inTurn(func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.forget(func(reply pastReply) bool { return reply.step == 0 && reply.node == v })
+		s.skipped.Add(uint32(v))
+		s.remember(pastReply{node: v, id: d.ID}, said)
+		return nil
+	})
+	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, err
 }
 
 // again brings the skipped nodes back.
@@ -193,61 +212,129 @@ func (s *Server) again(r *http.Request) (answer, error) {
 	if err := bring(r, &p, func() { p.form(r) }); err != nil {
 		return answer{}, err
 	}
-	s.mu.Lock()
-	kept := s.past[:0:0]
-	for _, reply := range s.past {
-		if reply.step != 0 {
-			kept = append(kept, reply)
-			continue
-		}
-		delete(s.passed, reply.nodes[0])
-	}
-	s.past, s.said = kept, "Skipped nodes are back."
-	view := reply{Said: s.said, CanUndo: len(kept) > 0}
-	s.mu.Unlock()
-	return answer{view: view, seeOther: p.next()}, nil
+	var view reply
+	err := s.inTurn(func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.skipped.Clear()
+		s.forget(func(reply pastReply) bool { return reply.step == 0 })
+		s.said = "Skipped nodes are back."
+		view = reply{Said: s.said, CanUndo: len(s.past) > 0}
+		return nil
+	})
+	return answer{view: view, seeOther: p.next()}, err
 }
 
-// undo takes the last reply back.
+// An undoing says what to take back.
+type undoing struct {
+	Step int64 `json:"step,omitempty"` // of the person's own decisions, as in the history; 0: the last reply
+
+	place
+}
+
+// undo takes the last reply back, or a step.
 func (s *Server) undo(r *http.Request) (answer, error) {
-	var p place
-	if err := cmp.Or(s.checkWritable(), bring(r, &p, func() { p.form(r) })); err != nil {
+	var u undoing
+	err := bring(r, &u, func() {
+		u.place.form(r)
+		if text := r.PostFormValue("step"); text != "" {
+			var err error
+			if u.Step, err = strconv.ParseInt(text, 10, 64); err != nil {
+				u.Step = -1
+			}
+		}
+	})
+	if err != nil {
 		return answer{}, err
 	}
-	s.mu.Lock()
-	if len(s.past) == 0 {
-		s.mu.Unlock()
-		return answer{}, &requestError{http.StatusConflict, problem{Error: "There is nothing to take back. The statement undo of the shell takes back earlier decisions."}}
+	if u.Step < 0 {
+		return answer{}, badRequest("The step is not a number from 1.")
 	}
-	last := s.past[len(s.past)-1]
-	s.mu.Unlock()
-	said := last.id + " is back in the queue."
-	if last.step != 0 {
-		s.scores.pause()
-		entries, err := cleaner.UndoStep(r.Context(), s.Store, last.step, decide.Options{Who: s.Query.Who})
-		s.settle()
-		if err != nil {
-			return answer{}, fmt.Errorf("%s cannot be taken back: %w", wording.Nodes(len(last.nodes)), err)
-		}
-		said = fmt.Sprintf("Taken back: %s of %s.", last.kind, last.id)
-		if n := entries.Len(); n > 1 {
-			said = fmt.Sprintf("Taken back: %s of %s.", last.kind, wording.Nodes(n))
-		}
+	var view reply
+	err = s.inTurn(func() (err error) {
+		view, err = s.takeBack(context.WithoutCancel(r.Context()), u.Step)
+		return err
+	})
+	if err != nil {
+		return answer{}, err
 	}
-	s.mu.Lock()
-	if n := len(s.past); n > 0 && s.past[n-1].step == last.step && s.past[n-1].id == last.id { // another window may have been faster
-		s.past = s.past[:n-1]
-	}
-	for _, v := range last.nodes {
-		delete(s.passed, v)
-	}
-	s.said = said
-	view := reply{Said: said, CanUndo: len(s.past) > 0}
-	s.mu.Unlock()
-	next := p.next()
-	if len(last.nodes) == 1 && !strings.HasPrefix(p.Back, "/list?") {
-		view.ID = last.id
-		next = "/node?id=" + url.QueryEscape(last.id) + "&where=" + url.QueryEscape(p.Where)
+	next := u.next()
+	switch {
+	case strings.HasPrefix(u.Back, "/list?"), u.Step != 0:
+		view.ID = ""
+	case view.ID != "":
+		next = "/node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where)
 	}
 	return answer{view: view, seeOther: next}, nil
+}
+
+// takeBack takes back the last reply, or a step if there is one. What cannot be taken back any more is forgotten, so that the reply
+// before it can be.
+func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
+	s.mu.Lock()
+	last := pastReply{step: step}
+	if n := len(s.past); step == 0 && n > 0 {
+		last = s.past[n-1]
+	} else if step == 0 {
+		s.mu.Unlock()
+		return reply{}, refuse(http.StatusConflict, "There is nothing to take back. The statement undo of the shell takes back earlier decisions.")
+	}
+	s.mu.Unlock()
+	view := reply{ID: last.id, Said: last.id + " is back in the queue."}
+	var err error
+	if last.step != 0 {
+		if view, err = s.undoStep(ctx, last.step); err != nil && !errors.Is(err, decide.ErrChanged) {
+			return reply{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(func(reply pastReply) bool { return reply == last })
+	if last.step == 0 {
+		s.skipped.Remove(uint32(last.node))
+	}
+	if err != nil {
+		s.said = "" // of what stays
+		return reply{}, err
+	}
+	s.said, view.CanUndo = view.Said, len(s.past) > 0
+	return view, nil
+}
+
+// undoStep takes back a step of the person. The error is a decide.ErrChanged if it cannot be taken back any more.
+func (s *Server) undoStep(ctx context.Context, step int64) (reply, error) {
+	if err := s.checkWritable(); err != nil {
+		return reply{}, err
+	}
+	s.scores.pause()
+	defer s.settle()
+	entries, err := cleaner.UndoStep(ctx, s.Store, step, decide.Options{Who: s.Query.Who})
+	if later, ok := errors.AsType[*decide.LaterDecisionError](err); ok {
+		said := fmt.Sprintf("This cannot be taken back: %s has decided about %s since, and has to take that back first.", cmp.Or(later.Who, "somebody without a name"), later.ID)
+		if later.Who == s.Query.Who {
+			said = fmt.Sprintf("This cannot be taken back: you have decided about %s since. Take that back first.", later.ID)
+		}
+		return reply{}, &requestError{http.StatusConflict, problem{Error: said}, err}
+	}
+	if errors.Is(err, decide.ErrChanged) {
+		return reply{}, &requestError{http.StatusConflict, problem{Error: "This was taken back already, or is not your decision."}, err}
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	view := reply{Said: "Taken back: the decision about " + wording.Nodes(entries.Len()) + "."}
+	err = s.snapshot(func(tx *kv.Tx) error {
+		for d, err := range entries.Read(ctx, tx) {
+			if err != nil {
+				return err
+			}
+			view.Said = fmt.Sprintf("Taken back: %s of %s.", d.Kind, d.ID)
+			if view.ID = d.ID; entries.Len() > 1 {
+				view.ID, view.Said = "", fmt.Sprintf("Taken back: %s of %s.", d.Kind, wording.Nodes(entries.Len()))
+			}
+			break
+		}
+		return nil
+	})
+	return view, err
 }

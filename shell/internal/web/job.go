@@ -78,7 +78,7 @@ func (j job) words() string {
 	return text
 }
 
-// Cleaning says what to start.
+// A cleaning says what to start.
 type cleaning struct {
 	Statement string `json:"statement"` // "clean" or "rescore", with options as in the shell
 	place
@@ -107,13 +107,13 @@ func (s *Server) startClean(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ctx, stop := context.WithCancel(s.http.BaseContext(s.listener))
+	ctx, stop := context.WithCancel(s.ctx)
 	j := &s.job
 	j.mu.Lock()
 	if j.now.Running {
 		j.mu.Unlock()
 		stop()
-		return answer{}, &requestError{http.StatusConflict, problem{Error: "A job runs already: " + j.now.Statement + "."}}
+		return answer{}, refuse(http.StatusConflict, "A job runs already: "+j.now.Statement+".")
 	}
 	j.now, j.began, j.stop = job{Statement: c.Statement, Running: true}, time.Now(), stop
 	now := j.current()
@@ -150,27 +150,27 @@ func (s *Server) run(ctx context.Context, statement query.Statement) {
 		change(func(now *job) { now.Notices = append(now.Notices, print.EscapeControls(line)) })
 	}
 	ctx = kv.OnWait(ctx, func() { opt.Notice("waiting for another job that writes to the store") })
-	result, err := statement.Exec(ctx, s.Store, opt)
-	if err == nil {
+	err := guard(func() error {
+		result, err := statement.Exec(ctx, s.Store, opt)
+		if err != nil {
+			return err
+		}
+		defer result.Close()
 		for _, notice := range result.Notices() {
 			opt.Notice(notice)
 		}
-		result.Close()
-	}
+		s.scores.retry()
+		return s.startAnew()
+	})
 	change(func(now *job) {
 		now.Running, now.Seconds = false, time.Since(j.began).Seconds()
 		switch {
 		case errors.Is(err, context.Canceled):
 			now.Stopped = true
 		case err != nil:
-			now.Error = wording.Sentence(err.Error()) + "."
+			now.Error = sentence(err)
 		}
 	})
-	if err == nil {
-		s.mu.Lock()
-		clear(s.passed) // a new run asks anew
-		s.mu.Unlock()
-	}
 	notify(s.progress.wanted)
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -31,11 +31,11 @@ type list struct {
 	Count int64  `json:"count"`
 	Rows  []row  `json:"rows"`
 
-	Problem *problem  `json:"-"` // of the condition: the list is empty
-	Error   *wrongful `json:"-"`
-	Pages   int       `json:"pages"`
-	Filters []filter  `json:"filters"`
-	Notices []string  `json:"notices,omitempty"`
+	Error    *markedError `json:"-"` // of the condition: the list is empty
+	ReadOnly bool         `json:"-"`
+	Pages    int          `json:"pages"`
+	Filters  []filter     `json:"filters"`
+	Notices  []string     `json:"notices,omitempty"`
 }
 
 // A row is a node of a list.
@@ -52,8 +52,8 @@ type row struct {
 	Colors     [2]int   `json:"-"`
 }
 
-// A wrongful is a condition with a mark under the word that is wrong.
-type wrongful struct{ Before, Word, After, Error string }
+// A markedError is a condition with a mark under the word that is wrong.
+type markedError struct{ Before, Word, After, Error string }
 
 // pageRows are the rows of a page.
 const pageRows = 50
@@ -68,7 +68,7 @@ var orders = []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.Sco
 
 // list lists.
 func (s *Server) list(r *http.Request) (answer, error) {
-	view := list{Of: r.FormValue("of"), Where: strings.TrimSpace(r.FormValue("where")), Sort: r.FormValue("sort"), Page: 1, Rows: []row{}}
+	view := list{Of: r.FormValue("of"), Where: strings.TrimSpace(r.FormValue("where")), Sort: r.FormValue("sort"), Page: 1, Pages: 1, Rows: []row{}, ReadOnly: s.ReadOnly}
 	if view.Of != "nodes" {
 		view.Of = "suspects"
 	}
@@ -91,8 +91,7 @@ func (s *Server) list(r *http.Request) (answer, error) {
 		err = s.fill(r.Context(), tx, &view)
 		if _, wrong := query.Position(err); wrong && !wantsJSON(r) {
 			// The filter line shows the error under the word.
-			status, p := problemOf(err)
-			a.status, view.Problem, view.Error = status, &p, markWord(view.Where, err)
+			a.status, view.Error = http.StatusBadRequest, markWord(view.Where, err)
 			return nil
 		}
 		return err
@@ -101,23 +100,19 @@ func (s *Server) list(r *http.Request) (answer, error) {
 	return a, err
 }
 
-// clauses are what stands behind suspects or nodes in the statement of a list. The condition comes first, so that positions in it are
-// known.
-func (l *list) clauses() string {
-	if l.Where == "" {
-		return ""
-	}
-	return " where " + l.Where
-}
-
 // fill finds the rows of a page, and counts all.
 func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
-	if _, err := query.ParseCondition(l.Where); err != nil {
+	condition, err := query.ParseCondition(l.Where)
+	if err != nil {
 		return err
 	}
-	counted, err := query.Query(ctx, tx, s.Query, "count "+l.Of+l.clauses())
+	count, err := query.Parse("count " + l.Of)
 	if err != nil {
-		return shifted(err, "count "+l.Of+" where ") // which the list would give too
+		return err
+	}
+	counted, err := count.Where(condition).Query(ctx, tx, s.Query)
+	if err != nil {
+		return err
 	}
 	for row, err := range counted.Rows() {
 		if err != nil {
@@ -142,12 +137,12 @@ func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
 	if s.Columns.Title != "" {
 		names = append(names, s.Columns.Title)
 	}
-	statement, err := query.Parse(fmt.Sprintf("%s%s%s limit %d", l.Of, l.clauses(), order, l.Page*pageRows))
+	statement, err := query.Parse(fmt.Sprintf("%s%s limit %d", l.Of, order, l.Page*pageRows))
 	if err != nil {
 		return err
 	}
 	var nodes []kv.NodeID
-	if nodes, l.Notices, err = statement.Find(ctx, tx, s.Query, (l.Page-1)*pageRows); err != nil {
+	if nodes, l.Notices, err = statement.Where(condition).Find(ctx, tx, s.Query, (l.Page-1)*pageRows); err != nil {
 		return err
 	}
 	cells, err := query.NewFetcher(tx, names, s.Query.Workers)
@@ -187,19 +182,8 @@ func rowOf(about *survey.Surveyor, values []kv.Value, scored bool) row {
 	return r
 }
 
-// shifted makes the position of an error that in the condition behind a prefix.
-func shifted(err error, prefix string) error {
-	if wrong, ok := errors.AsType[*query.ResolveError](err); ok {
-		at := wrong.Pos
-		at.Offset -= len(prefix)
-		at.Column -= len(prefix)
-		return &query.ResolveError{Pos: at, Msg: wrong.Msg, Err: wrong.Err}
-	}
-	return err
-}
-
 // markWord finds the word that an error is about.
-func markWord(where string, err error) *wrongful {
+func markWord(where string, err error) *markedError {
 	at, _ := query.Position(err)
 	offset := min(max(at.Offset, 0), len(where))
 	begin, end := 0, offset
@@ -210,19 +194,15 @@ func markWord(where string, err error) *wrongful {
 		begin += len(piece.Text)
 	}
 	text := strings.TrimPrefix(err.Error(), at.String()+": ")
-	return &wrongful{Before: where[:offset], Word: where[offset:end], After: where[end:], Error: text}
+	return &markedError{Before: where[:offset], Word: where[offset:end], After: where[end:], Error: text}
 }
 
-// SortLink is the address of the list in the order of a property, or in the opposite order.
+// SortLink is the address of the list in the order of a property, or in the opposite order if it has that order.
 func (l list) SortLink(property string) string {
-	sort := property
-	if l.Sort == property || l.Sort == "" && property == cleaner.ScoreColumn && l.Of == "suspects" {
-		sort = property + " desc"
-		if l.Sort == "" {
-			sort = property
-		}
+	if l.Sort == property {
+		property += " desc"
 	}
-	return l.link(sort, 1)
+	return l.link(property, 1)
 }
 
 // Sorted says how the list is sorted by a property, as aria-sort does.
@@ -298,7 +278,11 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	text, err := b.statement()
+	kind, err := decide.ParseKind(b.Decision)
+	if err != nil {
+		return answer{}, badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", b.Decision)
+	}
+	text, condition, err := b.statement(kind)
 	if err != nil {
 		return answer{}, err
 	}
@@ -306,184 +290,105 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	statement = statement.Where(condition)
 	var asked bulkReply
 	opt := s.Query
 	opt.Notice = func(line string) { asked.First = append(asked.First, strings.TrimSpace(line)) }
-	opt.Confirm = func(_ context.Context, question string) (bool, error) {
-		// The same nodes, or the person is asked again.
-		asked.Question = question
-		sum := sha256.Sum256([]byte(strings.Join(append([]string{text, question}, asked.First...), "\n")))
-		asked.Confirm = hex.EncodeToString(sum[:])
+	opt.Confirm = func(_ context.Context, about query.Question) (bool, error) {
+		// The same nodes as they were seen, or the person is asked again.
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%x", text, about.Digest))
+		asked.Question, asked.Confirm = questionOf(about), hex.EncodeToString(sum[:])
 		return asked.Confirm == b.Confirm, nil
 	}
-	s.scores.pause()
-	result, err := statement.Exec(r.Context(), s.Store, opt)
-	s.settle()
+	var view bulkReply
+	exec := func() error {
+		// The end of the page ends it, and nothing is decided. A client that leaves does not.
+		result, err := statement.Exec(s.ctx, s.Store, opt)
+		if err != nil {
+			return err
+		}
+		defer result.Close()
+		view.Said = bulkSaid(kind, result.Entries())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if entries := result.Entries(); entries.Steps > 0 {
+			s.remember(pastReply{step: entries.Step}, view.Said)
+		} else {
+			s.said = view.Said
+		}
+		return nil
+	}
+	if b.Confirm == "" {
+		err = exec() // which asks
+	} else {
+		s.scores.pause()
+		err = s.inTurn(exec)
+		s.settle()
+	}
 	if errors.Is(err, query.ErrNotConfirmed) {
 		asked.Bulk = b
 		return answer{page: "bulk", title: "Decide about many", view: asked}, nil
 	}
-	if err != nil {
-		return answer{}, err
-	}
-	view := bulkReply{Said: strings.Join(result.Notices(), "; ") + "."}
-	result.Close()
-	if err := s.remember(r.Context(), b.Decision); err != nil {
-		return answer{}, err
-	}
-	s.mu.Lock()
-	s.said = view.Said
-	s.mu.Unlock()
-	return answer{view: view, seeOther: b.next()}, nil
+	return answer{view: view, seeOther: b.next()}, err
 }
 
-// statement is the decision as a statement.
-func (b *bulk) statement() (string, error) {
-	kind, err := decide.ParseKind(b.Decision)
-	if err != nil {
-		return "", badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", b.Decision)
+// questionOf asks as the buttons of the page do.
+func questionOf(about query.Question) string {
+	if about.Kind == decide.Reject {
+		return fmt.Sprintf("Are the given labels of %s right?", wording.Nodes(about.Nodes))
 	}
-	if _, err := query.ParseCondition(b.Where); err != nil {
-		return "", err
+	return about.Text
+}
+
+// bulkSaid says what a decision about many nodes did.
+func bulkSaid(kind decide.Kind, made decide.Entries) string {
+	if made.Steps == 0 {
+		return "Nothing is decided: the condition is true of no node that the decision can be about."
 	}
-	text := kind.String()
+	said := wording.Nodes(made.Len()) + " " + wording.Decided(kind)
+	if kind == decide.Reject {
+		said = wording.Nodes(made.Len()) + ": the given labels are right"
+	}
+	if made.Disputed > 0 {
+		said += "; people disagree about " + wording.Nodes(made.Disputed)
+	}
+	return said + "."
+}
+
+// statement is the decision as a statement, and the condition that it is to have.
+func (b *bulk) statement(kind decide.Kind) (text string, where query.Condition, err error) {
+	text = kind.String()
 	if kind == decide.Relabel {
 		if b.Label == "" {
-			return "", badRequest("No label is named: type one.")
+			return "", where, badRequest("No label is named: type one.")
 		}
 		text += " " + query.Quote(b.Label)
 	}
+	if b.Of == "nodes" || b.IDs != nil {
+		text += " all"
+	}
+	condition := b.Where
 	switch {
 	case b.IDs != nil && len(b.IDs) == 0:
-		return "", badRequest("No node is selected.")
+		return "", where, badRequest("No node is selected.")
 	case len(b.IDs) > mostIDs:
-		return "", badRequest("%d nodes are selected: want at most %d, or all that meet the condition.", len(b.IDs), mostIDs)
+		return "", where, badRequest("%d nodes are selected: want at most %d, or all that meet the condition.", len(b.IDs), mostIDs)
 	case b.IDs != nil:
 		quoted := make([]string, len(b.IDs))
 		for i, id := range b.IDs {
 			quoted[i] = query.Quote(id)
 		}
 		// Nodes that a person selects by hand may be decided already.
-		text += fmt.Sprintf(" all where id in (%s) and (decision is null or decision is not null)", strings.Join(quoted, ", "))
-	case b.Of == "nodes":
-		text += " all where " + orAny(b.Where)
-	default:
-		text += " where " + orAny(b.Where)
+		condition = fmt.Sprintf("id in (%s) and (decision is null or decision is not null)", strings.Join(quoted, ", "))
 	}
+	if where, err = query.ParseCondition(condition); err != nil {
+		return "", where, err
+	}
+	text += " where id is not null"
 	if b.Why != "" {
 		text += " because " + query.Quote(b.Why)
 	}
-	return text, nil
-}
-
-// orAny is a condition that any node meets, where there is none.
-func orAny(where string) string {
-	if where == "" {
-		return "id is not null"
-	}
-	return "(" + where + ")"
-}
-
-// remember keeps the step that was just written, so that undo takes it back.
-func (s *Server) remember(ctx context.Context, kind string) error {
-	return s.snapshot(func(tx *kv.Tx) error {
-		newest, err := decide.Newest(tx)
-		if err != nil || newest == 0 {
-			return err
-		}
-		var reply pastReply
-		for first := newest; first > 0; first-- {
-			var of decide.Decision
-			for d, err := range (decide.Entries{First: first, Last: first}).Read(ctx, tx) {
-				if err != nil {
-					return err
-				}
-				of = d
-			}
-			if first == newest {
-				if of.Who != s.Query.Who || of.Kind.String() != kind || of.Undoes != 0 {
-					return nil // somebody else has decided since
-				}
-				reply = pastReply{step: of.Step, kind: of.Kind, id: of.ID}
-			}
-			if of.Step != reply.step {
-				break
-			}
-			reply.nodes = append(reply.nodes, of.Node)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.past = append(s.past, reply)
-		for _, v := range reply.nodes {
-			s.passed[v] = newest
-		}
-		return nil
-	})
-}
-
-// Sampling says what a sample is drawn of.
-type sampling struct {
-	Where string `json:"where"`
-	Nodes int    `json:"nodes"` // 0 forgets the sample
-	Seed  uint64 `json:"seed"`  // 0: any
-
-	place
-}
-
-// mostSampled bounds a sample.
-const mostSampled = 10_000
-
-// drawSample draws a random sample, which becomes a queue of its own. A sample tells the share of wrong labels among all suspects, where
-// those of the highest scores would not.
-func (s *Server) drawSample(r *http.Request) (answer, error) {
-	var p sampling
-	err := bring(r, &p, func() {
-		p.place.form(r)
-		p.Where = r.PostFormValue("where")
-		if text := r.PostFormValue("nodes"); text != "" {
-			var err error
-			if p.Nodes, err = strconv.Atoi(text); err != nil {
-				p.Nodes = -1
-			}
-		}
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	if p.Nodes < 0 || p.Nodes > mostSampled {
-		return answer{}, badRequest("The sample has %d nodes: want 1 to %d, or 0 to forget the sample.", p.Nodes, mostSampled)
-	}
-	if p.Seed == 0 {
-		p.Seed = 1 + uint64(rand.Uint32())
-	}
-	if _, err := query.ParseCondition(p.Where); err != nil {
-		return answer{}, err
-	}
-	var drawn []kv.NodeID
-	if p.Nodes > 0 {
-		of := list{Of: "suspects", Where: p.Where}
-		statement, err := query.Parse(fmt.Sprintf("suspects%s sample %d seed %d", of.clauses(), p.Nodes, p.Seed))
-		if err != nil {
-			return answer{}, err
-		}
-		err = s.snapshot(func(tx *kv.Tx) (err error) {
-			drawn, _, err = statement.Find(r.Context(), tx, s.Query, 0)
-			return err
-		})
-		if err != nil {
-			return answer{}, err
-		}
-	}
-	said, next := fmt.Sprintf("A random sample of %d suspects is drawn.", len(drawn)), "/review?sample=1"
-	if p.Nodes == 0 {
-		said, next = "The sample is forgotten.", "/list"
-	}
-	s.mu.Lock()
-	s.sample, s.said = drawn, said
-	view := reply{Said: said, CanUndo: len(s.past) > 0}
-	s.mu.Unlock()
-	s.progress.forget()
-	return answer{view: view, seeOther: next}, nil
+	return text, where, nil
 }
 
 // A filter is a condition under a name.
@@ -493,18 +398,21 @@ type filter struct {
 	Remove bool   `json:"remove,omitempty"`
 }
 
-// The document of the store that has the filters.
+// documentSpace is where the store keeps what pages keep.
+const documentSpace = "review"
+
+// Bounds of the filters, and the document of the store that has them.
 const (
-	filterSpace = "review"
 	filterKey   = "filters"
 	mostFilters = 100
-	filterName  = 80 // bytes
+	filterName  = 80      // bytes
+	filterWhere = 2 << 10 // bytes
 )
 
 // savedFilters are those of everybody who reviews the store.
 func savedFilters(tx *kv.Tx) ([]filter, error) {
 	filters := []filter{}
-	err := tx.Document(filterSpace, filterKey, &filters)
+	err := tx.Document(documentSpace, filterKey, &filters)
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil
 	}
@@ -526,7 +434,10 @@ func (s *Server) saveFilter(r *http.Request) (answer, error) {
 	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > filterName || strings.ContainsFunc(f.Name, decide.IsControl) {
 		return answer{}, badRequest("The name of the filter is %q: want one of 1 to %d bytes.", f.Name, filterName)
 	}
-	if _, err := query.ParseCondition(f.Where); err != nil {
+	if len(f.Where) > filterWhere {
+		return answer{}, badRequest("The condition has %d bytes: want at most %d in a filter that is saved.", len(f.Where), filterWhere)
+	}
+	if _, err := query.ParseCondition(f.Where); err != nil && !f.Remove {
 		return answer{}, err
 	}
 	err = s.Store.Update(func(tx *kv.Tx) error {
@@ -542,7 +453,7 @@ func (s *Server) saveFilter(r *http.Request) (answer, error) {
 			return badRequest("There are %d filters: remove one before.", mostFilters)
 		}
 		slices.SortFunc(filters, func(a, b filter) int { return strings.Compare(a.Name, b.Name) })
-		return tx.PutDocument(filterSpace, filterKey, filters)
+		return tx.PutDocument(documentSpace, filterKey, filters)
 	})
 	said := "The filter " + f.Name + " is saved."
 	if f.Remove {

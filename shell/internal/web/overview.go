@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -79,7 +80,7 @@ const bins = 200
 // overview shows the store.
 func (s *Server) overview(r *http.Request) (answer, error) {
 	ctx := r.Context()
-	var view overview
+	view := overview{Noise: table{Columns: []string{}, Rows: [][]string{}}, Histogram: []bin{}}
 	err := s.snapshot(func(tx *kv.Tx) error {
 		view.Nodes, view.Edges = int64(tx.NumPresent()), tx.NumEdges()
 		run, err := query.LastRun(tx)
@@ -176,19 +177,9 @@ func (t *tally) read(ctx context.Context, tx *kv.Tx) ([]person, error) {
 		if a.Entries != b.Entries {
 			return int(b.Entries - a.Entries)
 		}
-		return compareText(a.Who, b.Who)
+		return strings.Compare(a.Who, b.Who)
 	})
 	return people, nil
-}
-
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (t *tally) add(d decide.Decision) {
@@ -322,13 +313,14 @@ func chartOf(counted []bin, threshold float64) string {
 	return h.Chart("Scores of the labelled nodes", threshold)
 }
 
-// Past is a part of the history.
+// A past is a part of the history.
 type past struct {
 	Who     string   `json:"who,omitempty"`
 	Entries []entry  `json:"entries"`
 	Before  int64    `json:"before,omitempty"` // for the next part; 0: there is none
 	People  []person `json:"people"`
-	Mine    int64    `json:"-"` // the step that undo takes back here
+	IsOne   bool     `json:"-"` // they are of one person, who may have no name
+	Mine    int64    `json:"-"` // the entry of the step that undo takes back here
 }
 
 // pageEntries are the entries of a page, and mostRead are as many as are read for it.
@@ -339,7 +331,7 @@ const (
 
 // history shows decisions, the newest first.
 func (s *Server) history(r *http.Request) (answer, error) {
-	view := past{Who: r.FormValue("who"), Entries: []entry{}}
+	view := past{Who: r.FormValue("who"), IsOne: r.URL.Query().Has("who"), Entries: []entry{}}
 	err := s.snapshot(func(tx *kv.Tx) error {
 		last, err := decide.Newest(tx)
 		if err != nil {
@@ -362,7 +354,7 @@ func (s *Server) history(r *http.Request) (answer, error) {
 				if err != nil {
 					return err
 				}
-				if read++; view.Who == "" || d.Who == view.Who {
+				if read++; !view.IsOne || d.Who == view.Who {
 					part = append(part, entryOf(d))
 				}
 			}
@@ -380,10 +372,11 @@ func (s *Server) history(r *http.Request) (answer, error) {
 		return nil
 	})
 	s.mu.Lock()
-	if n := len(s.past); n > 0 {
-		view.Mine = s.past[n-1].step
-	}
+	mine := s.lastStep()
 	s.mu.Unlock()
+	if i := slices.IndexFunc(view.Entries, func(e entry) bool { return e.Step == mine }); i >= 0 {
+		view.Mine = view.Entries[i].Seq
+	}
 	return answer{page: "history", title: "History", view: view}, err
 }
 
@@ -396,7 +389,7 @@ var exports = map[string]string{
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	statement := exports[r.PathValue("name")]
 	if statement == "" {
-		s.fail(w, r, &requestError{http.StatusNotFound, problem{Error: fmt.Sprintf("There is no file %q: want labels.csv, suspects.csv or decisions.csv.", wording.Short(r.PathValue("name")))}})
+		s.fail(w, r, refuse(http.StatusNotFound, fmt.Sprintf("There is no file %q: want labels.csv, suspects.csv or decisions.csv.", wording.Short(r.PathValue("name")))))
 		return
 	}
 	err := s.snapshot(func(tx *kv.Tx) error {

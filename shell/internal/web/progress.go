@@ -10,11 +10,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// Progress says how far the review of a store is, and what stopping here leaves.
+// A progress says how far the review of a store is, and what stopping here leaves.
 type progress struct {
 	Run       int64   `json:"run"` // 0: no run yet
 	Threshold float64 `json:"threshold"`
@@ -47,7 +46,7 @@ type progress struct {
 	Problem string `json:"problem,omitempty"` // why there are no counts
 }
 
-// Sampled is how far the random sample is.
+// A sampled is how far the random sample is.
 type sampled struct {
 	Nodes   int `json:"nodes"`
 	Decided int `json:"decided"`
@@ -107,7 +106,7 @@ func (s *Server) showProgress(r *http.Request) (answer, error) {
 func (s *Server) progressOf(ctx context.Context, tx *kv.Tx) (*progress, error) {
 	p, err := s.countProgress(ctx, tx)
 	if err != nil && ctx.Err() == nil {
-		return &progress{Problem: wording.Sentence(err.Error()) + "."}, nil
+		return &progress{Problem: sentence(err)}, nil
 	}
 	return p, err
 }
@@ -134,15 +133,10 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	drawn := len(s.sample)
-	in := make(map[kv.NodeID]bool, drawn)
-	for _, v := range s.sample {
-		in[v] = true
-	}
-	s.mu.Unlock()
-	if drawn > 0 {
-		p.Sampled = &sampled{Nodes: drawn}
+	if drawn := s.currentSample(); drawn != nil {
+		if p.Sampled, err = drawn.count(ctx, tx); err != nil {
+			return nil, err
+		}
 	}
 	for _, verdict := range verdicts {
 		wrong := verdict.Before != verdict.Now
@@ -151,19 +145,8 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 		} else {
 			p.Right++
 		}
-		if in[verdict.Node] {
-			p.Sampled.Decided++
-			if wrong {
-				p.Sampled.Wrong++
-			} else {
-				p.Sampled.Right++
-			}
-		}
 	}
 	p.Confirmed, p.ConfirmedLow, p.ConfirmedHigh = shareOf(p.Wrong, p.Right)
-	if of := p.Sampled; of != nil {
-		of.Precision, of.Low, of.High = shareOf(int64(of.Wrong), int64(of.Right))
-	}
 	if run.Preset != cleaner.PresetDefault {
 		return p, nil // its scores are no chances
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -32,7 +35,9 @@ type Options struct {
 // A Server serves the page. All who open it review as one person, with one queue: another person has a Server of their own.
 type Server struct {
 	Options
+	ctx      context.Context // of the server; it ends with Close
 	keys     keys
+	hosts    []string // that requests may name
 	listener net.Listener
 	http     *http.Server
 	stop     context.CancelFunc
@@ -44,42 +49,69 @@ type Server struct {
 	job      jobs
 	scores   settler
 
-	mu     sync.Mutex
-	past   []pastReply         // replies that can be taken back, oldest first
-	passed map[kv.NodeID]int64 // nodes that got a reply, with the number of the entry; 0: they were skipped
-	said   string              // what the last reply did
-	sample []kv.NodeID         // the random sample, nil if none was drawn
-}
+	writing sync.Mutex // held while a reply is written or taken back
+	closed  bool       // no reply is written any more; of writing
 
-// A pastReply is a reply that undo takes back.
-type pastReply struct {
-	nodes []kv.NodeID // that it was about
-	id    string      // of the first node
-	step  int64       // of the decision; 0: a skip
-	kind  decide.Kind
+	mine trail // the nodes that the person has decided on
+
+	mu      sync.Mutex
+	past    []pastReply     // replies that can be taken back, oldest first
+	skipped *roaring.Bitmap // nodes that are to come again when others were decided on
+	said    string          // what the last reply did
+	sample  *sample         // nil if none was drawn
 }
 
 // ErrAddress is returned for an address that other machines could reach.
 var ErrAddress = errors.New("the page is for this machine alone: want an address on loopback, such as 127.0.0.1:0")
 
-// Listen opens an address such as 127.0.0.1:0, where 0 stands for any free port. The address must be one of this machine alone.
-func Listen(ctx context.Context, address string) (net.Listener, error) {
+// CheckAddress returns an ErrAddress unless Listen could take the address.
+func CheckAddress(address string) error {
+	_, err := resolve(address)
+	return err
+}
+
+// resolve is an address with a number for the host.
+func resolve(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", address, ErrAddress)
+		return "", fmt.Errorf("%s: %w", address, ErrAddress)
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.IsLoopback() {
-		return nil, fmt.Errorf("%s: %w", address, ErrAddress)
+		return "", fmt.Errorf("%s: %w", address, ErrAddress)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return nil, fmt.Errorf("%s: the port is %q, want a number from 0 to 65535", address, port)
+		return "", fmt.Errorf("%s: the port is %q, want a number from 0 to 65535", address, port)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// Listen opens an address such as 127.0.0.1:0, where 0 stands for any free port. The address must be one of this machine alone.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	address, err := resolve(address)
+	if err != nil {
+		return nil, err
 	}
 	var listen net.ListenConfig
-	return listen.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	return listen.Listen(ctx, "tcp", address)
+}
+
+// hostsOf are the hosts that a request can name which comes to an address. Browsers leave out port 80.
+func hostsOf(address net.Addr) (hosts []string) {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		panic(err) // a TCP address has a port
+	}
+	for _, name := range []string{host, "localhost", "127.0.0.1", "::1"} {
+		hosts = append(hosts, net.JoinHostPort(name, port))
+		if port == "80" {
+			hosts = append(hosts, strings.TrimSuffix(net.JoinHostPort(name, port), ":80"))
+		}
+	}
+	return hosts
 }
 
 // Limits of what a browser or a program may send, and how long it may take.
@@ -95,10 +127,12 @@ const (
 // the store after it.
 func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{Options: opt, listener: listener, stop: stop, passed: map[kv.NodeID]int64{}}
+	s := &Server{Options: opt, ctx: ctx, listener: listener, stop: stop, hosts: hostsOf(listener.Addr()), skipped: roaring.New()}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
 	s.Query.RescoreWithin = 0 // the settler brings scores up to date
-	if err := s.keys.draw(); err != nil {
+	s.Query.Who = cmp.Or(s.Query.Who, query.UserName())
+	s.mine.who = s.Query.Who
+	if err := cmp.Or(s.keys.draw(), s.recall(ctx), s.readSample()); err != nil {
 		stop()
 		return nil, err
 	}
@@ -143,7 +177,7 @@ func (s *Server) port() string {
 // closeTimeout is how long Close waits for requests under way, which the end of their context ends.
 const closeTimeout = 3 * time.Second
 
-// Close ends all requests, a running clean too, and waits for them.
+// Close ends all requests, a running clean too, and waits for them. A decision that was sent is written before.
 func (s *Server) Close() error {
 	s.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -152,6 +186,10 @@ func (s *Server) Close() error {
 	if err != nil {
 		err = s.http.Close()
 	}
+	s.inTurn(func() error { //nolint:errcheck // it has no error
+		s.closed = true
+		return nil
+	})
 	s.working.Wait()
 	return err
 }

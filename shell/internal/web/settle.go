@@ -38,7 +38,14 @@ func (s *settler) begin(stop context.CancelFunc) {
 func (s *settler) end(slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stop, s.slow = nil, s.slow || slow
+	s.stop, s.slow = nil, slow
+}
+
+// retry has the next decision try again, where it took too long.
+func (s *settler) retry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow = false
 }
 
 func (s *settler) isSlow() bool {
@@ -75,13 +82,16 @@ func (s *Server) keepSettling(ctx context.Context) {
 		s.activity.wait(ctx)
 		within, stop := context.WithCancel(ctx)
 		s.scores.begin(stop)
-		ok, err := cleaner.RescoreWithin(within, s.Store, settleWithin, cleaner.RescoreOptions{
-			Workers: s.Query.Workers, MemoryBudget: s.Query.MemoryBudget,
+		ok := false
+		err := guard(func() (err error) {
+			ok, err = cleaner.RescoreWithin(within, s.Store, settleWithin, cleaner.RescoreOptions{
+				Workers: s.Query.Workers, MemoryBudget: s.Query.MemoryBudget,
+			})
+			return err
 		})
-		stopped := within.Err() != nil
 		stop()
 		// What fails here fails in rescore too, which tells it. Until then the page counts the scores that are old.
-		s.scores.end(!stopped && (err != nil || !ok))
+		s.scores.end(err == nil && !ok)
 		notify(s.progress.wanted)
 	}
 }

@@ -587,7 +587,7 @@ func TestJobOfNewStreams(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, func(o *Options) { o.ReadOnly = true })
-	for _, path := range []string{"/decide", "/undo", "/bulk", "/filters", "/clean"} {
+	for _, path := range []string{"/decide", "/bulk", "/filters", "/clean"} {
 		if status, text := c.post(path, object{}); status != 403 || !strings.Contains(text, "read only") {
 			t.Errorf("%s: got %d, %s", path, status, text)
 		}
@@ -603,9 +603,14 @@ func TestWithoutARun(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/review", "/list"} {
-		if status, text := c.get(path); status != 409 || !strings.Contains(text, "clean") {
+		if status, text := c.get(path); status != 200 || !strings.Contains(text, "Start clean in the") || strings.Contains(text, "Not done") {
 			t.Errorf("%s: got %d, %s", path, status, text)
 		}
+		c.header.Set("Accept", "application/json")
+		if status, text := c.get(path); status != 409 || !strings.Contains(text, "run clean first") {
+			t.Errorf("%s for programs: got %d, %s", path, status, text)
+		}
+		c.header.Del("Accept")
 	}
 }
 
