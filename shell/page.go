@@ -2,8 +2,8 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os/exec"
 	"runtime"
 
@@ -25,17 +25,16 @@ type pageFlags struct {
 // anyPort is the default address of the page.
 const anyPort = "127.0.0.1:0"
 
-// listen opens the address of the page.
-func (f *pageFlags) listen(ctx context.Context) (net.Listener, error) {
-	listener, err := web.Listen(ctx, f.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("--addr: %w", err)
+// checkAddress refuses an address that the page cannot have.
+func (f *pageFlags) checkAddress() error {
+	if err := web.CheckAddress(f.Addr); err != nil {
+		return usagef("--addr: %v", err)
 	}
-	return listener, nil
+	return nil
 }
 
 // serve serves the page of a store.
-func (f *pageFlags) serve(ctx context.Context, listener net.Listener, store *kv.Store, opt web.Options) (page *web.Server, err error) {
+func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options) (page *web.Server, err error) {
 	err = store.View(func(tx *kv.Tx) error {
 		opt.Columns = survey.Guess(tx)
 		for _, flag := range []struct {
@@ -56,7 +55,15 @@ func (f *pageFlags) serve(ctx context.Context, listener net.Listener, store *kv.
 		return nil, err
 	}
 	opt.Store = store
-	return web.Serve(ctx, listener, opt)
+	listener, err := web.Listen(ctx, f.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("--addr: %w", err)
+	}
+	page, err = web.Serve(ctx, listener, opt)
+	if err != nil {
+		err = errors.Join(err, listener.Close())
+	}
+	return page, err
 }
 
 // openBrowser opens an address in the browser of the desktop, if there is one. The address is printed too.

@@ -5,8 +5,10 @@ package shell
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -109,6 +111,41 @@ func interrupt(t *testing.T, p *exec.Cmd) {
 	}
 }
 
+// TestPageBesideOthers reviews through the process of another reviewer, at an address of one's own, until that process ends.
+func TestPageBesideOthers(t *testing.T) {
+	cleanedStore(t)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := browsing(t, "review", "g", "--web", "--no-open")
+	second, asBob := browsing(t, "review", "g", "--web", "--no-open", "--who", "bob", "--addr", address)
+	if status, text := asBob("GET", "/review", ""); status != http.StatusOK {
+		t.Fatalf("got %d, %s", status, text)
+	}
+	// The first Ctrl-C ends the page of the process, the second the commands of others.
+	ended := make(chan int, 1)
+	go func() { ended <- ends(t, second, 20*time.Second) }()
+	for {
+		if err := first.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		select {
+		case code := <-ended:
+			if code != exitFailed {
+				t.Errorf("the command of bob: got exit code %d, want %d", code, exitFailed)
+			}
+			return
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
 // TestPageStopsClean starts a clean on the page, stops it, and ends the process while another runs, with a stream open.
 func TestPageStopsClean(t *testing.T) {
 	cleanedStore(t)
@@ -176,9 +213,9 @@ func TestPageRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{"review g --web --addr 0.0.0.0:0", exitFailed, "this machine alone"},
-		{"serve g --addr example.org:80", exitFailed, "this machine alone"},
-		{"review g --web --addr 127.0.0.1:99999", exitFailed, "0 to 65535"},
+		{"review g --web --addr 0.0.0.0:0", exitUsage, "this machine alone"},
+		{"serve g --addr example.org:80", exitUsage, "this machine alone"},
+		{"review g --web --addr 127.0.0.1:99999", exitUsage, "0 to 65535"},
 		{"review g --web --limit 3", exitUsage, "--limit is for the terminal"},
 		{"review g --no-open", exitUsage, "want --web"},
 		{"review g --title name", exitUsage, "want --web"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -84,7 +85,9 @@ func (c *reviewCommand) check(web bool) error {
 	switch {
 	case web && c.Limit != 0:
 		return usagef("--limit is for the terminal, and --web for a browser: want one of them")
-	case !web && (c.pageFlags != pageFlags{Addr: anyPort} || c.NoOpen):
+	case web:
+		return c.checkAddress()
+	case (c.pageFlags != pageFlags{Addr: anyPort} || c.NoOpen):
 		return usagef("--addr, --title, --text, --link and --no-open are for the page: want --web with them")
 	}
 	return nil
@@ -92,14 +95,9 @@ func (c *reviewCommand) check(web bool) error {
 
 // browse serves the page until Ctrl-C.
 func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
-	listener, err := c.listen(ctx)
-	if err != nil {
-		return err
-	}
-	defer listener.Close() //nolint:errcheck // the page closes it
 	return c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		page, err := c.serve(ctx, listener, store, web.Options{
-			Name: c.DB, Where: c.Where, KeepScores: c.NoRescore, Query: query.Options{Who: cmp.Or(c.Who, query.UserName()), Workers: c.Threads, MemoryBudget: c.work()},
+		page, err := c.serve(ctx, store, web.Options{
+			Name: s.asGiven(c.DB), Where: c.Where, KeepScores: c.NoRescore, Query: query.Options{Who: cmp.Or(c.Who, query.UserName()), Workers: c.Threads, MemoryBudget: c.work()},
 		})
 		if err != nil {
 			return err
@@ -111,6 +109,9 @@ func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
 			openBrowser(page.Ticket())
 		}
 		<-ctx.Done()
+		if errors.Is(context.Cause(ctx), holder.ErrEnded) {
+			return ctx.Err() // the process that holds the store says it
+		}
 		return nil
 	})
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,14 +40,9 @@ Every command that opens a store for writing answers others while it runs. Use s
 }
 
 func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := c.apply(s); err != nil {
+	if err := cmp.Or(c.checkAddress(), c.apply(s)); err != nil {
 		return err
 	}
-	listener, err := c.listen(ctx)
-	if err != nil {
-		return err
-	}
-	defer listener.Close() //nolint:errcheck // the page closes it
 	var store *kv.Store
 	err = c.untilFree(ctx, func() (err error) {
 		store, err = openStore(c.DB, kv.Options{MemoryBudget: c.store()})
@@ -65,7 +61,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	page, err := c.serve(ctx, listener, store, web.Options{
+	page, err := c.serve(ctx, store, web.Options{
 		Name: c.DB, ReadOnly: c.ReadOnly, Query: query.Options{Who: query.UserName(), Workers: c.Threads, MemoryBudget: c.work()},
 	})
 	if err != nil {
