@@ -252,7 +252,7 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 	}
 	var view reply
 	err = s.inTurn(func() (err error) {
-		view, err = s.takeBack(context.WithoutCancel(r.Context()), u.Step)
+		view, err = s.takeBack(s.ctx, u.Step) // as of bulk: a step may be long
 		return err
 	})
 	if err != nil {

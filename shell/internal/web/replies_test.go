@@ -540,6 +540,17 @@ func TestFilterOfTheQueue(t *testing.T) {
 	}
 }
 
+// TestEmptyViews have the lists that openapi.json declares.
+func TestEmptyViews(t *testing.T) {
+	c := serve(t, papers.Loaded(t), nil)
+	if confused := view[overview](c, "/overview").Noise; confused.Rows == nil || confused.Columns == nil {
+		t.Errorf("without a run: got %+v", confused)
+	}
+	if _, text := c.browser().get("/list?of=nodes&where=scor"); !strings.Contains(text, "Page 1 of 1") {
+		t.Error("the list of a wrong condition has no pages")
+	}
+}
+
 // TestEntrance leads to the review, or to where one can start a clean.
 func TestEntrance(t *testing.T) {
 	for want, store := range map[string]*kv.Store{"/overview": papers.Loaded(t), "/review": papers.Cleaned(t)} {

@@ -26,7 +26,7 @@ type sample struct {
 	of  map[kv.NodeID]*sampledNode
 }
 
-// Drawn is what the store keeps of a sample.
+// A drawn is what the store keeps of a sample.
 type drawn struct {
 	Nodes []kv.NodeID
 	Since int64 // the newest entry of the history at the draw
