@@ -390,11 +390,9 @@ func countColumns(ctx context.Context, text, flag, name string, r files.Job) (sh
 		return fileShape{columns: columns, filled: 1}, nil
 	}
 	if !files.IsArray(text) {
-		in, _, err := r.OpenTable(ctx, text)
-		if err != nil {
-			return shape, err
-		}
-		return fileShape{columns: len(in.Header()) - 1, filled: 1}, in.Close()
+		shape.columns, err = r.CountColumns(ctx, text)
+		shape.filled = 1
+		return shape, err
 	}
 	in, err := npy.Open(text, name)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -30,7 +32,7 @@ type inputFiles struct {
 // predictionFile is what a classifier says of a graph.
 type predictionFile struct {
 	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
-	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, or of the lists of a .parquet, in their order. Default: all, in the order of the statement classes."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	predictionEncoding
 }
@@ -84,8 +86,8 @@ func checkPredictionClasses(classes []string, paths ...string) error {
 		return nil
 	}
 	for _, path := range paths {
-		if !files.IsArray(path) {
-			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, got %s", cmp.Or(path, "none"))
+		if !files.IsArray(path) && !strings.EqualFold(filepath.Ext(path), ".parquet") {
+			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, or the lists of a .parquet, got %s", cmp.Or(path, "none"))
 		}
 	}
 	return nil

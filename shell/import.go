@@ -60,7 +60,7 @@ A table may be a directory of files, as Spark writes it, or a pattern in quotes:
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
 		`has the header id,CLASS,CLASS,… and any order. If the labels show beyond doubt that unnamed columns have another order, the import fails and names that ` +
-		`order. import does not check an order that you give.
+		`order. import does not check an order that you give. A parquet file may have the columns id and one of lists instead: rows in any order, classes as in a .npy.
 
 A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node. --bad-rows N skips up to N bad rows. --report lists them. ` +
 		`Then .npy and .npz files must have rows for the remaining nodes only.

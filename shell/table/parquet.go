@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,9 @@ type parquetReader struct {
 	rest    int64        // rows of the group being read
 	rows    atomic.Int64 // handed out
 	promise int64        // rows that the footer counts
+
+	hasLists  bool
+	listBytes int64 // that the texts of lists may take
 }
 
 // A parquetGroup is a group of rows.
@@ -49,6 +53,7 @@ type parquetColumn struct {
 	page   parquet.Page // nil if there is none
 	rest   int64        // values of the page that are still to be read
 	values parquet.ValueReader
+	list   *parquetList // nil if the column has no lists
 }
 
 // A parquetChunk is a run of rows of one group.
@@ -62,6 +67,7 @@ type parquetChunk struct {
 	text   []byte // of the fields that are no bytes in the file
 	ends   []int  // of the fields of a row in it
 	fields [][]byte
+	lists  []listTexts // of the columns that have lists
 }
 
 func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
@@ -92,19 +98,29 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		}
 	}
 	for _, column := range file.Root().Columns() {
-		appendText, ok := textOf(column)
+		levels := pages.Levels{}
+		if column.Optional() {
+			levels.Definition = 1
+		}
+		list, appendText, ok := listOf(column)
+		if ok {
+			levels = pages.Levels{Repetition: 1, Definition: list.value}
+		} else {
+			appendText, ok = textOf(column)
+		}
 		if !ok {
 			return &Error{Path: r.path, Column: column.Name(),
-				Msg: "got a nested or unusual type, want booleans, integers, floats, strings, dates or timestamps"}
+				Msg: "got a nested or unusual type, want booleans, integers, floats, strings, dates or timestamps, or lists of them"}
 		}
-		r.header = append(r.header, column.Name())
+		r.header, r.lists = append(r.header, column.Name()), append(r.lists, list != nil)
 		p.columns = append(p.columns, parquetColumn{
-			name: column.Name(), append: appendText, source: p.source.Column(column.Optional(), appendText == nil),
+			name: column.Name(), append: appendText, list: list, source: p.source.Column(levels, appendText == nil),
 		})
 	}
 	if len(r.header) == 0 {
 		return &Error{Path: r.path, Msg: "has no columns"}
 	}
+	p.hasLists, p.listBytes = slices.Contains(r.lists, true), memory/parquetShare
 	r.chunks = func() rows {
 		p.source.Readers++
 		return &parquetChunk{file: p, most: min(max(parquetValues/len(p.columns), 1), parquetRows)}
@@ -120,6 +136,11 @@ func textOf(column *parquet.Column) (appendText func([]byte, parquet.Value) []by
 	if !column.Leaf() || column.Repeated() {
 		return nil, false
 	}
+	return textOfValue(column)
+}
+
+// textOfValue is textOf for a value of a list too.
+func textOfValue(column *parquet.Column) (appendText func([]byte, parquet.Value) []byte, ok bool) {
 	var logical format.LogicalTypeValue
 	if t := column.Type().LogicalType(); t != nil {
 		logical = t.Value
@@ -179,7 +200,10 @@ func (c *parquetChunk) fill() (err error) {
 		}
 	}
 	if c.values == nil {
-		c.values = make([]parquet.Value, len(p.columns)*c.most)
+		c.values, c.lists = make([]parquet.Value, len(p.columns)*c.most), make([]listTexts, len(p.columns))
+	}
+	for i := range c.lists {
+		c.lists[i] = listTexts{c.lists[i].text[:0], c.lists[i].ends[:0]}
 	}
 	most := int(min(p.rest, int64(c.most)))
 	for p.source.Fresh = 0; c.rows < most; {
@@ -188,11 +212,16 @@ func (c *parquetChunk) fill() (err error) {
 			return err
 		}
 		// Texts are views of their pages, so that a chunk keeps all that it has rows of.
-		if c.rows > 0 && p.source.IsFull() {
+		if c.rows > 0 && (p.source.IsFull() || p.isFullOfLists(c)) {
 			break
 		}
-		rows = min(rows, most-c.rows)
+		if rows, err = p.readLists(c, min(rows, most-c.rows)); err != nil {
+			return err
+		}
 		for i := range p.columns {
+			if p.columns[i].list != nil {
+				continue
+			}
 			if err := p.columns[i].read(c.values[i*c.most+c.rows:][:rows]); err != nil {
 				return damagedFrom(p.path, c.line+int64(c.rows)+1, p.columns[i].name, err)
 			}
@@ -210,6 +239,9 @@ func (p *parquetReader) alike(before int64) (rows int, err error) {
 	rows = parquetRows
 	for i := range p.columns {
 		column := &p.columns[i]
+		if column.list != nil {
+			continue // its rows may begin in one page and end in the next
+		}
 		err := column.nextPage()
 		if errors.Is(err, io.EOF) {
 			return 0, &Error{Path: p.path, Line: before + 1, Column: column.name, Msg: "is a damaged column: it ends early"}
@@ -231,7 +263,7 @@ func (p *parquetReader) nextGroup() error {
 			continue
 		}
 		switch err := column.nextPage(); {
-		case err == nil:
+		case err == nil || column.list != nil && column.list.at < len(column.list.values):
 			return &Error{Path: p.path, Line: rows + 1, Column: column.name,
 				Msg: "is a damaged column: it has more rows than the footer counts"}
 		case !errors.Is(err, io.EOF):
@@ -319,7 +351,7 @@ func (c *parquetChunk) next() (Row, error) {
 	begin := len(c.text)
 	for i := range c.file.columns {
 		v := c.values[i*c.most+c.at]
-		if appendText := c.file.columns[i].append; appendText != nil && !v.IsNull() {
+		if appendText := c.file.columns[i].append; appendText != nil && !v.IsNull() && c.file.columns[i].list == nil {
 			c.text = appendText(c.text, v)
 		}
 		c.ends = append(c.ends, len(c.text))
@@ -328,6 +360,9 @@ func (c *parquetChunk) next() (Row, error) {
 	line := c.line + int64(c.at)
 	for i, end := range c.ends { // the text may have moved while it grew
 		field := c.text[begin:end]
+		if c.file.columns[i].list != nil {
+			field = c.lists[i].row(c.at - 1)
+		}
 		if c.file.columns[i].append == nil {
 			field = c.values[i*c.most+c.at-1].ByteArray()
 			if err := checkText(field); err != nil {
@@ -347,6 +382,9 @@ func (p *parquetReader) Close() error {
 		if column := &p.columns[i]; column.pages != nil {
 			err = errors.Join(err, column.pages.Close())
 			column.pages, column.page, column.values, column.rest = nil, nil, nil, 0
+			if column.list != nil {
+				column.list.values, column.list.at = nil, 0
+			}
 			column.source.End()
 		}
 	}

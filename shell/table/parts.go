@@ -96,7 +96,7 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if first.parts = parts; len(parts.paths) == 1 {
 		return first, nil
 	}
-	r := &Reader{path: parts.name, header: first.header, line: first.line, parts: parts}
+	r := &Reader{path: parts.name, header: first.header, lists: first.lists, line: first.line, parts: parts}
 	p := &partsReader{of: r, open: func(path string) (*Reader, error) { return open(ctx, path, memory, chunkBytes) }}
 	p.now.Store(first)
 	r.chunks = func() rows { return &partChunk{of: p} }
@@ -139,6 +139,11 @@ func (p *partsReader) advance() error {
 	p.now.Store(next)
 	if !slices.Equal(next.header, p.of.header) {
 		return next.HeaderErrorf("", "has the columns %s, want those of %s: %s", next.ListColumns(), p.of.parts.paths[0], p.of.ListColumns())
+	}
+	for column, name := range next.header {
+		if next.IsList(column) != p.of.IsList(column) {
+			return next.HeaderErrorf(name, "has lists here or in %s, want them in both", p.of.parts.paths[0])
+		}
 	}
 	return nil
 }

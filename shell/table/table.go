@@ -68,7 +68,8 @@ type Reader struct {
 	path   string
 	parts  Parts
 	header []string
-	line   int64 // of the header, as in Error
+	lists  []bool // of the columns: they have lists; nil of text
+	line   int64  // of the header, as in Error
 	size   int64
 	read   func() int64 // bytes of the file consumed so far; any goroutine
 	chunk  rows         // being read, nil between
@@ -235,6 +236,9 @@ func (r *Reader) Parts() Parts { return r.parts }
 
 // Header holds the column names as they are in the file. They differ from each other. The caller must not change it.
 func (r *Reader) Header() []string { return r.header }
+
+// IsList says whether a column of a parquet file has lists, which read as [1,2,3].
+func (r *Reader) IsList(column int) bool { return r.lists != nil && r.lists[column] }
 
 // Names is Header without white space around the names. A name that is then empty, or there twice, is an *Error.
 func (r *Reader) Names() ([]string, error) {

@@ -245,8 +245,8 @@ func TestParquetErrors(t *testing.T) {
 		Label string `parquet:"label"`
 	}
 	type list struct {
-		ID   string   `parquet:"id"`
-		Tags []string `parquet:"tags"`
+		ID   string     `parquet:"id"`
+		Tags [][]string `parquet:"tags,list"`
 	}
 	good := parquetFile(t, row{"1", "A"}, row{"2", "B"})
 	footer := bytes.Clone(good)
@@ -259,7 +259,7 @@ func TestParquetErrors(t *testing.T) {
 		{good[:len(good)-10], ": is not a whole parquet file (it ends early: no PAR1 at its end)"},
 		{footer, ": is not a whole parquet file (its footer claims 2147483647 bytes of a file of"},
 		{[]byte("id,label\n1,A\n2,B\n"), ": is not a whole parquet file"},
-		{parquetFile(t, list{"1", []string{"x"}}), `: column "tags": got a nested or unusual type, want booleans`},
+		{parquetFile(t, list{"1", [][]string{{"x"}}}), `: column "tags": got a nested or unusual type, want booleans`},
 		{parquetFile(t, row{"1", "A\x00"}), ":1: got a NUL byte, want text"},
 		{parquetFile(t, row{"1", "A"}, row{"\xff", "B"}), ":2: got bytes that are not UTF-8"},
 	} {

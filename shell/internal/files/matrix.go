@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -57,6 +58,8 @@ func IsArray(path string) bool {
 type matrixFile struct {
 	table *table.Reader // or nil
 	id    int           // column of the table
+	list  int           // column of the table that has the rows as lists; -1: each number has a column
+	width int           // of the lists
 	array *npy.Reader
 }
 
@@ -74,8 +77,80 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 	if err != nil {
 		return nil, err
 	}
-	stage.Columns, stage.BytesRead = len(in.Header())-1, in.Size()
-	return &matrixFile{table: in, id: columns[0]}, nil
+	m := &matrixFile{table: in, id: columns[0]}
+	if err := m.findList(ctx, w.Memory); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	stage.Columns, stage.BytesRead = m.columns(), in.Size()
+	return m, nil
+}
+
+// findList finds the column of lists of a table of a matrix. A file can have one, beside id alone. The first row says how long all are.
+func (m *matrixFile) findList(ctx context.Context, memory int64) (err error) {
+	m.list = -1
+	for column, name := range m.table.Header() {
+		if !m.table.IsList(column) || column == m.id {
+			continue
+		}
+		if len(m.table.Header()) != 2 {
+			return m.table.HeaderErrorf(name, "has lists, and there are other columns beside id, want lists alone or numbers alone")
+		}
+		m.list = column
+	}
+	if m.list < 0 {
+		return nil
+	}
+	in, err := table.OpenParts(ctx, m.table.Parts(), memory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	for row, err := range in.Rows() {
+		if err != nil {
+			return err
+		}
+		values, err := m.parseList(nil, row)
+		m.width = len(values)
+		return err
+	}
+	return nil
+}
+
+// parseList appends the numbers of a list, such as [1,2,3], to values.
+func (m *matrixFile) parseList(values []float64, row table.Row) ([]float64, error) {
+	text := row.Fields[m.list]
+	if len(text) < 3 { // none, or an empty one
+		return nil, m.table.Want(row, m.list, "a list of numbers")
+	}
+	for number := range bytes.SplitSeq(text[1:len(text)-1], []byte{','}) {
+		x, ok := parseNumber(number)
+		if !ok || math.IsInf(float64(float32(x)), 0) {
+			return nil, m.table.Errorf(row.Line, m.table.Header()[m.list], "got %q in a list, want a finite number", wording.Short(string(number)))
+		}
+		values = append(values, x)
+	}
+	return values, nil
+}
+
+// columns is how many columns the matrix has.
+func (m *matrixFile) columns() int {
+	switch {
+	case m.table == nil:
+		return int(m.array.NumColumns())
+	case m.list >= 0:
+		return m.width
+	}
+	return len(m.table.Header()) - 1
+}
+
+// isNamed reports whether the header of the file names the columns of the matrix.
+func (m *matrixFile) isNamed() bool { return m.table != nil && m.list < 0 }
+
+func (m *matrixFile) path() string {
+	if m.table != nil {
+		return m.table.Path()
+	}
+	return m.array.Path()
 }
 
 func (m *matrixFile) close() error {
@@ -85,8 +160,11 @@ func (m *matrixFile) close() error {
 	return m.array.Close()
 }
 
-// arrayErrorf is an error of an array as a whole.
+// arrayErrorf is an error of an array, or of a table of lists, as a whole.
 func (m *matrixFile) arrayErrorf(format string, args ...any) error {
+	if m.table != nil {
+		return m.table.Errorf(0, "", format, args...)
+	}
 	return &npy.Error{Path: m.array.Path(), Row: -1, Msg: fmt.Sprintf(format, args...)}
 }
 
@@ -94,7 +172,7 @@ func (m *matrixFile) arrayErrorf(format string, args ...any) error {
 // of fn becomes an error of the file.
 func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, columns []uint32, values []float64) error) error {
 	if m.table != nil {
-		return w.eachNode(ctx, m.table, m.id, func(v kv.NodeID, row table.Row, values []float64) error {
+		return w.eachNode(ctx, m, func(v kv.NodeID, row table.Row, values []float64) error {
 			err := fn(v, nil, values)
 			if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
 				return m.table.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
@@ -177,7 +255,7 @@ const (
 
 // featureNames are the names of the columns.
 func (m *matrixFile) featureNames(memory int64) ([]string, error) {
-	if m.table != nil {
+	if m.isNamed() {
 		names, err := m.table.Names()
 		if err == nil && len(names) == 1 {
 			err = m.table.HeaderErrorf("", "has no column beside id, want one a feature")
@@ -187,7 +265,7 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 		}
 		return slices.Delete(names, m.id, m.id+1), nil
 	}
-	columns := m.array.NumColumns()
+	columns := int64(m.columns())
 	if columns == 0 {
 		return nil, m.arrayErrorf("has no columns, want one a feature")
 	}
@@ -240,7 +318,10 @@ func (w *writing) predictions(
 
 // beginPredictions finds the classes of the columns.
 func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
-	if in.table != nil {
+	if in.isNamed() {
+		if len(w.classes) > 0 {
+			return nil, in.table.HeaderErrorf("", "names the classes of its columns, so it goes without --prediction-classes")
+		}
 		out, err := w.begin(slices.Delete(classNames(w.tx, w.form.ofAll(in.table.Header())), in.id, in.id+1), opt)
 		if errors.Is(err, cleaner.ErrUnknownClass) {
 			err = in.table.HeaderErrorf("", "%w%s", err, w.classesHint(err))
@@ -257,12 +338,12 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 	if opt.AssumedOrder = len(w.classes) == 0; !opt.AssumedOrder {
 		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
 	}
-	if columns := in.array.NumColumns(); columns != int64(len(classes)) {
+	if columns := in.columns(); columns != len(classes) {
 		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked, ListNames(classes), advice)
 	}
 	out, err := w.begin(classes, opt)
 	if err != nil {
-		err = fmt.Errorf("%s: %w%s", in.array.Path(), err, w.classesHint(err))
+		err = fmt.Errorf("%s: %w%s", in.path(), err, w.classesHint(err))
 	}
 	return out, err
 }
@@ -369,12 +450,23 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 	return ctx.Err()
 }
 
-// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. A node has one row
-// at most, and every node one unless w.rows or w.partial is set.
-func (w *writing) eachNode(ctx context.Context, in *table.Reader, id int, fn func(kv.NodeID, table.Row, []float64) error) error {
-	values := make([]float64, 0, len(in.Header())-1)
-	seen, err := eachNamed(ctx, w.tx, in, id, w.Progress, func(v kv.NodeID, row table.Row) error {
+// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id, or of its list. A node
+// has one row at most, and every node one unless w.rows or w.partial is set.
+func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID, table.Row, []float64) error) error {
+	in, id := m.table, m.id
+	values := make([]float64, 0, m.columns())
+	seen, err := eachNamed(ctx, w.tx, in, id, w.Progress, func(v kv.NodeID, row table.Row) (err error) {
 		values = values[:0]
+		if m.list >= 0 {
+			if values, err = m.parseList(values, row); err == nil && len(values) != m.width {
+				err = in.Errorf(row.Line, in.Header()[m.list], "got a list of %s, want %d, as in the first row",
+					wording.Count(len(values), "number", "numbers"), m.width)
+			}
+			if err != nil {
+				return err
+			}
+			return fn(v, row, values)
+		}
 		for column, text := range row.Fields {
 			if column == id {
 				continue
@@ -400,6 +492,16 @@ func (r Job) openTable(ctx context.Context, path string) (*table.Reader, error) 
 		return nil, err
 	}
 	return table.OpenParts(ctx, parts, r.Memory)
+}
+
+// CountColumns says how many columns the matrix of a table has.
+func (r Job) CountColumns(ctx context.Context, path string) (columns int, err error) {
+	w := &writing{Job: r}
+	in, err := w.openMatrix(ctx, path, "", new(ops.Stage))
+	if err != nil {
+		return 0, err
+	}
+	return in.columns(), in.close()
 }
 
 // OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names, all of

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math/bits"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -56,8 +57,9 @@ type Place struct {
 // allocates what the header of a page says, and what the runs in it say; so these are held against the memory first, and a
 // page that unpacks to more than its header says is refused.
 type Source struct {
-	file            *File
-	optional, views bool
+	file   *File
+	levels Levels
+	views  bool
 	Place
 	rest   []byte // of the page that is handed out
 	offset int64  // bytes handed out
@@ -66,9 +68,12 @@ type Source struct {
 	pageBytes, dictionaryBytes int64 // what they take
 }
 
-// Column returns the Source of a column whose values may be null, or of whose pages readers have views.
-func (f *File) Column(optional, views bool) *Source {
-	return &Source{file: f, optional: optional, views: views}
+// Levels are the greatest levels of a column: none if its values are required, a definition if they may be null, and both of lists.
+type Levels struct{ Repetition, Definition int }
+
+// Column returns the Source of a column. views says that readers have views of its pages.
+func (f *File) Column(levels Levels, views bool) *Source {
+	return &Source{file: f, levels: levels, views: views}
 }
 
 // Begin goes on with the pages of a group of rows.
@@ -239,23 +244,33 @@ func (s *Source) checkRuns(header *format.PageHeader, page []byte, values int64)
 	var encoding format.Encoding
 	switch header.Type {
 	case format.DataPage:
-		encoding = header.DataPageHeader.V.Encoding
-		if s.optional {
+		h := &header.DataPageHeader.V
+		encoding = h.Encoding
+		for _, of := range []struct {
+			most int
+			form format.Encoding
+		}{{s.levels.Repetition, h.RepetitionLevelEncoding}, {s.levels.Definition, h.DefinitionLevelEncoding}} {
+			if of.most == 0 {
+				continue
+			}
 			if len(page) < 4 || uint64(binary.LittleEndian.Uint32(page)) > uint64(len(page)-4) {
 				return 0, errors.New("the levels of a page are longer than the page")
 			}
 			levels := 4 + int(binary.LittleEndian.Uint32(page))
-			if header.DataPageHeader.V.DefinitionLevelEncoding == format.RLE {
-				err = checkRLE(page[4:levels], 1, values)
+			if of.form == format.RLE && err == nil {
+				err = checkRLE(page[4:levels], uint64(bits.Len(uint(of.most))), values)
 			}
 			page = page[levels:]
 		}
 	case format.DataPageV2:
 		h := &header.DataPageHeaderV2.V
 		encoding = h.Encoding
-		levels := page[h.RepetitionLevelsByteLength:][:h.DefinitionLevelsByteLength]
-		if s.optional {
-			err = checkRLE(levels, 1, values)
+		if s.levels.Repetition > 0 {
+			err = checkRLE(page[:h.RepetitionLevelsByteLength], uint64(bits.Len(uint(s.levels.Repetition))), values)
+		}
+		if s.levels.Definition > 0 && err == nil {
+			levels := page[h.RepetitionLevelsByteLength:][:h.DefinitionLevelsByteLength]
+			err = checkRLE(levels, uint64(bits.Len(uint(s.levels.Definition))), values)
 		}
 		page = page[h.RepetitionLevelsByteLength+h.DefinitionLevelsByteLength:]
 	default:
