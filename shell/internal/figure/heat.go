@@ -57,16 +57,22 @@ func HeatMap(title string, classes []string, confused []float64, probability fun
 	return render("heat", newHeatMap(title, classes, confused, probability))
 }
 
-func newHeatMap(title string, classes []string, confused []float64, probability func(label, truth int) float64) *heatMap {
+// HeatMapClasses are the classes that HeatMap shows, in its order.
+func HeatMapClasses(classes []string, confused []float64) []int {
 	places := query.ClassOrder(classes)
-	if len(places) > heatClasses {
-		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
-		choice := make(map[int]bool)
-		for _, i := range places[:heatClasses] {
-			choice[i] = true
-		}
-		places = slices.DeleteFunc(query.ClassOrder(classes), func(i int) bool { return !choice[i] })
+	if len(places) <= heatClasses {
+		return places
 	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(confused[b], confused[a]) })
+	choice := make(map[int]bool)
+	for _, i := range places[:heatClasses] {
+		choice[i] = true
+	}
+	return slices.DeleteFunc(query.ClassOrder(classes), func(i int) bool { return !choice[i] })
+}
+
+func newHeatMap(title string, classes []string, confused []float64, probability func(label, truth int) float64) *heatMap {
+	places := HeatMapClasses(classes, confused)
 	most, at, unknown := 0.0, [2]int{}, false
 	for _, i := range places {
 		for _, j := range places {

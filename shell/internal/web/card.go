@@ -524,6 +524,8 @@ var functions = template.FuncMap{
 	"swatch":  func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
 	"svg":     func(text string) template.HTML { return template.HTML(text) },
 	"percent": percentOf,
+	"share":   shareText,
+	"short":   func(x *float64) string { return number(x, "%.2f") },
 	"whole":   func(x *float64) string { return number(x, "%.0f") },
 	"fixed":   func(x *float64) string { return number(x, "%.4f") },
 	"plain":   print.EscapeControls,
@@ -552,6 +554,14 @@ func percentOf(share *float64) string {
 		return "under 0.1%"
 	}
 	return fmt.Sprintf("%.1f%%", 100**share)
+}
+
+// shareText is a share in percent, "" if there is none.
+func shareText(share *float64) string {
+	if share == nil {
+		return ""
+	}
+	return percentOf(share)
 }
 
 // grouped is a number with spaces between groups of three digits.

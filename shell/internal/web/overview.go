@@ -5,16 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -26,24 +30,75 @@ type overview struct {
 	Edges    int64 `json:"edges"`
 	Labelled int64 `json:"labelled"`
 
-	Classes   table    `json:"classes"`
-	Noise     table    `json:"confused"` // pairs of classes
-	Runs      table    `json:"runs"`
-	Agreement table    `json:"agreement"`
-	People    []person `json:"people"`
-	Histogram []bin    `json:"histogram"`
-	Threshold cut      `json:"threshold"`
-	Expected  float64  `json:"expected_wrong"` // of all scored nodes; 0 where scores are no chances
+	// Counting says that the numbers are those before the last changes, or not there yet: they are being counted.
+	Counting bool `json:"counting,omitempty"`
 
-	Heat  string `json:"-"`
-	Chart string `json:"-"`
+	Classes   []class     `json:"classes"`
+	Confused  []confused  `json:"confused"` // the most frequent first
+	Pairs     int         `json:"pairs"`    // of confused classes in all
+	Runs      []pastRun   `json:"runs"`     // the last one first
+	Agreement []agreement `json:"agreement"`
+	People    []person    `json:"people"`
+	Histogram []bin       `json:"histogram"`
+	Threshold cut         `json:"threshold"`
+	Expected  float64     `json:"expected_wrong"` // of all scored nodes; 0 where scores are no chances
+	Notices   []string    `json:"notices,omitempty"`
+
+	Heat    string   `json:"-"`
+	Chart   string   `json:"-"`
+	LeftOut []string `json:"-"` // classes that the heat map has no room for
+
+	run *cleaner.Run // that the numbers are of, nil without one
 }
 
-// A table is the answer to a statement.
-type table struct {
-	Columns []string   `json:"columns"`
-	Rows    [][]string `json:"rows"`
-	Notices []string   `json:"notices,omitempty"`
+// A class is what is known of a class. Null is unknown.
+type class struct {
+	Class        string   `json:"class"`
+	Nodes        int64    `json:"nodes"`
+	Share        *float64 `json:"share"`           // of all labels
+	Homophily    *float64 `json:"homophily"`       // the share of the labelled neighbours of its nodes that have the same label
+	Confidence   *float64 `json:"self_confidence"` // the mean predicted probability of the label
+	Suspects     int64    `json:"suspects"`
+	SuspectShare *float64 `json:"suspect_share"`
+	Wrong        *float64 `json:"mislabel_rate"` // as the last run estimates
+
+	Color int `json:"-"`
+}
+
+// A confused is a pair of classes, of which one is given in place of the other.
+type confused struct {
+	Given       string   `json:"given"`
+	True        string   `json:"true"`
+	Probability *float64 `json:"probability"` // of the given label, where the other one is true
+	Nodes       int64    `json:"count"`
+
+	Colors [2]int `json:"-"`
+}
+
+// A pastRun is a run of clean.
+type pastRun struct {
+	Run       int64    `json:"run"`
+	Started   string   `json:"started"`
+	Preset    string   `json:"preset"`
+	Hops      int      `json:"hops"`
+	Scored    int64    `json:"scored"`
+	Suspects  int64    `json:"suspects"`
+	Threshold float64  `json:"threshold"`
+	Wrong     *float64 `json:"mislabel_rate"`
+	Low       *float64 `json:"rate_low"`
+	High      *float64 `json:"rate_high"`
+}
+
+// An agreement says how often two people say the same of a node.
+type agreement struct {
+	A     string   `json:"a"`
+	B     string   `json:"b"`
+	About string   `json:"about"` // verdict, or label
+	Nodes int64    `json:"nodes"` // that both have judged
+	Same  int64    `json:"same"`
+	Kappa *float64 `json:"kappa"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
 }
 
 // A person has decided.
@@ -58,7 +113,7 @@ type person struct {
 	Unsure  int64  `json:"unsure"`
 }
 
-// A bin has the scores between two values.
+// A bin has the scores above a value, up to the next value.
 type bin struct {
 	From     float64 `json:"from"`
 	Nodes    int64   `json:"nodes"`
@@ -77,71 +132,163 @@ type cut struct {
 // bins is how fine the histogram is.
 const bins = 200
 
-// overview shows the store.
+// mostPairs bounds the pairs of classes that are shown: the statement noise has all.
+const mostPairs = 50
+
+// overview shows the store. Programs wait until it is counted.
 func (s *Server) overview(r *http.Request) (answer, error) {
 	ctx := r.Context()
-	view := overview{Noise: table{Columns: []string{}, Rows: [][]string{}}, Histogram: []bin{}}
-	err := s.snapshot(func(tx *kv.Tx) error {
+	threshold := math.NaN()
+	if text := r.FormValue("threshold"); text != "" {
+		var err error
+		if threshold, err = strconv.ParseFloat(text, 64); err != nil || !(threshold >= 0 && threshold <= 1) {
+			return answer{}, badRequest("The threshold is %q: want a number from 0 to 1.", text)
+		}
+	}
+	latest, stale, err := s.glance.at(ctx, s.Store, wantsJSON(r), s.countOverview)
+	if err != nil {
+		return answer{}, err
+	}
+	var view overview
+	if latest != nil {
+		view = *latest
+	}
+	view.Counting = stale
+	err = s.snapshot(func(tx *kv.Tx) (err error) {
 		view.Nodes, view.Edges = int64(tx.NumPresent()), tx.NumEdges()
-		run, err := query.LastRun(tx)
-		if err != nil && !errors.Is(err, query.ErrNotCleaned) {
+		if view.Runs, err = runsOf(tx); err != nil || view.run == nil || math.IsNaN(threshold) {
 			return err
 		}
-		if view.People, err = s.people.read(ctx, tx); err != nil {
-			return err
-		}
-		tables := []struct {
-			into      *table
-			statement string
-			scored    bool // it needs a run
-		}{{&view.Classes, "classes", false}, {&view.Runs, "runs", false}, {&view.Noise, "noise", true}, {&view.Agreement, "agreement", false}}
-		for _, t := range tables {
-			if t.scored && run == nil {
-				continue
-			}
-			if *t.into, err = s.tableOf(ctx, tx, t.statement); err != nil {
-				return err
-			}
-		}
-		if run == nil {
-			return nil
-		}
-		threshold := run.Threshold
-		if text := r.FormValue("threshold"); text != "" {
-			if threshold, err = strconv.ParseFloat(text, 64); err != nil || !(threshold >= 0 && threshold <= 1) {
-				return badRequest("The threshold is %q: want a number from 0 to 1.", text)
-			}
-		}
-		if view.Histogram, view.Threshold, view.Expected, err = histogramOf(ctx, tx, run, threshold); err != nil {
-			return err
-		}
-		view.Heat, view.Chart = heatOf(run), chartOf(view.Histogram, view.Threshold.Threshold)
-		return nil
+		view.Threshold, err = view.cutAt(ctx, tx, threshold)
+		view.Chart = chartOf(view.Histogram, threshold)
+		return err
 	})
 	return answer{page: "overview", title: "Overview", view: view}, err
 }
 
-// tableOf is the answer to a statement.
-func (s *Server) tableOf(ctx context.Context, tx *kv.Tx, statement string) (t table, err error) {
-	result, err := query.Query(ctx, tx, s.Query, statement)
-	if err != nil {
-		return t, err
+// keepOverview counts the overview when somebody has asked for it, until ctx ends.
+func (s *Server) keepOverview(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.glance.wanted:
+		}
+		if s.glance.last() != nil {
+			s.activity.wait(ctx)
+		}
+		if _, anew, err := s.glance.count(ctx, s.Store, s.countOverview); anew && err == nil {
+			s.events.send("overview", struct{}{})
+		}
 	}
-	t.Notices, t.Rows = result.Notices(), [][]string{}
-	for _, c := range result.Columns() {
-		t.Columns = append(t.Columns, c.Name)
+}
+
+// countOverview reads all of the store.
+func (s *Server) countOverview(ctx context.Context, tx *kv.Tx) (*overview, error) {
+	view := &overview{Confused: []confused{}, Agreement: []agreement{}, Classes: []class{}, Histogram: []bin{}}
+	run, err := query.LastRun(tx)
+	if err != nil && !errors.Is(err, query.ErrNotCleaned) {
+		return nil, err
+	}
+	view.run = run
+	about := survey.New(tx, kv.Both, s.Columns)
+	if err := view.countClasses(ctx, tx, about); err != nil {
+		return nil, err
+	}
+	if err := view.compare(ctx, tx); err != nil {
+		return nil, err
+	}
+	if view.People, err = s.people.read(ctx, tx); err != nil || run == nil {
+		return view, err
+	}
+	if err := view.countScores(ctx, tx); err != nil {
+		return nil, err
+	}
+	view.Chart = chartOf(view.Histogram, view.Threshold.Threshold)
+	if err := cleaner.CheckTransition(tx, s.Query.MemoryBudget); err != nil {
+		view.Notices = append(view.Notices, "The transition matrix is not shown: "+err.Error()+".")
+		return view, nil
+	}
+	result, err := query.Query(ctx, tx, s.Query, "noise")
+	if err != nil {
+		return nil, err
 	}
 	for row, err := range result.Rows() {
 		if err != nil {
-			return t, err
+			return nil, err
 		}
-		var cells []string
-		for _, value := range row.Values {
-			cells = append(cells, print.EscapeControls(print.Brief(value)))
+		if view.Pairs++; view.Pairs <= mostPairs {
+			given, truth := row.Values[0].String(), row.Values[1].String()
+			view.Confused = append(view.Confused, confused{
+				Given: given, True: truth, Probability: known(row.Values[2]), Nodes: row.Values[4].Int(),
+				Colors: [2]int{about.ClassPlace(given), about.ClassPlace(truth)},
+			})
 		}
-		t.Rows = append(t.Rows, cells)
 	}
-	return t, nil
+	view.drawHeat()
+	return view, nil
+}
+
+// known is a number, nil if it is null.
+func known(value kv.Value) *float64 {
+	if value.IsNull() {
+		return nil
+	}
+	return finite(value.Float())
+}
+
+// countClasses counts what each class has.
+func (o *overview) countClasses(ctx context.Context, tx *kv.Tx, about *survey.Surveyor) error {
+	counted, err := cleaner.Statistics(ctx, tx)
+	if err != nil {
+		return err
+	}
+	o.Labelled = counted.Labels
+	for _, remark := range []string{counted.NoConfidence, counted.Warning()} {
+		if remark != "" {
+			o.Notices = append(o.Notices, wording.Sentence(remark)+".")
+		}
+	}
+	for _, i := range query.ClassOrder(tx.Classes()) {
+		c := counted.Classes[i]
+		o.Classes = append(o.Classes, class{
+			Class: c.Class, Nodes: c.Nodes, Share: finite(float64(c.Nodes) / float64(counted.Labels)), Homophily: finite(c.Homophily),
+			Confidence: finite(c.SelfConfidence), Suspects: c.Suspects, SuspectShare: finite(float64(c.Suspects) / float64(c.Nodes)),
+			Wrong: finite(c.MislabelRate), Color: about.ClassPlace(c.Class),
+		})
+	}
+	return nil
+}
+
+// compare compares what people say.
+func (o *overview) compare(ctx context.Context, tx *kv.Tx) error {
+	pairs, err := decide.Agreement(ctx, tx)
+	for _, p := range pairs {
+		for _, k := range []struct {
+			about string
+			decide.Kappa
+		}{{"verdict", p.Verdicts}, {"label", p.Labels}} {
+			o.Agreement = append(o.Agreement, agreement{p.A, p.B, k.about, k.Nodes, k.Same, finite(k.Value), finite(k.Low), finite(k.High)})
+		}
+	}
+	return err
+}
+
+// runsOf are the runs, the last one first.
+func runsOf(tx *kv.Tx) ([]pastRun, error) {
+	runs, err := cleaner.Runs(tx)
+	shown := []pastRun{}
+	for _, run := range slices.Backward(runs) {
+		of := pastRun{
+			Run: run.ID, Started: run.Started.UTC().Format(time.RFC3339), Preset: string(run.Preset), Hops: run.Hops, Scored: run.Scored,
+			Suspects: run.Suspects, Threshold: run.Threshold, Wrong: finite(run.MislabelRate),
+		}
+		if run.HasInterval() {
+			of.Low, of.High = finite(run.RateLow), finite(run.RateHigh)
+		}
+		shown = append(shown, of)
+	}
+	return shown, err
 }
 
 // A tally counts the decisions of each person. The history only grows: what was counted stays counted.
@@ -222,12 +369,16 @@ func scoresOf(ctx context.Context, tx *kv.Tx) iter.Seq2[scored, error] {
 				return
 			}
 		}
+		undecided := kv.Range{} // of a block of decisions that are all null
 		for v := range kv.NodeID(tx.NumNodes()) {
 			if v%(1<<14) == 0 && ctx.Err() != nil {
 				yield(scored{}, ctx.Err())
 				return
 			}
 			score, err := scores.At(v)
+			if err == nil && readers[2] != nil && v >= undecided.End {
+				undecided, err = nullsFrom(readers[2], v)
+			}
 			if err != nil {
 				yield(scored{}, err)
 				return
@@ -237,7 +388,7 @@ func scoresOf(ctx context.Context, tx *kv.Tx) iter.Seq2[scored, error] {
 			}
 			var values [3]kv.Value
 			for i, reader := range readers {
-				if reader == nil {
+				if reader == nil || i == 2 && v < undecided.End {
 					continue
 				}
 				if values[i], err = reader.At(v); err != nil {
@@ -245,11 +396,20 @@ func scoresOf(ctx context.Context, tx *kv.Tx) iter.Seq2[scored, error] {
 					return
 				}
 			}
-			if !yield(scored{score.Float(), values[0] != values[1] && !values[1].IsNull() && values[2].IsNull()}, nil) {
+			if !yield(scored{score.Float(), values[0] != values[1] && !values[0].IsNull() && !values[1].IsNull() && values[2].IsNull()}, nil) {
 				return
 			}
 		}
 	}
+}
+
+// nullsFrom is the block of a node, if all its values are null, and else an empty one.
+func nullsFrom(reader *kv.ColumnReader, v kv.NodeID) (kv.Range, error) {
+	block, least, _, err := reader.Block(v)
+	if !least.IsNull() {
+		return kv.Range{}, err
+	}
+	return block, err
 }
 
 type scored struct {
@@ -257,51 +417,105 @@ type scored struct {
 	suspect bool // above some threshold
 }
 
-// histogramOf counts scores, and what a threshold finds.
-func histogramOf(ctx context.Context, tx *kv.Tx, run *cleaner.Run, threshold float64) ([]bin, cut, float64, error) {
-	counted, found := make([]bin, bins), cut{Threshold: threshold}
-	for i := range counted {
-		counted[i].From = float64(i) / bins
+// countScores counts scores, and what the threshold of the run finds.
+func (o *overview) countScores(ctx context.Context, tx *kv.Tx) error {
+	o.Histogram = make([]bin, bins)
+	for i := range o.Histogram {
+		o.Histogram[i].From = float64(i) / bins
 	}
-	wrong, above := 0.0, 0.0
+	found, above := int64(0), 0.0
 	for n, err := range scoresOf(ctx, tx) {
 		if err != nil {
-			return nil, found, 0, err
+			return err
 		}
-		b := &counted[min(max(int(n.score*bins), 0), bins-1)]
+		b := &o.Histogram[binOf(n.score)]
 		b.Nodes++
-		wrong += n.score
+		o.Expected += n.score
 		if n.suspect {
 			b.Suspects++
 			b.Wrong += n.score
-			if n.score > threshold {
-				found.Suspects++
+			if n.score > o.run.Threshold {
+				found++
 				above += n.score
 			}
 		}
 	}
-	if run.Preset != cleaner.PresetDefault {
-		return counted, found, 0, nil
+	if o.run.Preset != cleaner.PresetDefault {
+		o.Expected = 0
 	}
-	if found.Suspects > 0 {
-		found.Precision = finite(above / float64(found.Suspects))
-	}
-	if wrong > 0 {
-		found.Recall = finite(above / wrong)
-	}
-	return counted, found, wrong, nil
+	o.Threshold = o.cut(o.run.Threshold, found, above)
+	return nil
 }
 
-// heatOf draws the transition matrix.
-func heatOf(run *cleaner.Run) string {
-	confused := make([]float64, len(run.Classes))
-	for _, cell := range run.Joint.Cells {
-		if cell.Row != cell.Column {
-			confused[cell.Row] += cell.Value
-			confused[cell.Column] += cell.Value
+// binOf is the bin of a score: a score at the end of a bin is not above its end.
+func binOf(score float64) int { return min(max(int(math.Ceil(score*bins))-1, 0), bins-1) }
+
+// cut says what a threshold finds: so many suspects, the sum of whose scores is above.
+func (o *overview) cut(threshold float64, suspects int64, above float64) cut {
+	found := cut{Threshold: threshold, Suspects: suspects}
+	if o.run.Preset == cleaner.PresetDefault {
+		found.Precision, found.Recall = finite(above/float64(suspects)), finite(above/o.Expected)
+	}
+	return found
+}
+
+// cutAt says what a threshold finds: the bins above it are counted, and of the bin that it cuts the index tells the scores above it.
+func (o *overview) cutAt(ctx context.Context, tx *kv.Tx, threshold float64) (found cut, err error) {
+	if threshold == o.run.Threshold {
+		return o.Threshold, nil
+	}
+	whole := int(math.Ceil(threshold * bins)) // the first bin that is all above it
+	suspects, above := int64(0), 0.0
+	for _, b := range o.Histogram[whole:] {
+		suspects += b.Suspects
+		above += b.Wrong
+	}
+	if end := float64(whole) / bins; end != threshold {
+		plan, err := index.NewPlan(tx, index.Query{
+			Where: index.And{Terms: []index.Predicate{
+				cleaner.Suspects(threshold), index.Compare{Property: cleaner.ScoreColumn, Op: index.Le, Value: kv.FloatValue(end)},
+			}},
+			Order: []index.Order{{Property: cleaner.ScoreColumn}}, Limit: -1,
+		})
+		if err != nil {
+			return found, err
+		}
+		scores, err := tx.Reader(cleaner.ScoreColumn)
+		if err != nil {
+			return found, err
+		}
+		for v, err := range plan.Rows(ctx) {
+			if err != nil {
+				return found, err
+			}
+			score, err := scores.At(v)
+			if err != nil {
+				return found, err
+			}
+			suspects++
+			above += score.Float()
 		}
 	}
-	return figure.HeatMap("P(given label | true class), true classes across", run.Classes, confused, run.Transition.At)
+	return o.cut(threshold, suspects, above), nil
+}
+
+// drawHeat draws the transition matrix.
+func (o *overview) drawHeat() {
+	run := o.run
+	weight := make([]float64, len(run.Classes))
+	for _, cell := range run.Joint.Cells {
+		if cell.Row != cell.Column {
+			weight[cell.Row] += cell.Value
+			weight[cell.Column] += cell.Value
+		}
+	}
+	o.Heat = figure.HeatMap("Each row is a given label, each column a true class", run.Classes, weight, run.Transition.At)
+	drawn := figure.HeatMapClasses(run.Classes, weight)
+	for _, i := range query.ClassOrder(run.Classes) {
+		if !slices.Contains(drawn, i) {
+			o.LeftOut = append(o.LeftOut, run.Classes[i])
+		}
+	}
 }
 
 // chartOf draws the histogram with the threshold.

@@ -437,6 +437,7 @@
       clearTimeout(waiting);
       waiting = setTimeout(() => refresh(false), 100);
     });
+    mine.addEventListener('overview', () => { if ($('#counting')) refresh(true); });
     mine.addEventListener('job', event => showJob(JSON.parse(event.data)));
     mine.addEventListener('error', () => {
       silent ||= setTimeout(async () => {

@@ -45,6 +45,7 @@ type Server struct {
 	events   hub
 	progress counted[progress]
 	activity activity
+	glance   counted[overview]
 	people   tally
 	job      jobs
 	scores   settler
@@ -138,6 +139,7 @@ func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, er
 	}
 	s.scores.moved = make(chan struct{}, 1)
 	s.progress.wanted, s.progress.first = make(chan struct{}, 1), make(chan struct{})
+	s.glance.wanted, s.glance.first = make(chan struct{}, 1), make(chan struct{})
 	notify(s.progress.wanted)
 	s.http = &http.Server{
 		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return ctx },
@@ -145,6 +147,7 @@ func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, er
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what clients do wrong is told to them
 	}
 	s.working.Go(func() { s.keepCounting(ctx) })
+	s.working.Go(func() { s.keepOverview(ctx) })
 	if !s.ReadOnly && !s.KeepScores {
 		s.working.Go(func() { s.keepSettling(ctx) })
 	}
