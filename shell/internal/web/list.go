@@ -32,6 +32,7 @@ type list struct {
 	Rows  []row  `json:"rows"`
 
 	Error    *markedError `json:"-"` // of the condition: the list is empty
+	More     bool         `json:"-"` // there may be more than Count: they are being counted
 	ReadOnly bool         `json:"-"`
 	Pages    int          `json:"pages"`
 	Filters  []filter     `json:"filters"`
@@ -88,7 +89,7 @@ func (s *Server) list(r *http.Request) (answer, error) {
 		if view.Filters, err = savedFilters(tx); err != nil {
 			return err
 		}
-		err = s.fill(r.Context(), tx, &view)
+		err = s.fill(r.Context(), tx, &view, wantsJSON(r))
 		if _, wrong := query.Position(err); wrong && !wantsJSON(r) {
 			// The filter line shows the error under the word.
 			a.status, view.Error = http.StatusBadRequest, markWord(view.Where, err)
@@ -100,32 +101,45 @@ func (s *Server) list(r *http.Request) (answer, error) {
 	return a, err
 }
 
-// fill finds the rows of a page, and counts all.
-func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
+// fill finds the rows of a page, and then counts all. Who is not patient gets the count only if it does not take long.
+func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list, patient bool) error {
 	condition, err := query.ParseCondition(l.Where)
 	if err != nil {
 		return err
 	}
-	count, err := query.Parse("count " + l.Of)
+	commit, err := tx.LastCommit()
 	if err != nil {
 		return err
 	}
-	counted, err := count.Where(condition).Query(ctx, tx, s.Query)
+	of := selection{of: l.Of, where: l.Where, condition: condition}
+	if l.Sort != "" {
+		of.order = " order by " + l.Sort
+	}
+	nodes, notices, err := s.page(ctx, tx, commit, of, (l.Page-1)*pageRows, l.Page*pageRows)
 	if err != nil {
 		return err
 	}
-	for row, err := range counted.Rows() {
-		if err != nil {
+	switch l.Count = int64((l.Page-1)*pageRows + len(nodes)); {
+	case len(nodes) > 0 && len(nodes) < pageRows, l.Count == 0:
+	case patient || len(nodes) == 0:
+		if l.Count, err = s.countNow(ctx, tx, commit, of); err != nil {
 			return err
 		}
-		l.Count = row.Values[0].Int()
+	default:
+		if n, ok := s.countSoon(ctx, commit, of); ok {
+			l.Count = n
+		} else {
+			l.More = true
+		}
 	}
 	l.Pages = max(1, int((l.Count+pageRows-1)/pageRows))
-	l.Page = min(l.Page, l.Pages)
-	order := ""
-	if l.Sort != "" {
-		order = " order by " + l.Sort
+	if l.Page > l.Pages { // the last page has less
+		l.Page = l.Pages
+		if nodes, notices, err = s.page(ctx, tx, commit, of, (l.Page-1)*pageRows, l.Page*pageRows); err != nil {
+			return err
+		}
 	}
+	l.Notices = notices
 	names := []string{"id", kv.LabelColumn, decide.Column, decide.DecidedByColumn, decide.DisputedColumn}
 	switch _, err := query.LastRun(tx); {
 	case err == nil:
@@ -136,14 +150,6 @@ func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
 	scored := slices.Contains(names, cleaner.ScoreColumn)
 	if s.Columns.Title != "" {
 		names = append(names, s.Columns.Title)
-	}
-	statement, err := query.Parse(fmt.Sprintf("%s%s limit %d", l.Of, order, l.Page*pageRows))
-	if err != nil {
-		return err
-	}
-	var nodes []kv.NodeID
-	if nodes, l.Notices, err = statement.Where(condition).Find(ctx, tx, s.Query, (l.Page-1)*pageRows); err != nil {
-		return err
 	}
 	cells, err := query.NewFetcher(tx, names, s.Query.Workers)
 	if err != nil {

@@ -57,7 +57,7 @@ func described() object {
 		paths[r.path].(object)[strings.ToLower(r.method)] = operation
 	}
 	paths["/events"] = object{"get": object{
-		"summary":   "A stream of server-sent events: progress, whose data is as of GET /progress, and job, whose data is as of GET /job. It begins with the job, if there was one. It ends if events are not read.",
+		"summary":   "A stream of server-sent events: progress, whose data is as of GET /progress, job, whose data is as of GET /job, and overview and count, which have no data: the overview, or a list, was counted in the background. It begins with the job, if there was one. It ends if events are not read.",
 		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}}},
 	}}
 	paths["/export/{name}"] = object{"get": object{

@@ -417,6 +417,16 @@
       if (whole) show({ title: page.title, main: $('#main', page) });
     } catch { /* the stream tells when the server is back */ }
   }
+  async function recount() {
+    if (!$('#more')) return;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      for (const part of ['#list-count', '#pages', '#all-count']) {
+        if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
+      }
+    } catch { /* the stream tells when the server is back */ }
+  }
 
   // listen has a stream while the page is seen: a browser has few connections to one server, which decisions need too.
   let stream = null, heard = false;
@@ -430,6 +440,7 @@
       clearTimeout(silent);
       silent = 0;
       if (heard) refresh(false); // what happened meanwhile
+      recount();
       heard = true;
       if ([ended, earlier].includes($('#problem').textContent)) fail('');
     });
@@ -438,6 +449,7 @@
       waiting = setTimeout(() => refresh(false), 100);
     });
     mine.addEventListener('overview', () => { if ($('#counting')) refresh(true); });
+    mine.addEventListener('count', recount);
     mine.addEventListener('job', event => showJob(JSON.parse(event.data)));
     mine.addEventListener('error', () => {
       silent ||= setTimeout(async () => {

@@ -560,8 +560,8 @@ func TestFilterOfTheQueue(t *testing.T) {
 // TestEmptyViews have the lists that openapi.json declares.
 func TestEmptyViews(t *testing.T) {
 	c := serve(t, papers.Loaded(t), nil)
-	if confused := view[overview](c, "/overview").Noise; confused.Rows == nil || confused.Columns == nil {
-		t.Errorf("without a run: got %+v", confused)
+	if o := view[overview](c, "/overview"); o.Confused == nil || o.Histogram == nil || o.Agreement == nil || o.Runs == nil {
+		t.Errorf("without a run: got %+v", o)
 	}
 	if _, text := c.browser().get("/list?of=nodes&where=scor"); !strings.Contains(text, "Page 1 of 1") {
 		t.Error("the list of a wrong condition has no pages")

@@ -47,6 +47,7 @@ type Server struct {
 	activity activity
 	glance   counted[overview]
 	people   tally
+	found    findings
 	job      jobs
 	scores   settler
 
