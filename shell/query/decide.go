@@ -50,6 +50,7 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 		return nil, err
 	}
 	if s.where != nil && q.Confirm != nil {
+		targets = kept(targets)
 		if err := q.confirm(ctx, s.kind, class, targets); err != nil {
 			return nil, err
 		}
@@ -307,6 +308,38 @@ func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[targ
 		}
 		flush()
 	}, nil
+}
+
+// mostKept is how many targets are kept between the question and the decision. More are looked for once more.
+const mostKept = 10_000
+
+// kept yields what targets yields, which are the same each time, and keeps them if they are not too many.
+func kept(targets iter.Seq2[target, error]) iter.Seq2[target, error] {
+	var all []target
+	known := false
+	return func(yield func(target, error) bool) {
+		if known {
+			for _, t := range all {
+				if !yield(t, nil) {
+					return
+				}
+			}
+			return
+		}
+		all = nil
+		count := 0
+		for t, err := range targets {
+			if !yield(t, err) || err != nil {
+				return
+			}
+			if count++; count <= mostKept {
+				all = append(all, t)
+			}
+		}
+		if known = count <= mostKept; !known {
+			all = nil
+		}
+	}
 }
 
 // maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.

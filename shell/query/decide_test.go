@@ -189,3 +189,40 @@ func TestQuestionsHaveADigest(t *testing.T) {
 		t.Error("another suggestion behind the first ten nodes has the same digest")
 	}
 }
+
+// TestKept reads targets once if they are few, after a pass that came to its end.
+func TestKept(t *testing.T) {
+	for _, n := range []int{0, 3, mostKept, mostKept + 1} {
+		passes := 0
+		targets := kept(func(yield func(target, error) bool) {
+			passes++
+			for i := range n {
+				if !yield(target{node: kv.NodeID(i)}, nil) {
+					return
+				}
+			}
+		})
+		for range targets {
+			break // it does not know all
+		}
+		for range 3 {
+			next := kv.NodeID(0)
+			for got, err := range targets {
+				if got.node != next || err != nil {
+					t.Fatalf("got node %d, %v, want %d", got.node, err, next)
+				}
+				next++
+			}
+			if int(next) != n {
+				t.Errorf("got %d targets, want %d", next, n)
+			}
+		}
+		want := min(n, 1) + 1 // the first pass was broken off, if there was a target
+		if n > mostKept {
+			want = 4
+		}
+		if passes != want {
+			t.Errorf("%d targets were read %d times, want %d", n, passes, want)
+		}
+	}
+}
