@@ -135,7 +135,7 @@ func TestLimitedDecisionsAreAboutTheFirstSuspects(t *testing.T) {
 			continue
 		}
 		asked := ""
-		opt := Options{Confirm: func(_ context.Context, question string) (bool, error) { asked = question; return true, nil }}
+		opt := Options{Confirm: func(_ context.Context, about Question) (bool, error) { asked = about.Text; return true, nil }}
 		var got []string
 		for id, err := range Rows[struct{ ID string }](Exec(t.Context(), s.Store, opt, "reject"+where)) {
 			if err != nil {
