@@ -22,8 +22,9 @@ const Most = 150
 // None is the class of a node without a label or a prediction.
 const None = -1
 
-// Colors are those of classes and lines, by turns. All readers can tell them apart (Okabe and Ito). The last is that of text.
-var Colors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "currentColor"}
+// Colors are those of classes and lines, by turns. Readers who see few colours can tell them apart too, as a test computes. The last is
+// that of text.
+var Colors = []string{"#0040ff", "#ffa020", "#a000a0", "#40c0c0", "#606000", "#a08060", "currentColor"}
 
 // shapes are those of classes: the first for as many classes as there are colours, and so on. Without sides, it is a circle.
 var shapes = []struct {
@@ -60,12 +61,12 @@ const (
 	width, margin, line     = 540.0, 18.0, 18.0
 	drawingHeight, stretch  = 330.0, 1.35 // of the drawing, sideways
 	nearRadius, farRadius   = 88.0, 142.0
-	titleLength, textLength = 58, 80
+	titleLength, textLength = 58, 70
 	mostNames, mostOnRing   = 20, 36 // neighbours with names, and in a circle
-	nameLength, shortName   = 22, 10 // of a node in the drawing
-	mostClasses             = 10     // in the legend
-	mostRunes, mostMarks    = 12, 4  // of one character
-	tooltipLength           = 80     // of a name in a tooltip
+	leastRadius             = 4.0
+	mostClasses             = 10    // in the legend
+	mostRunes, mostMarks    = 12, 4 // of one character
+	tooltipLength           = 80    // of a name in a tooltip
 )
 
 // In the sentences of an Ego, names have at most these lengths.
@@ -73,6 +74,9 @@ const (
 	NodeLength  = 120
 	ClassLength = 44
 )
+
+// nameLengths are those of a node in the drawing: the first that has room.
+var nameLengths = []int{36, 22, 10}
 
 // An isolate is a text that may run from right to left and does not turn the text around it. It has no other marks of direction.
 const (
@@ -127,10 +131,10 @@ func (e *Ego) SVG() string {
 	}
 	d.drawNode(0, 16)
 	for _, i := range d.near {
-		d.drawNode(i, radius*d.share(i))
+		d.drawNode(i, max(leastRadius, radius*d.share(i)))
 	}
 	for _, i := range d.far {
-		d.drawNode(i, 4)
+		d.drawNode(i, leastRadius)
 	}
 	d.drawNames(radius)
 	y := foot
@@ -258,7 +262,7 @@ func (d *drawing) drawNode(i int, radius float64) {
 	tooltip, element := escape(d.tooltip(n)), "g"
 	if d.Link != nil && i != 0 {
 		element = "a"
-		d.printf(`<a href="%s" aria-label="%s">`, escape(d.Link(n.ID)), tooltip)
+		d.printf(`<a href="%s">`, escape(d.Link(n.ID)))
 	} else {
 		d.printf("<g>")
 	}
@@ -271,10 +275,27 @@ func (d *drawing) drawNode(i int, radius float64) {
 	d.printf("%s", mark(n.Class, x, y, radius))
 	if n.Decided != "" {
 		beside := float64(0.75*outer) + 1.5
-		tick := fmt.Sprintf("M%v %vl2.5 3l4.5 -6.5", pixel(x+beside), pixel(y-beside))
+		tick := fmt.Sprintf("M%v %v", pixel(x+beside), pixel(y-beside)) + verdictOf(n).path
 		d.printf(`<path class="tick-edge" d="%s"/><path class="tick" d="%s"/>`, tick, tick)
 	}
 	d.printf("</%s>\n", element)
+}
+
+// A verdict is a kind of decision as it is drawn.
+type verdict struct{ path, note string }
+
+// verdicts are those by the first word of Node.Decided; all others have changed the label.
+var (
+	verdicts = map[string]verdict{"reject": {"l2.5 3l4.5 -6.5", "✓: people kept the label."}, "unsure": {"h7", "–: people are not sure of the label."}}
+	changed  = verdict{"h7m-3.5 -3.5v7", "+: people changed the label."}
+)
+
+func verdictOf(n Node) verdict {
+	kind, _, _ := strings.Cut(n.Decided, " ")
+	if v, ok := verdicts[kind]; ok {
+		return v
+	}
+	return changed
 }
 
 func (n Node) isDoubted() bool { return n.Predicted != None && n.Predicted != n.Class }
@@ -337,8 +358,8 @@ func centred(x, y float64, name string, letter float64) box {
 	return over(x-float64(letter*breadth(name)/2), y, name, letter)
 }
 
-// drawNames writes the name of the suspect, and those of its neighbours where they are few. No name lies on another or on a node: a
-// name is long or short, and above, below or beside its node. One that has no such place is in the tooltip alone.
+// drawNames writes the name of the suspect, and those of the neighbours with most weight. No name lies on another or on a node: a name
+// is as long as there is room, and above, below or beside its node. One that has no such place is in the tooltip alone.
 func (d *drawing) drawNames(radius float64) {
 	x, y := d.at[0][0], d.at[0][1]
 	var taken []box
@@ -346,24 +367,25 @@ func (d *drawing) drawNames(radius float64) {
 		taken = append(taken, around(d.at[i], radius))
 	}
 	for _, i := range d.far {
-		taken = append(taken, around(d.at[i], 4))
+		taken = append(taken, around(d.at[i], leastRadius))
 	}
 	isFree := func(b box) bool { return b.left > 4 && b.right < width-4 && !slices.ContainsFunc(taken, b.overlaps) }
-	name := Within(d.Nodes[0].Name, nameLength)
-	if !isFree(centred(x, y-32, name, 9)) {
-		name = Within(d.Nodes[0].Name, shortName)
+	name := ""
+	for _, most := range nameLengths {
+		if name = Within(d.Nodes[0].Name, most); isFree(centred(x, y-32, name, 9)) {
+			break
+		}
 	}
 	d.text("title on-disc", x, y+6, "?")
 	d.text("name title", x, y-32, name)
 	taken = append(taken, around(d.at[0], 24), centred(x, y-32, name, 9))
-	if len(d.near) > mostNames {
-		return
-	}
-	for _, i := range d.near {
+	heaviest := slices.Clone(d.near)
+	slices.SortStableFunc(heaviest, func(a, b int) int { return cmp.Compare(d.Nodes[b].Weight, d.Nodes[a].Weight) })
+	for _, i := range heaviest[:min(len(heaviest), mostNames)] {
 		at, beyond := d.at[i], float64(1.5*radius)
 		away := math.Copysign(beyond+8, at[1]-y)
 	choice:
-		for _, most := range []int{nameLength, shortName} {
+		for _, most := range nameLengths {
 			name := Within(d.Nodes[i].Name, most)
 			left, right := at[0]-beyond-4, at[0]+beyond+4
 			outside := over(right, at[1]+5, name, 7)
@@ -406,7 +428,12 @@ func (d *drawing) legend() (classes []int) {
 // legendLine is the line of a class in the legend.
 func (d *drawing) legendLine(class int) string {
 	votes := fmt.Sprintf(": %d of %d neighbours", d.Votes[class], d.neighbors)
-	if d.neighbors == 1 {
+	switch {
+	case d.Votes[class] == 0 && class == d.Nodes[0].Class:
+		votes = ": no neighbour"
+	case d.Votes[class] == 0:
+		votes = ": no neighbour; further out, or predicted"
+	case d.neighbors == 1:
 		votes = strings.TrimSuffix(votes, "s")
 	}
 	if class == d.Nodes[0].Class {
@@ -428,18 +455,25 @@ func (d *drawing) notes(classes int) (text string) {
 	if more := classes - mostClasses; more > 0 {
 		text = fmt.Sprintf("And %d more classes. ", more)
 	}
-	text += "A disc has the colour of the label, a ring that of the predicted class if it is another."
+	text += "A node has the colour of its label, a ring that of the predicted class if it is another."
 	if len(d.near) < d.neighbors {
 		text += fmt.Sprintf(" %d of %d neighbours are drawn, those with most weight.", len(d.near), d.neighbors)
 	}
 	if slices.ContainsFunc(d.near, func(i int) bool { return d.share(i) < 1 }) {
 		text += " The larger a neighbour, the more it counts."
 	}
+	if slices.ContainsFunc(d.Edges, func(edge [2]int) bool { return edge[0] != 0 && edge[1] != 0 }) {
+		text += " Dark lines are edges of the node in the middle, light ones those of others."
+	}
 	if len(d.far) > 0 {
 		text += " The outer nodes are two hops away."
 	}
-	if slices.ContainsFunc(d.visible(), func(i int) bool { return d.Nodes[i].Decided != "" }) {
-		text += " ✓: a decision about the node is in force."
+	var seen []verdict
+	for _, i := range d.visible() {
+		if n := d.Nodes[i]; n.Decided != "" && !slices.Contains(seen, verdictOf(n)) {
+			seen = append(seen, verdictOf(n))
+			text += " " + verdictOf(n).note
+		}
 	}
 	return text
 }

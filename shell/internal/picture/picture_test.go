@@ -80,10 +80,10 @@ func TestGolden(t *testing.T) {
 		circles  int
 		contains []string
 	}{
-		"alone": {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
+		"alone": {alone, 4, []string{"class 0 (its label): no neighbour"}},
 		"few": {egoOf(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938",
 			"The larger a neighbour, the more it counts.", "hops away."}},
-		"links": {links, 11, []string{"score 0.938, decided: unsure by ann", `decided: ` + isolate(`accept by <ann>, "بوب"`), "✓: a decision about the node is in force."}},
+		"links": {links, 11, []string{"score 0.938, decided: unsure by ann", `decided: ` + isolate(`accept by <ann>, "بوب"`), "–: people are not sure of the label.", "+: people changed the label.", "✓: people kept the label."}},
 
 		"unlabelled": {unlabelled, 10, []string{"no label: 3 of 5 neighbours", "n0: no label"}},
 		"hub":        {hub, 37, []string{"149 of 100149 neighbours are drawn", "And 30 more classes."}},
@@ -96,7 +96,7 @@ func TestGolden(t *testing.T) {
 			}
 			texts, elements := read(t, svg)
 			for _, want := range test.contains {
-				if !strings.Contains(texts, want) {
+				if !strings.Contains(strings.ReplaceAll(texts, "\n", " "), want) { // lines break anywhere
 					t.Errorf("no %q in the texts", want)
 				}
 			}
@@ -131,7 +131,7 @@ func TestLinks(t *testing.T) {
 	if without["a"] != 0 || without["g"] != 10 || without["style"] != 1 {
 		t.Errorf("got elements %v without links, want a style and no link", without)
 	}
-	if want := `<a href="/id0?a&amp;b" aria-label="n0: class 1, predicted class 1 (50.0%)"><title>`; !strings.Contains(svg, want) {
+	if want := `<a href="/id0?a&amp;b"><title>n0: class 1, predicted class 1 (50.0%)</title>`; !strings.Contains(svg, want) {
 		t.Errorf("got %s\nwant it to have %s", svg, want)
 	}
 }
@@ -215,7 +215,7 @@ func TestNamesApart(t *testing.T) {
 				}
 				names = append(names, box{x, y - 10, x + breadth, y + 2})
 			}
-			if strings.HasPrefix(line, "<g>") && !strings.Contains(line, `fill="#0072b2"`) { // all but the suspect
+			if strings.HasPrefix(line, "<g>") && !strings.Contains(line, `fill="`+Colors[0]+`"`) { // all but the suspect
 				nodes = append(nodes, around([2]float64{number("cx"), number("cy")}, number("r")-1))
 			}
 		}
@@ -245,6 +245,62 @@ func TestMost(t *testing.T) {
 	}
 	if !strings.Contains(texts, "149 of 1000 neighbours are drawn") {
 		t.Error("the others are not counted")
+	}
+}
+
+// TestColorsApart computes how far apart colours are for people who see all of them, and for those who see few (Machado and others, 2009,
+// of full severity): in percent, in the space OKLab.
+func TestColorsApart(t *testing.T) {
+	sights := map[string][3][3]float64{
+		"all":          {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+		"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
+		"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}},
+		"tritanopia":   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
+	}
+	times := func(m [3][3]float64, v [3]float64) (w [3]float64) {
+		for i, row := range m {
+			for k, x := range row {
+				w[i] += x * v[k]
+			}
+		}
+		return w
+	}
+	seen := func(color string, sight [3][3]float64) [3]float64 {
+		var linear [3]float64
+		for i := range linear {
+			value, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			linear[i] = math.Pow((float64(value)/255+0.055)/1.055, 2.4)
+		}
+		linear = times(sight, linear)
+		for i := range linear {
+			linear[i] = min(max(linear[i], 0), 1)
+		}
+		cones := times([3][3]float64{
+			{0.4122214708, 0.5363325363, 0.0514459929}, {0.2119034982, 0.6806995451, 0.1073969566}, {0.0883024619, 0.2817188376, 0.6299787005},
+		}, linear)
+		for i := range cones {
+			cones[i] = math.Cbrt(cones[i])
+		}
+		return times([3][3]float64{
+			{0.2104542553, 0.7936177850, -0.0040720468}, {1.9779984951, -2.4285922050, 0.4505937099}, {0.0259040371, 0.7827717662, -0.8086757660},
+		}, cones)
+	}
+	for name, sight := range sights {
+		for _, text := range []string{"#1b1b1b", "#eeeeee"} { // of light pages, and of dark ones
+			colors := append(slices.Clone(Colors[:len(Colors)-1]), text)
+			for i, a := range colors {
+				for _, b := range colors[:i] {
+					p, q := seen(a, sight), seen(b, sight)
+					apart := 100 * math.Sqrt((p[0]-q[0])*(p[0]-q[0])+(p[1]-q[1])*(p[1]-q[1])+(p[2]-q[2])*(p[2]-q[2]))
+					if apart < 14 {
+						t.Errorf("with %s, %s and %s are %.1f apart, want 14", name, a, b, apart)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -176,9 +176,7 @@
     const node = event.target.closest && event.target.closest('.picture a, .picture g');
     const caption = $('#hint');
     if (!node || !caption) return;
-    const title = $('title', node);
-    const text = node.getAttribute('aria-label') || (title && title.textContent);
-    if (text) caption.textContent = text;
+    caption.textContent = $('title', node).textContent;
   };
   document.addEventListener('mouseover', hint);
   document.addEventListener('focusin', hint);
