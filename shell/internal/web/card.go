@@ -156,6 +156,36 @@ func (s *Server) find(tx *kv.Tx, id string) (kv.NodeID, error) {
 	return v, err
 }
 
+// addTitles puts the titles of nodes behind their ids, at the beginning of lines such as "p4: Systems → Theory".
+func (s *Server) addTitles(lines []string) error {
+	return s.snapshot(func(tx *kv.Tx) error {
+		about := survey.New(tx, kv.Both, s.Columns)
+		for i, line := range lines {
+			for at := range len(line) {
+				if !strings.HasPrefix(line[at:], ": ") {
+					continue
+				}
+				v, err := tx.Node(line[:at])
+				if errors.Is(err, kv.ErrNotFound) {
+					continue // an id may have a colon
+				}
+				if err != nil {
+					return err
+				}
+				title, err := about.Title(v)
+				if err != nil {
+					return err
+				}
+				if title != line[:at] {
+					lines[i] = line[:at] + " “" + picture.Within(title, picture.NodeLength) + "”" + line[at:]
+				}
+				break
+			}
+		}
+		return nil
+	})
+}
+
 // next is the first node of the queue that got no reply yet; kv.NoNode if there is none.
 func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool, not string) (kv.NodeID, error) {
 	condition, err := query.ParseCondition(where)

@@ -333,6 +333,9 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 	}
 	if errors.Is(err, query.ErrNotConfirmed) {
 		asked.Bulk = b
+		if err := s.addTitles(asked.First); err != nil {
+			return answer{}, err
+		}
 		return answer{page: "bulk", title: "Decide about many", view: asked}, nil
 	}
 	return answer{view: view, seeOther: b.next()}, err

@@ -165,6 +165,9 @@
     } else if (form.matches('#undo')) {
       event.preventDefault();
       undo();
+    } else if (form.matches('#bulk') && !$(':checked', form)) {
+      event.preventDefault();
+      fail('Select nodes first.');
     } else if (form.matches('#stop')) {
       event.preventDefault();
       change('/stop', {}, 'The job has ended with it.').catch(error => fail(error.message)); // the stream tells when the job has stopped
@@ -173,7 +176,7 @@
 
   // Walking over the picture.
   const hint = event => {
-    const node = event.target.closest && event.target.closest('.picture a, .picture g');
+    const node = event.target.closest && event.target.closest('.picture svg :is(a, g)');
     const caption = $('#hint');
     if (!node || !caption) return;
     caption.textContent = $('title', node).textContent;
@@ -209,8 +212,9 @@
     const line = $('#selected');
     if (!line) return;
     const n = boxes().filter(box => box.checked).length;
+    if (n) fail('');
     line.textContent = $('#all').checked ? 'Decide about all that meet the condition'
-      : n === 0 ? 'Decide about the selected nodes' : n === 1 ? 'Decide about the selected node' : `Decide about the ${n} selected nodes`;
+      : n === 0 ? 'Select nodes to decide about them, or' : n === 1 ? 'Decide about the selected node' : `Decide about the ${n} selected nodes`;
   }
   document.addEventListener('click', event => {
     const box = event.target;

@@ -300,6 +300,9 @@ func TestBulk(t *testing.T) {
 	if !strings.HasPrefix(asked.Question, "Accept the suggested labels of 2 nodes?") || len(asked.First) != 2 || asked.Said != "" {
 		t.Fatalf("got %+v, want a question about two nodes", asked)
 	}
+	if !slices.Contains(asked.First, "p4 “It's a graph”: Systems → Theory, score 0.984375") {
+		t.Errorf("got %q, want p4 with its title", asked.First)
+	}
 	// Somebody decides about one of them meanwhile.
 	if status, _ := c.post("/decide", decision{ID: "p4", Decision: "unsure"}); status != 200 {
 		t.Fatal("unsure")

@@ -133,7 +133,9 @@ func TestWay(t *testing.T) {
 		t.Fatalf("the list has %d rows", before)
 	}
 
-	// Three rows by keyboard, one question, one undo.
+	// Three rows by keyboard, one question, one undo. Without a row, the page says so in place.
+	w.press("y")
+	w.until("document.querySelector('#problem').innerText === 'Select nodes first.'")
 	w.press("j", "J", "J")
 	if got := w.text("#selected"); got != "Decide about the 3 selected nodes" {
 		t.Errorf("selected: got %q", got)
@@ -251,7 +253,7 @@ func TestWithoutScript(t *testing.T) {
 	}
 	w.at("/list?where=score+%3E+0.9")
 	w.run(chromedp.Click("tbody tr:nth-child(1) input", chromedp.ByQuery), chromedp.Click("tbody tr:nth-child(2) input", chromedp.ByQuery),
-		chromedp.Click("fieldset button[value=reject]", chromedp.ByQuery), chromedp.WaitVisible(".question", chromedp.ByQuery))
+		chromedp.Click(".bulk button[value=reject]", chromedp.ByQuery), chromedp.WaitVisible(".question", chromedp.ByQuery))
 	clicked("button.yes", "2 nodes rejected")
 	clicked("#undo button", "reject of 2 nodes")
 	w.at("/overview?threshold=0.9")
@@ -284,6 +286,23 @@ func TestSizes(t *testing.T) {
 						t.Errorf("%s: white in the dark", path)
 					}
 				}
+			}
+		}
+	}
+	// In the list, the row that the keys are at is never behind the bar at the foot, and small screens have all of a row.
+	for _, width := range []int64{360, 1280} {
+		w.run(chromedp.EmulateViewport(width, 700))
+		w.at("/list?of=nodes")
+		if out := eval[int](w, "(() => { const box = document.querySelector('.scroll'); return box.scrollWidth - box.clientWidth; })()"); out > 0 {
+			t.Errorf("at %d pixels, the list is %d pixels wider than its box", width, out)
+		}
+		if high := eval[float64](w, "document.querySelector('.bulk').getBoundingClientRect().height"); high > 100 {
+			t.Errorf("at %d pixels, the bar takes %v pixels with nothing selected", width, high)
+		}
+		for i := range 14 {
+			w.press([]string{"j", "J"}[i%2])
+			if hidden := eval[float64](w, "document.querySelector('tr.current').getBoundingClientRect().bottom - document.querySelector('.bulk').getBoundingClientRect().top"); hidden > 0 {
+				t.Errorf("at %d pixels, %v pixels of row %d are behind the bar", width, hidden, i)
 			}
 		}
 	}
