@@ -48,6 +48,8 @@ type overview struct {
 	Chart   string   `json:"-"`
 	LeftOut []string `json:"-"` // classes that the heat map has no room for
 
+	ReadOnly bool `json:"-"` // nobody can start anything
+
 	run *cleaner.Run // that the numbers are of, nil without one
 }
 
@@ -153,7 +155,7 @@ func (s *Server) overview(r *http.Request) (answer, error) {
 	if latest != nil {
 		view = *latest
 	}
-	view.Counting = stale
+	view.Counting, view.ReadOnly = stale, s.ReadOnly
 	err = s.snapshot(func(tx *kv.Tx) (err error) {
 		view.Nodes, view.Edges = int64(tx.NumPresent()), tx.NumEdges()
 		if view.Runs, err = runsOf(tx); err != nil || view.run == nil || math.IsNaN(threshold) {

@@ -85,7 +85,7 @@
   }
   function told(view) {
     say(view.said);
-    $('#undo').hidden = !view.can_undo;
+    if ($('#undo')) $('#undo').hidden = !view.can_undo;
   }
 
   // Cards.
@@ -371,7 +371,7 @@
     const box = $('#threshold');
     if (!box) return;
     const bins = box.dataset.bins.split(' ').map(text => text.split(',').map(Number));
-    const cut = Number($('#cut').value);
+    const cut = Number(Number($('#cut').value).toFixed(4));
     let suspects = 0, wrong = 0;
     bins.forEach(([, found, expected], i) => {
       if (i / bins.length >= cut - 1e-9) {
@@ -379,14 +379,11 @@
         wrong += expected;
       }
     });
-    const total = Number(box.dataset.wrong);
-    const percent = share => (100 * share).toFixed(1) + '%';
-    let text = `${suspects.toLocaleString('en')} suspects above it`;
-    if (total > 0) {
-      text += (suspects ? `; expected precision ${percent(wrong / suspects)}` : '') + `, expected recall ${percent(wrong / total)}`;
-    }
-    $('#cut-value').textContent = String(cut);
-    $('#cut-text').textContent = text + '.';
+    const total = Number(box.dataset.wrong), percent = share => isNaN(share) ? 'unknown' : (100 * share).toFixed(1) + '%';
+    const numbers = { suspects: suspects.toLocaleString('fr'), precision: percent(wrong / suspects), recall: percent(wrong / total) };
+    all('[data-cut]', box).forEach(of => { of.textContent = numbers[of.dataset.cut]; });
+    $('#cut-value').textContent = cut;
+    all('text', box).filter(of => of.textContent.startsWith('threshold ')).forEach(of => { of.textContent = 'threshold ' + cut; });
     $('#cut-list').href = '/list?' + new URLSearchParams({ where: 'score > ' + cut });
     const line = $('.threshold line.threshold'), frame = $('.frame', box);
     if (line && frame) {
@@ -396,6 +393,18 @@
       line.setAttribute('x2', x);
     }
   }
+
+  const drag = event => {
+    const frame = $('.threshold .frame'), of = event.target.closest && event.target.closest('.threshold svg');
+    if (!of || !event.buttons) return;
+    const { left, width } = frame.getBoundingClientRect(), line = $('line.threshold', of);
+    const least = Number(line.dataset.least), most = Number(line.dataset.most);
+    if (event.type === 'pointerdown') of.setPointerCapture(event.pointerId);
+    $('#cut').value = least + (most - least) * (event.clientX - left) / width;
+    showCut();
+  };
+  document.addEventListener('pointerdown', drag);
+  document.addEventListener('pointermove', drag);
 
   // What happens meanwhile.
   function showJob(job) {

@@ -597,6 +597,16 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("%s: got %d, %s", path, status, text)
 		}
 	}
+	// The pages offer nothing of that.
+	b := c.browser()
+	for _, path := range []string{"/review", "/node?id=p1", "/list", "/overview", "/history"} {
+		_, text := b.get(path)
+		for _, bad := range []string{`name="decision"`, `data-key="z"`, `action="/undo"`, `action="/clean"`, `action="/filters"`, `name="why"`} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s has %s", path, bad)
+			}
+		}
+	}
 }
 
 // TestWithoutARun shows a store that was not cleaned, and one without any node.

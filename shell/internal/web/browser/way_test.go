@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -179,9 +181,24 @@ func TestWay(t *testing.T) {
 		t.Errorf("the queue of disputes shows %q", got)
 	}
 
-	// The threshold, and a clean that is stopped.
+	// The threshold, by its line and by the slider, and a clean that is stopped.
 	w.at("/overview")
 	all := w.text("#cut-text")
+	if off := eval[float64](w, "Math.abs(document.querySelector('#cut').value - document.querySelector('#cut').getAttribute('value'))"); off > 1e-9 {
+		t.Errorf("the slider is %v beside the threshold", off)
+	}
+	const middle = `(selector => { const of = document.querySelector(selector).getBoundingClientRect(); return [of.x + of.width / 2, of.y + of.height / 2]; })`
+	line := eval[[]float64](w, middle+"('line.threshold')")
+	w.run(chromedp.MouseEvent(input.MousePressed, line[0], line[1], chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.MouseMoved, line[0]+120, line[1], chromedp.ButtonLeft, func(p *input.DispatchMouseEventParams) *input.DispatchMouseEventParams { return p.WithButtons(1) }),
+		chromedp.MouseEvent(input.MouseReleased, line[0]+120, line[1], chromedp.ButtonLeft))
+	if now := eval[[]float64](w, middle+"('line.threshold')"); math.Abs(now[0]-line[0]-120) > 2 {
+		t.Errorf("the line was dragged from %v to %v, want %v", line[0], now[0], line[0]+120)
+	}
+	dragged := w.text("#cut-value")
+	if got := eval[string](w, "document.querySelector('.threshold svg').textContent"); w.text("#cut-text") == all || !strings.Contains(got, "threshold "+dragged) {
+		t.Errorf("after dragging to %s: %q, and the chart says %q", dragged, w.text("#cut-text"), got)
+	}
 	w.run(chromedp.Evaluate(`(() => { const cut = document.querySelector('#cut'); cut.value = 0.95; cut.dispatchEvent(new Event('input', {bubbles: true})); })()`, nil))
 	if got := w.text("#cut-text"); got == all || !strings.Contains(got, "expected precision") {
 		t.Errorf("the threshold: got %q, before %q", got, all)
