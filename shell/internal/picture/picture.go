@@ -564,6 +564,11 @@ func Shorten(text string, most int) string {
 // Within returns a name as a picture or a sentence has it: short, and an isolate if it may run from right to left.
 func Within(name string, most int) string { return isolate(Shorten(name, most)) }
 
+// Plain is a sentence without the isolates of the names in it, for screens that would show the marks.
+func Plain(sentence string) string {
+	return strings.NewReplacer(isolateStart, "", isolateEnd, "").Replace(sentence)
+}
+
 // isolate makes an isolate of a text that may run from right to left.
 func isolate(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x590 }) {

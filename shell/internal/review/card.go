@@ -8,10 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -21,6 +24,7 @@ import (
 type evidence struct {
 	*cleaner.Explanation
 	properties     []property // those of the user that have a value
+	said           string     // of the label by the neighbours and the classifier, in a sentence
 	pros, opposing []string   // what the first neighbours say that speak for the label, and against it
 }
 
@@ -48,6 +52,11 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 		}
 	}
 	about := survey.New(tx, explained.Direction, survey.Guess(tx))
+	ego, err := about.Ego(ctx, "", s.Node)
+	if err != nil {
+		return nil, err
+	}
+	e.said = picture.Plain(ego.Text)
 	if e.pros, err = voices(about, e.Supporters); err != nil {
 		return nil, err
 	}
@@ -93,7 +102,7 @@ func voices(about *survey.Surveyor, neighbors []cleaner.Voice) (lines []string, 
 		}
 		line := n.ID + ", " + label
 		if title != n.ID {
-			line += ": " + cutText(title, cardTitle)
+			line += ": " + picture.Shorten(title, cardTitle)
 		}
 		lines = append(lines, line)
 	}
@@ -130,6 +139,7 @@ func (s *Show) card(e *evidence) string {
 	fmt.Fprintf(&b, "node %s\n", print.EscapeControls(e.ID))
 	line("label", cmp.Or(e.Label, "none"))
 	line("suggested", e.Suggestion)
+	line("evidence", e.said)
 	scores := "none"
 	if !math.IsNaN(e.Score) {
 		scores = fmt.Sprintf("%.6g", e.Score)
@@ -144,7 +154,7 @@ func (s *Show) card(e *evidence) string {
 	}
 	line("degree", degree)
 	for _, p := range e.properties {
-		line(p.name, cutText(print.Brief(p.value), cardText))
+		line(p.name, picture.Shorten(print.Brief(p.value), cardText))
 	}
 	line("predicted", sharesText(e.TopClasses, "%s %.3g"))
 	var votes []string
@@ -176,7 +186,7 @@ func decidedBefore(d decide.Decision) string {
 	}
 	words += ", " + d.Time.Format(time.DateOnly)
 	if d.Why != "" {
-		words += ": " + cutText(d.Why, cardText)
+		words += ": " + picture.Shorten(d.Why, cardText)
 	}
 	return words
 }
@@ -190,10 +200,26 @@ func sharesText(classes []cleaner.ClassShare, format string) string {
 	return strings.Join(parts, ", ")
 }
 
-// cutText is the beginning of a long text.
-func cutText(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+// valueAt is where the values of a card begin.
+const valueAt = 15
+
+// flow writes words in lines of a width, where it is known; lines after the first have an indent.
+func flow(words []string, width, indent int) string {
+	var out strings.Builder
+	at := 0
+	for i, word := range words {
+		cells := uniseg.StringWidth(word)
+		switch {
+		case i == 0:
+		case width > 2*indent && at > indent && at+1+cells > width:
+			out.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
+		default:
+			out.WriteString(" ")
+			at++
+		}
+		out.WriteString(word)
+		at += cells
 	}
-	return text
+	return out.String()
 }

@@ -52,8 +52,11 @@ func (r *review) listClasses(e *Subject, classes []string) (listed []string) {
 	numbered := false // a class is named as a number
 	for i, class := range listed {
 		note := ""
-		if class == e.Label {
+		switch class {
+		case e.Label:
 			note = ", its label"
+		case e.Suggestion:
+			note = ", suggested"
 		}
 		r.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)
 		_, err := strconv.Atoi(class)
@@ -99,7 +102,8 @@ func (e *Subject) matches(text string, listed []string) []string {
 	return matches
 }
 
-// choices are the classes a suspect could have, the most likely first, the one it has last.
+// choices are the classes a suspect could have, the most likely first. The one that is suggested, which has a key of its own, and the one
+// that it has are the last, so that numbers mean the same classes as on the page of review --web.
 func choices(e *cleaner.Explanation, classes []string) []string {
 	var choices []string
 	for _, c := range e.TopClasses {
@@ -110,8 +114,10 @@ func choices(e *cleaner.Explanation, classes []string) []string {
 			choices = append(choices, class)
 		}
 	}
-	if i := slices.Index(choices, e.Label); i >= 0 {
-		choices = append(slices.Delete(choices, i, i+1), e.Label)
+	for _, class := range []string{e.Suggestion, e.Label} {
+		if i := slices.Index(choices, class); i >= 0 {
+			choices = append(slices.Delete(choices, i, i+1), class)
+		}
 	}
 	return choices
 }

@@ -155,8 +155,11 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 		r.at++
 		return false, nil
 	}
-	if _, err := io.WriteString(r.Out, e.Card); err != nil {
-		return false, err
+	width := print.ScreenOf(r.Out).Width
+	for line := range strings.Lines(e.Card) {
+		if _, err := io.WriteString(r.Out, flow(strings.Split(line, " "), width, valueAt)); err != nil {
+			return false, err
+		}
 	}
 	return r.replied(r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
 }
@@ -224,15 +227,22 @@ var reviewedWords = map[decide.Kind]string{
 
 // prompt asks a person about a suspect.
 func (r *review) prompt(e *Subject) string {
-	accept := ""
+	var pieces []string
 	if e.canAccept() {
-		accept = "[y] " + e.Suggestion + "  "
+		pieces = append(pieces, "[y] "+e.Suggestion+" ")
 	}
-	keep, remove := "", ""
 	if e.Label != "" {
-		keep, remove = "[n] "+e.Label+" is right  ", "[u]nlabel "
+		pieces = append(pieces, "[n] "+e.Label+" is right ")
 	}
-	return print.EscapeControls(accept + keep + "[l]abel " + remove + "[d]on't know [s]kip [g]o [e]xplain [z] undo [?] [q]uit: ")
+	pieces = append(pieces, "[l]abel")
+	if e.Label != "" {
+		pieces = append(pieces, "[u]nlabel")
+	}
+	pieces = append(pieces, "[d]on't know", "[s]kip", "[g]o", "[e]xplain", "[z] undo", "[?]", "[q]uit: ")
+	for i, piece := range pieces {
+		pieces[i] = print.EscapeControls(piece)
+	}
+	return flow(pieces, print.ScreenOf(r.Out).Width, 0)
 }
 
 // canAccept reports whether another label is suggested.

@@ -217,15 +217,15 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 			[]string{"no class is named 'Databases'", "no class is named 'DB'"},
 		},
 		{"given up", []string{"l", "Databases", "", "q"}, nil, []string{"leave it empty to go back"}},
-		{"by its number", []string{"l", "2", "q"}, []string{"s3 Neural Nets relabel"}, []string{"   1  Theory\n   2  Neural Nets\n   3  Systems, its label\n"}},
+		{"by its number", []string{"l", "1", "q"}, []string{"s3 Neural Nets relabel"}, []string{"   1  Neural Nets\n   2  Theory, suggested\n   3  Systems, its label\n"}},
 		{"by a part of its name", []string{"l", "nets", "q"}, []string{"s3 Neural Nets relabel"}, nil},
 		{
-			"by a part of several", []string{"l", "e", "1", "q"}, []string{"s3 Theory relabel"},
-			[]string{"   1  Theory\n   2  Neural Nets\n   3  Systems, its label\n3 classes match 'e': try again"},
+			"by a part of several", []string{"l", "e", "2", "q"}, []string{"s3 Theory relabel"},
+			[]string{"   1  Neural Nets\n   2  Theory, suggested\n   3  Systems, its label\n3 classes match 'e': try again"},
 		},
 		{
 			"by a number of the shorter list", []string{"l", "y", "2", "q"}, []string{"s3 Systems reject"},
-			[]string{"   1  Theory\n   2  Systems, its label\n2 classes match 'y'"},
+			[]string{"   1  Theory, suggested\n   2  Systems, its label\n2 classes match 'y'"},
 		},
 		{"by no number", []string{"l", "4", "0", "-1", "", "q"}, nil, []string{"no class is named '4'"}},
 		{
@@ -372,7 +372,7 @@ func TestReviewCardBesideTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nnode 東\n  label        none\n  suggested    Neural Nets\n  score        none, confidence in the suggestion 0.5\n",
+		"\nnode 東\n  label        none\n  suggested    Neural Nets\n  evidence     Its only neighbour is Systems; the classifier says Neural Nets, 50.0% sure.\n  score        none, confidence in the suggestion 0.5\n",
 		"\nnode p5\n  label        Theory\n", "  against      s1, Systems: Kernels\n  for          p3, Theory: On graphs, again\n               p1, Theory: On graphs\n",
 	} {
 		if !strings.Contains(out, want) {
@@ -445,6 +445,24 @@ func TestReviewExplainsEverything(t *testing.T) {
 	for i := range classes {
 		if name := fmt.Sprintf("class %d ", i); strings.Count(result.Text, name) < 3 {
 			t.Errorf("got %d lines with %q, want one in each section", strings.Count(result.Text, name), name)
+		}
+	}
+}
+
+// Lines break between words, and those after the first begin below the value.
+func TestFlow(t *testing.T) {
+	for _, test := range []struct {
+		words         []string
+		width, indent int
+		want          string
+	}{
+		{[]string{"[s]kip", "[z] undo", "[?]"}, 16, 0, "[s]kip [z] undo\n[?]"},
+		{[]string{"[s]kip", "[z] undo"}, 0, 0, "[s]kip [z] undo"},
+		{strings.Split("  name 東京 of words", " "), 11, 4, "  name 東京\n    of\n    words"},
+		{[]string{"abc", "wordthatislong", "b"}, 6, 2, "abc\n  wordthatislong\n  b"},
+	} {
+		if got := flow(test.words, test.width, test.indent); got != test.want {
+			t.Errorf("%q in %d: got %q, want %q", test.words, test.width, got, test.want)
 		}
 	}
 }

@@ -217,7 +217,6 @@ type window struct {
 
 	mu      sync.Mutex
 	hosts   map[string]bool // that were asked
-	bytes   float64         // that came over the network
 	expects []string        // parts of messages of the console that are meant to come
 }
 
@@ -261,8 +260,6 @@ func (w *window) hear(event any) {
 		if to, err := url.Parse(e.Request.URL); err == nil && to.Host != "" {
 			w.hosts[to.Host] = true
 		}
-	case *network.EventLoadingFinished:
-		w.bytes += e.EncodedDataLength
 	case *runtime.EventExceptionThrown:
 		wrong = e.ExceptionDetails.Text
 	case *log.EventEntryAdded:

@@ -116,6 +116,22 @@ func TestWay(t *testing.T) {
 		}
 	}
 
+	// No page weighs much, with its style and its script, though the browser has nothing of it. The next card is not counted.
+	hub := "1358" // of Cora, with 168 neighbours
+	if g.truth[hub] == "" {
+		hub = eval[string](w, "fetch('/list', {headers: {Accept: 'application/json'}}).then(answer => answer.json()).then(view => view.rows[0].id)")
+	}
+	for _, path := range []string{"/node?id=" + hub, "/list", "/list?of=nodes", "/overview", "/history"} {
+		weight := 0.0
+		for _, part := range []string{path, "/page.css", "/page.js"} {
+			weight += eval[float64](w, "fetch("+quoted(part)+", {cache: 'no-store'}).then(answer => answer.arrayBuffer()).then(data => data.byteLength)")
+		}
+		t.Logf("%s weighs %.0f kB", path, weight/1000)
+		if weight > 100_000 {
+			t.Errorf("%s weighs %.0f bytes, want at most 100000", path, weight)
+		}
+	}
+
 	// The filter line: completion, an error under the word, and a condition.
 	w.expects = append(w.expects, "400 (Bad Request)")
 	w.at("/list")
