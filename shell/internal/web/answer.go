@@ -248,7 +248,7 @@ func problemOf(err error) (int, problem) {
 	case errors.Is(err, decide.ErrChanged), errors.Is(err, query.ErrNotCleaned):
 		return http.StatusConflict, p
 	case errors.Is(err, kv.ErrNotFound):
-		return http.StatusNotFound, p
+		return http.StatusNotFound, problem{Error: "The store does not have this any more: it was removed meanwhile."}
 	case errors.Is(err, kv.ErrReadOnly):
 		return http.StatusForbidden, problem{Error: "The store is open to be read only."}
 	case errors.Is(err, decide.ErrOptions), errors.Is(err, decide.ErrNoLabel), errors.Is(err, decide.ErrNoSuggestion),

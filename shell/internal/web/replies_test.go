@@ -481,6 +481,14 @@ func TestSentence(t *testing.T) {
 	}
 }
 
+// TestRemovedMeanwhile has no number of a node in the problem.
+func TestRemovedMeanwhile(t *testing.T) {
+	status, p := problemOf(fmt.Errorf("node number 1184: it was removed: %w", kv.ErrNotFound))
+	if status != http.StatusNotFound || strings.Contains(p.Error, "1184") {
+		t.Errorf("got %d, %s", status, p.Error)
+	}
+}
+
 // TestHosts answers at another address of this machine, and at the port that browsers leave out.
 func TestHosts(t *testing.T) {
 	listener, err := Listen(t.Context(), "127.0.0.2:0")
