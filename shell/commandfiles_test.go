@@ -54,7 +54,7 @@ func TestOutputsAreFilesOfTheirOwn(t *testing.T) {
 
 // Every flag and argument that takes a file says whether the file is read or written.
 func TestFilesAreTagged(t *testing.T) {
-	parser, err := kong.New(new(commandLine), kong.Vars{"version": "", "seed": "1", "methods": "", "noises": "", "threads": "1", "address": ""})
+	parser, err := kong.New(new(commandLine), kong.Vars{"version": "", "seed": "1", "methods": "", "noises": "", "threads": "1", "address": anyPort})
 	if err != nil {
 		t.Fatal(err)
 	}
