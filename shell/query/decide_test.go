@@ -202,7 +202,10 @@ func TestKept(t *testing.T) {
 				}
 			}
 		})
-		for range targets {
+		for _, err := range targets {
+			if err != nil {
+				t.Fatal(err)
+			}
 			break // it does not know all
 		}
 		for range 3 {
