@@ -13,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -90,9 +89,9 @@ func (p *Page) addSuspects(ctx context.Context, tx *kv.Tx, run *cleaner.Run) err
 				{Name: "score", Value: score},
 				{Name: "given label", Swatch: swatch(label), Value: label},
 				{Name: "suggested label", Swatch: swatch(suggested), Value: fmt.Sprintf("%s (%s sure)", suggested, wording.Percent(confidence))},
-				{Name: columns.Title, Value: picture.Shorten(print.EscapeControls(title), textLength)},
-				{Name: columns.Text, Value: picture.Shorten(print.EscapeLines(row[6].String()), textLength)},
-				{Name: columns.Link, Value: picture.Shorten(print.EscapeControls(row[7].String()), linkLength)},
+				{Name: columns.Title, Value: survey.Short(title, textLength)},
+				{Name: columns.Text, Value: survey.Short(row[6].String(), textLength)},
+				{Name: columns.Link, Value: survey.Short(row[7].String(), linkLength)},
 			} {
 				if fact.Value != "" {
 					c.Facts = append(c.Facts, fact)
@@ -102,7 +101,7 @@ func (p *Page) addSuspects(ctx context.Context, tx *kv.Tx, run *cleaner.Run) err
 		}
 		cells := []string{strconv.Itoa(len(table.Rows) + 1), id, label, suggested, strconv.FormatFloat(confidence, 'f', 4, 64), score}
 		if columns.Title != "" {
-			cells = append(cells, picture.Shorten(print.EscapeControls(title), titleLength))
+			cells = append(cells, survey.Short(title, titleLength))
 		}
 		table.Rows = append(table.Rows, cells)
 	}

@@ -312,10 +312,10 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 	case best != picture.None:
 		text = fmt.Sprintf("%d of %d neighbours are %s", e.Votes[best], neighbors, s.name(best))
 	}
-	switch {
-	case n.Predicted == picture.None:
+	switch n.Predicted {
+	case picture.None:
 		return text + "."
-	case n.Predicted == best:
+	case best:
 		text += "; so says the classifier"
 	default:
 		text += "; the classifier says " + s.name(n.Predicted)
@@ -325,6 +325,9 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 	}
 	return text + "."
 }
+
+// Short is the beginning of a text as a person reads it: ends of lines are all that acts on the screen.
+func Short(text string, most int) string { return picture.Shorten(print.EscapeLines(text), most) }
 
 // Words say who says what about a label, such as "ann says Theory". They are those of decide.Words.
 func Words(words []decide.Decision) (parts []string) {

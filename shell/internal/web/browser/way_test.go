@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"encoding/csv"
 	"flag"
 	"fmt"
 	"math"
@@ -137,7 +138,7 @@ func TestWay(t *testing.T) {
 	w.at("/list")
 	w.press("/")
 	w.write("sco")
-	w.until("!document.querySelector('#candidates').hidden")
+	w.until("!document.querySelector('#candidates').hidden && document.querySelector('#candidates li').dataset.text === 'score'")
 	w.press("Tab")
 	w.write("> 0.5 and lable = 1")
 	w.press("Escape", "Enter")
@@ -400,6 +401,37 @@ func languages(t *testing.T) string {
 	return store
 }
 
+// titled is the graph of the demo with a title, a text and a link of each paper.
+func titled(t *testing.T) string {
+	t.Helper()
+	g := demo(t)
+	files := g.store + ".files"
+	rows, _ := readLabels(t, filepath.Join(files, "nodes.csv"))
+	kinds := []string{"A survey of", "Lower bounds in", "Notes on", "Faster methods for", "What is known of", "A simple approach to", "Measuring"}
+	rows[0] = append(rows[0], "title", "abstract", "link")
+	id := slices.Index(rows[0], "id")
+	for i, row := range rows[1:] {
+		about := kinds[i%len(kinds)] + " " + g.truth[row[id]]
+		rows[i+1] = append(row, about, "We look at "+strings.ToLower(g.truth[row[id]])+", compare what others did, and say what is open.", "https://example.org/"+row[id])
+	}
+	dir := t.TempDir()
+	nodes := filepath.Join(dir, "nodes.csv")
+	file, err := os.Create(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := csv.NewWriter(file).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store := filepath.Join(dir, "papers.graph")
+	graphcleaner(t, "import", store, "--nodes", nodes, "--edges", filepath.Join(files, "edges.csv"))
+	graphcleaner(t, "clean", store)
+	return store
+}
+
 var rewrite = flag.Bool("rewrite", false, "make the pictures of docs anew")
 
 // TestPictures makes the pictures of docs/review.md, if asked: go test -run TestPictures -args -rewrite.
@@ -407,8 +439,7 @@ func TestPictures(t *testing.T) {
 	if !*rewrite {
 		t.Skip("makes the pictures of docs with -args -rewrite")
 	}
-	g := demo(t)
-	at, origin := review(t, g.store, "--who", "ann")
+	at, origin := review(t, titled(t), "--who", "ann")
 	w := open(t, at, origin)
 	for name, path := range map[string]string{"card": "/review", "list": "/list?where=label+%3D+%27Theory%27", "overview": "/overview"} {
 		w.run(chromedp.EmulateViewport(1200, 820))
