@@ -441,8 +441,8 @@ func TestPictures(t *testing.T) {
 	}
 	at, origin := review(t, titled(t), "--who", "ann")
 	w := open(t, at, origin)
-	for name, path := range map[string]string{"card": "/review", "list": "/list?where=label+%3D+%27Theory%27", "overview": "/overview"} {
-		w.run(chromedp.EmulateViewport(1200, 820))
+	for name, path := range map[string]string{"card": "/review?where=degree+%3E+4", "list": "/list?where=label+%3D+%27Theory%27", "overview": "/overview"} {
+		w.run(chromedp.EmulateViewport(1200, 1000))
 		w.at(path)
 		var png []byte
 		w.run(chromedp.Sleep(300*time.Millisecond), chromedp.ActionFunc(func(ctx context.Context) (err error) {
