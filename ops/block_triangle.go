@@ -24,6 +24,7 @@ type Corner struct {
 //
 // Twice the sums over all i ≥ j ≥ k are diag(Ã³). The blocks have the rows of the first range of their name, all of them, and the
 // columns of the second. If two corners are the same range, they have the same number and the same sums. Then one block may be given for two.
+// Parts of a range may count as different ranges whose sums lie in the same memory, if no list goes beyond the node of its row.
 // Nodes are best numbered by descending strength: then triangles are found from their weakest node, and hubs cost little.
 //
 // Sums run in float64, in an order that the arguments alone determine. Beside the arguments memory holds at most 16 bytes a node of i and of

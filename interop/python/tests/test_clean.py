@@ -217,6 +217,23 @@ def test_so_few_wrong_labels_that_all_scores_choose_the_threshold(spark, binary,
     assert fitted["bins"] and f"above {fitted['threshold']:.4g};" not in lines[-1]
 
 
+@pytest.mark.cluster
+def test_all_arcs_on_the_diagonal(spark, binary, tmp_path, lines):
+    """A ring in which all degrees are equal and neighbours have close numbers: one block has all arcs, more than memory holds."""
+    n, k = 1 << 13, 64
+    graph = Graph(17, nodes=n, edges=n, classes=2)
+    order = np.argsort(graph.truth, kind="stable")  # so that neighbours are mostly of one class
+    graph.ends = order[np.repeat(np.arange(n), k)], order[(np.repeat(np.arange(n), k) + np.tile(np.arange(1, k + 1), n)) % n]
+    write(tmp_path, nodes=graph.nodes().take(order), edges=graph.edges(), predictions=graph.predictions())
+    nodes, edges, predictions = arguments(tmp_path)
+    store, out = tmp_path / "store", tmp_path / "out"
+    graphcleaner(binary, "import", store, "--nodes", nodes, "--edges", edges, "--predictions", predictions)
+    graphcleaner(binary, "clean", store, "--as-given")
+    clean(spark, nodes, edges, predictions, str(out), blocks=1, memory=16 << 20, binary=binary, write_features=True, log=lines.append)
+    assert "cut: 1 ranges" in "\n".join(lines)
+    compare(out, *exported(binary, store, tmp_path))
+
+
 NODES = {"id": ["a", "b", "c"], "label": ["x", "y", "x"]}
 EDGES = {"src": ["a", "b"], "dst": ["b", "c"]}
 GIVEN = {"id": ["a", "b", "c"], "x": [0.5, 0.5, 0.5], "y": [0.5, 0.5, 0.5]}

@@ -105,7 +105,7 @@ func (s *addStep) endGroup() (err error) {
 	if err := c.need(KindLabels, KindStrength); err != nil {
 		return err
 	}
-	if err := c.wantSums(s.width); err != nil {
+	if err := c.ensureSums(s.width); err != nil {
 		return err
 	}
 	switch s.Mode {
@@ -159,14 +159,14 @@ func (s *addStep) first() error {
 	if err := piece.Check(); err != nil {
 		return err
 	}
-	s.tested = resize(s.tested, int(c.count)*s.Job.tested())
+	s.tested = resize(s.tested, int(c.count)*s.testedLabels())
 	piece.Tested(s.tested)
 	s.numbers = s.numbers[:0]
 	for _, class := range s.tested {
 		s.numbers = append(s.numbers, int32(class))
 	}
 	s.memory = appendVector(s.memory[:0], s.numbers)
-	if err := s.write(c.frame(KindTested, s.Job.tested())); err != nil {
+	if err := s.write(c.frame(KindTested, s.testedLabels())); err != nil {
 		return err
 	}
 	if err := s.features(0, c.predictions, s.tested); err != nil {
@@ -295,10 +295,10 @@ func (s *addStep) finish(hop, feature int, sums func(i int) ([]float64, []float3
 // features writes a feature of the tested labels, and under every label of the members, from rows [count×c].
 func (s *addStep) features(feature int, rows []float32, tested []kv.Class) error {
 	c, k := &s.chunk, s.Classes
-	s.taken = resize(s.taken, int(c.count)*s.Job.tested())
+	s.taken = resize(s.taken, int(c.count)*s.testedLabels())
 	cleaner.PickFeatures(rows, k, tested, s.taken)
 	s.memory = appendVector(s.memory[:0], s.taken)
-	f := c.frame(KindFeatures, s.Job.tested())
+	f := c.frame(KindFeatures, s.testedLabels())
 	f.Part = uint32(feature)
 	if err := s.write(f); err != nil || len(c.members) == 0 {
 		return err

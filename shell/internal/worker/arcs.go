@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"os"
 	"sort"
-
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 )
 
 // arcsStep sorts the arcs of edges, both directions of each, and cuts them in runs of blocks. Loops are left out, and repeats of an
@@ -21,24 +18,9 @@ type arcsStep struct {
 	edges, loops int64
 }
 
-// An arcSorter sorts arcs by source and target.
-type arcSorter interface {
-	add(key uint64, weight float32) error
-	// each calls visit for each arc, ascending, once.
-	each(visit func(key uint64, weight float64) error) error
-	close() error
-}
-
 func newArcs(b base) (step, error) {
 	s := &arcsStep{base: b, width: max(1, bits.Len64(b.nodes()-1))}
-	share := b.Memory / 2
-	if b.Weighted {
-		numbers := spill.NewNumbers[spill.Pair](os.TempDir(), share, 2*s.width, 1)
-		s.sorter = &weightedSorter{b: &s.base, numbers: numbers, writer: numbers.Writer()}
-	} else {
-		numbers := spill.NewNumbers[uint64](os.TempDir(), share, 2*s.width, 1)
-		s.sorter = &plainSorter{b: &s.base, numbers: numbers, writer: numbers.Writer()}
-	}
+	s.sorter = b.newArcSorter(2 * s.width)
 	return s, nil
 }
 
@@ -74,7 +56,7 @@ func (s *arcsStep) take(f *Frame) error {
 			s.loops++
 			continue
 		}
-		if err := errors.Join(s.sorter.add(u<<s.width|v, w), s.sorter.add(v<<s.width|u, w)); err != nil {
+		if err := errors.Join(s.sorter.add(u<<s.width|v, float64(w)), s.sorter.add(v<<s.width|u, float64(w))); err != nil {
 			return err
 		}
 	}
@@ -93,12 +75,8 @@ func (s *arcsStep) end() error {
 		encoder arcEncoder
 		row     = 0
 		held    int
-		weight  = 0
 		most    = int(s.Memory / 64)
 	)
-	if s.Weighted {
-		weight = runWeight
-	}
 	flush := func(least int) error {
 		for j := range runs {
 			run := &runs[j]
@@ -106,7 +84,8 @@ func (s *arcsStep) end() error {
 				continue
 			}
 			held -= len(run.columns)
-			f := encoder.frame(s.op, uint32(row), uint32(j), run, weight, s.memory[:0])
+			f := encoder.frame(s.op, uint32(row), uint32(j), run, s.runWeightBytes(), s.memory[:0])
+			f.Part = s.Task
 			s.memory = f.Payload
 			if err := s.out.Write(&f); err != nil {
 				return err
@@ -160,66 +139,4 @@ func (s *arcsStep) end() error {
 		Edges int64 `json:"edges"`
 		Loops int64 `json:"loops"`
 	}{s.edges, s.loops})
-}
-
-// A plainSorter sorts arcs without weights, each once.
-type plainSorter struct {
-	b       *base
-	numbers *spill.Numbers[uint64]
-	writer  *spill.NumbersWriter[uint64]
-}
-
-func (s *plainSorter) add(key uint64, _ float32) error { return s.writer.Add(key) }
-func (s *plainSorter) close() error                    { return s.numbers.Close() }
-
-func (s *plainSorter) each(visit func(key uint64, weight float64) error) error {
-	if err := errors.Join(s.writer.Close(), s.numbers.Sort(s.b.ctx)); err != nil {
-		return err
-	}
-	for keys, err := range s.numbers.Stretches(s.b.ctx) {
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if err := visit(key, 1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// A weightedSorter sorts arcs with weights, and adds those of repeats in ascending order.
-type weightedSorter struct {
-	b       *base
-	numbers *spill.Numbers[spill.Pair]
-	writer  *spill.NumbersWriter[spill.Pair]
-}
-
-func (s *weightedSorter) add(key uint64, weight float32) error {
-	return s.writer.Add(spill.Pair{Key: key, Value: math.Float32bits(weight)})
-}
-
-func (s *weightedSorter) close() error { return s.numbers.Close() }
-
-func (s *weightedSorter) each(visit func(key uint64, weight float64) error) error {
-	if err := errors.Join(s.writer.Close(), s.numbers.Sort(s.b.ctx)); err != nil {
-		return err
-	}
-	for pairs, err := range s.numbers.Stretches(s.b.ctx) {
-		if err != nil {
-			return err
-		}
-		for len(pairs) > 0 {
-			key, sum, n := pairs[0].Key, 0.0, 0
-			for ; n < len(pairs) && pairs[n].Key == key; n++ {
-				sum += float64(math.Float32frombits(pairs[n].Value))
-			}
-			if err := visit(key, sum); err != nil {
-				return err
-			}
-			pairs = pairs[n:]
-		}
-	}
-	return nil
 }

@@ -77,7 +77,7 @@ func (s *censusStep) take(f *Frame) (err error) {
 	case KindVerdicts:
 		return s.takeVerdicts(f)
 	case KindLabels:
-		if err := s.due(f, len(s.labels)); err != nil {
+		if err := s.follows(f, len(s.labels)); err != nil {
 			return err
 		}
 		if s.numbers, err = rowsOf(s.numbers, f); err != nil {
@@ -87,7 +87,7 @@ func (s *censusStep) take(f *Frame) (err error) {
 		s.labels = append(s.labels, s.chunkLabels...)
 		return err
 	case KindSplits:
-		if err := s.due(f, len(s.splits)); err != nil {
+		if err := s.follows(f, len(s.splits)); err != nil {
 			return err
 		}
 		if s.bytes, err = rowsOf(s.bytes, f); err != nil {
@@ -107,8 +107,8 @@ func (s *censusStep) take(f *Frame) (err error) {
 	return s.unexpected(f)
 }
 
-// due says that a frame does not follow those before it.
-func (s *censusStep) due(f *Frame, has int) error {
+// follows returns an error if a frame does not follow those before it.
+func (s *censusStep) follows(f *Frame, has int) error {
 	if int64(f.First) != int64(has) || uint64(f.First)+uint64(f.Count) > s.nodes() {
 		return fmt.Errorf("%w: %s: %d rows, after %d of %d", errFrame, f.Place(), f.Count, has, s.nodes())
 	}

@@ -51,8 +51,8 @@ func (c *chunk) reset() {
 	c.sumsAt = [2]uint64{}
 }
 
-// width is how many labels of a node are tested.
-func (j *Job) tested() int { return 1 + cleaner.CountRivals(j.Classes) }
+// testedLabels is how many labels of a node are tested.
+func (j *Job) testedLabels() int { return 1 + cleaner.CountRivals(j.Classes) }
 
 // place checks that a frame is about nodes of the chunk.
 func (c *chunk) place(f *Frame) error {
@@ -62,7 +62,7 @@ func (c *chunk) place(f *Frame) error {
 		}
 	}
 	if !c.begun {
-		rows, err := c.job.rows(f.Row)
+		rows, err := c.job.rangeRows(f.Row)
 		if err != nil {
 			return err
 		}
@@ -124,14 +124,14 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 			c.inputs, err = rowsOf(c.inputs, f)
 		}
 	case KindTested:
-		if err = f.wantWidth(c.job.tested()); err != nil {
+		if err = f.wantWidth(c.job.testedLabels()); err != nil {
 			return err
 		}
 		if c.numbers, err = rowsOf(c.numbers, f); err == nil {
 			c.tested, err = classesOf(c.tested, c.numbers, f, classes)
 		}
 	case KindFeatures:
-		if err = f.wantWidth(c.job.tested()); err != nil {
+		if err = f.wantWidth(c.job.testedLabels()); err != nil {
 			return err
 		}
 		if int64(f.Part) >= int64(len(c.features)) {
@@ -178,7 +178,7 @@ func (c *chunk) takeSums(f *Frame, width int) error {
 	if err := f.wantWidth(width); err != nil {
 		return err
 	}
-	if err := c.wantSums(width); err != nil {
+	if err := c.ensureSums(width); err != nil {
 		return err
 	}
 	at := [2]uint64{uint64(f.Column) + 1, uint64(f.Part) + 1}
@@ -190,8 +190,8 @@ func (c *chunk) takeSums(f *Frame, width int) error {
 	return sparseRows(f, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
 }
 
-// wantSums makes sums that are zero, where none have come.
-func (c *chunk) wantSums(width int) error {
+// ensureSums makes sums of zero where none have come.
+func (c *chunk) ensureSums(width int) error {
 	if c.sums.some {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (j *Job) membersOf(memory []uint32, f *Frame) ([]uint32, error) {
 	if uint64(f.First)%uint64(j.Chunk) != 0 {
 		return memory, fmt.Errorf("%w: %s: want the first row of a chunk", errFrame, f.Place())
 	}
-	rows, err := j.rows(f.Row)
+	rows, err := j.rangeRows(f.Row)
 	if err != nil {
 		return memory, err
 	}
@@ -232,7 +232,7 @@ func classesOf(memory []kv.Class, numbers []int32, f *Frame, classes int) ([]kv.
 	return memory, nil
 }
 
-// need says that frames of a chunk are missing.
+// need returns an error if frames of a chunk are missing.
 func (c *chunk) need(kinds ...Kind) error {
 	for _, kind := range kinds {
 		if c.came&(1<<kind) == 0 {

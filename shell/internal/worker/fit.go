@@ -58,7 +58,7 @@ func newFit(b base) (step, error) {
 
 func (s *fitStep) take(f *Frame) (err error) {
 	at := chunkPlace{f.Row, f.First}
-	if _, err := s.rows(f.Row); err != nil {
+	if _, err := s.rangeRows(f.Row); err != nil {
 		return fmt.Errorf("%s: %w", f.Place(), err)
 	}
 	c := s.chunks[at]

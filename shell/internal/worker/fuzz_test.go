@@ -50,7 +50,7 @@ func rightFrames(job Job) []Frame {
 	number := func(kind Kind, width int, payload []byte) Frame {
 		return Frame{Kind: kind, Row: 1, Count: 4, Width: uint32(width), Payload: payload}
 	}
-	tested := job.tested()
+	tested := job.testedLabels()
 	return []Frame{
 		number(KindLabels, 0, appendVector(nil, []int32{0, 1, -1, 0})),
 		number(KindStrength, 0, appendVector(nil, []float64{1, 2, 0, 1})),

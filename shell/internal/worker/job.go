@@ -44,6 +44,7 @@ type Job struct {
 	Classes int      `json:"classes"` // c
 	Hops    int      `json:"hops"`    // K
 	Version string   `json:"version"` // of the program that the job was made for; empty: any
+	Task    uint32   `json:"task"`    // the number of the task that the worker is for
 
 	Weighted bool `json:"weighted"` // arcs have weights
 
@@ -59,7 +60,7 @@ type Job struct {
 	Width int `json:"width"` // columns of rows of features, for multiply and add; 0: rows have a column a class
 
 	Names     []string        `json:"names"`     // of the classes
-	Seed      uint64          `json:"seed"`      // of census and fit
+	Seed      uint64          `json:"seed"`      // of census
 	Drawn     bool            `json:"drawn"`     // of census: no splits are given
 	Census    json.RawMessage `json:"census"`    // what census has reported
 	Noise     json.RawMessage `json:"noise"`     // what both modes of noise have reported, together
@@ -152,8 +153,8 @@ func (j *Job) columns() int {
 // nodes is the number of all nodes.
 func (j *Job) nodes() uint64 { return j.Ranges[len(j.Ranges)-1] }
 
-// rows is the number of nodes of a range; an error for a range that the job does not have.
-func (j *Job) rows(r uint32) (uint32, error) {
+// rangeRows is the number of nodes of a range; an error for a range that the job does not have.
+func (j *Job) rangeRows(r uint32) (uint32, error) {
 	if int64(r) >= int64(len(j.Ranges)-1) {
 		return 0, fmt.Errorf("%w: range %d, want one of %d", errFrame, r, len(j.Ranges)-1)
 	}
@@ -162,7 +163,7 @@ func (j *Job) rows(r uint32) (uint32, error) {
 
 // checkRows says whether the rows of a frame are rows of its range, and in one chunk.
 func (j *Job) checkRows(f *Frame) error {
-	rows, err := j.rows(f.Row)
+	rows, err := j.rangeRows(f.Row)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Place(), err)
 	}

@@ -2,35 +2,42 @@ package worker
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A run has arcs of a block, ascending, each once.
-type run struct {
-	keys    []uint64  // row << 32 | column
-	weights []float64 // nil: 1 each
-}
-
-// mergeStep makes the arcs of a block of its runs. Runs are merged when the next to last is not much longer than the last, so that each arc
-// is merged a few times only.
+// mergeStep makes the arcs of a block of its runs.
 type mergeStep struct {
 	base
 	block         [2]uint32
-	some          bool // the group has a frame
-	runs          []run
-	held          int64 // arcs in runs
+	columns       uint32
+	width         int               // bits of a column
+	sorter        arcSorter         // nil: between groups
+	next          map[uint32]uint32 // by the task that made a run: the row behind those that have come
 	list          arcList
 	encoder       arcEncoder
 	adjacency     kv.Adjacency
 	sums          []float64
+	came          int64 // arcs of the group
 	arcs, repeats int64
 }
 
 func newMerge(b base) (step, error) { return &mergeStep{base: b}, nil }
 
-// mergeBytes is what an arc takes while runs are merged: twice a key and a weight.
-const mergeBytes = 32
+func (s *mergeStep) beginGroup(f *Frame) error {
+	rows, err := s.rangeRows(f.Row)
+	if err != nil {
+		return err
+	}
+	if s.columns, err = s.rangeRows(f.Column); err != nil {
+		return err
+	}
+	s.block, s.width, s.next = [2]uint32{f.Row, f.Column}, bits.Len32(s.columns), map[uint32]uint32{}
+	s.sorter = s.newArcSorter(max(1, bits.Len32(rows)+s.width))
+	return nil
+}
 
 func (s *mergeStep) take(f *Frame) error {
 	if f.Kind != KindArcs {
@@ -39,112 +46,79 @@ func (s *mergeStep) take(f *Frame) error {
 	if err := s.checkRows(f); err != nil {
 		return err
 	}
-	columns, err := s.rows(f.Column)
-	if err != nil {
-		return err
+	if s.sorter == nil {
+		return fmt.Errorf("%w: %s before a group", errFrame, f.Place())
 	}
-	if block := [2]uint32{f.Row, f.Column}; !s.some {
-		s.block, s.some = block, true
-	} else if block != s.block {
+	if s.block != [2]uint32{f.Row, f.Column} {
 		return fmt.Errorf("%w: %s in the group of block %d,%d", errFrame, f.Place(), s.block[0], s.block[1])
 	}
-	weight := 0
-	if s.Weighted {
-		weight = runWeight
+	// The weights of a run that comes again would count twice.
+	if next := s.next[f.Part]; f.First < next {
+		return fmt.Errorf("%w: %s of task %d, after those up to row %d: want every run once, ascending", errFrame, f.Place(), f.Part, next)
 	}
-	if err := s.list.read(f, columns, weight); err != nil {
+	s.next[f.Part] = f.First + f.Count
+	if err := s.list.read(f, s.columns, s.runWeightBytes()); err != nil {
 		return err
 	}
-	next := run{keys: make([]uint64, 0, len(s.list.columns))}
+	s.came += int64(len(s.list.columns))
+	at, weight := 0, 1.0
 	for i, row := range s.list.rows {
 		for _, column := range s.list.list(i) {
-			next.keys = append(next.keys, uint64(row)<<32|uint64(column))
-		}
-	}
-	if s.Weighted {
-		next.weights = append(make([]float64, 0, len(s.list.weights)), s.list.weights...)
-	}
-	s.runs = append(s.runs, next)
-	s.held += int64(len(next.keys))
-	for n := len(s.runs); n > 1 && len(s.runs[n-2].keys) <= 2*len(s.runs[n-1].keys); n = len(s.runs) {
-		s.mergeLast()
-	}
-	if s.held*mergeBytes > s.Memory {
-		for len(s.runs) > 1 {
-			s.mergeLast()
-		}
-		if s.held*mergeBytes > s.Memory {
-			return fmt.Errorf("block %d,%d has more than %d arcs, which do not fit in %d bytes of memory: use more blocks or more memory", f.Row, f.Column, s.held, s.Memory)
+			if s.Weighted {
+				weight = s.list.weights[at]
+				at++
+			}
+			if err := s.sorter.add(uint64(row)<<s.width|uint64(column), weight); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// mergeLast makes one run of the last two.
-func (s *mergeStep) mergeLast() {
-	n := len(s.runs)
-	a, b := s.runs[n-2], s.runs[n-1]
-	merged := run{keys: make([]uint64, 0, len(a.keys)+len(b.keys))}
-	if s.Weighted {
-		merged.weights = make([]float64, 0, len(a.keys)+len(b.keys))
-	}
-	i, j := 0, 0
-	for i < len(a.keys) || j < len(b.keys) {
-		fromA := j == len(b.keys) || i < len(a.keys) && a.keys[i] <= b.keys[j]
-		fromB := i == len(a.keys) || j < len(b.keys) && b.keys[j] <= a.keys[i]
-		var key uint64
-		var weight float64
-		if fromA {
-			key = a.keys[i]
-			if s.Weighted {
-				weight = a.weights[i]
-			}
-			i++
-		}
-		if fromB {
-			key = b.keys[j]
-			if s.Weighted {
-				weight += b.weights[j]
-			}
-			j++
-		}
-		if fromA && fromB {
-			s.repeats++
-		}
-		merged.keys = append(merged.keys, key)
-		if s.Weighted {
-			merged.weights = append(merged.weights, weight)
-		}
-	}
-	s.runs = append(s.runs[:n-2], merged)
-	s.held += int64(len(merged.keys) - len(a.keys) - len(b.keys))
-}
-
 // endGroup writes the arcs of the block and its row sums.
 func (s *mergeStep) endGroup() error {
-	if !s.some {
+	if s.sorter == nil {
 		return nil
 	}
-	for len(s.runs) > 1 {
-		s.mergeLast()
-	}
-	all := s.runs[0]
-	s.runs, s.held, s.some = s.runs[:0], 0, false
-	s.arcs += int64(len(all.keys))
 	s.list.reset()
-	for at, key := range all.keys {
-		row := uint32(key >> 32)
+	s.repeats += s.came
+	s.came = 0
+	err := s.sorter.each(func(key uint64, weight float64) error {
+		row, column := uint32(key>>s.width), uint32(key&(1<<s.width-1))
 		if n := len(s.list.rows); n > 0 && s.list.rows[n-1] != row && (len(s.list.columns) >= mostRun || s.list.rows[0]/s.Chunk != row/s.Chunk) {
 			if err := s.flush(); err != nil {
 				return err
 			}
 		}
-		s.list.add(row, uint32(key))
+		s.arcs++
+		s.repeats--
+		s.list.add(row, column)
 		if s.Weighted {
-			s.list.weights = append(s.list.weights, float64(float32(all.weights[at])))
+			if weight > math.MaxFloat32 {
+				return fmt.Errorf("edges between nodes number %d and %d: the weights add up to %.4g, want at most %v",
+					s.Ranges[s.block[0]]+uint64(row), s.Ranges[s.block[1]]+uint64(column), weight, float32(math.MaxFloat32))
+			}
+			s.list.weights = append(s.list.weights, float64(float32(weight)))
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return s.flush()
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.close()
+}
+
+func (s *mergeStep) close() error {
+	if s.sorter == nil {
+		return nil
+	}
+	sorter := s.sorter
+	s.sorter = nil
+	return sorter.close()
 }
 
 // flush writes the arcs that are in the list, all in one chunk, and their row sums.
@@ -157,11 +131,7 @@ func (s *mergeStep) flush() error {
 	if err := s.out.Write(&f); err != nil {
 		return err
 	}
-	columns, err := s.rows(f.Column)
-	if err != nil {
-		return err
-	}
-	block, err := s.list.block(f.First, f.Count, columns, s.Weighted, &s.adjacency)
+	block, err := s.list.block(f.First, f.Count, s.columns, s.Weighted, &s.adjacency)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Place(), err)
 	}

@@ -45,10 +45,14 @@ type multiplyStep struct {
 	rows                             *ops.BlockRows
 	scaled                           *ops.BlockLabels
 
-	arcs arcList
-	list kv.Adjacency
-	sums []float64
+	arcs    arcList
+	arcsEnd uint64 // range and row behind the last arcs
+	list    kv.Adjacency
+	sums    []float64
 }
+
+// rowKey orders the rows of all ranges.
+func rowKey(r, row uint32) uint64 { return uint64(r)<<32 | uint64(row) }
 
 func newMultiply(b base) (step, error) {
 	switch b.Mode {
@@ -59,14 +63,14 @@ func newMultiply(b base) (step, error) {
 }
 
 func (s *multiplyStep) endGroup() error {
-	s.begun, s.ready = false, false
+	s.begun, s.ready, s.arcsEnd = false, false, 0
 	s.hasLabels, s.hasStrengths, s.hasRows = 0, 0, 0
 	return nil
 }
 
 // begin makes room for the rows of a range.
 func (s *multiplyStep) begin(column uint32) error {
-	nodes, err := s.Job.rows(column)
+	nodes, err := s.rangeRows(column)
 	if err != nil {
 		return err
 	}
@@ -136,7 +140,7 @@ func (s *multiplyStep) take(f *Frame) error {
 	return err
 }
 
-// due says that a frame does not follow those of its kind, of which so many rows have come.
+// due returns an error if a frame does not follow those of its kind, of which so many rows have come.
 func due(f *Frame, has *uint32) error {
 	if f.First != *has {
 		return fmt.Errorf("%w: %s after %d rows: want every row once, ascending", errFrame, f.Place(), *has)
@@ -184,7 +188,7 @@ func withLoops(memory, strengths []float64, features []float32, f *Frame) ([]flo
 	return memory, nil
 }
 
-// complete says that rows are missing where arcs begin.
+// complete returns an error if rows are missing where arcs begin.
 func (s *multiplyStep) complete(f *Frame) (err error) {
 	if !s.begun {
 		if err := s.begin(f.Column); err != nil {
@@ -233,6 +237,10 @@ func (s *multiplyStep) multiply(f *Frame) error {
 	if f.Column != s.column {
 		return fmt.Errorf("%w: %s in the group of range %d", errFrame, f.Place(), s.column)
 	}
+	if rowKey(f.Row, f.First) < s.arcsEnd {
+		return fmt.Errorf("%w: %s, after those of range %d up to row %d: want every row once, ascending", errFrame, f.Place(), s.arcsEnd>>32, uint32(s.arcsEnd))
+	}
+	s.arcsEnd = rowKey(f.Row, f.First+f.Count)
 	block, err := s.block(f, &s.arcs, &s.list)
 	if err != nil {
 		return err
@@ -289,7 +297,7 @@ func (s *multiplyStep) addWeighted(block *ops.Block, rows kv.Range, width int) e
 
 // block decodes the rows of a frame of arcs into memory.
 func (b *base) block(f *Frame, arcs *arcList, list *kv.Adjacency) (*ops.Block, error) {
-	columns, err := b.Job.rows(f.Column)
+	columns, err := b.rangeRows(f.Column)
 	if err != nil {
 		return nil, err
 	}

@@ -64,12 +64,12 @@ func newPack(b base) (step, error) {
 func (s *packStep) beginGroup(f *Frame) error {
 	s.begun, s.ready, s.group = true, false, [2]uint32{f.Row, f.Column}
 	s.members, s.has, s.held = map[uint32][]uint32{}, 0, 0
-	nodes, err := s.Job.rows(f.Row)
+	nodes, err := s.rangeRows(f.Row)
 	if err != nil {
 		return err
 	}
 	if s.Mode == modeEdges {
-		_, err := s.Job.rows(f.Column)
+		_, err := s.rangeRows(f.Column)
 		return err
 	}
 	if err := s.hold(8 * int64(nodes)); err != nil {
@@ -147,7 +147,7 @@ func (s *packStep) takeArcs(f *Frame) error {
 	if err := s.checkRows(f); err != nil {
 		return err
 	}
-	columns, err := s.Job.rows(f.Column)
+	columns, err := s.rangeRows(f.Column)
 	if err != nil {
 		return err
 	}

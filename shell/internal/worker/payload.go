@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 )
 
-// want says that a payload has another length than its header says.
+// want returns an error if a payload has another length than its header says.
 func (f *Frame) want(bytes int64) error {
 	if int64(len(f.Payload)) != bytes {
 		return fmt.Errorf("%w: %s: %d bytes for %d rows of width %d, want %d", errFrame, f.Place(), len(f.Payload), f.Count, f.Width, bytes)
@@ -17,7 +17,7 @@ func (f *Frame) want(bytes int64) error {
 	return nil
 }
 
-// wantWidth says that a frame has another width than is due.
+// wantWidth returns an error if a frame has another width than is due.
 func (f *Frame) wantWidth(width int) error {
 	if int64(f.Width) != int64(width) {
 		return fmt.Errorf("%w: %s: width %d, want %d", errFrame, f.Place(), f.Width, width)

@@ -361,7 +361,7 @@ func rangeOrder(f *Frame) []uint32 {
 func (c *cluster) blocks() (arcs, sums []Frame) {
 	p := c.planted
 	var runs []Frame
-	for _, part := range [][]int{evens(len(p.edges)), odds(len(p.edges))} {
+	for task, part := range [][]int{evens(len(p.edges)), odds(len(p.edges))} {
 		var sources, targets []uint64
 		var weights []float32
 		for _, i := range part {
@@ -374,7 +374,7 @@ func (c *cluster) blocks() (arcs, sums []Frame) {
 		if c.job.Weighted {
 			f.Width = 1
 		}
-		made, _ := c.run(Arcs, nil, []Frame{f}, nil, nil)
+		made, _ := c.run(Arcs, func(j *Job) { j.Task = uint32(task) }, []Frame{f}, nil, nil)
 		runs = append(runs, made...)
 	}
 	merged, _ := c.run(Merge, nil, runs, blockGroup, inOrder)

@@ -28,7 +28,7 @@ func (s *strengthStep) endGroup() error {
 	if err := c.need(KindLabels); err != nil {
 		return err
 	}
-	if err := c.wantSums(1); err != nil {
+	if err := c.ensureSums(1); err != nil {
 		return err
 	}
 	memory, width := appendStrengths(s.memory[:0], c.sums.values)

@@ -1,15 +1,16 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // trianglesStep finds the triangles of three blocks, and sums them at their nodes. Groups of a stretch follow each other. They have the
 // ranges I > J in common, whose strengths, sums and block stay. A group with I = J is a stretch of its own, as its last K brings no frames.
+// Blocks that are too full for the memory lie on the disk, and are searched in parts.
 type trianglesStep struct {
 	base
 	group  [3]uint32 // ranges I ≥ J ≥ K
@@ -21,18 +22,16 @@ type trianglesStep struct {
 	held   int64 // bytes
 }
 
+// What the search takes in memory, beside blocks, strengths and sums: see ops.AddTriangles.
+const (
+	searchNodeBytes  = 16 + 16 + 25
+	searchEntryBytes = 16
+)
+
 // A triangleRange has the strengths of a range, and the sums that are added at its nodes.
 type triangleRange struct {
 	strengths, sums []float64
 	has             uint32
-}
-
-// blockArcs are all arcs of a block, as they come.
-type blockArcs struct {
-	rows, columns uint32
-	list          kv.Adjacency
-	whole         *ops.Block // when they all have come
-	held          int64      // bytes
 }
 
 func newTriangles(b base) (step, error) {
@@ -69,13 +68,13 @@ func (s *trianglesStep) beginGroup(f *Frame) error {
 	}
 	s.group, s.begun = next, true
 	for _, r := range next {
-		nodes, err := s.rows(r)
+		nodes, err := s.rangeRows(r)
 		if err != nil {
 			return err
 		}
 		if s.ranges[r] == nil {
 			s.held += 16 * int64(nodes)
-			if err := s.checkMemory(); err != nil {
+			if err := s.checkNodes(); err != nil {
 				return err
 			}
 			s.ranges[r] = &triangleRange{strengths: make([]float64, nodes), sums: make([]float64, nodes)}
@@ -83,13 +82,12 @@ func (s *trianglesStep) beginGroup(f *Frame) error {
 	}
 	for _, block := range blocksOf(next) {
 		if s.blocks[block] == nil {
-			rows, columns := uint32(len(s.ranges[block[0]].sums)), uint32(len(s.ranges[block[1]].sums))
-			b := &blockArcs{rows: rows, columns: columns, list: kv.Adjacency{Range: kv.Range{End: kv.NodeID(rows)}, Offsets: []int64{0}}}
+			b := newBlockArcs(len(s.ranges[block[0]].sums), len(s.ranges[block[1]].sums), s.weightBytes())
 			s.blocks[block] = b
-			s.hold(b, 8*int64(rows))
+			s.held += b.offsetBytes()
 		}
 	}
-	return s.checkMemory()
+	return s.checkNodes()
 }
 
 // blocksOf are the blocks between the ranges of a group.
@@ -98,14 +96,47 @@ func blocksOf(group [3]uint32) [3][2]uint32 {
 	return [3][2]uint32{{i, j}, {i, k}, {j, k}}
 }
 
-// hold counts bytes of a block.
-func (s *trianglesStep) hold(b *blockArcs, bytes int64) { b.held, s.held = b.held+bytes, s.held+bytes }
+// searchBytes is what the search takes for the nodes of the group.
+func (s *trianglesStep) searchBytes() (bytes int64) {
+	for _, r := range s.ranges {
+		bytes = max(bytes, searchNodeBytes*int64(len(r.sums)))
+	}
+	return bytes
+}
 
-func (s *trianglesStep) checkMemory() error {
-	if s.held <= s.Memory {
+// leastRoom is which part of the memory is left for arcs.
+const leastRoom = 4
+
+// checkNodes returns an error if the nodes of the ranges leave no room for arcs, which might be on the disk.
+func (s *trianglesStep) checkNodes() error {
+	need := s.held + s.searchBytes()
+	for _, b := range s.blocks {
+		need -= b.arcBytes()
+	}
+	if need <= s.Memory-s.Memory/leastRoom {
 		return nil
 	}
-	return fmt.Errorf("the blocks of ranges %d take %d bytes, more than the memory of %d: use more blocks or more memory", s.group, s.held, s.Memory)
+	return fmt.Errorf("the nodes of ranges %d take %d bytes, too much for the memory of %d: use more blocks or more memory", s.group, need, s.Memory)
+}
+
+// makeRoom brings blocks to the disk, the largest first, until so many bytes of memory are free, or none has arcs in memory.
+func (s *trianglesStep) makeRoom(bytes int64) error {
+	for s.held+bytes > s.Memory {
+		var largest *blockArcs
+		for _, b := range s.blocks {
+			if b.arcBytes() > 0 && (largest == nil || b.arcBytes() > largest.arcBytes()) {
+				largest = b
+			}
+		}
+		if largest == nil {
+			return nil
+		}
+		s.held -= largest.arcBytes()
+		if err := largest.spill(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *trianglesStep) take(f *Frame) error {
@@ -128,31 +159,15 @@ func (s *trianglesStep) take(f *Frame) error {
 	if err := s.arcs.read(f, b.columns, s.weightBytes()); err != nil {
 		return err
 	}
-	if next := uint32(len(b.list.Offsets) - 1); f.First < next || b.whole != nil {
+	if next := b.filled(); f.First < next || b.complete {
 		return fmt.Errorf("%w: %s, after rows up to %d", errFrame, f.Place(), next)
 	}
-	s.hold(b, int64(len(s.arcs.columns))*int64(4+s.weightBytes()))
-	if err := s.checkMemory(); err != nil {
+	before := b.arcBytes()
+	if err := b.add(&s.arcs); err != nil {
 		return err
 	}
-	for i, row := range s.arcs.rows {
-		b.fill(row)
-		for _, column := range s.arcs.list(i) {
-			b.list.Neighbors = append(b.list.Neighbors, kv.NodeID(column))
-		}
-		b.list.Offsets = append(b.list.Offsets, int64(len(b.list.Neighbors)))
-	}
-	for _, w := range s.arcs.weights {
-		b.list.Weights = append(b.list.Weights, float32(w))
-	}
-	return nil
-}
-
-// fill adds empty lists up to a row.
-func (b *blockArcs) fill(row uint32) {
-	for uint32(len(b.list.Offsets)-1) < row {
-		b.list.Offsets = append(b.list.Offsets, int64(len(b.list.Neighbors)))
-	}
+	s.held += b.arcBytes() - before
+	return s.makeRoom(0)
 }
 
 func (s *trianglesStep) takeStrengths(f *Frame) (err error) {
@@ -175,38 +190,95 @@ func (s *trianglesStep) endGroup() error {
 	if !s.begun {
 		return nil
 	}
-	corner := func(r uint32) ops.Corner {
-		return ops.Corner{Range: int(r), Strengths: s.ranges[r].strengths, Sums: s.ranges[r].sums}
-	}
 	for _, r := range s.group {
 		if of := s.ranges[r]; of.has != uint32(len(of.strengths)) {
 			return fmt.Errorf("%w: the group of ranges %d has the strengths of %d of the %d nodes of range %d", errFrame, s.group, of.has, len(of.strengths), r)
 		}
 	}
+	names := blocksOf(s.group)
+	inMemory := true
+	for _, name := range names {
+		b := s.blocks[name]
+		b.fill(b.rows)
+		b.complete, inMemory = true, inMemory && b.file == nil
+	}
+	if work := s.searchBytes() + searchEntryBytes*s.blocks[names[2]].arcs(); !inMemory || s.held+work > s.Memory {
+		return s.searchParts()
+	}
 	var blocks [3]*ops.Block
-	for at, name := range blocksOf(s.group) {
-		block, err := s.blocks[name].block(s.Weighted)
+	for at, name := range names {
+		block, err := s.blocks[name].block()
 		if err != nil {
 			return fmt.Errorf("block %d: %w", name, err)
 		}
 		blocks[at] = block
 	}
+	corner := func(r uint32) ops.Corner {
+		return ops.Corner{Range: int(r), Strengths: s.ranges[r].strengths, Sums: s.ranges[r].sums}
+	}
 	return ops.AddTriangles(s.ctx, corner(s.group[0]), corner(s.group[1]), corner(s.group[2]), blocks[0], blocks[1], blocks[2])
 }
 
-// block is the block, of which all arcs have come.
-func (b *blockArcs) block(weighted bool) (_ *ops.Block, err error) {
-	if b.whole == nil {
-		b.fill(b.rows)
-		if weighted && b.list.Weights == nil {
-			b.list.Weights = []float32{}
-		}
-		b.whole, err = ops.NewBlock(int(b.columns), b.list)
+// searchParts finds the triangles u > v > w of the group for some rows v of the block JK after the other, and for each of these for some
+// rows u of the blocks IJ and IK. Lists end before the node of their row, so all corners count as different ranges.
+func (s *trianglesStep) searchParts() error {
+	if err := s.makeRoom(s.searchBytes() + s.Memory/leastRoom); err != nil {
+		return err
 	}
-	return b.whole, err
+	names := blocksOf(s.group)
+	ij, ik, jk := s.blocks[names[0]], s.blocks[names[1]], s.blocks[names[2]]
+	sameIJ, sameIK, sameJK := s.group[0] == s.group[1], s.group[0] == s.group[2], s.group[1] == s.group[2]
+	all := span{0, jk.columns}
+	// Half of the room is for arcs of JK, with what the search takes for them, half for those of IJ and IK.
+	room, each := (s.Memory-s.held-s.searchBytes())/2, int64(8+s.weightBytes())
+	for v := (span{}); v.from < jk.rows; v.from = v.end {
+		v.end = rowsWithin(v.from, room/(each+searchEntryBytes), jk)
+		last, arcs, err := jk.part(v, all, sameJK)
+		if err != nil {
+			return err
+		}
+		if arcs == 0 {
+			continue
+		}
+		u := span{}
+		if sameIJ {
+			u.from = v.from
+		}
+		for ; u.from < ij.rows; u.from = u.end {
+			u.end = rowsWithin(u.from, room/each, ij, ik)
+			first, arcs, err := ij.part(u, v, sameIJ)
+			if err != nil {
+				return err
+			}
+			if arcs == 0 {
+				continue
+			}
+			middle, _, err := ik.part(u, all, sameIK)
+			if err != nil {
+				return err
+			}
+			if err := ops.AddTriangles(s.ctx, s.corner(0, u), s.corner(1, v), s.corner(2, all), first, middle, last); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// corner is that of some nodes of the range at a place in the group, as if the three were different ranges.
+func (s *trianglesStep) corner(place int, nodes span) ops.Corner {
+	r := s.ranges[s.group[place]]
+	return ops.Corner{Range: 2 - place, Strengths: r.strengths[nodes.from:nodes.end], Sums: r.sums[nodes.from:nodes.end]}
 }
 
 func (s *trianglesStep) end() error { return s.leave(nil) }
+
+func (s *trianglesStep) close() (err error) {
+	for _, b := range s.blocks {
+		err = errors.Join(err, b.close())
+	}
+	return err
+}
 
 // leave writes the sums of the ranges that are not kept, and forgets these and their blocks.
 func (s *trianglesStep) leave(kept []uint32) error {
@@ -224,7 +296,10 @@ func (s *trianglesStep) leave(kept []uint32) error {
 	for name, b := range s.blocks {
 		if s.ranges[name[0]] == nil || s.ranges[name[1]] == nil {
 			delete(s.blocks, name)
-			s.held -= b.held
+			s.held -= b.offsetBytes() + b.arcBytes()
+			if err := b.close(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func TestTrianglesRefuse(t *testing.T) {
 		frames []Frame
 		want   string
 	}{
-		"too many nodes":     {large, []Frame{group(0, 0, 0)}, "take 34359738368 bytes, more than the memory of 16777216"},
+		"too many nodes":     {large, []Frame{group(0, 0, 0)}, "take 34359738368 bytes, too much for the memory of 16777216"},
 		"no stretch":         {none, nil, "stretches of 0 ranges"},
 		"ascending":          {job, []Frame{group(1, 2, 0)}, "want them descending"},
 		"again":              {job, append(slices.Clone(first), group(2, 1, 0)), "want the last ascending"},

@@ -33,10 +33,17 @@ type base struct {
 	memory []byte // of the payload that is made
 }
 
-func (b *base) beginGroup(*Frame) error { return nil }
-func (b *base) endGroup() error         { return nil }
-func (b *base) end() error              { return nil }
-func (b *base) close() error            { return nil }
+// beginGroup refuses a group of a range that there is not. The other numbers are what the operation makes of them.
+func (b *base) beginGroup(f *Frame) error {
+	if _, err := b.rangeRows(f.Row); err != nil {
+		return fmt.Errorf("group: %w", err)
+	}
+	return nil
+}
+
+func (b *base) endGroup() error { return nil }
+func (b *base) end() error      { return nil }
+func (b *base) close() error    { return nil }
 
 // unexpected is the error of a kind of frame that the operation does not take.
 func (b *base) unexpected(f *Frame) error {
@@ -53,6 +60,14 @@ func (b *base) write(f Frame) error {
 func (b *base) weightBytes() int {
 	if b.Weighted {
 		return blockWeight
+	}
+	return 0
+}
+
+// runWeightBytes is what a weight takes in the arcs of a run, 0 if there are none.
+func (b *base) runWeightBytes() int {
+	if b.Weighted {
+		return runWeight
 	}
 	return 0
 }

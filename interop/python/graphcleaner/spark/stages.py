@@ -21,7 +21,7 @@ from .errors import FrameError, GraphcleanerError, InputError, raised_in_task
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_FORMAT = 2  # of what the stages write
+_FORMAT = 3  # of what the stages write
 _BEAT = 10.0  # seconds after which a run counts on
 _WAIT = 3 * _BEAT  # to see whether another run lives
 
