@@ -1,10 +1,12 @@
 import random
+from pathlib import Path
 
 import pytest
 
 from graphcleaner.spark import plan
 from graphcleaner.spark.errors import GraphcleanerError
-from graphcleaner.spark.plan import chunk_bases, cut, cut_into, make_plan, parse_bytes, show_bytes
+from graphcleaner.spark.frames import GREATEST_PAYLOAD
+from graphcleaner.spark.plan import chunk_bases, cut, cut_into, make_plan, parse_bytes, show_bytes, show_hours
 
 
 def degrees_of(seed):
@@ -95,7 +97,7 @@ def test_too_little_memory_for_all_labels_is_said_on_paper(drawn, need):
         return make_plan(10**9, 10**10, 100, memory=memory, drawn=drawn).table().splitlines()[-1]
 
     assert f"memory: got {need - 1:,} bytes of a worker, want {need:,} or more: the stage census of 1,000,000,000 nodes" in said(need - 1)
-    assert said(need).startswith("  all ")
+    assert " hours on 1 processors" in said(need)
 
 
 @pytest.mark.parametrize("arguments, says", [
@@ -134,6 +136,51 @@ def test_stretches_of_triangles_are_counted(monkeypatch, ranges, stretch_bytes):
     assert (of.stretch == 1) == (stretch_bytes == 1) or ranges == 1
     if stretch_bytes == 60_000:
         assert 1 < of.stretch < ranges
+
+
+def test_nodes_leave_room_for_triangles():
+    """A range of nodes without arcs, of as many as there may be, must not fill the memory of a worker."""
+    for hops, greatest in ((2, (512 << 20) // 36), (3, (512 << 20) // 129)):
+        of = make_plan(10**9, 10**9, 2, hops=hops)
+        assert of.max_nodes <= greatest < 1.01 * of.max_nodes
+
+
+def test_a_row_is_one_frame():
+    """A neighbour takes a byte and its weight 8; gaps of 128 nodes take a byte more."""
+    for weighted, each in ((True, 9), (False, 1)):
+        of = make_plan(10**9, 10**10, 2, hops=2, memory=64 << 30, weighted=weighted)
+        assert 0.9 * GREATEST_PAYLOAD < of.max_nodes * (each + 1 / 64) <= GREATEST_PAYLOAD
+
+
+def test_merge_takes_half_of_the_memory_and_a_frame():
+    of = make_plan(10**8, 10**10, 10)
+    assert (512 << 20) < of.merge_memory <= of.memory
+    assert make_plan(1000, 5000, 3).merge_memory == 40 * 10_000
+
+
+# The table of sizes in docs/spark.md: nodes, edges, bytes shuffled, seconds.
+@pytest.mark.parametrize("nodes, edges, shuffled, seconds", [(1 << 20, 15_000_000, 0.98e9, 207), (1 << 22, 63_000_000, 5.8e9, 469)])
+def test_hours_are_those_of_the_sizes_that_were_measured(nodes, edges, shuffled, seconds):
+    of = make_plan(nodes, edges, 8, cores=2)
+    planned = sum(stage.shuffled for stage in of.stages())
+    measured = of.hours * 3600 - (planned - shuffled) * plan.SECONDS_OF_BYTE / 2
+    assert seconds / 1.2 < measured < seconds * 1.2
+
+
+def test_the_page_has_the_plan_on_paper():
+    text = (Path(__file__).parents[3] / "docs" / "spark.md").read_text().split("### On paper")[1]
+    rows = {cells[1].strip(): [cell.strip() for cell in cells[2:-1]] for line in text.splitlines() if len(cells := line.split("|")) > 3}
+    for column, (nodes, edges) in enumerate([(10**9, 10**11), (10**10, 10**12)]):
+        two, three = (make_plan(nodes, edges, 40, hops=hops, cores=4800, memory=6 << 30) for hops in (2, 3))
+        for name, value in [
+            ("ranges (blocks)", f"{three.ranges} ({three.ranges**2:,})"),
+            ("shuffled with 2 hops, 3 hops", ", ".join(show_bytes(sum(s.shuffled for s in of.stages())) for of in (two, three))),
+            ("tasks of the largest stage", f"{max(s.tasks for s in three.stages()):,}"),
+            ("time with 2 hops, 3 hops", ", ".join(show_hours(of.hours) for of in (two, three))),
+        ]:
+            assert rows[name][column] == value
+            assert name != "time with 2 hops, 3 hops" or value.split(", ")[1] in three.table()
+        assert (three.too_large() is None) == (column == 0)
 
 
 def test_degrees_make_the_plan_smaller():

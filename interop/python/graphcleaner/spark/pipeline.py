@@ -28,7 +28,7 @@ from pyspark.sql import types as T
 
 from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
-from .plan import Plan, check_shape, chunk_bases, cut, cut_into, make_plan, show_bytes
+from .plan import Plan, check_shape, chunk_bases, cut, cut_into, make_plan, show_bytes, show_hours
 from .stages import Files, OnlyRun, Stages, plain_errors, read_parquet, settings
 
 LEAST_SPARK = (4, 1)
@@ -423,7 +423,7 @@ class Cleaning:
         self._chunks = self._bases_of_chunks[-1]
         self._shape = [self._starts, plan.chunk, len(self._classes), self._weighted, self._version]
         shuffled = show_bytes(sum(stage.shuffled for stage in plan.stages()))
-        self._log(f"cut: {self._ranges} ranges, {self._chunks:,} chunks; with these degrees {shuffled} are shuffled")
+        self._log(f"cut: {self._ranges} ranges, {self._chunks:,} chunks; with these degrees {shuffled} are shuffled, in {show_hours(plan.hours)}")
 
     # What people have said of labels.
 
@@ -566,7 +566,9 @@ class Cleaning:
                 order=[F.col("first"), F.col("part")],
             )
 
-        self._edge_counts = _merged_reports(runs)
+        taken = _merged_reports(runs).get("edges", 0)
+        if taken != self._plan.arcs // 2:
+            raise GraphcleanerError(f"arcs: got {taken:,} edges of the {self._plan.arcs // 2:,} of {self._paths['edges']}, want all once")
         self._merged = self._stages.run("merge", merged, needs=["arcs"], of=self._shape)
         self._arcs = self._merged.where(F.col("kind") == frames.ARCS)
         self._strength = self._stages.run(

@@ -23,7 +23,15 @@ _SPLIT_BYTES = 128 << 20  # of a file that a task reads
 _STRETCH_BYTES = 512 << 20  # of the blocks of a task of triangles, about
 _BROADCAST_BYTES = 10 << 20  # of a table that Spark sends to all tasks instead of shuffling
 _TRIANGLE_BYTES = 4  # of a neighbour that is decoded
-_SKEW = 4  # how much fuller than expected a block may be
+_SKEW = 4  # how much fuller than expected a block may be until triangles lie on the disk
+_TRIANGLE_NODE_BYTES = 3 * (16 + 8) + 57  # of a node of three ranges, in memory
+_GREATEST_RUN = 1 << 20  # arcs of a frame, unless a row has more
+# A row of a block is one frame. A neighbour takes a byte there, and one more for each gap of 128 nodes; a weight of some edges takes 8.
+_GREATEST_ROW, _GREATEST_WEIGHTED_ROW = 60_000_000, 7_000_000
+# What Spark took on the cluster of docs/spark.md, with 1.0 and 4.2 million nodes: seconds of a processor for a byte shuffled, beside seconds
+# of a stage.
+SECONDS_OF_BYTE = 1.1e-7
+SECONDS_OF_STAGE = 6.5
 
 
 class Stage(NamedTuple):
@@ -156,7 +164,7 @@ class Plan:
             by_chunk("splits", n * 8, n),
             by_chunk("noise", 2 * n * (4 * c + 5), 0),
             Stage("arcs", splits, joined, min(self.memory, 16 * arcs // splits), runs),
-            Stage("merge", self.partitions(blocks, runs), runs, min(self.memory, runs), runs + 9 * rows),
+            Stage("merge", self.partitions(blocks, runs), runs, self.merge_memory, runs + 9 * rows),
             by_chunk("strength", 5 * rows, self.strength_bytes),
             by_column("sums1", 4 + self.strength_bytes // n),
             by_chunk("hop1", first + n * (4 * c + 5), n * (4 * c + 12 * c)),
@@ -196,10 +204,30 @@ class Plan:
         return [*stages, by_chunk("score", scored, n * 12), Stage("scores", self.cores, n * 33 if is_large else 0, 0, n * 30)]
 
     @property
+    def _full_block(self) -> int:
+        """Arcs of a block that is fuller than most. There are fuller ones: they are sorted and searched on the disk."""
+        return min(self.max_arcs, _SKEW * self.max_arcs * self.max_arcs // max(self.arcs, 1) + 1, self.arcs)
+
+    @property
+    def merge_memory(self) -> int:
+        """Bytes of the arcs of a block while they are sorted, and of those of a frame. What half of the memory does not hold is sorted on
+        the disk."""
+        key, of_frame = (16, 44) if self.weighted else (8, 24)
+        sorting = min(self.memory // 2, 2 * key * self._full_block)
+        return min(self.memory, sorting + of_frame * min(self._full_block, _GREATEST_RUN))
+
+    @property
     def triangle_memory(self) -> int:
-        """Bytes of three blocks that are as full as they may be, and of the rows of their ranges."""
-        block = min(self.max_arcs, _SKEW * self.max_arcs * self.max_arcs // max(self.arcs, 1) + 1, self.arcs)
-        return 3 * block * (_TRIANGLE_BYTES + (4 if self.weighted else 0)) + 3 * min(self.nodes, self.max_nodes) * 24
+        """Bytes of three blocks and of what the search takes for one of them, or of the nodes of their ranges: ranges of many nodes have few
+        arcs. What does not fit lies on the disk."""
+        blocks = self._full_block * (3 * (_TRIANGLE_BYTES + (4 if self.weighted else 0)) + 4)
+        return min(self.memory, max(blocks, min(self.nodes, self.max_nodes) * _TRIANGLE_NODE_BYTES))
+
+    @property
+    def hours(self) -> float:
+        """From start to end, if all processors are at work: a bound, as shuffled is."""
+        stages = self.stages()
+        return (sum(s.shuffled for s in stages) * SECONDS_OF_BYTE / self.cores + len(stages) * SECONDS_OF_STAGE) / 3600
 
     def table(self) -> str:
         """The plan in words and numbers, a line each."""
@@ -214,6 +242,8 @@ class Plan:
             lines.append(f"  {name:<22}{tasks:>9,}" + "".join(f"{show_bytes(size):>12}" for size in sizes))
         total = [sum(s.shuffled for s in stages), max(s.memory for s in stages), sum(s.disk for s in stages)]
         lines.append(f"  {'all':<22}{'':>9}" + "".join(f"{show_bytes(size):>12}" for size in total))
+        lines.append(f"  {show_hours(self.hours)} on {self.cores:,} processors, at {SECONDS_OF_BYTE * 1e9:.0f} ns a byte shuffled and "
+                     f"{SECONDS_OF_STAGE:g} s a stage")
         if (why := self.too_large()) is not None:
             lines.append(f"  {why}")
         return "\n".join(lines)
@@ -272,13 +302,13 @@ def make_plan(
         max_nodes, max_arcs = -(-nodes // blocks), max(1, -(-arcs // blocks))
     else:
         # Half of the memory is for the nodes of a column, or for three blocks; the rest is for rows and frames.
-        max_nodes = max(1, memory // 2 // row)
+        max_nodes = max(1, memory // 2 // (row if hops < 3 else max(row, _TRIANGLE_NODE_BYTES)))
         block = memory // 2 // (3 * (_TRIANGLE_BYTES + (4 if weighted else 0)) * _SKEW)
         max_arcs = max(1, block, math.isqrt(max(arcs, 1) * block))
         # Small graphs are cut so that every core has a block, but not below what a task is worth.
         wanted = min(math.isqrt(2 * cores), max(1, (nodes + arcs) >> 17))
         max_nodes, max_arcs = min(max_nodes, -(-nodes // wanted)), min(max_arcs, max(1, -(-arcs // wanted)))
-    max_nodes = min(max_nodes, GREATEST_NODES - 1)
+        max_nodes = min(max_nodes, _GREATEST_WEIGHTED_ROW if weighted else _GREATEST_ROW)
     ranges = max(-(-nodes // max_nodes), -(-arcs // max_arcs), 1)
     chunk = 1 << max(0, min(AIM_PAYLOAD // (4 * max(classes, width)), _GREATEST_CHUNK).bit_length() - 1)
     return Plan(nodes, arcs, classes, hops, weighted, features, drawn, width, cores, memory, max_nodes, max_arcs, ranges, chunk,
@@ -342,6 +372,11 @@ def show_bytes(size: int) -> str:
             return f"{value:.0f} {unit}" if unit == "B" or value >= 10 else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:,.1f} PiB"
+
+
+def show_hours(hours: float) -> str:
+    """A time for people, such as 1.5 hours."""
+    return f"{hours * 60:.0f} minutes" if hours < 1 else f"{hours:.1f} hours" if hours < 10 else f"{hours:,.0f} hours"
 
 
 def parse_bytes(text: str) -> int:
