@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -154,5 +153,5 @@ func (s *streams) writePage(path string, page *report.Page) error {
 	if page == nil {
 		return nil
 	}
-	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, strings.TrimSpace(version())) })
+	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, version()) })
 }

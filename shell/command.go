@@ -37,7 +37,7 @@ const (
 
 // commandLine is the program's command line: a field a command.
 type commandLine struct {
-	Version kong.VersionFlag `help:"Print the version."`
+	Version versionFlag `help:"Print the version."`
 
 	Demo     demoCommand     `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
 	Import   importCommand   `cmd:"" help:"Load a graph into a new store, or add nodes, edges, predictions or decisions to an existing one."`
@@ -111,7 +111,6 @@ func (s *streams) run(args []string) int {
 		kong.Writers(writer, s.err),
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{
-			"version": version(),
 			"seed":    strconv.Itoa(query.DefaultSeed),
 			"methods": strings.Join(cleaner.MethodNames(), ", "),
 			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
@@ -354,13 +353,4 @@ func programName() string {
 		return os.Args[0]
 	}
 	return filepath.Base(os.Args[0])
-}
-
-// version is what --version prints.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "graphcleaner (devel)\n"
-	}
-	return "graphcleaner " + info.Main.Version + "\n"
 }

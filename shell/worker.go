@@ -3,7 +3,6 @@ package shell
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/worker"
 )
@@ -17,7 +16,11 @@ func (*workerCommand) Help() string {
 }
 
 func (*workerCommand) Run(ctx context.Context, s *streams) error {
-	if err := worker.Run(ctx, strings.TrimSpace(version()), s.in, s.out); err != nil {
+	build, err := build()
+	if err != nil {
+		return err
+	}
+	if err := worker.Run(ctx, build, s.in, s.out); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
 	return nil

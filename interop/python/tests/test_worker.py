@@ -1,4 +1,6 @@
+import hashlib
 import os
+import shutil
 import time
 
 import pyarrow as pa
@@ -105,6 +107,23 @@ def test_the_process_ends_with_its_reader(fake):
     answers.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_builds_without_a_version_have_a_digest(binary, tmp_path):
+    said = worker.version(binary)
+    if "(devel)" not in said and "+dirty" not in said:
+        pytest.skip(f"{said} has a version")
+    with open(binary, "rb") as file:
+        assert said.endswith(f", SHA-256 {hashlib.sha256(file.read()).hexdigest()[:12]}")
+    other = tmp_path / "other"
+    shutil.copy(binary, other)
+    with open(other, "ab") as file:
+        file.write(b"\0")  # a program of ELF runs as before
+    assert worker.version(str(other)) != said
+    job = {"op": "strength", "version": said, "memory": 1 << 24, "chunk": 4, "ranges": [0, 4], "classes": 2, "hops": 1}
+    with pytest.raises(WorkerError, match="use one version of graphcleaner everywhere"):
+        worker.run_here(str(other), job, [])
+    assert worker.run_here(binary, job, []) == []
 
 
 def test_version(fake, tmp_path):
