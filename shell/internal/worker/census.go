@@ -65,6 +65,16 @@ func newCensus(b base) (step, error) {
 	if len(b.Names) != b.Classes {
 		return nil, fmt.Errorf("%w: %d names of %d classes", errFrame, len(b.Names), b.Classes)
 	}
+	number := make(map[string]int, len(b.Names))
+	for k, name := range b.Names {
+		if name == "" {
+			return nil, fmt.Errorf("%w: class %d has no name", errFrame, k)
+		}
+		if other, ok := number[name]; ok {
+			return nil, fmt.Errorf("%w: classes %d and %d have the name %q", errFrame, other, k, name)
+		}
+		number[name] = k
+	}
 	nodes := int(b.nodes())
 	return &censusStep{
 		// Slices that grow would be there twice.
@@ -194,8 +204,11 @@ type censusReport struct {
 
 // readCensus is the census of a job.
 func (j *Job) readCensus() (report censusReport, err error) {
-	if err := json.Unmarshal(j.Census, &report); err != nil || report.Census == nil {
-		return report, fmt.Errorf("%w: the census of the job is none: %w", errFrame, err)
+	if err := json.Unmarshal(j.Census, &report); err != nil {
+		return report, fmt.Errorf("%w: the census of the job: %w", errFrame, err)
+	}
+	if report.Census == nil {
+		return report, fmt.Errorf("%w: the job has no census", errFrame)
 	}
 	if len(report.Census.Names) != j.Classes {
 		return report, fmt.Errorf("%w: the census has %d classes, the job %d", errFrame, len(report.Census.Names), j.Classes)

@@ -116,9 +116,7 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 	case KindDiagonal:
 		c.diagonal, err = rowsOf(c.diagonal, f)
 	case KindPredictions:
-		if err = f.wantWidth(classes); err == nil {
-			c.predictions, err = rowsOf(c.predictions, f)
-		}
+		c.predictions, err = predictionsOf(c.predictions, f, classes)
 	case KindInputs, KindSlice:
 		if err = f.wantWidth(c.job.columns()); err == nil {
 			c.inputs, err = rowsOf(c.inputs, f)

@@ -115,14 +115,14 @@ func (r *Reader) Next() (*Frame, error) {
 		return nil, io.EOF
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, fmt.Errorf("%w: frame %d breaks off after %d bytes of its header", errFrame, r.read+1, n)
+		return nil, fmt.Errorf("%w: frame %d breaks off after %d bytes of its header%s", errFrame, r.read+1, n, r.behind())
 	}
 	if err != nil {
 		return nil, err
 	}
 	h := r.header[:]
 	if string(h[:4]) != magic {
-		return nil, fmt.Errorf("%w: frame %d begins with %q, want %q", errFrame, r.read+1, h[:4], magic)
+		return nil, fmt.Errorf("%w: frame %d begins with %q, want %q%s", errFrame, r.read+1, h[:4], magic, r.behind())
 	}
 	if h[4] != Version {
 		return nil, fmt.Errorf("%w: frame %d is of version %d, this program has version %d: use one version of graphcleaner everywhere", errFrame, r.read+1, h[4], Version)
@@ -146,6 +146,14 @@ func (r *Reader) Next() (*Frame, error) {
 	}
 	r.read++
 	return f, nil
+}
+
+// behind names the frame before one whose header says nothing.
+func (r *Reader) behind() string {
+	if r.read == 0 {
+		return ""
+	}
+	return ", behind " + r.frame.Place()
 }
 
 // readPayload reads length bytes into memory that grows with what is there, not with what a header says.
@@ -181,7 +189,7 @@ func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 // Write writes a frame. It keeps nothing of it.
 func (w *Writer) Write(f *Frame) error {
 	if len(f.Payload) > mostPayload {
-		return fmt.Errorf("%s: %d bytes, want at most %d: use smaller chunks", f.Place(), len(f.Payload), mostPayload)
+		return fmt.Errorf("%s: %d bytes, want at most %d: use more blocks", f.Place(), len(f.Payload), mostPayload)
 	}
 	h := w.header[:]
 	copy(h, magic)

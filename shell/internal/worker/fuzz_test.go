@@ -88,6 +88,10 @@ func FuzzOperations(f *testing.F) {
 			f.Add(byte(op), byte(op)%3, byte(frame.Kind), frame.Row, frame.Column, frame.Part, frame.First, frame.Count, frame.Width, frame.Payload)
 		}
 	}
+	for op := Arcs; op <= Pack; op++ {
+		text := jobFrame(f, op, job).Payload
+		f.Add(byte(op), byte(0), byte(KindJob), uint32(0), uint32(0), uint32(0), uint32(0), uint32(0), uint32(0), text)
+	}
 	f.Fuzz(func(t *testing.T, op, mode, kind byte, row, column, part, first, count, width uint32, payload []byte) {
 		o := Operation(op)
 		if steps[o] == nil || len(payload) > 1<<16 {
@@ -110,6 +114,13 @@ func FuzzOperations(f *testing.F) {
 			if o != Arcs && o != Merge && o != Census && o != Fit && isBackbone {
 				frames = append(frames, frame)
 			}
+		}
+		if Kind(kind) == KindJob { // any text is the job
+			var of Job
+			if json.Unmarshal(payload, &of) == nil && of.Memory > 2*leastMemory {
+				return // it may ask for that much
+			}
+			frames[0].Payload, kind = payload, byte(KindGroup)
 		}
 		frames = append(frames, Frame{
 			Kind: Kind(kind), Row: row, Column: column, Part: part, First: first, Count: count, Width: width, Payload: payload,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -77,6 +78,58 @@ func TestFramesTwice(t *testing.T) {
 			wantError(t, runHostile(t, jobFrame(t, c.op, c.job), group, frames[c.kind], frames[c.kind]), c.want)
 		})
 	}
+}
+
+// TestNumbersThatAreNone wants an error for values that no sum and no classifier gives.
+func TestNumbersThatAreNone(t *testing.T) {
+	job := smallJob()
+	job.Mode, job.Census = modeThresholds, []byte(`{"census":{"Names":["a","b"],"Counts":[3,2]}}`)
+	right := map[Kind]Frame{}
+	for _, f := range rightFrames(job) {
+		right[f.Kind] = f
+	}
+	group := Frame{Kind: KindGroup, Row: 1}
+	none := float32(math.NaN())
+	for _, row := range [][]float32{{2, 0}, {-5, 1}, {float32(math.Inf(1)), 0}, {none, 1}, {0, none}} {
+		predictions := right[KindPredictions]
+		predictions.Payload = appendVector(nil, append([]float32{1, 0, 0, 1, none, none}, row...))
+		wantError(t, runHostile(t, jobFrame(t, Noise, job), group, predictions), "predictions of range 1 from row 0 on: row 3 has the prediction")
+		multiply := job
+		multiply.Mode = modePredictions
+		wantError(t, runHostile(t, jobFrame(t, Multiply, multiply), group, right[KindStrength], predictions), "row 3 has the prediction")
+	}
+	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
+		strengths := right[KindStrength]
+		strengths.Payload = appendVector(nil, []float64{1, 2, x, 1})
+		multiply := job
+		multiply.Mode = modeFirst
+		wantError(t, runHostile(t, jobFrame(t, Multiply, multiply), group, strengths), "want a finite number from 0 on")
+	}
+	job.Names = []string{"a", "a"}
+	wantError(t, runHostile(t, jobFrame(t, Census, job)), `classes 0 and 1 have the name "a"`)
+	job.Names = []string{"a", ""}
+	wantError(t, runHostile(t, jobFrame(t, Census, job)), "class 1 has no name")
+}
+
+// TestReportsThatAreMissing wants an error that says so, of a job without what an operation before has reported.
+func TestReportsThatAreMissing(t *testing.T) {
+	job := smallJob()
+	job.Mode, job.Census = modeJoint, []byte(`{}`)
+	wantError(t, runHostile(t, jobFrame(t, Noise, job)), "noise: bad frame: the job has no census")
+	job.Census, job.Thresholds = []byte(`{"census":{"Names":["a","b"],"Counts":[3,2]}}`), []byte(`{"sums":[1],"counts":[2,2]}`)
+	err := runHostile(t, jobFrame(t, Noise, job))
+	wantError(t, err, "thresholds: sums of 1 classes and counts of 2, want 2")
+	if strings.Contains(err.Error(), "%!") {
+		t.Error(err)
+	}
+}
+
+// TestTornHeaders wants the frame before one whose header breaks off.
+func TestTornHeaders(t *testing.T) {
+	job := smallJob()
+	whole := stream(t, jobFrame(t, Strength, job), rightFrames(job)[0])
+	err := Run(context.Background(), testVersion, bytes.NewReader(whole[:len(whole)-7]), io.Discard)
+	wantError(t, err, "frame 3 breaks off after 33 bytes of its header, behind labels of range 1 from row 0 on")
 }
 
 // TestMembersOfAnotherChunk wants an error for members of a chunk that the group is not about.

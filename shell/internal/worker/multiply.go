@@ -154,10 +154,12 @@ func (s *multiplyStep) takeRows(f *Frame) (err error) {
 	if err = due(f, &s.hasRows); err != nil {
 		return err
 	}
-	if err = f.wantWidth(s.columns()); err != nil {
-		return err
+	if s.Mode == modePredictions {
+		s.values, err = predictionsOf(s.values, f, s.columns())
+	} else if err = f.wantWidth(s.columns()); err == nil {
+		s.values, err = rowsOf(s.values, f)
 	}
-	if s.values, err = rowsOf(s.values, f); err != nil {
+	if err != nil {
 		return err
 	}
 	if s.Mode == modeSlice {

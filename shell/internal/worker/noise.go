@@ -44,8 +44,11 @@ func newNoise(b base) (step, error) {
 		s.sums = cleaner.NewThresholdSums(b.Classes)
 	case modeJoint:
 		var sums cleaner.ThresholdSums
-		if err := json.Unmarshal(b.Thresholds, &sums); err != nil || len(sums.Sum) != b.Classes || len(sums.Count) != b.Classes {
-			return nil, fmt.Errorf("%w: thresholds: sums of %d classes and counts of %d, want %d: %w", errFrame, len(sums.Sum), len(sums.Count), b.Classes, err)
+		if err := json.Unmarshal(b.Thresholds, &sums); err != nil {
+			return nil, fmt.Errorf("%w: the thresholds of the job: %w", errFrame, err)
+		}
+		if len(sums.Sum) != b.Classes || len(sums.Count) != b.Classes {
+			return nil, fmt.Errorf("%w: thresholds: sums of %d classes and counts of %d, want %d", errFrame, len(sums.Sum), len(sums.Count), b.Classes)
 		}
 		s.thresholds, s.joint = sums.Thresholds(), cleaner.JointCounts{}
 	default:

@@ -95,7 +95,13 @@ func strengthsOf(memory []float64, f *Frame) ([]float64, error) {
 		if err := f.wantWidth(anyStrengths); err != nil {
 			return memory, err
 		}
-		return rowsOf(memory, f)
+		memory, err := rowsOf(memory, f)
+		for _, x := range memory[:min(len(memory), int(f.Count))] {
+			if err == nil && !(x >= 0 && x <= math.MaxFloat64) {
+				err = fmt.Errorf("%w: %s: strength %v, want a finite number from 0 on", errFrame, f.Place(), x)
+			}
+		}
+		return memory, err
 	}
 	memory = memory[:0]
 	from, last := f.Payload, int64(0)
@@ -115,6 +121,27 @@ func strengthsOf(memory []float64, f *Frame) ([]float64, error) {
 	}
 	return memory, nil
 }
+
+// predictionsOf decodes a frame of predictions. A row is probabilities, or NaN alone: none.
+func predictionsOf(memory []float32, f *Frame, classes int) ([]float32, error) {
+	if err := f.wantWidth(classes); err != nil {
+		return memory, err
+	}
+	memory, err := rowsOf(memory, f)
+	if err != nil {
+		return memory, err
+	}
+	for at, p := range memory {
+		isNone := math.IsNaN(float64(memory[at-at%classes]))
+		if isNone != math.IsNaN(float64(p)) || !isNone && !(p >= 0 && p <= mostProbability) {
+			return memory, fmt.Errorf("%w: %s: row %d has the prediction %v, want 0 to 1, or no number in the whole row", errFrame, f.Place(), at/classes, p)
+		}
+	}
+	return memory, nil
+}
+
+// mostProbability leaves room for rounding.
+const mostProbability = 1.001
 
 // Sparse rows: for each row a bitmap of the columns that are not zero, then the values of all rows. The width is that of the frame.
 
