@@ -29,6 +29,11 @@ type PieceModel struct {
 // Reach is the most hops over which a label has a part in a score, from 1 to K: the features L of more hops have no weight.
 func (m *PieceModel) Reach() int { return m.Model.Reach() }
 
+// Weighs says whether a feature of the 2K+1, as PieceScorer.Score has them, has a part in scores.
+func (m *PieceModel) Weighs(feature int) bool {
+	return feature == 0 || feature > m.Hops && feature <= m.Hops+m.Reach()
+}
+
 // estimate fills what the calibration comes to.
 func (m *PieceModel) estimate() {
 	e := m.Model.Calibration.Estimate()
@@ -82,13 +87,12 @@ func (m *PieceModel) Scorer() *PieceScorer {
 // Piece.Tested wrote, and features[f] [rows×(1+rivals)] is feature f of the 2K+1 of these labels: 0 is P0, K+k is Lk. P1 … PK
 // may be nil, and so may Lk of k > Reach. It returns ErrShape if the parts do not fit together.
 func (s *PieceScorer) Score(p *Piece, tested []kv.Class, features [][]float32, scores []float32) error {
-	width, labels, hops := featureWidth(s.model.Hops), len(s.node.classes), s.model.Hops
+	width, labels := featureWidth(s.model.Hops), len(s.node.classes)
 	if len(features) != width || len(tested) != len(p.Labels)*labels || len(scores) != len(p.Labels) {
 		return fmt.Errorf("score: %d rows, %d labels under test, %d features, %d scores: %w", len(p.Labels), len(tested), len(features), len(scores), ErrShape)
 	}
 	for f, values := range features {
-		weighs := f == 0 || f > hops && f <= hops+s.model.Reach()
-		if len(values) != len(tested) && (weighs || values != nil) {
+		if len(values) != len(tested) && (s.model.Weighs(f) || values != nil) {
 			return fmt.Errorf("score: feature %d has %d values, want %d: %w", f, len(values), len(tested), ErrShape)
 		}
 	}

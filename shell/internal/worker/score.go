@@ -63,11 +63,11 @@ func (s *scoreStep) endGroup() error {
 		return err
 	}
 	for feature := range c.features {
-		weighed := feature == 0 || feature > s.Hops && feature <= s.Hops+s.model.Reach()
-		if weighed && c.features[feature] == nil {
+		weighs := s.model.Weighs(feature)
+		if weighs && c.features[feature] == nil {
 			return fmt.Errorf("%w: the group of range %d from row %d on has no feature %d", errFrame, c.row, c.first, feature)
 		}
-		if !weighed {
+		if !weighs {
 			c.features[feature] = nil
 		}
 	}
