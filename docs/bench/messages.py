@@ -1,7 +1,7 @@
 """One hop in DataFrames, as GraphFrames passes messages: triplets of an edge and its two nodes, a message each way, sums by node.
 
-Prints the seconds of one hop of the predictions, as a json object. `spark.py` measures the same hop of graphcleaner as sums and
-add of hop 1.
+Prints the seconds of one hop of the predictions, as a json object. The like of it in a clean is hop 2: it sums as many columns, and
+`spark.py` prints its seconds. Give both the same --master.
 """
 
 import argparse
