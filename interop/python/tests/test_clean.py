@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphcleaner.spark import InputError, clean, pipeline, plan
-from graphcleaner.spark.errors import GraphcleanerError
+from graphcleaner.spark.errors import FrameError, GraphcleanerError
 
 HERE = Path(__file__).parents[1]
 
@@ -351,7 +351,7 @@ def test_a_damaged_frame_is_found_by_the_worker(spark, binary, tmp_path):
     frame[45] ^= 4
     df = spark.createDataFrame([(0, 0, 0, frames.LABELS, 0, 3, bytes(frame))], frames.SPARK_SCHEMA)
     job = {"op": "strength", "memory": 1 << 30, "chunk": 4, "ranges": [0, 3], "classes": 2, "weighted": False, "hops": 1}
-    with pytest.raises(GraphcleanerError, match="checksum"), stages.plain_errors():
+    with pytest.raises(FrameError, match="worker: strength: bad frame: .*checksum"), stages.plain_errors():
         worker.run(df, job, binary=binary, group=[F.lit(0), F.lit(0), F.lit(0)]).collect()
 
 

@@ -35,10 +35,10 @@ def test_rows_add_up_to_one_in_the_order_of_classes(listed):
 
 
 @pytest.mark.parametrize("row, says", [
-    ([0.5, -0.1, 0.6], "node n0: class b is -0.1, want a probability from 0 to 1"),
-    ([0.5, float("nan"), 0.5], "class b is nan"),
-    ([0.5, None, 0.5], "class b is nan"),
-    ([float("inf"), 0.0, 0.0], "class a is inf"),
+    ([0.5, -0.1, 0.6], 'node n0: class "b" is -0.1, want a probability from 0 to 1'),
+    ([0.5, float("nan"), 0.5], 'class "b" is nan'),
+    ([0.5, None, 0.5], '"b" is null, want a number'),
+    ([float("inf"), 0.0, 0.0], 'class "a" is inf'),
     ([0.5, 0.2, 0.2], "they add up to 0.9, want 1"),
 ])
 @pytest.mark.parametrize("listed", [False, True])
@@ -56,7 +56,7 @@ def test_lists_of_another_length_are_refused(row):
 
 @pytest.mark.parametrize("columns, says", [
     (["a", "x"], 'class "x" of the predictions: no node is given it, the labels have "a", "b"'),
-    (["a", "a"], 'class "a" of the predictions: it has two columns'),
+    (["a", "a"], 'class "a" of the predictions: it is named twice'),
     (["a"], 'class "b" of the labels: the predictions have "a"'),
 ])
 def test_columns_are_the_classes(columns, says):

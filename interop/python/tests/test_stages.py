@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from graphcleaner.spark import stages as stages_module
-from graphcleaner.spark.errors import FrameError, GraphcleanerError, InputError
+from graphcleaner.spark.errors import FrameError, GraphcleanerError, InputError, WorkerError
 from graphcleaner.spark.stages import Files, OnlyRun, Stages
 
 
@@ -87,18 +87,21 @@ def test_a_damaged_note_is_no_note(go, tmp_path):
         assert go() == ["second"]
 
 
-@pytest.mark.parametrize("text, names", [("arcs: checksum 1, want 2", True), ("its output: checksum 1, want 2", False), ("no", False)])
-def test_an_error_of_a_damaged_frame_names_the_folders(go, spark, tmp_path, text, names):
+@pytest.mark.parametrize("error, names", [
+    (FrameError("arcs: checksum 1, want 2"), True), (FrameError("arcs: got 3 bytes for 2 rows, want 8"), True),
+    (FrameError("frame: got version 2, want 1"), True), (WorkerError("its output: checksum 1, want 2"), False),
+])
+def test_an_error_of_a_damaged_frame_names_the_folders(go, spark, tmp_path, error, names):
     go()
     stages = Stages(spark, str(tmp_path), lambda line: None)
     df = stages.run("first", lambda: None, of=1, of_frames=False)
 
     def fail():
-        raise FrameError(text)
+        raise error
 
-    with pytest.raises(FrameError) as err:
+    with pytest.raises(type(error)) as err:
         stages.run("third", fail, needs=["first"], of_frames=False)
-    assert str(err.value) == text + (f". It is in one of {tmp_path}/work/first: remove that folder and start again" if names else "")
+    assert str(err.value) == str(error) + (f". It is in one of {tmp_path}/work/first: remove that folder and start again" if names else "")
     assert df.count()
 
 
@@ -122,7 +125,7 @@ def test_a_listing_has_names_sizes_and_times(spark, tmp_path):
         files.listing(str(tmp_path / "none"))
 """What an error of Spark is told as."""
 
-from graphcleaner.spark.stages import _one_line
+from graphcleaner.spark.stages import one_line
 
 
 def test_an_error_of_python_in_a_task_is_told_by_its_last_line() -> None:
@@ -132,9 +135,9 @@ Traceback (most recent call last):
     import numpy as np
 ModuleNotFoundError: No module named 'numpy'
 """
-    assert _one_line(ValueError(text)) == "ModuleNotFoundError: No module named 'numpy'"
+    assert one_line(ValueError(text)) == "ModuleNotFoundError: No module named 'numpy'"
 
 
 def test_another_error_is_told_by_its_first_line() -> None:
-    assert _one_line(ValueError("\n no room on the disk\nmore\n")) == "no room on the disk"
-    assert _one_line(KeyError()) == "KeyError"
+    assert one_line(ValueError("\n no room on the disk\nmore\n")) == "no room on the disk"
+    assert one_line(KeyError()) == "KeyError"

@@ -56,7 +56,7 @@ def check_columns(path: str, columns: Sequence[str], classes: Sequence[str]) -> 
                 f'{path}: class "{name}" of the predictions: no node is given it, the labels have {name_classes(classes)}'
             )
         if list(columns).count(name) > 1:
-            raise InputError(f'{path}: class "{name}" of the predictions: it has two columns')
+            raise InputError(f'{path}: class "{name}" of the predictions: it is named twice')
     for name in classes:
         if name not in columns:
             raise InputError(
@@ -83,7 +83,7 @@ def probabilities(
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             ids = batch.column("id")
-            p = _lists(path, "predictions", ids, batch.column("row"), len(columns)) if listed else _columns(batch, len(columns))
+            p = _numbers(path, "predictions", batch, columns, listed)
             kept = np.zeros((batch.num_rows, len(classes)), np.float32)
             kept[:, places] = normalized(path, ids, p, columns)
             yield pa.RecordBatch.from_arrays([ids, _binary(kept)], ["id", "row"])
@@ -100,7 +100,7 @@ def features(
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             ids = batch.column("id")
-            x = _lists(path, "features", ids, batch.column("row"), len(columns)) if listed else _columns(batch, len(columns))
+            x = _numbers(path, "features", batch, columns, listed)
             with np.errstate(over="ignore"):
                 kept = x.astype(np.float32)
             bad = np.argwhere(~np.isfinite(kept))
@@ -113,27 +113,28 @@ def features(
     return rows
 
 
-def _columns(batch: pa.RecordBatch, width: int) -> np.ndarray:
-    p = np.empty((batch.num_rows, width))
-    for j in range(width):
-        p[:, j] = _doubles(batch.column(f"c{j}"))
-    return p
-
-
-def _doubles(column: pa.Array) -> np.ndarray:
-    """Numbers as float64; NaN where null."""
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-
-
-def _lists(path: str, what: str, ids: pa.Array, lists: pa.Array, width: int) -> np.ndarray:
-    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(lengths != width)
-    if len(wrong):
-        v = int(wrong[0])
-        raise InputError(
-            f"{path}: {what} of node {ids[v].as_py()}: got {int(lengths[v])} numbers, want {width}"
-        )
-    return _doubles(lists.flatten()).reshape(len(ids), width)
+def _numbers(path: str, what: str, batch: pa.RecordBatch, columns: Sequence[str], listed: bool) -> np.ndarray:
+    """The numbers of a batch, [nodes×columns]. InputError where there is none."""
+    ids, width = batch.column("id"), len(columns)
+    if listed:
+        lists = batch.column("row")
+        lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(lengths != width)
+        if len(wrong):
+            v = int(wrong[0])
+            raise InputError(f"{path}: {what} of node {ids[v].as_py()}: got {int(lengths[v])} numbers, want {width}")
+        values = lists.flatten()
+        places, arrays = [np.arange(len(values))], [values]
+    else:
+        places = [np.arange(len(ids)) * width + j for j in range(width)]
+        arrays = [batch.column(f"c{j}") for j in range(width)]
+    numbers = np.empty(len(ids) * width)
+    for at, array in zip(places, arrays, strict=True):
+        if array.null_count:
+            v, j = divmod(int(at[array.is_null().to_numpy(zero_copy_only=False)][0]), width)
+            raise InputError(f'{path}: {what} of node {ids[v].as_py()}: "{columns[j]}" is null, want a number')
+        numbers[at] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return numbers.reshape(len(ids), width)
 
 
 def normalized(path: str, ids: pa.Array, p: np.ndarray, columns: Sequence[str]) -> np.ndarray:
@@ -143,8 +144,7 @@ def normalized(path: str, ids: pa.Array, p: np.ndarray, columns: Sequence[str]) 
     if bad.any():
         v, j = (int(i) for i in np.argwhere(bad)[0])
         raise InputError(
-            f"{path}: predictions of node {ids[v].as_py()}: class {columns[j]} is {p[v, j]:g}, "
-            "want a probability from 0 to 1"
+            f'{path}: predictions of node {ids[v].as_py()}: class "{columns[j]}" is {p[v, j]:g}, want a probability from 0 to 1'
         )
     sums = np.zeros(len(p))
     for j in range(p.shape[1]):  # one after the other: numpy's sum has another order

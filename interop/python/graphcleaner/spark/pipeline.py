@@ -237,9 +237,12 @@ class Cleaning:
                     raise InputError(
                         f"{self._paths[name]}: no column {column} in {', '.join(df.columns)}, want {', '.join(columns)}"
                     )
+        if "_metadata" in self._nodes.columns:
+            raise InputError(f"{self._paths['nodes']}: column _metadata: Spark has a column of this name, want another one")
         self._texts = [self._is_text("nodes", "id"), self._is_text("edges", "src"), self._is_text("edges", "dst"),
                        self._is_text(self._of_nodes, "id")]
-        self._is_text("nodes", "label")
+        if not isinstance(self._nodes.schema["label"].dataType, T.BooleanType):
+            self._is_text("nodes", "label")
         self._weighted = "weight" in self._edges.columns
         if self._weighted:
             self._check_numbers("edges", "weight", self._edges.schema["weight"].dataType)
@@ -522,6 +525,8 @@ class Cleaning:
         names, listed, _ = self._columns_given()
         if self._arguments.prediction_classes is not None and not listed:
             raise InputError(f"{self._paths['predictions']}: its columns name the classes, want no --prediction-classes")
+        if not listed and "id" in self._classes:
+            raise InputError(f"{self._paths['predictions']}: class \"id\": the column id has the ids, want the predictions as a list")
         return (self._arguments.prediction_classes or self._classes) if listed else names
 
     def _row_schema(self) -> str:

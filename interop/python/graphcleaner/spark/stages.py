@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 _FORMAT = 3  # of what the stages write
 _BEAT = 10.0  # seconds after which a run counts on
 _WAIT = 3 * _BEAT  # to see whether another run lives
+
+_UNREAD = re.compile(r"\[FAILED_READ_FILE\S*\] Encountered error while reading file (\S+)\.\s")
 
 # A frame has up to 4 MiB, so a few of them are a batch. The columns of a table are read in batches of Spark's usual size.
 _FRAMES_READ, _ROWS_READ = 8, 4096
@@ -68,22 +72,30 @@ def plain_errors() -> Iterator[None]:
         ours = raised_in_task(err)
         if ours is not None:
             raise ours from None
-        raise GraphcleanerError(f"Spark: {_one_line(err)}") from err
+        file = _unread_file(err)
+        if file is not None:
+            raise InputError(f"{file}: {one_line(err)}") from None
+        raise GraphcleanerError(f"Spark: {one_line(err)}") from err
 
 
 @contextmanager
 def _naming(folders: Sequence[str]) -> Iterator[None]:
-    """Says in the error of a damaged frame which folders were read."""
+    """Says in the error of a damaged frame which folders were read, and in that of a damaged file in which of them it is."""
     try:
         yield
-    except (PySparkException, FrameError) as err:
-        ours = raised_in_task(err) if isinstance(err, PySparkException) else err
-        if ours is None or not folders or "checksum" not in str(ours) or "its output" in str(ours):
-            raise
-        raise type(ours)(f"{ours}. It is in one of {', '.join(folders)}: remove that folder and start again") from None
+    except (PySparkException, Py4JError, FrameError) as err:
+        ours = err if isinstance(err, FrameError) else raised_in_task(err)
+        if isinstance(ours, FrameError) and folders:
+            raise FrameError(f"{ours}. It is in one of {', '.join(folders)}: remove that folder and start again") from None
+        file = _unread_file(err) or ""
+        for folder in folders:
+            if ours is None and f"/work/{folder.rpartition('/')[2]}/" in file:
+                raise GraphcleanerError(f"{file}: {one_line(err)}. Remove the folder {folder} and start again") from None
+        raise
 
 
-def _one_line(err: BaseException) -> str:
+def one_line(err: BaseException) -> str:
+    """What Spark says of the cause of an error."""
     java = getattr(err, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()
@@ -94,12 +106,18 @@ def _one_line(err: BaseException) -> str:
     return lines[0] if lines else type(err).__name__
 
 
+def _unread_file(err: BaseException) -> str | None:
+    """The file that Spark has failed to read. None if an error is of something else."""
+    found = _UNREAD.search(str(err))
+    return unquote(found[1]).removeprefix("file://") if found else None
+
+
 def read_parquet(spark: SparkSession, path: str) -> DataFrame:
     """The table of parquet files. InputError if they are none."""
     try:
         return spark.read.parquet(path)
     except (PySparkException, Py4JError) as err:
-        text = _one_line(err)
+        text = one_line(err)
         if "UNABLE_TO_INFER_SCHEMA" in text:
             raise InputError(f"{path}: got no rows and no columns, want parquet") from None
         if "is not a Parquet file" in text:
@@ -129,7 +147,7 @@ class Files:
             fs, place = self._open(path)
             there = fs.exists(place)
         except Py4JJavaError as err:
-            raise InputError(f"{path}: {_one_line(err)}") from None
+            raise InputError(f"{path}: {one_line(err)}") from None
         if not there:
             raise InputError(f"{path}: no such file or folder")
         files, found = fs.listFiles(place, True), []

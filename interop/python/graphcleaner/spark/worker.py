@@ -33,6 +33,7 @@ Feed = Callable[[Iterator[pa.RecordBatch], Job], Iterable["bytes | memoryview"]]
 GROUP_COLUMNS = ("group_row", "group_col", "group_part")
 
 _PIPE_BYTES = 1 << 20
+_BAD_FRAME = ": bad frame: "  # what the worker says of one that it gets
 _PATIENCE = 10.0  # seconds for a process to end, after it has closed its output or its input
 
 
@@ -57,7 +58,7 @@ def find_binary(name: str) -> str:
 def exchange(binary: str, job: Job, feed: Iterable[bytes | memoryview]) -> Iterator[tuple[Header, bytearray]]:
     """Sends a job and frames to a worker, and yields the frames it answers with, checked.
 
-    WorkerError if the process fails, FrameError if it answers with damaged frames, and whatever the feed raises. When the
+    WorkerError if the process fails or answers with damaged frames, FrameError if it gets some, and whatever the feed raises. When the
     iterator is closed, the process is killed. The feed is read in a thread of its own.
     """
     # What it sorts on the disk lies where Spark keeps its own files, and goes with the process, however that ends.
@@ -150,7 +151,10 @@ def _answers(
     if writer.error is not None:
         raise writer.error
     if code != 0:
-        raise WorkerError(_last_line(messages) or f"graphcleaner worker: {operation}: {_death(code)}")
+        said = _last_line(messages)
+        if _BAD_FRAME in said:
+            raise FrameError(said)
+        raise WorkerError(said or f"graphcleaner worker: {operation}: {_death(code)}")
     if damage is not None:
         raise WorkerError(f"graphcleaner worker: {operation}: its output: {damage}")
     if not ended:
