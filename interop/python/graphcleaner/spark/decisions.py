@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from . import frames
 from .errors import InputError
 from .inputs import name_classes
-from .stages import read_parquet
+from .tables import read_csv, read_parquet
 
 COLUMNS = ("id", "label_before", "label_now", "score")
 MOST = 1 << 16  # as many as the export writes: more would say no more
@@ -44,7 +44,7 @@ class Decided(NamedTuple):
 def read(spark: SparkSession, path: str, classes: Sequence[str]) -> list[Decision]:
     """All decisions of a csv or parquet file, in any order. InputError for what is none."""
     csv = path.endswith((".csv", ".csv.gz"))
-    df = spark.read.csv(path, header=True, escape='"', multiLine=True) if csv else read_parquet(spark, path)
+    df = read_csv(spark, path) if csv else read_parquet(spark, path)
     for column in COLUMNS:
         if column not in df.columns:
             raise InputError(f"{path}: no column {column} in {', '.join(df.columns)}, want {', '.join(COLUMNS)}")

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from . import frames, sources, worker
 from .errors import GraphcleanerError, InputError
 from .pipeline import Cleaning, finished_run, quoted
-from .stages import plain_errors, settings
+from .stages import open_parquet, plain_errors, settings
 
 MOST_NEIGHBORS = 1 << 16
 _LEAST_NEIGHBORS = 2
@@ -213,7 +213,7 @@ class _Packing(Cleaning):
 
     def _scores_of(self, nodes: DataFrame) -> DataFrame:
         """The scores; none of nodes that somebody has decided about, so that nobody is asked again."""
-        table = self._spark.read.parquet(f"{self._out}/scores.parquet")
+        table = open_parquet(self._spark, f"{self._out}/scores.parquet")
         ids = self._spark.createDataFrame([(node.number,) for node in self._decided], "number bigint").withColumn("decided", F.lit(True))
         score = F.when(F.col("decided").isNull(), F.col("score")).alias("score")
         joined = table.join(nodes.select("number", "position", "id"), "id").join(F.broadcast(ids), "number", "left")

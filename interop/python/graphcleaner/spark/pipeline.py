@@ -29,7 +29,8 @@ from pyspark.sql import types as T
 from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
 from .plan import Plan, check_shape, chunk_bases, cut, cut_into, make_plan, show_bytes, show_hours
-from .stages import Files, OnlyRun, Stages, plain_errors, read_parquet, settings
+from .stages import Files, OnlyRun, Stages, open_parquet, plain_errors, settings
+from .tables import read_parquet
 
 LEAST_SPARK = (4, 1)
 _DEFAULT_BINARY = "graphcleaner"
@@ -294,7 +295,7 @@ class Cleaning:
         self._stages.run(
             "nodes", self._count_ids, of=[listings, self._drawn], of_frames=False, reads_frames=False
         )
-        self._ids = self._spark.read.parquet(f"{self._out}/work/nodes")
+        self._ids = open_parquet(self._spark, f"{self._out}/work/nodes")
         self._check_ids()
         ordered = self._stages.run(
             "numbers", self._order, needs=["nodes"], of=self._classes, of_frames=False, reads_frames=False
@@ -915,7 +916,7 @@ class Cleaning:
 
     def _suspects(self, threshold: float) -> DataFrame:
         """The scores above a threshold of labels in whose place another is suggested."""
-        return self._spark.read.parquet(f"{self._out}/scores.parquet").where(
+        return open_parquet(self._spark, f"{self._out}/scores.parquet").where(
             (F.col("score").cast("double") > threshold) & F.col("given_label").isNotNull()
             & (F.col("suggested_label") != F.col("given_label"))
         )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _FORMAT = 3  # of what the stages write
 _BEAT = 10.0  # seconds after which a run counts on
 _WAIT = 3 * _BEAT  # to see whether another run lives
+_PATTERN = re.compile(r"[\\*?\[\]{}]")  # letters of a path that Spark and Hadoop take for patterns
 
 _UNREAD = re.compile(r"\[FAILED_READ_FILE\S*\] Encountered error while reading file (\S+)\.\s")
 
@@ -112,17 +113,15 @@ def _unread_file(err: BaseException) -> str | None:
     return unquote(found[1]).removeprefix("file://") if found else None
 
 
-def read_parquet(spark: SparkSession, path: str) -> DataFrame:
-    """The table of parquet files. InputError if they are none."""
-    try:
-        return spark.read.parquet(path)
-    except (PySparkException, Py4JError) as err:
-        text = one_line(err)
-        if "UNABLE_TO_INFER_SCHEMA" in text:
-            raise InputError(f"{path}: got no rows and no columns, want parquet") from None
-        if "is not a Parquet file" in text:
-            raise InputError(f"{path}: got a file of another format, want parquet") from None
-        raise
+def literal(path: str) -> str:
+    """A path as the readers of Spark want it: they take some letters for patterns, which writers and Files do not."""
+    return _PATTERN.sub(r"\\\g<0>", path)
+
+
+def open_parquet(spark: SparkSession, path: str, schema: str | None = None) -> DataFrame:
+    """The table of parquet files at a path, whatever its letters are. Without a schema, that of one of the files."""
+    reader = spark.read if schema is None else spark.read.schema(schema)
+    return reader.parquet(literal(path))
 
 
 class Files:
@@ -140,6 +139,11 @@ class Files:
         """Whether there is a file or a folder."""
         fs, place = self._open(path)
         return bool(fs.exists(place))
+
+    def resolved(self, path: str) -> str:
+        """A path that is there, as a listing has it."""
+        fs, place = self._open(path)
+        return str(fs.getFileStatus(place).getPath().toString())
 
     def listing(self, path: str) -> list[tuple[str, int, int]]:
         """Name, size and time of change of every file of a data set, sorted. InputError if there is none."""
@@ -309,8 +313,7 @@ class Stages:
             self._files.write(note, json.dumps(kept))
             self._log(f"{title or name}: {kept['seconds']:.1f} s")
         self.began, self.seconds = min(self.began, kept["began"]), self.seconds + kept["seconds"]
-        reader = self._spark.read.schema(frames.SPARK_SCHEMA) if of_frames else self._spark.read
-        return reader.parquet(path)
+        return open_parquet(self._spark, path, frames.SPARK_SCHEMA if of_frames else None)
 
     @contextmanager
     def _described(self, name: str) -> Iterator[None]:
