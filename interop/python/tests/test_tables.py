@@ -165,3 +165,36 @@ def test_labels_may_be_truths(spark, binary, tmp_path):
     scores = clean(spark, *arguments(tmp_path), str(tmp_path / "out"), hops=1, blocks=1, binary=binary, log=lambda text: None)
     assert {row["id"]: row["given_label"] for row in scores.collect()} == {
         v: None if y is None else str(y == "class 1").lower() for v, y in zip(graph.ids, graph.labels)}
+
+
+RESULTS = ("scores.parquet/part-0.parquet", "features.parquet/part-0.parquet", "pack/nodes.parquet", "work/finished.json")
+
+
+def test_results_of_other_inputs_go_when_a_stage_is_made(spark, binary, tmp_path):
+    out = tmp_path / "out"
+    for name in RESULTS:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("of an older run")
+    write(tmp_path, nodes=pa.table(NODES), edges=pa.table({**EDGES, "dst": ["b", "z"]}), predictions=pa.table(GIVEN))
+    nodes, edges, predictions = arguments(tmp_path)
+    with pytest.raises(InputError, match="no such file or folder"):
+        clean(spark, str(tmp_path / "none"), edges, predictions, str(out), binary=binary, log=lambda text: None)
+    assert all((out / name).exists() for name in RESULTS)
+    with pytest.raises(InputError, match="ends of edges at unknown nodes"):
+        clean(spark, nodes, edges, predictions, str(out), binary=binary, log=lambda text: None)
+    assert not [name for name in RESULTS if (out / name).parent.exists() and (out / name).exists()]
+
+
+@pytest.mark.parametrize("paths, says", [
+    (("n", "e", "p", ""), "out: got an empty path, want a folder"),
+    (("", "e", "p", "out"), "nodes: got an empty path, want a file"),
+    (("n", "e", "", "out"), "predictions: got an empty path, want a file"),
+])
+def test_empty_paths_are_refused(spark, binary, tmp_path, monkeypatch, paths, says):
+    monkeypatch.chdir(tmp_path)
+    *given, out = paths
+    with pytest.raises(GraphcleanerError) as err:
+        clean(spark, *given, out and str(tmp_path / out), binary=binary, log=lambda text: None)
+    assert str(err.value) == says
+    with pytest.raises(GraphcleanerError, match="^out: got an empty path, want a folder$"):
+        pack(spark, "", binary=binary)

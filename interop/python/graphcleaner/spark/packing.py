@@ -115,6 +115,7 @@ class _Packing(Cleaning):
         self._stages.complete = True
         self._make()
         self._stages.complete, self._log = False, log
+        self._stages.outdated = [f"{self._out}/pack"]
 
     # The nodes.
 

@@ -146,6 +146,7 @@ class Cleaning:
     ):
         if tuple(int(number) for number in spark.version.split(".")[:2]) < LEAST_SPARK:
             raise GraphcleanerError(f"Spark: got version {spark.version}, want {'.'.join(map(str, LEAST_SPARK))} or newer")
+        _check_out(out)
         self._spark, self._out, self._log = spark, out.rstrip("/"), log
         self._arguments = arguments
         named = {
@@ -188,6 +189,8 @@ class Cleaning:
         self._check_arguments()
         self._ship()
         self._read()
+        scores = [f"{self._out}/{name}" for name in ("scores.parquet", "pack", "work/finished.json")]
+        self._stages.outdated = [*scores, f"{self._out}/features.parquet"]
         self._number()
         self._cut()
         self._decide()
@@ -195,8 +198,12 @@ class Cleaning:
         self._join_edges()
         if self._arguments.predictions is None:
             self._classify()
-        score = self._clean()
-        return score, self._write_scores(score)
+        self._gather()
+        self._stages.outdated = scores  # the features do not depend on what follows
+        score = self._score()
+        table = self._write_scores(score)
+        self._stages.outdated = ()
+        return score, table
 
     def _check_arguments(self) -> None:
         of = self._arguments
@@ -205,6 +212,9 @@ class Cleaning:
             raise GraphcleanerError(f"expect: got {of.expect:g}, want a share from 0 to below 1")
         if not 0 <= of.seed < 1 << 64:
             raise GraphcleanerError(f"seed: got {of.seed}, want a whole number from 0 to below 2^64")
+        for name, path in self._paths.items():
+            if not path:
+                raise GraphcleanerError(f"{name}: got an empty path, want a file")
         if of.predictions is None and of.node_features is None:
             raise GraphcleanerError(
                 "got no predictions, want --predictions of your classifier, or --node-features for a linear one of Spark ML")
@@ -734,9 +744,10 @@ class Cleaning:
 
     # The stages of cleaning.
 
-    def _clean(self) -> DataFrame:
+    def _gather(self) -> None:
+        """What labels and predictions say of the noise, and around the nodes."""
         plan, classes, hops = self._plan, len(self._classes), self._hops
-        self._confusion = noise = self._noise()
+        self._confusion = self._noise()
         needs = [*self._of_labels, *self._of_predictions, "splits", "strength", "merge"]
         members = self._of_splits(frames.MEMBERS)
 
@@ -766,8 +777,10 @@ class Cleaning:
             done.append(f"hop{k}")
         self._done = done
 
+    def _score(self) -> DataFrame:
+        plan, classes, hops, done = self._plan, len(self._classes), self._hops, self._done
         model = self._stages.run(
-            "fit", lambda: self._fit(noise), needs=[*done, "noise-joint"], of=[self._shape, self._expect, self._seed])
+            "fit", lambda: self._fit(self._confusion), needs=[*done, "noise-joint"], of=[self._shape, self._expect, self._seed])
         self._fitted = _merged_reports(model)
         self._model = json.loads(_frames_on_driver(model, frames.MODEL)[0][frames.HEADER_SIZE:])
 
@@ -930,12 +943,18 @@ class Cleaning:
         return table.join(F.broadcast(ids), F.col("id").cast("string") == F.col("decided"), "left_anti")
 
 
+def _check_out(out: str) -> None:
+    if not out:
+        raise GraphcleanerError("out: got an empty path, want a folder")
+
+
 def _finished(out: str) -> str:
     return f"{out.rstrip('/')}/work/finished.json"
 
 
 def finished_run(spark: SparkSession, out: str) -> tuple[Arguments, dict[str, Any]]:
     """What a finished run has noted of itself in its folder. GraphcleanerError if there is none."""
+    _check_out(out)
     files = Files(spark)
     if not files.exists(_finished(out)):
         raise GraphcleanerError(f"{out}: no finished run with its folder work, want one")

@@ -257,6 +257,7 @@ class Stages:
         self._files = Files(spark)
         self._prints: dict[str, str] = {}
         self.check: Callable[[], None] = lambda: None  # raises if a stage was not made of what its note would say
+        self.outdated: Sequence[str] = ()  # paths of results: they go as soon as a stage is made, as they are of other inputs then
         self.complete = False  # whether stages that are not there are refused, and the others not spoken of
         self.began = math.inf  # when the first of the stages began, in seconds since 1970
         self.seconds = 0.0  # that all of them took
@@ -297,7 +298,9 @@ class Stages:
                 f"{path}: is not as a run with these inputs and this binary leaves it, want a finished run: start it again")
         else:
             began, kept = time.monotonic(), {"fingerprint": print_of_stage, "began": time.time()}
-            self._files.remove(note)
+            for result in (*self.outdated, note):
+                self._files.remove(result)
+            self.outdated = ()
             with plain_errors(), _naming([f"{self._folder}/work/{need}" for need in needs]):
                 self._spark.conf.set(
                     "spark.sql.parquet.columnarReaderBatchSize", _FRAMES_READ if reads_frames else _ROWS_READ
