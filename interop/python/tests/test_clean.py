@@ -80,11 +80,14 @@ def graphcleaner(binary, *words):
     return done.stdout + done.stderr
 
 
-def exported(binary, store, folder):
+def exported(binary, store, folder, features=True):
     graphcleaner(binary, "export", store, "scores", "--out", folder / "scores.csv")
-    graphcleaner(binary, "export", store, "features", "--out", folder / "features.npy")
     with open(folder / "scores.csv", newline="") as text:
-        return list(csv.DictReader(text)), np.load(folder / "features.npy")
+        scores = list(csv.DictReader(text))
+    if not features:
+        return scores, None
+    graphcleaner(binary, "export", store, "features", "--out", folder / "features.npy")
+    return scores, np.load(folder / "features.npy")
 
 
 def compare(out, want, features):
@@ -102,6 +105,8 @@ def compare(out, want, features):
                 assert abs(mine[name] - float(row[name])) <= 1e-5, (row, mine)
                 scored += 1
     assert scored > len(want)
+    if features is None:
+        return
 
     table = pq.read_table(out / "features.parquet")
     hops = features.shape[1] // 2
@@ -109,6 +114,19 @@ def compare(out, want, features):
     place = {str(v): i for i, v in enumerate(table["id"].to_pylist())}
     mine = np.stack([table[name].to_numpy() for name in table.column_names[1:]], axis=1)
     np.testing.assert_allclose(mine[[place[row["id"]] for row in want]], features, rtol=0, atol=1e-6)
+
+
+def same_suspects(out, exported_suspects):
+    """The suspects of a run are those that the store has exported, except for scores that are the threshold but for rounding."""
+    with open(exported_suspects, newline="") as text:
+        want = {row["id"] for row in csv.DictReader(text)}
+    run = json.loads((out / "work" / "finished.json").read_text())
+    threshold, rows = run["threshold"], {str(row["id"]): row for row in pq.read_table(out / "scores.parquet").to_pylist()}
+    got = {v for v, row in rows.items() if row["score"] is not None and row["score"] > threshold
+           and row["suggested_label"] not in (None, row["given_label"])}
+    assert len(got) == run["suspects"]
+    assert all(abs(rows[v]["score"] - threshold) <= 1e-5 for v in got ^ want), (got ^ want, threshold)
+    assert want
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from commands import PACKAGE, REPOSITORY, TIMEOUT, compare, end, processes, scores_of, start, suspects_of, words
 from standalone import Cluster
-from test_clean import Graph, write
+from test_clean import Graph, same_suspects, write
+from test_clean import compare as compare_with_store
+from test_matrix import StoreOf
 
 pytestmark = pytest.mark.cluster
 
@@ -50,6 +52,17 @@ def test_masters_blocks_and_partitions(folder, binary, want, cluster, tmp_path, 
     assert (int(re.search(r"(\d+) ranges", cut)[1]) > 1) == (blocks > 1), cut
     compare(scores_of(tmp_path / "out"), want[0])
     assert suspects_of(lines) == want[1]
+
+
+@pytest.mark.parametrize("kind, hops, blocks, partitions", [("weighted", 1, 16, 8), ("directed", 2, 4, 2), ("weighted", 3, 4, 8),
+                                                            ("unweighted", 3, 1, 2)])
+def test_as_the_embedded_store(binary, cluster, tmp_path, kind, hops, blocks, partitions):
+    scores, features, suspects = StoreOf(kind, binary, tmp_path).says(hops)
+    out, conf = tmp_path / "out", {"spark.sql.shuffle.partitions": partitions, "spark.default.parallelism": partitions}
+    end(start(words(tmp_path, out, binary, "--blocks", blocks, "--hops", hops, "--write-features"), conf=conf.items(),
+              environment=cluster.environment))
+    compare_with_store(out, scores, features)
+    same_suspects(out, suspects)
 
 
 def commands_of_page():

@@ -68,11 +68,11 @@ def arguments(base, out, binary):
     return words(base, out, binary, "--blocks", 4, "--hops", 1)
 
 
-def cleaned(session, base, out, binary):
+def cleaned(session, base, out, binary, hops=1):
     """Cleans in the session, and returns the lines of the log."""
     lines = []
     files = [str(base / f"{name}.parquet") for name in ("nodes", "edges", "predictions")]
-    clean(session, *files, str(out), blocks=4, hops=1, binary=str(binary), log=lines.append)
+    clean(session, *files, str(out), blocks=4, hops=hops, binary=str(binary), log=lines.append)
     return lines
 
 
@@ -92,15 +92,37 @@ def mended(session, base, out, binary):
     compare(scores_of(out), scores_of(base / "out"))
 
 
+def ended_before(stages, done, out):
+    """A copy of a complete run, in out, that ended before these stages."""
+    shutil.copytree(done, out)
+    shutil.rmtree(out / "scores.parquet")
+    for stage in stages:
+        (out / "work" / f"{stage}.json").unlink()
+    return out
+
+
 @pytest.fixture
 def out(base, tmp_path, real):
     """A run that ended before LATER."""
-    out = tmp_path / "out"
-    shutil.copytree(base / "out", out)
-    shutil.rmtree(out / "scores.parquet")
-    for stage in LATER:
-        (out / "work" / f"{stage}.json").unlink()
-    yield out
+    yield ended_before(LATER, base / "out", tmp_path / "out")
+    wait_for("end of the workers", lambda: not processes(f"{real} worker"))
+
+
+@pytest.fixture(scope="module")
+def three_hops(base, real):
+    """A complete run of three hops, in local mode."""
+    end(start(words(base, base / "three", real, "--blocks", 4), master="local[2]"))
+    return base / "three"
+
+
+#: The first of these stages has the triangles, or the products of the last hop: it has a worker in each of its tasks.
+DEEP = [("diagonal", "hop3", "fit", "score", "scores"), ("hop3", "fit", "score", "scores")]
+
+
+@pytest.fixture(params=DEEP, ids=["triangles", "hop 3"])
+def deep_out(request, three_hops, tmp_path, real):
+    """A run of three hops that ended before its last."""
+    yield ended_before(request.param, three_hops, tmp_path / "out")
     wait_for("end of the workers", lambda: not processes(f"{real} worker"))
 
 
@@ -117,10 +139,20 @@ def wrapped(tmp_path, real):
     return wrap
 
 
+#: A worker that is killed when it has written a part of its first frame.
+DIES_ONCE = "if mkdir $flag 2>/dev/null; then $real worker | head -c 100; kill -9 $$; fi"
+
+
 def test_a_worker_process_is_killed(session, base, out, wrapped, tmp_path):
-    cleaned(session, base, out, wrapped("if mkdir $flag 2>/dev/null; then $real worker | head -c 100; kill -9 $$; fi"))
+    cleaned(session, base, out, wrapped(DIES_ONCE))
     assert (tmp_path / "flag").exists()
     compare(scores_of(out), scores_of(base / "out"))
+
+
+def test_a_worker_process_is_killed_in_the_last_hop(session, base, deep_out, three_hops, wrapped, tmp_path):
+    lines = cleaned(session, base, deep_out, wrapped(DIES_ONCE), hops=3)
+    assert (tmp_path / "flag").exists() and "hop2: is there" in lines
+    compare(scores_of(deep_out), scores_of(three_hops))
 
 
 @pytest.mark.parametrize("body, says", [
@@ -148,15 +180,25 @@ def executor_of(pid):
     return pid
 
 
-def test_an_executor_is_killed(session, base, out, wrapped, tmp_path):
+def kill_executor(session, base, out, binary, tmp_path, hops):
+    """Cleans, and kills the executor of the worker that waits."""
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(cleaned, session, base, out, wrapped(WAITS))
+        run = pool.submit(cleaned, session, base, out, binary, hops)
         executor = executor_of(waiting(tmp_path))
         os.kill(executor, signal.SIGKILL)
         wait_for("end of the executor", lambda: executor not in processes(""))
         (tmp_path / "flag" / "go").touch()
         run.result()
+
+
+def test_an_executor_is_killed(session, base, out, wrapped, tmp_path):
+    kill_executor(session, base, out, wrapped(WAITS), tmp_path, 1)
     compare(scores_of(out), scores_of(base / "out"))
+
+
+def test_an_executor_is_killed_in_the_last_hop(session, base, deep_out, three_hops, wrapped, tmp_path):
+    kill_executor(session, base, deep_out, wrapped(WAITS), tmp_path, 3)
+    compare(scores_of(deep_out), scores_of(three_hops))
 
 
 def test_a_worker_of_spark_is_killed(base, out, wrapped, tmp_path):
