@@ -137,7 +137,7 @@ func (p *reviewPage) ask(ctx context.Context, path string, body, into any) (size
 	if err != nil {
 		return 0, err
 	}
-	defer answer.Body.Close()
+	defer func() { err = errors.Join(err, answer.Body.Close()) }()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return 0, err

@@ -149,7 +149,9 @@ func openInput(ctx context.Context, chunkBytes int) (*Reader, error) {
 	kind := ".csv"
 	for n := 1; ; n = buffered.Buffered() + 1 {
 		begin, err := buffered.Peek(n)
-		begin, _ = buffered.Peek(max(len(begin), buffered.Buffered()))
+		if more := buffered.Buffered(); err == nil && more > n {
+			begin, err = buffered.Peek(more)
+		}
 		line, _, whole := bytes.Cut(begin, []byte{'\n'})
 		if bytes.IndexByte(line, '\t') >= 0 {
 			kind = ".tsv"
@@ -158,7 +160,7 @@ func openInput(ctx context.Context, chunkBytes int) (*Reader, error) {
 			break // reading on gives the error
 		}
 	}
-	if begin, _ := buffered.Peek(len(parquetMagic)); string(begin) == parquetMagic {
+	if begin, err := buffered.Peek(len(parquetMagic)); err == nil && string(begin) == parquetMagic {
 		return nil, &Error{Path: stream.Input, Msg: "got parquet data, want csv or tsv on standard input"}
 	}
 	if err = r.openText(buffered, kind, false, chunkBytes); err == nil {
