@@ -33,7 +33,7 @@ func TestTerminalReviews(t *testing.T) {
 	term.keys("Up", "x")
 	term.wait("the refusal of several keys", `(?s)nothing is done\n.*uit:$`)
 	term.text("l")
-	term.wait("the question for a label", `relabel\n +1  Theory\n +2  Neural Nets\n +3  Systems, its label\nlabel \(Tab completes\):$`)
+	term.wait("the question for a label", `relabel\n +1  Neural Nets\n +2  Theory, suggested\n +3  Systems, its label\nlabel \(Tab completes\):$`)
 	term.text("ne")
 	term.keys("Tab")
 	term.wait("the class", `label \(Tab completes\): Neural Nets$`)
@@ -107,7 +107,7 @@ func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
 	term.text("DB")
 	term.keys("Enter")
 	term.wait("and again", `(?s)no class is named 'DB'.*label \(Tab completes\):$`)
-	term.text("2")
+	term.text("1")
 	// What comes with the label is typed before the next suspect is there to be seen.
 	term.must("send-keys", "-t", "shell", "Enter", "n")
 	term.wait("the second suspect", `(?s)s3 relabelled: Systems → Neural Nets\n.*2 of 2: node p4.*uit:$`)

@@ -268,7 +268,7 @@ func TestTerminalContinuesLines(t *testing.T) {
 	term.wait("the count", `(?m)^ *6$`)
 	term.text("nodes wher")
 	term.keys("Enter")
-	term.wait("the place of the error", `(?s)nodes wher\n +\^.*1:7: got wher.*did you mea\n?n where`)
+	term.wait("the place of the error", `(?s)nodes wher\n +\^.*1:7: got wher.*did\n? you mean where`)
 	term.leave()
 }
 

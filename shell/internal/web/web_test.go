@@ -489,7 +489,7 @@ func TestProgress(t *testing.T) {
 	if disputed.Decided != 2 || disputed.Disputed != 1 || *disputed.Expected != *after.Expected+0.984375 || *disputed.Below() != *after.Below() {
 		t.Errorf("after a node is disputed: got %+v, %v expected, before it %v", disputed, *disputed.Expected, *after.Expected)
 	}
-	for _, text := range []string{"1</b> <a", "put aside", "1 of them <a", "among nodes put aside or disputed"} {
+	for _, text := range []string{"1</b> node <a", "put aside", "1 of them <a", "among nodes put aside or disputed"} {
 		if _, page := bob.browser().get("/progress"); !strings.Contains(page, text) {
 			t.Errorf("the page has no %q: %s", text, page)
 		}
