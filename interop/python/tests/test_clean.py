@@ -235,14 +235,30 @@ def test_so_few_wrong_labels_that_all_scores_choose_the_threshold(spark, binary,
     assert fitted["bins"] and f"above {fitted['threshold']:.4g};" not in lines[-1]
 
 
+def test_neighbours_that_disagree(spark, binary, tmp_path, lines):
+    """Edges that know nothing of classes: then what neighbours vote for has a weight of its own."""
+    graph = Graph(18, nodes=600, edges=600, classes=3)
+    draw = np.random.default_rng(18)
+    graph.ends = draw.integers(600, size=3000), draw.integers(600, size=3000)
+    write(tmp_path, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions())
+    nodes, edges, predictions = arguments(tmp_path)
+    store, out = tmp_path / "store", tmp_path / "out"
+    graphcleaner(binary, "import", store, "--nodes", nodes, "--edges", edges, "--predictions", predictions)
+    graphcleaner(binary, "clean", store, "--as-given", "--hops", 1)
+    clean(spark, nodes, edges, predictions, str(out), hops=1, binary=binary, write_features=True, log=lines.append)
+    compare(out, *exported(binary, store, tmp_path))
+    model = json.loads((out / "work" / "finished.json").read_text())["model"]
+    assert "low homophily" in model["Warnings"][0]
+    assert model["Model"]["Compatibility"] is not None
+
+
 @pytest.mark.cluster
 def test_all_arcs_on_the_diagonal(spark, binary, tmp_path, lines):
     """A ring in which all degrees are equal and neighbours have close numbers: one block has all arcs, more than memory holds."""
     n, k = 1 << 13, 64
     graph = Graph(17, nodes=n, edges=n, classes=2)
-    order = np.argsort(graph.truth, kind="stable")  # so that neighbours are mostly of one class
-    graph.ends = order[np.repeat(np.arange(n), k)], order[(np.repeat(np.arange(n), k) + np.tile(np.arange(1, k + 1), n)) % n]
-    write(tmp_path, nodes=graph.nodes().take(order), edges=graph.edges(), predictions=graph.predictions())
+    graph.ends = np.repeat(np.arange(n), k), (np.repeat(np.arange(n), k) + np.tile(np.arange(1, k + 1), n)) % n
+    write(tmp_path, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions())
     nodes, edges, predictions = arguments(tmp_path)
     store, out = tmp_path / "store", tmp_path / "out"
     graphcleaner(binary, "import", store, "--nodes", nodes, "--edges", edges, "--predictions", predictions)

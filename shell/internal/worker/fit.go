@@ -134,9 +134,12 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 		cleaner.ThresholdSums
 		jointReport
 	}
-	neighbors := cleaner.NewNeighborCounts(s.Classes)
-	if err := errors.Join(json.Unmarshal(s.Noise, &noise), json.Unmarshal(s.Neighbors, neighbors)); err != nil {
+	var neighbors *cleaner.NeighborCounts
+	if err := errors.Join(json.Unmarshal(s.Noise, &noise), json.Unmarshal(s.Neighbors, &neighbors)); err != nil {
 		return in, fmt.Errorf("%w: noise or neighbors of the job: %w", errFrame, err)
+	}
+	if neighbors == nil {
+		return in, fmt.Errorf("%w: the job has no counts of neighbours", errFrame)
 	}
 	joint, err := noise.counts(s.Classes)
 	if err != nil {

@@ -829,10 +829,9 @@ class Cleaning:
             self._made(frames.BALLOTS).where(F.col("col") == 1),
         ])
         rows = of_members.orderBy("row", "first", "kind", "part").select("frame").toLocalIterator()
-        neighbors = _merged_reports(self._found[0])
         verdicts = decisions.by_number(self._census["verdicts"], self._decided, self._starts)
         job = self._job(
-            "fit", neighbors=neighbors.get("neighbors"), noise=noise, expect=self._expect, verdicts=verdicts)
+            "fit", neighbors=_merged_reports(self._found[0]), noise=noise, expect=self._expect, verdicts=verdicts)
         answers = worker.run_here(self._binary, job, (row["frame"] for row in rows))
         return self._spark.createDataFrame([_row(header, frame) for header, frame in answers], frames.SPARK_SCHEMA)
 
