@@ -496,19 +496,26 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestEvents tells an open page of decisions, and ends with the server.
-func TestEvents(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.Origin()+"/events", nil)
+// listen opens the stream of events. The caller closes its body.
+func (c *client) listen() *http.Response {
+	c.Helper()
+	r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.server.Origin()+"/events", nil)
 	if err != nil {
-		t.Fatal(err)
+		c.Fatal(err)
 	}
 	r.Header = c.header
 	stream, err := c.Do(r)
 	if err != nil {
-		t.Fatal(err)
+		c.Fatal(err)
 	}
+	return stream
+}
+
+// TestEvents tells an open page of decisions, and ends with the server.
+func TestEvents(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	stream := c.listen()
 	defer stream.Body.Close()
 	if status, _ := c.post("/decide", decision{ID: "p4", Decision: "accept"}); status != 200 {
 		t.Fatal("accept")
@@ -566,15 +573,7 @@ func TestJobOfNewStreams(t *testing.T) {
 	for view[job](c, "/job").Running {
 		time.Sleep(time.Millisecond)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.Origin()+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = c.header
-	stream, err := c.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := c.listen()
 	defer stream.Body.Close()
 	for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
 		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
