@@ -25,7 +25,21 @@ type backupCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
 	File  string `arg:"" file:"write" name:"FILE" help:"File to write, which must not exist, or - for standard output."`
 	Since string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
+	summaryFormat
 	resources
+}
+
+// A backupSummary is what backup --format json prints.
+type backupSummary struct {
+	File    string    `json:"file"`
+	Store   string    `json:"store"`  // ID of the store, which restored stores have too
+	Commit  uint64    `json:"commit"` // the last one in the backup
+	Since   *string   `json:"since"`  // the file of --since; null: the backup is a full one
+	Records int64     `json:"records"`
+	Changed int64     `json:"changed"` // records in this file
+	Bytes   int64     `json:"bytes"`   // of the file
+	Started time.Time `json:"started"`
+	Seconds float64   `json:"seconds"`
 }
 
 func (*backupCommand) Help() string {
@@ -36,6 +50,7 @@ The backup leaves out the directory work, which has finished stages of interrupt
 
     graphcleaner backup my.graph monday.backup
     graphcleaner backup my.graph tuesday.backup --since monday.backup
+    graphcleaner backup my.graph wednesday.backup --format json
     graphcleaner backup my.graph - | ssh far 'cat > my.backup'`
 }
 
@@ -48,6 +63,9 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	if info, err := os.Stat(c.File); err == nil && info.Mode().IsRegular() {
 		return usagef("backup: %s is there already: want another name", c.File)
+	}
+	if c.File == "-" && c.json() {
+		return usagef("backup: standard output has the backup, and --format json wants it too: want a file for the backup")
 	}
 	opt := kv.BackupOptions{Progress: s.progress.report()}
 	if c.File != "-" {
@@ -73,6 +91,17 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		return leaving(namedBackup(err, []string{c.Since}), "there is no %s", c.File)
 	}
 	s.progress.clear()
+	if c.json() {
+		summary := backupSummary{
+			File: s.asGiven(c.File), Store: info.Store, Commit: info.Snapshot, Records: info.Records, Changed: info.Changed, Bytes: info.Stored,
+			Started: began.UTC().Truncate(time.Second), Seconds: time.Since(began).Seconds(),
+		}
+		if c.Since != "" {
+			since := s.asGiven(c.Since)
+			summary.Since = &since
+		}
+		return unreported(s.writeJSON(summary), "%s is complete", c.File)
+	}
 	text := fmt.Sprintf("%s: %d of %d records, %s, %.1f s",
 		c.File, info.Changed, info.Records, byteSize(info.Stored), time.Since(began).Seconds())
 	if c.File == "-" {

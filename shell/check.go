@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,30 @@ type checkCommand struct {
 	Undo   bool   `help:"With --repair: put back the files that the store had before its last repair."`
 	Report string `file:"write" placeholder:"FILE" help:"With --repair: write every repair as a line of JSON; - for standard output."`
 	Yes    bool   `short:"y" help:"Answer yes to the question."`
+	summaryFormat
 	resources
+}
+
+// A checkSummary is what check --format json prints.
+type checkSummary struct {
+	Store    string          `json:"store"`
+	OK       bool            `json:"ok"`       // there are no problems, or none any more
+	Problems int             `json:"problems"` // that were there
+	First    []listedProblem `json:"first_problems"`
+
+	// After a repair; else null.
+	Left         *int            `json:"problems_left"`
+	Repairs      *int            `json:"repairs"`
+	FirstRepairs []kv.Correction `json:"first_repairs"`
+	Lost         kv.Losses       `json:"lost"` // a count of -1 is not known
+
+	Started time.Time `json:"started"`
+	Seconds float64   `json:"seconds"`
+}
+
+type listedProblem struct {
+	Where string `json:"where"`
+	What  string `json:"what"`
 }
 
 func (*checkCommand) Help() string {
@@ -32,6 +56,7 @@ func (*checkCommand) Help() string {
 		`and columns, history and labels, and the runs. It changes nothing, and fails if it finds a problem.
 
     graphcleaner check my.graph
+    graphcleaner check my.graph --format json
 
 --repair repairs a damaged store, after a confirmation. Indexes, degrees, neighbour lists, the dictionary and ` +
 		`counts are computed again from their sources. A damaged record without a copy is lost, and its values become null. If a run is lost, its scores become null. The last line lists the losses. ` +
@@ -55,37 +80,56 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	if c.Report != "" && !c.Repair {
 		return usagef("--report says what --repair did: want both")
 	}
+	if c.Report == "-" && c.json() {
+		return usagef("--report - and --format json both write to standard output: want a file for the report")
+	}
 	if c.Undo {
-		if !c.Repair || c.Report != "" {
-			return usagef("--undo undoes a repair: want --repair --undo, without --report")
+		if !c.Repair || c.Report != "" || c.json() {
+			return usagef("--undo undoes a repair: want --repair --undo, without --report and --format json")
 		}
 		return c.undo(ctx, s)
 	}
 	began := time.Now()
-	problems, err := c.check(ctx, s)
+	summary := &checkSummary{Store: s.asGiven(c.DB), First: []listedProblem{}, Started: began.UTC().Truncate(time.Second)}
+	problems, err := c.check(ctx, s, func(p kv.Problem) error {
+		if !c.json() {
+			_, err := s.printf("%s: %s\n", p.Where, p.What)
+			return err
+		}
+		if len(summary.First) < mostListed {
+			summary.First = append(summary.First, listedProblem{s.asGiven(p.Where), s.asGiven(p.What)})
+		}
+		return nil
+	})
 	if err != nil {
 		return leaving(err, "%d problems were found until then", problems)
 	}
 	s.progress.clear()
-	if problems == 0 {
+	summary.Problems, summary.OK = problems, problems == 0
+	switch {
+	case problems == 0 && !c.json():
 		_, err = s.printf("%s: no problems, %.1f s\n", c.DB, time.Since(began).Seconds())
-		return err
-	}
-	if !c.Repair {
-		return fmt.Errorf("%s has %s; restore a backup, or run %s check %s --repair",
+	case problems > 0 && c.Repair:
+		err = c.repair(ctx, s, summary)
+	case problems > 0:
+		err = fmt.Errorf("%s has %s; restore a backup, or run %s check %s --repair",
 			c.DB, wording.Count(problems, "problem", "problems"), s.program, wording.ShellWord(c.DB))
 	}
-	return c.repair(ctx, s, problems)
+	if c.json() {
+		summary.Seconds = time.Since(began).Seconds()
+		err = cmp.Or(err, s.writeJSON(summary))
+	}
+	return err
 }
 
-// check prints every problem of the store, one a line, and counts them. A store that cannot be opened has one.
-func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err error) {
+// check tells every problem of the store, and counts them. A store that cannot be opened has one.
+func (c *checkCommand) check(ctx context.Context, s *streams, tell func(kv.Problem) error) (problems int, err error) {
 	var printError error
 	report := func(p kv.Problem) {
 		problems++
 		s.progress.clear()
 		if printError == nil {
-			_, printError = s.printf("%s: %s\n", p.Where, p.What)
+			printError = tell(p)
 		}
 	}
 	opened := false
@@ -118,9 +162,9 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 }
 
 // repair repairs a store with problems, and checks it again.
-func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) error {
+func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSummary) error {
 	question := fmt.Sprintf("Repair %s, which has %s? What cannot be made again is taken out.",
-		c.DB, wording.Count(problems, "problem", "problems"))
+		c.DB, wording.Count(summary.Problems, "problem", "problems"))
 	if err := s.agree(ctx, c.Yes, question, c.unconfirmed()); err != nil {
 		return err
 	}
@@ -135,10 +179,18 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)
 	}
+	repairs := len(done)
+	summary.Repairs, summary.FirstRepairs, summary.Lost = &repairs, append([]kv.Correction{}, done[:min(repairs, mostListed)]...), append(kv.Losses{}, losses...)
 	if err := c.tell(s, done); err != nil {
 		return unreported(err, "%s is repaired", c.DB)
 	}
-	rest, err := c.check(ctx, s)
+	rest, err := c.check(ctx, s, func(p kv.Problem) error {
+		if c.json() {
+			return nil // it is counted
+		}
+		_, err := s.printf("%s: %s\n", p.Where, p.What)
+		return err
+	})
 	again := ""
 	if err == nil {
 		again, err = c.scoresAgain(s, rest)
@@ -146,11 +198,16 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	if err != nil {
 		return leaving(err, "%s is repaired, and was not checked again to the end", c.DB)
 	}
+	summary.Left, summary.OK = &rest, rest == 0
 	if rest > 0 {
 		return fmt.Errorf("%s has %s left after %s; %s", c.DB, wording.Count(rest, "problem", "problems"),
 			wording.Count(len(done), "repair", "repairs"), c.lossText(s, losses, rest, again))
 	}
 	s.progress.clear()
+	if c.json() {
+		s.say("%s: %s", c.DB, c.lossText(s, losses, rest, again))
+		return nil
+	}
 	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, losses, rest, again))
 	return err
 }
@@ -232,6 +289,9 @@ func (c *checkCommand) undo(ctx context.Context, s *streams) error {
 // tell prints what was done, or writes it to the file that was asked for.
 func (c *checkCommand) tell(s *streams, done []kv.Correction) error {
 	if c.Report == "" {
+		if c.json() {
+			return nil // they are in the summary
+		}
 		for _, m := range done {
 			if _, err := s.printf("%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -23,6 +24,7 @@ type cleanCommand struct {
 	AsGiven  bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
 	Stats    string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
+	summaryFormat
 	resources
 }
 
@@ -72,7 +74,8 @@ Run an interrupted or killed clean again with the same flags on the same store, 
     graphcleaner clean my.graph --expect 0.1
     graphcleaner clean my.graph --as-given
     graphcleaner clean my.graph --preset paper --stats stages.json
-    graphcleaner clean my.graph --report suspects.html`
+    graphcleaner clean my.graph --report suspects.html
+    graphcleaner clean my.graph --format json > clean.json`
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
@@ -101,7 +104,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := cmp.Or(printRun(s, c.DB, run), stages.write(c.Stats, s), s.writePage(c.Report, page)); err != nil {
+	if err := cmp.Or(c.printRun(s, run), stages.write(c.Stats, s), s.writePage(c.Report, page)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, wording.ShellWord(c.DB))
@@ -132,6 +135,55 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		OnStage:      stages.add,
 		Notice:       s.notice,
 	}
+}
+
+// A cleanSummary is what clean --format json prints.
+type cleanSummary struct {
+	Store        string    `json:"store"`
+	Run          int64     `json:"run"`
+	Started      time.Time `json:"started"`
+	Seconds      float64   `json:"seconds"`
+	Preset       string    `json:"preset"`
+	Hops         int       `json:"hops"`
+	Direction    string    `json:"direction"`
+	Diagonal     string    `json:"diagonal"`
+	Seed         uint64    `json:"seed"`
+	Predictions  string    `json:"predictions"` // imported or built-in
+	Nodes        int64     `json:"nodes"`
+	Scored       int64     `json:"scored"`
+	Suspects     int64     `json:"suspects"`
+	Threshold    float64   `json:"threshold"`
+	MislabelRate *float64  `json:"mislabel_rate"`
+
+	// The interval of the rate and the grey zone: null with preset paper.
+	RateLow  *float64 `json:"rate_low"`
+	RateHigh *float64 `json:"rate_high"`
+	Grey     *int64   `json:"grey"`
+	GreyFrom *float64 `json:"grey_from"`
+
+	Warnings []string `json:"warnings"`
+}
+
+func summaryOfRun(store string, run *cleaner.Run) cleanSummary {
+	summary := cleanSummary{
+		Store: store, Run: run.ID, Started: run.Started.UTC(), Seconds: run.Seconds,
+		Preset: string(run.Preset), Hops: run.Hops, Direction: run.Direction.String(), Diagonal: string(run.Diagonal), Seed: run.Seed,
+		Predictions: run.PredictionSource, Nodes: run.Nodes, Scored: run.Scored, Suspects: run.Suspects,
+		Threshold: run.Threshold, MislabelRate: finite(run.MislabelRate), Warnings: append([]string{}, run.Warnings...),
+	}
+	if run.HasInterval() {
+		summary.RateLow, summary.RateHigh = finite(run.RateLow), finite(run.RateHigh)
+		summary.Grey, summary.GreyFrom = &run.Grey, finite(run.GreyFrom)
+	}
+	return summary
+}
+
+// printRun says what the run found.
+func (c *cleanCommand) printRun(s *streams, run *cleaner.Run) error {
+	if c.json() {
+		return s.writeJSON(summaryOfRun(s.asGiven(c.DB), run))
+	}
+	return printRun(s, c.DB, run)
 }
 
 // printRun says what a run found.

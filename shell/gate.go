@@ -2,8 +2,10 @@ package shell
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,7 +31,7 @@ type gateCommand struct {
 	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail if a suspect is not in this file. --write-baseline makes the file."`
 	WriteBaseline string       `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
 	Limit         int          `default:"20" placeholder:"N" help:"If the gate fails, print up to N of the suspects. Default: 20."`
-	Format        print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	Format        print.Format `default:"table" placeholder:"FORMAT" help:"How the suspects are printed: table, csv, tsv, jsonl or markdown. json: one object with the verdict and these suspects, also if the gate passes."`
 	suspicion
 	resources
 }
@@ -54,7 +56,8 @@ A baseline is a table with the columns id and given_label, as --write-baseline a
     graphcleaner gate my.graph --most 100
     graphcleaner gate my.graph --most-share 0.02 --threshold 0.9
     graphcleaner gate my.graph --write-baseline known.csv
-    graphcleaner gate my.graph --baseline known.csv --format csv`
+    graphcleaner gate my.graph --baseline known.csv --format csv
+    graphcleaner gate my.graph --most 100 --format json`
 }
 
 // suspicion is the flag of commands that take a threshold of their own for suspects.
@@ -109,20 +112,79 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
-	err := c.readStore(s, c.DB, func(store *kv.Store) error {
-		if c.WriteBaseline != "" {
-			return c.writeBaseline(ctx, store, s)
-		}
-		base, err := c.readBaseline(ctx, s)
-		if err != nil {
+	verdict := &gateVerdict{Store: s.asGiven(c.DB)}
+	err := c.readStore(s, c.DB, func(store *kv.Store) error { return c.reach(ctx, store, verdict, s) })
+	if errors.Is(err, query.ErrNotCleaned) {
+		verdict.Reasons, err = []string{err.Error()}, nil
+	}
+	if err != nil {
+		return err
+	}
+	return verdict.print(s, c)
+}
+
+// reach reaches the verdict on a store.
+func (c *gateCommand) reach(ctx context.Context, store *kv.Store, v *gateVerdict, s *streams) error {
+	if c.WriteBaseline != "" {
+		return c.writeBaseline(ctx, store, v, s)
+	}
+	base, err := c.readBaseline(ctx, s)
+	if err != nil {
+		return err
+	}
+	return c.judge(ctx, store, base, v)
+}
+
+// A gateVerdict is what gate found. Gate --format json prints it.
+type gateVerdict struct {
+	Store     string          `json:"store"`
+	Passed    bool            `json:"passed"`
+	Reasons   []string        `json:"reasons"`       // why it has not passed
+	Threshold *float64        `json:"threshold"`     // null: the store was never cleaned
+	Scored    int64           `json:"scored"`        // nodes that have a score
+	Suspects  int64           `json:"suspects"`      // above the threshold
+	Share     float64         `json:"suspect_share"` // of the scored nodes
+	New       *int64          `json:"new_suspects"`  // that are not in the baseline; null: there is none
+	Unsure    int64           `json:"unsure"`        // nodes that would be suspects, had nobody put them aside
+	Warnings  []string        `json:"warnings"`
+	Listed    json.RawMessage `json:"listed"` // suspects, up to --limit, as the other formats print them
+
+	rows   [][]kv.Value
+	hidden int64  // suspects beyond --limit
+	note   string // for people, if it has passed
+}
+
+// print prints the verdict. If it has not passed, it is the error.
+func (v *gateVerdict) print(s *streams, c *gateCommand) error {
+	v.Passed = len(v.Reasons) == 0
+	s.progress.clear()
+	sayWarnings(s, v.Warnings)
+	if c.Format == print.FormatJSON {
+		var listed bytes.Buffer
+		if _, err := print.Render(&listed, query.NewTable(scoreColumns, v.rows), c.Format); err != nil {
 			return err
 		}
-		return c.judge(ctx, store, base, s)
-	})
-	if errors.Is(err, query.ErrNotCleaned) {
-		return &verdictError{err.Error()}
+		v.Listed = listed.Bytes()
+		v.Reasons, v.Warnings = append([]string{}, v.Reasons...), append([]string{}, v.Warnings...)
+		for i := range v.Reasons {
+			v.Reasons[i] = s.asGiven(v.Reasons[i])
+		}
+		if err := s.writeJSON(v); err != nil {
+			return err
+		}
+	} else if len(v.rows) > 0 {
+		if _, err := print.Render(s.out, query.NewTable(scoreColumns, v.rows), c.Format); err != nil {
+			return err
+		}
 	}
-	return err
+	if v.hidden > 0 {
+		s.say("and %d more: --limit %d prints them", v.hidden, int64(len(v.rows))+v.hidden)
+	}
+	if v.Passed {
+		s.say("%s", v.note)
+		return nil
+	}
+	return &verdictError{strings.Join(v.Reasons, "; ")}
 }
 
 // A gateCount counts the suspects of a store.
@@ -138,52 +200,42 @@ type gateCount struct {
 }
 
 // judge compares the suspects with the limits and the baseline.
-func (c *gateCommand) judge(ctx context.Context, store *kv.Store, base baseline, s *streams) error {
+func (c *gateCommand) judge(ctx context.Context, store *kv.Store, base baseline, v *gateVerdict) error {
 	counts, err := c.count(ctx, store, base)
 	if err != nil {
 		return err
 	}
-	sayWarnings(s, counts.warnings)
+	v.Threshold, v.Scored, v.Suspects, v.Unsure = &counts.threshold, counts.scores, counts.suspects, counts.unsure
+	v.Share, v.Warnings = float64(counts.suspects)/float64(max(counts.scores, 1)), counts.warnings
+	if c.Baseline != "" {
+		v.New = &counts.fresh
+	}
 	above := fmt.Sprintf("above %.4g", counts.threshold)
 	if counts.unsure > 0 {
 		above += fmt.Sprintf(", without %d put aside as unsure", counts.unsure)
 	}
 	suspects := wording.Count(counts.suspects, "suspect", "suspects") + " " + above
-	wrong := slices.Clone(counts.reasons)
+	v.Reasons = slices.Clone(counts.reasons)
 	tooMany := c.Most != nil && counts.suspects > *c.Most
 	if tooMany {
-		wrong = append(wrong, fmt.Sprintf("%s, want at most %d", suspects, *c.Most))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%s, want at most %d", suspects, *c.Most))
 	}
-	share := float64(counts.suspects) / float64(max(counts.scores, 1))
-	if c.MostShare != nil && share > *c.MostShare {
+	if c.MostShare != nil && v.Share > *c.MostShare {
 		tooMany = true
-		wrong = append(wrong, fmt.Sprintf("%d of %d scored nodes are suspects %s, a share of %.4g, want at most %.4g",
-			counts.suspects, counts.scores, above, share, *c.MostShare))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d of %d scored nodes are suspects %s, a share of %.4g, want at most %.4g",
+			counts.suspects, counts.scores, above, v.Share, *c.MostShare))
 	}
 	if counts.fresh > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s, %d of them not in %s", suspects, counts.fresh, c.Baseline))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%s, %d of them not in %s", suspects, counts.fresh, c.Baseline))
 	}
-	if wrong == nil {
-		s.say("%s: %d of %d scored nodes are suspects %s: passed", c.DB, counts.suspects, counts.scores, above)
-		return nil
-	}
-	var rows [][]kv.Value
-	all := int64(0)
 	switch {
 	case counts.fresh > 0:
-		rows, all = counts.firstFresh, counts.fresh
+		v.rows, v.hidden = counts.firstFresh, counts.fresh-int64(len(counts.firstFresh))
 	case tooMany:
-		rows, all = counts.first, counts.suspects
+		v.rows, v.hidden = counts.first, counts.suspects-int64(len(counts.first))
 	}
-	if len(rows) > 0 {
-		if _, err := print.Render(s.out, query.NewTable(scoreColumns, rows), c.Format); err != nil {
-			return err
-		}
-	}
-	if hidden := all - int64(len(rows)); hidden > 0 {
-		s.say("and %d more: --limit %d prints them", hidden, all)
-	}
-	return &verdictError{strings.Join(wrong, "; ")}
+	v.note = fmt.Sprintf("%s: %d of %d scored nodes are suspects %s: passed", c.DB, counts.suspects, counts.scores, above)
+	return nil
 }
 
 // sayWarnings repeats the warnings of a run.
@@ -191,6 +243,14 @@ func sayWarnings(s *streams, warnings []string) {
 	for _, warning := range warnings {
 		s.say("%s", warning)
 	}
+}
+
+// scoredOf is how many labels the suspects of a run were looked for among.
+func scoredOf(run *cleaner.Run) int64 {
+	if run.Elsewhere != nil {
+		return run.Elsewhere.Scored
+	}
+	return run.Scored
 }
 
 // count goes through the suspects.
@@ -201,9 +261,8 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, base baseline)
 	if err != nil {
 		return counts, err
 	}
-	counts.scores, counts.warnings, counts.threshold = run.Scored, run.Warnings, c.thresholdOf(run)
-	if run.Elsewhere != nil { // suspects are a share of the labels that they were looked for among
-		counts.scores = run.Elsewhere.Scored
+	counts.scores, counts.warnings, counts.threshold = scoredOf(run), run.Warnings, c.thresholdOf(run)
+	if run.Elsewhere != nil {
 		counts.warnings = append(counts.warnings, wording.Elsewhere(run))
 	}
 	if counts.reasons, err = reasonsToClean(ctx, tx, run); err != nil {
@@ -352,7 +411,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (base baseli
 const rowOverhead = 96
 
 // writeBaseline writes the suspects in the order of the nodes file, which does not change from run to run.
-func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *streams) error {
+func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, v *gateVerdict, s *streams) error {
 	form, err := formOfFile(c.WriteBaseline)
 	if err != nil {
 		return err
@@ -363,14 +422,11 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return err
 	}
-	wrong, err := reasonsToClean(ctx, tx, run)
-	if err != nil {
+	threshold := c.thresholdOf(run)
+	v.Threshold, v.Scored = &threshold, scoredOf(run)
+	if v.Reasons, err = reasonsToClean(ctx, tx, run); err != nil || v.Reasons != nil {
 		return err
 	}
-	if wrong != nil {
-		return &verdictError{strings.Join(wrong, "; ")}
-	}
-	threshold := c.thresholdOf(run)
 	result, err := suspectsAbove(ctx, tx, threshold, nil, c.Threads)
 	if err != nil {
 		return err
@@ -383,6 +439,7 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, s *str
 	if err != nil {
 		return leaving(err, "%s was not written", c.WriteBaseline)
 	}
-	s.say("%s: wrote %s above %.4g to %s", c.DB, wording.Count(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
+	v.Suspects, v.Share = rows, float64(rows)/float64(max(v.Scored, 1))
+	v.note = fmt.Sprintf("%s: wrote %s above %.4g to %s", c.DB, wording.Count(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
 	return nil
 }

@@ -317,13 +317,9 @@ func TestGate(t *testing.T) {
 		if err := c.check(); err != nil {
 			t.Fatal(err)
 		}
-		if c.WriteBaseline != "" {
-			err = c.writeBaseline(t.Context(), store, s)
-		} else {
-			var before baseline
-			if before, err = c.readBaseline(t.Context(), s); err == nil {
-				err = c.judge(t.Context(), store, before, s)
-			}
+		verdict := new(gateVerdict)
+		if err = c.reach(t.Context(), store, verdict, s); err == nil {
+			err = verdict.print(s, &c)
 		}
 		return outBuffer.String(), errBuffer.String(), err
 	}

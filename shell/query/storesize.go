@@ -49,14 +49,14 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var columns, indexes []string
+	columns, indexes, matrices := []string{}, []string{}, append([]string{}, q.tx.Matrices()...)
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
 		if c.Indexed {
 			indexes = append(indexes, c.Name)
 		}
 	}
-	return recordOf(slices.Concat([]field{
+	fields := slices.Concat([]field{
 		{"store", kv.KindString, kv.StringValue(cmp.Or(q.Name, q.tx.Dir()))},
 		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumPresent()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
@@ -66,14 +66,27 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"classes", kv.KindInt, kv.IntValue(int64(len(q.tx.Classes())))},
 		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},
 		{"indexes", kv.KindString, kv.StringValue(joinNames(indexes))},
-		{"matrices", kv.KindString, kv.StringValue(joinNames(q.tx.Matrices()))},
+		{"matrices", kv.KindString, kv.StringValue(joinNames(matrices))},
 		{"predictions", kv.KindString, predictions},
 		{"predictions_loss_mean", kv.KindFloat, losses[0]},
 		{"predictions_loss_most", kv.KindFloat, losses[1]},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
 	}, mislabels, stale, age, []field{
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
-	})), nil
+	})
+	r, o := recordOf(fields), objectOf(fields)
+	for i := range o {
+		switch o[i].name {
+		case "columns":
+			o[i].value = columns
+		case "indexes":
+			o[i].value = indexes
+		case "matrices":
+			o[i].value = matrices
+		}
+	}
+	r.Object = o
+	return r, nil
 }
 
 // mislabelsLeft says what the last run believes of the labels, and how many wrong ones are still in the store, among those
