@@ -26,6 +26,7 @@ type request struct {
 	// The streams of the asker.
 	In, Out, Err print.Screen
 	Progress     bool // is shown
+	Messages     messageFlags
 }
 
 // An answer is what became of a request.
@@ -51,6 +52,7 @@ func (s *streams) askFor(
 	progress := s.progress.report()
 	what.Program, what.PID, what.Dir, what.Progress = s.program, os.Getpid(), wd, progress != nil
 	what.In, what.Out, what.Err = *print.ScreenOf(s.in), *print.ScreenOf(s.out), *print.ScreenOf(s.err)
+	what.Messages = s.flags
 	told := &barless{Writer: out, bar: s.progress}
 	var text bytes.Buffer
 	if err := gob.NewEncoder(&text).Encode(what); err != nil {

@@ -38,6 +38,7 @@ const (
 // commandLine is the program's command line: a field a command.
 type commandLine struct {
 	Version versionFlag `help:"Print the version."`
+	messageFlags
 
 	Demo     demoCommand     `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
 	Import   importCommand   `cmd:"" help:"Load a graph into a new store, or add nodes, edges, predictions or decisions to an existing one."`
@@ -74,9 +75,10 @@ Import your graph with its labels. Import the predictions of your classifier too
 
 // A streams is what a command reads and writes: data to out, and what people should know to err.
 type streams struct {
-	ctx      context.Context // of the command; it ends the wait for the other end of a pipe
-	in       io.Reader
-	out, err io.Writer
+	ctx context.Context // of the command; it ends the wait for the other end of a pipe
+	in  io.Reader
+	out io.Writer
+	messages
 	program  string // as the user calls it, for advice
 	progress *progress
 	args     []string  // the command line, without the program
@@ -96,7 +98,7 @@ type streams struct {
 // statement. Exception: if in, out or errOut is no file, a running Read or Write of it goes on.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
-	s := &streams{ctx: ctx, in: in, out: out, err: errOut, program: programName(), progress: newProgress(errOut), args: args}
+	s := &streams{ctx: ctx, in: in, out: out, messages: messages{err: errOut}, program: programName(), progress: new(progress), args: args}
 	return s.run(args)
 }
 
@@ -137,6 +139,13 @@ func (s *streams) run(args []string) int {
 	arguments, err := parser.Parse(args)
 	if exited {
 		return s.exitCode("", writer.err)
+	}
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
+		_, _ = parse.Context.Apply() // flags before the error say how it is told
+	}
+	s.follow(cli.messageFlags)
+	if s.asked == nil {
+		s.progress = s.newProgress()
 	}
 	if err != nil {
 		return s.usage(parser, err)
@@ -189,8 +198,8 @@ func (s *streams) usage(parser *kong.Kong, err error) int {
 			command = " " + node.Name
 		}
 	}
-	s.say("%s: %v", parser.Model.Name, err)
-	s.say("Run %q for help.", s.program+command+" --help")
+	s.sayError("%s: %v", parser.Model.Name, err)
+	s.sayError("Run %q for help.", s.program+command+" --help")
 	return exitUsage
 }
 
@@ -204,8 +213,8 @@ func (s *streams) exitCode(command string, err error) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
-		s.say("%s: %v", s.program, err)
-		s.say("Run %q for help.", s.program+" "+strings.Fields(command)[0]+" --help")
+		s.sayError("%s: %v", s.program, err)
+		s.sayError("Run %q for help.", s.program+" "+strings.Fields(command)[0]+" --help")
 		return exitUsage
 	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
@@ -215,21 +224,14 @@ func (s *streams) exitCode(command string, err error) int {
 		} else if errors.As(err, &interruption) {
 			message += ": " + interruption.state
 		}
-		s.say("%s: %s", s.program, message)
+		s.sayError("%s: %s", s.program, message)
 		return exitInterrupted
 	}
-	s.say("%s: %v", s.program, err)
+	s.sayError("%s: %v", s.program, err)
 	if _, ok := errors.AsType[*verdictError](err); ok {
 		return exitVerdict
 	}
 	return exitFailed
-}
-
-// say prints a line for people.
-func (s *streams) say(format string, args ...any) {
-	s.progress.clear()
-	// Where standard error cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintln(s.err, print.EscapeLines(s.asGiven(fmt.Sprintf(format, args...))))
 }
 
 // printf writes to standard output what people should know of what was done: names of files and stores, and no data.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -34,13 +35,17 @@ func (s *streams) confirm(ctx context.Context, question string) (yes bool, err e
 		return s.asked.confirm(ctx, question)
 	}
 	s.progress.clear()
-	if _, err := fmt.Fprintf(s.err, "%s [y/N] ", print.EscapeLines(question)); err != nil {
+	form := "%s [y/N] "
+	if s.log != nil && !print.IsTerminal(s.err) {
+		form += "\n"
+	}
+	if _, err := fmt.Fprintf(s.dialogue(), form, print.EscapeLines(question)); err != nil {
 		return false, err
 	}
 	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && line == "" || ctx.Err() != nil {
-		s.say("")
+		s.tell(slog.LevelInfo, "")
 	}
 	line = strings.ToLower(strings.TrimSpace(line))
 	return line == "y" || line == "yes", ctx.Err()

@@ -95,9 +95,10 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 		defer func() { h.say("%s: ended, %.1f s", title, time.Since(began).Seconds()) }()
 	}
 	s := &streams{
-		ctx: ctx, in: remoteReader{j, r.In}, out: remoteWriter{j.Out(), r.Out}, err: remoteWriter{j.Err(), r.Err},
+		ctx: ctx, in: remoteReader{j, r.In}, out: remoteWriter{j.Out(), r.Out}, messages: messages{err: remoteWriter{j.Err(), r.Err}},
 		program: r.Program, args: r.Args, progress: new(progress), asked: &askedJob{host: h, request: &r, confirm: j.Confirm},
 	}
+	s.follow(r.Messages)
 	defer s.asked.release()
 	if r.Progress {
 		s.progress.sent = j.Progress
@@ -108,7 +109,7 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	} else {
 		a.Code = s.run(r.Args)
 		if a.Code == exitInterrupted && errors.Is(context.Cause(ctx), holder.ErrEnded) {
-			s.say("%s: %v (process %d); give the command again", s.program, holder.ErrEnded, os.Getpid())
+			s.sayError("%s: %v (process %d); give the command again", s.program, holder.ErrEnded, os.Getpid())
 			a.Code = exitFailed
 		}
 	}

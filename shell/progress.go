@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -35,15 +36,16 @@ var countedUnits = map[string]string{
 }
 
 // A progress shows how far the stage of a long command is, with its rate and the time left, if standard error is a
-// terminal. Its zero value, and nil, show nothing.
+// terminal, or logs it. Its zero value, and nil, show nothing.
 type progress struct {
-	out  io.Writer   // the terminal; nil if there is none
-	sent kv.Progress // sends progress to the process that shows it; nil if none does
+	out  io.Writer    // the terminal; nil if there is none
+	sent kv.Progress  // sends progress to the process that shows it; nil if none does
+	log  *slog.Logger // has a message for progress now and then; nil: there is none
 
 	mu    sync.Mutex
 	stage string
 	total int64
-	began time.Time
+	began time.Time // of the stage; of a log: when its last message was
 	bar   *progressbar.ProgressBar
 }
 
@@ -62,10 +64,31 @@ func (p *progress) report() kv.Progress {
 		return nil
 	case p.sent != nil:
 		return p.sent
+	case p.log != nil:
+		return p.write
 	case p.out == nil:
 		return nil
 	}
 	return p.show
+}
+
+// logEvery is the time between two messages for the progress of a stage.
+const logEvery = time.Second
+
+// write logs the beginning and the end of a stage, and its progress every second.
+func (p *progress) write(stage string, done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if stage == p.stage && total == p.total && (done < total || total <= 0) && now.Sub(p.began) < logEvery {
+		return
+	}
+	p.stage, p.total, p.began = stage, total, now
+	attributes := []any{"stage", stage, "done", done}
+	if total > 0 {
+		attributes = append(attributes, "total", total)
+	}
+	p.log.Info("progress", attributes...)
 }
 
 func (p *progress) show(stage string, done, total int64) {

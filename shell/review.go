@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -71,7 +72,8 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName()), RescoreWithin: waitForScores})
 	defer func() { err = errors.Join(err, at.close()) }()
 	summary, err := review.Run(ctx, review.Options{
-		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore, In: s.in, Out: s.out, Err: s.err,
+		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore, In: s.in, Out: s.out, Err: s.dialogue(),
+		Note: s.notice,
 	})
 	if err != nil {
 		return leaving(err, "%s", summary)
@@ -103,7 +105,7 @@ func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, page.Close()) }()
-		s.say("%s can be reviewed at %s", c.DB, page.Address())
+		s.tell(slog.LevelInfo, c.DB+" can be reviewed at "+page.Address(), "address", page.Address())
 		s.say("Ctrl-C ends the review. Every decision is on disk at once.")
 		if !c.NoOpen {
 			openBrowser(page.Ticket())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -24,7 +25,7 @@ type serveCommand struct {
 
 func (*serveCommand) Help() string {
 	return `serve holds the store and does the work of the commands that others give on it, until Ctrl-C or SIGTERM ends it. Then running commands end with a message. ` +
-		`On a terminal, serve prints each of them.
+		`On a terminal, and with --log json, serve prints each of them.
 
 Other commands need no flag: a command that finds the store held asks the holder. So do review and the prompt, for each step. ` +
 		`Only processes of the same user on the same machine are answered.
@@ -53,7 +54,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	h := host{store: store, readOnly: c.ReadOnly}
-	if print.IsTerminal(s.err) {
+	if print.IsTerminal(s.err) || s.log != nil {
 		h.log = func(line string) { s.say("%s", line) }
 	}
 	server, err := holder.Listen(ctx, c.DB, h.work)
@@ -69,7 +70,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, page.Close()) }()
 	s.say("%s is open. Other commands on it are answered by this process, %d. Ctrl-C ends it.", c.DB, os.Getpid())
-	s.say("The page for reviews is %s", page.Address())
+	s.tell(slog.LevelInfo, "The page for reviews is "+page.Address(), "address", page.Address())
 	<-ctx.Done()
 	return nil
 }

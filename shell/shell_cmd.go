@@ -64,7 +64,9 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	opt := prompt.Options{
 		In:        s.in,
 		Out:       s.out,
-		Err:       s.err,
+		Err:       s.dialogue(),
+		Note:      s.notice,
+		Fail:      func(text string) { s.sayError("%s", text) },
 		Format:    c.Format,
 		SafeCSV:   c.SafeCSV,
 		Timing:    c.Timing,

@@ -31,6 +31,9 @@ type Options struct {
 	In       io.Reader
 	Out, Err io.Writer
 
+	// Note takes remarks on answers, and Fail errors after which the session goes on. If they are nil, Err has both.
+	Note, Fail func(line string)
+
 	// Name of the input, such as a file, put before the positions in errors. "" leaves it out.
 	Name string
 
@@ -82,6 +85,12 @@ func Run(ctx context.Context, opt Options) error {
 	case opt.Confirm == nil:
 		s.opt.Confirm = refuse
 	}
+	if opt.Note == nil {
+		s.opt.Note = s.say
+	}
+	if opt.Fail == nil {
+		s.opt.Fail = s.say
+	}
 	var err error
 	if opt.Interactive {
 		err = s.converse(ctx)
@@ -126,6 +135,12 @@ func (s *session) say(line string) {
 	s.clearProgress()
 	// Where standard error cannot be written to there is nobody to be told.
 	_, _ = fmt.Fprintln(s.opt.Err, print.EscapeLines(line))
+}
+
+// note passes a remark on.
+func (s *session) note(line string) {
+	s.clearProgress()
+	s.opt.Note(line)
 }
 
 // runInput answers everything that In holds.
@@ -194,7 +209,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	on.SafeCSV = s.opt.SafeCSV
 	var outcome Outcome
 	err := s.print(func(out io.Writer) (err error) {
-		to := Listener{Out: clearing{out, s}, Notice: s.say, Confirm: s.opt.Confirm}
+		to := Listener{Out: clearing{out, s}, Notice: s.note, Confirm: s.opt.Confirm}
 		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
 		return err
 	})
@@ -260,7 +275,7 @@ func (s *session) sayRows(o Outcome) {
 		}
 	}
 	if len(parts) > 0 {
-		s.say("(" + strings.Join(parts, ", ") + ")")
+		s.note("(" + strings.Join(parts, ", ") + ")")
 	}
 }
 
@@ -295,7 +310,8 @@ func (s *session) place(at query.Step, name string, err error) error {
 // sayError prints an error of a session that goes on.
 func (s *session) sayError(at query.Step, name string, err error) {
 	s.point(at, err)
-	s.say(s.place(at, name, err).Error())
+	s.clearProgress()
+	s.opt.Fail(s.place(at, name, err).Error())
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.

@@ -34,6 +34,7 @@ type Options struct {
 	// questions and remarks.
 	In       io.Reader
 	Out, Err io.Writer
+	Note     func(text string) // takes what steps say beside their answers; nil: Err does
 }
 
 // Run shows one suspect after another until there are no more, or no more replies. Then it takes the decisions into the scores. The summary says
@@ -62,7 +63,11 @@ func (r *review) find(ctx context.Context) error {
 func (r *review) do(ctx context.Context, step Step) (Result, error) {
 	result, err := r.Do(ctx, step)
 	for _, notice := range result.Notices {
-		r.say("%s", notice)
+		if r.Note != nil {
+			r.Note(notice)
+		} else {
+			r.say("%s", notice)
+		}
 	}
 	return result, err
 }

@@ -1,0 +1,108 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/shell/print"
+)
+
+// messageFlags are flags of every command: what it says on standard error.
+type messageFlags struct {
+	Quiet bool   `help:"Say only results and errors: no notes, and no progress."`
+	Log   string `enum:"text,json" default:"text" help:"Standard error is text, or json: an object a line for notes, errors and progress."`
+}
+
+// messages say to people, on standard error, what is no data.
+type messages struct {
+	err   io.Writer
+	flags messageFlags
+	log   *slog.Logger // nil: messages are text
+}
+
+// follow makes the messages those that the flags want.
+func (m *messages) follow(f messageFlags) {
+	m.flags = f
+	if f.Log == "json" {
+		m.log = slog.New(slog.NewJSONHandler(m.err, &slog.HandlerOptions{ReplaceAttr: inUTC}))
+	}
+}
+
+// inUTC has the times of a log in UTC, as all times that programs get.
+func inUTC(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		a.Value = slog.TimeValue(a.Value.Time().UTC())
+	}
+	return a
+}
+
+// newProgress shows how far a command is, as the flags want it.
+func (m *messages) newProgress() *progress {
+	switch {
+	case m.flags.Quiet:
+		return &progress{}
+	case m.log != nil:
+		return &progress{log: m.log}
+	}
+	return newProgress(m.err)
+}
+
+// write writes a message. Attributes are for logs alone: the text has them too.
+func (m *messages) write(level slog.Level, text string, attributes ...any) {
+	// Where standard error cannot be written to there is nobody to be told.
+	if m.log == nil {
+		_, _ = fmt.Fprintln(m.err, print.EscapeLines(text))
+	} else if text = strings.TrimSpace(text); text != "" {
+		m.log.Log(context.Background(), level, text, attributes...)
+	}
+}
+
+// dialogue is where questions to people go, and remarks between them. In a log each line is a message. A terminal shows text.
+func (m *messages) dialogue() io.Writer {
+	if m.log == nil || print.IsTerminal(m.err) {
+		return m.err
+	}
+	return &lineLog{log: m.log}
+}
+
+// A lineLog makes each line that is written to it a message of a log.
+type lineLog struct {
+	log  *slog.Logger
+	rest []byte // of a line whose end has not come
+}
+
+func (l *lineLog) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte{'\n'})
+		if !whole {
+			return len(p), nil
+		}
+		if text := strings.TrimSpace(string(line)); text != "" {
+			l.log.Info(text)
+		}
+		l.rest = rest
+	}
+}
+
+// say tells a note.
+func (s *streams) say(format string, args ...any) {
+	if !s.flags.Quiet {
+		s.tell(slog.LevelInfo, fmt.Sprintf(format, args...))
+	}
+}
+
+// sayError tells why a command fails.
+func (s *streams) sayError(format string, args ...any) {
+	s.tell(slog.LevelError, fmt.Sprintf(format, args...))
+}
+
+// tell writes a message, also if notes are not wanted.
+func (s *streams) tell(level slog.Level, text string, attributes ...any) {
+	s.progress.clear()
+	s.write(level, s.asGiven(text), attributes...)
+}
