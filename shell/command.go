@@ -61,6 +61,9 @@ type commandLine struct {
 	Migrate  migrateCommand  `cmd:"" help:"Convert a store of an older version to the current format."`
 	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks and free their room."`
 	Worker   workerCommand   `cmd:"" help:"Do a step of a cleaning for another program, such as an executor of Apache Spark."`
+
+	Completions completionsCommand `cmd:"" help:"Print the completions of a shell."`
+	Man         manCommand         `cmd:"" help:"Print the manual page."`
 }
 
 const description = `Finds and corrects mislabelled nodes in graphs that do not fit in memory.
@@ -107,32 +110,7 @@ func (s *streams) run(args []string) int {
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	writer := &stickyWriter{out: s.out}
-	parser, err := kong.New(&cli,
-		kong.Name(s.program),
-		kong.Description(fmt.Sprintf(description, s.program)),
-		kong.Writers(writer, s.err),
-		kong.Exit(func(int) { exited = true }),
-		kong.Vars{
-			"seed":    strconv.Itoa(query.DefaultSeed),
-			"methods": strings.Join(cleaner.MethodNames(), ", "),
-			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
-			"threads": strconv.Itoa(runtime.NumCPU()),
-			"address": anyPort,
-		},
-		decimals(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(s.tellingWaits(s.ctx), (*context.Context)(nil)),
-		kong.Bind(s),
-	)
-	if err != nil {
-		panic(err) // the struct tags above are wrong
-	}
-	for _, command := range parser.Model.Leaves(false) {
-		// Examples can be copied as they are.
-		for _, before := range []string{"    ", "| "} {
-			command.Detail = strings.ReplaceAll(command.Detail, before+"graphcleaner ", before+s.program+" ")
-		}
-	}
+	parser := s.parser(&cli, s.program, writer, func(int) { exited = true })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -158,6 +136,37 @@ func (s *streams) run(args []string) int {
 	}
 	s.progress.clear()
 	return s.exitCode(arguments.Command(), err)
+}
+
+// parser parses command lines of a program of a name. It prints help to out, and calls exit after that.
+func (s *streams) parser(cli *commandLine, program string, out io.Writer, exit func(int)) *kong.Kong {
+	parser, err := kong.New(cli,
+		kong.Name(program),
+		kong.Description(fmt.Sprintf(description, program)),
+		kong.Writers(out, s.err),
+		kong.Exit(exit),
+		kong.Vars{
+			"seed":    strconv.Itoa(query.DefaultSeed),
+			"methods": strings.Join(cleaner.MethodNames(), ", "),
+			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
+			"threads": strconv.Itoa(runtime.NumCPU()),
+			"address": anyPort,
+		},
+		decimals(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.BindTo(s.tellingWaits(s.ctx), (*context.Context)(nil)),
+		kong.Bind(s),
+	)
+	if err != nil {
+		panic(err) // the struct tags above are wrong
+	}
+	for _, command := range parser.Model.Leaves(false) {
+		// Examples can be copied as they are.
+		for _, before := range []string{"    ", "| "} {
+			command.Detail = strings.ReplaceAll(command.Detail, before+"graphcleaner ", before+program+" ")
+		}
+	}
+	return parser
 }
 
 // checkRepeated returns an error if a flag of one value is given twice: the last would count and the others be lost
