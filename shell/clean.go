@@ -205,5 +205,9 @@ func (s *streams) writePage(path string, page *report.Page) error {
 	if page == nil {
 		return nil
 	}
-	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, version()) })
+	build, err := build()
+	if err != nil {
+		return err
+	}
+	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, build) })
 }

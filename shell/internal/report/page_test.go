@@ -19,7 +19,7 @@ import (
 func rendered(t *testing.T, p *Page) string {
 	t.Helper()
 	var text strings.Builder
-	if err := p.Write(&text, "graphcleaner (devel)"); err != nil {
+	if err := p.Write(&text, "graphcleaner v1.0.0"); err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, text.String())
