@@ -144,11 +144,11 @@ func (a *arranger) walkFile(ctx context.Context, set *roaring.Bitmap, yield func
 func (a *arranger) appendSortKey(dst []byte, v kv.NodeID) ([]byte, error) {
 	a.reads.Rows++
 	for _, o := range a.order {
-		column, err := a.column(o.Property)
+		at, err := a.values(o.Property)
 		if err != nil {
 			return nil, err
 		}
-		value, err := column.At(v)
+		value, err := at(v)
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +186,7 @@ func compareKeys(x, y keyedNode) int { return bytes.Compare(x.key, y.key) }
 func (a *arranger) top(
 	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
 ) error {
-	if a.worst != nil && a.order[0].Property != propertyID { // ids have no blocks
+	if a.worst != nil && a.hasBlocks(a.order[0].Property) {
 		a.worst.order = a.order[0]
 	}
 	var best []keyedNode

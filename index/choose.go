@@ -19,9 +19,9 @@ type planner struct {
 	shares map[string]float64    // estimated so far, by condition
 }
 
-func newPlanner(tx *kv.Tx, s schema) *planner {
+func newPlanner(tx *kv.Tx, s schema, computed map[string]Computed) *planner {
 	return &planner{
-		tx: tx, schema: s, n: float64(tx.NumPresent()), reader: newReader(tx),
+		tx: tx, schema: s, n: float64(tx.NumPresent()), reader: newReader(tx, computed),
 		stats: map[string]statistics{}, scans: map[string]*rangeScan{}, shares: map[string]float64{},
 	}
 }
@@ -74,6 +74,7 @@ func orderNames(order []Order) []string {
 func (pl *planner) newPlan(w way, where Predicate, order []Order, limit int) *Plan {
 	return &Plan{
 		tx: pl.tx, way: w, where: where, residual: where, order: order, limit: limit, patience: math.Inf(1),
+		computed: pl.reader.computed,
 	}
 }
 

@@ -26,6 +26,8 @@
 // a column. NewPlan returns an [*UnknownPropertyError] for any other name, and a [*TypeError] for a constant that cannot be
 // compared with its property. Integers and floats are compared exactly with each other.
 //
+// A query may bring properties of its own, whose values are computed: see [Computed]. They have no index and no blocks, and are tested last.
+//
 // An id can be compared with text and with integers: the id 7 equals 7 and "7". If all ids are integers, they are ordered as
 // integers, else as text, by bytes. For a constant of the other kind, a comparison of order returns a TypeError. So a condition
 // becomes an error, and never changes its meaning, if a new id turns all ids into text.
@@ -50,7 +52,7 @@
 //
 // Estimates come from a histogram, which is written with the index. If it expects few entries, up to four leaves are read
 // instead. Conditions on degree are searched for in the degrees, which descend with NodeIDs. Conditions on other properties
-// are tested on 512 nodes. It is a guess how soon a walk in order reaches its limit. If the walk has cost as much as finding
+// are tested on 512 nodes. Computed ones are guessed. It is a guess how soon a walk in order reaches its limit. If the walk has cost as much as finding
 // all matching nodes, the plan stops it and finds them all. So a query takes at most about twice the time of the better way.
 // A scan for the first rows of an order skips blocks that have none of them.
 //

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -75,11 +76,26 @@ type condition func(v kv.NodeID) (truth, error)
 
 // A reader holds the column readers of one walk, one a property. It belongs to one goroutine.
 type reader struct {
-	tx      *kv.Tx
-	columns map[string]*kv.ColumnReader
+	tx       *kv.Tx
+	columns  map[string]*kv.ColumnReader
+	computed map[string]Computed
 }
 
-func newReader(tx *kv.Tx) *reader { return &reader{tx: tx, columns: map[string]*kv.ColumnReader{}} }
+func newReader(tx *kv.Tx, computed map[string]Computed) *reader {
+	return &reader{tx: tx, columns: map[string]*kv.ColumnReader{}, computed: computed}
+}
+
+// values returns the values of a property, stored or computed.
+func (r *reader) values(name string) (func(v kv.NodeID) (kv.Value, error), error) {
+	if c, ok := r.computed[name]; ok {
+		return c.At, nil
+	}
+	c, err := r.column(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.At, nil
+}
 
 // column returns the reader of a property the store has.
 func (r *reader) column(name string) (*kv.ColumnReader, error) {
@@ -105,13 +121,13 @@ func (r *reader) condition(p Predicate) (condition, error) {
 		return r.pair(p)
 	}
 	name := leafProperty(p)
-	column, err := r.column(name)
+	at, err := r.values(name)
 	if err != nil {
 		return nil, err
 	}
 	holds := newTest(p)
 	return func(v kv.NodeID) (truth, error) {
-		value, err := column.At(v)
+		value, err := at(v)
 		if err != nil {
 			return isUnknown, fmt.Errorf("property %s: %w", name, err)
 		}
@@ -119,8 +135,10 @@ func (r *reader) condition(p Predicate) (condition, error) {
 	}, nil
 }
 
-// join evaluates terms in turn until one decides: isFalse for And, isTrue for Or.
+// join evaluates terms in turn until one decides: isFalse for And, isTrue for Or. Terms that ask for computed values come last.
 func (r *reader) join(terms []Predicate, decides truth) (condition, error) {
+	terms = slices.Clone(terms)
+	slices.SortStableFunc(terms, func(a, b Predicate) int { return cmp.Compare(r.numComputed(a), r.numComputed(b)) })
 	conditions := make([]condition, len(terms))
 	for i, t := range terms {
 		c, err := r.condition(t)
@@ -142,4 +160,17 @@ func (r *reader) join(terms []Predicate, decides truth) (condition, error) {
 		}
 		return outcome, nil
 	}, nil
+}
+
+// numComputed is how many computed properties a predicate names.
+func (r *reader) numComputed(p Predicate) (count int) {
+	if len(r.computed) == 0 {
+		return 0
+	}
+	for _, name := range Properties(p) {
+		if _, ok := r.computed[name]; ok {
+			count++
+		}
+	}
+	return count
 }

@@ -7,9 +7,10 @@ import (
 )
 
 // Holds prepares a predicate for values that need not be those of the store. It returns a function that reports whether the
-// predicate is true of a node. Its argument value returns the value of a property. Errors are those of NewPlan and of value.
-func Holds(tx *kv.Tx, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
-	return holdsIn(p, func(names []string) (schema, error) { return newSchema(tx, names) })
+// predicate is true of a node. Its argument value returns the value of a property, stored or computed. Errors are those of NewPlan and of
+// value.
+func Holds(tx *kv.Tx, p Predicate, computed map[string]Computed) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
+	return holdsIn(p, func(names []string) (schema, error) { return newSchema(tx, names, computed) })
 }
 
 // HoldsOf is Holds for rows that are not nodes: columns are what they have. A predicate that names another property is an

@@ -16,7 +16,7 @@ func TestHoldsIsTheDefinition(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			for range 200 {
 				p := randomPredicate(r, m, 3)
-				holds, err := Holds(tx, p)
+				holds, err := Holds(tx, p, randomComputed(m))
 				if err != nil {
 					t.Fatalf("seed %d: %v: %v", seed, p, err)
 				}
@@ -35,14 +35,14 @@ func TestHoldsIsTheDefinition(t *testing.T) {
 func TestHoldsErrors(t *testing.T) {
 	s, _ := randomStore(t, rand.New(rand.NewPCG(1, 17)), 5)
 	view(t, s, func(tx *kv.Tx) error {
-		if _, err := Holds(tx, IsNull{Property: "yeer"}); !isError[*UnknownPropertyError](err) {
+		if _, err := Holds(tx, IsNull{Property: "yeer"}, nil); !isError[*UnknownPropertyError](err) {
 			t.Errorf("unknown property: got %v, want an *UnknownPropertyError", err)
 		}
-		if _, err := Holds(tx, Compare{Property: "year", Op: Eq, Value: kv.StringValue("x")}); !isError[*TypeError](err) {
+		if _, err := Holds(tx, Compare{Property: "year", Op: Eq, Value: kv.StringValue("x")}, nil); !isError[*TypeError](err) {
 			t.Errorf("a string for an integer: got %v, want a *TypeError", err)
 		}
 		broken := errors.New("block 7 is corrupt")
-		holds, err := Holds(tx, And{Terms: []Predicate{IsNull{Property: "year"}, IsNull{Property: "title"}}})
+		holds, err := Holds(tx, And{Terms: []Predicate{IsNull{Property: "year"}, IsNull{Property: "title"}}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

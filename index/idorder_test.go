@@ -34,7 +34,7 @@ func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 		t.Helper()
 		view(t, s, func(tx *kv.Tx) error {
 			plan, err := NewPlan(tx, Query{Where: p, Limit: -1})
-			_, held := Holds(tx, p)
+			_, held := Holds(tx, p, nil)
 			if refusal != "" {
 				for _, err := range []error{err, held} {
 					if wrong, ok := errors.AsType[*TypeError](err); !ok || wrong.Property != "id" || !strings.Contains(err.Error(), refusal) {

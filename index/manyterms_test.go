@@ -88,7 +88,7 @@ func TestTooManyTerms(t *testing.T) {
 			{"an And of too many Ors", and(pairs...), true},
 		} {
 			_, planned := NewPlan(tx, Query{Where: c.p, Limit: -1})
-			_, held := Holds(tx, c.p)
+			_, held := Holds(tx, c.p, nil)
 			for call, err := range map[string]error{"NewPlan": planned, "Holds": held} {
 				if got := errors.Is(err, ErrPredicate); got != c.refuse || err != nil && !c.refuse {
 					t.Errorf("%s: %s: got %v, want an ErrPredicate: %v", c.name, call, err, c.refuse)

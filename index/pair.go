@@ -37,20 +37,20 @@ func (s schema) checkPair(p CompareProperties) error {
 
 // pair prepares a comparison of two properties for evaluation at many nodes.
 func (r *reader) pair(p CompareProperties) (condition, error) {
-	a, err := r.column(p.Property)
+	a, err := r.values(p.Property)
 	if err != nil {
 		return nil, err
 	}
-	b, err := r.column(p.Other)
+	b, err := r.values(p.Other)
 	if err != nil {
 		return nil, err
 	}
 	return func(v kv.NodeID) (truth, error) {
-		x, err := a.At(v)
+		x, err := a(v)
 		if err != nil {
 			return isUnknown, fmt.Errorf("property %s: %w", p.Property, err)
 		}
-		y, err := b.At(v)
+		y, err := b(v)
 		if err != nil {
 			return isUnknown, fmt.Errorf("property %s: %w", p.Other, err)
 		}

@@ -18,6 +18,16 @@ type Query struct {
 
 	// Limit is how many nodes to find at most; below zero there is no limit, and zero finds none.
 	Limit int
+
+	// Computed are properties that the query may name beside those of the store. One hides a stored property of its name.
+	Computed map[string]Computed
+}
+
+// A Computed is a property whose values are computed for each node that a plan asks about. Among the terms of an And or Or, those that name
+// one are decided last.
+type Computed struct {
+	Kind kv.Kind // of the values: KindBool, KindInt, KindFloat or KindString
+	At   func(v kv.NodeID) (kv.Value, error)
 }
 
 // Order is one property to order by: numbers by value, strings by bytes, false before true.
@@ -33,6 +43,8 @@ type Plan struct {
 	where Predicate // simplified
 	order []Order   // without what the store has no values for, and without repetitions
 	limit int
+
+	computed map[string]Computed
 
 	way      way
 	source   source    // of bySource and byOrderedIndex: there a *rangeScan
@@ -95,7 +107,7 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	for _, o := range q.Order {
 		names = append(names, o.Property)
 	}
-	s, err := newSchema(tx, names)
+	s, err := newSchema(tx, names, q.Computed)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +118,7 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := boundTerms(where); err != nil {
 		return nil, err
 	}
-	plan, err := newPlanner(tx, s).choose(where, s.orders(q.Order), q.Limit)
+	plan, err := newPlanner(tx, s, q.Computed).choose(where, s.orders(q.Order), q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}

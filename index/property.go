@@ -42,9 +42,13 @@ type property struct {
 type schema map[string]property
 
 // newSchema looks up names. For an unknown name it returns an *UnknownPropertyError.
-func newSchema(tx *kv.Tx, names []string) (schema, error) {
+func newSchema(tx *kv.Tx, names []string, computed map[string]Computed) (schema, error) {
 	s := schema{}
 	for _, name := range names {
+		if c, ok := computed[name]; ok {
+			s[name] = property{name: name, kind: c.Kind}
+			continue
+		}
 		if c, ok := tx.Column(name); ok {
 			s[name] = property{name: name, kind: valueKind(c.Kind), indexed: c.Indexed}
 			continue

@@ -40,11 +40,30 @@ func (m *model) value(v int, property string) kv.Value {
 		return kv.StringValue(m.ids[v])
 	case "degree":
 		return kv.IntValue(int64(m.degrees[v]))
+	case "far":
+		return farOf(v)
 	}
 	if column := m.values[property]; column != nil {
 		return column[v]
 	}
 	return kv.Value{} // built in, and absent
+}
+
+// randomComputed are the properties that random queries compute. A node that was removed must not be asked about.
+func randomComputed(m *model) map[string]Computed {
+	return map[string]Computed{"far": {kv.KindFloat, func(v kv.NodeID) (kv.Value, error) {
+		if m.ids[v] == "" {
+			return kv.Value{}, fmt.Errorf("node %d was removed", v)
+		}
+		return farOf(int(v)), nil
+	}}}
+}
+
+func farOf(v int) kv.Value {
+	if v%7 == 3 {
+		return kv.Value{}
+	}
+	return kv.FloatValue(float64(v%11) / 8)
 }
 
 var titles = []string{
@@ -374,14 +393,14 @@ func randomPredicate(r *rand.Rand, m *model, depth int) Predicate {
 			return And{terms}
 		}
 	}
-	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score", "decision"}
+	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score", "decision", "far"}
 	name := names[r.IntN(len(names))]
 	text := name == "label" || name == "title" || name == "venue" || name == "id" || name == "decision"
 	switch r.IntN(9) {
 	case 0:
 		return IsNull{name}
 	case 8:
-		pairs := [][2]string{{"label", "venue"}, {"title", "id"}, {"venue", "decision"}, {"year", "weight"}, {"share", "degree"}, {"score", "year"}, {"flag", "flag"}}
+		pairs := [][2]string{{"label", "venue"}, {"title", "id"}, {"venue", "decision"}, {"year", "weight"}, {"share", "degree"}, {"score", "year"}, {"flag", "flag"}, {"far", "share"}}
 		pair := pairs[r.IntN(len(pairs))]
 		return CompareProperties{pair[0], Op(r.IntN(6)), pair[1]}
 	case 1:
@@ -420,7 +439,7 @@ func randomConstant(r *rand.Rand, m *model, name string) kv.Value {
 		return kv.StringValue("accepted")
 	case "score":
 		return kv.FloatValue(0.5)
-	case "year", "weight", "share":
+	case "year", "weight", "share", "far":
 		switch r.IntN(4) {
 		case 0:
 			return randomValue(r, kv.KindInt)
@@ -441,7 +460,7 @@ func randomConstant(r *rand.Rand, m *model, name string) kv.Value {
 }
 
 func randomOrder(r *rand.Rand) []Order {
-	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score"}
+	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score", "far"}
 	var order []Order
 	for range r.IntN(3) {
 		order = append(order, Order{names[r.IntN(len(names))], r.IntN(2) == 0})
@@ -488,7 +507,7 @@ func queries(t *testing.T, s *kv.Store, m *model, r *rand.Rand, where string, co
 	tx := s.Begin()
 	defer tx.Close()
 	for i := range count {
-		q := Query{Where: randomPredicate(r, m, 3), Order: randomOrder(r), Limit: -1}
+		q := Query{Where: randomPredicate(r, m, 3), Order: randomOrder(r), Limit: -1, Computed: randomComputed(m)}
 		if r.IntN(2) == 0 {
 			q.Limit = r.IntN(1 + len(m.ids)/[]int{1, 10, 100}[r.IntN(3)])
 		}
@@ -557,11 +576,11 @@ func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
 	for _, o := range q.Order {
 		names = append(names, o.Property)
 	}
-	s, err := newSchema(tx, names)
+	s, err := newSchema(tx, names, q.Computed)
 	if err != nil {
 		t.Fatalf("%v: %v", q.Where, err)
 	}
-	pl := newPlanner(tx, s)
+	pl := newPlanner(tx, s, q.Computed)
 	scan := pl.newPlan(byScan, best.where, best.order, best.limit)
 	plans = append(plans, scan)
 	if len(best.order) == 0 {

@@ -15,18 +15,27 @@ import (
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
-		p.run(ctx, newReader(p.tx), p.limit, &p.reads)(yield)
+		p.run(ctx, newReader(p.tx, p.computed), p.limit, &p.reads)(yield)
+	}
+}
+
+// Unordered yields the nodes that Rows yields, in any order: for many nodes without a limit, it takes less time.
+func (p *Plan) Unordered(ctx context.Context) iter.Seq2[kv.NodeID, error] {
+	if p.limit >= 0 {
+		return p.Rows(ctx)
+	}
+	return func(yield func(kv.NodeID, error) bool) {
+		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
+		if match := p.unordered(); match.way != byNothing {
+			match.matches(ctx, newReader(p.tx, p.computed), &p.reads, nil)(yield)
+		}
 	}
 }
 
 // Count returns how many nodes Rows would yield, without putting them in order.
 func (p *Plan) Count(ctx context.Context) (int64, error) {
 	p.reads, p.gaveWay = Reads{}, false
-	match := p
-	if p.match != nil {
-		match = p.match
-	}
-	total, err := match.count(ctx, newReader(p.tx), &p.reads)
+	total, err := p.unordered().count(ctx, newReader(p.tx, p.computed), &p.reads)
 	if err != nil {
 		return 0, err
 	}
@@ -34,6 +43,14 @@ func (p *Plan) Count(ctx context.Context) (int64, error) {
 		total = min(total, int64(p.limit))
 	}
 	return total, nil
+}
+
+// unordered is the plan that finds the same nodes as a set.
+func (p *Plan) unordered() *Plan {
+	if p.match != nil {
+		return p.match
+	}
+	return p
 }
 
 func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {

@@ -13,11 +13,11 @@ import (
 
 func planned(t testing.TB, tx *kv.Tx, where Predicate) (*planner, Predicate) {
 	t.Helper()
-	s, err := newSchema(tx, Properties(where))
+	s, err := newSchema(tx, Properties(where), nil)
 	if err != nil {
 		t.Fatalf("%v: %v", where, err)
 	}
-	return newPlanner(tx, s), s.simplify(where)
+	return newPlanner(tx, s, nil), s.simplify(where)
 }
 
 func TestSampledShares(t *testing.T) {
@@ -42,7 +42,7 @@ func TestSampledShares(t *testing.T) {
 				t.Fatalf("%d nodes, %v: %v", n, p, err)
 			}
 			count := 0
-			holds, err := newReader(tx).condition(where)
+			holds, err := newReader(tx, nil).condition(where)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -113,7 +113,7 @@ func (s *scanner) may(p Predicate, v kv.NodeID) (may bool, end kv.NodeID, err er
 		return may, end, nil
 	}
 	name := leafProperty(p)
-	if name == "" || name == propertyID { // no column rules a pair out, and ids have no order among NodeIDs
+	if name == "" || !s.hasBlocks(name) { // no column rules a pair out
 		return true, math.MaxUint32, nil
 	}
 	b, err := s.block(name, v)
@@ -121,6 +121,13 @@ func (s *scanner) may(p Predicate, v kv.NodeID) (may bool, end kv.NodeID, err er
 		return false, 0, err
 	}
 	return b.mayHold(p), b.End, nil
+}
+
+// hasBlocks reports whether the least and greatest values of blocks tell of a property: ids have no order among NodeIDs, and a computed
+// property has no blocks.
+func (r *reader) hasBlocks(name string) bool {
+	_, isComputed := r.computed[name]
+	return name != propertyID && !isComputed
 }
 
 // block returns the block of a column that holds v.

@@ -46,7 +46,7 @@ func TestInvalidPredicates(t *testing.T) {
 			{"nothing", nil, ""},
 		} {
 			_, planned := NewPlan(tx, Query{Where: c.p, Limit: -1})
-			_, held := Holds(tx, c.p)
+			_, held := Holds(tx, c.p, nil)
 			for call, err := range map[string]error{"NewPlan": planned, "Holds": held} {
 				if (err != nil) != (c.want != "") || err != nil && (!errors.Is(err, ErrPredicate) || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("%s: %s: got %v, want an ErrPredicate with %q", c.name, call, err, c.want)

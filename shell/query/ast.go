@@ -208,10 +208,18 @@ type total struct {
 	pos      Pos
 }
 
-// A name is a property as it was written.
+// A name is a property as it was written, or a share of labels, whose text is its spelling.
 type name struct {
-	text string
-	pos  Pos
+	text  string
+	pos   Pos
+	share *share
+}
+
+// A share is that of the nodes within some hops with one label: with the class, or else with the one that the property has.
+type share struct {
+	of    *name
+	class *literal
+	hops  *literal // nil: 1
 }
 
 type literalKind uint8
@@ -291,9 +299,21 @@ type (
 
 	// bare is a property that stands alone, which is true or false.
 	bare struct{ property name }
+
+	// neighbor is true if where is true of a node within some hops.
+	neighbor struct {
+		where expression
+		hops  *literal // nil: 1
+		pos   Pos
+	}
 )
 
-func (n name) String() string { return quoteName(n.text) }
+func (n name) String() string {
+	if n.share != nil {
+		return n.text
+	}
+	return quoteName(n.text)
+}
 
 func (l literal) String() string {
 	switch l.kind {

@@ -64,22 +64,26 @@ func (p *parser) term() (expression, error) {
 // operatorNames lists the operators in errors.
 const operatorNames = "=, !=, <, <=, >, >=, in, like, ilike, between, is"
 
-// endsTest reports whether a token may stand behind a test.
-func (t token) endsTest() bool {
-	if t.kind == tokenEnd {
+// atTestEnd reports whether the current token may stand behind a test.
+func (p *parser) atTestEnd() bool {
+	t := p.current
+	if t.kind == tokenEnd || p.within > 0 && t.is(",") {
 		return true
 	}
 	return slices.ContainsFunc([]string{")", ";", "and", "or", "sample", "order", "limit", "offset", "return", "group", "because"}, t.is)
 }
 
-// test = property [ compare ( value | property ) | "is" [ "not" ] "null"
+// test = figure [ compare ( value | figure ) | "is" [ "not" ] "null"
 //
-//	| [ "not" ] ( in | like | ilike | between ) ] | lowered .
+//	| [ "not" ] ( in | like | ilike | between ) ] | neighbor | lowered .
 func (p *parser) test() (expression, error) {
-	if p.atLowered() {
+	if p.atFunction("lower") {
 		return p.lowered()
 	}
-	property, err := p.property()
+	if p.atFunction("neighbor") {
+		return p.neighbor()
+	}
+	property, err := p.figure()
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +102,10 @@ func (p *parser) test() (expression, error) {
 			operator = "!="
 		}
 		if p.atProperty() {
-			other, err := p.property()
+			other, err := p.figure()
 			return &pair{property, operator, other}, err
 		}
-		value, err := p.value(property, want{label: "a property name", complete: completeProperties})
+		value, err := p.value(property, want{label: "a property name", complete: completeProperties}, want{words: []string{"share"}})
 		return &comparison{property, operator, value}, err
 	}
 	negated := p.acceptAs("not", "")
@@ -129,20 +133,84 @@ func (p *parser) test() (expression, error) {
 		}
 		high, err := p.value(property)
 		return negate(&between{property, low, high}, negated), err
-	case !negated && p.current.endsTest():
+	case !negated && p.atTestEnd():
 		p.alone, p.beforeEnds = property.text, len(p.wants)
 		return &bare{property}, nil
 	}
 	return nil, p.fail()
 }
 
-// atLowered reports whether lower begins a test here. Without a bracket behind it, the word is the name of a property.
-func (p *parser) atLowered() bool {
-	p.wants = append(p.wants, want{words: []string{"lower"}})
+// atFunction reports whether a word with a bracket behind it stands here. Without a bracket, the word is the name of a property.
+func (p *parser) atFunction(words ...string) bool {
+	p.wants = append(p.wants, want{words: words})
 	ahead := *p
 	ahead.wants = nil
 	ahead.advance()
-	return p.current.is("lower") && ahead.current.is("(")
+	return slices.ContainsFunc(words, p.current.is) && ahead.current.is("(")
+}
+
+// neighbor = "neighbor" "(" expression [ "," number ] ")" .
+func (p *parser) neighbor() (expression, error) {
+	n := &neighbor{pos: p.current.pos}
+	p.advance()
+	p.advance()
+	p.within++
+	var err error
+	n.where, err = p.expression()
+	p.within--
+	if err == nil {
+		n.hops, err = p.lastHops()
+	}
+	return n, err
+}
+
+// lastHops = [ "," number ] ")" .
+func (p *parser) lastHops() (*literal, error) {
+	if !p.accept(",") {
+		return nil, p.expect(")")
+	}
+	hops, err := p.number("a number of hops")
+	if err != nil {
+		return nil, err
+	}
+	return &hops, p.expect(")")
+}
+
+// figure = property | share .
+func (p *parser) figure() (name, error) {
+	if p.atFunction("share") {
+		return p.share()
+	}
+	return p.property()
+}
+
+// share = "share" "(" ( property | class ) [ "," number ] ")" .
+func (p *parser) share() (name, error) {
+	n := name{pos: p.current.pos, share: &share{}}
+	p.advance()
+	p.advance()
+	if p.atProperty() {
+		of, err := p.property()
+		if err != nil {
+			return n, err
+		}
+		n.share.of, n.text = &of, of.String()
+	} else {
+		p.wants = append(p.wants, want{label: "label, suggested", words: []string{"label", "suggested"}})
+		class, err := p.class()
+		if err != nil {
+			return n, err
+		}
+		n.share.class, n.text = &class, class.String()
+	}
+	var err error
+	n.share.hops, err = p.lastHops()
+	hops := "1"
+	if n.share.hops != nil {
+		hops = n.share.hops.String()
+	}
+	n.text = "share(" + n.text + ", " + hops + ")"
+	return n, err
 }
 
 // lowered = "lower" "(" property ")" ( ( "=" | "!=" | "<>" ) pattern | [ "not" ] "in" "(" pattern { "," pattern } ")"

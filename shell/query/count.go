@@ -33,12 +33,12 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewFetcher(q.tx, asked.read, q.Workers)
+	f, err := q.fetcher(asked.read)
 	if err != nil {
 		return nil, err
 	}
 	f.past = nodes.past
-	r, err := q.groupRows(ctx, asked, f.rows(ctx, nodes.nodes(ctx)))
+	r, err := q.groupRows(ctx, asked, f.rows(ctx, nodes.set(ctx)))
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func (q *query) checkProviso(ctx context.Context, proviso expression, nodes node
 	if err != nil {
 		return err
 	}
-	holds, err := index.Holds(q.tx, condition)
+	holds, err := index.Holds(q.tx, condition, q.computed)
 	if err != nil {
 		return q.locate(err)
 	}

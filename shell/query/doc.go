@@ -99,10 +99,10 @@
 //	count      = "count" ( counted | "history" [ where ] grouping ) .
 //	counted    = ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] grouping .
 //	grouping   = [ totals ] | group { totals | rank | limit | offset } .
-//	group      = "group" "by" property { "," property } .
+//	group      = "group" "by" figure { "," figure } .
 //	totals     = "return" total [ "as" property ] { "," total [ "as" property ] } .
-//	total      = ( "min" | "max" | "avg" | "sum" ) "(" property ")" .
-//	rank       = "order" "by" ( total | property ) [ "asc" | "desc" ] { "," ( total | property ) [ "asc" | "desc" ] } .
+//	total      = ( "min" | "max" | "avg" | "sum" ) "(" figure ")" .
+//	rank       = "order" "by" ( total | figure ) [ "asc" | "desc" ] { "," ( total | figure ) [ "asc" | "desc" ] } .
 //	node       = "node" id .
 //	neighbors  = "neighbors" id [ "hops" number ] filters .
 //	explain    = "explain" id .
@@ -127,20 +127,23 @@
 //	filters    = { where | order | limit | offset | return } .    (likewise)
 //	where      = "where" expression .
 //	sample     = "sample" number [ "seed" number ] .
-//	order      = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } .
+//	order      = "order" "by" figure [ "asc" | "desc" ] { "," figure [ "asc" | "desc" ] } .
 //	limit      = "limit" number .
 //	offset     = "offset" number .
-//	return     = "return" [ "distinct" ] ( "*" | property [ "as" property ] { "," property [ "as" property ] } ) .
+//	return     = "return" [ "distinct" ] ( "*" | figure [ "as" property ] { "," figure [ "as" property ] } ) .
 //
 //	expression = conjunction { "or" conjunction } .
 //	conjunction = term { "and" term } .
 //	term       = "not" term | "(" expression ")" | test .
-//	test       = property [ compare ( value | property )
+//	test       = figure [ compare ( value | figure )
 //	           | [ "not" ] "in" "(" value { "," value } ")"
 //	           | [ "not" ] ( "like" | "ilike" ) text
 //	           | [ "not" ] "between" value "and" value
 //	           | "is" [ "not" ] "null" ]
-//	           | lowered .                                        (a property alone is true or false)
+//	           | neighbor | lowered .                             (a property alone is true or false)
+//	figure     = property | share .
+//	share      = "share" "(" ( property | class ) [ "," number ] ")" .
+//	neighbor   = "neighbor" "(" expression [ "," number ] ")" .
 //	lowered    = "lower" "(" property ")" ( ( "=" | "!=" | "<>" ) text
 //	           | [ "not" ] "in" "(" text { "," text } ")"
 //	           | [ "not" ] "like" text ) .
@@ -174,6 +177,13 @@
 // and id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is its
 // negation; use "is null". ilike is like in lower case: it lowers pattern and value, and lower(p) lowers the value alone. In a
 // pattern of like, % stands for any characters, _ for one, and \ makes the next character stand for itself.
+//
+// share(label, 2) is the share, among the labelled nodes within 2 hops of a node, of those that have its label; share(suggested, 2) is that
+// of its suggested label, and share('Theory', 2) that of a class. Edges lead in both directions, each node counts once, and the node itself
+// does not count. It is null if the node has no label, or no labelled node is near. neighbor(score > 0.9, 2) is true if the condition is true
+// of a node within 2 hops; it is never null. A condition on neighbours does not replace what suspects ask of the node itself. Without a
+// number, both are about 1 hop. Only nodes that the rest of a condition leaves are asked about; each takes a walk over its neighbourhood.
+// In "nodes as of", both are about the labels and decisions of the moment.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
 // name. Conditions on the history know its columns alone. Its times are texts such as 2026-01-31T18:00:00Z.

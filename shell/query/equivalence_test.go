@@ -38,7 +38,62 @@ type drawnStore struct {
 	kinds   map[string]kv.Kind // of id, degree and the columns
 	names   []string           // of kinds, sorted
 	rows    []map[string]kv.Value
+	lists   map[string][]int // the rows of the neighbours of a node, by its id
 	classes []string
+}
+
+// drawnShares are the shares of labels that are asked for as if they were properties.
+var drawnShares = []string{"share(label, 1)", "share(suggested, 2)", "share('it''s', 1)", "share(label, 3)"}
+
+// writtenName is how a statement names a property or a share.
+func writtenName(name string) string {
+	if slices.Contains(drawnShares, name) {
+		return name
+	}
+	return quoteName(name)
+}
+
+func writtenNames(names []string) string {
+	var written []string
+	for _, name := range names {
+		written = append(written, writtenName(name))
+	}
+	return strings.Join(written, ", ")
+}
+
+// around are the rows of the nodes within some hops of a row.
+func (s *drawnStore) around(row map[string]kv.Value, hops int) (around []map[string]kv.Value) {
+	seen := map[string]bool{row["id"].String(): true}
+	for last := []map[string]kv.Value{row}; hops > 0; hops-- {
+		var next []map[string]kv.Value
+		for _, of := range last {
+			for _, i := range s.lists[of["id"].String()] {
+				if id := s.rows[i]["id"].String(); !seen[id] {
+					seen[id] = true
+					next = append(next, s.rows[i])
+				}
+			}
+		}
+		last, around = next, append(around, next...)
+	}
+	return around
+}
+
+// share is the share of a label by its definition.
+func (s *drawnStore) share(row map[string]kv.Value, label kv.Value, hops int) kv.Value {
+	same, labelled := 0.0, 0.0
+	for _, near := range s.around(row, hops) {
+		if !near["label"].IsNull() {
+			labelled++
+		}
+		if near["label"] == label {
+			same++
+		}
+	}
+	if label.IsNull() || labelled == 0 {
+		return kv.Value{}
+	}
+	return kv.FloatValue(same / labelled)
 }
 
 var drawnTexts = []string{
@@ -166,6 +221,7 @@ func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 func (s *drawnStore) read(t *testing.T) {
 	t.Helper()
 	s.rows, s.kinds = nil, map[string]kv.Kind{"id": kv.KindString, "degree": kv.KindInt, "decision": kv.KindString}
+	s.lists = map[string][]int{}
 	err := s.View(func(tx *kv.Tx) error {
 		s.classes = tx.Classes()
 		readers := map[string]*kv.ColumnReader{}
@@ -202,11 +258,28 @@ func (s *drawnStore) read(t *testing.T) {
 				}
 			}
 			s.rows = append(s.rows, row)
+			for u, err := range tx.Neighbors(v) {
+				if err != nil {
+					return err
+				}
+				position, err := tx.Position(u)
+				if err != nil {
+					return err
+				}
+				s.lists[row["id"].String()] = append(s.lists[row["id"].String()], position)
+			}
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, row := range s.rows {
+		row[drawnShares[0]], row[drawnShares[1]] = s.share(row, row["label"], 1), s.share(row, row["suggested"], 2)
+		row[drawnShares[2]], row[drawnShares[3]] = s.share(row, kv.StringValue("it's"), 1), s.share(row, row["label"], 3)
+	}
+	for _, name := range drawnShares {
+		s.kinds[name] = kv.KindFloat
 	}
 	s.names = slices.Sorted(maps.Keys(s.kinds))
 }
@@ -283,6 +356,18 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 			}
 		}
 	}
+	if depth > 0 && r.IntN(5) == 0 {
+		inner, hops := s.drawCondition(r, depth-1, first), 1+r.IntN(2)
+		holds := func(row map[string]kv.Value) float64 {
+			return truth(slices.ContainsFunc(s.around(row, hops), func(near map[string]kv.Value) bool { return inner.of(near) == 1 }))
+		}
+		fails := func(row map[string]kv.Value) float64 { return 1 - holds(row) }
+		return condition{
+			text: fmt.Sprintf("neighbor(%s%s)", inner.text, []string{"", ", 2"}[hops-1]), args: inner.args, of: holds,
+			alternatives: []alternative{{tests: []func(map[string]kv.Value) float64{holds}}},
+			negated:      []alternative{{tests: []func(map[string]kv.Value) float64{fails}}},
+		}
+	}
 	name := s.names[r.IntN(len(s.names))]
 	var c condition
 	// constant draws one, to compare by order or not, and returns its text.
@@ -294,8 +379,8 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 		}
 		return value, s.spell(r, name, value, ordered)
 	}
-	quoted := quoteName(name)
-	if r.IntN(8) == 0 {
+	quoted := writtenName(name)
+	if r.IntN(8) == 0 && !slices.Contains(drawnShares, name) {
 		quoted = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	}
 	not := r.IntN(3) == 0
@@ -309,7 +394,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	case kind == 7:
 		not, isPair = false, true
 		operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
-		c.text = quoted + operator + quoteName(other)
+		c.text = quoted + operator + writtenName(other)
 		c.of = func(row map[string]kv.Value) float64 {
 			if row[other].IsNull() {
 				return 0.5
@@ -552,7 +637,7 @@ func (s *drawnStore) drawOrder(r *rand.Rand) drawnOrder {
 		if k.down {
 			direction = " DESC"
 		}
-		texts = append(texts, quoteName(k.name)+direction)
+		texts = append(texts, writtenName(k.name)+direction)
 	}
 	return drawnOrder{" order by " + strings.Join(texts, ", "), func(a, b map[string]kv.Value) int {
 		for _, k := range keys {
@@ -622,7 +707,7 @@ func (s *drawnStore) drawQuestion(r *rand.Rand) question {
 	}
 	returned := make([]string, len(names))
 	for i, name := range names {
-		returned[i] = quoteName(name)
+		returned[i] = writtenName(name)
 		if r.IntN(5) == 0 {
 			returned[i] += fmt.Sprintf(` as "other %d"`, i)
 		}
@@ -724,7 +809,7 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 	for _, i := range r.Perm(len(s.names))[:1+r.IntN(3)] {
 		by = append(by, s.names[i])
 	}
-	text += " group by " + joinNames(by)
+	text += " group by " + writtenNames(by)
 	type drawnTotal struct{ function, of, text string }
 	var totals []drawnTotal
 	for _, i := range r.Perm(len(s.names))[:r.IntN(4)] {
@@ -733,7 +818,7 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 			functions = functions[:2]
 		}
 		f := functions[r.IntN(len(functions))]
-		totals = append(totals, drawnTotal{f, s.names[i], f + "(" + quoteName(s.names[i]) + ")"})
+		totals = append(totals, drawnTotal{f, s.names[i], f + "(" + writtenName(s.names[i]) + ")"})
 	}
 	groups := map[string][]map[string]kv.Value{} // the rows of each
 	for _, row := range s.rows {
@@ -772,7 +857,7 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 		place, down = r.IntN(len(columns)), r.IntN(2) == 0
 		written := columns[place]
 		if place < len(by) {
-			written = quoteName(written)
+			written = writtenName(written)
 		}
 		text += " order by " + written + []string{"", " desc"}[int(truth(down))]
 	}

@@ -24,10 +24,10 @@ const checkEvery = 4096
 
 // A Fetcher reads properties of nodes.
 type Fetcher struct {
-	names   []string           // of the properties
-	readers []*kv.ColumnReader // nil for a property that the store does not hold
-	workers int                // that read; zero means GOMAXPROCS
-	past    past               // whose values stand in place of the stored ones
+	names   []string                              // of the properties
+	values  []func(v kv.NodeID) (kv.Value, error) // nil for a property that the store does not hold
+	workers int                                   // that read; zero means GOMAXPROCS
+	past    past                                  // whose values stand in place of the stored ones
 
 	// known names a property of the node that was yielded last, with its value, where finding the node told it, and is
 	// "" elsewhere. It is always the same property. May be nil.
@@ -40,14 +40,29 @@ const sideBySide = 64
 // NewFetcher returns a Fetcher of properties, which are null if the store does not hold them. Workers is how many goroutines may
 // read; 0 means GOMAXPROCS.
 func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
-	f := &Fetcher{names: names, readers: make([]*kv.ColumnReader, len(names)), workers: workers}
+	f := &Fetcher{names: names, values: make([]func(kv.NodeID) (kv.Value, error), len(names)), workers: workers}
 	for i, name := range names {
 		if _, stored := tx.Column(name); !stored {
 			continue
 		}
-		var err error
-		if f.readers[i], err = tx.Reader(name); err != nil {
+		reader, err := tx.Reader(name)
+		if err != nil {
 			return nil, fmt.Errorf("property %s: %w", name, err)
+		}
+		f.values[i] = reader.At
+	}
+	return f, nil
+}
+
+// fetcher returns a Fetcher of properties, stored or computed.
+func (q *query) fetcher(names []string) (*Fetcher, error) {
+	f, err := NewFetcher(q.tx, names, q.Workers)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if c, ok := q.computed[name]; ok {
+			f.values[i] = c.At
 		}
 	}
 	return f, nil
@@ -130,9 +145,9 @@ func (f *Fetcher) fetchBeside(
 			rows[i][column] = values[i]
 		}
 	}
-	err := parallel.Do(ctx, f.goroutines(len(nodes)), len(f.readers), func(ctx context.Context, _, c int) error {
-		reader := f.readers[c]
-		if reader == nil {
+	err := parallel.Do(ctx, f.goroutines(len(nodes)), len(f.values), func(ctx context.Context, _, c int) error {
+		at := f.values[c]
+		if at == nil {
 			return nil
 		}
 		for count, i := range visits {
@@ -142,7 +157,7 @@ func (f *Fetcher) fetchBeside(
 			if !rows[i][c].IsNull() {
 				continue
 			}
-			value, err := reader.At(nodes[i])
+			value, err := at(nodes[i])
 			if err != nil {
 				return fmt.Errorf("property %s: %w", f.names[c], err)
 			}

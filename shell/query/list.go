@@ -33,7 +33,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewFetcher(q.tx, columnNames(of), q.Workers)
+	f, err := q.fetcher(columnNames(of))
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,7 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	if nodes.draw != nil {
 		text += "\n" + nodes.draw.String()
 	}
+	text += q.surroundings.String()
 	text += "\nfound " + wording.Count(rows, "row", "rows")
 	if nodes.past != nil {
 		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(nodes.past)))

@@ -135,13 +135,16 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 null, joined by and, or, not and brackets. ilike 'graph%' ignores case, and lower(title) = 'on graphs' compares in
 lower case. = != < <= > >= also compare two properties of a node: label != suggested. Text needs single quotes. Names
 with odd characters need double quotes.
+share(label, 2) is the share of the labelled nodes within 2 hops that have the label of the node. It stands wherever a property
+stands, also in order by and return. share(suggested) is that of the suggested label, share('Theory') that of a class, both
+within 1 hop. neighbor(score > 0.9, 2) is true if the condition is true of a node within 2 hops.
 If one id is not an integer, all ids are text. Classes are always text. < <= > >= and between compare text by its bytes,
 so '10' comes before '9'. Write text in quotes: id >= '100'.
 'as of' takes labels and decisions from a past moment: the beginning of a run, or a time such as '2026-01-31 18:00'
 (UTC, or with an offset as in 2026-01-31T18:00:00+01:00). Other properties have today's values. Imported decisions count
 from the time of their import. 'sample N' draws N of the nodes at random, as for suspects. 'offset N' leaves out the first N
 rows. 'return *' has all properties. 'return distinct' has rows that are equal once.`,
-		Example: "nodes where label = 'Theory' and degree > 10 and not (split = 'train') limit 20",
+		Example: "nodes where label != suggested and share(label, 1) < 0.2 and not neighbor(decision = 'accept') limit 20",
 	},
 	{
 		Name:    "noise",

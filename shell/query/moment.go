@@ -97,6 +97,7 @@ func (r *resolver) time(l literal) (time.Time, error) {
 type finding struct {
 	plan  *index.Plan
 	nodes func(context.Context) iter.Seq2[kv.NodeID, error]
+	set   func(context.Context) iter.Seq2[kv.NodeID, error] // the same nodes, in any order
 	past  past
 	draw  *draw // that nodes come from; nil: they are all that the statement asks for
 }
@@ -117,6 +118,7 @@ func (q *query) find(ctx context.Context, s statement) (*finding, error) {
 	skip, _, err := q.cut(nil, asked.offset)
 	all := found.nodes
 	found.nodes = func(ctx context.Context) iter.Seq2[kv.NodeID, error] { return cut(all(ctx), skip, -1) }
+	found.set = found.nodes
 	return found, err
 }
 
@@ -139,46 +141,52 @@ func (q *query) findAll(ctx context.Context, s statement) (*finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &finding{plan: plan, nodes: plan.Rows}, nil
+		return &finding{plan: plan, nodes: plan.Rows, set: plan.Unordered}, nil
 	}
 	before, err := q.pastOf(ctx, nodes.moment)
 	if err != nil {
 		return nil, err
 	}
+	q.surroundings.past = before
 	find, err := q.query(nodes.clauses)
 	if err != nil {
 		return nil, err
 	}
+	return q.findMoment(find, before)
+}
+
+// findMoment finds the nodes that a condition was true of at a moment: today if before is nil. Values that are computed are of that moment.
+func (r *resolver) findMoment(find index.Query, before past) (*finding, error) {
 	speaks := slices.ContainsFunc(index.Properties(find.Where), isPast) ||
 		slices.ContainsFunc(find.Order, func(o index.Order) bool { return isPast(o.Property) })
-	if !speaks {
-		plan, err := index.NewPlan(q.tx, find)
+	if before == nil || !speaks {
+		plan, err := index.NewPlan(r.tx, find)
 		if err != nil {
-			return nil, q.locate(err)
+			return nil, r.locate(err)
 		}
-		return &finding{plan: plan, nodes: plan.Rows, past: before}, nil
+		return &finding{plan: plan, nodes: plan.Rows, set: plan.Unordered, past: before}, nil
 	}
-	return q.findInPast(find, before)
+	return r.findInPast(find, before)
 }
 
 // findInPast finds the nodes of a condition or an order that speaks of what was different. What has not changed is found
 // as it is today; the nodes that have are tested one by one, and both come together in order.
-func (q *query) findInPast(find index.Query, before past) (*finding, error) {
+func (r *resolver) findInPast(find index.Query, before past) (*finding, error) {
 	limit := find.Limit
 	if limit >= 0 {
 		find.Limit = min(limit, math.MaxInt-len(before)) + len(before)
 	}
-	plan, err := index.NewPlan(q.tx, find)
+	plan, err := index.NewPlan(r.tx, find)
 	if err != nil {
-		return nil, q.locate(err)
+		return nil, r.locate(err)
 	}
-	holds, err := index.Holds(q.tx, find.Where)
+	holds, err := index.Holds(r.tx, find.Where, r.computed)
 	if err != nil {
-		return nil, q.locate(err)
+		return nil, r.locate(err)
 	}
-	return &finding{plan: plan, past: before, nodes: func(ctx context.Context) iter.Seq2[kv.NodeID, error] {
+	nodes := func(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 		return func(yield func(kv.NodeID, error) bool) {
-			changes, err := q.changedSince(ctx, before, holds, find.Order)
+			changes, err := r.changedSince(ctx, before, holds, find.Order)
 			if err != nil {
 				yield(0, err)
 				return
@@ -198,7 +206,7 @@ func (q *query) findInPast(find index.Query, before past) (*finding, error) {
 				}
 				var here sortedNode
 				if len(changes) > 0 {
-					if here, err = q.sortedNode(v, before, find.Order); err != nil {
+					if here, err = r.sortedNode(v, before, find.Order); err != nil {
 						yield(0, err)
 						return
 					}
@@ -219,11 +227,12 @@ func (q *query) findInPast(find index.Query, before past) (*finding, error) {
 				}
 			}
 		}
-	}}, nil
+	}
+	return &finding{plan: plan, past: before, nodes: nodes, set: nodes}, nil
 }
 
 // changedSince are the nodes of the past that a condition was true of, in order.
-func (q *query) changedSince(
+func (r *resolver) changedSince(
 	ctx context.Context, before past, holds func(func(string) (kv.Value, error)) (bool, error), order []index.Order,
 ) ([]sortedNode, error) {
 	var nodes []sortedNode
@@ -232,14 +241,14 @@ func (q *query) changedSince(
 		if seen++; seen%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		ok, err := holds(func(property string) (kv.Value, error) { return q.valueIn(before, v, property) })
+		ok, err := holds(func(property string) (kv.Value, error) { return r.valueIn(before, v, property) })
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			continue
 		}
-		node, err := q.sortedNode(v, before, order)
+		node, err := r.sortedNode(v, before, order)
 		if err != nil {
 			return nil, err
 		}
@@ -250,11 +259,14 @@ func (q *query) changedSince(
 }
 
 // valueIn is the value of a property in the past.
-func (q *query) valueIn(before past, v kv.NodeID, property string) (kv.Value, error) {
+func (r *resolver) valueIn(before past, v kv.NodeID, property string) (kv.Value, error) {
+	if c, ok := r.computed[property]; ok {
+		return c.At(v)
+	}
 	if value, ok := before.value(v, property); ok {
 		return value, nil
 	}
-	value, err := q.tx.Value(v, property)
+	value, err := r.tx.Value(v, property)
 	if errors.Is(err, kv.ErrNoColumn) {
 		return kv.Value{}, nil
 	}
@@ -268,16 +280,16 @@ type sortedNode struct {
 	position int
 }
 
-func (q *query) sortedNode(v kv.NodeID, before past, order []index.Order) (sortedNode, error) {
+func (r *resolver) sortedNode(v kv.NodeID, before past, order []index.Order) (sortedNode, error) {
 	s := sortedNode{node: v, values: make([]kv.Value, len(order))}
 	for i, o := range order {
 		var err error
-		if s.values[i], err = q.valueIn(before, v, o.Property); err != nil {
+		if s.values[i], err = r.valueIn(before, v, o.Property); err != nil {
 			return s, err
 		}
 	}
 	var err error
-	s.position, err = q.tx.Position(v)
+	s.position, err = r.tx.Position(v)
 	return s, err
 }
 

@@ -98,14 +98,16 @@ func randomClauses(r *rand.Rand) string {
 		return []string{
 			"label = 'Theory'", "label != 'Systems'", "label is null", "label like '%s%'", "not (label in ('Systems', 'Theory'))",
 			"decision is null", "decision = 'relabel'", "decision > 'b'", "disputed", "decided_by = 'ann'", "decided_by like '%bob%'", "degree > 2", "score < 0.5", "id in ('p1', 's2', '東')",
-		}[r.IntN(14)]
+			"share(label) < 0.7", "share('Theory', 2) >= 0.5", "share(suggested) is null", "neighbor(label = 'Systems')",
+			"neighbor(decision is not null and share(label) > 0.3, 2)",
+		}[r.IntN(19)]
 	}
 	text := ""
 	if r.IntN(4) > 0 {
 		text += " where " + test() + []string{" and ", " or ", " and not "}[r.IntN(3)] + test()
 	}
 	if r.IntN(2) == 0 {
-		text += " order by " + []string{"label", "label desc", "decision desc, label", "score", "degree desc, label desc", "id desc"}[r.IntN(6)]
+		text += " order by " + []string{"label", "label desc", "decision desc, label", "score", "degree desc, label desc", "id desc", "share(label, 2) desc"}[r.IntN(7)]
 	}
 	if r.IntN(3) == 0 {
 		text += fmt.Sprint(" sample ", r.IntN(8), " seed ", r.IntN(3))
@@ -113,7 +115,7 @@ func randomClauses(r *rand.Rand) string {
 	if r.IntN(3) == 0 {
 		text += fmt.Sprint(" limit ", r.IntN(6))
 	}
-	return text + " return id, label, decision, disputed, decided_by"
+	return text + " return id, label, decision, disputed, decided_by, share(label)"
 }
 
 func TestTimesOfMoments(t *testing.T) {
@@ -123,13 +125,13 @@ func TestTimesOfMoments(t *testing.T) {
 		"2026-01-31 12:00:00.25": noon.Add(time.Second / 4), "2026-01-31": noon.Add(-12 * time.Hour), "": {}, "31.1.2026": {},
 		"2026-02-30": {}, "0001-01-01": {},
 	} {
-		r := newResolver(nil, nil)
+		r := newResolver(t.Context(), nil, 0, nil)
 		got, err := r.time(literal{kind: literalString, text: text, pos: startOfText})
 		if !got.Equal(want) || (err == nil) == want.IsZero() {
 			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	r := newResolver(nil, []kv.Value{kv.IntValue(3)})
+	r := newResolver(t.Context(), nil, 0, []kv.Value{kv.IntValue(3)})
 	if got, err := r.time(literal{kind: literalParam, number: 1, pos: startOfText}); err == nil {
 		t.Errorf("the number 3: got %v, want an error", got)
 	}

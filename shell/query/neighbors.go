@@ -31,11 +31,9 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	hops := 1
-	if s.hops != nil {
-		if hops, err = q.hops(*s.hops); err != nil {
-			return nil, err
-		}
+	hops, err := q.hopsOr1(s.hops)
+	if err != nil {
+		return nil, err
 	}
 	q.columns = append([]ColumnInfo{{"hop", kv.KindInt}}, q.edgeColumns()...)
 	names := append(columnNames(q.columns), "id", "label", "degree")
@@ -55,6 +53,9 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	budget := q.MemoryBudget
 	if budget == 0 {
 		budget = defaultNeighborBytes
+	}
+	if len(q.computed) > 0 { // which takes the rest
+		budget /= 4
 	}
 	most := max(1, int(budget/bytesPerNeighbor))
 	limited := find.find.Limit >= 0 && find.holds == nil && len(find.find.Order) == 0
@@ -163,7 +164,7 @@ func (q *query) neighborRows(ctx context.Context, levels [][]kv.NodeID, edges ne
 			names = append(names, c.Name)
 		}
 	}
-	f, err := NewFetcher(q.tx, names, q.Workers)
+	f, err := q.fetcher(names)
 	if err != nil {
 		return nil, err
 	}

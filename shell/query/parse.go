@@ -209,7 +209,7 @@ func (p *parser) offset() (*literal, error) {
 	return &offset, err
 }
 
-// returned = "return" [ "distinct" ] ( "*" | property [ "as" property ] { "," property [ "as" property ] } ) .
+// returned = "return" [ "distinct" ] ( "*" | figure [ "as" property ] { "," figure [ "as" property ] } ) .
 func (p *parser) returned() (*returned, error) {
 	r := &returned{}
 	ahead := *p
@@ -226,7 +226,7 @@ func (p *parser) returned() (*returned, error) {
 		return r, nil
 	}
 	for {
-		of, err := p.property()
+		of, err := p.figure()
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +242,7 @@ func (p *parser) returned() (*returned, error) {
 	}
 }
 
-// order = "order" "by" property [ "asc" | "desc" ] { "," property [ "asc" | "desc" ] } . Groups are ordered by totals too.
+// order = "order" "by" figure [ "asc" | "desc" ] { "," figure [ "asc" | "desc" ] } . Groups are ordered by totals too.
 func (p *parser) order(ofGroups bool) ([]orderTerm, error) {
 	if err := p.expect("by"); err != nil {
 		return nil, err
@@ -251,10 +251,10 @@ func (p *parser) order(ofGroups bool) ([]orderTerm, error) {
 	for {
 		var term orderTerm
 		var err error
-		if ofGroups && p.atTotal() {
+		if ofGroups && p.atFunction(totalFunctions...) {
 			term.total, err = p.total()
 		} else {
-			term.by, err = p.property()
+			term.by, err = p.figure()
 		}
 		if err != nil {
 			return nil, err
@@ -267,11 +267,11 @@ func (p *parser) order(ofGroups bool) ([]orderTerm, error) {
 	}
 }
 
-// names = property { "," property } .
-func (p *parser) names() ([]name, error) {
+// figures = figure { "," figure } .
+func (p *parser) figures() ([]name, error) {
 	var names []name
 	for {
-		n, err := p.property()
+		n, err := p.figure()
 		if err != nil {
 			return nil, err
 		}
@@ -334,7 +334,7 @@ func (p *parser) counted(s *countStatement, of *clauses) error {
 		switch {
 		case s.groupBy == nil && s.totals == nil && p.accept("group"):
 			if err = p.expect("by"); err == nil {
-				s.groupBy, err = p.names()
+				s.groupBy, err = p.figures()
 			}
 		case s.totals == nil && p.accept("return"):
 			s.totals, err = p.totals()
@@ -383,7 +383,7 @@ func (p *parser) alias() (*name, error) {
 // totalFunctions are what totals have of the values of a property.
 var totalFunctions = []string{"min", "max", "avg", "sum"}
 
-// total = ( "min" | "max" | "avg" | "sum" ) "(" property ")" .
+// total = ( "min" | "max" | "avg" | "sum" ) "(" figure ")" .
 func (p *parser) total() (*total, error) {
 	for _, function := range totalFunctions {
 		t := &total{function: function, pos: p.current.pos}
@@ -392,7 +392,7 @@ func (p *parser) total() (*total, error) {
 		}
 		err := p.expect("(")
 		if err == nil {
-			t.of, err = p.property()
+			t.of, err = p.figure()
 		}
 		if err == nil {
 			err = p.expect(")")
@@ -400,15 +400,6 @@ func (p *parser) total() (*total, error) {
 		return t, err
 	}
 	return nil, p.fail()
-}
-
-// atTotal reports whether a total begins here. Without a bracket behind it, its word is the name of a property.
-func (p *parser) atTotal() bool {
-	p.wants = append(p.wants, want{words: totalFunctions})
-	ahead := *p
-	ahead.wants = nil
-	ahead.advance()
-	return slices.ContainsFunc(totalFunctions, p.current.is) && ahead.current.is("(")
 }
 
 // plan = "plan" ( suspects | nodes | count ) .

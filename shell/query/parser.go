@@ -28,6 +28,7 @@ type parser struct {
 	current token
 	wants   []want
 	depth   int
+	within  int // conditions on neighbours that the current token stands in
 
 	alone      string // the property before the current token, if it stands alone
 	beforeEnds int    // how many wants there were for what could stand behind it instead

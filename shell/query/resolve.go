@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -27,6 +28,9 @@ type resolver struct {
 	columns []ColumnInfo
 	alone   bool
 
+	surroundings *surroundings
+	computed     map[string]index.Computed // shares of labels, and conditions on neighbours, by their spelling
+
 	showsScores bool // the statement speaks of what runs write
 
 	classes   map[string]bool // of the store; nil until one is asked for
@@ -41,8 +45,12 @@ type constant struct {
 	pos      Pos
 }
 
-func newResolver(tx *kv.Tx, args []kv.Value) *resolver {
-	return &resolver{tx: tx, args: args, used: make([]bool, len(args))}
+// newResolver returns a resolver whose properties are computed with so many bytes of memory; 0 is a default.
+func newResolver(ctx context.Context, tx *kv.Tx, memory int64, args []kv.Value) *resolver {
+	return &resolver{
+		tx: tx, args: args, used: make([]bool, len(args)),
+		surroundings: newSurroundings(ctx, tx, memory), computed: map[string]index.Computed{},
+	}
 }
 
 // checkArguments returns an error when an argument was given that the statement does not name.
@@ -58,6 +66,12 @@ var scoring = []string{"score", "suggested", "confidence", "run"}
 
 // property looks up a name. A built-in one that the store does not hold yet is null for every node.
 func (r *resolver) property(n name) (ColumnInfo, error) {
+	if n.share != nil {
+		return r.around(n)
+	}
+	if c, ok := r.computed[n.text]; ok {
+		return ColumnInfo{Name: n.text, Kind: c.Kind}, nil
+	}
 	if i := slices.IndexFunc(r.columns, func(c ColumnInfo) bool { return c.Name == n.text }); i >= 0 {
 		return r.columns[i], nil
 	}
@@ -144,7 +158,7 @@ func (r *resolver) cut(limit, offset *literal) (skip, most int, err error) {
 
 // query resolves clauses.
 func (r *resolver) query(c clauses) (index.Query, error) {
-	q := index.Query{Limit: -1}
+	q := index.Query{Limit: -1, Computed: r.computed}
 	var err error
 	if c.where != nil {
 		if q.Where, err = r.predicate(c.where); err != nil {
@@ -235,6 +249,8 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 		return r.lowered(e)
 	case *bare:
 		return r.bare(e)
+	case *neighbor:
+		return r.neighbor(e)
 	case *isNull:
 		_, err := r.property(e.property)
 		return index.IsNull{Property: e.property.text}, err

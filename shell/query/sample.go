@@ -69,6 +69,7 @@ func (q *query) findSample(ctx context.Context, asked clauses, of statement) (*f
 			}
 		}
 	}
+	found.set = found.nodes
 	return found, nil
 }
 

@@ -115,5 +115,5 @@ func spellTokens(tokens []token) string {
 
 // isFunction reports whether a bracket behind the word encloses what the word is of.
 func isFunction(t token) bool {
-	return t.is("count") || t.is("lower") || slices.ContainsFunc(totalFunctions, t.is)
+	return t.is("count") || t.is("lower") || t.is("share") || t.is("neighbor") || slices.ContainsFunc(totalFunctions, t.is)
 }

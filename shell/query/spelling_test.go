@@ -237,4 +237,11 @@ func (e *between) String() string {
 
 func (e *bare) String() string { return e.property.String() }
 
+func (e *neighbor) String() string {
+	if e.hops == nil {
+		return "neighbor(" + spell(e.where) + ")"
+	}
+	return "neighbor(" + spell(e.where) + ", " + e.hops.String() + ")"
+}
+
 func (e *isNull) String() string { return e.property.String() + " is null" }

@@ -1,0 +1,106 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// starStore is a store of a node "hub" with n neighbours, of which the first is labelled A and the others B.
+func starStore(t *testing.T, n int) *kv.Store {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := load.AddNode(kv.Node{ID: "hub", Label: "A"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		node := kv.Node{ID: fmt.Sprint("n", i), Label: []string{"A", "B"}[min(i, 1)]}
+		if err := load.AddNode(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		if err := load.AddEdge("hub", fmt.Sprint("n", i), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return papers.Reopen(t, dir)
+}
+
+// TestNeighborhoodsFitMemory holds that many nodes within several hops are refused, and the neighbours of a hub are not.
+func TestNeighborhoodsFitMemory(t *testing.T) {
+	const n = 5000 // more than a MiB has room for
+	store := starStore(t, n)
+	tiny := Options{MemoryBudget: 1}
+	if got, want := collectAll(t, store, tiny, "nodes where id = 'hub' return share(label)"), fmt.Sprint(1.0/n); !strings.Contains(got, want) {
+		t.Errorf("share of a hub: got %s, want %s", got, want)
+	}
+	for _, text := range []string{
+		"nodes where share(label, 2) > 0.5", "nodes order by share(label, 2)", "nodes return share(label, 2)",
+		"nodes where not neighbor(id = 'nobody', 2)", "count nodes return avg(share('B', 2))",
+	} {
+		result, err := answerIn(t.Context(), t, store, tiny, text)
+		if err == nil {
+			_, err = linesOf(result)
+		}
+		if err == nil || !strings.Contains(err.Error(), "more --memory") {
+			t.Errorf("%s in a MiB: got %v, want an error that names --memory", text, err)
+		}
+	}
+	text := "nodes where id = 'n1' and share(label, 2) > 0.5 return id"
+	if got := collectAll(t, store, Options{MemoryBudget: 64 << 20}, text); !strings.Contains(got, "n1") {
+		t.Errorf("%s in 64 MiB: got %s, want n1", text, got)
+	}
+}
+
+// TestNeighborhoodsAreInterrupted holds that a walk ends with its context.
+func TestNeighborhoodsAreInterrupted(t *testing.T) {
+	store := starStore(t, 3000)
+	tx := store.Begin()
+	defer tx.Close()
+	for _, text := range []string{"count nodes where share(label, 2) > 0.5", "count nodes where neighbor(id = 'nobody', 2)"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSurroundings(ctx, tx, 0)
+		steps := 0
+		err := s.each(0, 2, func(kv.NodeID) bool {
+			if steps++; steps == 300 {
+				cancel()
+			}
+			return true
+		})
+		if !errors.Is(err, context.Canceled) || steps > 1000 {
+			t.Errorf("a walk: got %v after %d steps, want %v soon after 300", err, steps, context.Canceled)
+		}
+		if _, err := Query(ctx, tx, Options{}, text); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want %v", text, err, context.Canceled)
+		}
+		cancel()
+	}
+}
+
+// TestComputedNameIsTaken holds that a property with the name of a share stays what it is.
+func TestComputedNameIsTaken(t *testing.T) {
+	store := papers.Loaded(t)
+	if err := store.Update(func(tx *kv.Tx) error { return tx.AddColumn("share(label, 1)", kv.KindInt) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := answerIn(t.Context(), t, store, Options{}, "nodes where share(label) < 1"); err == nil || !strings.Contains(err.Error(), `"share(label, 1)"`) {
+		t.Errorf("a share whose name is taken: got %v, want an error that names the property", err)
+	}
+	if got := collectAll(t, store, Options{}, `count nodes where "share(label, 1)" is null`); !strings.Contains(got, "10") {
+		t.Errorf("a property of that name: got %s, want 10 nodes", got)
+	}
+}
