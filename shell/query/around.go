@@ -251,7 +251,7 @@ func (r *resolver) around(n name) (ColumnInfo, error) {
 		return column, nil
 	}
 	if r.alone {
-		return column, &ResolveError{Pos: n.pos, Msg: "the history has no neighbours: share is of nodes"}
+		return column, &ResolveError{Pos: n.pos, Msg: "share is of nodes, and these rows are none"}
 	}
 	hops, err := r.hopsOr1(n.share.hops)
 	if err != nil {
@@ -301,7 +301,7 @@ func (r *resolver) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error)
 // neighbor resolves a condition on neighbours to a property that is computed, which is true or false.
 func (r *resolver) neighbor(e *neighbor) (index.Predicate, error) {
 	if r.alone {
-		return nil, &ResolveError{Pos: e.pos, Msg: "the history has no neighbours: neighbor is of nodes"}
+		return nil, &ResolveError{Pos: e.pos, Msg: "neighbor is of nodes, and these rows are none"}
 	}
 	hops, err := r.hopsOr1(e.hops)
 	if err != nil {

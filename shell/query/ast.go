@@ -108,8 +108,10 @@ type (
 	// planStatement says how a statement would be answered.
 	planStatement struct{ of statement }
 
-	nodeStatement    struct{ id literal }
+	nodeStatement    struct{ ids []literal }
 	explainStatement struct{ id literal }
+
+	classesStatement struct{ clauses }
 
 	neighborsStatement struct {
 		id   literal
@@ -152,7 +154,7 @@ type (
 		property name
 	}
 
-	// wordStatement is a statement that is only its name: agreement, classes, describe, noise, runs, stats.
+	// wordStatement is a statement that is only its name: agreement, describe, noise, runs, stats.
 	wordStatement struct{ word string }
 )
 

@@ -7,8 +7,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// classColumns are what is told of classes.
+var classColumns = []ColumnInfo{
+	{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
+	{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt}, {"suspect_share", kv.KindFloat},
+	{"mislabel_rate", kv.KindFloat},
+}
+
 // classes answers classes, with a remark if homophily is too low for the method.
-func (q *query) classes(ctx context.Context) (*Result, error) {
+func (q *query) classes(ctx context.Context, asked *classesStatement) (*Result, error) {
+	q.alone, q.columns = true, classColumns
+	names := columnNames(classColumns)
+	find, err := q.rowQuery(asked.clauses, names, names)
+	if err != nil {
+		return nil, err
+	}
 	s, err := cleaner.Statistics(ctx, q.tx)
 	if err != nil {
 		return nil, err
@@ -18,11 +31,6 @@ func (q *query) classes(ctx context.Context) (*Result, error) {
 	}
 	if warning := s.Warning(); warning != "" {
 		q.notices = append(q.notices, warning)
-	}
-	columns := []ColumnInfo{
-		{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
-		{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt}, {"suspect_share", kv.KindFloat},
-		{"mislabel_rate", kv.KindFloat},
 	}
 	rows := make([][]kv.Value, 0, len(s.Classes))
 	for _, i := range ClassOrder(q.tx.Classes()) {
@@ -36,7 +44,7 @@ func (q *query) classes(ctx context.Context) (*Result, error) {
 			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
 		})
 	}
-	return NewTable(columns, rows), nil
+	return NewResult(find.columns, find.answer(ctx, q.rowsOf(rows, find.read), q.MemoryBudget)), nil
 }
 
 // ratio is null of nothing.

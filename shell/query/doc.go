@@ -27,7 +27,7 @@
 //	suspects    nodes whose label is probably wrong, highest score first
 //	nodes       list nodes
 //	count       count suspects, nodes or decisions, in groups if asked
-//	node        everything stored about one node
+//	node        everything stored about a node, or about several
 //	neighbors   the nodes around a node, nearest first; direct neighbours have direction and weight, if the graph has them
 //	explain     why a node has its score
 //	describe    the properties that the store holds, with their kinds
@@ -92,7 +92,7 @@
 //	script     = { [ statement ] ";" | command } [ statement ] .
 //	statement  = suspects | nodes | count | node | neighbors | explain | clean | rescore | plan
 //	           | decide | undo | history | index
-//	           | "agreement" | "classes" | "describe" | "noise" | "runs" | "stats" .
+//	           | "agreement" | classes | "describe" | "noise" | "runs" | "stats" .
 //
 //	suspects   = "suspects" [ guarantee ] clauses .
 //	nodes      = "nodes" [ moment ] clauses .
@@ -103,9 +103,10 @@
 //	totals     = "return" total [ "as" property ] { "," total [ "as" property ] } .
 //	total      = ( "min" | "max" | "avg" | "sum" ) "(" figure ")" .
 //	rank       = "order" "by" ( total | figure ) [ "asc" | "desc" ] { "," ( total | figure ) [ "asc" | "desc" ] } .
-//	node       = "node" id .
+//	node       = "node" ids .
 //	neighbors  = "neighbors" id [ "hops" number ] filters .
 //	explain    = "explain" id .
+//	classes    = "classes" filters .
 //	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
 //	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
@@ -186,7 +187,7 @@
 // In "nodes as of", both are about the labels and decisions of the moment.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
-// name. Conditions on the history know its columns alone. Its times are texts such as 2026-01-31T18:00:00Z.
+// name. Conditions on the history and on classes know their columns alone. Its times are texts such as 2026-01-31T18:00:00Z.
 //
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the
 // file order. Rows without a value come last. Text is ordered by its bytes, so 10 comes before 9; if ids or classes look like

@@ -26,7 +26,7 @@ var fuzzedTexts = []string{
 	"neighbors p1 hops 2 where hop = 2 and label != suggested order by score desc limit 2 return id, title",
 	"plan nodes where id = 'p1' or degree >= 2",
 	"neighbors p1 hops 2 limit 3",
-	"node 'e 1'",
+	"node 'e 1'", "node p1, 'e 1', $1", "classes where nodes > 1 and share < homophily order by suspects desc, class limit 2 return class as c, suspects",
 	"explain p4",
 	"suspects fpr 0.5 p .25", "suspects fnr 1e-3", "nodes where \"old style\" = 3", "nodes where label = 1", "nodes limit 1.5",
 	"nodes where scroe > 1", "suspects where score is not null and confidence != 0.5 return score", "history p1",

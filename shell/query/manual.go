@@ -42,13 +42,13 @@ are the ends of its 90% interval, for 30 nodes and more. The last decision of ea
 	},
 	{
 		Name:    "classes",
-		Usage:   "classes",
+		Usage:   "classes [where CONDITION] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "the classes, with their share, homophily and suspects",
 		Text: `Homophily is the share of labelled neighbours with the same label, over the labelled nodes of the class.
 Self-confidence is the mean predicted probability of the given label. The column suspects counts the nodes that the
 statement suspects lists without a condition. If all classes are numbers, they are sorted as numbers, else by bytes.
-Columns of predictions without a header have the same order.`,
-		Example: "classes",
+Columns of predictions without a header have the same order. Conditions are on the columns of this table.`,
+		Example: "classes where nodes > 10 order by suspects desc limit 5",
 	},
 	{
 		Name:    "clean",
@@ -122,8 +122,8 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 	},
 	{
 		Name:    "node",
-		Usage:   "node ID",
-		Summary: "everything stored about one node",
+		Usage:   "node ID[, ID…]",
+		Summary: "everything stored about a node, or about several",
 		Text:    "Write an id without quotes. An id with spaces, quotes, commas, brackets or semicolons needs single quotes.",
 		Example: "node 1042",
 	},

@@ -1,31 +1,34 @@
 package query
 
 import (
+	"context"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// describeNode answers node: every property that the store has a column of.
-func (q *query) describeNode(s *nodeStatement) (*Result, error) {
-	v, err := q.findNode(s.id)
-	if err != nil {
-		return nil, err
+// describeNodes answers node: every property that the store has a column of. One node is a record.
+func (q *query) describeNodes(ctx context.Context, s *nodeStatement) (*Result, error) {
+	nodes := make([]kv.NodeID, len(s.ids))
+	for i, id := range s.ids {
+		var err error
+		if nodes[i], err = q.findNode(id); err != nil {
+			return nil, err
+		}
 	}
 	columns, err := q.properties(q.heldNames())
 	if err != nil {
 		return nil, err
 	}
-	fields := make([]field, len(columns))
-	for i, c := range columns {
-		value, err := q.tx.Value(v, c.Name)
-		if err != nil {
-			return nil, err
-		}
-		fields[i] = field{name: c.Name, kind: c.Kind, value: value}
+	f, err := q.fetcher(columnNames(columns))
+	if err != nil {
+		return nil, err
 	}
-	return recordOf(fields), nil
+	r := NewResult(columns, f.rows(ctx, index.Each(nodes)))
+	r.Record = len(nodes) == 1
+	return r, nil
 }
 
 // heldNames are the properties that the store holds, the built-in ones first.

@@ -34,7 +34,7 @@ func (p *parser) statement() (statement, error) {
 
 // body = suspects | nodes | count | plan | node | neighbors | explain | clean | rescore | decide | undo | history | index
 //
-//	| "classes" | … .
+//	| classes | "agreement" | … .
 func (p *parser) body() (statement, error) {
 	first := p.current
 	switch {
@@ -52,6 +52,9 @@ func (p *parser) body() (statement, error) {
 		return p.neighbors()
 	case p.accept("explain"):
 		return p.explain()
+	case p.accept("classes"):
+		s := &classesStatement{}
+		return s, p.filters(&s.clauses)
 	case p.accept("clean"):
 		return p.clean()
 	case p.accept("rescore"):
@@ -71,7 +74,7 @@ func (p *parser) body() (statement, error) {
 			return p.index(verb)
 		}
 	}
-	for _, word := range []string{"agreement", "classes", "describe", "noise", "runs", "stats"} {
+	for _, word := range []string{"agreement", "describe", "noise", "runs", "stats"} {
 		if p.accept(word) {
 			return &wordStatement{word: word}, nil
 		}
@@ -423,10 +426,10 @@ func (p *parser) plan() (statement, error) {
 	return nil, p.fail()
 }
 
-// node = "node" id .
+// node = "node" ids .
 func (p *parser) node() (statement, error) {
-	id, err := p.id()
-	return &nodeStatement{id: id}, err
+	ids, err := p.ids()
+	return &nodeStatement{ids: ids}, err
 }
 
 // explain = "explain" id .

@@ -159,11 +159,13 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 	case *planStatement:
 		return q.explainPlan(ctx, s.of)
 	case *nodeStatement:
-		return q.describeNode(s)
+		return q.describeNodes(ctx, s)
 	case *neighborsStatement:
 		return q.neighbors(ctx, s)
 	case *explainStatement:
 		return q.explainScore(ctx, s)
+	case *classesStatement:
+		return q.classes(ctx, s)
 	case *cleanStatement:
 		return q.clean(ctx, s)
 	case *decideStatement:
@@ -180,8 +182,6 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		switch s.word {
 		case "agreement":
 			return q.agreement(ctx)
-		case "classes":
-			return q.classes(ctx)
 		case "describe":
 			return q.describe(), nil
 		case "noise":

@@ -213,3 +213,18 @@ func cutRow(b []byte) (row []kv.Value) {
 	}
 	return row
 }
+
+// rowsOf yields the values of columns, of rows that have all those of the resolver.
+func (r *resolver) rowsOf(rows [][]kv.Value, columns []ColumnInfo) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
+		for _, row := range rows {
+			some := make([]kv.Value, len(columns))
+			for i, c := range columns {
+				some[i] = row[slices.Index(r.columns, c)]
+			}
+			if !yield(some, nil) {
+				return
+			}
+		}
+	}
+}

@@ -72,7 +72,8 @@ func spellOrder(order []orderTerm) (text string) {
 }
 
 func (s *planStatement) String() string    { return "plan " + spell(s.of) }
-func (s *nodeStatement) String() string    { return "node " + s.id.String() }
+func (s *nodeStatement) String() string    { return "node " + spellIDs(s.ids) }
+func (s *classesStatement) String() string { return "classes" + s.clauses.String() }
 func (s *explainStatement) String() string { return "explain " + s.id.String() }
 func (s *wordStatement) String() string    { return s.word }
 
@@ -106,10 +107,18 @@ func (s *cleanStatement) String() string {
 	return text
 }
 
+func spellIDs(ids []literal) string {
+	var texts []string
+	for _, id := range ids {
+		texts = append(texts, id.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
 func (s *decideStatement) String() string {
 	text := s.kind.String()
-	for i, id := range s.ids {
-		text += []string{" ", ", "}[min(i, 1)] + id.String()
+	if s.ids != nil {
+		text += " " + spellIDs(s.ids)
 	}
 	if s.label != nil {
 		text += " " + s.label.String()
