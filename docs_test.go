@@ -22,7 +22,7 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "docs/durability/README.md", "interop/pyg/README.md", "interop/python/README.md") {
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "docs/durability/README.md", "interop/python/README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -59,7 +59,7 @@ class Bench:
         return {cell: [next(found) for _ in self.draws] for cell in cells}
 
     def measure(self, cell: Cell, methods: Sequence[str], model: str = "gcn") -> dict[str, dict]:
-        """By method, on predictions of interop/pyg; on the structure alone where there are no features."""
+        """By method, on predictions of graphcleaner.pyg; on the structure alone where there are no features."""
         if not cell.dataset.has_features:
             return self.programs.eval(cell, methods)
         return self.programs.eval(cell, methods, self.programs.predictions(cell, model))

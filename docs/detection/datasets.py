@@ -77,7 +77,7 @@ class Files:
         return path
 
     def graph(self, d: Dataset) -> list[str | Path]:
-        """The arguments that give the graph to graphcleaner and to interop/pyg."""
+        """The arguments that give the graph to graphcleaner and to graphcleaner.pyg."""
         args = ["--nodes", self.source(d, "nodes.csv"), "--edges", self.source(d, "edges.csv")]
         if d.has_features:
             args += ["--features", self.source(d, d.features)]

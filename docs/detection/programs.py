@@ -16,18 +16,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import graphcleaner_pyg
+import graphcleaner.pyg
 import numpy as np
 import torch
 import torch_geometric
-from graphcleaner_pyg import RECIPES, Recipe, predict, read_graph, read_labels, write_predictions
+from graphcleaner.pyg import RECIPES, Recipe, predict, read_graph, read_labels, write_predictions
 from scipy import sparse
 
 from datasets import SHARES, Cell, Dataset, Files
 
 CLEANLAB = "cleanlab==2.9.0"
 SCIKIT_LEARN = "scikit-learn==1.6.1"
-_TRAINING = [Path(graphcleaner_pyg.__file__).with_name(name) for name in ("files.py", "models.py", "training.py")]
+_PACKAGE = Path(graphcleaner.pyg.__file__).parent
+_TRAINING = [_PACKAGE / name for name in ("files.py", "models.py", "training.py", "../_graph.py", "../_rules.py")]
 _TORCH = threading.Lock()  # its seed and its threads are those of the whole process
 _VENV = threading.Lock()
 
@@ -176,7 +177,7 @@ class Programs:
     # What others find.
 
     def predictions(self, cell: Cell, model: str) -> Path:
-        """Predictions of a model of interop/pyg trained on the noisy labels; its seed is the draw.
+        """Predictions of a model of graphcleaner.pyg trained on the noisy labels; its seed is the draw.
 
         They are kept for the same graph, code of training, versions of PyTorch and threads only.
         """
@@ -192,7 +193,7 @@ class Programs:
         return path
 
     def fold_predictions(self, cell: Cell, recipe: Recipe, nodes: Path, folds: np.ndarray, stop: np.ndarray) -> Path:
-        """Predictions of a network of interop/pyg trained on the labels of nodes, without those held out.
+        """Predictions of a network of graphcleaner.pyg trained on the labels of nodes, without those held out.
 
         folds [k, n] says who is held out in each of k trainings, stop [k, n] whose labels, of the others, are only
         watched to stop early. One training predicts all nodes; of several, each those that it held out.
@@ -232,7 +233,7 @@ class Programs:
     def accuracy(
         self, d: Dataset, labels: Path, splits: Path, recipes: Sequence[Recipe], seed: int, train_on_rest: bool = False
     ) -> float:
-        """Test accuracy, by the labels of the data set, of a network of interop/pyg that was trained on labels."""
+        """Test accuracy, by the labels of the data set, of a network of graphcleaner.pyg that was trained on labels."""
         asked = (repr(list(recipes)), str(seed), str(train_on_rest))
         path = self.files.work / d.name / f"accuracy-{self._made_of(d, labels, splits, *asked)}.txt"
         if not path.exists():

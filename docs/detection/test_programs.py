@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from graphcleaner_pyg import Recipe
+from graphcleaner.pyg import Recipe
 from scipy import sparse
 
 import programs

@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Installs this package with Spark into a virtual environment of its own, and prints the
-# path of its python. Needs Python 3.11 or newer and a Python package index. What is there is used again.
+# Installs this package into a virtual environment of its own, and prints the path of its python. What is there is used again.
+#   setup.sh      with Spark and what the tests need; Python 3.11 or newer
+#   setup.sh pyg  with PyTorch and PyTorch Geometric; Python 3.10 or newer
+# Needs a Python package index.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd -P)
-venv=${GRAPHCLEANER_PYTHON:-${XDG_CACHE_HOME:-$HOME/.cache}/graphcleaner-python/venv}
-pinned=$here/requirements.txt
+cache=${XDG_CACHE_HOME:-$HOME/.cache}
+case "$*" in
+  '') venv=${GRAPHCLEANER_PYTHON:-$cache/graphcleaner-python/venv} pinned=$here/requirements.txt ;;
+  pyg) venv=${GRAPHCLEANER_PYG:-$cache/graphcleaner-pyg/venv} pinned=$here/requirements-pyg.txt ;;
+  *) printf 'setup.sh: got "%s", want pyg or nothing\n' "$*" >&2; exit 2 ;;
+esac
 stamp=$venv/installed-$( (printf '%s\n' "$here" && cat "$pinned") | cksum | cut -d' ' -f1)
 
 if [ ! -e "$stamp" ]; then

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from graphcleaner_pyg.files import class_order
+from graphcleaner._rules import class_order
 
 from bench import Bench, about
 from datasets import PAPER, RATES, Cell, write

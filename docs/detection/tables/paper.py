@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from graphcleaner_pyg import RECIPES
+from graphcleaner.pyg import RECIPES
 
 from bench import Bench, about, figure
 from datasets import DATASETS, PAPER, RATES, Cell

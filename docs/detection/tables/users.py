@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from graphcleaner_pyg import Recipe, read_graph, write_predictions
-from graphcleaner_pyg.files import class_order
+from graphcleaner._rules import class_order
+from graphcleaner.pyg import Recipe, read_graph, write_predictions
 
 from bench import Bench, about
 from datasets import WITH_FEATURES, Cell, Dataset, Files, read, write

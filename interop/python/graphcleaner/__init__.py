@@ -16,11 +16,15 @@
 The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet and Arrow. Errors are
 `GraphcleanerError`, with the message of the program. What the program remarks beside its answers goes to the logger `graphcleaner`.
 
-`graphcleaner.spark` cleans graphs on Apache Spark.
+`from_networkx`, `from_pyg`, `read_ogb` and `read_dgl` make a `Graph`, which `clean` takes in place of nodes and edges. `to_pyg` goes back.
+`graphcleaner.pyg` trains classifiers of PyTorch Geometric. `graphcleaner.spark` cleans graphs on Apache Spark.
 """
 
 from ._clean import clean
+from ._convert import from_networkx, from_pyg, to_pyg
+from ._folders import read_dgl, read_ogb
+from ._graph import Graph
 from ._store import Store, open
 from .errors import GraphcleanerError
 
-__all__ = ["GraphcleanerError", "Store", "clean", "open"]
+__all__ = ["Graph", "GraphcleanerError", "Store", "clean", "from_networkx", "from_pyg", "open", "read_dgl", "read_ogb", "to_pyg"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _binary, _predictions, _store, _tables
+from ._graph import Graph
 from .errors import GraphcleanerError
 
 if TYPE_CHECKING:
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
 _STEPS = ("import", "clean", "export")
 
 
-def clean(nodes: Any, edges: Any, predictions: Any = None, classes: Any = None, *, columns: Mapping[str, str] | None = None,
-          edge_columns: Mapping[str, str] | None = None, store: str | os.PathLike[str] | None = None, directed: bool = False,
-          logits: bool = False, memory: str | None = None, threads: int | None = None, progress: bool = False, **options: Any) -> Any:
+def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any = None, *, features: Any = None,
+          columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None,
+          store: str | os.PathLike[str] | None = None, directed: bool = False, logits: bool = False, memory: str | None = None,
+          threads: int | None = None, progress: bool = False, **options: Any) -> Any:
     """Gives every label of a graph the chance that it is wrong, and a better label.
 
     nodes          a frame of pandas or polars, a table of Arrow or a dict of columns: id, label and perhaps split (train, val, test or
-                   none). Or an array: the labels of nodes 0, 1, 2… A missing label is an unlabelled node
-    edges          the same with src, dst and perhaps weight. Or an array [m, 2], or [2, m]
+                   none). Or an array: the labels of nodes 0, 1, 2… A missing label is an unlabelled node. Or a `Graph`
+    edges          the same with src, dst and perhaps weight. Or an array [m, 2], or [2, m]. A `Graph` has its own
     predictions    probabilities of your own classifier, of nodes that it was not trained on: an array with a row for each node and a
                    column for each class, or a frame whose columns are the classes. None: the program trains a classifier of its own
-    classes        the classes of the columns of an array. None: the labels in the order of pandas.factorize
+    classes        the classes of the columns of an array. None: the labels in the order of pandas.factorize, or the classes of the `Graph`
+    features       of the nodes, from which the classifier of the program learns: an array or a CSR matrix of scipy with a row for each
+                   node, or a frame. A `Graph` has its own
     columns        your names of the columns of nodes: {"id": "paper_id", "label": "subject"}
     edge_columns   your names of the columns of edges: {"src": "source", "dst": "target"}
     store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews
@@ -44,6 +48,17 @@ def clean(nodes: Any, edges: Any, predictions: Any = None, classes: Any = None, 
     label_score    1 - score, as cleanlab counts: the lowest are the worst
     predicted_label  suggested_label under cleanlab's name
     """
+    kind = _tables.kind_of(nodes)
+    if isinstance(nodes, Graph):
+        for name, given in (("edges", edges), ("columns", columns), ("edge_columns", edge_columns), ("features", features)):
+            if given is not None:
+                raise GraphcleanerError(f"{name}: a Graph has its own, want none beside it")
+        directed, features = directed or nodes.directed, nodes.features
+        if predictions is not None and classes is None and not _predictions.names_classes(predictions):
+            classes = nodes.classes
+        nodes, edges = nodes.frames()
+    elif edges is None:
+        raise GraphcleanerError("edges: got none, want a frame, an array, or a Graph in place of the nodes")
     named = (columns or {}).get("id", "id")
     table = _tables.nodes_table(nodes, columns)
     ends = _tables.edges_table(edges, edge_columns)
@@ -61,6 +76,8 @@ def clean(nodes: Any, edges: Any, predictions: Any = None, classes: Any = None, 
         arguments = ["import", kept, *work, *_store.flags(directed=directed, logits=logits)]
         arguments += ["--nodes", _tables.write(stored, Path(folder, "nodes.parquet"), "nodes")]
         arguments += ["--edges", _tables.write(ends, Path(folder, "edges.parquet"), "edges")]
+        if features is not None:
+            arguments += ["--features", _tables.write_features(features, folder, named, len(table))]
         if rows is not None:
             arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
             given = set(_tables.texts(table.column("label")).unique().to_pylist())
@@ -73,7 +90,7 @@ def clean(nodes: Any, edges: Any, predictions: Any = None, classes: Any = None, 
         scores = _store.exported(["export", kept, "scores", *work], folder)
         suspects = _store.exported(["export", kept, "suspects", *work], folder)
         step()
-    return _tables.as_kind(_answer(table, scores, suspects, named), _tables.kind_of(nodes))
+    return _tables.as_kind(_answer(table, scores, suspects, named), kind)
 
 
 def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -> pa.Table:

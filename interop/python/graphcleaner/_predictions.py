@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _tables
+from ._rules import class_order
 from .errors import GraphcleanerError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def table(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str) 
     import numpy as np
     import pyarrow as pa
 
-    if not hasattr(predictions, "columns") and not isinstance(predictions, (pa.Table, dict)):
+    if not names_classes(predictions):
         array = np.asarray(predictions)
         if array.ndim != 2:
             raise GraphcleanerError(f"predictions: got an array of {array.ndim} dimensions, want a row for each node and a column for each class")
@@ -54,6 +55,11 @@ def table(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str) 
     return rows.add_column(0, "id", nodes.column("id"))
 
 
+def names_classes(predictions: Any) -> bool:
+    """Whether predictions are a frame, which names its classes, and no array."""
+    return hasattr(predictions, "columns") or isinstance(predictions, Mapping)
+
+
 def classes_of(predictions: pa.Table) -> list[str]:
     """The classes that a table of predictions has columns of."""
     return [name for name in predictions.column_names if name != "id"]
@@ -79,8 +85,7 @@ def _first_come(array: Any, nodes: pa.Table) -> list[str]:
     names = pc.unique(labels.drop_null()).to_pylist()
     if len(names) != array.shape[1] or len(array) != len(labels):
         return names
-    numeric = all(_is_number(name) for name in names)
-    ordered = sorted(names, key=float if numeric else str.encode)
+    ordered = class_order(names)
     most = np.argmax(array, axis=1)
     given = np.asarray(labels.to_pylist(), dtype=object)
     share = {}
@@ -91,11 +96,3 @@ def _first_come(array: Any, nodes: pa.Table) -> list[str]:
             f"predictions: the largest of each row is the label of {share['come']:.0%} of nodes if the columns are the labels in the order in "
             f"which they come first, and of {share['sorted']:.0%} if they are sorted: say which with classes=…")
     return names
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True

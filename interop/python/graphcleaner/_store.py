@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ class Store:
         with _tables.folder() as folder:
             if isinstance(ids, (str, int)):
                 ids = [ids]
-            nodes = _tables.write(pa.table({"id": _array(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
+            nodes = _tables.write(pa.table({"id": _tables.array(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
             with _binary.running(["score", self.path, "--nodes", nodes, "--format", "arrow", *self._flags]) as out:
                 table = pa.ipc.open_stream(out).read_all()
         return _tables.as_kind(table, self.frames)
@@ -132,7 +132,7 @@ class Store:
         if isinstance(ids, (str, int)):
             ids = [ids]
         # Half a statement would decide half.
-        listed = ", ".join(text(str(id)) for id in _array(ids, "ids").to_pylist())
+        listed = ", ".join(text(str(id)) for id in _tables.array(ids, "ids").to_pylist())
         if not listed:
             raise GraphcleanerError("ids: want one or more")
         statement = f"{decision} {listed}"
@@ -206,15 +206,3 @@ def text(value: str) -> str:
 def property_name(name: str) -> str:
     """A property in a statement."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def _array(values: Any, what: str) -> Any:
-    import pyarrow as pa
-
-    if not isinstance(values, (Sequence, pa.Array, pa.ChunkedArray)) and isinstance(values, Iterable) and not hasattr(values, "__len__"):
-        values = list(values)
-    try:
-        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values, from_pandas=True)
-        return _tables.plain(pa.chunked_array([column]) if isinstance(column, pa.Array) else column)
-    except (pa.ArrowException, TypeError) as error:
-        raise GraphcleanerError(f"{what}: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,6 @@ def folder() -> Iterator[str]:
             yield path
         except GraphcleanerError as error:
             raise GraphcleanerError(str(error).replace(path + os.sep, ""), code=error.code) from error.__cause__
-
 
 
 KINDS = ("arrow", "pandas", "polars")
@@ -117,6 +116,20 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
+def array(values: Any, what: str) -> pa.Array:
+    """Values of ids or labels: of a list, an array, a series or a column."""
+    import pyarrow as pa
+
+    if isinstance(values, Iterable) and not hasattr(values, "__len__"):
+        values = list(values)
+    try:
+        column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values, from_pandas=True)
+        column = plain(pa.chunked_array([column]) if isinstance(column, pa.Array) else column)
+    except (pa.ArrowException, TypeError) as error:
+        raise GraphcleanerError(f"{what}: {error}") from error
+    return column.combine_chunks()
+
+
 def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Labels as the program writes them."""
     import pyarrow as pa
@@ -139,6 +152,43 @@ def write(table: pa.Table, path: Path, what: str) -> str:
     except pa.ArrowException as error:
         raise GraphcleanerError(f"{what}: {error}") from error
     return str(path)
+
+
+def write_features(features: Any, folder: str, id_name: str, rows: int) -> str:
+    """Writes features, a frame with ids or an array with a row for each node, and returns the path."""
+    import numpy as np
+
+    if isinstance(features, Mapping) or hasattr(features, "columns"):
+        table = to_table(features, "features", [id_name])
+        if id_name not in table.column_names:
+            raise GraphcleanerError(f"features: there is no column {id_name!r} among {', '.join(map(repr, table.column_names))}")
+        return write(table.rename_columns(["id" if name == id_name else name for name in table.column_names]),
+                     Path(folder, "features.parquet"), "features")
+    if hasattr(features, "detach"):
+        features = features.detach().cpu().numpy()
+    features = features_of(features, rows)
+    if hasattr(features, "tocsr"):
+        from scipy import sparse
+
+        sparse.save_npz(Path(folder, "features.npz"), features)
+        return str(Path(folder, "features.npz"))
+    np.save(Path(folder, "features.npy"), features)
+    return str(Path(folder, "features.npy"))
+
+
+def features_of(features: Any, rows: int) -> Any:
+    """Features as float32, [rows, d], CSR or dense."""
+    import numpy as np
+
+    try:
+        features = features.tocsr().astype(np.float32) if hasattr(features, "tocsr") else np.asarray(features, np.float32)
+    except (TypeError, ValueError) as error:
+        raise GraphcleanerError(f"features: {error}") from error
+    if features.ndim != 2 or features.shape[0] != rows:
+        raise GraphcleanerError(f"features: got shape {features.shape}, want a row for each of {rows} nodes")
+    if not np.isfinite(features.data if hasattr(features, "tocsr") else features).all():
+        raise GraphcleanerError("features: got some that are no numbers, want finite ones")
+    return features
 
 
 def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:

@@ -256,7 +256,7 @@ def test_no_program(monkeypatch, papers):
         graphcleaner.open(papers).query("count nodes")
 
 
-@pytest.mark.parametrize("module", ["graphcleaner", "graphcleaner._store"])
+@pytest.mark.parametrize("module", ["graphcleaner", "graphcleaner._convert", "graphcleaner._graph", "graphcleaner._store"])
 def test_examples_in_docstrings(module, cleaned, tmp_path):
     finder = doctest.DocTestFinder(exclude_empty=True)
     examples = [test for test in finder.find(importlib.import_module(module)) if test.examples]

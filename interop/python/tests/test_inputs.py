@@ -6,16 +6,6 @@ from graphcleaner.spark import inputs
 from graphcleaner.spark.errors import InputError
 
 
-@pytest.mark.parametrize("names, order", [
-    ({"10", "9", "1e1"}, ["9", "10", "1e1"]),
-    ({"10", "9", "x"}, ["10", "9", "x"]),
-    ({"é", "z", "a"}, ["a", "z", "é"]),
-    ({"-1", "+2", "0x1p1", "inf"}, ["-1", "+2", "0x1p1", "inf"]),
-])
-def test_class_order(names, order):
-    assert inputs.class_order(names) == order
-
-
 def normalized(rows, columns=("a", "b", "c"), classes=("a", "b", "c"), listed=False):
     ids = pa.array([f"n{i}" for i in range(len(rows))])
     if listed:

@@ -28,7 +28,7 @@ def test_contents(wheel):
     with zipfile.ZipFile(wheel) as packed:
         assert packed.testzip() is None
         names = packed.namelist()
-        assert {"graphcleaner/__init__.py", "graphcleaner/py.typed", "graphcleaner/spark/__init__.py", "graphcleaner/bin/graphcleaner"} <= set(names)
+        assert {"graphcleaner/__init__.py", "graphcleaner/py.typed", "graphcleaner/spark/__init__.py", "graphcleaner/pyg/__init__.py", "graphcleaner/bin/graphcleaner"} <= set(names)
         record = next(name for name in names if name.endswith("RECORD"))
         assert len(packed.read(record).splitlines()) == len(names)
 
@@ -49,6 +49,7 @@ def test_fresh_environment(wheel, tmp_path):
     assert subprocess.run([scripts / "graphcleaner", "no-command"], capture_output=True, env=environment).returncode == 2
     tests = tmp_path / "tests"
     tests.mkdir()
-    shutil.copy(HERE / "test_client.py", tests)
+    for name in ("test_client.py", "test_graphs.py"):
+        shutil.copy(HERE / name, tests)
     subprocess.run([scripts / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", os.devnull, tests],
                    check=True, cwd=tests, env=environment)

@@ -9,9 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestClassOrderOfInterop reads the orders of class names that the tests of interop/pyg hold its class_order to.
+// TestClassOrderOfInterop reads the orders of class names that the tests of interop/python hold its class_order to.
 func TestClassOrderOfInterop(t *testing.T) {
-	text, err := os.ReadFile("../../../../interop/pyg/tests/class_orders.json")
+	text, err := os.ReadFile("../../../../interop/python/tests/class_orders.json")
 	if err != nil {
 		t.Fatal(err)
 	}

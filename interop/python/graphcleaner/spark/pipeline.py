@@ -26,6 +26,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from .._rules import SPLIT_NAMES, class_order
 from . import decisions, frames, inputs, linear, sources, worker
 from .errors import GraphcleanerError, InputError
 from .plan import Plan, check_shape, chunk_bases, cut, cut_into, make_plan, show_bytes, show_hours
@@ -260,7 +261,7 @@ class Cleaning:
         self._drawn = "split" not in self._nodes.columns
 
         labels = self._nodes.select(_text("label").alias("label")).where("label <> ''").distinct().collect()
-        self._classes = inputs.class_order({row["label"] for row in labels})
+        self._classes = class_order({row["label"] for row in labels})
         if not self._classes:
             raise InputError(f"{self._paths['nodes']}: no node has a label, want some")
         self._width = 0
@@ -324,8 +325,7 @@ class Cleaning:
         """Every id that an input names: its place and values among the nodes, and how often it is named."""
         bases = self._spark.createDataFrame(list(self._bases.items()), "path string, base bigint")
         split = F.lower(F.coalesce(F.col("split").cast("string"), F.lit(""))) if not self._drawn else F.lit("")
-        names = {name: number for name, number in inputs.SPLIT_NAMES.items()}
-        number_of_split = reduce(lambda rest, name: F.when(split == name, names[name]).otherwise(rest), names, F.lit(-1))
+        number_of_split = reduce(lambda rest, name: F.when(split == name, SPLIT_NAMES[name]).otherwise(rest), SPLIT_NAMES, F.lit(-1))
         none = F.lit(None)
         places = (
             self._nodes.select(

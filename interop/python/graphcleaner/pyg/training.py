@@ -12,7 +12,9 @@ import torch
 import torch.nn.functional as F
 from scipy import sparse
 
-from .files import SPLITS, Graph
+from .._graph import Graph
+from .._rules import SPLITS
+from ..errors import GraphcleanerError
 from .models import GCN, GIN, GraphUNet
 
 _TRAIN, _VAL = SPLITS.index("train"), SPLITS.index("val")
@@ -94,9 +96,9 @@ def predict(
     least validation loss gives the predictions. The same seed, threads and versions give the same bytes.
     """
     if graph.features is None:
-        raise ValueError("no features, want some: these networks learn from nothing else")
+        raise GraphcleanerError("no features, want some: these networks learn from nothing else")
     if graph.splits is None:
-        raise ValueError("no splits, want a file with id,split or a column split of the nodes")
+        raise GraphcleanerError("no splits, want a file with id,split or a column split of the nodes")
     labelled = graph.labels >= 0
     train = labelled & (graph.splits == _TRAIN)
     if train_on_rest:
@@ -104,7 +106,7 @@ def predict(
     val = labelled & (graph.splits == _VAL)
     for name, mask in (("training", train), ("validation", val)):
         if not mask.any():
-            raise ValueError(f"no labelled node in the {name} split, want some")
+            raise GraphcleanerError(f"no labelled node in the {name} split, want some")
     torch.use_deterministic_algorithms(True)
     torch.set_num_threads(threads)
 
@@ -147,7 +149,7 @@ def _train(graph: Graph, recipe: Recipe, train: np.ndarray, val: np.ndarray, see
         if recipe.patience is not None and epoch - best_epoch >= recipe.patience:
             break
     if kept is None or not torch.isfinite(kept).all():
-        raise ValueError(f"training of {recipe} gave no finite predictions, want a lower rate")
+        raise GraphcleanerError(f"training of {recipe} gave no finite predictions, want a lower rate")
     return kept, kept_loss
 
 
@@ -159,7 +161,7 @@ def _network(recipe: Recipe, inputs: int, classes: int) -> torch.nn.Module:
             return GIN(inputs, recipe.hidden, classes, recipe.layers, recipe.dropout)
         case "graphunet":
             return GraphUNet(inputs, recipe.hidden, classes)
-    raise ValueError(f"network {recipe.network}: want gcn, gin or graphunet")
+    raise GraphcleanerError(f"network {recipe.network}: want gcn, gin or graphunet")
 
 
 def _inputs(graph: Graph, recipe: Recipe) -> torch.Tensor:

@@ -8,16 +8,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from .files import SPLITS, read_graph, write_predictions
+from .._rules import SPLITS
+from ..errors import GraphcleanerError
+from .files import read_graph, write_predictions
 from .training import RECIPES, predict
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="graphcleaner-pyg",
+        prog="python -m graphcleaner.pyg",
         description="Trains a base classifier on a graph and writes predictions for graphcleaner's --predictions.",
     )
-    parser.add_argument("--nodes", required=True, help="id,label[,split]: csv or tsv, also .gz")
+    parser.add_argument("--nodes", required=True, help="id,label[,split]: csv, tsv or parquet")
     parser.add_argument("--edges", required=True, help="src,dst")
     parser.add_argument("--features", required=True, help=".npy, or a scipy CSR .npz")
     parser.add_argument("--labels", help="id,label: the labels to train on, in place of those of --nodes")
@@ -52,8 +54,8 @@ def main(argv: list[str] | None = None) -> int:
             )
             write_predictions(args.out.replace("{seed}", str(seed)), predictions, graph)
             _report(graph, predictions, seed)
-    except (OSError, ValueError) as err:
-        print(f"graphcleaner-pyg: {err}", file=sys.stderr)
+    except (OSError, GraphcleanerError) as err:
+        print(f"graphcleaner.pyg: {err}", file=sys.stderr)
         return 1
     return 0
 
