@@ -86,12 +86,12 @@ func (p *baseProblem) fitBase(
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, train.inputs.Close()) }()
+	defer func() { err = errors.Join(err, train.Close()) }()
 	validation, err := p.learn(ctx, inputs, p.stops, baseValidation, opt)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, validation.inputs.Close()) }()
+	defer func() { err = errors.Join(err, validation.Close()) }()
 
 	random := rand.New(rand.NewPCG(opt.Seed, streamBase))
 	folds := foldsOf(len(train.order))

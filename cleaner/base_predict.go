@@ -76,7 +76,7 @@ func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, ou
 		if err := inputs.Read(rows, 0, inputs.Width(), x[worker]); err != nil {
 			return err
 		}
-		logits := layers[worker].Outputs(net, x[worker], count)
+		logits := layers[worker].Outputs(net, nn.Dense(x[worker], count, inputs.Width()))
 		for at := 0; at < len(logits); at += p.classes {
 			nn.Softmax(logits[at : at+p.classes])
 		}

@@ -15,11 +15,13 @@ import (
 
 // lessons are labelled nodes with their inputs, in an order of their own.
 type lessons struct {
-	width  int
-	inputs *scratch.Array[float32] // [rows×width], by ascending NodeID
-	right  []kv.Class              // [rows], likewise
-	order  []uint32                // rows, at first in file order
-	nodes  *nodeSet                // whose ranks are the rows
+	inputs nn.Rows    // by ascending NodeID
+	right  []kv.Class // [rows], likewise
+	order  []uint32   // rows, at first in file order
+	nodes  *nodeSet   // whose ranks are the rows
+
+	numbers *scratch.Array[float32] // memory of inputs
+	columns *scratch.Array[uint32]  // likewise; nil if they are dense
 }
 
 // learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
@@ -30,31 +32,57 @@ func (p *baseProblem) learn(
 	if err != nil {
 		return nil, err
 	}
-	l = &lessons{width: inputs.Width(), right: make([]kv.Class, len(order)), order: order, nodes: nodes}
-	if l.inputs, err = scratch.New[float32](p.place.temporary(), "learned", len(order)*l.width); err != nil {
+	l = &lessons{right: make([]kv.Class, len(order)), order: order, nodes: nodes}
+	width, nonzero := inputs.Width(), make([]int, len(order))
+	each := func(visit func(rank int, row []float32)) error {
+		return rowstore.Each(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
+			nodes.each(rows, func(rank int, v kv.NodeID) { visit(rank, values[int(v-rows.First)*width:][:width]) })
+			return nil
+		})
+	}
+	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { l.right[rank] = p.labels[v] })
+	if err := each(func(rank int, row []float32) { nonzero[rank] = nn.CountNonzero(row) }); err != nil {
 		return nil, err
 	}
-	err = rowstore.Each(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
-		nodes.each(rows, func(rank int, v kv.NodeID) {
-			copy(l.inputs.Data[rank*l.width:], values[int(v-rows.First)*l.width:][:l.width])
-			l.right[rank] = p.labels[v]
-		})
-		return nil
-	})
+	total := 0
+	for _, count := range nonzero {
+		total += count
+	}
+	sparse := nn.AreSparse(total, len(order), width)
+	if !sparse {
+		total = len(order) * width
+	}
+	if l.numbers, err = scratch.New[float32](p.place.temporary(), "learned", total); err != nil {
+		return nil, err
+	}
+	if !sparse {
+		l.inputs = nn.Dense(l.numbers.Data, len(order), width)
+		err = each(func(rank int, row []float32) { copy(l.numbers.Data[rank*width:], row) })
+	} else if l.columns, err = scratch.New[uint32](p.place.temporary(), "columns", total); err == nil {
+		l.inputs = nn.Sparse(width, nonzero, l.columns.Data, l.numbers.Data)
+		err = each(l.inputs.Fill)
+	}
 	if err != nil {
-		return nil, errors.Join(err, l.inputs.Close())
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
+// Close gives the memory of the inputs back.
+func (l *lessons) Close() error {
+	err := l.numbers.Close()
+	if l.columns != nil {
+		err = errors.Join(err, l.columns.Close())
+	}
+	return err
+}
+
 // gather copies the inputs and labels of rows.
-func (l *lessons) gather(rows []uint32, workers int, x []float32, right []int) {
-	nn.Share(workers, len(rows)*l.width, len(rows), func(_, first, end int) {
-		for i, row := range rows[first:end] {
-			copy(x[(first+i)*l.width:], l.inputs.Data[int(row)*l.width:][:l.width])
-			right[first+i] = int(l.right[row])
-		}
-	})
+func (l *lessons) gather(rows []uint32, workers int, x *nn.Rows, right []int) {
+	x.Gather(&l.inputs, rows, workers)
+	for i, row := range rows {
+		right[i] = int(l.right[row])
+	}
 }
 
 // A training makes one network.
@@ -74,7 +102,7 @@ type training struct {
 
 // fit trains the network and keeps the one with the least validation loss.
 func (f *training) fit(ctx context.Context) error {
-	width := f.train.width
+	width := f.train.inputs.Width
 	net := nn.New(f.random, width, baseUnits, f.classes)
 	t := nn.NewTrainer(net, f.random)
 	t.Rate, t.Decay, t.Dropout, t.InputDropout = baseRate, baseDecay, baseDropout, f.dropout
@@ -83,7 +111,8 @@ func (f *training) fit(ctx context.Context) error {
 	batch := min(baseBatch, len(rows))
 	perEpoch, most := baseSteps(len(rows))
 	between := (baseLook + perEpoch - 1) / perEpoch
-	x, right := make([]float32, batch*width), make([]int, batch)
+	var x nn.Rows
+	right := make([]int, batch)
 	f.net, f.loss = net.Clone(), math.Inf(1)
 	since := 0
 	for epoch := range most {
@@ -93,8 +122,8 @@ func (f *training) fit(ctx context.Context) error {
 				return err
 			}
 			count := min(batch, len(rows)-first)
-			f.train.gather(rows[first:first+count], parallel.Workers(f.workers), x, right)
-			t.Step(x[:count*width], count, func(logits []float32) float64 {
+			f.train.gather(rows[first:first+count], parallel.Workers(f.workers), &x, right)
+			t.Step(&x, func(logits []float32) float64 {
 				return nn.SoftmaxLoss(logits, right[:count])
 			})
 		}
@@ -134,14 +163,15 @@ func (l *lessons) meanLoss(ctx context.Context, net *nn.Network, workers int) (f
 	layers := nn.Activations{Workers: parallel.Workers(workers)}
 	var sum float64
 	batch := min(baseBatch, len(l.order))
-	x, right := make([]float32, batch*l.width), make([]int, batch)
+	var x nn.Rows
+	right := make([]int, batch)
 	for first := 0; first < len(l.order); first += batch {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		count := min(batch, len(l.order)-first)
-		l.gather(l.order[first:first+count], parallel.Workers(workers), x, right)
-		logits := layers.Outputs(net, x, count)
+		l.gather(l.order[first:first+count], parallel.Workers(workers), &x, right)
+		logits := layers.Outputs(net, x)
 		sum += float64(nn.SoftmaxLoss(logits, right[:count]) * float64(count))
 	}
 	return sum / float64(max(len(l.order), 1)), nil

@@ -301,7 +301,7 @@ func (f *filler) write(s *kv.Store, nodes []kv.NodeID, rows [][]float32) error {
 func (k *classifier) predict(x []float32, layers *nn.Activations) []float64 {
 	mean, sum := make([]float64, len(k.Classes)), 0.0
 	for _, net := range k.nets {
-		logits := layers.Outputs(net, x, 1)
+		logits := layers.Outputs(net, nn.Dense(x, 1, len(x)))
 		nn.Softmax(logits)
 		for j, p := range logits {
 			mean[j] += float64(p)

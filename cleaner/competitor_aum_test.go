@@ -58,8 +58,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 				if !ok {
 					continue
 				}
-				x := slices.Clone(train.inputs.Data[rank*train.width:][:train.width])
-				z := slices.Clone(new(nn.Activations).Outputs(net, x, 1))
+				z := slices.Clone(new(nn.Activations).Outputs(net, train.inputs.Slice(rank, rank+1)))
 				own := z[base.labels[v]]
 				z[base.labels[v]] = float32(math.Inf(-1))
 				margins[v] = append(margins[v], float64(own)-float64(slices.Max(z)))

@@ -71,7 +71,7 @@ func (l *lessons) addEach(
 	l.nodes.each(kv.Range{End: kv.NodeID(len(sums))}, func(row int, v kv.NodeID) {
 		if row%baseBatch == 0 && err == nil {
 			count := min(baseBatch, len(l.right)-row)
-			logits = layers.Outputs(net, l.inputs.Data[row*l.width:(row+count)*l.width], count)
+			logits = layers.Outputs(net, l.inputs.Slice(row, row+count))
 			err = ctx.Err()
 		}
 		if err == nil {

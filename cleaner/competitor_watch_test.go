@@ -26,8 +26,7 @@ func TestLossMixtureIsItsDefinition(t *testing.T) {
 			if !ok || epoch >= 100 {
 				continue
 			}
-			x := append([]float32(nil), train.inputs.Data[rank*train.width:][:train.width]...)
-			z := new(nn.Activations).Outputs(net, x, 1)
+			z := new(nn.Activations).Outputs(net, train.inputs.Slice(rank, rank+1))
 			nn.Softmax(z)
 			want[v] -= math.Log(float64(z[p.labels[v]])) / 100
 		}

@@ -312,10 +312,13 @@ func softmax(row []float64, classes []string) (problem string) {
 		}
 		greatest = max(greatest, x)
 	}
+	for j := range row {
+		row[j] -= greatest
+	}
+	elementary.Exps(row)
 	var sum float64
-	for j, x := range row {
-		row[j] = elementary.Exp(x - greatest)
-		sum += row[j]
+	for _, e := range row {
+		sum += e
 	}
 	for j := range row {
 		row[j] /= sum

@@ -47,6 +47,21 @@ func Exp(x float64) float64 {
 	return math.Float64frombits(math.Float64bits(y) + uint64(exponent)<<52)
 }
 
+// Exps replaces numbers by their Exp.
+func Exps(x []float64) {
+	for len(x) > 0 {
+		if done := 4 * expGroups(x); done > 0 {
+			x = x[done:]
+			continue
+		}
+		group := x[:min(4, len(x))]
+		for i, value := range group {
+			group[i] = Exp(value)
+		}
+		x = x[len(group):]
+	}
+}
+
 // Log is the natural logarithm of x to within an ulp: −Inf of 0, NaN below and of NaN, +Inf of +Inf.
 func Log(x float64) float64 {
 	switch {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -68,6 +69,24 @@ func TestExp(t *testing.T) {
 	}
 }
 
+// TestExps holds many at once to the bits of one, at any place among numbers of any size.
+func TestExps(t *testing.T) {
+	x := append(draws(2000), math.NaN(), math.Inf(1), math.Inf(-1), 700, -700, math.Nextafter(700, 701), 1000, -1000, math.Copysign(0, -1))
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		r.Shuffle(len(x), func(a, b int) { x[a], x[b] = x[b], x[a] })
+		for _, length := range []int{r.IntN(9), r.IntN(70), len(x)} {
+			got := slices.Clone(x[:length])
+			Exps(got)
+			for i, value := range got {
+				if want := Exp(x[i]); math.Float64bits(value) != math.Float64bits(want) {
+					t.Fatalf("number %d of %d, %v: got %v, want %v", i, length, x[i], value, want)
+				}
+			}
+		}
+	}
+}
+
 func TestLog(t *testing.T) {
 	for _, y := range draws(300) {
 		x := Exp(y)
@@ -117,6 +136,15 @@ var sink float64
 func BenchmarkExp(b *testing.B) {
 	b.Run("elementary", func(b *testing.B) { benchmark(b, Exp, -0.37) })
 	b.Run("math", func(b *testing.B) { benchmark(b, math.Exp, -0.37) })
+}
+
+func BenchmarkExps(b *testing.B) {
+	from, x := draws(340), []float64(nil)
+	for b.Loop() {
+		x = append(x[:0], from...)
+		Exps(x)
+	}
+	b.ReportMetric(float64(b.N)*float64(len(from))/b.Elapsed().Seconds(), "exps/s")
 }
 
 func BenchmarkLog(b *testing.B) {

@@ -105,7 +105,8 @@ func (s *Rows) Fit(ctx context.Context, seed uint64) (Detector, error) {
 			d.input(s.row(r, one), x[i*width:])
 			right[i] = s.Planted(r)
 		}
-		t.Step(x, batch, func(outputs []float32) float64 { return nn.L1Loss(outputs, right) })
+		rows := nn.Dense(x, batch, width)
+		t.Step(&rows, func(outputs []float32) float64 { return nn.L1Loss(outputs, right) })
 	}
 	d.Network = *net
 	return d, nil
@@ -176,7 +177,7 @@ func (s *Scorer) Score(d *Detector, z []float32, width int, dst []float64) {
 	for r := range rows {
 		d.input(z[r*width:(r+1)*width], s.inputs[r*width:])
 	}
-	outputs := s.layers.Outputs(&d.Network, s.inputs, rows)
+	outputs := s.layers.Outputs(&d.Network, nn.Dense(s.inputs, rows, width))
 	for r := range rows {
 		dst[r] = elementary.Sigmoid(float64(outputs[r]))
 		if !float32s.AllFinite(z[r*width : (r+1)*width]) {

@@ -65,18 +65,18 @@ func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) 
 	partial := make([]float64, f.countBlocks()*f.sumWidth())
 	err := f.blocks(ctx, func(b, first, end int) {
 		sums := partial[b*f.sumWidth():][:f.sumWidth()]
-		chance, mean := make([]float64, f.classes), make([]float64, f.width)
+		chance, mean, deviation := make([]float64, f.classes), make([]float64, f.width), make([]float64, f.width)
 		for r := first; r < end; r++ {
 			if f.labels[r] != kv.NoClass {
-				f.sweepRow(s, r, chance, mean, sums)
+				f.sweepRow(s, r, chance, mean, deviation, sums)
 			}
 		}
 	})
 	return addParts(partial, f.sumWidth()), err
 }
 
-// sweepRow adds a row to the sums; chance [classes] and mean [width] are overwritten.
-func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) {
+// sweepRow adds a row to the sums; chance [classes], mean and deviation [width] are overwritten.
+func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, deviation, sums []float64) {
 	x, q, y := f.row(r), f.posterior.Data[r*f.classes:][:f.classes], int(f.labels[r])
 	most := math.Inf(-1)
 	for k := range chance {
@@ -88,8 +88,11 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 	}
 	var whole float64
 	for k := range chance {
-		chance[k] = elementary.Exp(chance[k] - most)
-		whole += chance[k]
+		chance[k] -= most
+	}
+	elementary.Exps(chance)
+	for _, e := range chance {
+		whole += e
 	}
 	var likelihood float64
 	flip, truth := s.flip.of(y), kv.NoClass
@@ -126,13 +129,17 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, sums []float64) 
 		if p < 1e-9 {
 			continue
 		}
-		at := 0
-		for i := range mean {
-			deviation := p * (float64(x[k*f.width+i]) - mean[i])
-			for j := i; j < f.width; j++ {
-				curvature[at] += float64(deviation * (float64(x[k*f.width+j]) - mean[j]))
-				at++
+		for j, value := range x[k*f.width:][:len(mean)] {
+			deviation[j] = float64(value) - mean[j]
+		}
+		rest := curvature
+		for i, own := range deviation {
+			own *= p
+			line := rest[:len(deviation)-i]
+			for j, other := range deviation[i:] {
+				line[j] += float64(own * other)
 			}
+			rest = rest[len(line):]
 		}
 	}
 }

@@ -30,10 +30,17 @@ func Softmax(row []float32) {
 		most = max(most, value)
 	}
 	var sum float64
-	for j, value := range row {
-		e := elementary.Exp(float64(value - most))
-		row[j] = float32(e)
-		sum += e
+	var exps [64]float64
+	for first := 0; first < len(row); first += len(exps) {
+		part := row[first:min(first+len(exps), len(row))]
+		for j, value := range part {
+			exps[j] = float64(value - most)
+		}
+		elementary.Exps(exps[:len(part)])
+		for j, e := range exps[:len(part)] {
+			part[j] = float32(e)
+			sum += e
+		}
 	}
 	for j := range row {
 		row[j] = float32(float64(row[j]) / sum)

@@ -65,37 +65,44 @@ type Activations struct {
 	Workers int         // goroutines that share a product; 0 means one
 	layers  [][]float32 // layers[l] [rows×Widths[l+1]]
 	product multiplier
+	sparse  Rows // memory for a batch
 }
 
 // Outputs applies a network to the batch x [rows×Widths[0]]. The outputs [rows×Widths[last]] are valid until the next
 // call.
-func (a *Activations) Outputs(net *Network, x []float32, rows int) []float32 {
-	return a.forward(net, x, rows, nil)
+func (a *Activations) Outputs(net *Network, x Rows) []float32 {
+	if !x.isSparse() {
+		x = a.sparse.compressed(x)
+	}
+	return a.forward(net, &x, nil)
 }
 
 // forward computes the outputs of a batch. drop, if not nil, is called on every hidden layer.
-func (a *Activations) forward(net *Network, x []float32, rows int, drop func(layer int, h []float32)) []float32 {
+func (a *Activations) forward(net *Network, x *Rows, drop func(layer int, h []float32)) []float32 {
 	a.product.workers = a.Workers
-	last := len(net.Weights) - 1
+	rows, last := x.Count, len(net.Weights)-1
 	if a.layers == nil {
 		a.layers = make([][]float32, last+1)
 	}
+	below := x.dense
 	for l := range net.Weights {
-		out := net.Widths[l+1]
+		in, out := net.Widths[l], net.Widths[l+1]
 		a.layers[l] = float32s.Resize(a.layers[l], rows*out)
-		h, in := a.layers[l], net.Widths[l]
-		a.product.multiply(rows, in, out, rowsOf(x, in), net.weights(l), net.Biases[l], h)
+		h := a.layers[l]
+		if l == 0 && x.isSparse() {
+			a.product.multiplySparse(x, out, net.Weights[l], net.Biases[l], h)
+		} else {
+			a.product.multiply(rows, in, out, rowsOf(below, in), net.weights(l), net.Biases[l], h)
+		}
 		if l < last {
-			for i, value := range h {
-				h[i] = max(value, 0)
-			}
+			relu(h)
 			if drop != nil {
 				drop(l, h)
 			}
 		}
-		x = h
+		below = h
 	}
-	return x
+	return below
 }
 
 // A Trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
@@ -139,11 +146,15 @@ func NewTrainer(net *Network, random *rand.Rand) *Trainer {
 
 // Step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
 // [rows×Widths[last]] into the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
-func (t *Trainer) Step(x []float32, rows int, loss func(outputs []float32) float64) float64 {
+func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
 	t.forward.Workers = t.Workers
 	var drop func(int, []float32)
 	if t.InputDropout > 0 {
-		t.drop(x, nil, t.InputDropout)
+		if !x.isSparse() {
+			t.drop(x.dense, nil, t.InputDropout)
+		} else {
+			t.dropSparse(x, t.InputDropout)
+		}
 	}
 	if t.Dropout > 0 {
 		drop = func(l int, h []float32) {
@@ -151,9 +162,9 @@ func (t *Trainer) Step(x []float32, rows int, loss func(outputs []float32) float
 			t.drop(h, t.scale[l], t.Dropout)
 		}
 	}
-	out := t.forward.forward(t.net, x, rows, drop)
+	out := t.forward.forward(t.net, x, drop)
 	value := loss(out)
-	t.backward(x, rows, out)
+	t.backward(x, out)
 	t.update()
 	return value
 }
@@ -161,41 +172,72 @@ func (t *Trainer) Step(x []float32, rows int, loss func(outputs []float32) float
 // dropRun is how many values draw from a generator of their own, so that workers share them.
 const dropRun = 4096
 
+// dropWords are the random numbers of a run, a byte a value.
+type dropWords [dropRun / 8]uint64
+
+func (w *dropWords) fill(seed, run uint64) {
+	var random rand.PCG
+	random.Seed(seed, run)
+	for i := range w {
+		w[i] = random.Uint64()
+	}
+}
+
+// dropping are the byte below which a value is dropped, the factor of the others, and a seed.
+func (t *Trainer) dropping(share float64) (bound uint32, scale float32, seed uint64) {
+	bound = uint32(math.Round(share * 256))
+	return bound, float32(256 / float64(256-bound)), t.random.Uint64()
+}
+
 // drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; factors, if not nil,
 // gets what each was multiplied by.
 func (t *Trainer) drop(values, factors []float32, share float64) {
-	bound := uint64(math.Round(share * 256))
-	scale := math.Float32bits(float32(256 / float64(256-bound)))
-	seed := t.random.Uint64()
+	bound, scale, seed := t.dropping(share)
 	runs := (len(values) + dropRun - 1) / dropRun
 	Share(t.Workers, len(values), runs, func(_, first, end int) {
-		var random rand.PCG
+		var words dropWords
 		for run := first; run < end; run++ {
-			random.Seed(seed, uint64(run))
-			part := values[run*dropRun : min((run+1)*dropRun, len(values))]
-			var bits uint64
-			for i, value := range part {
-				if i%8 == 0 {
-					bits = random.Uint64()
-				}
-				mask := uint32(int32(uint32(bits&255)-uint32(bound)) >> 31) // all bits or none, without a branch
-				bits >>= 8
-				factor := math.Float32frombits(scale &^ mask)
-				part[i] = value * factor
-				if factors != nil {
-					factors[run*dropRun+i] = factor
-				}
+			words.fill(seed, uint64(run))
+			from, to := run*dropRun, min((run+1)*dropRun, len(values))
+			var of []float32
+			if factors != nil {
+				of = factors[from:to]
 			}
+			dropRunOf(values[from:to], of, &words, bound, scale)
+		}
+	})
+}
+
+// dropSparse is drop of sparse rows, which do not keep what is zero.
+func (t *Trainer) dropSparse(x *Rows, share float64) {
+	bound, scale, seed := t.dropping(share)
+	Share(t.Workers, x.numbers(), x.Count, func(_, first, end int) {
+		var words dropWords
+		filled := -1 // the run that words are of
+		for r := first; r < end; r++ {
+			to := x.starts[r]
+			columns, values := x.row(r)
+			for i, column := range columns {
+				at := r*x.Width + int(column)
+				if run := at / dropRun; run != filled {
+					words.fill(seed, uint64(run))
+					filled = run
+				}
+				random := uint32(words[at%dropRun/8] >> (at % 8 * 8) & 255)
+				x.columns[to], x.values[to] = column, values[i]*scale
+				to += int((random-bound)>>31 ^ 1)
+			}
+			x.ends[r] = to
 		}
 	})
 }
 
 // backward fills the gradients, given that of the outputs.
-func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
-	up := outputs
+func (t *Trainer) backward(x *Rows, outputs []float32) {
+	up, rows := outputs, x.Count
 	for l := len(t.net.Weights) - 1; l >= 0; l-- {
 		in, out := t.net.Widths[l], t.net.Widths[l+1]
-		below := x
+		below := x.dense
 		if l > 0 {
 			below = t.forward.layers[l-1]
 		}
@@ -207,23 +249,22 @@ func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 			}
 		}
 		product := &t.forward.product
-		product.multiply(in, rows, out, rowsOf(below, in).transpose(), rowsOf(up, out), nil, t.gradient[0][l])
+		if l == 0 && x.isSparse() {
+			product.multiplySparseTransposed(x, out, up, t.gradient[0][l])
+		} else {
+			product.multiply(in, rows, out, rowsOf(below, in).transpose(), rowsOf(up, out), nil, t.gradient[0][l])
+		}
 		if l == 0 {
 			return
 		}
 		t.errors[l-1] = float32s.Resize(t.errors[l-1], rows*in)
 		down := t.errors[l-1]
 		product.multiply(rows, out, in, rowsOf(up, out), t.net.weights(l).transpose(), nil, down)
+		var scale []float32
 		if t.Dropout > 0 {
-			for i, scale := range t.scale[l-1][:len(down)] {
-				down[i] *= scale
-			}
+			scale = t.scale[l-1]
 		}
-		for i, h := range below[:len(down)] { // zero where h is off, or dropped
-			bits := int32(math.Float32bits(h))
-			on := uint32(-bits&^bits) >> 31 // 1 if h > 0, without a branch
-			down[i] = math.Float32frombits(math.Float32bits(down[i]) & -on)
-		}
+		mask(down, scale, below)
 		up = down
 	}
 }
@@ -232,21 +273,19 @@ func (t *Trainer) backward(x []float32, rows int, outputs []float32) {
 func (t *Trainer) update() {
 	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
 	t.steps++
-	rate := float32(t.Rate * math.Sqrt(1-elementary.Pow(beta2, t.steps)) / (1 - elementary.Pow(beta1, t.steps)))
-	shrink := float32(1 - float64(t.Rate*t.Decay))
+	step := adamStep{
+		beta1: beta1, rest1: 1 - beta1, beta2: beta2, rest2: 1 - beta2, epsilon: epsilon,
+		rate: float32(t.Rate * math.Sqrt(1-elementary.Pow(beta2, t.steps)) / (1 - elementary.Pow(beta1, t.steps))),
+	}
 	for kind, parameters := range [2][][]float32{t.net.Weights, t.net.Biases} {
+		step.shrink = 1
+		if kind == 0 {
+			step.shrink = float32(1 - float64(t.Rate*t.Decay))
+		}
 		for l, p := range parameters {
 			mean, square, gradient := t.mean[kind][l], t.square[kind][l], t.gradient[kind][l]
 			Share(t.Workers, len(p), len(p), func(_, first, end int) {
-				for i := first; i < end; i++ {
-					g := gradient[i]
-					mean[i] = float32(beta1*mean[i]) + float32((1-beta1)*g)
-					square[i] = float32(beta2*square[i]) + float32((1-beta2)*g*g)
-					if kind == 0 {
-						p[i] *= shrink
-					}
-					p[i] -= rate * mean[i] / (float32(math.Sqrt(float64(square[i]))) + epsilon)
-				}
+				step.take(p[first:end], mean[first:end], square[first:end], gradient[first:end])
 			})
 		}
 	}

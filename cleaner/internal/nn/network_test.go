@@ -59,6 +59,12 @@ func normals(r *rand.Rand, n int) []float32 {
 	return values
 }
 
+// whole are dense rows.
+func whole(values []float32, count int) *Rows {
+	x := Dense(values, count, len(values)/count)
+	return &x
+}
+
 // TestGradientsAreFiniteDifferences compares every partial derivative with that of the definition in float64.
 func TestGradientsAreFiniteDifferences(t *testing.T) {
 	const rows = 9
@@ -107,7 +113,7 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 				copy(b, normals(r, len(b)))
 			}
 			x := normals(r, rows*c.widths[0])
-			got := tr.Step(x, rows, c.loss)
+			got := tr.Step(whole(x, rows), c.loss)
 			scale := tr.scale
 			if c.dropout == 0 {
 				scale = nil
@@ -143,10 +149,10 @@ func TestNetworkLearnsXOR(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		tr := NewTrainer(New(random, 2, 16, 2), random)
 		tr.Rate = 0.05
-		first := tr.Step(slices.Clone(inputs), 4, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+		first := tr.Step(whole(slices.Clone(inputs), 4), func(o []float32) float64 { return SoftmaxLoss(o, right) })
 		var last float64
 		for range 300 {
-			last = tr.Step(slices.Clone(inputs), 4, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+			last = tr.Step(whole(slices.Clone(inputs), 4), func(o []float32) float64 { return SoftmaxLoss(o, right) })
 		}
 		if !(last < 0.05 && last < first) {
 			t.Errorf("seed %d: loss fell from %.3f to %.3f, want below 0.05", seed, first, last)
@@ -195,7 +201,7 @@ func TestTrainingIsTheSameBits(t *testing.T) {
 			for i := range right {
 				right[i] = random.IntN(3)
 			}
-			tr.Step(x, 260, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+			tr.Step(whole(x, 260), func(o []float32) float64 { return SoftmaxLoss(o, right) })
 		}
 		return tr.net
 	}
@@ -242,7 +248,7 @@ func TestCloneIsApart(t *testing.T) {
 	tr.Rate = 0.1
 	twin := tr.net.Clone()
 	sameNetwork(t, "clone", twin, tr.net)
-	tr.Step([]float32{1, 2}, 1, func(o []float32) float64 { return SoftmaxLoss(o, []int{0}) })
+	tr.Step(whole([]float32{1, 2}, 1), func(o []float32) float64 { return SoftmaxLoss(o, []int{0}) })
 	if slices.Equal(twin.Weights[1], tr.net.Weights[1]) {
 		t.Error("a step of training changed the clone")
 	}

@@ -91,7 +91,7 @@ func (p *multiplier) gather(worker, i, rows, k int, a matrixView) matrixView {
 	for l := range k {
 		column := to[l*tileRows:][:tileRows]
 		if a.row == 1 && rows == tileRows {
-			copy(column, a.data[i+l*a.column:][:tileRows])
+			*(*[tileRows]float32)(column) = *(*[tileRows]float32)(a.data[i+l*a.column:])
 			continue
 		}
 		clear(column)

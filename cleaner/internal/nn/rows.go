@@ -1,0 +1,144 @@
+package nn
+
+import (
+	"math"
+	"slices"
+)
+
+// Rows are inputs of a network, dense, or sparse where at most half of their numbers are not zero. A network computes the same bits of
+// both.
+type Rows struct {
+	Count, Width int
+
+	dense []float32 // [Count×Width], row-major; of sparse rows nil
+
+	// Of sparse rows: row r has values[i] in columns[i], ascending, for starts[r] ≤ i < ends[r]. Its other numbers are zero.
+	starts, ends []int
+	columns      []uint32
+	values       []float32
+}
+
+// Dense are rows whose numbers are all there [count×width], row-major. They keep the slice.
+func Dense(values []float32, count, width int) Rows {
+	return Rows{Count: count, Width: width, dense: values[:count*width]}
+}
+
+// Sparse are rows to fill, in memory for total numbers that are not zero; counts [rows] says how many each row has. They keep columns and
+// values [total].
+func Sparse(width int, counts []int, columns []uint32, values []float32) Rows {
+	x := Rows{Count: len(counts), Width: width, starts: make([]int, len(counts)), ends: make([]int, len(counts)), columns: columns, values: values}
+	at := 0
+	for r, count := range counts {
+		x.starts[r] = at
+		at += count
+		x.ends[r] = at
+	}
+	return x
+}
+
+// Fill sets a sparse row [Width], which has as many numbers that are not zero as Sparse was told.
+func (x *Rows) Fill(r int, row []float32) {
+	at, end := x.starts[r], x.ends[r]
+	for k, value := range row[:x.Width] {
+		if isNotZero(value) != 0 {
+			x.columns[at:end][0], x.values[at:end][0] = uint32(k), value
+			at++
+		}
+	}
+}
+
+// isNotZero is 1 unless x is 0 or −0, without a branch.
+func isNotZero(x float32) int {
+	bits := math.Float32bits(x) << 1
+	return int((bits | -bits) >> 31)
+}
+
+// CountNonzero is how many numbers are not zero.
+func CountNonzero(row []float32) (count int) {
+	for _, value := range row {
+		count += isNotZero(value)
+	}
+	return count
+}
+
+// AreSparse says whether rows with so many numbers that are not zero are better sparse: they take 8 bytes each, dense ones 4, and as long
+// in a product as a dense one.
+func AreSparse(nonzero, rows, width int) bool { return 2*nonzero <= rows*width }
+
+// Slice are rows first ≤ r < end, in the same memory.
+func (x *Rows) Slice(first, end int) Rows {
+	part := *x
+	part.Count = end - first
+	if !x.isSparse() {
+		part.dense = x.dense[first*x.Width : end*x.Width]
+		return part
+	}
+	part.starts, part.ends = x.starts[first:end], x.ends[first:end]
+	return part
+}
+
+// Gather copies rows of from, in the memory of x.
+func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
+	x.Count, x.Width = len(rows), from.Width
+	width := from.Width
+	if !from.isSparse() {
+		x.dense = slices.Grow(x.dense[:0], len(rows)*width)[:len(rows)*width]
+		Share(workers, len(x.dense), len(rows), func(_, first, end int) {
+			for i, row := range rows[first:end] {
+				copy(x.dense[(first+i)*width:][:width], from.dense[int(row)*width:])
+			}
+		})
+		return
+	}
+	x.starts, x.ends = slices.Grow(x.starts[:0], len(rows)), slices.Grow(x.ends[:0], len(rows))
+	at := 0
+	for _, row := range rows {
+		x.starts = append(x.starts, at)
+		at += from.ends[row] - from.starts[row]
+		x.ends = append(x.ends, at)
+	}
+	x.columns, x.values = slices.Grow(x.columns[:0], at)[:at], slices.Grow(x.values[:0], at)[:at]
+	Share(workers, at, len(rows), func(_, first, end int) {
+		for i := first; i < end; i++ {
+			columns, values := from.row(int(rows[i]))
+			copy(x.columns[x.starts[i]:], columns)
+			copy(x.values[x.starts[i]:], values)
+		}
+	})
+}
+
+func (x *Rows) isSparse() bool { return x.starts != nil }
+
+// numbers are how many a product multiplies in a column.
+func (x *Rows) numbers() int {
+	if !x.isSparse() || x.Count == 0 {
+		return x.Count * x.Width
+	}
+	return x.ends[x.Count-1] - x.starts[0]
+}
+
+// row are the numbers of a sparse row.
+func (x *Rows) row(r int) (columns []uint32, values []float32) {
+	return x.columns[x.starts[r]:x.ends[r]], x.values[x.starts[r]:x.ends[r]]
+}
+
+// compressed are dense rows made sparse in the memory of x if they are better so, and else dense themselves.
+func (x *Rows) compressed(dense Rows) Rows {
+	nonzero := CountNonzero(dense.dense)
+	if !AreSparse(nonzero, dense.Count, dense.Width) {
+		return dense
+	}
+	x.Count, x.Width = dense.Count, dense.Width
+	x.starts, x.ends = x.starts[:0], x.ends[:0]
+	x.columns, x.values = slices.Grow(x.columns[:0], nonzero+1)[:nonzero+1], slices.Grow(x.values[:0], nonzero+1)[:nonzero+1]
+	at := 0
+	for r := range dense.Count {
+		x.starts = append(x.starts, at)
+		for k, value := range dense.dense[r*dense.Width:][:dense.Width] {
+			x.columns[at], x.values[at] = uint32(k), value
+			at += isNotZero(value)
+		}
+		x.ends = append(x.ends, at)
+	}
+	return *x
+}

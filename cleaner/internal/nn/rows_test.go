@@ -1,0 +1,127 @@
+package nn
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// sparseRows are random rows, of which a share of the numbers is not zero, dense and sparse.
+func sparseRows(r *rand.Rand, count, width int, share float64) (dense, sparse Rows) {
+	values, counts, total := normals(r, count*width), make([]int, count), 0
+	for i := range values {
+		if r.Float64() >= share {
+			values[i] = 0
+		}
+	}
+	for i := range counts {
+		counts[i] = CountNonzero(values[i*width:][:width])
+		total += counts[i]
+	}
+	sparse = Sparse(width, counts, make([]uint32, total), make([]float32, total))
+	for i := range counts {
+		sparse.Fill(i, values[i*width:][:width])
+	}
+	return Dense(values, count, width), sparse
+}
+
+// TestSparseRowsTrainAsDenseOnes: the same bits with any width, batch, dropout and number of workers.
+func TestSparseRowsTrainAsDenseOnes(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		count, width, units, classes := 1+r.IntN(40), 1+r.IntN(60), 1+r.IntN(80), 2+r.IntN(70)
+		if seed < 3 {
+			count, width, units = 300, 700, 64 // for more than one worker
+		}
+		dense, sparse := sparseRows(r, count, width, []float64{0, 0.05, 0.3, 0.5}[seed%4])
+		train := func(x *Rows, workers int) (*Network, []float32) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			tr := NewTrainer(New(random, width, units, classes), random)
+			tr.Rate, tr.Decay, tr.Workers = 0.01, 0.01, workers
+			tr.Dropout, tr.InputDropout = float64(seed%2)/2, float64(seed%3)/4
+			var batch Rows
+			for range 4 {
+				rows, right := make([]uint32, 1+random.IntN(2*count)), []int(nil)
+				for i := range rows {
+					rows[i] = uint32(random.IntN(count))
+					right = append(right, random.IntN(classes))
+				}
+				batch.Gather(x, rows, workers)
+				tr.Step(&batch, func(o []float32) float64 { return SoftmaxLoss(o, right) })
+			}
+			return tr.net, new(Activations).Outputs(tr.net, x.Slice(count/2, count))
+		}
+		want, outputs := train(&dense, 1)
+		for workers := range 4 {
+			net, got := train(&sparse, workers)
+			sameNetwork(t, "of sparse rows", net, want)
+			if !slices.Equal(got, outputs) {
+				t.Fatalf("seed %d, %d workers: got outputs %v, want %v", seed, workers, got, outputs)
+			}
+		}
+	}
+}
+
+func TestAreSparse(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for share, want := range map[float64]bool{0: true, 0.3: true, 0.7: false, 1: false} {
+		dense, _ := sparseRows(r, 50, 20, share)
+		if got := new(Rows).compressed(dense); got.isSparse() != want {
+			t.Errorf("rows with %v of their numbers: got sparse %v, want %v", share, got.isSparse(), want)
+		}
+	}
+}
+
+// TestKernelsAreThePlainOnes compares bits, also of zeros, of what is infinite and of what is no number.
+func TestKernelsAreThePlainOnes(t *testing.T) {
+	inf := float32(math.Inf(1))
+	odd := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, float32(math.NaN()), 1e-45, -1e-45, 3e38}
+	sameBits := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n := r.IntN(100)
+		numbers := func(n int) []float32 {
+			values := normals(r, n)
+			for i := range values {
+				if r.IntN(4) == 0 {
+					values[i] = odd[r.IntN(len(odd))]
+				}
+			}
+			return values
+		}
+		compare := func(name string, kernel, plain func(v [4][]float32)) {
+			t.Helper()
+			var got, want [4][]float32
+			for i := range got {
+				got[i] = numbers(n)
+				want[i] = slices.Clone(got[i])
+			}
+			kernel(got)
+			plain(want)
+			for i := range got {
+				if !slices.EqualFunc(got[i], want[i], sameBits) {
+					t.Fatalf("seed %d, %s of %d: number %d: got %v, want %v", seed, name, n, i, got[i], want[i])
+				}
+			}
+		}
+		step := adamStep{0.9, 0.1, 0.999, 0.001, 0.01 * r.Float32(), 1 - r.Float32()/10, 1e-8}
+		compare("Adam", func(v [4][]float32) { step.take(v[0], v[1], v[2], v[3]) }, func(v [4][]float32) { step.takePlainly(v[0], v[1], v[2], v[3]) })
+		compare("ReLU", func(v [4][]float32) { relu(v[0]) }, func(v [4][]float32) { reluPlainly(v[0]) })
+		compare("mask", func(v [4][]float32) { mask(v[0], nil, v[1]); mask(v[2], v[3], v[1]) }, func(v [4][]float32) {
+			maskPlainly(v[0], nil, v[1])
+			maskPlainly(v[2], v[3], v[1])
+		})
+		var words dropWords
+		words.fill(seed, 7)
+		bound := uint32(r.IntN(256))
+		compare("dropout", func(v [4][]float32) {
+			dropRunOf(v[0], nil, &words, bound, 1.7)
+			dropRunOf(v[1], v[2], &words, bound, 1.7)
+		},
+			func(v [4][]float32) {
+				dropPlainly(v[0], nil, words[:], bound, 1.7)
+				dropPlainly(v[1], v[2], words[:], bound, 1.7)
+			})
+	}
+}

@@ -1,0 +1,67 @@
+package nn
+
+// sparseColumns are as many columns of a product with sparse rows as are held in registers.
+const sparseColumns = 32
+
+// multiplySparse is multiply of sparse rows: it sets c [Count×n] to start + x b, where b [Width×n] is row-major. The products that are
+// left out are zero and change no sum.
+func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
+	workers := min(p.workers, x.numbers()*n/parallelProduct)
+	inParts(workers, x.Count, func(_, first, end int) {
+		for r := first; r < end; r++ {
+			sums := c[r*n:][:n]
+			if start == nil {
+				clear(sums)
+			} else {
+				copy(sums, start)
+			}
+			columns, values := x.row(r)
+			at := 0
+			for ; at+sparseColumns <= n; at += sparseColumns {
+				addRows(sums[at:], columns, values, b[at:], n)
+			}
+			if at < n {
+				addRowsPlainly(sums[at:], columns, values, b[at:], n)
+			}
+		}
+	})
+}
+
+// multiplySparseTransposed sets c [Width×n] to the transpose of x times b [Count×n], both row-major, as multiply does.
+func (p *multiplier) multiplySparseTransposed(x *Rows, n int, b, c []float32) {
+	groups := (n + sparseColumns - 1) / sparseColumns
+	workers := min(p.workers, x.numbers()*n/parallelProduct)
+	clear(c)
+	inParts(workers, groups, func(_, first, end int) {
+		for r := range x.Count {
+			columns, values := x.row(r)
+			for at := first * sparseColumns; at < min(end*sparseColumns, n); at += sparseColumns {
+				row := b[r*n+at : r*n+min(at+sparseColumns, n)]
+				if len(row) == sparseColumns {
+					addToRows(c[at:], columns, values, row, n)
+				} else {
+					addToRowsPlainly(c[at:], columns, values, row, n)
+				}
+			}
+		}
+	})
+}
+
+// addRowsPlainly adds to sums the rows of b, n apart, that columns names, each times its value, one after the other.
+func addRowsPlainly(sums []float32, columns []uint32, values, b []float32, n int) {
+	for i, column := range columns {
+		for j, y := range b[int(column)*n:][:len(sums)] {
+			sums[j] += float32(values[i] * y)
+		}
+	}
+}
+
+// addToRowsPlainly adds row to the rows of c, n apart, that columns names, each time multiplied by the value.
+func addToRowsPlainly(c []float32, columns []uint32, values, row []float32, n int) {
+	for i, column := range columns {
+		to := c[int(column)*n:][:len(row)]
+		for j, y := range row {
+			to[j] += float32(values[i] * y)
+		}
+	}
+}

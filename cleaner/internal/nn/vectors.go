@@ -1,0 +1,55 @@
+package nn
+
+import "math"
+
+// An adamStep are the constants of a step of Adam.
+type adamStep struct {
+	beta1, rest1 float32 // of the first moment, and 1 − beta1
+	beta2, rest2 float32
+	rate, shrink float32
+	epsilon      float32
+}
+
+// takePlainly moves parameters p and their moments along the gradient.
+func (s *adamStep) takePlainly(p, mean, square, gradient []float32) {
+	for i := range p {
+		g := gradient[i]
+		mean[i] = float32(s.beta1*mean[i]) + float32(s.rest1*g)
+		square[i] = float32(s.beta2*square[i]) + float32(float32(s.rest2*g)*g)
+		p[i] = float32(p[i]*s.shrink) - s.rate*mean[i]/(float32(math.Sqrt(float64(square[i])))+s.epsilon)
+	}
+}
+
+// dropPlainly multiplies values by zero where their byte of words is below bound, and else by scale; factors, if not nil, gets what each
+// was multiplied by.
+func dropPlainly(values, factors []float32, words []uint64, bound uint32, scale float32) {
+	bits := math.Float32bits(scale)
+	for i, value := range values {
+		random := uint32(words[i/8] >> (i % 8 * 8) & 255)
+		mask := uint32(int32(random-bound) >> 31) // all bits or none, without a branch
+		factor := math.Float32frombits(bits &^ mask)
+		values[i] = value * factor
+		if factors != nil {
+			factors[i] = factor
+		}
+	}
+}
+
+// reluPlainly sets negative numbers to zero.
+func reluPlainly(h []float32) {
+	for i, value := range h {
+		h[i] = max(value, 0)
+	}
+}
+
+// maskPlainly multiplies down by scale, if it is not nil, and sets it to zero where h is off, or dropped.
+func maskPlainly(down, scale, h []float32) {
+	for i := range down {
+		if scale != nil {
+			down[i] *= scale[i]
+		}
+		bits := int32(math.Float32bits(h[i]))
+		on := uint32(-bits&^bits) >> 31 // 1 if h > 0, without a branch
+		down[i] = math.Float32frombits(math.Float32bits(down[i]) & -on)
+	}
+}

@@ -1,0 +1,213 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// func addRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
+TEXT ·addRowsVectors(SB), NOSPLIT, $0-48
+	MOVQ    sums+0(FP), DI
+	MOVQ    columns+8(FP), SI
+	MOVQ    values+16(FP), DX
+	MOVQ    count+24(FP), CX
+	MOVQ    b+32(FP), R8
+	MOVQ    stride+40(FP), R9
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+
+loop:
+	MOVL         (SI), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX), Y4
+	VMULPS       (R8)(AX*1), Y4, Y5
+	VMULPS       32(R8)(AX*1), Y4, Y6
+	VMULPS       64(R8)(AX*1), Y4, Y7
+	VMULPS       96(R8)(AX*1), Y4, Y8
+	VADDPS       Y5, Y0, Y0
+	VADDPS       Y6, Y1, Y1
+	VADDPS       Y7, Y2, Y2
+	VADDPS       Y8, Y3, Y3
+	ADDQ         $4, SI
+	ADDQ         $4, DX
+	DECQ         CX
+	JNZ          loop
+
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	VZEROUPPER
+	RET
+
+// func addToRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+TEXT ·addToRowsVectors(SB), NOSPLIT, $0-48
+	MOVQ    c+0(FP), DI
+	MOVQ    columns+8(FP), SI
+	MOVQ    values+16(FP), DX
+	MOVQ    count+24(FP), CX
+	MOVQ    row+32(FP), R8
+	MOVQ    stride+40(FP), R9
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVUPS 64(R8), Y2
+	VMOVUPS 96(R8), Y3
+
+loop:
+	MOVL         (SI), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX), Y4
+	VMULPS       Y4, Y0, Y5
+	VMULPS       Y4, Y1, Y6
+	VMULPS       Y4, Y2, Y7
+	VMULPS       Y4, Y3, Y8
+	VADDPS       (DI)(AX*1), Y5, Y5
+	VADDPS       32(DI)(AX*1), Y6, Y6
+	VADDPS       64(DI)(AX*1), Y7, Y7
+	VADDPS       96(DI)(AX*1), Y8, Y8
+	VMOVUPS      Y5, (DI)(AX*1)
+	VMOVUPS      Y6, 32(DI)(AX*1)
+	VMOVUPS      Y7, 64(DI)(AX*1)
+	VMOVUPS      Y8, 96(DI)(AX*1)
+	ADDQ         $4, SI
+	ADDQ         $4, DX
+	DECQ         CX
+	JNZ          loop
+
+	VZEROUPPER
+	RET
+
+// func adamVectors(p, mean, square, gradient *float32, groups int, step *adamStep)
+TEXT ·adamVectors(SB), NOSPLIT, $0-48
+	MOVQ         p+0(FP), DI
+	MOVQ         mean+8(FP), SI
+	MOVQ         square+16(FP), DX
+	MOVQ         gradient+24(FP), R8
+	MOVQ         groups+32(FP), CX
+	MOVQ         step+40(FP), AX
+	VBROADCASTSS 0(AX), Y8   // beta1
+	VBROADCASTSS 4(AX), Y9   // rest1
+	VBROADCASTSS 8(AX), Y10  // beta2
+	VBROADCASTSS 12(AX), Y11 // rest2
+	VBROADCASTSS 16(AX), Y12 // rate
+	VBROADCASTSS 20(AX), Y13 // shrink
+	VBROADCASTSS 24(AX), Y14 // epsilon
+	XORQ         BX, BX
+
+loop:
+	VMOVUPS (R8)(BX*1), Y0
+	VMULPS  (SI)(BX*1), Y8, Y1
+	VMULPS  Y9, Y0, Y2
+	VADDPS  Y2, Y1, Y1         // mean
+	VMOVUPS Y1, (SI)(BX*1)
+	VMULPS  (DX)(BX*1), Y10, Y3
+	VMULPS  Y11, Y0, Y4
+	VMULPS  Y0, Y4, Y4
+	VADDPS  Y4, Y3, Y3         // square
+	VMOVUPS Y3, (DX)(BX*1)
+	VSQRTPS Y3, Y3
+	VADDPS  Y14, Y3, Y3
+	VMULPS  Y12, Y1, Y1
+	VDIVPS  Y3, Y1, Y1
+	VMULPS  (DI)(BX*1), Y13, Y4
+	VSUBPS  Y1, Y4, Y4
+	VMOVUPS Y4, (DI)(BX*1)
+	ADDQ    $32, BX
+	DECQ    CX
+	JNZ     loop
+
+	VZEROUPPER
+	RET
+
+// func dropVectors(values, factors *float32, words *uint64, groups int, bound uint32, scale float32)
+TEXT ·dropVectors(SB), NOSPLIT, $0-40
+	MOVQ         values+0(FP), DI
+	MOVQ         factors+8(FP), SI
+	MOVQ         words+16(FP), DX
+	MOVQ         groups+24(FP), CX
+	MOVL         bound+32(FP), AX
+	VMOVD        AX, X1
+	VPBROADCASTD X1, Y1
+	VBROADCASTSS scale+36(FP), Y2
+	TESTQ        SI, SI
+	JZ           alone
+
+both:
+	VPMOVZXBD (DX), Y0
+	VPCMPGTD  Y0, Y1, Y0       // bound > byte
+	VPANDN    Y2, Y0, Y0
+	VMOVUPS   Y0, (SI)
+	VMULPS    (DI), Y0, Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $8, DX
+	ADDQ      $32, SI
+	ADDQ      $32, DI
+	DECQ      CX
+	JNZ       both
+	VZEROUPPER
+	RET
+
+alone:
+	VPMOVZXBD (DX), Y0
+	VPCMPGTD  Y0, Y1, Y0
+	VPANDN    Y2, Y0, Y0
+	VMULPS    (DI), Y0, Y0
+	VMOVUPS   Y0, (DI)
+	ADDQ      $8, DX
+	ADDQ      $32, DI
+	DECQ      CX
+	JNZ       alone
+	VZEROUPPER
+	RET
+
+// func reluVectors(h *float32, groups int)
+TEXT ·reluVectors(SB), NOSPLIT, $0-16
+	MOVQ   h+0(FP), DI
+	MOVQ   groups+8(FP), CX
+	VXORPS Y0, Y0, Y0
+
+loop:
+	VMAXPS  (DI), Y0, Y1       // NaN stays
+	VADDPS  Y0, Y1, Y1         // -0 becomes 0
+	VMOVUPS Y1, (DI)
+	ADDQ    $32, DI
+	DECQ    CX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func maskVectors(down, scale, h *float32, groups int)
+TEXT ·maskVectors(SB), NOSPLIT, $0-32
+	MOVQ  down+0(FP), DI
+	MOVQ  scale+8(FP), SI
+	MOVQ  h+16(FP), DX
+	MOVQ  groups+24(FP), CX
+	VPXOR Y1, Y1, Y1
+	TESTQ SI, SI
+	JZ    alone
+
+both:
+	VMOVUPS  (DX), Y0
+	VPCMPGTD Y1, Y0, Y0        // h > 0
+	VMOVUPS  (DI), Y2
+	VMULPS   (SI), Y2, Y2
+	VANDPS   Y0, Y2, Y2
+	VMOVUPS  Y2, (DI)
+	ADDQ     $32, DX
+	ADDQ     $32, SI
+	ADDQ     $32, DI
+	DECQ     CX
+	JNZ      both
+	VZEROUPPER
+	RET
+
+alone:
+	VMOVUPS  (DX), Y0
+	VPCMPGTD Y1, Y0, Y0
+	VANDPS   (DI), Y0, Y2
+	VMOVUPS  Y2, (DI)
+	ADDQ     $32, DX
+	ADDQ     $32, DI
+	DECQ     CX
+	JNZ      alone
+	VZEROUPPER
+	RET

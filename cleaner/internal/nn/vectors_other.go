@@ -1,0 +1,23 @@
+//go:build !amd64 || purego
+
+package nn
+
+func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
+	addRowsPlainly(sums[:sparseColumns], columns, values, b, n)
+}
+
+func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
+	addToRowsPlainly(c, columns, values, row, n)
+}
+
+func (s *adamStep) take(p, mean, square, gradient []float32) {
+	s.takePlainly(p, mean, square, gradient)
+}
+
+func dropRunOf(values, factors []float32, words *dropWords, bound uint32, scale float32) {
+	dropPlainly(values, factors, words[:], bound, scale)
+}
+
+func relu(h []float32) { reluPlainly(h) }
+
+func mask(down, scale, h []float32) { maskPlainly(down, scale, h) }

@@ -1,0 +1,19 @@
+//go:build !purego
+
+package elementary
+
+import "golang.org/x/sys/cpu"
+
+// expVectors is Exp of groups of four numbers, in place. It ends at the first group with a number that is none or beyond ±700, and
+// returns how many it has done. Products and sums are rounded one by one: the bits are those of Exp.
+//
+//go:noescape
+func expVectors(x *float64, groups int) (done int)
+
+// expGroups is Exp of groups of four numbers, as expVectors. It may end at any group.
+func expGroups(x []float64) (done int) {
+	if !cpu.X86.HasAVX2 || len(x) < 4 {
+		return 0
+	}
+	return expVectors(&x[0], len(x)/4)
+}
