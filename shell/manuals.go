@@ -48,7 +48,11 @@ func (*manCommand) Help() string {
 }
 
 func (*manCommand) Run(s *streams) error {
-	_, err := io.WriteString(s.out, s.manuals().Page(version(), exitCodes))
+	build, err := build()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(s.out, s.manuals().Page(build, exitCodes))
 	return err
 }
 
