@@ -85,6 +85,7 @@ type streams struct {
 	program  string // as the user calls it, for advice
 	progress *progress
 	args     []string  // the command line, without the program
+	command  string    // that runs, such as clean; "" before it is known
 	asked    *askedJob // nil but for a command that another process asked for
 }
 
@@ -116,7 +117,7 @@ func (s *streams) run(args []string) int {
 	}
 	arguments, err := parser.Parse(args)
 	if exited {
-		return s.exitCode("", writer.err)
+		return s.exitCode(writer.err)
 	}
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
 		_, _ = parse.Context.Apply() // flags before the error say how it is told
@@ -128,6 +129,7 @@ func (s *streams) run(args []string) int {
 	if err != nil {
 		return s.usage(parser, err)
 	}
+	s.command = strings.Fields(arguments.Command())[0]
 	if s.asked != nil {
 		err = s.asked.locate(arguments)
 	}
@@ -135,7 +137,7 @@ func (s *streams) run(args []string) int {
 		err = arguments.Run()
 	}
 	s.progress.clear()
-	return s.exitCode(arguments.Command(), err)
+	return s.exitCode(err)
 }
 
 // parser parses command lines of a program of a name. It prints help to out, and calls exit after that.
@@ -213,7 +215,7 @@ func (s *streams) usage(parser *kong.Kong, err error) int {
 }
 
 // exitCode prints how a command ended.
-func (s *streams) exitCode(command string, err error) int {
+func (s *streams) exitCode(err error) int {
 	if answered, ok := errors.AsType[*answeredError](err); ok {
 		return answered.code
 	}
@@ -223,7 +225,7 @@ func (s *streams) exitCode(command string, err error) int {
 		return exitDone
 	case errors.As(err, &usage):
 		s.sayError("%s: %v", s.program, err)
-		s.sayError("Run %q for help.", s.program+" "+strings.Fields(command)[0]+" --help")
+		s.sayError("Run %q for help.", s.program+" "+s.command+" --help")
 		return exitUsage
 	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"

@@ -24,6 +24,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/metrics"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
@@ -72,6 +73,8 @@ type host struct {
 	readOnly bool
 	foreign  bool              // the process is not of this program, and its limits of memory are not ours
 	log      func(line string) // of what begins and ends; may be nil
+
+	commands *metrics.Durations // of what has ended, by command and exit code; may be nil
 }
 
 // work does a job.
@@ -106,12 +109,18 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	var a answer
 	if r.Task != nil {
 		a.Result = r.Task.do(ctx, s)
+		if s.command = r.Task.command(); a.Result.Failure != nil {
+			a.Code = exitFailed
+		}
 	} else {
 		a.Code = s.run(r.Args)
 		if a.Code == exitInterrupted && errors.Is(context.Cause(ctx), holder.ErrEnded) {
 			s.sayError("%s: %v (process %d); give the command again", s.program, holder.ErrEnded, os.Getpid())
 			a.Code = exitFailed
 		}
+	}
+	if h.commands != nil && s.command != "" {
+		h.commands.Add(time.Since(began), s.command, strconv.Itoa(a.Code))
 	}
 	return encoded(a)
 }

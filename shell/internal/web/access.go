@@ -80,7 +80,8 @@ var securityHeaders = map[string]string{
 }
 
 // admitted wraps a handler: it answers only requests that name this machine as the host and show a secret, and changes only those that
-// come from the page itself or from a program with the token.
+// come from the page itself or from a program with the token. The metrics need no secret,
+// so that a scraper needs no other configuration after each start.
 func (s *Server) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range securityHeaders {
@@ -93,7 +94,7 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 			http.Error(w, "the host of the request is not this machine", http.StatusForbidden)
 		case isSafe(r.Method) && r.URL.Path == "/" && (r.URL.Query().Has(tokenParameter) || r.URL.Query().Has(ticketParameter)):
 			s.letIn(w, r)
-		case s.isProgram(r), s.isBrowser(r) && (isSafe(r.Method) || isOwnPage(r)):
+		case s.isProgram(r), isSafe(r.Method) && r.URL.Path == metricsPath, s.isBrowser(r) && (isSafe(r.Method) || isOwnPage(r)):
 			next.ServeHTTP(w, r)
 		case s.isBrowser(r):
 			http.Error(w, "only the page itself can change anything: the request comes from elsewhere", http.StatusForbidden)

@@ -82,7 +82,8 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.serve) })
 	}
 	mux.HandleFunc("GET /{$}", s.enter)
-	mux.HandleFunc("GET /events", s.stream)
+	mux.HandleFunc("GET "+eventsPath, s.stream)
+	mux.HandleFunc("GET "+metricsPath, s.measure)
 	mux.HandleFunc("GET /export/{name}", s.export)
 	for name, text := range map[string]string{
 		"page.css": assetText("page.css") + picture.Style + figure.Style, "page.js": assetText("page.js"), "icon.svg": assetText("icon.svg"), "openapi.json": assetText("openapi.json"),
@@ -93,7 +94,7 @@ func (s *Server) handler() http.Handler {
 			http.ServeContent(w, r, name, time.Time{}, strings.NewReader(text))
 		})
 	}
-	return s.admitted(mux)
+	return s.timed(s.admitted(mux))
 }
 
 // enter leads to the review, or to where one can start a clean.

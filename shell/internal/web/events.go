@@ -72,6 +72,9 @@ func (h *hub) send(kind string, view any) {
 	}
 }
 
+// eventsPath is where the stream is.
+const eventsPath = "/events"
+
 // Times of a stream.
 const (
 	beat         = 15 * time.Second // between signs of life

@@ -60,6 +60,11 @@ func described() object {
 		"summary":   "A stream of server-sent events: progress, whose data is as of GET /progress, job, whose data is as of GET /job, and overview and count, which have no data: the overview, or a list, was counted in the background. It begins with the job, if there was one. It ends if events are not read.",
 		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}}},
 	}}
+	paths["/metrics"] = object{"get": object{
+		"summary":   "Numbers of the store and of this process in the text format of Prometheus, 0.0.4. It needs no token.",
+		"security":  []object{},
+		"responses": object{"200": object{"description": "The numbers.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}}},
+	}}
 	paths["/export/{name}"] = object{"get": object{
 		"summary": "A file: labels.csv, suspects.csv or decisions.csv.",
 		"parameters": []object{{

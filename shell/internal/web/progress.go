@@ -44,6 +44,8 @@ type progress struct {
 	Sampled *sampled `json:"sampled,omitempty"`
 
 	Problem string `json:"problem,omitempty"` // why there are no counts
+
+	started time.Time // of the run
 }
 
 // A sampled is how far the random sample is.
@@ -120,7 +122,7 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 	if err != nil {
 		return nil, err
 	}
-	p.Run, p.Threshold = run.ID, run.Threshold
+	p.Run, p.Threshold, p.started = run.ID, run.Threshold, run.Started
 	if p.OldScores, err = cleaner.CountStale(ctx, tx, run, mostOld); err != nil {
 		return nil, err
 	}
