@@ -39,13 +39,13 @@ func (s *fileSample) share() float64 {
 	return min(1, float64(len(s.rows))/float64(max(s.total, 1)))
 }
 
-// sampleTable looks at the columns of a table that find finds; one at place -1 is empty.
-func sampleTable(ctx context.Context, path string, memory int64, find func(*table.Reader) ([]int, error)) (*fileSample, error) {
-	parts, err := table.FindParts(path)
+// sampleTable looks at the columns of a table that find finds; one at place -1 is empty. parts finds the files that its name stands for.
+func sampleTable(ctx context.Context, path string, memory int64, parts func(string) (table.Parts, error), find func(*table.Reader) ([]int, error)) (*fileSample, error) {
+	of, err := parts(path)
 	if err != nil {
 		return nil, err
 	}
-	in, err := table.OpenParts(ctx, parts, memory)
+	in, err := table.OpenParts(ctx, of, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,12 @@ func sampleTable(ctx context.Context, path string, memory int64, find func(*tabl
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	if separator, ok := plainText(parts); ok && in.Size() > sampledBytes {
+	if separator, ok := plainText(of); ok && in.Size() > sampledBytes {
 		err := in.Close()
 		if err != nil {
 			return nil, err
 		}
-		return sampleText(ctx, parts, separator, columns)
+		return sampleText(ctx, of, separator, columns)
 	}
 	s := &fileSample{whole: true}
 	for row, err := range in.Rows() {
@@ -224,7 +224,7 @@ func countEdges(ctx context.Context, path string, r files.Job, shape ops.Shape) 
 	if files.IsArray(path) {
 		s, err = sampleArray(ctx, path)
 	} else {
-		s, err = sampleTable(ctx, path, r.Memory, r.EdgePlaces)
+		s, err = sampleTable(ctx, path, r.Memory, files.EdgeTable, r.EdgePlaces)
 	}
 	if err != nil {
 		return c, err
@@ -319,7 +319,7 @@ type nodeCount struct {
 
 // countNodes looks at a file of nodes.
 func countNodes(ctx context.Context, path string, r files.Job) (c nodeCount, err error) {
-	s, err := sampleTable(ctx, path, r.Memory, r.NodePlaces)
+	s, err := sampleTable(ctx, path, r.Memory, files.NodeTable, r.NodePlaces)
 	if err != nil {
 		return c, err
 	}
@@ -353,7 +353,7 @@ func countNodes(ctx context.Context, path string, r files.Job) (c nodeCount, err
 
 // countSplits looks at a file of splits, whose nodes are all taken to be labelled: how many are in each, by cleaner.Split.
 func countSplits(ctx context.Context, path string, r files.Job) (splits []int64, share float64, err error) {
-	s, err := sampleTable(ctx, path, r.Memory, r.SplitPlaces)
+	s, err := sampleTable(ctx, path, r.Memory, table.FindParts, r.SplitPlaces)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -53,6 +53,9 @@ func (*importCommand) Help() string {
 Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a property has its type, as in year:int. If all nodes have one ` +
 		`:LABEL and the class is a property, name it: --columns label=subject. The ids of all nodes are in one id space. :TYPE does not count.
 
+A database that EXPORT DATABASE of Kùzu or LadybugDB wrote, to csv or to parquet, is given by its folder: --nodes export --edges export. If it has several tables of ` +
+		`nodes or of edges, give the files of one: --nodes export/Paper.csv. The primary key is the id. The scripts in the folder say which columns there are. Nothing in them is run.
+
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
 		`order of their names, byte by byte. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input: csv, or tsv if its header has ` +
 		`a tab. It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
@@ -97,6 +100,7 @@ Ids, labels and values are taken as they are. Import reports classes that differ
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
     graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
     graphcleaner import my.graph --nodes papers.csv --columns id=paper_id,label=subject --edges cites.csv --edge-columns src=source,dst=target
+    graphcleaner import my.graph --nodes export --edges export --columns label=subject
     graphcleaner import my.graph --nodes nodes.parquet/ --edges 'edges-*.csv.gz'
     zcat edges.txt.gz | graphcleaner import my.graph --nodes nodes.csv --edges -
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc

@@ -16,8 +16,10 @@ import (
 // Parts are the files that a name stands for: the file itself, the files of a directory, or those that a pattern matches. They are read
 // one after another, as if they were one file.
 type Parts struct {
-	name  string
-	paths []string // sorted; never empty
+	name     string
+	paths    []string // sorted; never empty
+	header   []string // nil: that of the files
+	headless bool     // the files have none, so their first line is a row
 }
 
 const (
@@ -59,7 +61,14 @@ func FindParts(name string) (Parts, error) {
 		return Parts{}, &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", len(paths), maxParts)}
 	}
 	slices.Sort(paths)
-	return Parts{name, paths}, nil
+	return Parts{name: name, paths: paths}, nil
+}
+
+// WithHeader is p with names for its columns. They take the place of the names that the files have. If isHeadless, text files have no header:
+// their first line is a row.
+func (p Parts) WithHeader(names []string, isHeadless bool) Parts {
+	p.header, p.headless = names, isHeadless
+	return p
 }
 
 // Paths are the paths of the files, in their order.
@@ -89,15 +98,15 @@ func OpenParts(ctx context.Context, parts Parts, memory int64) (*Reader, error) 
 
 // openParts is OpenParts with chunks of text of another size, in bytes.
 func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (*Reader, error) {
-	first, err := open(ctx, parts.paths[0], memory, chunkBytes)
+	first, err := parts.open(ctx, 0, memory, chunkBytes)
 	if err != nil {
 		return nil, err
 	}
-	if first.parts = parts; len(parts.paths) == 1 {
+	if len(parts.paths) == 1 {
 		return first, nil
 	}
 	r := &Reader{path: parts.name, header: first.header, lists: first.lists, line: first.line, parts: parts}
-	p := &partsReader{of: r, open: func(path string) (*Reader, error) { return open(ctx, path, memory, chunkBytes) }}
+	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return parts.open(ctx, part, memory, chunkBytes) }}
 	p.now.Store(first)
 	r.chunks = func() rows { return &partChunk{of: p} }
 	r.read = func() int64 { return p.before.Load() + p.now.Load().Offset() }
@@ -115,7 +124,7 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 // A partsReader reads files one after another.
 type partsReader struct {
 	of     *Reader
-	open   func(path string) (*Reader, error)
+	open   func(part int) (*Reader, error)
 	part   int // being read
 	now    atomic.Pointer[Reader]
 	before atomic.Int64 // bytes of the parts before it
@@ -130,7 +139,7 @@ func (p *partsReader) advance() error {
 	if err := last.Close(); err != nil {
 		return err
 	}
-	next, err := p.open(p.of.parts.paths[p.part+1])
+	next, err := p.open(p.part + 1)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func rowText(row Row, err error) string {
 // scanned returns what Scan makes of a file, in the order of the file.
 func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
-	r, err := open(t.Context(), path, testMemory, chunk)
+	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := open(t.Context(), path, testMemory, chunk)
+	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
 	if err != nil {
 		return // the header, of which other tests are
 	}
@@ -272,7 +272,7 @@ func TestScanError(t *testing.T) {
 	path := write(t, "a.csv", []byte(content))
 	for _, ordered := range []bool{true, false} {
 		for workers := 1; workers < 5; workers++ {
-			r, err := open(t.Context(), path, testMemory, 16)
+			r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, 16)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,7 +310,7 @@ func TestScanError(t *testing.T) {
 
 func TestScanCancelled(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n"+strings.Repeat("xyz\n", 1000)))
-	r, err := open(t.Context(), path, testMemory, 16)
+	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestScanCancelled(t *testing.T) {
 func TestScanGoesOnAfterRows(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n1\n2\n3\n4\n5\n"))
 	for _, chunk := range []int{4, 1 << 10} {
-		r, err := open(t.Context(), path, testMemory, chunk)
+		r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,11 +92,12 @@ type rows interface {
 // bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are
 // allocated. Where the file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan.
 func Open(ctx context.Context, path string, memory int64) (*Reader, error) {
-	return open(ctx, path, memory, chunkBytes)
+	return Parts{name: path, paths: []string{path}}.open(ctx, 0, memory, chunkBytes)
 }
 
-// open is Open with chunks of text of another size, in bytes.
-func open(ctx context.Context, path string, memory int64, chunkBytes int) (*Reader, error) {
+// open opens one of the files, with chunks of text of some size, in bytes.
+func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int) (*Reader, error) {
+	path := p.paths[part]
 	if path == stream.Input {
 		return openInput(ctx, chunkBytes)
 	}
@@ -123,7 +124,10 @@ func open(ctx context.Context, path string, memory int64, chunkBytes int) (*Read
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	r := &Reader{path: path, parts: Parts{path, []string{path}}, size: info.Size(), closes: []io.Closer{f}}
+	r := &Reader{path: path, parts: p, size: info.Size(), closes: []io.Closer{f}}
+	if len(p.paths) > 1 {
+		r.parts.name, r.parts.paths = path, []string{path} // its errors are about it alone
+	}
 	if kind == ".parquet" {
 		err = r.openParquet(f.File, memory)
 	} else {
@@ -144,7 +148,7 @@ func openInput(ctx context.Context, chunkBytes int) (*Reader, error) {
 	if err != nil {
 		return nil, &Error{Path: stream.Input, Msg: err.Error(), Err: err}
 	}
-	r := &Reader{path: stream.Input, parts: Parts{stream.Input, []string{stream.Input}}}
+	r := &Reader{path: stream.Input, parts: Parts{name: stream.Input, paths: []string{stream.Input}}}
 	buffered := bufio.NewReaderSize(in, inputBytes)
 	kind := ".csv"
 	for n := 1; ; n = buffered.Buffered() + 1 {
@@ -196,6 +200,10 @@ func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes 
 		text.separator, text.special = '\t', '\\'
 	}
 	r.chunks = func() rows { return &textChunk{file: text} }
+	if r.parts.headless {
+		r.header, text.header = r.parts.header, r.parts.header
+		return nil
+	}
 	header, err := r.row()
 	if errors.Is(err, io.EOF) {
 		return &Error{Path: r.path, Msg: "the file is empty, want a header line that names the columns"}
@@ -211,7 +219,14 @@ func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes 
 	return nil
 }
 
+// checkHeader checks the header, and gives the columns the names that the caller has for them.
 func (r *Reader) checkHeader() error {
+	if names := r.parts.header; names != nil {
+		if len(r.header) != len(names) {
+			return r.HeaderErrorf("", "has the columns %s, want %d of them", r.ListColumns(), len(names))
+		}
+		copy(r.header, names)
+	}
 	if len(r.header) > maxColumns {
 		return r.Errorf(1, "", "got a header of %d columns, want at most %d", len(r.header), maxColumns)
 	}

@@ -258,13 +258,13 @@ const maxAdvice = 200
 
 // sayUnlabelled says which column may have the labels, where a nodes file has none.
 func (n *nodesFile) sayUnlabelled(r Job) {
-	place := guessColumn(n.in.Header(), kv.LabelColumn, []int{n.id, n.split}, false)
+	place := guessColumn(n.names, kv.LabelColumn, []int{n.id, n.split}, false)
 	if n.label >= 0 || place < 0 {
 		return
 	}
-	advised := r.Columns.with(kv.LabelColumn, n.in.Header()[place])
+	advised := r.Columns.with(kv.LabelColumn, n.names[place])
 	r.say("%s: has no column label, so no node has a label. If %s is the label, add --columns %s",
-		n.in.Path(), n.in.Header()[place], wording.ShellWord(advised.String()))
+		n.in.Path(), n.names[place], wording.ShellWord(advised.String()))
 }
 
 // usualNames are names, in lower case and without other signs, that files often have for a column.

@@ -43,7 +43,11 @@ func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edges
 		}
 		return newEdgesArray(in), nil
 	}
-	in, err := r.openTable(ctx, path)
+	parts, err := EdgeTable(path)
+	if err != nil {
+		return nil, err
+	}
+	in, err := table.OpenParts(ctx, parts, r.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edges
 		}
 	}
 	if len(extra) > 0 {
-		r.say("%s: edges have no properties but a weight, so these columns are left out: %s", path, strings.Join(extra, ", "))
+		r.say("%s: edges have no properties but a weight, so these columns are left out: %s", in.Path(), strings.Join(extra, ", "))
 	}
 	return e, nil
 }

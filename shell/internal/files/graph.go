@@ -407,7 +407,8 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 // nodesFile is a nodes file whose columns are known.
 type nodesFile struct {
 	in               *table.Reader
-	id, label, split int // columns; label and split are -1 where there are none
+	id, label, split int      // columns; label and split are -1 where there are none
+	names            []string // of the columns, without types
 	properties       []kv.Column
 	columns          []int // of the properties
 	form             Form
@@ -416,7 +417,11 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	in, err := r.openTable(ctx, g.Nodes)
+	parts, err := NodeTable(g.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	in, err := table.OpenParts(ctx, parts, r.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -435,6 +440,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if err != nil {
 		return nil, err
 	}
+	n.names = header.names
 	names, err := r.propertyNames(in, header)
 	if err != nil {
 		return nil, err
