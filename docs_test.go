@@ -47,6 +47,38 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 	}
 }
 
+// TestChangelogIsKept holds CHANGELOG.md to the form of Keep a Changelog: versions with dates, the newest first, known kinds of changes, and a
+// link for each version.
+func TestChangelogIsKept(t *testing.T) {
+	text, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`^## \[(Unreleased|\d+\.\d+\.\d+(?:-[\w.]+)?)\](?: - \d{4}-\d{2}-\d{2})?$`)
+	kind := regexp.MustCompile(`^### (Added|Changed|Deprecated|Removed|Fixed|Security)$`)
+	var versions []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		head := version.FindStringSubmatch(line)
+		switch {
+		case strings.HasPrefix(line, "## ") && (head == nil || (head[1] == "Unreleased") == strings.Contains(line, " - ")):
+			t.Errorf("got %q, want [Unreleased], or [VERSION] - DATE", line)
+		case strings.HasPrefix(line, "### ") && (len(versions) == 0 || !kind.MatchString(line)):
+			t.Errorf("got %q, want Added, Changed, Deprecated, Removed, Fixed or Security below a version", line)
+		case head != nil:
+			versions = append(versions, head[1])
+		}
+	}
+	if len(versions) == 0 || versions[0] != "Unreleased" {
+		t.Fatalf("got the versions %q, want Unreleased first", versions)
+	}
+	for _, version := range versions {
+		if !strings.Contains(string(text), "\n["+version+"]: https://") {
+			t.Errorf("there is no link for [%s]", version)
+		}
+	}
+}
+
 // TestEmbeddingCompilesNoCommandLine: a program that asks statements compiles no terminal, flags, parquet, Arrow or progress bar. One that
 // prints the answers compiles no Arrow either.
 func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
