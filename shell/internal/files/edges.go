@@ -49,7 +49,7 @@ func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edges
 	}
 	in, err := table.OpenParts(ctx, parts, r.Memory)
 	if err != nil {
-		return nil, err
+		return nil, orArray(err)
 	}
 	columns, err := r.EdgePlaces(in)
 	if err == nil && nodes != nil {

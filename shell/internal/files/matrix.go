@@ -54,6 +54,14 @@ func IsArray(path string) bool {
 	return extension == ".npy" || extension == ".npz"
 }
 
+// orArray adds the names of arrays to the error of a name that is none of a table.
+func orArray(err error) error {
+	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
+		bad.Msg += ", or for an array " + npy.Extensions
+	}
+	return err
+}
+
 // A matrixFile has a row of numbers for every node: a table with a column id, or an array in the order of the nodes file.
 type matrixFile struct {
 	table *table.Reader // or nil
@@ -75,7 +83,7 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 	}
 	in, columns, err := w.OpenTable(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, orArray(err)
 	}
 	m := &matrixFile{table: in, id: columns[0]}
 	if err := m.findList(ctx, w.Memory); err != nil {
