@@ -115,6 +115,7 @@ func TestAskedCommands(t *testing.T) {
 		{args: "gate DB --write-baseline FILE", file: "known.csv"},
 		{args: "gate DB --baseline known.csv"},
 		{args: "export DB labels --out -"},
+		{args: "draw DB " + suspect + " --out FILE", file: "node.svg"},
 		{args: "export DB suspects --out FILE", file: "suspects.csv"},
 		{args: "export DB features --out FILE", file: "features.npy"},
 		{args: "export DB labels --out no/such/place.csv"},

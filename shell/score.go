@@ -85,16 +85,22 @@ func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes [
 		return files.ReadNodes(stream.WithInput(ctx, s.in), tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report(), Columns: c.Columns.of})
 	}
 	for _, id := range c.IDs {
-		v, err := tx.Node(id)
-		if errors.Is(err, kv.ErrNotFound) {
-			return nil, fmt.Errorf("score: the store has no node %s", query.Quote(wording.Cut(id, kv.MaxID)))
-		}
+		v, err := nodeOf(tx, id)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("score: %w", err)
 		}
 		nodes = append(nodes, v)
 	}
 	return nodes, nil
+}
+
+// nodeOf finds the node that the command line names.
+func nodeOf(tx *kv.Tx, id string) (kv.NodeID, error) {
+	v, err := tx.Node(id)
+	if errors.Is(err, kv.ErrNotFound) {
+		return v, fmt.Errorf("the store has no node %s", query.Quote(wording.Cut(id, kv.MaxID)))
+	}
+	return v, err
 }
 
 // rows scores nodes.

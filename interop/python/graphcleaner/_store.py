@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,19 @@ def open(path: str | os.PathLike[str], *, frames: str = "arrow", memory: str | N
     The store is open only while a method runs.
     """
     return Store(path, frames=frames, memory=memory, threads=threads, wait=wait, who=who)
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """A picture of a node with its neighbours. Every text in it is escaped.
+
+    svg   the picture, which needs nothing else: write it to a file, or show it in a page
+    """
+
+    svg: str
+
+    def _repr_html_(self) -> str:
+        return self.svg
 
 
 class Store:
@@ -91,6 +105,14 @@ class Store:
             with _binary.running(["score", self.path, "--nodes", nodes, "--format", "arrow", *self._flags]) as out:
                 table = pa.ipc.open_stream(out).read_all()
         return _tables.as_kind(table, self.frames)
+
+    def neighborhood(self, id: Any) -> Neighborhood:
+        """The picture of a node with its neighbours, which a notebook shows: their labels, and what these say of the label of the node.
+
+        >>> graphcleaner.open(papers).neighborhood("p7").svg[:4]
+        '<svg'
+        """
+        return Neighborhood(_binary.run(["draw", *self._flags, "--", self.path, str(id)]))
 
     def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
                columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None) -> str:

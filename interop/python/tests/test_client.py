@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
@@ -223,6 +224,22 @@ def test_export(papers, tmp_path):
     assert store.export("scores", tmp_path / "scores.parquet") is None
     assert pq.read_table(tmp_path / "scores.parquet").equals(store.export("scores"))
     assert "clean" not in store.clean(hops=2, as_given=True).split()[:1]
+
+
+def test_neighborhood(tmp_path):
+    nodes, edges, softmax, classes = frames()
+    other = {"p1": "-1", "p4": "</svg><script>alert(1)</script>"}
+    nodes = nodes.assign(title="<img src=x onerror=alert(1)>").replace({"paper_id": other, "subject": {"AI": "<b>AI</b>"}})
+    clean(nodes, edges.replace(other), softmax, [c.replace("AI", "<b>AI</b>") for c in classes], store=tmp_path / "g")
+    store = graphcleaner.open(tmp_path / "g")
+    for id in ("p7", *other.values()):
+        drawn = store.neighborhood(id)
+        root = ElementTree.fromstring(drawn._repr_html_())  # one element, well formed
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert {element.tag.split("}")[1] for element in root.iter()} <= {"svg", "style", "rect", "text", "path", "circle", "g", "title", "tspan"}
+        assert "&lt;img src=x" in drawn.svg and "http" not in drawn.svg.replace("http://www.w3.org/2000/svg", "")
+    with pytest.raises(GraphcleanerError, match="the store has no node"):
+        store.neighborhood("nobody")
 
 
 def test_program_remarks_are_logged(papers, caplog):
