@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,7 +123,9 @@ def _bar(shown: bool) -> Iterator[Any]:
         yield lambda: None
         return
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a notebook without ipywidgets, where the bar is text
+            from tqdm.auto import tqdm
     except ImportError as error:
         raise GraphcleanerError("progress=True wants tqdm: pip install tqdm") from error
     with tqdm(total=len(_STEPS), desc=_STEPS[0], unit="step") as bar:

@@ -1,5 +1,6 @@
 """The wheel of this machine, installed into a fresh environment. Needs Go and a Python package index."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -33,6 +34,17 @@ def test_contents(wheel):
         assert len(packed.read(record).splitlines()) == len(names)
 
 
+def test_equal_sources_make_equal_bytes():
+    """The wheels of all targets, built twice."""
+    def built():
+        out = subprocess.run([sys.executable, PACKAGE / "wheels", "all"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        return {Path(line).name: hashlib.sha256(Path(line).read_bytes()).hexdigest() for line in out.splitlines()}
+
+    first = built()
+    assert len(first) == 6
+    assert first == built()
+
+
 def test_targets_are_known():
     ended = subprocess.run([sys.executable, PACKAGE / "wheels", "plan9/amd64"], capture_output=True, text=True)
     assert ended.returncode == 2 and "got target 'plan9/amd64', want all, linux/amd64" in ended.stderr
@@ -47,9 +59,14 @@ def test_fresh_environment(wheel, tmp_path):
     version = subprocess.run([scripts / "graphcleaner", "--version"], check=True, capture_output=True, text=True, env=environment).stdout
     assert version.startswith("graphcleaner ")
     assert subprocess.run([scripts / "graphcleaner", "no-command"], capture_output=True, env=environment).returncode == 2
+    example = re.search(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)[1]
+    assert len(example.strip().splitlines()) <= 12
+    said = subprocess.run([scripts / "python", "-c", example], check=True, capture_output=True, text=True, env=environment).stdout
+    assert "law" in said and "art" in said and len(said.splitlines()) == 2  # the header, and the one wrong label
     tests = tmp_path / "tests"
     tests.mkdir()
-    for name in ("test_client.py", "test_graphs.py"):
+    for name in ("test_client.py", "test_graphs.py", "test_notebook.py"):
         shutil.copy(HERE / name, tests)
+    shutil.copy(PACKAGE.parents[1] / "docs" / "notebook.ipynb", tests)
     subprocess.run([scripts / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", os.devnull, tests],
                    check=True, cwd=tests, env=environment)
