@@ -54,7 +54,10 @@ func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options)
 	if err != nil {
 		return nil, err
 	}
-	opt.Store, opt.Version = store, version()
+	if opt.Version, err = build(); err != nil {
+		return nil, err
+	}
+	opt.Store = store
 	listener, err := web.Listen(ctx, f.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("--addr: %w", err)
