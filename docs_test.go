@@ -22,7 +22,11 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "docs/durability/README.md", "interop/python/README.md") {
+	examples, err := filepath.Glob("docs/examples/*/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(append(pages, examples...), "README.md", "CONTRIBUTING.md", "docs/durability/README.md", "interop/python/README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
