@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
@@ -13,10 +14,13 @@ import (
 )
 
 // Rows are fetched in batches that grow from the first size to the last: the first rows come at once, and
-// later each block of a column is decoded for many rows.
+// later each block of a column is decoded for many rows. If there is memory for more rows, as the rows so far were, batches grow on: rows
+// in the order of the nodes file lie in all blocks, and each batch decodes all of them.
 const (
 	firstBatch = 16
 	lastBatch  = 4096
+
+	batchShare = 8 // of the memory, as a divisor
 )
 
 // checkEvery is how many nodes are read between two looks at the context.
@@ -27,6 +31,7 @@ type Fetcher struct {
 	names   []string                              // of the properties
 	values  []func(v kv.NodeID) (kv.Value, error) // nil for a property that the store does not hold
 	workers int                                   // that read; zero means GOMAXPROCS
+	memory  int64                                 // bytes, of which batches take a share
 	past    past                                  // whose values stand in place of the stored ones
 
 	// known names a property of the node that was yielded last, with its value, where finding the node told it, and is
@@ -59,6 +64,9 @@ func (q *query) fetcher(names []string) (*Fetcher, error) {
 	f, err := NewFetcher(q.tx, names, q.Workers)
 	if err != nil {
 		return nil, err
+	}
+	if f.memory = q.MemoryBudget; f.memory == 0 {
+		f.memory = defaultSortBytes
 	}
 	for i, name := range names {
 		if c, ok := q.computed[name]; ok {
@@ -99,7 +107,8 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 					return false
 				}
 			}
-			batch, hints, size = batch[:0], hints[:0], min(2*size, lastBatch)
+			most := max(lastBatch, int(f.memory/batchShare/max(1, bytesOf(values)/int64(max(1, len(values))))))
+			batch, hints, size = batch[:0], hints[:0], min(2*size, most)
 			return true
 		}
 		for v, err := range nodes {
@@ -122,6 +131,19 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 		}
 		flush()
 	}
+}
+
+// bytesOf is about what rows take in memory.
+func bytesOf(rows [][]kv.Value) (bytes int64) {
+	for _, row := range rows {
+		bytes += 64 + int64(len(row))*int64(unsafe.Sizeof(kv.Value{}))
+		for _, v := range row {
+			if v.Kind() == kv.KindString {
+				bytes += int64(len(v.Str()))
+			}
+		}
+	}
+	return bytes
 }
 
 // Fetch returns the properties of nodes, a row a node, in the order of the nodes.
