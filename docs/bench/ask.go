@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
@@ -17,6 +21,7 @@ type askCommand struct {
 	storeFlags
 	Statement string `arg:"" help:"A statement, such as 'suspects where score>0.97'."`
 	Repeats   int    `default:"1" help:"How many times it is asked of the open store."`
+	Digest    bool   `help:"Ask once more, untimed, and print the SHA-256 of all values in their order: texts with their length, numbers as 64-bit floats."`
 }
 
 func (*askCommand) Help() string {
@@ -32,6 +37,7 @@ type askReport struct {
 	AllMS     []float64 `json:"all_ms"`
 	Rows      int       `json:"rows"`
 	Checksum  float64   `json:"checksum"` // of the numbers in the answer, so that answers can be compared
+	Digest    string    `json:"digest,omitempty"`
 }
 
 func (c *askCommand) Run(ctx context.Context, out io.Writer) (err error) {
@@ -47,7 +53,12 @@ func (c *askCommand) Run(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, store.Close()) }()
 	report.OpenMS = milliseconds(began)
 	for range c.Repeats {
-		if err := report.ask(ctx, store); err != nil {
+		if err := report.ask(ctx, store, c.Memory); err != nil {
+			return err
+		}
+	}
+	if c.Digest {
+		if report.Digest, err = report.digest(ctx, store, c.Memory); err != nil {
 			return err
 		}
 	}
@@ -55,11 +66,11 @@ func (c *askCommand) Run(ctx context.Context, out io.Writer) (err error) {
 }
 
 // ask asks once.
-func (r *askReport) ask(ctx context.Context, store *kv.Store) error {
+func (r *askReport) ask(ctx context.Context, store *kv.Store, memory byteSize) error {
 	began := time.Now()
 	tx := store.Begin()
 	defer tx.Close()
-	answer, err := query.Query(ctx, tx, query.Options{}, r.Statement)
+	answer, err := query.Query(ctx, tx, query.Options{MemoryBudget: int64(memory)}, r.Statement)
 	if err != nil {
 		return err
 	}
@@ -79,6 +90,35 @@ func (r *askReport) ask(ctx context.Context, store *kv.Store) error {
 	}
 	r.AllMS = append(r.AllMS, milliseconds(began))
 	return nil
+}
+
+// digest asks once more, and sums up every value. queries.py does the same of its answers.
+func (r *askReport) digest(ctx context.Context, store *kv.Store, memory byteSize) (string, error) {
+	tx := store.Begin()
+	defer tx.Close()
+	answer, err := query.Query(ctx, tx, query.Options{MemoryBudget: int64(memory)}, r.Statement)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	var b []byte
+	for row, err := range answer.Rows() {
+		if err != nil {
+			return "", err
+		}
+		b = b[:0]
+		for _, value := range row.Values {
+			switch value.Kind() {
+			case kv.KindInt, kv.KindFloat:
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(value.Float()))
+			default:
+				b = binary.LittleEndian.AppendUint32(b, uint32(len(value.String())))
+				b = append(b, value.String()...)
+			}
+		}
+		sum.Write(b) //nolint:errcheck // a hash takes everything
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 func milliseconds(since time.Time) float64 { return 1e3 * time.Since(since).Seconds() }
