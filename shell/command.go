@@ -121,7 +121,7 @@ func (s *streams) run(args []string) int {
 		return s.exitCode(writer.err)
 	}
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
-		_, _ = parse.Context.Apply() // flags before the error say how it is told
+		parse.Context.Apply() //nolint:errcheck // flags before the error say how it is told
 	}
 	s.follow(cli.messageFlags)
 	if s.asked == nil {

@@ -209,11 +209,4 @@ func TestManualsFit(t *testing.T) {
 			}
 		}
 	}
-	if got := run(t, "", "completions", "csh"); got.code != exitUsage {
-		t.Errorf("csh: got exit code %d and %s", got.code, got.err)
-	}
-	var errOut strings.Builder
-	if code := Main(t.Context(), []string{"man"}, strings.NewReader(""), failingWriter{}, &errOut); code != exitFailed {
-		t.Errorf("a page that cannot be written: got exit code %d and %s", code, errOut.String())
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
@@ -54,10 +55,11 @@ func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options)
 	if err != nil {
 		return nil, err
 	}
-	if opt.Version, err = build(); err != nil {
+	version, err := build()
+	if err != nil {
 		return nil, err
 	}
-	opt.Store = store
+	opt.Store, opt.Version = store, strings.TrimPrefix(version, "graphcleaner ")
 	listener, err := web.Listen(ctx, f.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("--addr: %w", err)
