@@ -216,7 +216,7 @@ func changingAnswers(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(parent) //nolint:errcheck // a directory that stays does not matter
+	defer os.RemoveAll(parent)
 	dir := filepath.Join(parent, "store")
 	g := &changingGraph{labels: map[int]string{}, edges: map[[2]int]bool{}}
 	g.load(t, dir)
