@@ -54,7 +54,7 @@ func TestSuspects(t *testing.T) {
 			if threshold < 0 { // all scores are above
 				want = c.want || c.name == "below" || c.name == "at the threshold"
 			}
-			holds, err := index.Holds(tx, Suspects(threshold))
+			holds, err := index.Holds(tx, Suspects(threshold), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
