@@ -23,17 +23,14 @@ func Dense(values []float32, count, width int) Rows {
 	return Rows{Count: count, Width: width, dense: values[:count*width]}
 }
 
-// Sparse are rows to fill, in memory for total numbers that are not zero; counts [rows] says how many each row has. They keep columns and
-// values [total].
+// Sparse are rows to fill, in memory for as many numbers that are not zero as counts [rows] says of each row. They keep columns and values.
+// Dropout must not overwrite them: Gather copies them into a batch first.
 func Sparse(width int, counts []int, columns []uint32, values []float32) Rows {
-	x := Rows{Count: len(counts), Width: width, starts: make([]int, len(counts)), ends: make([]int, len(counts)), columns: columns, values: values}
-	at := 0
+	offsets := make([]int, len(counts)+1)
 	for r, count := range counts {
-		x.starts[r] = at
-		at += count
-		x.ends[r] = at
+		offsets[r+1] = offsets[r] + count
 	}
-	return x
+	return Rows{Count: len(counts), Width: width, starts: offsets[:len(counts)], ends: offsets[1:], columns: columns, values: values}
 }
 
 // Fill sets a sparse row [Width], which has as many numbers that are not zero as Sparse was told.
@@ -61,8 +58,8 @@ func CountNonzero(row []float32) (count int) {
 	return count
 }
 
-// AreSparse says whether rows with so many numbers that are not zero are better sparse: they take 8 bytes each, dense ones 4, and as long
-// in a product as a dense one.
+// AreSparse says whether rows with so many numbers that are not zero are better sparse. A number of a sparse row takes 8 bytes, and one of a
+// dense row 4. In a product both take about as long.
 func AreSparse(nonzero, rows, width int) bool { return 2*nonzero <= rows*width }
 
 // Slice are rows first ≤ r < end, in the same memory.
