@@ -116,7 +116,7 @@ func (r *askReport) digest(ctx context.Context, store *kv.Store, memory byteSize
 				b = append(b, value.String()...)
 			}
 		}
-		sum.Write(b) //nolint:errcheck // a hash takes everything
+		sum.Write(b)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
