@@ -2,7 +2,11 @@
 
 package nn
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 // The kernels round every product, sum, quotient and root by itself: the bits are those of the plain ones. They check no bounds.
 
@@ -54,57 +58,53 @@ func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 	addToRowsVectors(&c[0], &columns[0], &values[0], len(columns), &row[0], uintptr(4*n))
 }
 
-func (s *adamStep) take(p, mean, square, gradient []float32) {
-	groups := len(p) / 8
-	if !cpu.X86.HasAVX2 || groups == 0 {
-		s.takePlainly(p, mean, square, gradient)
-		return
+// vectorGroups is how many groups of eight numbers the kernels do of so many. The plain ones do the rest.
+func vectorGroups(numbers int) int {
+	if !cpu.X86.HasAVX2 {
+		return 0
 	}
-	_, _, _ = mean[len(p)-1], square[len(p)-1], gradient[len(p)-1]
-	adamVectors(&p[0], &mean[0], &square[0], &gradient[0], groups, s)
+	return numbers / 8
+}
+
+func (s *adamStep) take(p, mean, square, gradient []float32) {
+	groups := vectorGroups(len(p))
+	if groups > 0 {
+		_, _, _ = mean[len(p)-1], square[len(p)-1], gradient[len(p)-1]
+		adamVectors(&p[0], &mean[0], &square[0], &gradient[0], groups, s)
+	}
 	s.takePlainly(p[8*groups:], mean[8*groups:], square[8*groups:], gradient[8*groups:])
 }
 
 func dropRunOf(values, factors []float32, words *dropWords, bound uint32, scale float32) {
-	groups := len(values) / 8
-	if !cpu.X86.HasAVX2 || groups == 0 {
-		dropPlainly(values, factors, words[:], bound, scale)
-		return
+	groups := vectorGroups(len(values))
+	if groups > 0 {
+		_, _ = words[groups-1], behind(factors, len(values))
+		dropVectors(&values[0], unsafe.SliceData(factors), &words[0], groups, bound, scale)
 	}
-	_ = words[groups-1]
-	if factors == nil {
-		dropVectors(&values[0], nil, &words[0], groups, bound, scale)
-		dropPlainly(values[8*groups:], nil, words[groups:], bound, scale)
-		return
-	}
-	_ = factors[len(values)-1]
-	dropVectors(&values[0], &factors[0], &words[0], groups, bound, scale)
-	dropPlainly(values[8*groups:], factors[8*groups:], words[groups:], bound, scale)
+	dropPlainly(values[8*groups:], behind(factors, 8*groups), words[groups:], bound, scale)
 }
 
 func relu(h []float32) {
-	groups := len(h) / 8
-	if !cpu.X86.HasAVX2 || groups == 0 {
-		reluPlainly(h)
-		return
+	groups := vectorGroups(len(h))
+	if groups > 0 {
+		reluVectors(&h[0], groups)
 	}
-	reluVectors(&h[0], groups)
 	reluPlainly(h[8*groups:])
 }
 
 func mask(down, scale, h []float32) {
-	groups := len(down) / 8
-	if !cpu.X86.HasAVX2 || groups == 0 {
-		maskPlainly(down, scale, h)
-		return
+	groups := vectorGroups(len(down))
+	if groups > 0 {
+		_, _ = h[len(down)-1], behind(scale, len(down))
+		maskVectors(&down[0], unsafe.SliceData(scale), &h[0], groups)
 	}
-	_ = h[len(down)-1]
-	if scale == nil {
-		maskVectors(&down[0], nil, &h[0], groups)
-		maskPlainly(down[8*groups:], nil, h[8*groups:])
-		return
+	maskPlainly(down[8*groups:], behind(scale, 8*groups), h[8*groups:])
+}
+
+// behind are the numbers from at on; nil stays nil.
+func behind(numbers []float32, at int) []float32 {
+	if numbers == nil {
+		return nil
 	}
-	_ = scale[len(down)-1]
-	maskVectors(&down[0], &scale[0], &h[0], groups)
-	maskPlainly(down[8*groups:], scale[8*groups:], h[8*groups:])
+	return numbers[at:]
 }
