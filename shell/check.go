@@ -91,15 +91,10 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	}
 	began := time.Now()
 	summary := &checkSummary{Store: s.asGiven(c.DB), First: []listedProblem{}, Started: began.UTC().Truncate(time.Second)}
-	problems, err := c.check(ctx, s, func(p kv.Problem) error {
-		if !c.json() {
-			_, err := s.printf("%s: %s\n", p.Where, p.What)
-			return err
-		}
+	problems, err := c.check(ctx, s, func(p kv.Problem) {
 		if len(summary.First) < mostListed {
 			summary.First = append(summary.First, listedProblem{s.asGiven(p.Where), s.asGiven(p.What)})
 		}
-		return nil
 	})
 	if err != nil {
 		return leaving(err, "%d problems were found until then", problems)
@@ -122,14 +117,15 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	return err
 }
 
-// check tells every problem of the store, and counts them. A store that cannot be opened has one.
-func (c *checkCommand) check(ctx context.Context, s *streams, tell func(kv.Problem) error) (problems int, err error) {
+// check tells of every problem of the store, and counts them. It prints them, but for an answer of JSON. A store that cannot be opened has one.
+func (c *checkCommand) check(ctx context.Context, s *streams, tell func(kv.Problem)) (problems int, err error) {
 	var printError error
 	report := func(p kv.Problem) {
 		problems++
 		s.progress.clear()
-		if printError == nil {
-			printError = tell(p)
+		tell(p)
+		if printError == nil && !c.json() {
+			_, printError = s.printf("%s: %s\n", p.Where, p.What)
 		}
 	}
 	opened := false
@@ -184,13 +180,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSum
 	if err := c.tell(s, done); err != nil {
 		return unreported(err, "%s is repaired", c.DB)
 	}
-	rest, err := c.check(ctx, s, func(p kv.Problem) error {
-		if c.json() {
-			return nil // it is counted
-		}
-		_, err := s.printf("%s: %s\n", p.Where, p.What)
-		return err
-	})
+	rest, err := c.check(ctx, s, func(kv.Problem) {}) // they are counted
 	again := ""
 	if err == nil {
 		again, err = c.scoresAgain(s, rest)
