@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -272,6 +274,7 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 	closeStore(t, s)
 	key := spaceKey(g, []byte("003"))
 	const records = "an unknown number of records of tables"
+	const gone = "an entry gone" // once tables are merged, which leaves its deletion out
 	for _, test := range []struct {
 		what, lost string
 		damage     func(s *Store) error
@@ -282,7 +285,9 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 			}
 			return nil
 		}},
-		{"an entry gone", records, func(s *Store) error { return s.db.Badger().DropPrefix(key) }},
+		{gone, records, func(s *Store) error {
+			return s.db.Badger().Update(func(txn *badger.Txn) error { return txn.Delete(key) })
+		}},
 		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, record.Encode(key, []byte("earlier"))); return nil }},
 		{"a damaged entry", "nothing", func(s *Store) error { writeRaw(t, s, key, []byte{1, 2}); return nil }},
 	} {
@@ -292,6 +297,13 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeStore(t, damaged)
+		if test.what == gone {
+			damaged = openStore(t, damaged.Dir(), Options{})
+			if err := damaged.db.Badger().Flatten(1); err != nil {
+				t.Fatal(err)
+			}
+			closeStore(t, damaged)
+		}
 		var done []Correction
 		lost, err := Repair(t.Context(), damaged.Dir(), Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil || lost.String() != test.lost {

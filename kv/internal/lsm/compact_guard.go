@@ -26,20 +26,24 @@ import (
 // that a merge has made are compared with those that it was to make. If one is lacking the store has failed:
 // nothing more is written, and nothing read, since what is missing would look as if it never was.
 //
-// While Flatten merges, the tables that go into a merge are kept by an iterator until that comparison. If it
-// fails they are kept for good, and undoMerges, after the store is closed or before it is opened again, has the
-// manifest name them once more. Their files alone say that this is to be done, so that a crash at any moment before
-// the comparison leads there as well. Links to the files would not keep them: Badger cuts a file to no bytes before
-// it removes it.
+// The tables that go into a merge are kept by an iterator until that comparison. If it fails they are kept for good, and
+// undoMerges, after the store is closed or before it is opened again, has the manifest name them once more. Their files
+// alone say that this is to be done, so that a crash at any moment before the comparison leads there as well. Links to
+// the files would not keep them: Badger cuts a file to no bytes before it removes it. A merge that begins while Badger
+// closes is not kept: then nothing can be read any more, so there is no iterator.
+//
+// Merges are undone from the last on. So a merge that is complete keeps its tables until all that ran when it ended
+// are compared too.
 
 // A mergeGuard compares what merges make with what they should.
 type mergeGuard struct {
 	failure *writeFailure
 
-	mu      sync.Mutex
-	db      *badger.DB     // nil until it is opened
-	keeping *badger.Txn    // whose iterators keep the tables that Flatten merges; nil if they are not kept
-	merges  map[int]*merge // that run, by Badger's number of who merges
+	mu     sync.Mutex
+	db     *badger.DB     // nil until it is opened
+	reader *reader        // whose iterators keep tables; nil as long as db is
+	merges map[int]*merge // that run, by Badger's number of who merges
+	ended  []*merge       // complete, and kept for others that run
 }
 
 // A merge is one of Badger's, from the first table that it is about to make.
@@ -47,7 +51,15 @@ type merge struct {
 	before map[uint64]bool             // the tables there were
 	since  map[uint64]badger.TableInfo // the tables that came, by their numbers
 	keys   []int                       // of each table to be made
+	reader *reader                     // that hold is of
 	hold   *badger.Iterator            // keeps the tables that are merged; nil if they are not kept
+	beside map[*merge]bool             // that ran when it ended, and still run
+}
+
+// A reader is a transaction that reads, and how many merges keep their tables by it.
+type reader struct {
+	txn    *badger.Txn
+	merges int
 }
 
 // see takes note of the tables that came since.
@@ -59,18 +71,46 @@ func (m *merge) see(tables []badger.TableInfo) {
 	}
 }
 
-// flattener is Badger's number for DB.Flatten, which merges while nobody else does.
-const flattener = 175
-
 func newMergeGuard(failure *writeFailure) *mergeGuard {
 	return &mergeGuard{failure: failure, merges: map[int]*merge{}}
 }
 
-// watch says which tables there are to look at; nil while Badger opens.
+// watch says which tables there are to look at, and to keep; nil while Badger opens.
 func (g *mergeGuard) watch(db *badger.DB) {
+	var first *reader
+	if db != nil {
+		first = &reader{txn: db.NewTransaction(false)}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.db = db
+	g.db, g.reader, g.ended = db, first, nil
+}
+
+// renew has the merges that begin from now on keep their tables by a transaction that sees the last commit: an older
+// one would have them keep old versions too. It waits for the commits that are under way, for which a merge must not
+// wait, since they may wait for the merge. The caller holds the writer's lock.
+func (g *mergeGuard) renew() {
+	next := &reader{txn: g.db.NewTransaction(false)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	last := g.reader
+	g.reader = next
+	g.discard(last)
+}
+
+// committed is called after commits. The caller holds the writer's lock.
+func (d *DB) committed() {
+	if output := d.output.Load(); output-d.renewed >= d.db.Opts().MemTableSize/recount {
+		d.merges.renew()
+		d.renewed = output
+	}
+}
+
+// discard ends a reader that nobody uses any more.
+func (g *mergeGuard) discard(r *reader) {
+	if r != g.reader && r.merges == 0 {
+		r.txn.Discard()
+	}
 }
 
 // makes is called before a merge makes a table of so many keys; with 0, it makes none. The tables that are merged are still
@@ -92,27 +132,36 @@ func (g *mergeGuard) makes(who, keys int) {
 			}
 		}
 		g.merges[who] = m
-		if g.keeping != nil && (who == flattener || g.failure.err() != nil) {
-			m.hold = g.keep()
-		}
+		g.keep(m)
 	}
 	if keys > 0 {
 		m.keys = append(m.keys, keys)
 	}
 }
 
-// keep returns an iterator, which keeps all tables there are; nil if Badger is closing.
-func (g *mergeGuard) keep() (it *badger.Iterator) {
-	defer func() {
-		if r := recover(); r != nil {
-			it = nil
-		}
-	}()
-	return g.keeping.NewIterator(badger.IteratorOptions{})
+// keep has a merge keep all tables there are, unless Badger is closing.
+func (g *mergeGuard) keep(m *merge) {
+	if g.reader == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	m.reader = g.reader
+	m.reader.merges++
+	m.hold = m.reader.txn.NewIterator(badger.IteratorOptions{})
 }
 
-// ended is called after a merge of a level has made its tables, and reads see them.
-func (g *mergeGuard) ended(who, level int) {
+// release gives up the tables that a merge keeps.
+func (g *mergeGuard) release(m *merge) {
+	if m.hold == nil {
+		return
+	}
+	m.hold.Close()
+	m.reader.merges--
+	g.discard(m.reader)
+}
+
+// done is called after a merge of a level has made its tables, and reads see them.
+func (g *mergeGuard) done(who, level int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.merges[who]
@@ -127,12 +176,24 @@ func (g *mergeGuard) ended(who, level int) {
 		g.failure.lose(fmt.Errorf("%w: a table of %d keys could not be made of those it was merged from, which are removed",
 			record.ErrCorrupt, keys))
 	}
-	if m.hold != nil && g.failure.err() == nil {
-		m.hold.Close()
+	if g.failure.err() != nil {
+		return // all that is kept now is kept for good
 	}
+	m.beside = map[*merge]bool{}
+	for _, other := range g.merges {
+		m.beside[other] = true
+	}
+	g.ended = append(g.ended, m)
+	g.ended = slices.DeleteFunc(g.ended, func(ended *merge) bool {
+		delete(ended.beside, m)
+		if len(ended.beside) == 0 {
+			g.release(ended)
+		}
+		return len(ended.beside) == 0
+	})
 }
 
-// failed is called after a merge has ended without effect.
+// failed is called after a merge has ended without effect, and the store has failed.
 func (g *mergeGuard) failed(who int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -171,19 +232,9 @@ func notAmong(keys, tables []int) int {
 // Flatten merges all tables into one level. After an error the store has failed, or is as it was. The caller holds the
 // writer's lock.
 func (d *DB) Flatten() error {
-	g := d.merges
-	g.mu.Lock()
-	g.keeping = d.db.NewTransaction(false)
-	g.mu.Unlock()
+	d.merges.renew()
 	err := wrapBadger(d.db.Flatten(1))
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	failure := d.failure.err()
-	if failure == nil {
-		g.keeping.Discard()
-		g.keeping = nil
-	}
-	return cmp.Or(failure, err)
+	return cmp.Or(d.failure.err(), err)
 }
 
 // undoMerges has the manifest of a store that was not closed properly name the tables again that the last merges took

@@ -77,9 +77,32 @@ func TestGuardOfMergedOnTables(t *testing.T) {
 	if slices.ContainsFunc(d.db.Tables(), func(info badger.TableInfo) bool { return info.ID == made.ID }) {
 		t.Fatal("the table is still there")
 	}
-	g.ended(first, made.Level)
+	g.done(first, made.Level)
 	if err := d.Failed(); err != nil {
 		t.Errorf("the store has failed: %v", err)
+	}
+}
+
+// A merge that is complete keeps its tables while another runs, also if there was a commit between the two.
+func TestGuardKeepsForOthers(t *testing.T) {
+	t.Parallel()
+	d := openTest(t, sessions(t, 1))
+	defer closeTest(t, d)
+	const first, second = 1000, 1001 // merges that only this test tells of
+	g := newMergeGuard(d.failure)
+	g.watch(d.db)
+	g.makes(first, 0)
+	earlier := g.reader
+	g.renew()
+	g.makes(second, 0)
+	later := g.reader
+	g.done(first, 1)
+	if earlier.merges != 1 || len(g.ended) != 1 {
+		t.Errorf("%d merges use the earlier reader and %d have ended, want 1 and 1", earlier.merges, len(g.ended))
+	}
+	g.done(second, 1)
+	if earlier.merges != 0 || later.merges != 0 || len(g.ended) != 0 {
+		t.Errorf("%d and %d merges use the readers, and %d have ended, want none", earlier.merges, later.merges, len(g.ended))
 	}
 }
 

@@ -86,6 +86,7 @@ type DB struct {
 	pinned   int          // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
 	logs     logCount     // of who holds the writer's lock
 	output   atomic.Int64 // bytes of entries given to Badger since it was opened
+	renewed  int64        // output when merges were last given a reader; of who holds the writer's lock
 	verified *verifiedTables
 }
 

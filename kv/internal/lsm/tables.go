@@ -183,6 +183,7 @@ func (d *DB) Attach(b *Tables) (open bool, err error) {
 	d.db = db
 	d.merges.watch(db)
 	d.output.Store(0)
+	d.renewed = 0
 	d.logs = logCount{}
 	return true, err
 }

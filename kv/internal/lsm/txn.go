@@ -42,7 +42,11 @@ func (t *Txn) Discard() {
 // Commit makes what it wrote visible. It may be lost with the process: the journal of the caller makes commits durable.
 func (t *Txn) Commit() error {
 	t.closeSpare()
-	return wrapBadger(t.txn.Commit())
+	if err := t.txn.Commit(); err != nil {
+		return wrapBadger(err)
+	}
+	t.d.committed()
+	return nil
 }
 
 // MakeRoom returns ErrNoSpace if what it wrote, and what follows from that, might not fit on the disk.
@@ -282,7 +286,13 @@ func (b *Batch) makeRoom(key, value []byte) error {
 }
 
 // Flush waits until all is written.
-func (b *Batch) Flush() error { return wrapBadger(b.wb.Flush()) }
+func (b *Batch) Flush() error {
+	if err := b.wb.Flush(); err != nil {
+		return wrapBadger(err)
+	}
+	b.d.committed()
+	return nil
+}
 
 // Cancel gives up what is not written. After Flush it does nothing.
 func (b *Batch) Cancel() { b.wb.Cancel() }

@@ -118,7 +118,7 @@ func (l watchedLog) Debugf(format string, args ...any) {
 		l.merges.makes(firstNumber(args), int(keys))
 	case strings.HasPrefix(format, compactEnded):
 		level, _ := args[1].(int)
-		l.merges.ended(firstNumber(args), level)
+		l.merges.done(firstNumber(args), level)
 	}
 }
 
