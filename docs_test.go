@@ -1,6 +1,9 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,4 +107,104 @@ func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 	if packages, err = exec.Command("go", "list", "-deps", "./shell/print").Output(); err != nil || strings.Contains(string(packages), "/arrow-go") {
 		t.Errorf("shell/print compiles Arrow (%v)", err)
 	}
+}
+
+// TestAliasesAreDescribed holds that the comment on a public name of a type of an internal package names each exported field:
+// go doc shows none of them.
+func TestAliasesAreDescribed(t *testing.T) {
+	for _, dir := range []string{"kv", "index", "ops", "cleaner", "cleaner/decide", "shell", "shell/query"} {
+		public, aliases := goTypes(t, dir)
+		for name, comment := range public {
+			from, isAlias := aliases[name]
+			if !isAlias {
+				continue
+			}
+			module := strings.TrimPrefix(from.path, "github.com/graphcleaner/graphcleaner/")
+			if !strings.Contains(module, "internal/") {
+				continue
+			}
+			for _, field := range exportedFields(t, module, from.name) {
+				if !regexp.MustCompile(`\b` + field + `\b`).MatchString(comment) {
+					t.Errorf("%s.%s: the comment does not name the field %s", dir, name, field)
+				}
+			}
+		}
+	}
+}
+
+// A typeOf is a type of another package.
+type typeOf struct{ path, name string }
+
+// parsed are the files of a package, without its tests.
+func parsed(t *testing.T, dir string) (files []*ast.File) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: no Go files (%v)", dir, err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// goTypes are the comments of the exported types of a package, and those of them that are names of types of others.
+func goTypes(t *testing.T, dir string) (comments map[string]string, aliases map[string]typeOf) {
+	t.Helper()
+	comments, aliases = map[string]string{}, map[string]typeOf{}
+	for _, file := range parsed(t, dir) {
+		imports := map[string]string{}
+		for _, spec := range file.Imports {
+			path := strings.Trim(spec.Path.Value, `"`)
+			imports[filepath.Base(path)] = path
+		}
+		for _, decl := range file.Decls {
+			general, ok := decl.(*ast.GenDecl)
+			if !ok || general.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range general.Specs {
+				spec := spec.(*ast.TypeSpec)
+				if !spec.Name.IsExported() {
+					continue
+				}
+				comments[spec.Name.Name] = general.Doc.Text() + spec.Doc.Text()
+				if from, ok := spec.Type.(*ast.SelectorExpr); ok && spec.Assign.IsValid() {
+					aliases[spec.Name.Name] = typeOf{imports[from.X.(*ast.Ident).Name], from.Sel.Name}
+				}
+			}
+		}
+	}
+	return comments, aliases
+}
+
+// exportedFields are those of a struct type; none of another type.
+func exportedFields(t *testing.T, dir, name string) (fields []string) {
+	t.Helper()
+	for _, file := range parsed(t, dir) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != name {
+				return true
+			}
+			if body, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range body.Fields.List {
+					for _, id := range field.Names {
+						if id.IsExported() {
+							fields = append(fields, id.Name)
+						}
+					}
+				}
+			}
+			return false
+		})
+	}
+	return fields
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
+// tracker is the name for which the store keeps changes.
+const tracker = "cleaner"
+
 // tracked are the columns and matrices on which scores depend, beside the edges.
 var (
 	trackedColumns  = []string{kv.LabelColumn}
@@ -18,7 +21,7 @@ var (
 
 // track makes the store keep what changes from now on, and forget what changed up to a commit.
 func track(tx *kv.Tx, upTo uint64) error {
-	return tx.TrackChanges(trackedColumns, trackedMatrices, upTo)
+	return tx.TrackChanges(tracker, trackedColumns, trackedMatrices, upTo)
 }
 
 // isTracked says whether the store keeps what changes.

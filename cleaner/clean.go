@@ -15,7 +15,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Detector is a network that a run of PresetPaper trained, as the run keeps it.
+// A Detector is a network that a run of PresetPaper trained, as the run keeps it: Network, whose inputs are the features z as
+// (z−Mean)·Scale.
 type Detector = detector.Detector
 
 // What Clean writes, beside the Run.

@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Ballot is what the neighbours of a node are given.
+// A Ballot is what the neighbours of a node are given: Votes ([]float64, [classes]) are the weights of the neighbours with each
+// given label, and Voters (int) are the neighbours with a label.
 type Ballot = labelmodel.Ballot
 
 // CountRivals is how many other classes a label of so many classes is tested against.
@@ -78,7 +79,8 @@ func (p *Piece) row(i int) []float32 {
 	return p.Predictions[i*c:][:c]
 }
 
-// ThresholdSums gather the class thresholds of the noise.
+// ThresholdSums gather the class thresholds of the noise: Sum ([]float64, [classes]) are the sums of the predicted chances, and Count
+// ([]float64, [classes]) the rows, by given label.
 type ThresholdSums = confident.ThresholdSum
 
 // NewThresholdSums are those of no rows.

@@ -544,3 +544,47 @@ func TestRescoreBesideRemoval(t *testing.T) {
 		t.Errorf("got %+v, %v, want what was around the removed node scored again", again, err)
 	}
 }
+
+// Clean and Rescore forget no change that another tracker may ask for.
+func TestCleanBesideAnotherTracker(t *testing.T) {
+	t.Parallel()
+	s := newPlanted(8, 300).load(t, true)
+	var mark uint64
+	err := s.Update(func(tx *kv.Tx) error { return tx.TrackChanges("a service", []string{kv.LabelColumn}, nil, 0) })
+	if err == nil {
+		err = s.View(func(tx *kv.Tx) (err error) {
+			mark, err = tx.LastCommit()
+			return err
+		})
+	}
+	if err == nil {
+		err = s.Update(func(tx *kv.Tx) error { return tx.SetLabel(7, "") })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClean(t, s, Options{Seed: 2})
+	if err := s.Update(func(tx *kv.Tx) error { return tx.SetLabel(9, "") }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rescore(t.Context(), s, RescoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	err = s.View(func(tx *kv.Tx) error {
+		changes, err := tx.ChangesSince(mark)
+		if err != nil {
+			return err
+		}
+		labels, err := changes.Column(kv.LabelColumn)
+		if err != nil {
+			return err
+		}
+		if got := slices.Collect(labels.Nodes()); !slices.Equal(got, []kv.NodeID{7, 9}) {
+			t.Errorf("got changed labels of the nodes %v, want 7 and 9", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -12,7 +12,17 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A BackupInfo says what is in a backup.
+// A BackupInfo says what is in a backup. Its fields are
+//
+//	ID       string // its checksum: two backups with the same ID are the same bytes
+//	Store    string // ID of the store
+//	Snapshot uint64 // counts the commits of the store; a later one is greater
+//	Full     bool   // it needs no other backup
+//	Since    string // ID of the backup that it goes on from, if it is not full
+//	Records  int64  // of the snapshot
+//	Bytes    int64  // of their keys and records
+//	Changed  int64  // records that are in this file; the others are kept from the backup before
+//	Stored   int64  // bytes of the file
 type BackupInfo = archive.Info
 
 // BackupOptions tunes a backup. The zero value is ready to use.

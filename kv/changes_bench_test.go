@@ -25,7 +25,7 @@ func BenchmarkTrackedCommits(b *testing.B) {
 			}
 			defer s.Close()
 			if tracked {
-				if err := s.Update(func(tx *Tx) error { return tx.TrackChanges([]string{LabelColumn}, nil, 0) }); err != nil {
+				if err := s.Update(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn}, nil, 0) }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -58,7 +58,7 @@ func BenchmarkChangesSince(b *testing.B) {
 	const n = 1 << 20
 	s := nodesOnly(b, filepath.Join(b.TempDir(), "store"), n)
 	defer s.Close()
-	if err := s.Update(func(tx *Tx) error { return tx.TrackChanges([]string{LabelColumn}, nil, 0) }); err != nil {
+	if err := s.Update(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn}, nil, 0) }); err != nil {
 		b.Fatal(err)
 	}
 	tx := s.Begin()
@@ -95,7 +95,7 @@ func BenchmarkTrackedBulk(b *testing.B) {
 		b.Run(fmt.Sprintf("tracked=%t", tracked), func(b *testing.B) {
 			s := benchStore(b, 1<<18, 40)
 			if tracked {
-				if err := s.Update(func(tx *Tx) error { return tx.TrackChanges([]string{LabelColumn}, []string{"m"}, 0) }); err != nil {
+				if err := s.Update(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn}, []string{"m"}, 0) }); err != nil {
 					b.Fatal(err)
 				}
 			}

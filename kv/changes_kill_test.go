@@ -46,7 +46,7 @@ func writeTracked(t *testing.T, s *Store) error {
 			err = s.Update(func(tx *Tx) error {
 				var upTo uint64
 				err := tx.Document("marks", strconv.Itoa(i-5), &upTo)
-				return errors.Join(err, tx.TrackChanges([]string{"x"}, nil, upTo))
+				return errors.Join(err, tx.TrackChanges("test", []string{"x"}, nil, upTo))
 			})
 		}
 		if err != nil {
@@ -149,7 +149,7 @@ func TestKilledTracking(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, killedNodes)
 	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.AddColumn("x", KindInt), tx.TrackChanges([]string{"x"}, nil, 0))
+		return errors.Join(tx.AddColumn("x", KindInt), tx.TrackChanges("test", []string{"x"}, nil, 0))
 	})
 	closeStore(t, s)
 	run := func(plan faults.Plan) (outcome faults.Outcome, dir string) {

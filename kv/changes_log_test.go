@@ -250,7 +250,7 @@ func TestChangesOfAGivenUpMark(t *testing.T) {
 	number := lastCommit(t, s)
 	givenUp := errors.New("given up")
 	err := s.Update(func(tx *Tx) error {
-		if err := tx.TrackChanges([]string{LabelColumn}, nil, number); err != nil {
+		if err := tx.TrackChanges("test", []string{LabelColumn}, nil, number); err != nil {
 			return err
 		}
 		if got := labelsSince(t, tx, number); len(got) != 0 {

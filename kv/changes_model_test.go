@@ -99,7 +99,7 @@ func (h *modelHistory) track(t *rapid.T, tx *Tx) error {
 		return renewed
 	}
 	h.columns, h.matrices = renew(h.columns, columns), renew(h.matrices, matrices)
-	return tx.TrackChanges(columns, matrices, upTo)
+	return tx.TrackChanges("test", columns, matrices, upTo)
 }
 
 // check compares the changes since every commit with the model's.

@@ -25,7 +25,7 @@ func lastCommit(t *testing.T, s *Store) (number uint64) {
 
 func track(t *testing.T, s *Store, columns, matrices []string, upTo uint64) {
 	t.Helper()
-	update(t, s, func(tx *Tx) error { return tx.TrackChanges(columns, matrices, upTo) })
+	update(t, s, func(tx *Tx) error { return tx.TrackChanges("test", columns, matrices, upTo) })
 }
 
 // wantTouched compares the nodes that were touched since a mark; nil in want stands for all.
@@ -93,7 +93,7 @@ func TestChangesSince(t *testing.T) {
 	before := lastCommit(t, s)
 	wantNotTracked(t, s, before)
 	update(t, s, func(tx *Tx) error { // the whole transaction is tracked
-		return errors.Join(tx.SetLabel(3, "A"), tx.TrackChanges([]string{LabelColumn}, nil, 0), tx.AddEdge(0, 1))
+		return errors.Join(tx.SetLabel(3, "A"), tx.TrackChanges("test", []string{LabelColumn}, nil, 0), tx.AddEdge(0, 1))
 	})
 	wantNotTracked(t, s, before-1)
 	middle := lastCommit(t, s)
@@ -175,6 +175,62 @@ func TestTrackChangesInALoad(t *testing.T) {
 	}
 }
 
+// One tracker neither forgets what another may ask for, nor takes its columns away.
+func TestTrackersBesideEachOther(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 6)
+	as := func(name string, columns []string, upTo uint64) {
+		update(t, s, func(tx *Tx) error { return tx.TrackChanges(name, columns, nil, upTo) })
+	}
+	set := func(v NodeID) {
+		update(t, s, func(tx *Tx) error { return errors.Join(tx.SetValue(v, "x", IntValue(7)), tx.SetLabel(v, "A")) })
+	}
+	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
+	as("one", []string{"x"}, 0)
+	mark := lastCommit(t, s)
+	set(1)
+	as("two", []string{LabelColumn}, 0)
+	later := lastCommit(t, s)
+	set(2)
+	as("two", []string{LabelColumn}, lastCommit(t, s))
+	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{1, 2})
+	wantTouched(t, s, later, columnOfChanges(LabelColumn), []NodeID{2})
+	update(t, s, func(tx *Tx) error { return tx.UntrackChanges("one") })
+	wantNotTracked(t, s, mark)
+	last := lastCommit(t, s)
+	set(3)
+	wantTouched(t, s, last, columnOfChanges(LabelColumn), []NodeID{3})
+	view(t, s, func(tx *Tx) error {
+		c, err := tx.ChangesSince(last)
+		if err != nil {
+			return err
+		}
+		if _, err := c.Column("x"); !errors.Is(err, ErrNotTracked) {
+			t.Errorf("column x: got %v, want ErrNotTracked", err)
+		}
+		return nil
+	})
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.UntrackChanges("two"), tx.UntrackChanges("nobody")) })
+	wantNotTracked(t, s, lastCommit(t, s))
+}
+
+// A store that tracked changes before trackers had names goes on for the first that has one.
+func TestTrackerOfEarlierStores(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 3)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	mark := lastCommit(t, s)
+	update(t, s, func(tx *Tx) error {
+		c, err := tx.change()
+		if err == nil {
+			c.Tracking.Trackers = nil
+		}
+		return errors.Join(err, tx.SetLabel(1, "A"))
+	})
+	track(t, s, []string{LabelColumn}, nil, 0)
+	wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{1})
+}
+
 // TestTrackChangesRefuses has calls that change nothing.
 func TestTrackChangesRefuses(t *testing.T) {
 	s := newStore(t, Options{})
@@ -194,14 +250,17 @@ func TestTrackChangesRefuses(t *testing.T) {
 		"a name that is no text": {matrices: []string{"\xff"}, want: ErrInvalidName},
 	} {
 		update(t, s, func(tx *Tx) error {
-			if err := tx.TrackChanges(c.columns, c.matrices, c.upTo); !errors.Is(err, c.want) {
+			if err := tx.TrackChanges("test", c.columns, c.matrices, c.upTo); !errors.Is(err, c.want) {
 				t.Errorf("%s: got %v, want %v", name, err, c.want)
 			}
 			return nil
 		})
 	}
 	view(t, s, func(tx *Tx) error {
-		if err := tx.TrackChanges(nil, nil, 0); !errors.Is(err, ErrReadOnly) {
+		if err := tx.TrackChanges("test", nil, nil, 0); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("in a snapshot: got %v, want ErrReadOnly", err)
+		}
+		if err := tx.UntrackChanges("test"); !errors.Is(err, ErrReadOnly) {
 			t.Errorf("in a snapshot: got %v, want ErrReadOnly", err)
 		}
 		return nil
@@ -309,7 +368,7 @@ func TestBulkTouchesWhatDiffers(t *testing.T) {
 						values[v], rows[v] = value(int(v)), []float32{float32(v % 100), 1}
 					}
 				}
-				update(t, s, func(tx *Tx) error { return tx.TrackChanges([]string{"x"}, []string{"m"}, 0) })
+				update(t, s, func(tx *Tx) error { return tx.TrackChanges("test", []string{"x"}, []string{"m"}, 0) })
 				first := lastCommit(t, s)
 				writeInBulk(t, s, "x", kind, values, rows, order)
 				wantTouched(t, s, first, columnOfChanges("x"), nil) // there was none

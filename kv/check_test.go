@@ -63,7 +63,7 @@ func checkedStore(t *testing.T) *Store {
 			return err
 		}
 		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
-			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}), tx.TrackChanges([]string{LabelColumn}, nil, 0))
+			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}), tx.TrackChanges("test", []string{LabelColumn}, nil, 0))
 	})
 	if err != nil {
 		t.Fatal(err)

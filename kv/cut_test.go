@@ -36,7 +36,7 @@ func TestCrashKeepsPrefix(t *testing.T) {
 	update(t, s, func(tx *Tx) error {
 		mark, err := tx.LastCommit()
 		return errors.Join(err, tx.AddColumn("x", KindInt), tx.AddColumn("y", KindInt), tx.PutDocument("commits", "last", 0),
-			tx.PutDocument("commits", "mark", mark+1), tx.TrackChanges([]string{"x"}, nil, 0))
+			tx.PutDocument("commits", "mark", mark+1), tx.TrackChanges("test", []string{"x"}, nil, 0))
 	})
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})

@@ -131,7 +131,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				t.Fatal(err)
 			}
 		}
-		err = b.Commit(func(tx *Tx) error { return tx.TrackChanges([]string{LabelColumn, "year"}, []string{"m"}, 0) })
+		err = b.Commit(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn, "year"}, []string{"m"}, 0) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,16 @@ import (
 type Range = record.Range
 
 // Adjacency holds the decoded lists of a Range: list i, of node First+i, is Neighbors[Offsets[i]:Offsets[i+1]], ascending.
-// The zero value is ready for ReadAdjacency. Its method Of returns the list of a node.
+// The zero value is ready for ReadAdjacency. Its fields and methods are
+//
+//	Range                        // the nodes whose lists it holds
+//	Offsets   []int64            // [Range.Len()+1], from 0
+//	Neighbors []NodeID           // [Offsets[Range.Len()]]
+//	Weights   []float32          // of the arcs to Neighbors, if it was read along a direction; nil: all are 1
+//	BytesRead int64              // the encoded size of what ReadAdjacency last read
+//	Of(v NodeID) []NodeID        // the list of a node, borrowed
+//	ArcsOf(v NodeID)             // the weights Out and In beside each neighbour, if arcs were read
+//	Reset(r Range)               // makes room for the lists of a range
 type Adjacency = graph.Adjacency
 
 // graph is the adjacency of the transaction.

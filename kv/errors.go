@@ -133,7 +133,12 @@ func (e *VersionError) Error() string {
 
 func (e *VersionError) Unwrap() error { return ErrVersion }
 
-// A LockedError says who holds a store open. It is an ErrLocked.
+// A LockedError says who holds a store open. It is an ErrLocked. Its fields are
+//
+//	Dir     string
+//	PID     int       // the holder's process id, zero if it is not known
+//	Command string    // its command line, "" if it is not known
+//	Since   time.Time // when it opened the store for writing; zero if it only reads, or if the time is not known
 type LockedError = storedir.LockedError
 
 // A DuplicateRowError names a node that was put twice into a bulk writer. It is an ErrDuplicateRow.
@@ -148,5 +153,10 @@ func (e *DuplicateRowError) Error() string {
 
 func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }
 
-// A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder.
+// A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder. Its fields are
+//
+//	File   int   // from 0
+//	Offset int64 // bytes from its beginning; −1 if what is wrong has no place
+//	Msg    string
+//	Err    error // ErrBackup or ErrBackupOrder
 type BackupError = archive.Error

@@ -100,7 +100,7 @@ func ExampleTx_ChangesSince() {
 				return err
 			}
 		}
-		return tx.TrackChanges([]string{kv.LabelColumn}, nil, 0)
+		return tx.TrackChanges("my program", []string{kv.LabelColumn}, nil, 0)
 	})
 	if err != nil {
 		fmt.Println(err)

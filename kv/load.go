@@ -15,21 +15,32 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Node is one row of a node file.
+// A Node is one row of a node file. Its fields are
+//
+//	ID     string
+//	Label  string  // "" for a node without one
+//	Values []Value // in the order of LoadOptions.Properties; may be shorter
+//	Source int64   // the caller's mark for errors, such as the number of a line
 type Node = load.Node
 
-// An EdgeWriter adds edges to a load: Add, AddWeighted, Close. Any number may be used at once, each by one goroutine. Close it
-// before Commit, which fails otherwise. An error of it ends the load: Commit fails with it.
+// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit, which fails
+// otherwise. An error of it ends the load: Commit fails with it. Its methods are
+//
+//	Add(src, dst string, source int64) error // source is the caller's mark for errors
+//	AddWeighted(src, dst string, weight float32, source int64) error
+//	Close() error
 type EdgeWriter = load.EdgeWriter
 
-// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists.
+// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists. Its fields are ID, and First and
+// Second, which are Node.Source of the first row and of the least row that repeats it.
 type DuplicateNodeError = load.DuplicateNodeError
 
-// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound.
+// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound. Its fields are ID, and Source, which
+// is that of the edge.
 type UnknownNodeError = load.UnknownNodeError
 
-// An InvalidNodeError says what is wrong with a row of a node file: its Err is an ErrInvalidID, ErrInvalidName (of the
-// label) or ErrInvalidValue.
+// An InvalidNodeError says what is wrong with a row of a node file. Its fields are ID and Source of the Node, and Err, which is
+// an ErrInvalidID, ErrInvalidName (of the label) or ErrInvalidValue.
 type InvalidNodeError = load.InvalidNodeError
 
 // LoadOptions tunes a load. The zero value is ready to use.
@@ -80,7 +91,8 @@ type LoadOptions struct {
 }
 
 // LoadStats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
-// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph.
+// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph. Its fields are the int64 Nodes, Edges, Arcs,
+// SelfLoops, ParallelEdges, Labelled (nodes with a label) and Classes, and the bool Weighted.
 type LoadStats = load.Stats
 
 // The stages of Commit, in this order.

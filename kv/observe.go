@@ -17,6 +17,9 @@ type Event struct {
 	Records  int64         // written, deleted or read, if they are counted
 	Bytes    int64         // of their keys and values
 	Err      error         // why it failed, or nil
+
+	// Commit is the number of the commit after an EventCommit without error, as Tx.LastCommit tells it; else zero.
+	Commit uint64
 }
 
 // An EventKind says what an Event is.
@@ -113,5 +116,9 @@ func (s *Store) damaged(err error) error {
 
 // committed reports a transaction that was committed, or failed.
 func (s *Store) committed(tx *Tx, began time.Time, err error) {
-	s.observe(Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: err}, began)
+	e := Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: err}
+	if err == nil {
+		e.Commit = s.commits
+	}
+	s.observe(e, began)
 }

@@ -65,8 +65,8 @@ func TestEvents(t *testing.T) {
 		})
 	})
 	// Both ends of the id, the document, the catalogue, which has a graph since, and the counts.
-	if last.Records != 5 || last.Bytes < 50 {
-		t.Errorf("Update: got the event %+v, want 5 records", last)
+	if last.Records != 5 || last.Bytes < 50 || last.Commit != lastCommit(t, s) {
+		t.Errorf("Update: got the event %+v, want 5 records of the last commit", last)
 	}
 	failure := errors.New("failure")
 	if err := s.Update(func(*Tx) error { return failure }); !errors.Is(err, failure) {

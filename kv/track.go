@@ -18,6 +18,17 @@ type tracking struct {
 	Columns    map[string]trackedSet `msgpack:"columns"`
 	Matrices   map[string]trackedSet `msgpack:"matrices"`
 	Next       changes.Kind          `msgpack:"next"` // the next unused
+
+	// Trackers are those for whom it keeps them, by their names. A store of before there were names has none, and the first
+	// tracker takes over what it keeps.
+	Trackers map[string]tracker `msgpack:"trackers,omitempty"`
+}
+
+// A tracker is one for whom a store keeps changes.
+type tracker struct {
+	Columns  []string `msgpack:"columns"`
+	Matrices []string `msgpack:"matrices"`
+	Since    uint64   `msgpack:"since"` // it asks with no mark below
 }
 
 // A trackedSet is a column or a matrix whose changes are kept from the commit after Since on.
@@ -31,7 +42,7 @@ func (t *tracking) clone() *tracking {
 		return nil
 	}
 	c := *t
-	c.Columns, c.Matrices = maps.Clone(t.Columns), maps.Clone(t.Matrices)
+	c.Columns, c.Matrices, c.Trackers = maps.Clone(t.Columns), maps.Clone(t.Matrices), maps.Clone(t.Trackers)
 	return &c
 }
 
@@ -58,19 +69,24 @@ func changesCommit(key []byte) (uint64, error) {
 }
 
 // TrackChanges has the store keep, from this commit on, which nodes change: their edges, and their values in the named columns
-// and matrices, which need not be there. ChangesSince then tells them. The names take the place of those of an earlier call;
-// of a name that is in both, the changes so far stay known. The store forgets the changes of the commits up to upTo, zero for
-// none: nobody can ask with a mark below it any more. The next Bulk, Compact or Open gives back their room.
+// and matrices, which need not be there. ChangesSince then tells them. A store keeps changes for any number of trackers, each
+// with a name of its own: the columns and matrices take the place of those of an earlier call for the same tracker, and of
+// those that are in both, the changes so far stay known. The tracker promises to ask with no mark below upTo; zero keeps its
+// earlier promise. The store forgets the changes that no tracker may ask for, and the next Bulk, Compact or Open gives back
+// their room.
 //
 // Call it before the snapshot that gives the first mark. Each later commit costs some tens of bytes, and Compact folds them.
 // Programs that read format version 3 and no later one cannot open the store from then on.
-func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
+func (tx *Tx) TrackChanges(name string, columns, matrices []string, upTo uint64) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
 	last := tx.s.commits
 	if upTo > last {
 		return fmt.Errorf("%w: changes up to commit %d, want at most %d", ErrInvalidValue, upTo, last)
+	}
+	if err := validateName("tracker", name); err != nil {
+		return err
 	}
 	for _, name := range columns {
 		if err := checkColumn(name, KindClass); err != nil {
@@ -82,9 +98,34 @@ func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
 			return err
 		}
 	}
-	if t := tx.cat.Tracking; t != nil && upTo <= t.Since && t.has(columns, matrices) {
+	next := tracker{Columns: sortedSet(columns), Matrices: sortedSet(matrices), Since: last}
+	if t := tx.cat.Tracking; t != nil {
+		before, known := t.Trackers[name]
+		if known && before.Since >= upTo && before.asks(next) {
+			return nil
+		}
+		if known || len(t.Trackers) == 0 {
+			next.Since = max(before.Since, t.Since, upTo)
+		}
+	}
+	return tx.setTracker(name, &next)
+}
+
+// UntrackChanges has the store keep no changes for a tracker any more.
+func (tx *Tx) UntrackChanges(name string) error {
+	if err := tx.writable(); err != nil {
+		return err
+	}
+	if t := tx.cat.Tracking; t == nil {
+		return nil
+	} else if _, known := t.Trackers[name]; !known {
 		return nil
 	}
+	return tx.setTracker(name, nil)
+}
+
+// setTracker enters a tracker, or takes it out with nil, and has the store keep what all trackers ask for.
+func (tx *Tx) setTracker(name string, to *tracker) error {
 	if err := tx.raiseVersion(newestVersion); err != nil {
 		return err
 	}
@@ -93,32 +134,50 @@ func (tx *Tx) TrackChanges(columns, matrices []string, upTo uint64) error {
 		return err
 	}
 	tx.tracks = true
+	last := tx.s.commits
 	if c.Tracking == nil {
 		g, err := c.newGeneration()
 		if err != nil {
 			return err
 		}
-		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1}
+		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1, Trackers: map[string]tracker{}}
 	}
 	t := c.Tracking
-	t.Since = max(t.Since, upTo) // the next sweep removes the records
-	t.Columns, t.Matrices = t.renew(t.Columns, columns, last), t.renew(t.Matrices, matrices, last)
+	if t.Trackers == nil {
+		t.Trackers = map[string]tracker{}
+	}
+	if to != nil {
+		t.Trackers[name] = *to
+	} else {
+		delete(t.Trackers, name)
+	}
+	if len(t.Trackers) == 0 {
+		c.Tracking, tx.dropped = nil, true
+		return nil
+	}
+	var columns, matrices []string
+	since := last
+	for _, tracker := range t.Trackers {
+		columns, matrices = append(columns, tracker.Columns...), append(matrices, tracker.Matrices...)
+		since = min(since, tracker.Since)
+	}
+	t.Since = max(t.Since, since) // the next sweep removes the records
+	t.Columns, t.Matrices = t.renew(t.Columns, sortedSet(columns), last), t.renew(t.Matrices, sortedSet(matrices), last)
 	return nil
 }
 
-// has reports whether these columns and matrices, and no others, are tracked.
-func (t *tracking) has(columns, matrices []string) bool {
-	same := func(sets map[string]trackedSet, names []string) bool {
-		names = slices.Compact(slices.Sorted(slices.Values(names)))
-		return slices.Equal(names, sortedNames(sets))
-	}
-	return same(t.Columns, columns) && same(t.Matrices, matrices)
+// asks says whether a tracker asks for the same columns and matrices as another.
+func (t tracker) asks(other tracker) bool {
+	return slices.Equal(t.Columns, other.Columns) && slices.Equal(t.Matrices, other.Matrices)
 }
 
-// renew returns the sets of names, those there were as they are, the others from the commit after last on.
+// sortedSet are names, each once.
+func sortedSet(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+// renew returns the sets of names, which are sorted: those there were as they are, the others from the commit after last on.
 func (t *tracking) renew(sets map[string]trackedSet, names []string, last uint64) map[string]trackedSet {
 	renewed := map[string]trackedSet{}
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range names {
 		set, ok := sets[name]
 		if !ok {
 			set = trackedSet{Kind: t.Next, Since: last}

@@ -14,7 +14,11 @@ var ErrNoRepair = quarantine.ErrNoRepair
 // ErrWrittenSince is returned by UndoRepair for a store with commits after its repair, unless the caller agrees.
 var ErrWrittenSince = errors.New("kv: the store was written to since it was repaired")
 
-// A RepairToUndo is the last repair of a store that is not undone.
+// A RepairToUndo is the last repair of a store that is not undone. Its fields are
+//
+//	Number int   // of its directory in the quarantine
+//	Files  int   // that the store had before
+//	Bytes  int64 // of these
 type RepairToUndo = quarantine.RepairToUndo
 
 // LastRepair returns the repair that UndoRepair would undo, ErrNoRepair if there is none.

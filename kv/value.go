@@ -24,7 +24,8 @@ type Class int32
 // NoClass is the class of an unlabelled node.
 const NoClass Class = -1
 
-// Kind is the type of a property column, or of a Value. The numbers are written to disk.
+// Kind is the type of a property column, or of a Value: KindNull, KindBool, KindInt, KindFloat, KindSingle, KindString or
+// KindClass. String is its name, and IsColumn says whether a column may be of it. The numbers are written to disk.
 type Kind = codec.Kind
 
 // The kinds of values. Their numbers are part of the format.
@@ -39,7 +40,7 @@ const (
 )
 
 // A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when
-// == says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str and String.
+// == says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String and Compare.
 type Value = codec.Value
 
 // BoolValue is the value of a bool.

@@ -118,7 +118,7 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 		}
 	}
 	compareRows(t, store, g)
-	track := func(tx *kv.Tx) error { return tx.TrackChanges(nil, nil, 0) } // then the store keeps degrees in memory
+	track := func(tx *kv.Tx) error { return tx.TrackChanges("test", nil, nil, 0) } // then the store keeps degrees in memory
 	if err := store.Update(track); err != nil {
 		t.Fatal(err)
 	}

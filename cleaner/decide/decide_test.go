@@ -852,7 +852,7 @@ func trackLabels(t *testing.T, s *kv.Store) (mark uint64) {
 	t.Helper()
 	err := s.Update(func(tx *kv.Tx) (err error) {
 		mark, err = tx.LastCommit()
-		return errors.Join(err, tx.TrackChanges([]string{kv.LabelColumn}, nil, 0))
+		return errors.Join(err, tx.TrackChanges("test", []string{kv.LabelColumn}, nil, 0))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,9 @@ type InvalidNodeError struct {
 	Err    error
 }
 
-func (e *InvalidNodeError) Error() string { return fmt.Sprintf("the node at %d: %v", e.Source, e.Err) }
+func (e *InvalidNodeError) Error() string {
+	return fmt.Sprintf("node %q, at %d: %v", e.ID, e.Source, e.Err)
+}
 
 func (e *InvalidNodeError) Unwrap() error { return e.Err }
 
