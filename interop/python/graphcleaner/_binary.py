@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from .errors import GraphcleanerError
+from .errors import GraphcleanerError, reading
 
 _NAME = "graphcleaner.exe" if os.name == "nt" else "graphcleaner"
 _log = logging.getLogger("graphcleaner")
@@ -39,11 +39,12 @@ def path() -> str:
 def running(arguments: Sequence[str], statements: str = "") -> Iterator[IO[bytes]]:
     """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader failed first."""
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:
-        asked.write(statements.encode())
-        asked.seek(0)
         found = path()
         try:
-            program = subprocess.Popen(["graphcleaner", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE, stderr=said)
+            with reading("arguments"):
+                asked.write(statements.encode())
+                asked.seek(0)
+                program = subprocess.Popen(["graphcleaner", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE, stderr=said)
         except OSError as error:
             named = " of GRAPHCLEANER_BINARY" if os.environ.get("GRAPHCLEANER_BINARY") == found else ""
             raise GraphcleanerError(f"{found}: the program{named} does not start: {error.strerror}") from error

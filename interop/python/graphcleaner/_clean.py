@@ -49,21 +49,22 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     label_score    1 - score, as cleanlab counts: the lowest are the worst
     predicted_label  suggested_label under cleanlab's name
     """
-    kind = _tables.kind_of(nodes)
+    kind, graph_classes = _tables.kind_of(nodes), None
     if isinstance(nodes, Graph):
         for name, given in (("edges", edges), ("columns", columns), ("edge_columns", edge_columns), ("features", features)):
             if given is not None:
                 raise GraphcleanerError(f"{name}: a Graph has its own, want none beside it")
         directed, features = directed or nodes.directed, nodes.features
-        if predictions is not None and classes is None and not _predictions.names_classes(predictions):
-            classes = nodes.classes
+        graph_classes = nodes.classes
         nodes, edges = nodes.frames()
     elif edges is None:
         raise GraphcleanerError("edges: got none, want a frame, an array, or a Graph in place of the nodes")
     named = (columns or {}).get("id", "id")
     table = _tables.nodes_table(nodes, columns)
     ends = _tables.edges_table(edges, edge_columns)
-    rows = None if predictions is None else _predictions.table(predictions, classes, table, named)
+    if all(label in (None, "") for label in _tables.texts(table.column("label")).unique().to_pylist()):
+        raise GraphcleanerError("nodes: no node has a label, want one for some of them")
+    rows = None if predictions is None else _predictions.table(predictions, classes, table, named, graph_classes)
     if predictions is None and classes is not None:
         raise GraphcleanerError("classes: want predictions with them")
     if predictions is None and logits:

@@ -70,7 +70,7 @@ def from_pyg(data: Any, *, ids: Sequence[Any] | None = None, classes: Sequence[A
     if not hasattr(data, "edge_index") or getattr(data, "edge_index", None) is None or not hasattr(data, "num_nodes"):
         raise GraphcleanerError(f"data: got {type(data).__name__} without edge_index, want a Data of PyTorch Geometric, of one kind of nodes")
     n = int(data.num_nodes)
-    ids = list(range(n)) if ids is None else _ids(list(ids))
+    ids = list(range(n)) if ids is None else _ids(list(_tables.in_order(ids, "ids")))
     if len(ids) != n:
         raise GraphcleanerError(f"ids: got {len(ids)}, want one for each of {n} nodes")
     if getattr(data, "y", None) is None:
@@ -83,7 +83,7 @@ def from_pyg(data: Any, *, ids: Sequence[Any] | None = None, classes: Sequence[A
     if (codes[codes >= 0] != y[codes >= 0]).any():
         raise GraphcleanerError("data: y has numbers that are not whole, want those of classes")
     most = int(codes.max(initial=-1)) + 1
-    names = _ids(list(range(most) if classes is None else classes), "classes")
+    names = _ids(list(range(most) if classes is None else _tables.in_order(classes, "classes")), "classes")
     if len(names) < most:
         raise GraphcleanerError(f"classes: got {len(names)}, and y has the number {most - 1}")
     # The order of graphcleaner, which that of y need not be.

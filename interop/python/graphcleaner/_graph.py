@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _tables
 from ._rules import SPLIT_NAMES, SPLITS, class_order
-from .errors import GraphcleanerError
+from .errors import GraphcleanerError, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,6 @@ class Graph:
     def of(cls, nodes: Any, edges: Any, features: Any = None, *, columns: Mapping[str, str] | None = None,
            edge_columns: Mapping[str, str] | None = None, directed: bool = False) -> Graph:
         """Makes a graph of the frames that `clean` takes. Features are an array with a row for each node."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         table, ends = _tables.nodes_table(nodes, columns), _tables.edges_table(edges, edge_columns)
@@ -61,10 +60,8 @@ class Graph:
         places = []
         for end in ("src", "dst"):
             column = _tables.plain(ends[end])
-            try:
+            with reading(f"edges: column {end!r}"):
                 found = pc.index_in(column.cast(ids.type), value_set=ids.combine_chunks())
-            except pa.ArrowException as error:
-                raise GraphcleanerError(f"edges: column {end!r}: {error}") from error
             if found.null_count:
                 unknown = column.filter(found.is_null())[0].as_py()
                 raise GraphcleanerError(f"edges: unknown node {unknown!r}, want an id of the nodes")

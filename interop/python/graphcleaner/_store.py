@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _binary, _predictions, _tables
-from .errors import GraphcleanerError
+from .errors import GraphcleanerError, reading
 
 _DECISIONS = ("accept", "reject", "relabel", "unlabel", "unsure")
 
@@ -65,12 +65,8 @@ class Store:
         >>> store.query("count nodes where degree > 1").to_pylist()
         [{'count': 60}]
         """
-        import pyarrow as pa
-
         arguments = ["shell", self.path, "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else [])]
-        with _binary.running(arguments, statement) as out:
-            table = pa.ipc.open_stream(out).read_all()
-        return _tables.as_kind(table, self.frames)
+        return _tables.as_kind(_streamed(arguments, "statement", statement), self.frames)
 
     def suspects(self, where: str | None = None, *, order_by: str | None = None, limit: int | None = None,
                  columns: Sequence[str] | None = None) -> Any:
@@ -85,9 +81,9 @@ class Store:
         if order_by is not None:
             statement += f" order by {order_by}"
         if limit is not None:
-            statement += f" limit {int(limit)}"
+            statement += f" limit {_whole(limit, 'limit')}"
         if columns is not None:
-            statement += " return " + ", ".join(map(property_name, columns))
+            statement += " return " + ", ".join(property_name(str(name)) for name in _tables.in_order(columns, "columns"))
         return self.query(statement)
 
     def score(self, ids: Any) -> Any:
@@ -99,11 +95,8 @@ class Store:
         import pyarrow as pa
 
         with _tables.folder() as folder:
-            if isinstance(ids, (str, int)):
-                ids = [ids]
-            nodes = _tables.write(pa.table({"id": _tables.array(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
-            with _binary.running(["score", self.path, "--nodes", nodes, "--format", "arrow", *self._flags]) as out:
-                table = pa.ipc.open_stream(out).read_all()
+            nodes = _tables.write(pa.table({"id": _tables.named(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
+            table = _streamed(["score", self.path, "--nodes", nodes, "--format", "arrow", *self._flags], "ids")
         return _tables.as_kind(table, self.frames)
 
     def neighborhood(self, id: Any) -> Neighborhood:
@@ -112,7 +105,7 @@ class Store:
         >>> graphcleaner.open(papers).neighborhood("p7").svg[:4]
         '<svg'
         """
-        return Neighborhood(_binary.run(["draw", *self._flags, "--", self.path, str(id)]))
+        return Neighborhood(_binary.run(["draw", *self._flags, "--", self.path, *_texts([id], "id")]))
 
     def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
                columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None) -> str:
@@ -151,22 +144,20 @@ class Store:
             raise GraphcleanerError(f"decision {decision!r}: want {', '.join(_DECISIONS)}")
         if (label is not None) != (decision == "relabel"):
             raise GraphcleanerError(f"decision {decision!r}: want a label with relabel, and none with the others")
-        if isinstance(ids, (str, int)):
-            ids = [ids]
         # Half a statement would decide half.
-        listed = ", ".join(text(str(id)) for id in _tables.array(ids, "ids").to_pylist())
+        listed = ", ".join(map(text, _texts(ids, "ids")))
         if not listed:
             raise GraphcleanerError("ids: want one or more")
         statement = f"{decision} {listed}"
         if label is not None:
-            statement += " " + text(str(label))
+            statement += " " + ", ".join(map(text, _texts([label], "label")))
         if because is not None:
-            statement += " because " + text(because)
+            statement += " because " + text(str(because))
         return self.query(statement)
 
     def undo(self, steps: int = 1) -> Any:
         """Takes the last steps of decisions back."""
-        return self.query(f"undo {int(steps)}")
+        return self.query(f"undo {_whole(steps, 'steps')}")
 
     def clean(self, **options: Any) -> str:
         """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`: hops=2, as_given=True."""
@@ -196,6 +187,30 @@ class Store:
                 _binary.run([*arguments, "--out", f"{folder}/features.npy"])
                 return np.load(f"{folder}/features.npy")
             return _tables.as_kind(exported(arguments, folder), self.frames)
+
+
+def _texts(values: Any, what: str) -> list[str]:
+    """Ids or labels as the program writes them."""
+    import pyarrow as pa
+
+    with reading(what):
+        return _tables.named(values, what).cast(pa.string()).to_pylist()
+
+
+def _whole(value: Any, what: str) -> int:
+    with reading(what):
+        return int(value)
+
+
+def _streamed(arguments: Sequence[str], what: str, statements: str = "") -> Any:
+    """The table that the program prints."""
+    import pyarrow as pa
+
+    try:
+        with _binary.running(arguments, statements) as out:
+            return pa.ipc.open_stream(out).read_all()
+    except pa.ArrowException as error:
+        raise GraphcleanerError(f"{what}: the answer has no rows of a table, want one that has: {error}") from error
 
 
 def exported(arguments: Sequence[str], folder: str) -> Any:

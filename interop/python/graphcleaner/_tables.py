@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import GraphcleanerError
+from .errors import GraphcleanerError, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +60,7 @@ def to_table(frame: Any, what: str, wanted: Sequence[str] = ()) -> pa.Table:
     import pyarrow as pa
 
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
-    try:
+    with reading(what):
         if pandas and isinstance(frame, pandas.DataFrame):
             if any(name in wanted and name not in frame.columns for name in frame.index.names):
                 frame = frame.reset_index()
@@ -69,11 +69,16 @@ def to_table(frame: Any, what: str, wanted: Sequence[str] = ()) -> pa.Table:
             frame = frame.collect()
         if isinstance(frame, pa.Table):
             return frame
-        if isinstance(frame, Mapping) or hasattr(frame, "__arrow_c_stream__"):
+        if isinstance(frame, Mapping) or hasattr(frame, "__arrow_c_stream__") and not _is_series(frame):
             return pa.table(frame)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise GraphcleanerError(f"{what}: {error}") from error
     raise GraphcleanerError(f"{what}: got {type(frame).__name__}, want a frame of pandas or polars, a table of Arrow, or a dict of columns")
+
+
+def _is_series(values: Any) -> bool:
+    """Whether something is one column of pandas, polars or Arrow."""
+    import pyarrow as pa
+
+    return isinstance(values, pa.ChunkedArray) or type(values).__name__ == "Series"
 
 
 def renamed(table: pa.Table, what: str, columns: Mapping[str, str] | None, wanted: Sequence[str], optional: Sequence[str]) -> pa.Table:
@@ -107,11 +112,13 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_null(column.type):
+        return column.cast(pa.string())
     if pa.types.is_floating(column.type):
         if column.type == pa.float16():
             column = column.cast(pa.float32())
         column = pc.if_else(pc.is_nan(column), None, column)
-        if pc.all(pc.equal(column, pc.floor(column)), min_count=0).as_py():
+        if pc.all(pc.and_(pc.equal(column, pc.floor(column)), pc.less(pc.abs(column), 2.0**63)), min_count=0).as_py():
             return column.cast(pa.int64())
     return column
 
@@ -122,12 +129,27 @@ def array(values: Any, what: str) -> pa.Array:
 
     if isinstance(values, Iterable) and not hasattr(values, "__len__"):
         values = list(values)
-    try:
+    with reading(what):
         column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values, from_pandas=True)
         column = plain(pa.chunked_array([column]) if isinstance(column, pa.Array) else column)
-    except (pa.ArrowException, TypeError) as error:
-        raise GraphcleanerError(f"{what}: {error}") from error
     return column.combine_chunks()
+
+
+def named(values: Any, what: str) -> pa.Array:
+    """Ids or labels that a caller names: one, or those of a list, an array or a series. None may be missing."""
+    if isinstance(values, Mapping) or hasattr(values, "columns"):
+        raise GraphcleanerError(f"{what}: got a frame, want one column, such as frame.id")
+    column = array([values] if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) else values, what)
+    if column.null_count:
+        raise GraphcleanerError(f"{what}: got none at position {column.is_null().index(True).as_py()}, want one")
+    return column
+
+
+def in_order(values: Any, what: str) -> Sequence[Any]:
+    """Values whose order counts."""
+    if isinstance(values, (str, bytes, Set, Mapping)) or not isinstance(values, Iterable):
+        raise GraphcleanerError(f"{what}: got {type(values).__name__}, want a list or an array, since the order counts")
+    return values if isinstance(values, Sequence) else list(values)
 
 
 def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -142,15 +164,11 @@ def write(table: pa.Table, path: Path, what: str) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type) or field.name in ("id", "label", "src", "dst"):
-            table = table.set_column(i, field.name, plain(table.column(i)))
-        elif pa.types.is_null(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
-    try:
+    with reading(what):
+        for i, field in enumerate(table.schema):
+            if pa.types.is_dictionary(field.type) or pa.types.is_null(field.type) or field.name in ("id", "label", "src", "dst"):
+                table = table.set_column(i, field.name, plain(table.column(i)))
         pq.write_table(table, path)
-    except pa.ArrowException as error:
-        raise GraphcleanerError(f"{what}: {error}") from error
     return str(path)
 
 
@@ -180,10 +198,8 @@ def features_of(features: Any, rows: int) -> Any:
     """Features as float32, [rows, d], CSR or dense."""
     import numpy as np
 
-    try:
+    with reading("features"):
         features = features.tocsr().astype(np.float32) if hasattr(features, "tocsr") else np.asarray(features, np.float32)
-    except (TypeError, ValueError) as error:
-        raise GraphcleanerError(f"features: {error}") from error
     if features.ndim != 2 or features.shape[0] != rows:
         raise GraphcleanerError(f"features: got shape {features.shape}, want a row for each of {rows} nodes")
     if not np.isfinite(features.data if hasattr(features, "tocsr") else features).all():
@@ -195,8 +211,12 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
     """Nodes under the names of the program. A numpy array of one dimension is the labels of nodes 0, 1, 2…"""
     import pyarrow as pa
 
-    if isinstance(nodes, Sequence) or getattr(nodes, "ndim", 0) == 1 and not hasattr(nodes, "__arrow_c_stream__"):
-        nodes = {"id": range(len(nodes)), "label": pa.array(nodes, from_pandas=True)}
+    if _is_series(nodes):
+        raise GraphcleanerError("nodes: got a series, want a frame with ids and labels, or an array of the labels of nodes 0, 1, 2…, "
+                                "such as series.to_numpy()")
+    if isinstance(nodes, Sequence) and not isinstance(nodes, (str, bytes)) or getattr(nodes, "ndim", 0) == 1:
+        with reading("nodes"):
+            nodes = {"id": range(len(nodes)), "label": pa.array(nodes, from_pandas=True)}
     table = to_table(nodes, "nodes", list((columns or {"id": "id"}).values()))
     return renamed(table, "nodes", columns, ("id", "label"), ("split",))
 

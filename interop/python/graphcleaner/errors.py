@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class GraphcleanerError(Exception):
     """An error whose text says where, what was found, and what was wanted.
@@ -12,3 +15,14 @@ class GraphcleanerError(Exception):
     def __init__(self, *args: object, code: int | None = None) -> None:
         super().__init__(*args)
         self.code = code
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Whatever Arrow, numpy and pandas say of values that they cannot take is a GraphcleanerError about `what`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise GraphcleanerError(f"{what}: {error}") from error

@@ -90,7 +90,8 @@ def test_classes_may_be_left_out():
     nodes, edges, softmax, classes = frames()
     pd.testing.assert_frame_equal(clean(nodes, edges, softmax), clean(nodes, edges, softmax, classes))
     order = np.argsort(classes)
-    with pytest.raises(GraphcleanerError, match="if they are sorted: say which with classes"):
+    sorted_columns = "of 17 of 60 .* if .* 'Theory', 'Databases', 'AI', as the labels come first, and of 57 if they are 'AI', 'Databases', 'Theory': say"
+    with pytest.raises(GraphcleanerError, match=sorted_columns):
         clean(nodes, edges, softmax[:, order])
     pd.testing.assert_frame_equal(clean(nodes, edges, softmax[:, order], sorted(classes)), clean(nodes, edges, softmax, classes))
 
@@ -157,7 +158,7 @@ def test_without_predictions(tmp_path):
     (dict(columns={**COLUMNS, "colour": "x"}), "nodes: the mapping has 'colour', want id, label, split"),
     (dict(columns={**COLUMNS, "split": "fold"}), "nodes: there is no column 'fold' for 'split'"),
     (dict(edge_columns={"src": "source", "dst": "source"}), "edges: one column stands for two names"),
-    (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: want classes="),
+    (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: 'Theory', 'Databases', 'AI': want classes="),
     (dict(predictions=np.ones((60, 4)) / 4, classes=CLASSES), "predictions: got 4 columns, and 3 classes"),
     (dict(predictions=np.ones((59, 3)) / 3, classes=CLASSES), "predictions: got 59 rows for 60 nodes"),
     (dict(predictions=np.ones((60, 3)), classes=CLASSES), "^predictions.parquet:1: node p0: they add up to 3, want 1"),
@@ -166,6 +167,15 @@ def test_without_predictions(tmp_path):
     (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
     (dict(edges={"source": ["p0"], "target": ["p99"]}), "p99"),
     (dict(nodes="nodes.csv"), "nodes: "),
+    (dict(nodes=pd.Series(["x", "y"])), "nodes: got a series, want a frame with ids and labels, or an array"),
+    (dict(nodes=[["x"], ["y", 1]]), "nodes: "),
+    (dict(nodes={"paper_id": ["a", "b"], "subject": ["x", "\ud800"]}), "nodes: 'utf-8' codec can't encode"),
+    (dict(nodes={"paper_id": [1.0, float("inf")], "subject": ["x", "y"]}), "edges.parquet:1"),
+    (dict(predictions=np.ones((60, 3)) / 3, classes=set(CLASSES)), "classes: got set, want a list or an array, since the order counts"),
+    (dict(predictions=np.ones((60, 3)) / 3, classes="abc"), "classes: got str, want a list"),
+    (dict(predictions=np.ones((60, 3)) / 3, classes=dict.fromkeys(CLASSES)), "classes: got dict, want a list"),
+    (dict(predictions=np.ones((60, 3)) / 3, classes=[["a"], ["b"], ["c"]]), "classes: "),
+    (dict(predictions=[[1.0], [0.5, 0.5]]), "predictions: setting an array element"),
     (dict(nodes={"paper_id": ["a", 1], "subject": ["x", "y"]}), "nodes: "),
     (dict(hops=9), "hops"),
     (dict(colour="x"), "unknown flag --colour"),
@@ -265,6 +275,53 @@ def test_errors_of_a_store(papers, tmp_path):
         graphcleaner.open(tmp_path / "nowhere")
     with pytest.raises(GraphcleanerError, match="frames='torch'"):
         graphcleaner.open(papers, frames="torch")
+
+
+@pytest.mark.parametrize("ask, message", [
+    (lambda s: s.decide([None], "unsure"), "ids: got none at position 0, want one"),
+    (lambda s: s.decide(["p1", float("nan")], "unsure"), "ids: got none at position 1, want one"),
+    (lambda s: s.decide(pd.Series(["p1", None]), "accept"), "ids: got none at position 1, want one"),
+    (lambda s: s.decide("p1", "relabel", float("nan")), "label: got none at position 0, want one"),
+    (lambda s: s.decide(s.suspects(), "accept"), "ids: got a frame, want one column, such as frame.id"),
+    (lambda s: s.score(None), "ids: got none at position 0"),
+    (lambda s: s.neighborhood(None), "id: got none at position 0"),
+    (lambda s: s.query(""), "statement: the answer has no rows of a table"),
+    (lambda s: s.query("-- a remark"), "statement: the answer has no rows of a table"),
+    (lambda s: s.query("exit"), "statement: the answer has no rows of a table"),
+    (lambda s: s.query("nodes where id = '\ud800'"), "arguments: 'utf-8' codec can't encode"),
+    (lambda s: s.query("help"), "help|statement: "),
+    (lambda s: s.suspects(limit="x"), "limit: invalid literal for int"),
+    (lambda s: s.suspects(columns="id"), "columns: got str, want a list"),
+    (lambda s: s.undo("x"), "steps: invalid literal for int"),
+    (lambda s: s.append({"id": ["x", "y"], "label": [1.5, float("inf")]}, None, [[1], [1, 2]]), "predictions: setting an array element"),
+])
+def test_questions_that_are_refused(cleaned, ask, message):
+    """None of them writes."""
+    with pytest.raises(GraphcleanerError, match=message) as failed:
+        ask(graphcleaner.open(cleaned))
+    assert "\n" not in str(failed.value)
+
+
+def test_ids_of_all_kinds(tmp_path):
+    nodes, edges, softmax, classes = frames(names=False)
+    clean(nodes, edges, softmax, classes, store=tmp_path / "g")
+    store = graphcleaner.open(tmp_path / "g", frames="pandas")
+    for ids in (7, 7.0, np.int64(7), np.float32(7), [7], np.array([7]), pd.Series([7, None]).iloc[:1], pa.array([7]), nodes.paper_id.iloc[7]):
+        assert store.score(ids).id.tolist() == [7]
+    assert store.decide(np.int64(7), "relabel", np.float64(1)).to.tolist() == ["1"]
+    assert "svg" in store.neighborhood(np.int64(7)).svg
+    assert store.score([]).empty
+    with pytest.raises(GraphcleanerError, match="no node has the id|has no node"):
+        store.decide("None", "unsure")
+
+
+def test_columns_without_a_value(papers):
+    store = graphcleaner.open(papers)
+    store.append({"id": ["x1", "x2"], "label": [None, None], "year": [None, None]}, {"src": [], "dst": []})
+    assert store.query("nodes where label is null return id").to_pydict() == {"id": ["x1", "x2"]}
+    nodes, edges, _, _ = frames()
+    with pytest.raises(GraphcleanerError, match="no node has a label"):
+        clean(nodes.assign(subject=None), edges)
 
 
 def test_no_program(monkeypatch, papers):
