@@ -14,7 +14,8 @@
 [{'paper_id': 19, 'given_label': 'law', 'suggested_label': 'art'}]
 
 The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet and Arrow. Errors are
-`GraphcleanerError`, with the message of the program. What the program remarks beside its answers goes to the logger `graphcleaner`.
+`GraphcleanerError`, with the message of the program. What the program remarks beside its answers goes to the logger `graphcleaner`, as
+warnings where it may matter.
 
 `from_networkx`, `from_pyg`, `read_ogb` and `read_dgl` make a `Graph`, which `clean` takes in place of nodes and edges. `to_pyg` goes back.
 `graphcleaner.pyg` trains classifiers of PyTorch Geometric. `graphcleaner.spark` cleans graphs on Apache Spark.

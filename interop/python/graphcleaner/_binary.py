@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,9 @@ from .errors import GraphcleanerError, reading
 
 _NAME = "graphcleaner.exe" if os.name == "nt" else "graphcleaner"
 _log = logging.getLogger("graphcleaner")
+
+# How remarks begin that come with every run of a kind. The program does not say which of the others are warnings, so all of them are.
+_ROUTINE = re.compile(r"no (predictions |features: |splits )|grey zone: |the kept classifier|Features of |waiting for |(?!.*(say nothing|left out)).* are joined with ")
 
 
 def path() -> str:
@@ -36,8 +40,11 @@ def path() -> str:
 
 
 @contextmanager
-def running(arguments: Sequence[str], statements: str = "") -> Iterator[IO[bytes]]:
-    """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader failed first."""
+def running(arguments: Sequence[str], statements: str = "", *, warns: bool = True) -> Iterator[IO[bytes]]:
+    """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader failed first.
+
+    What it remarks is logged: as warnings if `warns`, but for what it always says.
+    """
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:
         found = path()
         try:
@@ -53,9 +60,9 @@ def running(arguments: Sequence[str], statements: str = "") -> Iterator[IO[bytes
             try:
                 yield program.stdout
             except Exception:
-                _end(program, _text(said, program))  # why the output was not what the reader expected
+                _end(program, _text(said, program), warns)  # why the output was not what the reader expected
                 raise
-            _end(program, _text(said, program))
+            _end(program, _text(said, program), warns)
         finally:
             program.stdout.close()
             if program.poll() is None:
@@ -63,9 +70,9 @@ def running(arguments: Sequence[str], statements: str = "") -> Iterator[IO[bytes
                 program.wait()
 
 
-def run(arguments: Sequence[str]) -> str:
+def run(arguments: Sequence[str], *, warns: bool = True) -> str:
     """Runs the program, and returns what it printed."""
-    with running(arguments) as out:
+    with running(arguments, warns=warns) as out:
         return out.read().decode()
 
 
@@ -78,10 +85,13 @@ def _text(said: IO[bytes], program: subprocess.Popen[bytes]) -> str:
     return said.read().decode(errors="replace").strip()
 
 
-def _end(program: subprocess.Popen[bytes], said: str) -> None:
+def _end(program: subprocess.Popen[bytes], said: str, warns: bool) -> None:
     if program.returncode == 0:
-        if said:
-            _log.info("%s", said)
+        remarks = [line for line in said.splitlines() if not line.startswith("Next: ")]  # commands of a shell
+        warnings = [line for line in remarks if warns and not _ROUTINE.match(line)]
+        for level, lines in ((logging.INFO, [line for line in remarks if line not in warnings]), (logging.WARNING, warnings)):
+            if lines:
+                _log.log(level, "%s", "\n".join(lines))
         return
     lines = [line for line in said.splitlines() if not line.startswith("Run \"")]
     # The last line that begins with the name of the program begins the error.

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _binary, _predictions, _store, _tables
 from ._graph import Graph
-from .errors import GraphcleanerError
+from .errors import GraphcleanerError, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _STEPS = ("import", "clean", "export")
+_ANSWER = ("given_label", "suggested_label", "score", "confidence", "is_label_issue", "label_score", "predicted_label")
 
 
 def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any = None, *, features: Any = None,
@@ -27,7 +28,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
 
     nodes          a frame of pandas or polars, a table of Arrow or a dict of columns: id, label and perhaps split (train, val, test or
                    none). Or an array: the labels of nodes 0, 1, 2… A missing label is an unlabelled node. Or a `Graph`
-    edges          the same with src, dst and perhaps weight. Or an array [m, 2], or [2, m]. A `Graph` has its own
+    edges          the same with src, dst and perhaps weight. Or an array [m, 2], or [2, m]; [2, 2] is taken for the
+                   former. A `Graph` has its own
     predictions    probabilities of your own classifier, of nodes that it was not trained on: an array with a row for each node and a
                    column for each class, or a frame whose columns are the classes. None: the program trains a classifier of its own
     classes        the classes of the columns of an array. None: the labels in the order of pandas.factorize, or the classes of the `Graph`
@@ -35,7 +37,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
                    node, or a frame. A `Graph` has its own
     columns        your names of the columns of nodes: {"id": "paper_id", "label": "subject"}
     edge_columns   your names of the columns of edges: {"src": "source", "dst": "target"}
-    store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews
+    store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews. It is
+                   there once the call has ended well
     progress       show a bar of tqdm
     options        flags of `graphcleaner clean`: hops=2, seed=7, expect=0.1, as_given=True
 
@@ -62,37 +65,59 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     named = (columns or {}).get("id", "id")
     table = _tables.nodes_table(nodes, columns)
     ends = _tables.edges_table(edges, edge_columns)
-    if all(label in (None, "") for label in _tables.texts(table.column("label")).unique().to_pylist()):
-        raise GraphcleanerError("nodes: no node has a label, want one for some of them")
+    labels = _labels_of(table)
     rows = None if predictions is None else _predictions.table(predictions, classes, table, named, graph_classes)
+    if rows is not None:
+        _predictions.check_labels(rows, labels, table)
     if predictions is None and classes is not None:
         raise GraphcleanerError("classes: want predictions with them")
     if predictions is None and logits:
         raise GraphcleanerError("logits: want predictions with it")
-    with _tables.folder() as folder, _bar(progress) as step:
-        kept = os.fspath(store) if store is not None else str(Path(folder, "store"))
-        if os.path.exists(kept):
-            raise GraphcleanerError(f"{kept}: there is something already, want a new directory for the store, or open the one that is there")
+    if named in _ANSWER:
+        raise GraphcleanerError(f"columns: ids are called {named!r}, which is a column of the answer: rename them")
+    if store is not None and os.path.lexists(store):
+        raise GraphcleanerError(f"{os.fspath(store)}: there is something already, want a new directory for the store, or open the one that is there")
+    chosen = _store.of_user(options)
+    # The store is put into its place once all has been done: a failure leaves nothing.
+    with _tables.folder(None if store is None else os.fspath(store)) as folder, _bar(progress) as step:
+        made = ["--", str(Path(folder, "store"))]
         work = _store.flags(memory=memory, threads=threads)
         stored = table if store is not None else table.select([name for name in table.column_names if name in ("id", "label", "split")])
-        arguments = ["import", kept, *work, *_store.flags(directed=directed, logits=logits)]
+        arguments = ["import", *work, *_store.flags(directed=directed, logits=logits)]
         arguments += ["--nodes", _tables.write(stored, Path(folder, "nodes.parquet"), "nodes")]
         arguments += ["--edges", _tables.write(ends, Path(folder, "edges.parquet"), "edges")]
         if features is not None:
             arguments += ["--features", _tables.write_features(features, folder, named, len(table))]
         if rows is not None:
             arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
-            given = set(_tables.texts(table.column("label")).unique().to_pylist())
-            if more := [name for name in _predictions.classes_of(rows) if name not in given]:
-                arguments.append("--classes=" + ",".join(name.replace("\\", "\\\\").replace(",", "\\,") for name in more))
-        _binary.run(arguments)
+            arguments += ["--classes=" + name.replace(",", "\\,") for name in _predictions.classes_of(rows) if name not in labels]
+        _binary.run([*arguments, *made])
         step()
-        _binary.run(["clean", kept, *work, *_store.flags(**options)])
+        _binary.run(["clean", *work, *chosen, *made])
         step()
-        scores = _store.exported(["export", kept, "scores", *work], folder)
-        suspects = _store.exported(["export", kept, "suspects", *work], folder)
+        # They repeat the warnings of the run.
+        scores, suspects = (_store.exported(["export", *work], [*made, what], folder, warns=False) for what in ("scores", "suspects"))
+        answer = _tables.as_kind(_answer(table, scores, suspects, named), kind)
+        if store is not None:
+            try:
+                os.rename(made[1], store)
+            except OSError as error:
+                raise GraphcleanerError(f"{os.fspath(store)}: {error.strerror}, want a new directory for the store") from error
         step()
-    return _tables.as_kind(_answer(table, scores, suspects, named), kind)
+    return answer
+
+
+def _labels_of(nodes: pa.Table) -> dict[str, None]:
+    """The labels of the nodes, each once, as the program writes them."""
+    import pyarrow as pa
+
+    with reading("nodes: column 'label'"):
+        column = _tables.plain(nodes.column("label"))
+        pa.array([], pa.string()).cast(column.type)  # in which the answer will be
+        labels = dict.fromkeys(label for label in column.cast(pa.string()).unique().to_pylist() if label)
+    if not labels:
+        raise GraphcleanerError("nodes: no node has a label, want one for some of them")
+    return labels
 
 
 def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -> pa.Table:
@@ -101,7 +126,7 @@ def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -
     import pyarrow.compute as pc
 
     labels = _tables.plain(nodes.column("label")).type
-    given, suggested = scores["given_label"].cast(labels), scores["suggested_label"].cast(labels)
+    given, suggested = _typed(scores["given_label"], labels), _typed(scores["suggested_label"], labels)
     answer = {
         named: nodes.column("id"),
         "given_label": given,
@@ -112,9 +137,16 @@ def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -
         "label_score": pc.subtract(1.0, scores["score"]),
         "predicted_label": suggested,
     }
-    if named in ("given_label", "suggested_label", "score", "confidence", "is_label_issue", "label_score", "predicted_label"):
-        raise GraphcleanerError(f"columns: ids are called {named!r}, which is a column of the answer: rename them")
     return pa.table(answer)
+
+
+def _typed(labels: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Labels, as the program writes them, as the type that they had."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):  # which the program writes in UTC
+        labels = labels.cast(pa.timestamp(kind.unit, "UTC"))
+    return labels.cast(kind)
 
 
 @contextmanager

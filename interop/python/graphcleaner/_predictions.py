@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _tables
@@ -78,6 +78,21 @@ def names_classes(predictions: Any) -> bool:
 def classes_of(predictions: pa.Table) -> list[str]:
     """The classes that a table of predictions has columns of."""
     return [name for name in predictions.column_names if name != "id"]
+
+
+def check_labels(predictions: pa.Table, labels: Collection[str], nodes: pa.Table) -> None:
+    """Refuses a label of the nodes that is none of the classes."""
+    import pyarrow as pa
+
+    classes = classes_of(predictions)
+    for label in labels:
+        if label not in classes:
+            hint = ""
+            if label == "-1":
+                hint = ": pandas.factorize writes -1 for a missing label, want null there"
+            elif pa.types.is_integer(_tables.plain(nodes.column("label")).type):
+                hint = f": the labels are numbers, want these as classes, such as range({len(classes)}), or the names as labels"
+            raise GraphcleanerError(f"predictions: nodes have the label {label!r}, and the classes are {_listed(classes)}{hint}")
 
 
 def _named(classes: Any) -> list[str]:

@@ -65,7 +65,7 @@ class Store:
         >>> store.query("count nodes where degree > 1").to_pylist()
         [{'count': 60}]
         """
-        arguments = ["shell", self.path, "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else [])]
+        arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self.path]
         return _tables.as_kind(_streamed(arguments, "statement", statement), self.frames)
 
     def suspects(self, where: str | None = None, *, order_by: str | None = None, limit: int | None = None,
@@ -96,7 +96,7 @@ class Store:
 
         with _tables.folder() as folder:
             nodes = _tables.write(pa.table({"id": _tables.named(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
-            table = _streamed(["score", self.path, "--nodes", nodes, "--format", "arrow", *self._flags], "ids")
+            table = _streamed(["score", "--nodes", nodes, "--format", "arrow", *self._flags, "--", self.path], "ids")
         return _tables.as_kind(table, self.frames)
 
     def neighborhood(self, id: Any) -> Neighborhood:
@@ -117,7 +117,7 @@ class Store:
         '...1 node...'
         """
         with _tables.folder() as folder:
-            arguments = ["import", self.path, "--append", *self._flags]
+            arguments = ["import", "--append", *self._flags]
             table = None
             if nodes is not None:
                 table = _tables.nodes_table(nodes, columns)
@@ -127,7 +127,7 @@ class Store:
             if predictions is not None:
                 rows = _predictions.table(predictions, classes, table, (columns or {}).get("id", "id"))
                 arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
-            return _binary.run(arguments).strip()
+            return _binary.run([*arguments, "--", self.path]).strip()
 
     def decide(self, ids: Any, decision: str, label: Any = None, *, because: str | None = None) -> Any:
         """Decides about the labels of some nodes, by one id or several, in one step.
@@ -161,11 +161,11 @@ class Store:
 
     def clean(self, **options: Any) -> str:
         """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`: hops=2, as_given=True."""
-        return _binary.run(["clean", self.path, *self._flags, *flags(**options)]).strip()
+        return _binary.run(["clean", *self._flags, *of_user(options), "--", self.path]).strip()
 
     def rescore(self) -> str:
         """Brings the stored scores up to date, and returns what the program says of it."""
-        return _binary.run(["rescore", self.path, *self._flags]).strip()
+        return _binary.run(["rescore", *self._flags, "--", self.path]).strip()
 
     def export(self, what: str, out: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Exports scores, suspects, labels, decisions, verdicts, predictions, features or transition.
@@ -176,17 +176,17 @@ class Store:
         >>> graphcleaner.open(papers).export("scores").column_names
         ['id', 'given_label', 'score', 'suggested_label', 'confidence']
         """
-        arguments = ["export", self.path, what, *self._flags, *flags(**options)]
+        arguments, of = ["export", *self._flags, *of_user(options)], ["--", self.path, what]
         if out is not None:
-            _binary.run([*arguments, "--out", os.fspath(out)])
+            _binary.run([*arguments, f"--out={os.fspath(out)}", *of])
             return None
         with _tables.folder() as folder:
             if what == "features":
                 import numpy as np
 
-                _binary.run([*arguments, "--out", f"{folder}/features.npy"])
+                _binary.run([*arguments, f"--out={folder}/features.npy", *of])
                 return np.load(f"{folder}/features.npy")
-            return _tables.as_kind(exported(arguments, folder), self.frames)
+            return _tables.as_kind(exported(arguments, of, folder), self.frames)
 
 
 def _texts(values: Any, what: str) -> list[str]:
@@ -207,18 +207,18 @@ def _streamed(arguments: Sequence[str], what: str, statements: str = "") -> Any:
     import pyarrow as pa
 
     try:
-        with _binary.running(arguments, statements) as out:
+        with _binary.running(arguments, statements, warns=not statements) as out:
             return pa.ipc.open_stream(out).read_all()
     except pa.ArrowException as error:
         raise GraphcleanerError(f"{what}: the answer has no rows of a table, want one that has: {error}") from error
 
 
-def exported(arguments: Sequence[str], folder: str) -> Any:
+def exported(arguments: Sequence[str], of: Sequence[str], folder: str, *, warns: bool = True) -> Any:
     """The table that an export writes."""
     import pyarrow as pa
 
     path = f"{folder}/export.arrow"
-    _binary.run([*arguments, "--out", path])
+    _binary.run([*arguments, f"--out={path}", *of], warns=warns)
     with pa.OSFile(path) as source:  # not mapped: the folder goes away
         return pa.ipc.open_file(source).read_all()
 
@@ -233,6 +233,14 @@ def flags(**options: Any) -> list[str]:
         elif value is not None and value is not False:
             words.append(f"{flag}={value}")
     return words
+
+
+def of_user(options: Mapping[str, Any]) -> list[str]:
+    """Flags of a method's options, without those that the package sets itself."""
+    for name in options:
+        if name in ("format", "log", "quiet", "help", "version", "out"):
+            raise GraphcleanerError(f"{name}: got it as an option, which the package has itself: want none")
+    return flags(**options)
 
 
 def text(value: str) -> str:

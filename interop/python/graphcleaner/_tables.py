@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
@@ -15,11 +16,18 @@ from .errors import GraphcleanerError, reading
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_log = logging.getLogger("graphcleaner")
+
 
 @contextmanager
-def folder() -> Iterator[str]:
-    """A folder for the files between this process and the program. Errors name the files without it."""
-    with tempfile.TemporaryDirectory(prefix="graphcleaner-") as path:
+def folder(beside: str | None = None) -> Iterator[str]:
+    """A folder for the files between this process and the program, beside a path or among temporary files. Errors name the files without it."""
+    above, name = os.path.split(os.path.abspath(beside)) if beside is not None else (None, "")
+    try:
+        made = tempfile.TemporaryDirectory(prefix=f".{name}-" if name else "graphcleaner-", dir=above)
+    except OSError as error:
+        raise GraphcleanerError(f"{above or tempfile.gettempdir()}: {error.strerror}, want a folder to write to") from error
+    with made as path:
         try:
             yield path
         except GraphcleanerError as error:
@@ -210,6 +218,7 @@ def features_of(features: Any, rows: int) -> Any:
 def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
     """Nodes under the names of the program. A numpy array of one dimension is the labels of nodes 0, 1, 2…"""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if _is_series(nodes):
         raise GraphcleanerError("nodes: got a series, want a frame with ids and labels, or an array of the labels of nodes 0, 1, 2…, "
@@ -218,7 +227,10 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
         with reading("nodes"):
             nodes = {"id": range(len(nodes)), "label": pa.array(nodes, from_pandas=True)}
     table = to_table(nodes, "nodes", list((columns or {"id": "id"}).values()))
-    return renamed(table, "nodes", columns, ("id", "label"), ("split",))
+    table = renamed(table, "nodes", columns, ("id", "label"), ("split",))
+    if pa.types.is_integer(table.column("label").type) and pc.any(pc.equal(table.column("label"), -1)).as_py():
+        _log.warning("nodes: -1 is taken for a class. pandas.factorize writes it for a missing label: want null there")
+    return table
 
 
 def edges_table(edges: Any, columns: Mapping[str, str] | None) -> pa.Table:

@@ -5,6 +5,10 @@ import importlib
 import logging
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import graphcleaner
-from graphcleaner import GraphcleanerError
+from graphcleaner import GraphcleanerError, _binary
 
 pd = pytest.importorskip("pandas")
 
@@ -141,7 +145,7 @@ def test_missing_labels():
 def test_classes_that_no_label_has():
     nodes, edges, softmax, classes = frames()
     wide = np.hstack([softmax, np.zeros((len(nodes), 1))])
-    found = clean(nodes, edges, wide, [*classes, "Art, and more"])
+    found = clean(nodes, edges, wide, [*classes, "Art, and \\d\\"])
     assert sorted(found.score.nlargest(3).index) == WRONG
 
 
@@ -177,7 +181,14 @@ def test_without_predictions(tmp_path):
     (dict(predictions=np.ones((60, 3)) / 3, classes=[["a"], ["b"], ["c"]]), "classes: "),
     (dict(predictions=[[1.0], [0.5, 0.5]]), "predictions: setting an array element"),
     (dict(nodes={"paper_id": ["a", 1], "subject": ["x", "y"]}), "nodes: "),
+    (dict(nodes=pd.DataFrame({"paper_id": ["a", "b"], "subject": pd.to_timedelta([1, 2])})), "nodes: column 'label': Unsupported cast"),
+    (dict(predictions=np.ones((60, 3)) * 1j, classes=CLASSES), "predictions: got an array of complex128, want real numbers"),
+    (dict(predictions=np.ones((60, 2)) / 2, classes=CLASSES[:2]), "predictions: nodes have the label 'AI', and the classes are 'Theory', 'Databases'$"),
+    (dict(nodes=frames()[0].assign(subject=[0, 1, 2] * 20), predictions=np.ones((60, 3)) / 3, classes=CLASSES),
+     r"predictions: nodes have the label '0', and the classes are 'Theory', .*: the labels are numbers, want these as classes, such as range\(3\)"),
+    (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2, classes=range(2)), "-1 for a missing label, want null"),
     (dict(hops=9), "hops"),
+    (dict(log="json"), "log: got it as an option"),
     (dict(colour="x"), "unknown flag --colour"),
 ])
 def test_errors(change, message):
@@ -191,6 +202,56 @@ def test_errors(change, message):
 def test_a_store_is_not_overwritten(papers):
     with pytest.raises(GraphcleanerError, match="there is something already"):
         clean(*frames(), store=papers)
+
+
+@pytest.mark.parametrize("change", [dict(hops=9), dict(expect=7), dict(colour="x"), dict(columns={"id": "score", "label": "subject"}), dict(format="x")])
+def test_a_failure_leaves_no_store(tmp_path, change):
+    nodes, edges, _, _ = frames()
+    with pytest.raises(GraphcleanerError):
+        graphcleaner.clean(nodes.assign(score=nodes.paper_id), edges, **{"columns": COLUMNS, "edge_columns": EDGE_COLUMNS, **change}, store=tmp_path / "g")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(GraphcleanerError, match="none: No such file or directory, want a folder"):
+        clean(nodes, edges, store=tmp_path / "none" / "g")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT")
+def test_an_interruption_leaves_no_store(tmp_path):
+    slow = tmp_path / "slow"
+    slow.write_text(f'#!/bin/sh\n[ "$1" != clean ] || exec sleep 60\nexec "{_binary.path()}" "$@"\n')
+    slow.chmod(0o755)
+    (tmp_path / "stores").mkdir()
+    code = "import sys, test_client as t; t.clean(*t.frames(), store=sys.argv[1])"
+    paths = os.pathsep.join(map(str, (Path(__file__).parent, Path(graphcleaner.__file__).parents[1])))
+    cleaning = subprocess.Popen([sys.executable, "-c", code, tmp_path / "stores" / "g"], stderr=subprocess.PIPE,
+                                env={**os.environ, "GRAPHCLEANER_BINARY": str(slow), "PYTHONPATH": paths})
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "stores").glob(".g-*/store")):
+        assert time.monotonic() < deadline and cleaning.poll() is None
+        time.sleep(0.05)
+    cleaning.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in cleaning.communicate(timeout=60)[1]
+    assert not list((tmp_path / "stores").iterdir())
+
+
+def test_names_like_flags(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clean(*frames(), store="-x")
+    store = graphcleaner.open("-x")
+    assert store.query("count nodes").num_rows == 1
+    assert store.score("p1").num_rows == 1 and store.export("scores").num_rows == 60 and "<svg" in store.neighborhood("p1").svg
+    store.export("scores", "-o.csv")
+    assert Path("-o.csv").exists() and store.append(edges={"src": ["p1"], "dst": ["p2"]}) and store.clean(as_given=True) and store.rescore()
+    with pytest.raises(GraphcleanerError, match="--help"):
+        store.export("--help")
+
+
+@pytest.mark.parametrize("values", [pd.date_range("2021-01-01", periods=3, freq="36h"), pd.date_range("2021-01-01", periods=3, tz="Europe/Rome"),
+                                    [True, False, True], [0.5, 1.5, 1e-7], list(pd.date_range("2021-01-01", periods=3).date)], ids=str)
+def test_labels_of_all_kinds(values):
+    nodes, edges, _, _ = frames()
+    nodes["subject"] = [values[v % 3] for v in range(60)]
+    found = clean(nodes, edges)
+    assert list(found.given_label) == list(nodes.subject) and set(found.suggested_label) <= set(nodes.subject)
 
 
 def test_store(papers):
@@ -255,7 +316,26 @@ def test_neighborhood(tmp_path):
 def test_program_remarks_are_logged(papers, caplog):
     with caplog.at_level(logging.INFO, logger="graphcleaner"):
         graphcleaner.open(papers).decide("p1", "reject")
-    assert "1 node" in caplog.text
+    assert "1 node" in caplog.text and {record.levelname for record in caplog.records} == {"INFO"}
+
+
+def test_warnings_are_logged_as_such(papers, caplog):
+    nodes, edges, softmax, classes = frames()
+    with caplog.at_level(logging.INFO, logger="graphcleaner"):
+        clean(nodes, edges, softmax, classes)
+        clean(nodes, edges)
+        assert {record.levelname for record in caplog.records} == {"INFO"} and "Next:" not in caplog.text
+    caplog.clear()
+    nodes, edges, softmax, classes = frames(count=600)
+    useless = np.random.default_rng(1).dirichlet([1, 1, 1], 600)
+    graphcleaner.clean(nodes, edges, useless, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    assert "the predictions say nothing" in caplog.text
+    store = graphcleaner.open(papers)
+    store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
+    store.score(["x1", "x2"])
+    graphcleaner.Graph.of([0, -1], np.array([[0, 1]]))
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"][1:]
+    assert '"AI ": 2 nodes' in warned[0] and "2 nodes have no score" in warned[1] and "nodes: -1 is taken for a class" in warned[2]
 
 
 def test_errors_of_a_store(papers, tmp_path):
