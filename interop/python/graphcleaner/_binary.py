@@ -97,6 +97,7 @@ def _end(program: subprocess.Popen[bytes], said: str, warns: bool) -> None:
     # The last line that begins with the name of the program begins the error.
     begins = [i for i, line in enumerate(lines) if line.startswith("graphcleaner: ")]
     message = "\n".join(lines[begins[-1]:]).removeprefix("graphcleaner: ") if begins else "\n".join(lines)
+    message = message.replace("--yes was", "yes=True was")
     raise GraphcleanerError(message or f"graphcleaner ended with {program.returncode}", code=program.returncode)
 
 

@@ -62,7 +62,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         nodes, edges = nodes.frames()
     elif edges is None:
         raise GraphcleanerError("edges: got none, want a frame, an array, or a Graph in place of the nodes")
-    named = (columns or {}).get("id", "id")
+    named = _tables.mapping(columns, "columns").get("id", "id")
     table = _tables.nodes_table(nodes, columns)
     ends = _tables.edges_table(edges, edge_columns)
     labels = _labels_of(table)

@@ -10,7 +10,7 @@ import numpy as np
 from . import _tables
 from ._graph import Graph, numbered, split_numbers
 from ._rules import SPLITS, class_order
-from .errors import GraphcleanerError
+from .errors import GraphcleanerError, reading
 
 
 def from_networkx(G: Any, label: str = "label", *, split: str | None = None, weight: str | None = None,
@@ -49,10 +49,12 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
     ends = np.array([(place[u], place[v]) for u, v in G.edges()], np.int64).reshape(-1, 2).T
     weights = None
     if weight is not None:
-        try:
-            weights = np.array([1.0 if w is None else float(w) for _, _, w in G.edges(data=weight)])
-        except (TypeError, ValueError) as error:
-            raise GraphcleanerError(f"edges: attribute {weight!r}: {error}") from error
+        given = [w for _, _, w in G.edges(data=weight)]
+        if given and all(w is None for w in given):
+            known = sorted({str(name) for _, _, values in G.edges(data=True) for name in values})
+            raise GraphcleanerError(f"edges: none has the attribute {weight!r}, they have {', '.join(map(repr, known)) or 'no attributes'}")
+        with reading(f"edges: attribute {weight!r}"):
+            weights = np.array([1.0 if w is None else float(w) for w in given])
     return Graph(
         ids=ids, classes=classes, labels=labels, edges=np.ascontiguousarray(ends), weights=weights, directed=G.is_directed(), properties=kept,
         splits=None if split is None else split_numbers([values.get(split) for _, values in rows]))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """A labelled graph of n nodes, m edges, c classes and d features. `clean` takes one in place of nodes and edges.
 
@@ -74,6 +74,10 @@ class Graph:
             splits=None if splits is None else split_numbers(splits),
             weights=ends["weight"].to_numpy() if "weight" in ends.column_names else None, directed=directed,
             properties={name: table[name] for name in table.column_names if name not in ("id", "label", "split")})
+
+    def __repr__(self) -> str:
+        labelled = int((self.labels >= 0).sum())
+        return f"<Graph of {self.num_nodes} nodes, {labelled} labelled, {len(self.classes)} classes, {self.edges.shape[1]} edges>"
 
     @property
     def num_nodes(self) -> int:

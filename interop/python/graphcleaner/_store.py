@@ -125,7 +125,7 @@ class Store:
             if edges is not None:
                 arguments += ["--edges", _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"), "edges")]
             if predictions is not None:
-                rows = _predictions.table(predictions, classes, table, (columns or {}).get("id", "id"))
+                rows = _predictions.table(predictions, classes, table, _tables.mapping(columns, "columns").get("id", "id"))
                 arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
             return _binary.run([*arguments, "--", self.path]).strip()
 

@@ -89,11 +89,20 @@ def _is_series(values: Any) -> bool:
     return isinstance(values, pa.ChunkedArray) or type(values).__name__ == "Series"
 
 
-def renamed(table: pa.Table, what: str, columns: Mapping[str, str] | None, wanted: Sequence[str], optional: Sequence[str]) -> pa.Table:
+def mapping(columns: Any, what: str) -> dict[Any, str]:
+    """The names of a frame by those of the program. The names of pandas may be numbers, which Arrow writes as texts."""
+    if not isinstance(columns or {}, Mapping):
+        raise GraphcleanerError(f"{what}: got {type(columns).__name__}, want a dict that has your names by ours")
+    return {ours: str(theirs) for ours, theirs in dict(columns or {}).items()}
+
+
+def renamed(table: pa.Table, what: str, columns: dict[Any, str], wanted: Sequence[str], optional: Sequence[str]) -> pa.Table:
     """The table under the names of the program. `columns` has the names of the frame by those of the program."""
-    columns = dict(columns or {})
+    columns = dict(columns)
     if odd := [name for name in columns if name not in (*wanted, *optional)]:
-        raise GraphcleanerError(f"{what}: the mapping has {odd[0]!r}, want {', '.join((*wanted, *optional))}")
+        turned = {theirs: name for name, theirs in columns.items()}
+        hint = f", as in {turned}" if set(turned) <= {*wanted, *optional} else ""
+        raise GraphcleanerError(f"{what}: the mapping has {odd[0]!r}, want {', '.join((*wanted, *optional))} before your names{hint}")
     for name in wanted:
         theirs = columns.setdefault(name, name)
         if theirs not in table.column_names:
@@ -226,8 +235,8 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
     if isinstance(nodes, Sequence) and not isinstance(nodes, (str, bytes)) or getattr(nodes, "ndim", 0) == 1:
         with reading("nodes"):
             nodes = {"id": range(len(nodes)), "label": pa.array(nodes, from_pandas=True)}
-    table = to_table(nodes, "nodes", list((columns or {"id": "id"}).values()))
-    table = renamed(table, "nodes", columns, ("id", "label"), ("split",))
+    names = mapping(columns, "columns")
+    table = renamed(to_table(nodes, "nodes", [*names.values(), "id"]), "nodes", names, ("id", "label"), ("split",))
     if pa.types.is_integer(table.column("label").type) and pc.any(pc.equal(table.column("label"), -1)).as_py():
         _log.warning("nodes: -1 is taken for a class. pandas.factorize writes it for a missing label: want null there")
     return table
@@ -243,5 +252,5 @@ def edges_table(edges: Any, columns: Mapping[str, str] | None) -> pa.Table:
             raise GraphcleanerError(f"edges: got an array of shape {ends.shape}, want [m, 2], or [2, m]")
         ends = ends if ends.shape[1] == 2 else ends.T
         edges = {"src": np.ascontiguousarray(ends[:, 0]), "dst": np.ascontiguousarray(ends[:, 1])}
-    table = renamed(to_table(edges, "edges"), "edges", columns, ("src", "dst"), ("weight",))
+    table = renamed(to_table(edges, "edges"), "edges", mapping(columns, "edge_columns"), ("src", "dst"), ("weight",))
     return table.select([name for name in table.column_names if name in ("src", "dst", "weight")])

@@ -133,6 +133,13 @@ def test_arrays_and_numbers():
         assert np.allclose(found.score, want.score, atol=1e-5) and list(found.suggested_label) == list(want.suggested_label)
 
 
+def test_columns_named_by_numbers():
+    nodes, edges, softmax, classes = frames()
+    nodes.columns, edges.columns = range(3), range(2)
+    found = graphcleaner.clean(nodes, edges, softmax, classes, columns={"id": 0, "label": 1}, edge_columns={"src": 0, "dst": 1}, as_given=True)
+    assert list(found["0"]) == list(nodes[0])
+
+
 def test_missing_labels():
     nodes, edges, softmax, classes = frames(names=False)
     nodes["subject"] = nodes.subject.astype(float)
@@ -159,7 +166,10 @@ def test_without_predictions(tmp_path):
 
 @pytest.mark.parametrize("change, message", [
     (dict(columns=None), r"nodes: there is no column 'id' among 'paper_id', 'subject', 'year': want columns=\{'id': …, 'label': …\}"),
-    (dict(columns={**COLUMNS, "colour": "x"}), "nodes: the mapping has 'colour', want id, label, split"),
+    (dict(columns={**COLUMNS, "colour": "x"}), "nodes: the mapping has 'colour', want id, label, split before your names$"),
+    (dict(columns={"paper_id": "id", "subject": "label"}), "the mapping has 'paper_id', want .* names, as in {'id': 'paper_id', 'label': 'subject'}"),
+    (dict(columns=["paper_id", "subject"]), "columns: got list, want a dict that has your names by ours"),
+    (dict(edge_columns="source"), "edge_columns: got str, want a dict"),
     (dict(columns={**COLUMNS, "split": "fold"}), "nodes: there is no column 'fold' for 'split'"),
     (dict(edge_columns={"src": "source", "dst": "source"}), "edges: one column stands for two names"),
     (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: 'Theory', 'Databases', 'AI': want classes="),
@@ -270,7 +280,7 @@ def test_store(papers):
     store.decide("p1", "relabel", "AI")
     assert list(store.query("nodes where id = 'p1'").label) == ["AI"]
     assert len(store.undo()) == 1 and list(store.query("nodes where id = 'p1'").label) == ["Databases"]
-    with pytest.raises(GraphcleanerError, match="--yes"):
+    with pytest.raises(GraphcleanerError, match="yes=True was not given"):
         store.query("unsure all where score > 0")
     assert len(store.query("unsure where score > 0", yes=True)) > 0
 

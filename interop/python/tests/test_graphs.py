@@ -28,7 +28,8 @@ def test_graph_of_frames():
                      {"src": ["p", "q"], "dst": ["q", "p"], "weight": [1.5, 2.0]}, [[1, 2], [3, 4], [5, 6]],
                      columns={"id": "paper", "label": "field", "split": "fold"})
     assert graph.ids == ["p", "q", "r"] and graph.classes == ["9", "10"] and graph.labels.tolist() == [1, 0, -1]
-    assert graph.splits.tolist() == [1, 2, 0] and graph.features.dtype == np.float32 and graph.num_nodes == 3
+    assert graph.splits.tolist() == [1, 2, 0] and repr(graph) == "<Graph of 3 nodes, 2 labelled, 2 classes, 2 edges>"
+    assert graph.features.dtype == np.float32 and graph.num_nodes == 3
     nodes, edges = graph.frames()
     assert nodes["label"].to_pylist() == ["10", "9", None] and nodes["split"].to_pylist() == ["train", "val", "none"]
     assert nodes["year"].to_pylist() == [1, 2, 3] and edges["src"].to_pylist() == ["p", "q"] and edges["weight"].tolist() == [1.5, 2.0]
@@ -81,6 +82,14 @@ def test_features_teach_the_classifier(kind, tmp_path):
 # NetworkX
 
 
+def test_networkx_without_nodes():
+    networkx = pytest.importorskip("networkx")
+    graph = graphcleaner.from_networkx(networkx.Graph(), weight="weight")
+    assert graph.num_nodes == 0
+    with pytest.raises(GraphcleanerError, match="nodes: no node has a label"):
+        graphcleaner.clean(graph)
+
+
 def test_networkx_round_trip(tmp_path):
     networkx = pytest.importorskip("networkx")
     labels, ends, softmax = communities()
@@ -117,6 +126,7 @@ def test_ids_of_networkx(ids, want):
     (lambda G: G.add_node(2, id=3), {}, "the attribute 'id' would be called as a column"),
     (lambda G: None, {"split": "size"}, "split 5: want train"),
     (lambda G: G.add_edge(1, 2, w="heavy"), {"weight": "w"}, "edges: attribute 'w': could not convert"),
+    (lambda G: G.add_edge(1, 2, w=2), {"weight": "wait"}, "edges: none has the attribute 'wait', they have 'w'"),
 ])
 def test_what_networkx_must_not_have(change, options, says):
     networkx = pytest.importorskip("networkx")
