@@ -70,6 +70,47 @@ func TestListColumns(t *testing.T) {
 	}
 }
 
+// Texts of times have the order of the times: those of a column have as many digits, and other years than those of four digits are refused.
+func TestParquetTimesHaveTheirOrder(t *testing.T) {
+	type node struct {
+		ID    string    `parquet:"id"`
+		Label string    `parquet:"label"`
+		T     time.Time `parquet:"t,timestamp(millisecond)"`
+	}
+	at := time.Date(2020, 1, 1, 1, 2, 3, 0, time.UTC)
+	after := func(d time.Duration) node { return node{d.String(), "X", at.Add(d)} }
+	writeFiles(t, map[string]string{
+		"nodes.parquet": parquetFile(t, after(500*time.Millisecond), after(0), after(250*time.Millisecond), after(time.Second)),
+		"late.parquet":  parquetFile(t, after(0), node{"late", "X", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"days.parquet": parquetFile(t, struct {
+			ID    string  `parquet:"id"`
+			Label string  `parquet:"label"`
+			Day   []int32 `parquet:"days,list" parquet-element:",date"`
+		}{"early", "X", []int32{0, -800_000}}),
+		"edges.csv": "src,dst\n",
+	})
+	mustRun(t, "import", "g", "--nodes", "nodes.parquet", "--edges", "edges.csv")
+	for statement, want := range map[string]string{
+		"nodes order by t return id":                                     "id\n0s\n250ms\n500ms\n1s\n",
+		"nodes where t >= '2020-01-01T01:02:03' order by t return id":    "id\n0s\n250ms\n500ms\n1s\n",
+		"nodes where t < '2020-01-01T01:02:03.5' order by t return t":    "t\n2020-01-01T01:02:03.000Z\n2020-01-01T01:02:03.250Z\n",
+		"nodes where t > '2020-01-01T01:02:03.250Z' order by t return t": "t\n2020-01-01T01:02:03.500Z\n2020-01-01T01:02:04.000Z\n",
+	} {
+		if got := mustRun(t, "shell", "g", "-c", statement, "--format", "csv"); got != want {
+			t.Errorf("%s: got %s, want %s", statement, got, want)
+		}
+	}
+	for file, want := range map[string]string{
+		"late.parquet": `late.parquet:2: column "t": got the time 10000-01-01T00:00:00Z, want one of the years 0 to 9999`,
+		"days.parquet": `days.parquet:1: column "days": got the time -0221-09-04T00:00:00Z, want one of the years 0 to 9999`,
+	} {
+		got := run(t, "", "import", "h", "--nodes", file, "--edges", "edges.csv")
+		if got.code != exitFailed || !strings.Contains(got.err, want) {
+			t.Errorf("%s: got exit code %d and %s, want %d and %s", file, got.code, got.err, exitFailed, want)
+		}
+	}
+}
+
 // Times, dates and dictionaries become properties: times and dates as text by ISO 8601, which is ordered as they are.
 func TestParquetProperties(t *testing.T) {
 	type node struct {
@@ -88,7 +129,7 @@ func TestParquetProperties(t *testing.T) {
 	})
 	mustRun(t, "import", "g", "--nodes", "nodes.parquet", "--edges", "edges.csv")
 	const want = "id,label,venue,when,day,tags\n" +
-		"1,X,ICML,2020-02-29T12:00:00Z,1970-01-02,\"[\"\"a\"\",\"\"b\"\"]\"\n2,Y,,2021-03-01T12:00:00Z,1971-01-02,[]\n"
+		"1,X,ICML,2020-02-29T12:00:00.000000Z,1970-01-02,\"[\"\"a\"\",\"\"b\"\"]\"\n2,Y,,2021-03-01T12:00:00.000000Z,1971-01-02,[]\n"
 	if got := mustRun(t, "shell", "g", "-c", "nodes return id, label, venue, when, day, tags", "--format", "csv"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -47,7 +47,7 @@ type parquetGroup struct {
 // A parquetColumn is a column of the group being read.
 type parquetColumn struct {
 	name   string
-	append func(dst []byte, v parquet.Value) []byte // the value as text; nil if its bytes are
+	append appendText // nil if the bytes of a value are its text
 	source *pages.Source
 	pages  parquet.Pages
 	page   parquet.Page // nil if there is none
@@ -55,6 +55,14 @@ type parquetColumn struct {
 	values parquet.ValueReader
 	list   *parquetList // nil if the column has no lists
 }
+
+// appendText appends the text of a value. An error is a valueError.
+type appendText func(dst []byte, v parquet.Value) ([]byte, error)
+
+// A valueError says why a value has no text.
+type valueError string
+
+func (e valueError) Error() string { return string(e) }
 
 // A parquetChunk is a run of rows of one group.
 type parquetChunk struct {
@@ -102,11 +110,11 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		if column.Optional() {
 			levels.Definition = 1
 		}
-		list, appendText, ok := listOf(column)
+		list, asText, ok := listOf(column)
 		if ok {
 			levels = pages.Levels{Repetition: 1, Definition: list.value}
 		} else {
-			appendText, ok = textOf(column)
+			asText, ok = textOf(column)
 		}
 		if !ok {
 			return &Error{Path: r.path, Column: column.Name(),
@@ -114,7 +122,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		}
 		r.header, r.lists = append(r.header, column.Name()), append(r.lists, list != nil)
 		p.columns = append(p.columns, parquetColumn{
-			name: column.Name(), append: appendText, list: list, source: p.source.Column(levels, appendText == nil),
+			name: column.Name(), append: asText, list: list, source: p.source.Column(levels, asText == nil),
 		})
 	}
 	if len(r.header) == 0 {
@@ -132,7 +140,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 }
 
 // textOf returns how a column's values read as text, nil if they are text; false if they cannot be read.
-func textOf(column *parquet.Column) (appendText func([]byte, parquet.Value) []byte, ok bool) {
+func textOf(column *parquet.Column) (asText appendText, ok bool) {
 	if !column.Leaf() || column.Repeated() {
 		return nil, false
 	}
@@ -140,7 +148,7 @@ func textOf(column *parquet.Column) (appendText func([]byte, parquet.Value) []by
 }
 
 // textOfValue is textOf for a value of a list too.
-func textOfValue(column *parquet.Column) (appendText func([]byte, parquet.Value) []byte, ok bool) {
+func textOfValue(column *parquet.Column) (asText appendText, ok bool) {
 	var logical format.LogicalTypeValue
 	if t := column.Type().LogicalType(); t != nil {
 		logical = t.Value
@@ -149,8 +157,8 @@ func textOfValue(column *parquet.Column) (appendText func([]byte, parquet.Value)
 	case *format.DecimalType, *format.TimeType, *format.UUIDType:
 		return nil, false
 	case *format.DateType:
-		return func(dst []byte, v parquet.Value) []byte {
-			return time.Unix(int64(v.Int32())*24*60*60, 0).UTC().AppendFormat(dst, time.DateOnly)
+		return func(dst []byte, v parquet.Value) ([]byte, error) {
+			return appendTime(dst, time.Unix(int64(v.Int32())*24*60*60, 0), time.DateOnly)
 		}, true
 	case *format.TimestampType:
 		if t.Unit.Value == nil {
@@ -158,35 +166,52 @@ func textOfValue(column *parquet.Column) (appendText func([]byte, parquet.Value)
 		}
 		unit := t.Unit.Value.Duration()
 		perSecond := int64(time.Second / unit)
-		return func(dst []byte, v parquet.Value) []byte {
+		// All texts of a column have as many digits, so that their order is that of the times.
+		layout := "2006-01-02T15:04:05." + strconv.FormatInt(perSecond, 10)[1:] + "Z"
+		return func(dst []byte, v parquet.Value) ([]byte, error) {
 			seconds, rest := v.Int64()/perSecond, v.Int64()%perSecond
-			return time.Unix(seconds, rest*int64(unit)).UTC().AppendFormat(dst, time.RFC3339Nano)
+			return appendTime(dst, time.Unix(seconds, rest*int64(unit)), layout)
 		}, true
 	case *format.IntType:
 		if !t.IsSigned {
 			if column.Type().Kind() == parquet.Int32 {
-				return func(dst []byte, v parquet.Value) []byte { return strconv.AppendUint(dst, uint64(v.Uint32()), 10) }, true
+				return func(dst []byte, v parquet.Value) ([]byte, error) {
+					return strconv.AppendUint(dst, uint64(v.Uint32()), 10), nil
+				}, true
 			}
-			return func(dst []byte, v parquet.Value) []byte { return strconv.AppendUint(dst, v.Uint64(), 10) }, true
+			return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendUint(dst, v.Uint64(), 10), nil }, true
 		}
 	}
 	switch column.Type().Kind() {
 	case parquet.Boolean:
-		return func(dst []byte, v parquet.Value) []byte { return strconv.AppendBool(dst, v.Boolean()) }, true
+		return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Boolean()), nil }, true
 	case parquet.Int32:
-		return func(dst []byte, v parquet.Value) []byte { return strconv.AppendInt(dst, int64(v.Int32()), 10) }, true
+		return func(dst []byte, v parquet.Value) ([]byte, error) {
+			return strconv.AppendInt(dst, int64(v.Int32()), 10), nil
+		}, true
 	case parquet.Int64:
-		return func(dst []byte, v parquet.Value) []byte { return strconv.AppendInt(dst, v.Int64(), 10) }, true
+		return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendInt(dst, v.Int64(), 10), nil }, true
 	case parquet.Float:
-		return func(dst []byte, v parquet.Value) []byte {
-			return strconv.AppendFloat(dst, float64(v.Float()), 'g', -1, 32)
+		return func(dst []byte, v parquet.Value) ([]byte, error) {
+			return strconv.AppendFloat(dst, float64(v.Float()), 'g', -1, 32), nil
 		}, true
 	case parquet.Double:
-		return func(dst []byte, v parquet.Value) []byte { return strconv.AppendFloat(dst, v.Double(), 'g', -1, 64) }, true
+		return func(dst []byte, v parquet.Value) ([]byte, error) {
+			return strconv.AppendFloat(dst, v.Double(), 'g', -1, 64), nil
+		}, true
 	case parquet.ByteArray, parquet.FixedLenByteArray:
 		return nil, true
 	}
 	return nil, false
+}
+
+// appendTime appends a time as text. Texts of years beyond four digits have another order than their times.
+func appendTime(dst []byte, t time.Time, layout string) ([]byte, error) {
+	t = t.UTC()
+	if t.Year() < 0 || t.Year() > 9999 {
+		return dst, valueError(fmt.Sprintf("got the time %s, want one of the years 0 to 9999", t.Format(time.RFC3339)))
+	}
+	return t.AppendFormat(dst, layout), nil
 }
 
 // fill decodes the next rows of the group being read, or of the next one.
@@ -351,8 +376,12 @@ func (c *parquetChunk) next() (Row, error) {
 	begin := len(c.text)
 	for i := range c.file.columns {
 		v := c.values[i*c.most+c.at]
-		if appendText := c.file.columns[i].append; appendText != nil && !v.IsNull() && c.file.columns[i].list == nil {
-			c.text = appendText(c.text, v)
+		if column := &c.file.columns[i]; column.append != nil && !v.IsNull() && column.list == nil {
+			var err error
+			if c.text, err = column.append(c.text, v); err != nil {
+				c.at++
+				return Row{}, &Error{Path: c.file.path, Line: c.line + int64(c.at), Column: column.name, Msg: err.Error()}
+			}
 		}
 		c.ends = append(c.ends, len(c.text))
 	}

@@ -20,7 +20,7 @@ type parquetList struct {
 }
 
 // listOf returns how a column has lists, and how their values read as text; false if it has none that can be read.
-func listOf(column *parquet.Column) (list *parquetList, appendText func([]byte, parquet.Value) []byte, ok bool) {
+func listOf(column *parquet.Column) (list *parquetList, asText appendText, ok bool) {
 	list = new(parquetList)
 	if column.Optional() {
 		list.empty = 1
@@ -39,19 +39,19 @@ func listOf(column *parquet.Column) (list *parquetList, appendText func([]byte, 
 		return nil, nil, false
 	}
 	list.value = leaf.MaxDefinitionLevel()
-	if appendText, ok = textOfValue(leaf); !ok {
+	if asText, ok = textOfValue(leaf); !ok {
 		return nil, nil, false
 	}
-	if appendText == nil {
-		appendText = func(dst []byte, v parquet.Value) []byte {
+	if asText == nil {
+		asText = func(dst []byte, v parquet.Value) ([]byte, error) {
 			text, err := json.Marshal(string(v.ByteArray()))
 			if err != nil {
 				panic(err) // of any string there is a text
 			}
-			return append(dst, text...)
+			return append(dst, text...), nil
 		}
 	}
-	return list, appendText, true
+	return list, asText, true
 }
 
 // listTexts are the lists of the rows of a chunk in a column, each as [1,2,3].
@@ -89,8 +89,9 @@ func (p *parquetReader) readLists(c *parquetChunk, most int) (rows int, err erro
 			}
 			row := c.line + int64(c.rows+rows) + 1
 			texts := &c.lists[i]
-			if texts.text, err = p.columns[i].appendList(texts.text); errors.Is(err, errLongList) {
-				return 0, &Error{Path: p.path, Line: row, Column: p.columns[i].name, Msg: err.Error()}
+			texts.text, err = p.columns[i].appendList(texts.text)
+			if refused, ok := errors.AsType[valueError](err); ok {
+				return 0, &Error{Path: p.path, Line: row, Column: p.columns[i].name, Msg: refused.Error()}
 			}
 			if errors.Is(err, io.EOF) {
 				return 0, &Error{Path: p.path, Line: row, Column: p.columns[i].name, Msg: "is a damaged column: it ends early"}
@@ -105,7 +106,7 @@ func (p *parquetReader) readLists(c *parquetChunk, most int) (rows int, err erro
 	return rows, nil
 }
 
-var errLongList = fmt.Errorf("got a list of more than %d MiB as text, want shorter ones", MaxRecord>>20)
+var errLongList = valueError(fmt.Sprintf("got a list of more than %d MiB as text, want shorter ones", MaxRecord>>20))
 
 // appendList appends the next list of the column as text. io.EOF says that there is none.
 func (c *parquetColumn) appendList(text []byte) ([]byte, error) {
@@ -141,7 +142,9 @@ func (c *parquetColumn) appendList(text []byte) ([]byte, error) {
 		if v.IsNull() {
 			text = append(text, "null"...)
 		} else {
-			text = c.append(text, v)
+			if text, err = c.append(text, v); err != nil {
+				return text, err
+			}
 		}
 		if len(text)-begin > MaxRecord {
 			return text, errLongList

@@ -196,9 +196,9 @@ func TestParquet(t *testing.T) {
 	content := parquetFile(t, row{ID: -1, Label: &theory, Score: 0.1, Half: 0.25, Small: 1 << 31, OK: true, When: at, Day: 1}, row{ID: 2, When: at}, row{ID: 3, When: at})
 	got, err := read(write(t, "a.parquet", content))
 	want := `["id" "label" "score" "half" "small" "ok" "when" "day"]` +
-		` 1["-1" "Théorie" "0.1" "0.25" "2147483648" "true" "2020-02-29T12:00:00.5Z" "1970-01-02"]` +
-		` 2["2" "" "0" "0" "0" "false" "2020-02-29T12:00:00.5Z" "1970-01-01"]` +
-		` 3["3" "" "0" "0" "0" "false" "2020-02-29T12:00:00.5Z" "1970-01-01"]`
+		` 1["-1" "Théorie" "0.1" "0.25" "2147483648" "true" "2020-02-29T12:00:00.500Z" "1970-01-02"]` +
+		` 2["2" "" "0" "0" "0" "false" "2020-02-29T12:00:00.500Z" "1970-01-01"]` +
+		` 3["3" "" "0" "0" "0" "false" "2020-02-29T12:00:00.500Z" "1970-01-01"]`
 	if err != nil || got != want {
 		t.Errorf("got %s, %v\nwant %s", got, err, want)
 	}
