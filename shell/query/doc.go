@@ -187,7 +187,8 @@
 // In "nodes as of", both are about the labels and decisions of the moment.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
-// name. Conditions on the history and on classes know their columns alone. Its times are texts such as 2026-01-31T18:00:00Z.
+// name. Conditions on the history and on classes know their columns alone. The times of the history are texts such as
+// 2026-01-31T18:00:00.000000Z. What they are compared with is a time as "as of" takes it, to the microsecond.
 //
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the
 // file order. Rows without a value come last. Text is ordered by its bytes, so 10 comes before 9; if ids or classes look like

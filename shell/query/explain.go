@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -113,7 +112,7 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 		tell("word", d.Who, kv.StringValue(wordText(d)), kv.IntValue(d.Seq))
 	}
 	for _, d := range e.History {
-		tell("history", d.Time.Format(time.RFC3339Nano), kv.StringValue(decisionSummary(d)), kv.IntValue(d.Seq))
+		tell("history", timeText(d.Time), kv.StringValue(decisionSummary(d)), kv.IntValue(d.Seq))
 	}
 	return rows
 }
@@ -381,7 +380,7 @@ func historySection(e *cleaner.Explanation) Section {
 	}}
 	for _, d := range e.History {
 		s.Rows = append(s.Rows, []kv.Value{
-			kv.StringValue(d.Time.Format(time.RFC3339Nano)), kv.StringValue(decisionSummary(d)), text(d.Who), text(d.Why),
+			kv.StringValue(timeText(d.Time)), kv.StringValue(decisionSummary(d)), text(d.Who), text(d.Why),
 		})
 	}
 	return s

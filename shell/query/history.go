@@ -34,7 +34,7 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 
 // ofHistory makes names those of the columns of the history.
 func (q *query) ofHistory() {
-	q.alone, q.columns = true, nil
+	q.alone, q.columns, q.moments = true, nil, "time"
 	for _, f := range decisionFields(decide.Decision{}, q.tx.IntegerIDs()) {
 		q.columns = append(q.columns, ColumnInfo{Name: f.name, Kind: f.kind})
 	}
@@ -165,7 +165,7 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 	return []field{
 		{"seq", kv.KindInt, kv.IntValue(d.Seq)},
 		{"step", kv.KindInt, kv.IntValue(d.Step)},
-		{"time", kv.KindString, kv.StringValue(d.Time.UTC().Format(time.RFC3339Nano))},
+		{"time", kv.KindString, kv.StringValue(timeText(d.Time))},
 		{"id", idKind(integerIDs), idValue(d.ID, integerIDs)},
 		{"decision", kv.KindString, kv.StringValue(d.Kind.String())},
 		{"from", kv.KindString, text(d.From)},
@@ -178,6 +178,9 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 		{"disputed", kv.KindBool, flag(d.Disputed)},
 	}
 }
+
+// timeText is the time of a decision. All have as many digits, so that their order as text is that of the times.
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 // flag is true, or null.
 func flag(set bool) kv.Value {

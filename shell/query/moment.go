@@ -73,7 +73,7 @@ func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
 }
 
 // timeLayouts are the ways to write a time, in UTC if there is no offset.
-var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
+var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
 
 // time resolves a time.
 func (r *resolver) time(l literal) (time.Time, error) {

@@ -27,6 +27,7 @@ type resolver struct {
 	// columns are what the rows have that the statement asks about, beside the properties of a node, or in place of them if they are alone.
 	columns []ColumnInfo
 	alone   bool
+	moments string // the one of columns whose texts are from timeText; "" is none
 
 	surroundings *surroundings
 	computed     map[string]index.Computed // shares of labels, and conditions on neighbours, by their spelling
@@ -321,6 +322,13 @@ func (r *resolver) comparison(n name, l literal, ordered bool) (kv.Value, error)
 	}
 	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
 		value = kv.StringValue(numberText(value, l)) // 007 is another id than 7
+	}
+	if r.moments != "" && n.text == r.moments {
+		t, err := r.time(l)
+		if err != nil {
+			return kv.Value{}, err
+		}
+		value = kv.StringValue(timeText(t))
 	}
 	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil
