@@ -15,7 +15,9 @@ func TestScript(t *testing.T) {
 		".mode csv;\n" +
 		"-- .quit\n.read a b.q\n" +
 		"node a--b;;\r\n" +
-		"suspects"
+		"help -- one; two\n" +
+		"Help nodes; helper\nexit\n;" +
+		"suspects;QUIT"
 	want := []string{
 		"1:1 stats;",
 		"2:3 nodes where a = 'x;''y'\n  -- no; \n and \"b;\" = 1\n;",
@@ -23,7 +25,11 @@ func TestScript(t *testing.T) {
 		"8:1 .read a b.q\n",
 		"9:1 node a--b;",
 		"9:11 ;",
-		"10:1 suspects",
+		"10:1 help -- one; two\n",
+		"11:1 Help nodes;",
+		"11:13 helper\nexit\n;",
+		"13:2 suspects;",
+		"13:11 QUIT",
 	}
 	for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
 		var got []string
@@ -36,7 +42,7 @@ func TestScript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if next.Dot != strings.HasPrefix(next.Text, ".") {
+			if next.Dot != (strings.HasPrefix(next.Text, ".") || beginsWithLineWord([]byte(next.Text))) {
 				t.Errorf("%q: got dot %t", next.Text, next.Dot)
 			}
 			got = append(got, next.Pos.String()+" "+next.Text)

@@ -37,14 +37,17 @@ var dotCommands = []dotCommand{
 	{".timing", ".timing [on|off]", "print the time and the work of each statement", []string{"on", "off"}},
 }
 
-// bareCommands are dot commands that people also type without the dot. No statement has such a name.
-var bareCommands = []string{"help", "exit", "quit"}
-
 // dot runs a dot command.
 func (s *session) dot(ctx context.Context, at query.Step) error {
 	word, argument, _ := strings.Cut(strings.TrimSpace(at.Text), " ")
-	argument = strings.TrimSuffix(strings.TrimSpace(argument), ";")
-	switch strings.TrimSuffix(word, ";") {
+	word, argument = strings.TrimSuffix(word, ";"), strings.TrimSuffix(strings.TrimSpace(argument), ";")
+	if !strings.HasPrefix(word, ".") {
+		word = "." + strings.ToLower(word)
+	}
+	if argument != "" && slices.Contains([]string{".schema", ".tables", ".quit", ".exit"}, word) {
+		return fmt.Errorf("%s takes nothing behind it, got %s", word, argument)
+	}
+	switch word {
 	case ".help":
 		return s.help(argument)
 	case ".mode":

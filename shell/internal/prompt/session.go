@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +122,6 @@ type session struct {
 	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
 	terminal     context.Context // of the session; it ends a pager
 	format       columnar.Format
-	streamed     bool // an answer went into the Arrow stream
 	timing       bool
 	pages        bool          // long answers on a terminal, at the prompt
 	lines        *bufio.Reader // lines at a prompt that has no editor
@@ -152,7 +150,43 @@ func (s *session) runInput(ctx context.Context) error {
 		}
 		s.reading = append(s.reading, info)
 	}
-	return s.runScript(ctx, stream.NewReader(ctx, s.opt.In), s.opt.Name)
+	in := io.Reader(stream.NewReader(ctx, s.opt.In))
+	if s.format == columnar.ArrowStream {
+		one, err := onlyStatement(query.NewScript(in))
+		if err == nil {
+			err = s.step(ctx, one)
+		}
+		if err != nil {
+			s.point(one, err)
+			err = s.place(one, s.opt.Name, err)
+		}
+		return err
+	}
+	return s.runScript(ctx, in, s.opt.Name)
+}
+
+// onlyStatement reads the one statement of an Arrow stream. It reads to the end, so that nothing runs of an input that has more.
+func onlyStatement(source *query.Script) (one query.Step, err error) {
+	for {
+		next, err := source.Next()
+		text := strings.TrimSpace(strings.TrimSuffix(next.Text, ";"))
+		const want = "an Arrow stream holds one answer: got %s, want one statement with --format arrow"
+		switch {
+		case errors.Is(err, io.EOF) && one.Text == "":
+			return one, fmt.Errorf(want, "no statement")
+		case errors.Is(err, io.EOF):
+			return one, nil
+		case err != nil:
+			return next, err
+		case text == "":
+		case next.Dot:
+			return next, &query.ParseError{Pos: next.Pos, Msg: fmt.Sprintf(want, text+", which is for a session")}
+		case one.Text != "":
+			return next, &query.ParseError{Pos: next.Pos, Msg: fmt.Sprintf(want, "a second statement")}
+		default:
+			one = next
+		}
+	}
 }
 
 // runScript answers everything an input holds.
@@ -192,18 +226,8 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if text == "" {
 		return nil
 	}
-	if word, _, _ := strings.Cut(text, " "); slices.ContainsFunc(bareCommands, func(c string) bool { return strings.EqualFold(c, word) }) {
-		next.Text, next.Dot = "."+strings.ToLower(word)+text[len(word):], true
-		return s.dot(ctx, next)
-	}
 	if _, err := next.Parse(); err != nil {
 		return err // no store is needed to say so
-	}
-	if s.format == columnar.ArrowStream {
-		if s.streamed {
-			return errors.New("an Arrow stream holds one answer, and this is the second statement: want one statement with --format arrow")
-		}
-		s.streamed = true
 	}
 	on := print.ScreenOf(s.out)
 	on.SafeCSV = s.opt.SafeCSV
