@@ -55,16 +55,21 @@ func (p *parser) translated() string {
 		case isTotal:
 			counts = true
 			totals = append(totals, text)
-		case text != "*":
+		default:
 			columns = append(columns, text)
 		}
 	}
-	if counts && columns != nil && parts["group"] == nil {
-		return ""
-	}
 	returned := columns
-	if counts { // the properties of the groups come by themselves
+	if counts { // the properties of the groups come by themselves, and no others
 		table, returned = "count "+table, totals
+		group := parts["group"]
+		for _, by := range items(group[min(2, len(group)):]) { // behind group by
+			columns = slices.DeleteFunc(columns, func(column string) bool { return column == spellTokens(by) })
+		}
+		if len(columns) > 0 {
+			return ""
+		}
+		parts["order"] = plainCounts(parts["order"])
 	}
 	words := []string{table}
 	for _, clause := range []string{"where", "group", "order", "limit", "offset"} {
@@ -78,6 +83,17 @@ func (p *parser) translated() string {
 		return ""
 	}
 	return text
+}
+
+// plainCounts writes count(*) as count, the column of groups.
+func plainCounts(tokens []token) (plain []token) {
+	for i := 0; i < len(tokens); i++ {
+		plain = append(plain, tokens[i])
+		if tokens[i].is("count") && i+3 < len(tokens) && tokens[i+1].is("(") && tokens[i+2].is("*") && tokens[i+3].is(")") {
+			i += 3
+		}
+	}
+	return plain
 }
 
 // items cuts a list at its commas, but for those within brackets.
