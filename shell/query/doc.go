@@ -199,9 +199,9 @@
 // totals. Groups that are equal in the order are ordered by their values.
 //
 // An offset leaves out the first rows, and a limit counts those behind it. "return *" has every property that the store holds. With
-// "distinct", rows that are equal are returned once, in the place of the first of them, and offset and limit count these rows. Each takes
-// memory: a statement whose rows take half of its memory fails. Before a comma, distinct is a property; elsewhere
-// behind return, such a property needs double quotes.
+// "distinct", rows that are equal are returned once, in the place of the first of them, and offset and limit count these rows. Rows
+// that half of the memory does not hold wait in temporary files, until all others are known. Before a comma, distinct is a property;
+// elsewhere behind return, such a property needs double quotes.
 //
 // A sample is drawn at random from the rows that the condition finds: each row has the same chance, and none comes twice. The same seed
 // draws the same rows of the same store, whatever the order. A larger sample has all rows of a smaller one. Without a seed, or with

@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -80,11 +81,44 @@ func TestGroupKeys(t *testing.T) {
 	}
 }
 
-// TestRowsBeyondMemory asks for distinct rows and for neighbours that memory does not hold.
+// TestDistinctBeyondMemory has rows once, in the place of the first of them, whatever part of them memory holds.
+func TestDistinctBeyondMemory(t *testing.T) {
+	const rows, different = 5000, 2000
+	all := func(yield func([]kv.Value, error) bool) {
+		for i := range rows {
+			value := i * 7919 % different
+			if !yield([]kv.Value{kv.IntValue(int64(value)), kv.StringValue(fmt.Sprint("row ", value%3))}, nil) {
+				return
+			}
+		}
+	}
+	for _, memory := range []int64{1, 20_000, 300_000, 1 << 30} {
+		next := 0
+		for row, err := range distinct(t.Context(), all, memory) {
+			if want := int64(next * 7919 % different); err != nil || len(row) != 2 || row[0].Int() != want || row[1].Str() != fmt.Sprint("row ", want%3) {
+				t.Fatalf("%d bytes: row %d: got %v, %v, want %d", memory, next, row, err, want)
+			}
+			next++
+		}
+		if next != different {
+			t.Errorf("%d bytes: got %d rows, want %d", memory, next, different)
+		}
+	}
+	store := papers.Cleaned(t)
+	want, err := answered(t, store, Options{}, "nodes return distinct label, split")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := answered(t, store, Options{MemoryBudget: 1}, "nodes return distinct label, split")
+	if err != nil || got != want {
+		t.Errorf("in a byte: got %s, %v, want %s", got, err, want)
+	}
+}
+
+// TestRowsBeyondMemory asks for neighbours that memory does not hold.
 func TestRowsBeyondMemory(t *testing.T) {
 	store := papers.Cleaned(t)
 	for statement, want := range map[string]string{
-		"nodes return distinct label":              "or count in groups, which takes temporary files",
 		"neighbors p1 where degree > 0":            "more than 1 nodes within 1 hops: ask for fewer hops, or give more --memory",
 		"neighbors p1 order by degree limit 1":     "or give more --memory",
 		"neighbors p1":                             "or for the first with limit",

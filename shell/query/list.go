@@ -46,7 +46,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.rows = cut(distinct(f.rows(ctx, nodes.nodes(ctx)), q.MemoryBudget), skip, most)
+		r.rows = cut(distinct(ctx, f.rows(ctx, nodes.nodes(ctx)), q.MemoryBudget), skip, most)
 	} else {
 		r.rows = f.rows(ctx, nodes.nodes(ctx))
 	}

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"bytes"
 	"context"
-	"fmt"
+	"encoding/binary"
+	"errors"
 	"iter"
 	"os"
 	"slices"
@@ -89,7 +91,7 @@ func (r *rowQuery) answer(ctx context.Context, rows iter.Seq2[[]kv.Value, error]
 		}
 	}
 	if r.distinct {
-		return cut(distinct(returned, memory), r.skip, r.most)
+		return cut(distinct(ctx, returned, memory), r.skip, r.most)
 	}
 	return cut(returned, r.skip, r.most)
 }
@@ -116,31 +118,85 @@ func cut[T any](all iter.Seq2[T, error], skip, most int) iter.Seq2[T, error] {
 // distinctBytes is about what a distinct row takes in memory beside its key.
 const distinctBytes = 64
 
-// distinct yields rows that are equal once, in the place of the first of them. It holds one key for each in memory; 0 is a default.
-func distinct(rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
+// distinct yields rows that are equal once, in the place of the first of them, at once as long as the keys of all take no more than half of
+// the memory. Those of the rest wait in temporary files. 0 is a default for memory.
+func distinct(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
 	if memory == 0 {
 		memory = defaultGroupBytes
 	}
 	return func(yield func([]kv.Value, error) bool) {
+		later := laterRows{byKey: spill.New(os.TempDir(), memory/8), byPlace: spill.New(os.TempDir(), memory/8)}
+		defer later.close()
 		seen, size := map[string]bool{}, int64(0)
 		var key []byte
 		for row, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
 			key = key[:0]
 			for _, v := range row {
 				key = appendKey(key, v)
 			}
-			if err == nil && seen[string(key)] {
+			if seen[string(key)] {
 				continue
 			}
-			if size += distinctBytes + int64(len(key)); err == nil && size > memory/2 {
-				err = fmt.Errorf("%d distinct rows take half of the memory: give more --memory, or count in groups, which takes temporary files", len(seen))
+			if size += distinctBytes + int64(len(key)); size > memory/2 {
+				if err := later.add(key); err != nil {
+					yield(nil, err)
+					return
+				}
+				continue
+			}
+			seen[string(key)] = true
+			if !yield(row, nil) {
+				return
+			}
+		}
+		for row, err := range later.distinct(ctx) {
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// laterRows are rows whose keys memory does not hold.
+type laterRows struct {
+	byKey   *spill.Sorter // their places
+	byPlace *spill.Sorter // the keys of the distinct ones
+}
+
+func (l *laterRows) close() {
+	// A temporary file that cannot be removed changes no row.
+	_ = errors.Join(l.byKey.Close(), l.byPlace.Close())
+}
+
+// add takes the key of the next row.
+func (l *laterRows) add(key []byte) error {
+	return l.byKey.Add(key, binary.BigEndian.AppendUint64(nil, uint64(l.byKey.Len())))
+}
+
+// distinct yields the rows once, in the place of the first of them.
+func (l *laterRows) distinct(ctx context.Context) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
+		var last []byte
+		for record, err := range l.byKey.Records(ctx) {
+			if err == nil && !bytes.Equal(record.Key, last) { // the first of those that are equal came first
+				last = append(last[:0], record.Key...)
+				err = l.byPlace.Add(record.Value, record.Key)
 			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			seen[string(key)] = true
-			if !yield(row, nil) {
+		}
+		for record, err := range l.byPlace.Records(ctx) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(cutRow(record.Value), nil) {
 				return
 			}
 		}
