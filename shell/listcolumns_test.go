@@ -70,7 +70,7 @@ func TestListColumns(t *testing.T) {
 	}
 }
 
-// Texts of times have the order of the times: those of a column have as many digits, and other years than those of four digits are refused.
+// Texts of times have the order of the times: those of a column have as many digits.
 func TestParquetTimesHaveTheirOrder(t *testing.T) {
 	type node struct {
 		ID    string    `parquet:"id"`
@@ -81,13 +81,7 @@ func TestParquetTimesHaveTheirOrder(t *testing.T) {
 	after := func(d time.Duration) node { return node{d.String(), "X", at.Add(d)} }
 	writeFiles(t, map[string]string{
 		"nodes.parquet": parquetFile(t, after(500*time.Millisecond), after(0), after(250*time.Millisecond), after(time.Second)),
-		"late.parquet":  parquetFile(t, after(0), node{"late", "X", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}),
-		"days.parquet": parquetFile(t, struct {
-			ID    string  `parquet:"id"`
-			Label string  `parquet:"label"`
-			Day   []int32 `parquet:"days,list" parquet-element:",date"`
-		}{"early", "X", []int32{0, -800_000}}),
-		"edges.csv": "src,dst\n",
+		"edges.csv":     "src,dst\n",
 	})
 	mustRun(t, "import", "g", "--nodes", "nodes.parquet", "--edges", "edges.csv")
 	for statement, want := range map[string]string{
@@ -100,9 +94,32 @@ func TestParquetTimesHaveTheirOrder(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", statement, got, want)
 		}
 	}
+}
+
+// What a column of parquet cannot be is refused: times of years beyond four digits, and lists for labels.
+func TestParquetRefused(t *testing.T) {
+	type node struct {
+		ID    string    `parquet:"id"`
+		Label string    `parquet:"label"`
+		T     time.Time `parquet:"t,timestamp(millisecond)"`
+	}
+	writeFiles(t, map[string]string{
+		"late.parquet": parquetFile(t, node{"now", "X", time.Unix(0, 0)}, node{"late", "X", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}),
+		"days.parquet": parquetFile(t, struct {
+			ID    string  `parquet:"id"`
+			Label string  `parquet:"label"`
+			Day   []int32 `parquet:"days,list" parquet-element:",date"`
+		}{"early", "X", []int32{0, -800_000}}),
+		"lists.parquet": parquetFile(t, struct {
+			ID    string   `parquet:"id"`
+			Label []string `parquet:"label,list"`
+		}{"a", []string{"X", "Y"}}),
+		"edges.csv": "src,dst\n",
+	})
 	for file, want := range map[string]string{
-		"late.parquet": `late.parquet:2: column "t": got the time 10000-01-01T00:00:00Z, want one of the years 0 to 9999`,
-		"days.parquet": `days.parquet:1: column "days": got the time -0221-09-04T00:00:00Z, want one of the years 0 to 9999`,
+		"lists.parquet": `lists.parquet: column "label": has lists, want one value in each row for label`,
+		"late.parquet":  `late.parquet:2: column "t": got the time 10000-01-01T00:00:00Z, want one of the years 0 to 9999`,
+		"days.parquet":  `days.parquet:1: column "days": got the time -0221-09-04T00:00:00Z, want one of the years 0 to 9999`,
 	} {
 		got := run(t, "", "import", "h", "--nodes", file, "--edges", "edges.csv")
 		if got.code != exitFailed || !strings.Contains(got.err, want) {

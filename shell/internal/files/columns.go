@@ -203,6 +203,9 @@ func (c Columns) places(in *table.Reader, flag string, exact bool, names ...stri
 		}
 	}
 	for i, place := range places {
+		if place >= 0 && in.IsList(place) && slices.Contains(slices.Concat(nodeNames, edgeNames), names[i]) {
+			return nil, in.HeaderErrorf(in.Header()[place], "has lists, want one value in each row for %s", names[i])
+		}
 		if j := slices.Index(places, place); place >= 0 && j < i {
 			return nil, in.HeaderErrorf(in.Header()[place], "is named for %s and for %s by %s, want a column for each", names[j], names[i], flag)
 		}
@@ -217,7 +220,17 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	if slices.Equal(names, edgeNames) {
 		flag, of, isOfGraph = "--edge-columns", r.EdgeColumns, true
 	}
+	if header := in.Header(); len(header) == 1 {
+		if at := strings.IndexAny(header[0], ";|,\t"); at >= 0 {
+			return in.HeaderErrorf("", "has one column, %q, want commas between columns, or tabs in a .tsv file, in place of %q", header[0], header[0][at:at+1])
+		}
+	}
 	advised := of
+	if isOfGraph {
+		// What names no column, such as paper_id=id, was meant the other way round.
+		advised = maps.Clone(of)
+		maps.DeleteFunc(advised, func(_, column string) bool { return !slices.Contains(in.Header(), column) })
+	}
 	var conditions []string
 	taken := slices.Clone(places)
 	for i, name := range names {

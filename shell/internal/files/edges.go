@@ -59,10 +59,14 @@ func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edges
 		return nil, errors.Join(err, in.Close())
 	}
 	e := &edgesTable{in: in, src: columns[0], dst: columns[1], weight: columns[2]}
+	header, err := headerOf(in)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
 	var extra []string
 	for i, name := range in.Header() {
 		if i != e.src && i != e.dst && i != e.weight {
-			extra = append(extra, name)
+			extra = append(extra, cmp.Or(header.names[i], name))
 		}
 	}
 	if len(extra) > 0 {
