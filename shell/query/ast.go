@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -172,7 +173,7 @@ type guarantee struct {
 	rate  *literal
 }
 
-// clauses are what may follow suspects and nodes.
+// clauses are what may follow a statement that lists rows. A sample is of suspects and nodes alone.
 type clauses struct {
 	where         expression
 	sample        *sample
@@ -193,6 +194,18 @@ type returned struct {
 type returnedColumn struct {
 	of name
 	as *name
+}
+
+// named is what the column has the values of that as gives a name to.
+func (r *returned) named(n name) (of name, ok bool) {
+	if r == nil {
+		return of, false
+	}
+	i := slices.IndexFunc(r.columns, func(c returnedColumn) bool { return c.as != nil && c.as.text == n.text })
+	if i < 0 {
+		return of, false
+	}
+	return r.columns[i].of, true
 }
 
 // An orderTerm is a property, or of groups also a column of their rows, or a total.

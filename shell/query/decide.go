@@ -210,7 +210,7 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	find.Where = index.And{Terms: terms}
 	if s.limit != nil {
 		find.Order = suspectOrder
-		if find.Limit, err = q.whole(*s.limit, "a limit", math.MaxInt); err == nil && find.Limit == 0 {
+		if find.Limit, err = q.whole(*s.limit, "a limit", 0, math.MaxInt); err == nil && find.Limit == 0 {
 			err = &ResolveError{Pos: s.limit.pos, Msg: "got a limit of 0 nodes, want 1 or more"}
 		}
 	}
@@ -433,7 +433,7 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	steps := 1
 	if s.steps != nil {
 		var err error
-		if steps, err = q.whole(*s.steps, "steps", 1<<31-1); err != nil {
+		if steps, err = q.whole(*s.steps, "steps", 0, 1<<31-1); err != nil {
 			return nil, err
 		}
 		if steps == 0 {

@@ -190,6 +190,7 @@
 // name. Conditions on the history and on classes know their columns alone. The times of the history are texts such as
 // 2026-01-31T18:00:00.000000Z. What they are compared with is a time as "as of" takes it, to the microsecond.
 //
+// "order by" takes properties, and the names that "as" gives to columns where no property has such a name.
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the
 // file order. Rows without a value come last. Text is ordered by its bytes, so 10 comes before 9; if ids or classes look like
 // numbers, order by adds a notice about this.

@@ -48,7 +48,7 @@ func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
 	}
 	var at cleaner.AsOf
 	if m.run != nil {
-		run, err := q.whole(*m.run, "a run", math.MaxInt)
+		run, err := q.whole(*m.run, "a run", 1, math.MaxInt)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
 		}
 	}
 	labels, err := cleaner.LabelsAsOf(ctx, q.tx, at)
-	if m.run != nil && (at.Run == 0 || errors.Is(err, kv.ErrNotFound)) {
+	if m.run != nil && errors.Is(err, kv.ErrNotFound) {
 		return nil, &ResolveError{Pos: m.run.pos, Msg: fmt.Sprintf("there is no run %d: the statement runs lists all runs", at.Run), Err: err}
 	}
 	if err != nil {

@@ -149,10 +149,10 @@ func (r *resolver) returned(c *returned, otherwise, all []string) (columns, of [
 func (r *resolver) cut(limit, offset *literal) (skip, most int, err error) {
 	most = -1
 	if limit != nil {
-		most, err = r.whole(*limit, "a limit", math.MaxInt)
+		most, err = r.whole(*limit, "a limit", 0, math.MaxInt)
 	}
 	if offset != nil && err == nil {
-		skip, err = r.whole(*offset, "an offset", math.MaxInt)
+		skip, err = r.whole(*offset, "an offset", 0, math.MaxInt)
 	}
 	return skip, most, err
 }
@@ -168,6 +168,9 @@ func (r *resolver) query(c clauses) (index.Query, error) {
 	}
 	for _, term := range c.order {
 		column, err := r.property(term.by)
+		if of, ok := c.returned.named(term.by); ok && errors.As(err, new(*index.UnknownPropertyError)) {
+			column, err = r.property(of)
+		}
 		if err != nil {
 			return q, err
 		}
@@ -473,30 +476,33 @@ func (r *resolver) value(l literal) (kv.Value, error) {
 	}
 }
 
-// whole resolves a whole number from 0 to most.
-func (r *resolver) whole(l literal, what string, most int) (int, error) {
+// whole resolves a whole number from least to most. It may be written as 1e3.
+func (r *resolver) whole(l literal, what string, least, most int) (int, error) {
 	value, err := r.value(l)
 	if err != nil {
 		return 0, err
 	}
-	if value.Kind() != kv.KindInt || value.Int() < 0 || value.Int() > int64(most) {
-		limits := "from 0"
+	n := int64(-1)
+	switch value.Kind() {
+	case kv.KindInt:
+		n = value.Int()
+	case kv.KindFloat:
+		if f := value.Float(); f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			n = int64(f)
+		}
+	}
+	if n < int64(least) || n > int64(most) {
+		limits := fmt.Sprintf("from %d", least)
 		if most < math.MaxInt {
-			limits = fmt.Sprintf("from 0 to %d", most)
+			limits += fmt.Sprintf(" to %d", most)
 		}
 		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a whole number %s", describe(value), what, limits)}
 	}
-	return int(value.Int()), nil
+	return int(n), nil
 }
 
-// hops resolves a number of hops, 1 or more.
-func (r *resolver) hops(l literal) (int, error) {
-	hops, err := r.whole(l, "hops", math.MaxInt)
-	if err == nil && hops == 0 {
-		err = &ResolveError{Pos: l.pos, Msg: "got 0 hops, want 1 or more"}
-	}
-	return hops, err
-}
+// hops resolves a number of hops.
+func (r *resolver) hops(l literal) (int, error) { return r.whole(l, "hops", 1, math.MaxInt) }
 
 // share resolves a number strictly between 0 and 1.
 func (r *resolver) share(l literal, what string) (float64, error) {

@@ -55,7 +55,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		}
 	}
 	if s.seed != nil {
-		seed, err := q.whole(*s.seed, "a seed", math.MaxInt)
+		seed, err := q.whole(*s.seed, "a seed", 0, math.MaxInt)
 		if err != nil {
 			return nil, err
 		}

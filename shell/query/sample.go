@@ -32,11 +32,11 @@ func (s *sample) String() string {
 func (q *query) findSample(ctx context.Context, asked clauses, of statement) (*finding, error) {
 	d, limit := draw{seed: DefaultSeed}, math.MaxInt
 	var err error
-	if d.size, err = q.whole(*asked.sample.size, "a sample", math.MaxInt); err != nil {
+	if d.size, err = q.whole(*asked.sample.size, "a sample", 0, math.MaxInt); err != nil {
 		return nil, err
 	}
 	if asked.sample.seed != nil {
-		seed, err := q.whole(*asked.sample.seed, "a seed", math.MaxInt)
+		seed, err := q.whole(*asked.sample.seed, "a seed", 0, math.MaxInt)
 		if err != nil {
 			return nil, err
 		}

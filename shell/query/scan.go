@@ -146,6 +146,9 @@ func (s *scanner) next() token {
 		t.text = t.text[1:]
 		return t
 	}
+	if strings.HasPrefix(s.rest(), "==") {
+		return s.bad(len("=="), "got ==, want =")
+	}
 	for _, mark := range []string{"!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", ",", ";", "*"} {
 		if strings.HasPrefix(rest, mark) {
 			return s.token(tokenMark, len(mark))
