@@ -12,8 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
-	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // A commandFile is a file that a command line names.
@@ -86,7 +86,7 @@ func filesOf(value *kong.Value) []commandFile {
 	default:
 		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
 	}
-	var files []commandFile
+	var named []commandFile
 	for _, path := range paths {
 		if path == "" || path == "-" {
 			continue
@@ -98,26 +98,22 @@ func filesOf(value *kong.Value) []commandFile {
 		if info, err := os.Stat(path); err == nil {
 			file.info = info
 		}
-		files = append(files, file)
+		named = append(named, file)
 	}
-	return files
+	return named
 }
 
 // parts are the files that the name of a flag stands for beside itself.
-func (f commandFile) parts(value *kong.Value) (files []commandFile) {
+func (f commandFile) parts(value *kong.Value) (parts []commandFile) {
 	if value.Flag == nil || f.info != nil && !f.info.IsDir() {
 		return nil
 	}
-	parts, err := table.FindParts(f.path)
-	if err != nil {
-		return nil // reading it says so
-	}
-	for _, path := range parts.Paths() {
+	for _, path := range files.Sources(f.path) {
 		if info, err := os.Stat(path); err == nil {
-			files = append(files, commandFile{f.flag, path, info})
+			parts = append(parts, commandFile{f.flag, path, info})
 		}
 	}
-	return files
+	return parts
 }
 
 // is reports whether writing the one file would replace the other. Devices and pipes are written to as they are.

@@ -20,6 +20,8 @@ type Parts struct {
 	paths    []string // sorted; never empty
 	header   []string // nil: that of the files
 	headless bool     // the files have none, so their first line is a row
+
+	align func(ctx context.Context, memory int64) (*Aligned, error) // not nil: the files are columns of one table
 }
 
 const (
@@ -98,6 +100,9 @@ func OpenParts(ctx context.Context, parts Parts, memory int64) (*Reader, error) 
 
 // openParts is OpenParts with chunks of text of another size, in bytes.
 func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (*Reader, error) {
+	if parts.align != nil {
+		return parts.openAligned(ctx, memory)
+	}
 	first, err := parts.open(ctx, 0, memory, chunkBytes)
 	if err != nil {
 		return nil, err

@@ -69,12 +69,14 @@ type Reader struct {
 	parts  Parts
 	header []string
 	lists  []bool // of the columns: they have lists; nil of text
-	line   int64  // of the header, as in Error
-	size   int64
-	read   func() int64 // bytes of the file consumed so far; any goroutine
-	chunk  rows         // being read, nil between
-	chunks func() rows  // returns an empty chunk
-	closes []io.Closer
+
+	sources []string // of the columns: their files; nil if these are the parts
+	line    int64    // of the header, as in Error
+	size    int64
+	read    func() int64 // bytes of the file consumed so far; any goroutine
+	chunk   rows         // being read, nil between
+	chunks  func() rows  // returns an empty chunk
+	closes  []io.Closer
 }
 
 // rows are some consecutive rows of a file, in memory.
@@ -372,6 +374,9 @@ func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
 func (r *Reader) Want(row Row, column int, want string) error {
 	text := string(row.Fields[column])
 	path, line := r.parts.Place(row.Line)
+	if r.sources != nil && r.sources[column] != "" {
+		path = r.sources[column]
+	}
 	return &Error{
 		Path: path, Line: line, Column: r.header[column], Value: shorten(text, maxValue),
 		Msg: fmt.Sprintf("got %q, want %s", brief(text), want),

@@ -39,13 +39,16 @@ type exportedFile struct {
 }
 
 // NodeTable finds the files that the name of a nodes file stands for, as table.FindParts does. The folder of an exported database stands for
-// its table of nodes, and a file in it has the columns that the scripts of the database say.
+// its table of nodes, and a file in it has the columns that the scripts of the database say. The folder of a data set of OGB stands for its nodes.
 func NodeTable(path string) (table.Parts, error) { return findTable(path, false) }
 
 // EdgeTable is NodeTable for edges.
 func EdgeTable(path string) (table.Parts, error) { return findTable(path, true) }
 
 func findTable(path string, isOfEdges bool) (table.Parts, error) {
+	if parts, ok, err := ogbTable(path, isOfEdges); ok {
+		return parts, err
+	}
 	parts, err := table.FindParts(path)
 	if err != nil {
 		return parts, err

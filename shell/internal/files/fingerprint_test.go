@@ -35,6 +35,18 @@ func TestFingerprintOfParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	look("a part of another name", dir)
+	for _, folder := range []string{"raw", "split/time"} {
+		if err := os.MkdirAll(filepath.Join(dir, "ogb", folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ogb := filepath.Join(dir, "ogb")
+	for _, name := range []string{ogbCount, ogbEdges, ogbLabels, ogbYears, ogbFeatures, "split/time/train.csv.gz", "split/time/test.csv.gz"} {
+		write(filepath.Join("ogb", name), "")
+		look("a data set of OGB with "+name, ogb)
+		write(filepath.Join("ogb", name), "1\n")
+		look("a data set of OGB with another "+name, ogb)
+	}
 	look("standard input", "-")
 	look("standard input again", "-")
 }

@@ -118,6 +118,9 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		return stats, ErrTwoSplits
 	}
 	nodes.sayUnlabelled(r)
+	if err := g.sayOGB(r); err != nil {
+		return stats, err
+	}
 	edges, err := openEdges(ctx, g.Edges, nodes, r)
 	if err != nil {
 		return stats, err
@@ -228,34 +231,6 @@ func (g *Graph) fingerprint(properties []kv.Column, r Job) (string, error) {
 	files, err := Fingerprint(g.Nodes, g.Edges, g.Run)
 	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v, columns %q %q\n",
 		files, g.Classes, properties, g.Directed, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns), err
-}
-
-// Fingerprint tells files from others, and from themselves once they are changed. Of one that is not there, which its opening
-// tells, there is no more than the name.
-func Fingerprint(paths ...string) (string, error) {
-	var b strings.Builder
-	for _, path := range paths {
-		if path == "" {
-			b.WriteByte('\n')
-			continue
-		}
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%q", absolute)
-		if path == stream.Input {
-			fmt.Fprintf(&b, " %d %d", os.Getpid(), time.Now().UnixNano()) // nothing tells what will come from what came
-		} else if parts, err := table.FindParts(path); err == nil {
-			for _, path := range parts.Paths() {
-				if info, err := os.Stat(path); err == nil {
-					fmt.Fprintf(&b, " %q %d %d", filepath.Base(path), info.Size(), info.ModTime().UnixNano())
-				}
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String(), nil
 }
 
 // PlaceError says what is wrong with the place that a store was to be made at.

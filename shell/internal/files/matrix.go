@@ -493,9 +493,12 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 	return seen.all(in)
 }
 
-// openTable opens a table: a file, the files of a directory, those that a pattern matches, or standard input.
+// openTable opens a table: a file, the files of a directory, those that a pattern matches, the features of a data set of OGB, or standard input.
 func (r Job) openTable(ctx context.Context, path string) (*table.Reader, error) {
-	parts, err := table.FindParts(path)
+	parts, isOGB, err := ogbMatrix(path)
+	if !isOGB {
+		parts, err = table.FindParts(path)
+	}
 	if err != nil {
 		return nil, err
 	}
