@@ -111,7 +111,8 @@
 //	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
 //	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
 //	rescore    = "rescore" [ "full" ] .
-//	plan       = "plan" ( suspects | nodes | "count" counted ) .
+//	plan       = "plan" ( suspects | nodes | tally ) .
+//	tally      = "count" counted .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]
 //	           | "relabel" ( ids class [ if ] | class [ "all" ] where [ limit ] ) [ because ] .
 //	undo       = "undo" [ number ] .
@@ -121,8 +122,10 @@
 //	ids        = id { "," id } .
 //	if         = "if" expression .
 //	class      = string | number | parameter .
-//	because    = "because" ( string | parameter ) .
-//	moment     = "as" "of" ( "run" number | string | parameter ) .
+//	because    = "because" why .
+//	why        = string | parameter .
+//	moment     = "as" "of" ( "run" number | time ) .
+//	time       = string | parameter .
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
 //	clauses    = { where | sample | order | limit | offset | return } .      (each once at most, in any order)
 //	filters    = { where | order | limit | offset | return } .    (likewise)

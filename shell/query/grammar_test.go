@@ -1,24 +1,16 @@
 package query
 
 import (
+	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
-
-// A grammarRule is one expression of the grammar in the package documentation: its operator and its parts.
-type grammarRule struct {
-	operator string // word, mark, rule, choice, sequence, option, repeat
-	text     string // of a word, mark or rule
-	parts    []*grammarRule
-}
 
 // lexical are the rules that one token meets, with texts for them.
 var lexical = map[string][]string{
@@ -26,95 +18,22 @@ var lexical = map[string][]string{
 	"name": {"label", "score", "année"}, "word": {"p1", "b-2/c:3", "7"}, "property": {"label", `"old style"`, "suggested"},
 }
 
-// readGrammar reads the rules of doc.go above the lexical ones.
+// readGrammar returns the rules of the grammar, with those of values and ids.
 func readGrammar(t *testing.T) map[string]*grammarRule {
 	t.Helper()
-	doc, err := os.ReadFile("doc.go")
+	read, err := grammar()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(doc), "//	statement  =")
-	text, _, found := strings.Cut("//	statement  ="+text, "//	value      =")
-	if !found {
-		t.Fatal("doc.go has no grammar from statement to value")
-	}
-	rules := map[string]*grammarRule{
-		"value": {operator: "choice", parts: []*grammarRule{
-			{operator: "rule", text: "string"}, {operator: "rule", text: "number"}, {operator: "rule", text: "parameter"},
-			{operator: "word", text: "true"}, {operator: "word", text: "false"},
-		}},
-		"id": {operator: "choice", parts: []*grammarRule{
-			{operator: "rule", text: "string"}, {operator: "rule", text: "parameter"}, {operator: "rule", text: "word"},
-		}},
-	}
-	var tokens []string
-	for line := range strings.Lines(text) {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "//")
-		if remark := strings.Index(line, " .  "); remark >= 0 { // such as "(each once at most)"
-			line = line[:remark+2]
-		}
-		if remark := strings.Index(line, " . ("); remark >= 0 {
-			line = line[:remark+2]
-		}
-		tokens = append(tokens, strings.Fields(line)...)
-	}
-	for len(tokens) > 0 {
-		if len(tokens) < 4 || tokens[1] != "=" {
-			t.Fatalf("got %v in the grammar, want NAME = … .", tokens[:min(4, len(tokens))])
-		}
-		end := slices.Index(tokens, ".")
-		if end < 0 {
-			t.Fatalf("the rule %s has no end", tokens[0])
-		}
-		if name, rest := tokens[0], tokens[2:end]; lexical[name] == nil {
-			rules[name] = readChoice(t, &rest)
-			if len(rest) > 0 {
-				t.Fatalf("the rule %s has %v behind its end", name, rest)
-			}
-		}
-		tokens = tokens[end+1:]
-	}
+	rules := maps.Clone(read)
+	rules["value"] = &grammarRule{operator: "choice", parts: []*grammarRule{
+		{operator: "rule", text: "string"}, {operator: "rule", text: "number"}, {operator: "rule", text: "parameter"},
+		{operator: "word", text: "true"}, {operator: "word", text: "false"},
+	}}
+	rules["id"] = &grammarRule{operator: "choice", parts: []*grammarRule{
+		{operator: "rule", text: "string"}, {operator: "rule", text: "parameter"}, {operator: "rule", text: "word"},
+	}}
 	return rules
-}
-
-func readChoice(t *testing.T, tokens *[]string) *grammarRule {
-	t.Helper()
-	choice := &grammarRule{operator: "choice"}
-	for {
-		sequence := &grammarRule{operator: "sequence"}
-		for len(*tokens) > 0 && !slices.Contains([]string{"|", ")", "]", "}"}, (*tokens)[0]) {
-			sequence.parts = append(sequence.parts, readPart(t, tokens))
-		}
-		choice.parts = append(choice.parts, sequence)
-		if len(*tokens) == 0 || (*tokens)[0] != "|" {
-			break
-		}
-		*tokens = (*tokens)[1:]
-	}
-	return choice
-}
-
-func readPart(t *testing.T, tokens *[]string) *grammarRule {
-	t.Helper()
-	token := (*tokens)[0]
-	*tokens = (*tokens)[1:]
-	closing := map[string]string{"(": ")", "[": "]", "{": "}"}[token]
-	if closing != "" {
-		inner := readChoice(t, tokens)
-		if len(*tokens) == 0 || (*tokens)[0] != closing {
-			t.Fatalf("the grammar has a %s that no %s closes", token, closing)
-		}
-		*tokens = (*tokens)[1:]
-		return &grammarRule{operator: map[string]string{"(": "choice", "[": "option", "{": "repeat"}[token], parts: []*grammarRule{inner}}
-	}
-	if text, ok := strings.CutPrefix(token, `"`); ok {
-		text = strings.TrimSuffix(text, `"`)
-		if unicode.IsLetter([]rune(text)[0]) {
-			return &grammarRule{operator: "word", text: text}
-		}
-		return &grammarRule{operator: "mark", text: text}
-	}
-	return &grammarRule{operator: "rule", text: token}
 }
 
 // A grammarWriter writes texts by the rules.
@@ -279,5 +198,35 @@ func TestParsedIsInGrammar(t *testing.T) {
 	}
 	if count < 50 {
 		t.Errorf("only %d statements were read: the test misses its point", count)
+	}
+}
+
+// TestManualIsOfTheGrammar holds that every statement of the manual has its forms from the grammar, and has pages for some of them.
+func TestManualIsOfTheGrammar(t *testing.T) {
+	if _, err := grammar(); err != nil {
+		t.Fatal(err)
+	}
+	usage := map[string][]string{}
+	for _, page := range Manual() {
+		usage[page.Name] = page.Usage
+		if len(page.Usage) == 0 || !strings.HasPrefix(page.Usage[0], page.Name) {
+			t.Errorf("the usage of %s is %q", page.Name, page.Usage)
+		}
+	}
+	for name, want := range map[string][]string{
+		"unsure": {"unsure ID, … [if CONDITION] [because 'WHY']", "unsure [all] where CONDITION [limit N] [because 'WHY']"},
+		"plan":   {"plan suspects …", "plan nodes …", "plan count …"},
+		"suspects": {"suspects [fpr|fnr N [p N]] [where CONDITION] [sample N [seed N]] [order by P [asc|desc], …] [limit N] [offset N] " +
+			"[return [distinct] (*|P [as NAME], …)]"},
+		"count": {
+			"count (suspects [fpr|fnr N [p N]]|nodes [as of (run N|'TIME')]) [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
+				"group by P, … [return (min|max|avg|sum)(P) [as NAME], …] [order by (min|max|avg|sum)(P)|P [asc|desc], …] [limit N] [offset N])",
+			"count history [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
+				"group by P, … [return (min|max|avg|sum)(P) [as NAME], …] [order by (min|max|avg|sum)(P)|P [asc|desc], …] [limit N] [offset N])",
+		},
+	} {
+		if !slices.Equal(usage[name], want) {
+			t.Errorf("the usage of %s is\n%s\nwant\n%s", name, strings.Join(usage[name], "\n"), strings.Join(want, "\n"))
+		}
 	}
 }

@@ -5,9 +5,9 @@ import "slices"
 // A Page describes one statement for its user.
 type Page struct {
 	Name    string
-	Usage   string
-	Summary string // one line
-	Text    string // what the summary leaves out
+	Usage   []string // its forms, from the grammar
+	Summary string   // one line
+	Text    string   // what the summary leaves out
 	Example string
 }
 
@@ -15,7 +15,6 @@ type Page struct {
 var manual = []Page{
 	{
 		Name:    "accept",
-		Usage:   "accept ID[, ID…] [if CONDITION] [because 'WHY']  |  accept [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "decide that suggested labels are right, and take them",
 		Text: `With a condition, accept decides on the suspects that meet the condition. A condition on score does not change
 the threshold of the last run. With 'all where', accept decides on every scored node that meets the condition. Decided
@@ -32,7 +31,6 @@ keeps its label until another decision gives one label the most, or a decision w
 	},
 	{
 		Name:    "agreement",
-		Usage:   "agreement",
 		Summary: "how well people agree about the nodes that both have decided on",
 		Text: `Prints two rows for each pair of people. verdict compares what they say of the label before all decisions: right, wrong
 or unsure. label compares the labels that they name. nodes is the number of nodes that count, same the number of equal words.
@@ -42,7 +40,6 @@ are the ends of its 90% interval, for 30 nodes and more. The last decision of ea
 	},
 	{
 		Name:    "classes",
-		Usage:   "classes [where CONDITION] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "the classes, with their share, homophily and suspects",
 		Text: `Homophily is the share of labelled neighbours with the same label, over the labelled nodes of the class.
 Self-confidence is the mean predicted probability of the given label. The column suspects counts the nodes that the
@@ -52,7 +49,6 @@ Columns of predictions without a header have the same order. Conditions are on t
 	},
 	{
 		Name:    "clean",
-		Usage:   "clean [hops K] [preset default|paper] [direction out|in|both] [diagonal exact|sampled] [threshold T] [expect R] [seed N] [as given]",
 		Summary: "score every labelled node and suggest labels",
 		Text: `If the store has no predictions, clean first trains the built-in classifier. New scores replace the scores of
 an earlier run when the new ones are complete. In a directed graph, direction chooses the neighbours that count. out: the
@@ -65,7 +61,6 @@ trained beside them. The default seed is 1. Ctrl-C stops clean. The same stateme
 	},
 	{
 		Name:    "count",
-		Usage:   "count suspects [fpr A|fnr A [p R]]|nodes [as of …]|history [where CONDITION] [group by P, …] [return avg(P) [as NAME], …] [order by P|avg(P) [desc], …] [limit N] [offset N]",
 		Summary: "count suspects, nodes or decisions, in groups if asked",
 		Text: `Groups are printed largest first, or as 'order by' says: by a property of the groups, by count, or by a total. Behind the
 count, return prints totals of each group: min, max, avg and sum of a property. Null takes no part in them. avg and sum want
@@ -74,7 +69,6 @@ numbers. They are exact, and rounded once. Groups that memory does not hold wait
 	},
 	{
 		Name:    "create",
-		Usage:   "create index on PROPERTY",
 		Summary: "index a property, so that conditions on it are fast",
 		Text: `Queries use an index if it helps. plan shows the index that a query uses. Every write updates the index. id and
 degree need none.`,
@@ -82,21 +76,18 @@ degree need none.`,
 	},
 	{
 		Name:    "describe",
-		Usage:   "describe",
 		Summary: "the properties of the nodes, with their kinds",
 		Text:    "indexed is true if the property has an index. A class compares as text. .schema and .tables are other names of describe.",
 		Example: "describe",
 	},
 	{
 		Name:    "drop",
-		Usage:   "drop index on PROPERTY",
 		Summary: "remove the index of a property",
 		Text:    "Answers stay the same without it.",
 		Example: "drop index on split",
 	},
 	{
 		Name:    "explain",
-		Usage:   "explain ID",
 		Summary: "why a node has its score",
 		Text: `Prints the prediction, the agreement features, the labels of the neighbours, the neighbours that speak most for the
 label and against it, and the score that the node would have with each other label.`,
@@ -104,7 +95,6 @@ label and against it, and the score that the node would have with each other lab
 	},
 	{
 		Name:    "history",
-		Usage:   "history [ID] [where CONDITION] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "every decision made, or those on one node, oldest first",
 		Text: `No entry is ever deleted. An undo is an entry of its own, and its column undoes has the number of the entry that
 it takes back. Decisions of one statement have the same step. from is the label before, to the label that the decision names.
@@ -114,7 +104,6 @@ Conditions are on the columns of the history. count history counts entries: coun
 	},
 	{
 		Name:    "neighbors",
-		Usage:   "neighbors ID [hops K] [where CONDITION] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "the nodes around a node, nearest first",
 		Text: `The column hop is the distance from the node. The default of hops is 1. Conditions know the properties of the neighbours,
 and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
@@ -122,14 +111,12 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 	},
 	{
 		Name:    "node",
-		Usage:   "node ID[, ID…]",
 		Summary: "everything stored about a node, or about several",
 		Text:    "Write an id without quotes. An id with spaces, quotes, commas, brackets or semicolons needs single quotes.",
 		Example: "node 1042",
 	},
 	{
 		Name:    "nodes",
-		Usage:   "nodes [as of run N|as of 'TIME'] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "list nodes",
 		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5, is
 null, joined by and, or, not and brackets. ilike 'graph%' ignores case, and lower(title) = 'on graphs' compares in
@@ -148,7 +135,6 @@ rows. 'return *' has all properties. 'return distinct' has rows that are equal o
 	},
 	{
 		Name:    "noise",
-		Usage:   "noise",
 		Summary: "how often each class is given in place of another",
 		Text: `The transition matrix: in the column of a true class, the probability of each given label. Below it are the pairs
 of classes that are confused most, the mislabel rate of each label, and the mislabel rate of all labels with its interval
@@ -158,7 +144,6 @@ confused, and transition in the order of classes.`,
 	},
 	{
 		Name:    "plan",
-		Usage:   "plan suspects|nodes|count …",
 		Summary: "how a query is answered, and what it reads",
 		Text: `Shows the index, the condition that is tested on each row, and the expected numbers of rows and index entries.
 Then runs the query, and shows the rows found and the numbers of entries, rows and blocks read.`,
@@ -166,14 +151,12 @@ Then runs the query, and shows the rows found and the numbers of entries, rows a
 	},
 	{
 		Name:    "reject",
-		Usage:   "reject ID[, ID…] [if CONDITION] [because 'WHY']  |  reject [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "decide that given labels are right, and keep them",
 		Text:    "The nodes are no longer suspects. Conditions, steps and history are as for accept.",
 		Example: "reject 1042, 1043",
 	},
 	{
 		Name:    "relabel",
-		Usage:   "relabel ID[, ID…] 'CLASS' [if CONDITION] [because 'WHY']  |  relabel 'CLASS' [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "give nodes a label of your choice",
 		Text: `Conditions, steps and history are as for accept, but 'all where' includes nodes without a score, such as
 unlabelled ones: relabel 'Theory' all where label is null.`,
@@ -181,7 +164,6 @@ unlabelled ones: relabel 'Theory' all where label is null.`,
 	},
 	{
 		Name:    "rescore",
-		Usage:   "rescore [full]",
 		Summary: "bring the scores up to date after changes and decisions, without a new run",
 		Text: `The nodes around all changes since the last run get new scores by its model; with full, all nodes do. A score is a
 chance. unpredicted counts the nodes that have none, because they have no predictions and no classifier is kept. If the decisions find fewer or more wrong labels than the scores predict, rescore also moves all scores. Their order
@@ -190,7 +172,6 @@ stays. The next clean learns from the decisions in full.`,
 	},
 	{
 		Name:    "runs",
-		Usage:   "runs",
 		Summary: "every run of clean",
 		Text: `The last run made the scores in the store. The column predictions has the source of the predictions. The report
 of clean says how clean used them. mislabel_rate is the estimate. rate_low and rate_high are the ends of its 90% interval.
@@ -200,7 +181,6 @@ the number of the last entry of the history that rescore has used. rescorings is
 	},
 	{
 		Name:    "stats",
-		Usage:   "stats",
 		Summary: "the size of the store and what it holds",
 		Text: `Prints the numbers of nodes, edges, labels, columns, matrices and runs, and the bytes on disk. For the last run:
 the mislabel rate with its interval, the grey zone, and the number of wrong labels that are probably still to be found.
@@ -210,7 +190,6 @@ kept classifier was trained. classifier_agreement is the share of their labels t
 	},
 	{
 		Name:    "suspects",
-		Usage:   "suspects [fpr A|fnr A [p R]] [where CONDITION] [sample N [seed S]] [order by P [desc], …] [limit N] [offset N] [return [distinct] P [as NAME], …|*]",
 		Summary: "nodes whose label is probably wrong, highest score first",
 		Text: `A suspect scores above the threshold of the last run, has a suggested label other than its own, and nobody has
 decided on it. A condition on score replaces the threshold. A condition on decision lists decided nodes too. In a
@@ -227,7 +206,6 @@ draws the same rows. The default seed is 1. A limit counts the rows of the sampl
 	},
 	{
 		Name:    "undo",
-		Usage:   "undo [N]",
 		Summary: "take back your last step of decisions, or the last N",
 		Text: `Labels and decisions are again as they were before. The history keeps the decision and its undo. Another undo
 takes back the step before. If somebody else has decided on one of the nodes later, undo is refused, and names that
@@ -236,14 +214,12 @@ person and the node. Of a removed node only the history changes, and a notice sa
 	},
 	{
 		Name:    "unlabel",
-		Usage:   "unlabel ID[, ID…] [if CONDITION] [because 'WHY']  |  unlabel [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "remove labels, and keep the nodes",
 		Text:    "For wrong labels, if you do not know the right one. Conditions, steps and history are as for relabel.",
 		Example: "unlabel where score > 0.9 and confidence < 0.3",
 	},
 	{
 		Name:    "unsure",
-		Usage:   "unsure ID[, ID…] [if CONDITION] [because 'WHY']  |  unsure [all] where CONDITION [limit N] [because 'WHY']",
 		Summary: "put nodes aside undecided",
 		Text: `The nodes keep their labels and leave the list of suspects. suspects where decision = 'unsure' lists them. Conditions,
 steps and history are as for accept.`,
@@ -252,7 +228,16 @@ steps and history are as for accept.`,
 }
 
 // Manual returns a page for every statement, in the order of their names.
-func Manual() []Page { return slices.Clone(manual) }
+func Manual() []Page {
+	pages := slices.Clone(manual)
+	rules, err := grammar()
+	for i := range pages {
+		if err == nil {
+			pages[i].Usage = usageWriter{rules}.usages(pages[i].Name)
+		}
+	}
+	return pages
+}
 
 // StatementNames returns the names of all statements, in order.
 func StatementNames() []string {

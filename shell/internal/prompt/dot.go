@@ -145,7 +145,7 @@ func (s *session) help(of string) error {
 	if of != "" {
 		for _, m := range query.Manual() {
 			if strings.EqualFold(m.Name, of) {
-				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.Usage, wording.Sentence(m.Summary), m.Text, m.Example)
+				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", strings.Join(m.Usage, "\n"), wording.Sentence(m.Summary), m.Text, m.Example)
 				return s.printText(page.String())
 			}
 		}
