@@ -46,7 +46,7 @@ var grammar = sync.OnceValues(func() (map[string]*grammarRule, error) {
 	for len(tokens) > 0 {
 		end := slices.Index(tokens, ".")
 		if end < 3 || tokens[1] != "=" {
-			return nil, fmt.Errorf("got %v in the grammar, want NAME = … .", tokens[:min(4, len(tokens))])
+			return nil, fmt.Errorf("got %v in the grammar, want a rule", tokens[:min(4, len(tokens))])
 		}
 		if name, body := tokens[0], tokens[2:end]; !slices.Contains(tokenRules, name) {
 			rule, rest, err := readChoice(body)

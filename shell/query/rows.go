@@ -126,7 +126,7 @@ func distinct(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int
 	}
 	return func(yield func([]kv.Value, error) bool) {
 		later := laterRows{byKey: spill.New(os.TempDir(), memory/8), byPlace: spill.New(os.TempDir(), memory/8)}
-		defer later.close()
+		defer later.close() //nolint:errcheck // a temporary file that cannot be removed changes no row
 		seen, size := map[string]bool{}, int64(0)
 		var key []byte
 		for row, err := range rows {
@@ -167,10 +167,7 @@ type laterRows struct {
 	byPlace *spill.Sorter // the keys of the distinct ones
 }
 
-func (l *laterRows) close() {
-	// A temporary file that cannot be removed changes no row.
-	_ = errors.Join(l.byKey.Close(), l.byPlace.Close())
-}
+func (l *laterRows) close() error { return errors.Join(l.byKey.Close(), l.byPlace.Close()) }
 
 // add takes the key of the next row.
 func (l *laterRows) add(key []byte) error {

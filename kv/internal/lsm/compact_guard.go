@@ -144,7 +144,11 @@ func (g *mergeGuard) keep(m *merge) {
 	if g.reader == nil {
 		return
 	}
-	defer func() { _ = recover() }()
+	defer func() {
+		if recover() != nil {
+			m.hold = nil
+		}
+	}()
 	m.reader = g.reader
 	m.reader.merges++
 	m.hold = m.reader.txn.NewIterator(badger.IteratorOptions{})
