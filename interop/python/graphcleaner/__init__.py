@@ -21,6 +21,8 @@ warnings where it may matter.
 `graphcleaner.pyg` trains classifiers of PyTorch Geometric. `graphcleaner.spark` cleans graphs on Apache Spark.
 """
 
+from importlib.metadata import PackageNotFoundError, version
+
 from ._clean import clean
 from ._convert import from_networkx, from_pyg, to_pyg
 from ._folders import read_dgl, read_ogb
@@ -29,3 +31,8 @@ from ._store import Neighborhood, Store, open
 from .errors import GraphcleanerError
 
 __all__ = ["Graph", "GraphcleanerError", "Neighborhood", "Store", "clean", "from_networkx", "from_pyg", "open", "read_dgl", "read_ogb", "to_pyg"]
+
+try:
+    __version__ = version("graphcleaner")
+except PackageNotFoundError:  # of sources that are not installed
+    __version__ = "0.0.0"

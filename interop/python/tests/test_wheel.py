@@ -25,7 +25,7 @@ def wheel():
 
 
 def test_contents(wheel):
-    assert re.fullmatch(r"graphcleaner-[0-9.]+-py3-none-\S+\.whl", wheel.name)
+    assert re.fullmatch(r"graphcleaner-[0-9a-z.+]+-py3-none-\S+\.whl", wheel.name)
     with zipfile.ZipFile(wheel) as packed:
         assert packed.testzip() is None
         names = packed.namelist()
@@ -58,6 +58,10 @@ def test_fresh_environment(wheel, tmp_path):
     subprocess.run([scripts / "python", "-m", "pip", "install", "--quiet", f"{wheel}[test]"], check=True, env=environment)
     version = subprocess.run([scripts / "graphcleaner", "--version"], check=True, capture_output=True, text=True, env=environment).stdout
     assert version.startswith("graphcleaner ")
+    asked = "import graphcleaner; print(graphcleaner.__version__)"
+    said = subprocess.run([scripts / "python", "-c", asked], check=True, capture_output=True, text=True, env=environment).stdout.strip()
+    assert wheel.name.split("-")[1] == said
+    assert all(commit in version for commit in re.findall(r"\+g(\w+)", said))
     assert subprocess.run([scripts / "graphcleaner", "no-command"], capture_output=True, env=environment).returncode == 2
     example, printed = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL).groups()
     said = subprocess.run([scripts / "python", "-c", example], check=True, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path).stdout
