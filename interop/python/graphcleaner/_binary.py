@@ -21,7 +21,9 @@ _NAME = "graphcleaner.exe" if os.name == "nt" else "graphcleaner"
 _log = logging.getLogger("graphcleaner")
 
 # How remarks begin that come with every run of a kind. The program does not say which of the others are warnings, so all of them are.
-_ROUTINE = re.compile(r"no (predictions |features: |splits )|grey zone: |the kept classifier|Features of |waiting for |(?!.*(say nothing|left out)).* are joined with ")
+_ROUTINE = re.compile(r"no (predictions |features: |splits )|grey zone: |the kept classifier|Features of |waiting for |"
+                      r"(?!.*(say nothing|left out)).* are joined with ")
+_FLAG = re.compile(r"(?<!\S)--([a-z]+(?:-[a-z]+)*)(?=[\s:,;.]|$)")
 
 
 def path() -> str:
@@ -97,7 +99,8 @@ def _end(program: subprocess.Popen[bytes], said: str, warns: bool) -> None:
     # The last line that begins with the name of the program begins the error.
     begins = [i for i, line in enumerate(lines) if line.startswith("graphcleaner: ")]
     message = "\n".join(lines[begins[-1]:]).removeprefix("graphcleaner: ") if begins else "\n".join(lines)
-    message = message.replace("--yes was", "yes=True was")
+    # Flags are arguments here.
+    message = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), message.replace("--yes was", "yes=True was"))
     raise GraphcleanerError(message or f"graphcleaner ended with {program.returncode}", code=program.returncode)
 
 

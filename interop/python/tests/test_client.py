@@ -94,7 +94,7 @@ def test_classes_may_be_left_out():
     nodes, edges, softmax, classes = frames()
     pd.testing.assert_frame_equal(clean(nodes, edges, softmax), clean(nodes, edges, softmax, classes))
     order = np.argsort(classes)
-    sorted_columns = "of 17 of 60 .* if .* 'Theory', 'Databases', 'AI', as the labels come first, and of 57 if they are 'AI', 'Databases', 'Theory': say"
+    sorted_columns = "of 17 of 60 .* 'Theory', 'Databases', 'AI', as the labels come first, and of 57 if they are 'AI', 'Databases', 'Theory': say"
     with pytest.raises(GraphcleanerError, match=sorted_columns):
         clean(nodes, edges, softmax[:, order])
     pd.testing.assert_frame_equal(clean(nodes, edges, softmax[:, order], sorted(classes)), clean(nodes, edges, softmax, classes))
@@ -197,9 +197,10 @@ def test_without_predictions(tmp_path):
     (dict(nodes=frames()[0].assign(subject=[0, 1, 2] * 20), predictions=np.ones((60, 3)) / 3, classes=CLASSES),
      r"predictions: nodes have the label '0', and the classes are 'Theory', .*: the labels are numbers, want these as classes, such as range\(3\)"),
     (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2, classes=range(2)), "-1 for a missing label, want null"),
-    (dict(hops=9), "hops"),
+    (dict(hops=9), "^hops 9: want 1 to 5$"),
+    (dict(memory="x"), '^memory: got "x"'),
     (dict(log="json"), "log: got it as an option"),
-    (dict(colour="x"), "unknown flag --colour"),
+    (dict(colour="x"), "unknown flag colour$"),
 ])
 def test_errors(change, message):
     nodes, edges, _, _ = frames()
@@ -218,7 +219,8 @@ def test_a_store_is_not_overwritten(papers):
 def test_a_failure_leaves_no_store(tmp_path, change):
     nodes, edges, _, _ = frames()
     with pytest.raises(GraphcleanerError):
-        graphcleaner.clean(nodes.assign(score=nodes.paper_id), edges, **{"columns": COLUMNS, "edge_columns": EDGE_COLUMNS, **change}, store=tmp_path / "g")
+        arguments = {"columns": COLUMNS, "edge_columns": EDGE_COLUMNS, **change}
+        graphcleaner.clean(nodes.assign(score=nodes.paper_id), edges, store=tmp_path / "g", **arguments)
     assert not list(tmp_path.iterdir())
     with pytest.raises(GraphcleanerError, match="none: No such file or directory, want a folder"):
         clean(nodes, edges, store=tmp_path / "none" / "g")
@@ -382,6 +384,7 @@ def test_errors_of_a_store(papers, tmp_path):
     (lambda s: s.query("help"), "help|statement: "),
     (lambda s: s.suspects(limit="x"), "limit: invalid literal for int"),
     (lambda s: s.suspects(columns="id"), "columns: got str, want a list"),
+    (lambda s: s.append(), "nothing to append, want nodes, edges, predictions or features"),
     (lambda s: s.undo("x"), "steps: invalid literal for int"),
     (lambda s: s.append({"id": ["x", "y"], "label": [1.5, float("inf")]}, None, [[1], [1, 2]]), "predictions: setting an array element"),
 ])
