@@ -49,7 +49,7 @@ def test_the_program_finds_the_same(tmp_path):
             found += 1
             taken = list(range(p.shape[1]))
             assert f"{matches.of(taken)} of {matches.nodes} labels" in says and f"and {matches.of(better)} with" in says, (seed, says)
-            assert "--prediction-classes " + ",".join(f"c{j}" for j in better) in says, (seed, says)
+            assert "prediction_classes " + ",".join(f"c{j}" for j in better) in says, (seed, says)
     assert 0 < found < 16
 
 
