@@ -237,7 +237,9 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
             nodes = {"id": range(len(nodes)), "label": pa.array(nodes, from_pandas=True)}
     names = mapping(columns, "columns")
     table = renamed(to_table(nodes, "nodes", [*names.values(), "id"]), "nodes", names, ("id", "label"), ("split",))
-    if pa.types.is_integer(table.column("label").type) and pc.any(pc.equal(table.column("label"), -1)).as_py():
+    with reading("nodes"):
+        labels = plain(table.column("label"))
+    if pa.types.is_integer(labels.type) and pc.any(pc.equal(labels, -1)).as_py():
         _log.warning("nodes: -1 is taken for a class. pandas.factorize writes it for a missing label: want null there")
     return table
 

@@ -345,7 +345,7 @@ def test_warnings_are_logged_as_such(papers, caplog):
     store = graphcleaner.open(papers)
     store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
     store.score(["x1", "x2"])
-    graphcleaner.Graph.of([0, -1], np.array([[0, 1]]))
+    graphcleaner.Graph.of([None, -1.0], np.array([[0, 1]]))
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"][1:]
     assert '"AI ": 2 nodes' in warned[0] and "2 nodes have no score" in warned[1] and "nodes: -1 is taken for a class" in warned[2]
 
