@@ -149,6 +149,15 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 			return usagef("restore: want the files of a backup and then the directory of the store to be made")
 		}
 	}
+	const wantedOrder = "want the files of a backup first, and the directory of the new store last"
+	if info, err := os.Stat(db); err == nil && !info.IsDir() {
+		return usagef("restore: %s is a file: %s", db, wantedOrder)
+	}
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return usagef("restore: %s is a directory: %s", name, wantedOrder)
+		}
+	}
 	began := time.Now()
 	files, closeFiles, err := openBackups(ctx, names, s.in)
 	if err != nil {
@@ -160,6 +169,9 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 		info, err = kv.CheckBackup(ctx, files, s.progress.report())
 	} else {
 		info, err = kv.Restore(ctx, db, files, kv.RestoreOptions{MemoryBudget: c.store(), Progress: s.progress.report()})
+	}
+	if wrong, ok := errors.AsType[*kv.BackupError](err); ok && wrong.File == 0 && errors.Is(err, kv.ErrBackupOrder) {
+		err = fmt.Errorf("%s: goes on from another backup: want the full backup of the store first, then the later ones in order", names[0])
 	}
 	switch {
 	case errors.Is(err, kv.ErrExists):

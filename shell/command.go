@@ -21,6 +21,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -210,8 +211,7 @@ func (s *streams) usage(parser *kong.Kong, err error) int {
 			command = " " + node.Name
 		}
 	}
-	s.sayError("%s: %v", parser.Model.Name, err)
-	s.sayError("Run %q for help.", s.program+command+" --help")
+	s.fail(parser.Model.Name, err.Error(), s.program+command+" --help")
 	return exitUsage
 }
 
@@ -225,8 +225,7 @@ func (s *streams) exitCode(err error) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
-		s.sayError("%s: %v", s.program, err)
-		s.sayError("Run %q for help.", s.program+" "+s.command+" --help")
+		s.fail(s.program, wording.Plain(err), s.program+" "+s.command+" --help")
 		return exitUsage
 	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
@@ -236,10 +235,10 @@ func (s *streams) exitCode(err error) int {
 		} else if errors.As(err, &interruption) {
 			message += ": " + interruption.state
 		}
-		s.sayError("%s: %s", s.program, message)
+		s.fail(s.program, message, "")
 		return exitInterrupted
 	}
-	s.sayError("%s: %v", s.program, err)
+	s.fail(s.program, wording.Plain(err), "")
 	if _, ok := errors.AsType[*verdictError](err); ok {
 		return exitVerdict
 	}

@@ -101,6 +101,21 @@ func (s *streams) sayError(format string, args ...any) {
 	s.tell(slog.LevelError, fmt.Sprintf(format, args...))
 }
 
+// fail tells why the program ends, and which command line has help, if any. A log has no name of the program, and both in one message.
+func (s *streams) fail(program, text, help string) {
+	switch {
+	case s.log == nil:
+		s.sayError("%s: %s", program, text)
+		if help != "" {
+			s.sayError("Run %q for help.", help)
+		}
+	case help != "":
+		s.tell(slog.LevelError, text, "help", help)
+	default:
+		s.tell(slog.LevelError, text)
+	}
+}
+
 // tell writes a message, also if notes are not wanted.
 func (s *streams) tell(level slog.Level, text string, attributes ...any) {
 	s.progress.clear()

@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -56,7 +57,7 @@ func failureOf(ctx context.Context, err error) *failure {
 	if err == nil {
 		return nil
 	}
-	f := &failure{Text: err.Error(), Ended: errors.Is(context.Cause(ctx), holder.ErrEnded), Changed: errors.Is(err, decide.ErrChanged)}
+	f := &failure{Text: wording.Plain(err), Ended: errors.Is(context.Cause(ctx), holder.ErrEnded), Changed: errors.Is(err, decide.ErrChanged)}
 	if at, ok := query.Position(err); ok {
 		f.Position = &at
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -335,7 +336,7 @@ func (s *session) place(at query.Step, name string, err error) error {
 func (s *session) sayError(at query.Step, name string, err error) {
 	s.point(at, err)
 	s.clearProgress()
-	s.opt.Fail(s.place(at, name, err).Error())
+	s.opt.Fail(wording.Plain(s.place(at, name, err)))
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.

@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -225,14 +224,8 @@ func refuse(status int, text string) error {
 	return &requestError{status: status, problem: problem{Error: text}}
 }
 
-// rooms are the names of rooms of the program in errors, and the errors that only say of which sort an error is.
-var rooms = regexp.MustCompile(`(^|: )(?:cleaner|index|kv|ops|query): (?:bad options(?:: |$))?`)
-
 // sentence is an error for people.
-func sentence(err error) string {
-	text := strings.TrimSuffix(rooms.ReplaceAllString(err.Error(), "$1"), ": ")
-	return wording.Sentence(text) + "."
-}
+func sentence(err error) string { return wording.Sentence(wording.Plain(err)) + "." }
 
 // problemOf says what an error is to a client.
 func problemOf(err error) (int, problem) {
