@@ -34,8 +34,8 @@ type Fetcher struct {
 	memory  int64                                 // bytes, of which batches take a share
 	past    past                                  // whose values stand in place of the stored ones
 
-	// known names a property of the node that was yielded last, with its value, where finding the node told it, and is
-	// "" elsewhere. It is always the same property. May be nil.
+	// hint names a property of the node that was yielded last, with its value, if finding the node told it, and else
+	// "". It is always the same property. May be nil.
 	hint func() (string, kv.Value)
 }
 

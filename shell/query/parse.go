@@ -154,33 +154,68 @@ func (p *parser) moment() (*moment, error) {
 }
 
 // clauses = { where | sample | order | limit | offset | return } , each at most once.
-func (p *parser) clauses(c *clauses) error { return p.clausesOf(c, true) }
+func (p *parser) clauses(c *clauses) error { return p.clausesOf(c, allClauses) }
 
-// filters = { where | order | limit | offset | return } , each at most once. They begin with filterWords.
-func (p *parser) filters(c *clauses) error { return p.clausesOf(c, false) }
+// filters = { where | order | limit | offset | return } , each at most once.
+func (p *parser) filters(c *clauses) error { return p.clausesOf(c, filterClauses) }
 
-var filterWords = []string{"where", "order", "limit", "offset", "return"}
+// A clause begins with its word.
+type clause struct {
+	word string
+	has  func(*clauses) bool
+	read func(*parser, *clauses) error
+}
 
-func (p *parser) clausesOf(c *clauses, samples bool) (err error) {
-	for err == nil {
-		switch {
-		case c.where == nil && p.accept("where"):
+var (
+	allClauses = []clause{
+		{"where", func(c *clauses) bool { return c.where != nil }, func(p *parser, c *clauses) (err error) {
 			c.where, err = p.expression()
-		case samples && c.sample == nil && p.accept("sample"):
+			return err
+		}},
+		{"sample", func(c *clauses) bool { return c.sample != nil }, func(p *parser, c *clauses) (err error) {
 			c.sample, err = p.sample()
-		case c.order == nil && p.accept("order"):
+			return err
+		}},
+		{"order", func(c *clauses) bool { return c.order != nil }, func(p *parser, c *clauses) (err error) {
 			c.order, err = p.order(false)
-		case c.limit == nil && p.accept("limit"):
+			return err
+		}},
+		{"limit", func(c *clauses) bool { return c.limit != nil }, func(p *parser, c *clauses) (err error) {
 			c.limit, err = p.limit()
-		case c.offset == nil && p.accept("offset"):
+			return err
+		}},
+		{"offset", func(c *clauses) bool { return c.offset != nil }, func(p *parser, c *clauses) (err error) {
 			c.offset, err = p.offset()
-		case c.returned == nil && p.accept("return"):
+			return err
+		}},
+		{"return", func(c *clauses) bool { return c.returned != nil }, func(p *parser, c *clauses) (err error) {
 			c.returned, err = p.returned()
-		default:
+			return err
+		}},
+	}
+
+	// filterClauses are those of rows that are not drawn at random, and filterWords their words.
+	filterClauses = slices.DeleteFunc(slices.Clone(allClauses), func(c clause) bool { return c.word == "sample" })
+	filterWords   = wordsOf(filterClauses)
+)
+
+func wordsOf(of []clause) (words []string) {
+	for _, c := range of {
+		words = append(words, c.word)
+	}
+	return words
+}
+
+func (p *parser) clausesOf(c *clauses, known []clause) error {
+	for {
+		i := slices.IndexFunc(known, func(of clause) bool { return !of.has(c) && p.accept(of.word) })
+		if i < 0 {
 			return nil
 		}
+		if err := known[i].read(p, c); err != nil {
+			return err
+		}
 	}
-	return err
 }
 
 // sample = "sample" number [ "seed" number ] .
