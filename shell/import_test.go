@@ -57,7 +57,7 @@ func TestImportErrors(t *testing.T) {
 		{"nodes control character", map[string]string{"nodes.csv": "id,label\na,X\nb\x01,Y\n"}, "", "nodes.csv:3: "},
 		{"nodes long id", map[string]string{"nodes.csv": "id\n" + strings.Repeat("x", 2000) + "\n"}, "", `nodes.csv:2: invalid node id: "xxxxxxxxxxxxxxxxxxxx"… has 2000 bytes, want at most 1024`},
 		{"nodes bad class", map[string]string{"nodes.csv": "id,label\na,X\x02\n"}, "", `nodes.csv:2: invalid name: class name "X\x02" has a control character at byte 1`},
-		{"nodes no ending", nil, "--nodes /dev/stdin", "/dev/stdin: got a name without an ending, which would say what is in it, want one that ends in .csv"},
+		{"nodes no ending", nil, "--nodes /dev/stdin", "/dev/stdin: got a name without an ending, which would say what is in it (- is standard input), want one that ends in .csv"},
 		{"nodes split", map[string]string{"nodes.csv": "id,label,split\na,X,train\nb,Y,holdout\n"}, "", `nodes.csv:3: column "split": got "holdout", want train, val, test or none`},
 		{"nodes and splits", map[string]string{"nodes.csv": "id,split\na,train\n", "s.csv": "id,split\na,val\n"}, "--splits s.csv", "nodes.csv has a column split, and --splits gives another"},
 		// edges

@@ -110,8 +110,12 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if len(parts.paths) == 1 {
 		return first, nil
 	}
+	headed, err := parts.headed(ctx, first, memory, chunkBytes)
+	if err != nil {
+		return nil, errors.Join(err, first.Close())
+	}
 	r := &Reader{path: parts.name, header: first.header, lists: first.lists, line: first.line, parts: parts}
-	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return parts.open(ctx, part, memory, chunkBytes) }}
+	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return headed.open(ctx, part, memory, chunkBytes) }}
 	p.now.Store(first)
 	r.chunks = func() rows { return &partChunk{of: p} }
 	r.read = func() int64 { return p.before.Load() + p.now.Load().Offset() }
@@ -124,6 +128,48 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 		r.size += info.Size()
 	}
 	return r, nil
+}
+
+// headed is p, or, if its first file is the header of the others as neo4j-admin has it, p with that header: a line alone with types, such as
+// id:ID, which the second file does not begin with.
+func (p Parts) headed(ctx context.Context, first *Reader, memory int64, chunkBytes int) (Parts, error) {
+	isTyped := slices.ContainsFunc(first.header, func(column string) bool { return strings.Contains(column, ":") })
+	if p.header != nil || first.lists != nil || !isTyped {
+		return p, nil
+	}
+	for _, path := range p.paths[:2] { // which a pipe brings once
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return p, err
+		}
+	}
+	if row, err := p.firstRow(ctx, 0, memory, chunkBytes); err != nil || row != nil {
+		return p, err
+	}
+	headed := p.WithHeader(first.header, true)
+	row, err := headed.firstRow(ctx, 1, memory, chunkBytes)
+	if err != nil || slices.Equal(row, first.header) {
+		return p, err
+	}
+	return headed, nil
+}
+
+// firstRow reads the first row of a file, nil if it has none. A row that is wrong is nobody's header.
+func (p Parts) firstRow(ctx context.Context, part int, memory int64, chunkBytes int) (row []string, err error) {
+	in, err := p.open(ctx, part, memory, chunkBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	for first, err := range in.Rows() {
+		row = []string{}
+		if err == nil {
+			for _, field := range first.Fields {
+				row = append(row, string(field))
+			}
+		}
+		break
+	}
+	return row, nil
 }
 
 // A partsReader reads files one after another.

@@ -395,10 +395,14 @@ func (r *Reader) Close() error {
 
 // ending says for a message how a file's name ends.
 func ending(name string) string {
-	if extension := filepath.Ext(name); extension != "" {
+	switch extension := filepath.Ext(name); extension {
+	case "":
+		return "without an ending, which would say what is in it (- is standard input)"
+	case ".arrow":
+		return "that ends in .arrow, which is written and not read"
+	default:
 		return fmt.Sprintf("that ends in %q", extension)
 	}
-	return "without an ending, which would say what is in it"
 }
 
 // maxValue bounds Error.Value, in bytes; the longest id of a node fits.

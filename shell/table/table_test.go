@@ -163,7 +163,8 @@ func TestTextErrors(t *testing.T) {
 		{"a.csv.gz", gz[:len(gz)/2], "the file cannot be read on: it ends early"},
 		{"a.csv.gz", gz[:4], ": is not a whole gzip file (it ends early)"},
 		{"a.csv.gz", []byte("id,label\n1,2\n"), ": is not a whole gzip file (no gzip header)"},
-		{"stdin", []byte("id\n1\n"), ": got a name without an ending, which would say what is in it, want one that ends in .csv"},
+		{"stdin", []byte("id\n1\n"), ": got a name without an ending, which would say what is in it (- is standard input), want one that ends in .csv"},
+		{"a.arrow", []byte("ARROW1"), `: got a name that ends in .arrow, which is written and not read, want one that ends in .csv`},
 		{"a.xlsx", []byte("PK"), `: got a name that ends in ".xlsx", want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet`},
 	} {
 		path := write(t, c.name, c.content)

@@ -199,7 +199,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n{\"id\":\"" + strings.Repeat("x", maxLine) + "\"}\n", `d.jsonl:2: the line is longer than 1048576 bytes`},
 		{"d.jsonl", "{\"id\":\"p\x00\xff4\",\"label\":\"Theory\"}", `d.jsonl:1: `},
 		{"d.json", "{}", `want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or a .jsonl of decisions`},
-		{"d", "{}", `without an ending, which would say what is in it, want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or a .jsonl`},
+		{"d", "{}", `without an ending, which would say what is in it (- is standard input), want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or a .jsonl`},
 		{"d.csv", "id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
 			`d.csv:3: column "time": got "2999-01-31T18:00:00Z", want a time that is not ahead of the clock by more than 5 minutes`},
 		{"d.jsonl", `{"id":"p4","label":"Theory","time":"2999-01-31T18:00:00Z"}`, `d.jsonl:1: column "time": got "2999-01-31T18:00:00Z"`},
