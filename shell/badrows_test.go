@@ -173,7 +173,7 @@ func TestBadRowsAreTheSame(t *testing.T) {
 			} {
 				db := "g" + strconv.Itoa(i)
 				c := importCommand{
-					DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes.csv", Edges: "edges.csv"}},
+					DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: []string{"nodes.csv"}, Edges: []string{"edges.csv"}}},
 					BadRows: limit, Report: "bad.csv", resources: budget,
 				}
 				var out bytes.Buffer

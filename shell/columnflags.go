@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"slices"
+
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 )
 
@@ -24,14 +26,14 @@ type edgeColumns struct {
 }
 
 // checkEdgeColumns returns a usage error if columns of an edges file are named that it cannot have, or that there is no file for.
-func (c edgeColumns) checkEdgeColumns(edges string) error {
+func (c edgeColumns) checkEdgeColumns(edges files.Names) error {
 	if c.EdgeColumns.of == nil {
 		return nil
 	}
-	if edges == "" {
+	if !edges.Given() {
 		return usagef("--edge-columns names columns of --edges: want that too")
 	}
-	if files.IsArray(edges) {
+	if slices.ContainsFunc(edges, files.IsArray) {
 		return usagef("--edge-columns names columns of a table, and %s has none with names", edges)
 	}
 	if err := c.EdgeColumns.of.Only(files.EdgeNames()...); err != nil {

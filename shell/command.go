@@ -211,7 +211,7 @@ func (s *streams) usage(parser *kong.Kong, err error) int {
 			command = " " + node.Name
 		}
 	}
-	s.fail(parser.Model.Name, err.Error(), s.program+command+" --help")
+	s.fail(parser.Model.Name, err.Error()+adviseQuotes(parse), s.program+command+" --help")
 	return exitUsage
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -38,8 +39,10 @@ func checkFiles(arguments *kong.Context) error {
 		if of == "" {
 			continue
 		}
-		if text, ok := value.Target.Interface().(string); ok && of == "read" && text == stream.Input {
-			streams = append(streams, "--"+value.Name)
+		for _, path := range pathsOf(value) {
+			if of == "read" && path == stream.Input {
+				streams = append(streams, "--"+value.Name)
+			}
 		}
 		for _, file := range filesOf(value) {
 			if of == "read" {
@@ -71,23 +74,28 @@ func checkFiles(arguments *kong.Context) error {
 	return nil
 }
 
+// adviseQuotes is what to add to the error of an argument that is one of several files, which a shell has made of a pattern.
+func adviseQuotes(parse *kong.ParseError) string {
+	if parse == nil || parse.Context == nil || len(parse.Context.Path) == 0 {
+		return ""
+	}
+	path, isExtra := strings.CutPrefix(parse.Error(), "unexpected argument ")
+	last := parse.Context.Path[len(parse.Context.Path)-1].Flag
+	if !isExtra || last == nil || last.Tag.Get("file") != "read" {
+		return ""
+	}
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	_, ending, _ := strings.Cut(filepath.Base(path), ".")
+	pattern := filepath.Join(filepath.Dir(path), "*."+ending)
+	return fmt.Sprintf(": several files of --%s are a pattern in quotes, such as --%s %s", last.Name, last.Name, wording.ShellWord(pattern))
+}
+
 // filesOf are the files that a flag or an argument names.
 func filesOf(value *kong.Value) []commandFile {
-	var paths []string
-	switch given := value.Target.Interface().(type) {
-	case string:
-		paths = []string{given}
-		// The value of --noise says what the file is.
-		if kind, path, ok := strings.Cut(given, ":"); ok && (kind == "matrix" || kind == "file") {
-			paths = append(paths, path)
-		}
-	case []string:
-		paths = given
-	default:
-		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
-	}
 	var named []commandFile
-	for _, path := range paths {
+	for _, path := range pathsOf(value) {
 		if path == "" || path == "-" {
 			continue
 		}
@@ -101,6 +109,23 @@ func filesOf(value *kong.Value) []commandFile {
 		named = append(named, file)
 	}
 	return named
+}
+
+// pathsOf are the paths that a flag or an argument names.
+func pathsOf(value *kong.Value) (paths []string) {
+	switch given := value.Target.Interface().(type) {
+	case string:
+		paths = []string{given}
+		// The value of --noise says what the file is.
+		if kind, path, ok := strings.Cut(given, ":"); ok && (kind == "matrix" || kind == "file") {
+			paths = append(paths, path)
+		}
+	case []string:
+		paths = given
+	default:
+		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
+	}
+	return paths
 }
 
 // parts are the files that the name of a flag stands for beside itself.

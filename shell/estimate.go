@@ -22,13 +22,13 @@ import (
 
 // estimateCommand says what import and clean would take.
 type estimateCommand struct {
-	DB          string `arg:"" optional:"" name:"DB" help:"Directory of the store. Without it: --nodes and --edges."`
-	Nodes       string `file:"read" placeholder:"FILE|N" help:"Nodes: a file, or their number."`
-	Edges       string `file:"read" placeholder:"FILE|M" help:"Edges: a file, or their number."`
-	Directed    bool   `help:"Edges have a direction, as for import."`
-	Features    string `file:"read" placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
-	Predictions string `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
-	Splits      string `file:"read" placeholder:"FILE" help:"Splits, as for import."`
+	DB          string   `arg:"" optional:"" name:"DB" help:"Directory of the store. Without it: --nodes and --edges."`
+	Nodes       []string `sep:"none" file:"read" placeholder:"FILE|N" help:"Nodes: a file, or their number."`
+	Edges       []string `sep:"none" file:"read" placeholder:"FILE|M" help:"Edges: a file, or their number."`
+	Directed    bool     `help:"Edges have a direction, as for import."`
+	Features    string   `file:"read" placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
+	Predictions string   `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
+	Splits      string   `file:"read" placeholder:"FILE" help:"Splits, as for import."`
 	graphColumns
 	Classes  int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
 	IDs      string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
@@ -58,9 +58,9 @@ For a store, all degrees are read. For files, sample rows are read. For numbers,
 // check refuses flags that cannot be meant together.
 func (c *estimateCommand) check() error {
 	stored := c.DB != ""
-	given := c.Nodes != "" || c.Edges != ""
+	given := files.Names(c.Nodes).Given() || files.Names(c.Edges).Given()
 	switch {
-	case stored == given || given && (c.Nodes == "" || c.Edges == ""):
+	case stored == given || given && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
 		return usagef("estimate: want a store, or --nodes and --edges")
 	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 || c.IDs != "" || c.Columns.of != nil || c.EdgeColumns.of != nil ||
 		c.predictionEncoding != (predictionEncoding{})):
@@ -71,8 +71,8 @@ func (c *estimateCommand) check() error {
 		return usagef("--direction %s: want --directed with it", c.Direction)
 	}
 	edges := c.Edges
-	if _, err := strconv.ParseInt(edges, 10, 64); err == nil {
-		edges = ""
+	if _, err := strconv.ParseInt(files.Names(edges).String(), 10, 64); err == nil {
+		edges = nil
 	}
 	return cmp.Or(c.checkEdgeColumns(edges), checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
 }
@@ -236,7 +236,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 
 // countNodes looks at the nodes file, or takes their number, and says what of it is an estimate.
 func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes nodeCount, err error) {
-	if n, err := strconv.ParseInt(c.Nodes, 10, 64); err == nil {
+	if n, err := strconv.ParseInt(files.Names(c.Nodes).String(), 10, 64); err == nil {
 		nodes = nodeCount{nodes: n, labelled: n, idBytes: 8 * n}
 	} else if nodes, err = countNodes(ctx, c.Nodes, c.job()); err != nil {
 		return nodes, err
@@ -283,7 +283,7 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 			err = usagef("--diagonal sampled: want exact where the graph is weighted or walked along a direction")
 		}
 	}()
-	m, err := strconv.ParseInt(c.Edges, 10, 64)
+	m, err := strconv.ParseInt(files.Names(c.Edges).String(), 10, 64)
 	switch {
 	case err == nil && m < 1:
 		return edges, usagef("--edges %s: want a file, or a number of edges", c.Edges)

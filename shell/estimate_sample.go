@@ -39,12 +39,8 @@ func (s *fileSample) share() float64 {
 	return min(1, float64(len(s.rows))/float64(max(s.total, 1)))
 }
 
-// sampleTable looks at the columns of a table that find finds; one at place -1 is empty. parts finds the files that its name stands for.
-func sampleTable(ctx context.Context, path string, memory int64, parts func(string) (table.Parts, error), find func(*table.Reader) ([]int, error)) (*fileSample, error) {
-	of, err := parts(path)
-	if err != nil {
-		return nil, err
-	}
+// sampleTable looks at the columns of a table that find finds; one at place -1 is empty.
+func sampleTable(ctx context.Context, of table.Parts, memory int64, find func(*table.Reader) ([]int, error)) (*fileSample, error) {
 	in, err := table.OpenParts(ctx, of, memory)
 	if err != nil {
 		return nil, err
@@ -219,12 +215,14 @@ type edgeCount struct {
 const manyWeights = 1 << 10
 
 // countEdges looks at a file of edges. Of the shape it takes Directed.
-func countEdges(ctx context.Context, path string, r files.Job, shape ops.Shape) (c edgeCount, err error) {
+func countEdges(ctx context.Context, names files.Names, r files.Job, shape ops.Shape) (c edgeCount, err error) {
 	var s *fileSample
-	if files.IsArray(path) {
-		s, err = sampleArray(ctx, path)
+	if len(names) == 1 && files.IsArray(names[0]) {
+		s, err = sampleArray(ctx, names[0])
+	} else if parts, find := files.EdgeTable(names); find != nil {
+		err = find
 	} else {
-		s, err = sampleTable(ctx, path, r.Memory, files.EdgeTable, r.EdgePlaces)
+		s, err = sampleTable(ctx, parts, r.Memory, r.EdgePlaces)
 	}
 	if err != nil {
 		return c, err
@@ -318,8 +316,12 @@ type nodeCount struct {
 }
 
 // countNodes looks at a file of nodes.
-func countNodes(ctx context.Context, path string, r files.Job) (c nodeCount, err error) {
-	s, err := sampleTable(ctx, path, r.Memory, files.NodeTable, r.NodePlaces)
+func countNodes(ctx context.Context, names files.Names, r files.Job) (c nodeCount, err error) {
+	parts, err := files.NodeTable(names)
+	if err != nil {
+		return c, err
+	}
+	s, err := sampleTable(ctx, parts, r.Memory, r.NodePlaces)
 	if err != nil {
 		return c, err
 	}
@@ -353,7 +355,11 @@ func countNodes(ctx context.Context, path string, r files.Job) (c nodeCount, err
 
 // countSplits looks at a file of splits, whose nodes are all taken to be labelled: how many are in each, by cleaner.Split.
 func countSplits(ctx context.Context, path string, r files.Job) (splits []int64, share float64, err error) {
-	s, err := sampleTable(ctx, path, r.Memory, table.FindParts, r.SplitPlaces)
+	parts, err := table.FindParts(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := sampleTable(ctx, parts, r.Memory, r.SplitPlaces)
 	if err != nil {
 		return nil, 0, err
 	}

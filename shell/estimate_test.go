@@ -53,7 +53,7 @@ func estimated(t *testing.T, args ...string) (e estimate) {
 func planned(t *testing.T, opt cleaner.Options) *projection {
 	t.Helper()
 	p := &projection{resources: resources{Memory: 256 << 20}, options: opt}
-	if err := p.count(t.Context(), &estimateCommand{Nodes: "nodes.csv", Edges: "edges.csv"}); err != nil {
+	if err := p.count(t.Context(), &estimateCommand{Nodes: []string{"nodes.csv"}, Edges: []string{"edges.csv"}}); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -258,8 +258,8 @@ func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 	counted := func(c estimateCommand) *projection {
 		t.Helper()
 		p := &projection{resources: resources{Memory: 256 << 20}, options: cleaner.Options{Workers: 2}}
-		if c.Nodes = "nodes.csv"; c.Edges == "" {
-			c.Edges = "edges.csv"
+		if c.Nodes = []string{"nodes.csv"}; c.Edges == nil {
+			c.Edges = []string{"edges.csv"}
 		}
 		if err := p.count(t.Context(), &c); err != nil {
 			t.Fatal(err)
@@ -278,7 +278,7 @@ func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 	if c := p.counts; c.Features != 700 || c.Classes != 5 || !c.Predictions {
 		t.Errorf("numbers: got %+v", c)
 	}
-	plain, weighted := p.load.AdjacencyBytes, counted(estimateCommand{Edges: "weights.csv"})
+	plain, weighted := p.load.AdjacencyBytes, counted(estimateCommand{Edges: []string{"weights.csv"}})
 	if weighted.files.weights != 2 || weighted.load.AdjacencyBytes >= plain {
 		t.Errorf("got %d weights and %d bytes of 3 edges, %d of 900 without weights",
 			weighted.files.weights, weighted.load.AdjacencyBytes, plain)

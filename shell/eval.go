@@ -111,11 +111,11 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	}
 	c.record = c.optionsOf(s, opt)
 	switch {
-	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
+	case c.DB != "" && (files.Names(c.Nodes).Given() || files.Names(c.Edges).Given()):
 		return usagef("eval: want a store or --nodes and --edges, got both")
 	case c.DB != "" && (c.Features != "" || len(c.Classes) > 0 || c.Directed):
 		return usagef("eval: --features, --classes and --directed go with --nodes and --edges, got a store")
-	case c.DB == "" && (c.Nodes == "" || c.Edges == ""):
+	case c.DB == "" && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
 		return usagef("eval: want a store, or both --nodes and --edges")
 	case c.DB != "" && c.EdgeColumns.of != nil:
 		return usagef("eval: --edge-columns names columns of --edges, got a store")
@@ -272,7 +272,7 @@ func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 	if c.DB != "" {
 		return checkpoint, nil
 	}
-	graph, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Splits)
+	graph, err := files.Fingerprint(c.Nodes, c.Edges, files.Names{c.Features}, files.Names{c.Splits})
 	checkpoint.Graph = fmt.Sprintf("%s%q %v %v\n", graph, c.Classes, c.Directed, c.graphColumns)
 	return checkpoint, err
 }
@@ -314,7 +314,7 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 		return usagef("eval: --predictions want the split that they were made with, and the graph has none: give --splits")
 	}
 	for _, path := range c.Predictions {
-		name, err := files.Fingerprint(path)
+		name, err := files.Fingerprint(files.Names{path})
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 )
 
@@ -36,15 +37,15 @@ type evaluationOptions struct {
 // optionsOf are the flags, before a file of splits becomes a column of the graph.
 func (c *evalCommand) optionsOf(s *streams, opt cleaner.EvalOptions) *evaluationOptions {
 	options := &evaluationOptions{
-		Graph: s.asGiven(c.DB), Nodes: c.Nodes, Edges: c.Edges, Features: c.Features, Classes: c.Classes, Directed: c.Directed,
+		Graph: s.asGiven(c.DB), Nodes: files.Names(c.Nodes).String(), Edges: files.Names(c.Edges).String(), Features: c.Features, Classes: c.Classes, Directed: c.Directed,
 		Noise: s.asGiven(c.Noise), Split: c.Split, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
 		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}
 	if c.Splits != "" {
 		options.Split = "file:" + s.asGiven(c.Splits)
 	}
-	if files := len(c.Predictions); files > 0 {
-		options.Repeats, options.ModelSeeds = 1, files
+	if count := len(c.Predictions); count > 0 {
+		options.Repeats, options.ModelSeeds = 1, count
 	}
 	for _, file := range c.Predictions {
 		options.Predictions = append(options.Predictions, s.asGiven(file))
@@ -71,9 +72,9 @@ func (c *evalCommand) graphName() string {
 	case c.DB != "":
 		return c.record.Graph
 	case c.Features != "":
-		return c.Nodes + ", " + c.Edges + ", " + c.Features
+		return files.Names(c.Nodes).String() + ", " + files.Names(c.Edges).String() + ", " + c.Features
 	}
-	return c.Nodes + ", " + c.Edges
+	return files.Names(c.Nodes).String() + ", " + files.Names(c.Edges).String()
 }
 
 // optionFacts are the options of the evaluation.

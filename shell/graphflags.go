@@ -20,8 +20,8 @@ import (
 
 // inputFiles are the files of a graph itself.
 type inputFiles struct {
-	Nodes    string   `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, a pattern in quotes, or -."`
-	Edges    string   `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns or rows."`
+	Nodes    []string `sep:"none" file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, a pattern in quotes, or -. Again for more files."`
+	Edges    []string `sep:"none" file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns or rows. Again for more files."`
 	Directed bool     `help:"Edges have a direction, from src to dst."`
 	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
@@ -53,7 +53,7 @@ type elsewhereFiles struct {
 
 // any reports whether any file is named.
 func (g *graphFiles) any() bool {
-	return g.Nodes != "" || g.Edges != "" || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
+	return files.Names(g.Nodes).Given() || files.Names(g.Edges).Given() || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
 }
 
 // labelForm says in which form the names of classes are taken from files.

@@ -60,7 +60,7 @@ The folder of a data set of OGB for the prediction of nodes is given as it is: -
 		`splits and years are taken.
 
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
-		`order of their names, byte by byte. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input: csv, or tsv if its header has ` +
+		`order of their names, byte by byte. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input: csv, or tsv if its header has ` +
 		`a tab. It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
@@ -151,10 +151,10 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if c.Decisions != "" {
 		return c.adopt(ctx, s)
 	}
-	if c.Nodes == "" && c.Edges == "" {
+	if !files.Names(c.Nodes).Given() && !files.Names(c.Edges).Given() {
 		return c.addTo(ctx, s)
 	}
-	if c.Nodes == "" || c.Edges == "" {
+	if !files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given() {
 		return usagef("import: a new store needs both --nodes and --edges")
 	}
 	occupied, err := isOccupied(c.DB)
@@ -175,7 +175,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 
 // readsInput reports whether the rows of some file come from standard input.
 func (c *importCommand) readsInput() bool {
-	return slices.Contains([]string{c.Nodes, c.Edges, c.Features, c.Splits, c.Predictions, c.Scores}, stream.Input)
+	return slices.Contains(slices.Concat(c.Nodes, c.Edges, files.Names{c.Features, c.Splits, c.Predictions, c.Scores}), stream.Input)
 }
 
 // checkElsewhere returns a usage error if the flags for a run that was made elsewhere make no sense.
@@ -185,7 +185,7 @@ func (c *importCommand) checkElsewhere() error {
 		return nil
 	case c.Scores == "" || c.RunFile == "":
 		return usagef("import: --scores are of the run that --run describes: want both of them")
-	case c.Append || c.Decisions != "" || c.Nodes == "" || c.Edges == "" || c.Predictions == "":
+	case c.Append || c.Decisions != "" || !files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given() || c.Predictions == "":
 		return usagef("import: --scores and --run make a new store, with --nodes, --edges and --predictions, and without --append and --decisions")
 	case len(c.Classes) > 0 || c.labelForm != (labelForm{}):
 		return usagef("import: --run names the classes, so it goes without --classes, --trim and --nfc")
@@ -212,8 +212,12 @@ func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) 
 
 // origin tells the command from others.
 func (c *importCommand) origin() (string, error) {
-	files, err := files.Fingerprint(c.Nodes, c.Edges, c.Features, c.Predictions, c.Splits, c.Scores, c.RunFile)
-	return fmt.Sprintf("%s%+v %d", files, c.graphFiles, c.BadRows), err
+	var others []files.Names
+	for _, path := range []string{c.Features, c.Predictions, c.Splits, c.Scores, c.RunFile} {
+		others = append(others, files.Names{path})
+	}
+	read, err := files.Fingerprint(append([]files.Names{c.Nodes, c.Edges}, others...)...)
+	return fmt.Sprintf("%s%+v %d", read, c.graphFiles, c.BadRows), err
 }
 
 // make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into place.
@@ -249,7 +253,7 @@ func (c *importCommand) reading(s *streams) importing {
 	stages := new(stageLog)
 	r := importing{s.job(stages, c.Threads, int64(c.Memory)), s, stages}
 	if c.BadRows > 0 || c.Report != "" {
-		r.Bad = files.NewBadRows(c.Nodes, c.Edges, c.BadRows, int64(c.Memory)/badRowsShare)
+		r.Bad = files.NewBadRows(files.Names(c.Nodes).String(), files.Names(c.Edges).String(), c.BadRows, int64(c.Memory)/badRowsShare)
 	}
 	return r
 }
@@ -393,9 +397,9 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --classes is for a new store; with --append, the labels of the nodes file add classes")
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --append takes all rows or none, so it has no --bad-rows and no --report")
-	case c.Nodes == "" && c.Edges == "" && c.Predictions == "" && c.Features == "":
+	case !files.Names(c.Nodes).Given() && !files.Names(c.Edges).Given() && c.Predictions == "" && c.Features == "":
 		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
-	case c.Nodes == "" && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
+	case !files.Names(c.Nodes).Given() && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
 		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
 	}
 	if c.Check {

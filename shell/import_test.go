@@ -377,7 +377,7 @@ func TestImportResumes(t *testing.T) {
 		limited := &endingContext{Context: ctx, cancel: cancel}
 		limited.left.Store(times)
 		c := importCommand{
-			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes" + ending, Edges: "edges" + ending}}, resources: resources{Memory: 1, Threads: 2},
+			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: []string{"nodes" + ending}, Edges: []string{"edges" + ending}}}, resources: resources{Memory: 1, Threads: 2},
 		}
 		var out bytes.Buffer
 		return c.make(limited, &streams{out: &out, messages: messages{err: &out}, progress: &progress{}}, nil)

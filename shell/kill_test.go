@@ -70,7 +70,7 @@ func writeKilledImport(t *testing.T, form string) {
 func TestKilledImports(t *testing.T) {
 	if form := os.Getenv(killedForm); form != "" {
 		c := killedImports[form]
-		c.DB, c.Nodes, c.Edges, c.Stats, c.resources = "g", "nodes.csv", "edges.csv", "stats.json", resources{Memory: 1, Threads: 2}
+		c.DB, c.Nodes, c.Edges, c.Stats, c.resources = "g", []string{"nodes.csv"}, []string{"edges.csv"}, "stats.json", resources{Memory: 1, Threads: 2}
 		if err := c.make(t.Context(), &streams{out: os.Stdout, messages: messages{err: os.Stderr}, progress: &progress{}}, nil); err != nil {
 			t.Fatal(err)
 		}

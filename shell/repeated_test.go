@@ -7,17 +7,16 @@ import (
 
 // A flag of one value that is given twice is wrong usage in every command: the last would count, and a file be lost.
 func TestRepeatedFlags(t *testing.T) {
-	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "more.csv": threeNodes, "edges.csv": twoEdges})
+	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
 	for _, c := range []struct{ args, flag string }{
-		{"import g --nodes nodes.csv --nodes more.csv --edges edges.csv", "--nodes"},
-		{"import g --nodes nodes.csv --edges edges.csv --edges edges.csv", "--edges"},
+		{"import g --nodes nodes.csv --edges edges.csv --splits a.csv --splits b.csv", "--splits"},
 		{"import g --nodes nodes.csv --edges edges.csv --columns id=a --columns label=b", "--columns"},
 		{"remove g --edges edges.csv --edge-columns src=a --edge-columns dst=b", "--edge-columns"},
 		{"import g --predictions a.npy --predictions=b.npy", "--predictions"},
 		{"import g --decisions a.csv --decisions b.csv", "--decisions"},
 		{"demo --seed 1 --seed 2", "--seed"},
 		{"predict g --seed 1 --seed 2", "--seed"},
-		{"estimate --nodes 10 --edges 5 --edges 6", "--edges"},
+		{"estimate --nodes 10 --edges 5 --memory 1GiB --memory 2GiB", "--memory"},
 		{"clean g --hops 2 --memory 1GiB --hops 3", "--hops"},
 		{"shell g -c stats -c classes", "--command"},
 		{"shell g -f a --file b", "--file"},

@@ -23,7 +23,7 @@ import (
 type scoreCommand struct {
 	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
 	IDs   []string `name:"ids" xor:"nodes" required:"" placeholder:"A,B" help:"Score the nodes with these ids."`
-	Nodes string   `file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id: .csv, .tsv or .parquet."`
+	Nodes []string `sep:"none" file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id: .csv, .tsv or .parquet."`
 	nodeColumns
 	Format columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or arrow."`
 	resources
@@ -44,10 +44,10 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	if c.Nodes == "" && c.Columns.of != nil {
+	if !files.Names(c.Nodes).Given() && c.Columns.of != nil {
 		return usagef("score: --columns names columns of --nodes: want that too")
 	}
-	if c.Nodes == "" && (len(c.IDs) == 0 || slices.Contains(c.IDs, "")) {
+	if !files.Names(c.Nodes).Given() && (len(c.IDs) == 0 || slices.Contains(c.IDs, "")) {
 		return usagef("score: --ids has an empty id, want ids of nodes, such as p17,p25")
 	}
 	screen := print.ScreenOf(s.out)
@@ -81,7 +81,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 
 // find finds the nodes to score.
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {
-	if c.Nodes != "" {
+	if files.Names(c.Nodes).Given() {
 		return files.ReadNodes(stream.WithInput(ctx, s.in), tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report(), Columns: c.Columns.of})
 	}
 	for _, id := range c.IDs {

@@ -11,13 +11,15 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // Parts are the files that a name stands for: the file itself, the files of a directory, or those that a pattern matches. They are read
 // one after another, as if they were one file.
 type Parts struct {
 	name     string
-	paths    []string // sorted; never empty
+	paths    []string // those of one name sorted; never empty
 	header   []string // nil: that of the files
 	headless bool     // the files have none, so their first line is a row
 
@@ -60,10 +62,37 @@ func FindParts(name string) (Parts, error) {
 		paths = []string{name} // opening it says what is wrong
 	}
 	if len(paths) > maxParts {
-		return Parts{}, &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", len(paths), maxParts)}
+		return Parts{}, tooMany(name, len(paths))
 	}
 	slices.Sort(paths)
 	return Parts{name: name, paths: paths}, nil
+}
+
+// Join is the files of several names, read as one in the order of the names. No file is there twice.
+func Join(name string, all ...Parts) (Parts, error) {
+	joined := Parts{name: name}
+	seen := map[string]bool{}
+	for _, p := range all {
+		if p.header != nil || p.align != nil {
+			return Parts{}, &Error{Path: p.name, Msg: "is a whole table, which others beside it describe, want it alone"}
+		}
+		for _, path := range p.paths {
+			if clean := filepath.Clean(path); seen[clean] {
+				return Parts{}, &Error{Path: path, Msg: "is named twice, want it once"}
+			} else {
+				seen[clean] = true
+			}
+		}
+		joined.paths = append(joined.paths, p.paths...)
+	}
+	if len(joined.paths) > maxParts {
+		return Parts{}, tooMany(name, len(joined.paths))
+	}
+	return joined, nil
+}
+
+func tooMany(name string, parts int) error {
+	return &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", parts, maxParts)}
 }
 
 // WithHeader is p with names for its columns. They take the place of the names that the files have. If isHeadless, text files have no header:
@@ -87,7 +116,10 @@ func (p Parts) Place(line int64) (path string, at int64) {
 // Line is the Row.Line of a row in a line of a file.
 func (p Parts) Line(path string, at int64) int64 {
 	part, found := slices.BinarySearch(p.paths, path)
-	if !found || at == 0 {
+	if !found { // those of several names are not sorted
+		part = slices.Index(p.paths, path)
+	}
+	if part < 0 || at == 0 {
 		return at
 	}
 	return int64(part)<<partShift | at
@@ -121,6 +153,9 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	r.read = func() int64 { return p.before.Load() + p.now.Load().Offset() }
 	r.closes = []io.Closer{p}
 	for _, path := range parts.paths {
+		if path == stream.Input {
+			continue
+		}
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())

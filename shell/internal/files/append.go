@@ -117,10 +117,10 @@ func (a *appending) open(ctx context.Context) (err error) {
 		weighted = tx.Weighted()
 		return nil
 	})
-	if err == nil && a.Nodes != "" {
+	if err == nil && a.Nodes.Given() {
 		a.nodes, err = a.openNodes(ctx, kinds, a.Job)
 	}
-	if err == nil && a.Edges != "" {
+	if err == nil && a.Edges.Given() {
 		if a.edges, err = openEdges(ctx, a.Edges, a.nodes, a.Job); err == nil {
 			a.edgeParts = a.edges.parts()
 		}
@@ -194,10 +194,10 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 // rowsOf yields the nodes of the rows of the nodes file, which it reads again.
 func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		if a.Nodes == "" {
+		if a.nodes == nil {
 			return
 		}
-		in, columns, err := a.OpenTable(ctx, a.Nodes)
+		in, err := table.OpenParts(ctx, a.nodeParts, a.Memory)
 		if err != nil {
 			yield(0, err)
 			return
@@ -206,7 +206,7 @@ func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, 
 		for row, err := range in.Rows() {
 			var v kv.NodeID
 			if err == nil {
-				v, err = tx.Node(string(row.Fields[columns[0]]))
+				v, err = tx.Node(string(row.Fields[a.nodes.id]))
 			}
 			if !yield(v, err) || err != nil {
 				return
@@ -336,10 +336,10 @@ func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.Patch
 func (a *appending) explain(err error) error {
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
 		nodes := ""
-		if a.Nodes != "" {
-			nodes = " or of " + a.Nodes
+		if a.Nodes.Given() {
+			nodes = " or of " + a.Nodes.String()
 		}
-		return atEdge(a.Edges, a.edgeParts, unknown.Source, unknown.ID,
+		return atEdge(a.Edges.String(), a.edgeParts, unknown.Source, unknown.ID,
 			fmt.Sprintf("got an edge of node %q, want ids of the store%s", wording.Cut(unknown.ID, kv.MaxID), nodes), err)
 	}
 	return a.Graph.explain(err)
@@ -356,19 +356,19 @@ func atEdge(path string, parts table.Parts, row int64, value, msg string, err er
 
 // Remove removes the nodes and the edges that files list from a store, all of them or nothing. An empty path is a file that is
 // not given. A row that is there again counts once.
-func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (stats kv.PatchStats, err error) {
+func Remove(ctx context.Context, store *kv.Store, nodes, edges Names, r Job) (stats kv.PatchStats, err error) {
 	patch, err := store.NewPatch(kv.PatchOptions{Progress: r.Progress})
 	if err != nil {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
 	of := removal{edges: edges}
-	if nodes != "" {
+	if nodes.Given() {
 		if of.nodeParts, err = removeNodes(ctx, patch, nodes, r); err != nil {
 			return stats, err
 		}
 	}
-	if edges != "" {
+	if edges.Given() {
 		in, err := openEdges(ctx, edges, nil, r)
 		if err == nil {
 			of.edgeParts = in.parts()
@@ -384,8 +384,8 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 }
 
 // removeNodes removes the nodes of a file, and returns what was read.
-func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (_ table.Parts, err error) {
-	in, columns, err := r.OpenTable(ctx, path)
+func removeNodes(ctx context.Context, patch *kv.Patch, names Names, r Job) (_ table.Parts, err error) {
+	in, columns, err := r.openNodeTable(ctx, names)
 	if err != nil {
 		return table.Parts{}, err
 	}
@@ -401,7 +401,7 @@ func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (_ ta
 
 // A removal is the files that are removed from a store.
 type removal struct {
-	edges                string
+	edges                Names
 	nodeParts, edgeParts table.Parts
 }
 
@@ -414,12 +414,12 @@ func (of removal) explain(err error) error {
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
 		msg := fmt.Sprintf("got an edge of node %q, want ids of the store", wording.Cut(unknown.ID, kv.MaxID))
-		return atEdge(of.edges, of.edgeParts, unknown.Source, unknown.ID, msg, err)
+		return atEdge(of.edges.String(), of.edgeParts, unknown.Source, unknown.ID, msg, err)
 	}
 	if missing, ok := errors.AsType[*kv.MissingEdgeError](err); ok {
 		ends := []string{wording.Cut(missing.Src, kv.MaxID), wording.Cut(missing.Dst, kv.MaxID)}
 		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have", ends[0], ends[1])
-		return atEdge(of.edges, of.edgeParts, missing.Source, strings.Join(ends, ","), msg, err)
+		return atEdge(of.edges.String(), of.edgeParts, missing.Source, strings.Join(ends, ","), msg, err)
 	}
 	return err
 }

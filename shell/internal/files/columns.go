@@ -1,6 +1,8 @@
 package files
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -164,6 +166,23 @@ func (r Job) propertyNames(in *table.Reader, h *header) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
+func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []int, error) {
+	parts, err := NodeTable(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := table.OpenParts(ctx, parts, r.Memory)
+	if err != nil {
+		return nil, nil, err
+	}
+	places, err := r.otherPlaces(in, "id")
+	if err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, places, nil
 }
 
 // SplitPlaces returns the places of the columns id and split in a file of splits.

@@ -35,15 +35,20 @@ type edgeTaker interface {
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
 // integers with two columns, or two rows. Their ends are those of nodes, unless it is nil.
-func openEdges(ctx context.Context, path string, nodes *nodesFile, r Job) (edgesFile, error) {
-	if IsArray(path) {
+func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edgesFile, error) {
+	if path := names.only(); IsArray(path) {
 		in, err := npy.OpenIntegers(path, 2)
 		if err != nil {
 			return nil, err
 		}
 		return newEdgesArray(in), nil
 	}
-	parts, err := EdgeTable(path)
+	for _, path := range names {
+		if IsArray(path) && len(names) > 1 {
+			return nil, &table.Error{Path: path, Msg: "is an array, want it alone: several files of edges are tables"}
+		}
+	}
+	parts, err := EdgeTable(names)
 	if err != nil {
 		return nil, err
 	}

@@ -125,9 +125,9 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels
 	return labels, nil
 }
 
-// ReadNodes reads the nodes of a table with a column id, in its order, each once.
-func ReadNodes(ctx context.Context, tx *kv.Tx, path string, r Job) (nodes []kv.NodeID, err error) {
-	in, columns, err := r.OpenTable(ctx, path)
+// ReadNodes reads the nodes of a nodes file, of which the column id counts, in its order, each once.
+func ReadNodes(ctx context.Context, tx *kv.Tx, names Names, r Job) (nodes []kv.NodeID, err error) {
+	in, columns, err := r.openNodeTable(ctx, names)
 	if err != nil {
 		return nil, err
 	}

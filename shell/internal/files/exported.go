@@ -38,12 +38,24 @@ type exportedFile struct {
 	isHeadless bool
 }
 
-// NodeTable finds the files that the name of a nodes file stands for, as table.FindParts does. The folder of an exported database stands for
+// NodeTable finds the files that the names of a nodes file stand for, as table.FindParts and table.Join do. The folder of an exported database stands for
 // its table of nodes, and a file in it has the columns that the scripts of the database say. The folder of a data set of OGB stands for its nodes.
-func NodeTable(path string) (table.Parts, error) { return findTable(path, false) }
+func NodeTable(names Names) (table.Parts, error) { return findTables(names, false) }
 
 // EdgeTable is NodeTable for edges.
-func EdgeTable(path string) (table.Parts, error) { return findTable(path, true) }
+func EdgeTable(names Names) (table.Parts, error) { return findTables(names, true) }
+
+func findTables(names Names, isOfEdges bool) (table.Parts, error) {
+	var all []table.Parts
+	for _, path := range names {
+		parts, err := findTable(path, isOfEdges)
+		if err != nil || len(names) == 1 {
+			return parts, err
+		}
+		all = append(all, parts)
+	}
+	return table.Join(names.String(), all...)
+}
 
 func findTable(path string, isOfEdges bool) (table.Parts, error) {
 	if parts, ok, err := ogbTable(path, isOfEdges); ok {

@@ -12,7 +12,7 @@ import (
 // TestExportedParquet reads a database that Kùzu 0.11.3 exported to parquet: the columns have the names and types of the scripts.
 func TestExportedParquet(t *testing.T) {
 	for _, c := range []struct {
-		find   func(string) (table.Parts, error)
+		find   func(Names) (table.Parts, error)
 		header []string
 		first  string
 	}{
@@ -23,7 +23,7 @@ func TestExportedParquet(t *testing.T) {
 		},
 		{EdgeTable, []string{":START_ID(Paper)", ":END_ID(Paper)", "since:date", "weight:double"}, "7|8||2.5"},
 	} {
-		parts, err := c.find("testdata/exported")
+		parts, err := c.find(Names{"testdata/exported"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ const checkEvery = 4096
 
 // A Graph is the files that a store is made of, or that are added to one. An empty path is a file that is not given.
 type Graph struct {
-	Nodes, Edges string
+	Nodes, Edges Names
 	Directed     bool // edges lead from src to dst
 	Features     string
 	Splits       string
@@ -228,7 +228,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 // fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
 // other, and of those that leave bad rows out.
 func (g *Graph) fingerprint(properties []kv.Column, r Job) (string, error) {
-	files, err := Fingerprint(g.Nodes, g.Edges, g.Run)
+	files, err := Fingerprint(g.Nodes, g.Edges, Names{g.Run})
 	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v, columns %q %q\n",
 		files, g.Classes, properties, g.Directed, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns), err
 }
@@ -260,8 +260,8 @@ func (g *Graph) explain(err error) error {
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
 		msg := fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(unknown.ID, kv.MaxID), g.Nodes)
-		if IsArray(g.Edges) {
-			return &npy.Error{Path: g.Edges, Row: unknown.Source, Value: unknown.ID, Msg: msg}
+		if path := g.Edges.only(); IsArray(path) {
+			return &npy.Error{Path: path, Row: unknown.Source, Value: unknown.ID, Msg: msg}
 		}
 		at.Path, at.Line = g.edgeParts.Place(unknown.Source)
 		at.Value, at.Msg = unknown.ID, msg

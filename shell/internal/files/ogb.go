@@ -37,7 +37,7 @@ var ogbRefused = []struct{ name, why string }{
 
 // isOGB says whether a folder is that of a data set of OGB.
 func isOGB(folder string) bool {
-	return hasFile(folder, ogbCount) || slices.ContainsFunc(ogbRefused, func(r struct{ name, why string }) bool { return hasFile(folder, r.name) })
+	return folder != "" && (hasFile(folder, ogbCount) || slices.ContainsFunc(ogbRefused, func(r struct{ name, why string }) bool { return hasFile(folder, r.name) }))
 }
 
 func hasFile(folder, name string) bool {
@@ -278,10 +278,11 @@ func (s *ogbSet) features(ctx context.Context, memory int64) (of *table.Aligned,
 
 // sayOGB says what is taken of a data set of OGB, if that is what the nodes are of, and what is left out.
 func (g *Graph) sayOGB(r Job) error {
-	if !isOGB(g.Nodes) {
+	path := g.Nodes.only()
+	if !isOGB(path) {
 		return nil
 	}
-	set, err := openOGB(filepath.Clean(g.Nodes), g.Nodes, "--nodes")
+	set, err := openOGB(filepath.Clean(path), path, "--nodes")
 	if err != nil {
 		return err
 	}
@@ -296,13 +297,13 @@ func (g *Graph) sayOGB(r Job) error {
 			case slices.Contains([]string{ogbCount, ogbEdges, ogbLabels, ogbYears, "raw/num-edge-list.csv.gz"}, name):
 			case name == ogbFeatures && g.Features != "":
 			case name == ogbFeatures:
-				left = append(left, name+" (--features "+wording.ShellWord(g.Nodes)+" takes it)")
+				left = append(left, name+" (--features "+wording.ShellWord(path)+" takes it)")
 			default:
 				left = append(left, name)
 			}
 		}
 	}
-	text := fmt.Sprintf("%s: is a data set of OGB: nodes have %s", g.Nodes, strings.Join(set.taken, ", "))
+	text := fmt.Sprintf("%s: is a data set of OGB: nodes have %s", path, strings.Join(set.taken, ", "))
 	if left != nil {
 		text += "; left out: " + strings.Join(left, ", ")
 	}
