@@ -42,8 +42,8 @@ func TestAligned(t *testing.T) {
 	next := int64(0)
 	check := func(row Row) error {
 		i := row.Line - 1
-		if want := fmt.Sprintf("%d,%d,-%d,%d", i, i, i, i%7); join(row) != want {
-			return fmt.Errorf("row %d: got %s, want %s", i, join(row), want)
+		if want := fmt.Sprintf("%d,%d,-%d,%d", i, i, i, i%7); join(row, ",") != want {
+			return fmt.Errorf("row %d: got %s, want %s", i, join(row, ","), want)
 		}
 		return nil
 	}
@@ -73,10 +73,10 @@ func TestAligned(t *testing.T) {
 	}
 }
 
-func join(row Row) string {
+func join(row Row, separator string) string {
 	var texts []string
 	for _, field := range row.Fields {
 		texts = append(texts, string(field))
 	}
-	return strings.Join(texts, ",")
+	return strings.Join(texts, separator)
 }

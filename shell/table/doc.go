@@ -4,9 +4,9 @@
 // of a text file is its header. Text is UTF-8; a byte order mark, CRLF line ends and blank lines are understood. A field
 // of a csv file may be in double quotes, in which "" stands for one and a line may end. A tsv file has no quotes: in its
 // fields \t, \n, \r and \\ stand for a tab, the two ends of lines and a backslash, and nothing else may follow a
-// backslash. A column of a parquet file has booleans, integers, floats, strings, dates or times, or lists of
-// them. Its values are handed out as the text that a csv file would hold: dates and times by ISO 8601, lists as [1,2,3] or ["a","b"].
-// Null is the empty text.
+// backslash. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates or times,
+// or lists of them; Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv file would hold: dates and
+// times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.
 //
 // OpenParts reads several files as one: those of a directory, or those that a pattern matches. They have the same header, or the
 // first is a header alone, with types as neo4j-admin writes them, and the others have none. The name "-" is standard input, where

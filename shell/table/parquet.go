@@ -30,6 +30,7 @@ type parquetReader struct {
 	source  *pages.File
 	groups  []parquetGroup // still to be read
 	columns []parquetColumn
+	leaves  int          // columns of a group
 	rest    int64        // rows of the group being read
 	rows    atomic.Int64 // handed out
 	promise int64        // rows that the footer counts
@@ -47,7 +48,9 @@ type parquetGroup struct {
 // A parquetColumn is a column of the group being read.
 type parquetColumn struct {
 	name   string
+	leaf   int        // of the columns of a group
 	append appendText // nil if the bytes of a value are its text
+	views  bool       // values are views of pages
 	source *pages.Source
 	pages  parquet.Pages
 	page   parquet.Page // nil if there is none
@@ -89,6 +92,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 	if err != nil {
 		return &Error{Path: r.path, Msg: err.Error()}
 	}
+	dropNullType(meta.Schema)
 	file, err := pages.OpenFooter(meta)
 	if err != nil {
 		return &Error{Path: r.path, Msg: "is not a whole parquet file (" + pages.ErrFooter.Error() + ")", Err: err}
@@ -105,7 +109,9 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 			return &Error{Path: r.path, Column: element.Name, Msg: "got 16-bit floats, want floats of 32 or 64 bits"}
 		}
 	}
-	for _, column := range file.Root().Columns() {
+	for place, column := range file.Root().Columns() {
+		leaf := p.leaves
+		p.leaves += leavesOf(column)
 		levels := pages.Levels{}
 		if column.Optional() {
 			levels.Definition = 1
@@ -116,14 +122,21 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		} else {
 			asText, ok = textOf(column)
 		}
-		if !ok {
-			return &Error{Path: r.path, Column: column.Name(),
-				Msg: "got a nested or unusual type, want booleans, integers, floats, strings, dates or timestamps, or lists of them"}
+		if !ok && r.parts.lenient {
+			r.leftOut = append(r.leftOut, leftOut{column.Name(), place})
+			continue
 		}
+		if !ok {
+			return unusualColumn(r.path, column.Name())
+		}
+		views := list == nil && isBytes(column)
 		r.header, r.lists = append(r.header, column.Name()), append(r.lists, list != nil)
 		p.columns = append(p.columns, parquetColumn{
-			name: column.Name(), append: asText, list: list, source: p.source.Column(levels, asText == nil),
+			name: column.Name(), leaf: leaf, append: asText, views: views, list: list, source: p.source.Column(levels, views),
 		})
+	}
+	if len(r.header) == 0 && len(r.leftOut) > 0 {
+		return unusualColumn(r.path, r.leftOut[0].name)
 	}
 	if len(r.header) == 0 {
 		return &Error{Path: r.path, Msg: "has no columns"}
@@ -154,8 +167,12 @@ func textOfValue(column *parquet.Column) (asText appendText, ok bool) {
 		logical = t.Value
 	}
 	switch t := logical.(type) {
-	case *format.DecimalType, *format.TimeType, *format.UUIDType:
-		return nil, false
+	case *format.DecimalType:
+		return decimalText(t, column.Type().Kind())
+	case *format.TimeType:
+		return clockText(t, column.Type().Kind())
+	case *format.UUIDType:
+		return uuidText, true
 	case *format.DateType:
 		return func(dst []byte, v parquet.Value) ([]byte, error) {
 			return appendTime(dst, time.Unix(int64(v.Int32())*24*60*60, 0), time.DateOnly)
@@ -307,14 +324,14 @@ func (p *parquetReader) nextGroup() error {
 	group := p.groups[0]
 	p.groups = p.groups[1:]
 	chunks := group.rows.ColumnChunks()
-	if len(chunks) != len(p.columns) || len(group.places) != len(p.columns) {
+	if len(chunks) != p.leaves || len(group.places) != p.leaves {
 		return &Error{Path: p.path, Line: rows + 1, Msg: fmt.Sprintf(
-			"is a damaged parquet file: got %d columns in a group of rows, want %d", len(chunks), len(p.columns))}
+			"is a damaged parquet file: got %d columns in a group of rows, want %d", len(chunks), p.leaves)}
 	}
-	for i, chunk := range chunks {
+	for i := range p.columns {
 		column := &p.columns[i]
-		column.source.Begin(group.places[i])
-		column.pages = chunk.(*parquet.FileColumnChunk).PagesFrom(column.source)
+		column.source.Begin(group.places[column.leaf])
+		column.pages = chunks[column.leaf].(*parquet.FileColumnChunk).PagesFrom(column.source)
 	}
 	p.rest = group.rows.NumRows()
 	return nil
@@ -361,7 +378,7 @@ func (c *parquetColumn) read(values []parquet.Value) error {
 
 // endPage gives the memory of a page back, but for bytes, which rows may still be views of: the collector has that.
 func (c *parquetColumn) endPage() {
-	if c.append != nil && c.page != nil {
+	if !c.views && c.page != nil {
 		parquet.Release(c.page)
 	}
 	c.page, c.values, c.rest = nil, nil, 0

@@ -22,6 +22,7 @@ type Parts struct {
 	paths    []string // those of one name sorted; never empty
 	header   []string // nil: that of the files
 	headless bool     // the files have none, so their first line is a row
+	lenient  bool     // columns that cannot be read are left out
 
 	align func(ctx context.Context, memory int64) (*Aligned, error) // not nil: the files are columns of one table
 }
@@ -102,6 +103,13 @@ func (p Parts) WithHeader(names []string, isHeadless bool) Parts {
 	return p
 }
 
+// WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs and maps. Reader.LeftOut
+// has their names.
+func (p Parts) WithoutNested() Parts {
+	p.lenient = true
+	return p
+}
+
 // Paths are the paths of the files, in their order.
 func (p Parts) Paths() []string { return slices.Clone(p.paths) }
 
@@ -146,7 +154,7 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if err != nil {
 		return nil, errors.Join(err, first.Close())
 	}
-	r := &Reader{path: parts.name, header: first.header, lists: first.lists, line: first.line, parts: parts}
+	r := &Reader{path: parts.name, header: first.header, lists: first.lists, leftOut: first.leftOut, line: first.line, parts: parts}
 	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return headed.open(ctx, part, memory, chunkBytes) }}
 	p.now.Store(first)
 	r.chunks = func() rows { return &partChunk{of: p} }

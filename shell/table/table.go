@@ -70,8 +70,9 @@ type Reader struct {
 	header []string
 	lists  []bool // of the columns: they have lists; nil of text
 
-	sources []string // of the columns: their files; nil if these are the parts
-	line    int64    // of the header, as in Error
+	leftOut []leftOut // columns of a parquet file that are not read
+	sources []string  // of the columns: their files; nil if these are the parts
+	line    int64     // of the header, as in Error
 	size    int64
 	read    func() int64 // bytes of the file consumed so far; any goroutine
 	chunk   rows         // being read, nil between
@@ -224,6 +225,9 @@ func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes 
 // checkHeader checks the header, and gives the columns the names that the caller has for them.
 func (r *Reader) checkHeader() error {
 	if names := r.parts.header; names != nil {
+		for _, left := range slices.Backward(r.leftOut) {
+			names = slices.Delete(slices.Clone(names), min(left.place, len(names)), min(left.place+1, len(names)))
+		}
 		if len(r.header) != len(names) {
 			return r.HeaderErrorf("", "has the columns %s, want %d of them", r.ListColumns(), len(names))
 		}
@@ -258,6 +262,27 @@ func (r *Reader) Header() []string { return r.header }
 
 // IsList says whether a column of a parquet file has lists, which read as [1,2,3].
 func (r *Reader) IsList(column int) bool { return r.lists != nil && r.lists[column] }
+
+// A leftOut is a column that is not read, and its place in the file.
+type leftOut struct {
+	name  string
+	place int
+}
+
+// LeftOut are the names of the columns that are not read, since WithoutNested has said so.
+func (r *Reader) LeftOut() (names []string) {
+	for _, left := range r.leftOut {
+		names = append(names, left.name)
+	}
+	return names
+}
+
+// Unusual returns the *Error that a column has values that cannot be read.
+func (r *Reader) Unusual(column string) error { return unusualColumn(r.path, column) }
+
+func unusualColumn(path, column string) error {
+	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, dates or times, or lists of them"}
+}
 
 // Names is Header without white space around the names. A name that is then empty, or there twice, is an *Error.
 func (r *Reader) Names() ([]string, error) {

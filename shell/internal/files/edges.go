@@ -68,7 +68,7 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	var extra []string
+	extra := in.LeftOut()
 	for i, name := range in.Header() {
 		if i != e.src && i != e.dst && i != e.weight {
 			extra = append(extra, cmp.Or(header.names[i], name))

@@ -46,6 +46,11 @@ func NodeTable(names Names) (table.Parts, error) { return findTables(names, fals
 func EdgeTable(names Names) (table.Parts, error) { return findTables(names, true) }
 
 func findTables(names Names, isOfEdges bool) (table.Parts, error) {
+	parts, err := joinTables(names, isOfEdges)
+	return parts.WithoutNested(), err
+}
+
+func joinTables(names Names, isOfEdges bool) (table.Parts, error) {
 	var all []table.Parts
 	for _, path := range names {
 		parts, err := findTable(path, isOfEdges)

@@ -416,6 +416,9 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		return nil, err
 	}
 	n.names = header.names
+	if left := in.LeftOut(); left != nil {
+		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(), strings.Join(left, ", "))
+	}
 	names, err := r.propertyNames(in, header)
 	if err != nil {
 		return nil, err

@@ -99,6 +99,11 @@ func (h *header) column(name string) (int, error) {
 	if place[0] >= 0 {
 		return place[0], nil
 	}
+	for _, left := range h.in.LeftOut() {
+		if strings.EqualFold(strings.TrimSpace(left), name) {
+			return -1, h.in.Unusual(left)
+		}
+	}
 	return slices.IndexFunc(h.names, func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }), nil
 }
 

@@ -1,0 +1,51 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestUnusualColumns reads a file that pyarrow wrote, with columns of all types that are no plain numbers, texts or dates.
+func TestUnusualColumns(t *testing.T) {
+	const path = "testdata/unusual.parquet"
+	if _, err := Open(t.Context(), path, testMemory); err == nil || !strings.Contains(err.Error(), `column "where": got a nested or unusual type`) {
+		t.Errorf("got the error %v, want the column where refused", err)
+	}
+	parts, err := FindParts(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := OpenParts(t.Context(), parts.WithoutNested(), testMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if left, want := in.LeftOut(), []string{"where", "tags", "deep"}; !slices.Equal(left, want) {
+		t.Errorf("got %q left out, want %q", left, want)
+	}
+	got := []string{strings.Join(in.Header(), "|")}
+	for row, err := range in.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, join(row, "|"))
+	}
+	want := []string{
+		"id|none|price|huge|ms|us|ns|prices|key|label",
+		"1||12.50|12345678901234567890123456789012345678|01:02:03.500|23:59:59.999999|00:00:00.000000001|[1.00,null]|00010203-0405-0607-0809-0a0b0c0d0e0f|P",
+		"2|||-1|01:02:03.000||00:00:00.000000002|[]||Q",
+		"3||-0.05|||00:00:00.000001|||00000000-0000-0000-0000-000000000000|P",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	in, err = OpenParts(t.Context(), parts.WithoutNested().WithHeader(strings.Split("a|b|c|d|e|f|g|h|i|j|k|l|m", "|"), true), testMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if got := strings.Join(in.Header(), ""); got != "abcdfghklm" {
+		t.Errorf("got the columns %s, want those of other names that are read", got)
+	}
+}
