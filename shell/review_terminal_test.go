@@ -26,6 +26,7 @@ func restored(code string) string {
 }
 
 func TestTerminalReviews(t *testing.T) {
+	t.Parallel()
 	term := newTerminal(t)
 	store := terminalStore(t, papers.Cleaned(t))
 	reviewIn(term, store)
@@ -93,6 +94,7 @@ func TestTerminalReviews(t *testing.T) {
 
 // A wrong label is no reason to take what is typed next for keys, and neither is a paste or what was typed ahead.
 func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
+	t.Parallel()
 	term := newTerminal(t)
 	store := terminalStore(t, papers.Cleaned(t))
 	reviewIn(term, store)

@@ -195,6 +195,7 @@ func terminalStore(t *testing.T, store *kv.Store) string {
 }
 
 func TestTerminalCompletes(t *testing.T) {
+	t.Parallel()
 	term := newTerminal(t)
 	term.start(terminalStore(t, papers.Cleaned(t)))
 	term.text("susp")
@@ -222,6 +223,7 @@ func TestTerminalCompletes(t *testing.T) {
 }
 
 func TestTerminalKeepsHistory(t *testing.T) {
+	t.Parallel()
 	term := newTerminal(t)
 	store := terminalStore(t, papers.Cleaned(t))
 	term.start(store)
@@ -274,6 +276,7 @@ func TestTerminalContinuesLines(t *testing.T) {
 
 // TestTerminalInterrupts cancels a clean that would take long, twice, and goes on.
 func TestTerminalInterrupts(t *testing.T) {
+	t.Parallel()
 	term := newTerminal(t)
 	term.start(longToClean(t))
 	for range 2 {
@@ -328,6 +331,7 @@ func longToClean(t *testing.T) string {
 
 // TestTerminalPages looks at a long answer through a pager that shows some lines and waits for a key.
 func TestTerminalPages(t *testing.T) {
+	t.Parallel()
 	pager := filepath.Join(t.TempDir(), "pager")
 	script := "#!/bin/sh\nsed -n '1,4p;$p'\nprintf 'paged: press Enter'\nread -r key </dev/tty\n"
 	if err := os.WriteFile(pager, []byte(script), 0o700); err != nil {
@@ -356,6 +360,7 @@ func TestTerminalPages(t *testing.T) {
 
 // TestTerminalPagesWithLess leaves less, the pager where none is named, in the middle of an answer.
 func TestTerminalPagesWithLess(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip("there is no less")
 	}
@@ -376,6 +381,7 @@ func TestTerminalPagesWithLess(t *testing.T) {
 
 // TestTerminalWithoutColour holds that NO_COLOR is honoured: what is on the screen has no colours.
 func TestTerminalWithoutColour(t *testing.T) {
+	t.Parallel()
 	colours := regexp.MustCompile(`\x1b\[(?:\d+;)*(?:3[0-7]|38;[\d;]+|9[0-7])m`)
 	for environment, want := range map[string]bool{"NO_COLOR=1": false, "NO_COLOR=": true} {
 		term := newTerminal(t, environment)

@@ -12,6 +12,7 @@ import (
 
 // TestTerminalConfirms decides on conditions at the prompt: by a key, and not without it.
 func TestTerminalConfirms(t *testing.T) {
+	t.Parallel()
 	term := newTerminal(t)
 	term.start(terminalStore(t, papers.Cleaned(t)), "--who", "ann")
 	for key, answer := range map[string]string{"n": "no", "Enter": "no", "Escape": "no", "C-c": "no"} {
@@ -42,6 +43,7 @@ func TestTerminalConfirms(t *testing.T) {
 
 // TestTerminalConfirmsACommand asks where the statement is given on the command line.
 func TestTerminalConfirmsACommand(t *testing.T) {
+	t.Parallel()
 	store := terminalStore(t, papers.Cleaned(t))
 	for key, want := range map[string]string{"y": `(?s)\[y/N\] yes\n3 nodes put aside.*ended with 0`, "C-c": `(?s)\[y/N\] no\n.*not confirmed\nended with 1`} {
 		term := newTerminal(t)
@@ -64,6 +66,7 @@ func TestTerminalGetsNoArrow(t *testing.T) {
 
 // TestTerminalFitsTables shows a table that is wider than the terminal, and one value of it whole.
 func TestTerminalFitsTables(t *testing.T) {
+	t.Parallel()
 	term := newTerminal(t)
 	store := papers.Cleaned(t)
 	long := strings.Repeat("東京 wide ", 15) + "end"

@@ -16,6 +16,7 @@ import (
 // TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is what it was before, and the store
 // is closed.
 func TestTerminalEnds(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip("there is no less")
 	}
@@ -64,6 +65,7 @@ func TestTerminalEnds(t *testing.T) {
 
 // TestTerminalPagerTakesCtrlC presses Ctrl-C in less, which takes it itself; the prompt comes when less is left.
 func TestTerminalPagerTakesCtrlC(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip("there is no less")
 	}
