@@ -118,9 +118,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		return stats, ErrTwoSplits
 	}
 	nodes.sayUnlabelled(r)
-	if err := g.sayOGB(r); err != nil {
-		return stats, err
-	}
 	edges, err := openEdges(ctx, g.Edges, nodes, r)
 	if err != nil {
 		return stats, err
@@ -416,6 +413,9 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		return nil, err
 	}
 	n.names = header.names
+	if err := g.sayOGB(r); err != nil {
+		return nil, err
+	}
 	if left := in.LeftOut(); left != nil {
 		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(), strings.Join(left, ", "))
 	}
