@@ -1,0 +1,257 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// nodesFile is a nodes file whose columns are known.
+type nodesFile struct {
+	in               *table.Reader
+	id, label, split int      // columns; label and split are -1 where there are none
+	names            []string // of the columns, without types
+	properties       []kv.Column
+	columns          []int // of the properties
+	form             Form
+	classes          map[string]bool // that labels may have; nil: any
+}
+
+// openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
+func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
+	parts, err := NodeTable(g.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	in, err := table.OpenParts(ctx, parts, r.Memory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, in.Close())
+		}
+	}()
+	columns, err := r.NodePlaces(in)
+	if err != nil {
+		return nil, err
+	}
+	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: g.Form}
+	g.id, g.nodeParts = in.Header()[n.id], in.Parts()
+	header, err := headerOf(in)
+	if err != nil {
+		return nil, err
+	}
+	n.names = header.names
+	if err := g.sayOGB(r); err != nil {
+		return nil, err
+	}
+	if left := in.LeftOut(); left != nil {
+		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(), strings.Join(left, ", "))
+	}
+	names, err := r.propertyNames(in, header)
+	if err != nil {
+		return nil, err
+	}
+	known = maps.Clone(known)
+	if known == nil {
+		known = make(map[string]kv.Kind)
+	}
+	var kinds []kindGuess
+	unknown := false // there is a column whose kind is to be found
+	for i, name := range names {
+		switch {
+		case i == n.id || i == n.label:
+			continue
+		case i == n.split:
+			name = "split"
+		case name == "" && header.types[i] == typeLabel:
+			r.say("%s: the column %s is left out, since --columns names another for label", in.Path(), in.Header()[i])
+			continue
+		case name == "":
+			continue
+		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
+			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns %s",
+				wording.ShellWord(r.Columns.with("my_"+name, strings.TrimSpace(header.names[i])).String()))
+		}
+		if kind, declared := header.kind(i); declared {
+			if _, there := known[name]; !there {
+				known[name] = kind
+			}
+		}
+		kind, there := known[name]
+		if unknown = unknown || !there && name != "split"; !there {
+			kind = kv.KindString
+		}
+		n.properties = append(n.properties, kv.Column{Name: name, Kind: kind})
+		n.columns = append(n.columns, i)
+		kinds = append(kinds, newKindGuess())
+	}
+	if !unknown {
+		return n, nil
+	}
+	for _, path := range g.nodeParts.Paths() {
+		if info, err := os.Stat(path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
+			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
+				"want a file, the columns id and label alone, or kinds in the header, as in :ID,:LABEL,year:int")
+		}
+	}
+	err = r.Timed("property kinds", func(stage *ops.Stage) error {
+		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
+		return n.guess(ctx, kinds, known, r)
+	})
+	return n, err
+}
+
+// guess reads the file once, through a reader of its own.
+func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[string]kv.Kind, r Job) (err error) {
+	in, err := table.OpenParts(ctx, n.in.Parts(), r.Memory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	guesses := make([][]kindGuess, r.goroutines())
+	for worker := range guesses {
+		guesses[worker] = slices.Clone(kinds)
+	}
+	err = scanRows(ctx, in, r, func(worker int, c *table.Chunk) error {
+		for row, err := range c.Rows() {
+			if err != nil && r.Bad == nil {
+				return err
+			}
+			if err != nil {
+				continue // it is taken note of when the nodes are read
+			}
+			for k, column := range n.columns {
+				guesses[worker][k].see(row.Line, row.Fields[column])
+			}
+		}
+		return nil
+	}, nil)
+	isGuess := func(k, column int) bool {
+		_, there := known[n.properties[k].Name]
+		return column != n.split && !there
+	}
+	for k, column := range n.columns {
+		for _, guess := range guesses {
+			kinds[k].merge(guess[k])
+		}
+		if isGuess(k, column) {
+			n.properties[k].Kind = kinds[k].kind()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for k, column := range n.columns {
+		if isGuess(k, column) {
+			kinds[k].remark(r, n.in, n.properties[k])
+		}
+	}
+	return nil
+}
+
+// A nodeChunk is what one goroutine made of a chunk of the nodes file.
+type nodeChunk struct {
+	nodes  []kv.Node
+	values []kv.Value // of the nodes
+	bad    []error    // of the rows that are none, in the order of the file
+}
+
+// read hands the nodes to add, in the order of the file.
+func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) error {
+	chunks := make([]nodeChunk, r.goroutines())
+	return scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
+		chunk := &chunks[worker]
+		chunk.nodes, chunk.values, chunk.bad = chunk.nodes[:0], chunk.values[:0], chunk.bad[:0]
+		for row, err := range c.Rows() {
+			if err == nil {
+				err = n.parse(row, chunk)
+			}
+			if err != nil {
+				chunk.bad = append(chunk.bad, err)
+				if r.Bad == nil {
+					break
+				}
+			}
+		}
+		return nil
+	}, func(worker int, _ *table.Chunk) error {
+		chunk := &chunks[worker]
+		for _, node := range chunk.nodes {
+			if err := chunk.skipBefore(node.Source, n.in.Parts(), r.Bad); err != nil {
+				return err
+			}
+			if err := add(node); err != nil {
+				return err
+			}
+		}
+		return chunk.skipBefore(math.MaxInt64, n.in.Parts(), r.Bad)
+	})
+}
+
+// parse adds a row to a chunk; its texts are views of the row's.
+func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
+	if len(row.Fields[n.id]) == 0 {
+		return n.in.Want(row, n.id, "an id")
+	}
+	node := kv.Node{ID: view(row.Fields[n.id]), Source: row.Line}
+	if n.label >= 0 {
+		node.Label = n.form.of(view(row.Fields[n.label]))
+		if n.classes != nil && node.Label != "" && !n.classes[node.Label] {
+			return n.in.Want(row, n.label, "a class of the run")
+		}
+	}
+	first := len(chunk.values)
+	for k, column := range n.columns {
+		text := row.Fields[column]
+		kind := n.properties[k].Kind
+		value, ok := kv.StringValue(view(text)), true
+		if column == n.split && len(text) > 0 {
+			split, err := cleaner.ParseSplit(view(text))
+			if err != nil {
+				return n.in.Want(row, column, "train, val, test or none")
+			}
+			value = kv.StringValue(split.String())
+		}
+		if kind != kv.KindString || len(text) == 0 {
+			value, ok = parseValue(kind, text)
+		}
+		if !ok {
+			return n.in.Want(row, column, valueName(kind))
+		}
+		chunk.values = append(chunk.values, value)
+	}
+	node.Values = chunk.values[first:]
+	chunk.nodes = append(chunk.nodes, node)
+	return nil
+}
+
+// skipBefore hands on the bad rows before a line that have not been. Without bad the first is the error.
+func (c *nodeChunk) skipBefore(line int64, parts table.Parts, bad *BadRows) error {
+	for len(c.bad) > 0 {
+		err := c.bad[0]
+		if at, ok := errors.AsType[*table.Error](err); ok && parts.Line(at.Path, at.Line) >= line {
+			return nil
+		}
+		if bad == nil {
+			return err
+		}
+		if err := bad.skip(badNode, err); err != nil {
+			return err
+		}
+		c.bad = c.bad[1:]
+	}
+	return nil
+}
