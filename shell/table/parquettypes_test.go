@@ -1,6 +1,8 @@
 package table
 
 import (
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -48,4 +50,28 @@ func TestUnusualColumns(t *testing.T) {
 	if got := strings.Join(in.Header(), ""); got != "abcdfghklm" {
 		t.Errorf("got the columns %s, want those of other names that are read", got)
 	}
+}
+
+// FuzzParquetTypes holds that any file, of whose columns only the usual ones are read, gives rows or an error of ours.
+func FuzzParquetTypes(f *testing.F) {
+	content, err := os.ReadFile("testdata/unusual.parquet")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(content)
+	f.Fuzz(func(t *testing.T, content []byte) {
+		parts, err := FindParts(write(t, "a.parquet", content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := OpenParts(t.Context(), parts.WithoutNested(), 1<<20)
+		if err == nil {
+			for _, err = range in.Rows() {
+			}
+			err = errors.Join(err, in.Close())
+		}
+		if _, ours := errors.AsType[*Error](err); err != nil && !ours {
+			t.Errorf("got %v, want an error of ours", err)
+		}
+	})
 }
