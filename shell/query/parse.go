@@ -74,13 +74,16 @@ func (p *parser) body() (statement, error) {
 			return p.index(verb)
 		}
 	}
-	for _, word := range []string{"agreement", "describe", "noise", "runs", "stats"} {
+	for _, word := range bareStatements {
 		if p.accept(word) {
 			return &wordStatement{word: word}, nil
 		}
 	}
 	if first.is("select") {
 		return nil, p.selection()
+	}
+	if slices.ContainsFunc(wordsOf(allClauses), first.is) {
+		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("%s is no statement, and belongs behind one, as in: suspects %[1]s …", first)}
 	}
 	if first.kind == tokenName {
 		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("unknown statement %s%s (statements: %s)",
@@ -89,6 +92,9 @@ func (p *parser) body() (statement, error) {
 	p.wants = []want{{label: "a statement (" + strings.Join(StatementNames(), ", ") + ")", words: StatementNames()}}
 	return nil, p.fail()
 }
+
+// bareStatements are those of one word.
+var bareStatements = []string{"agreement", "describe", "noise", "runs", "stats"}
 
 // suspects = "suspects" [ guarantee ] clauses .
 func (p *parser) suspects() (statement, error) {

@@ -75,7 +75,11 @@ func (p *parser) fail() error {
 		}
 		words = append(words, slices.DeleteFunc(slices.Clone(w.words), isMark)...)
 	}
-	msg := fmt.Sprintf("got %s, want %s", p.current, wording.AnyOf(labels))
+	got := p.current.String()
+	if p.current.is(",") {
+		got = `","` // beside the comma of the sentence
+	}
+	msg := fmt.Sprintf("got %s, want %s", got, wording.AnyOf(labels))
 	if p.current.kind == tokenName {
 		msg += wording.DidYouMean(p.current.text, words)
 	}

@@ -39,11 +39,10 @@ func (p *parser) translated() string {
 		}
 		parts[part] = append(parts[part], t)
 	}
-	table := spellTokens(parts["from"])
-	if !slices.Contains([]string{"nodes", "suspects"}, strings.ToLower(table)) {
+	table := strings.ToLower(spellTokens(parts["from"]))
+	if !slices.Contains(StatementNames(), table) {
 		return ""
 	}
-	table = strings.ToLower(table)
 	var columns, totals []string
 	counts := parts["group"] != nil
 	for _, item := range items(parts["select"]) {
@@ -59,6 +58,13 @@ func (p *parser) translated() string {
 			columns = append(columns, text)
 		}
 	}
+	if order := spellTokens(parts["order"]); strings.EqualFold(order, "order by random()") && parts["limit"] != nil {
+		parts["sample"] = append([]token{{kind: tokenName, text: "sample"}}, parts["limit"][1:]...)
+		parts["order"], parts["limit"] = nil, nil
+	}
+	if slices.Contains(bareStatements, table) && !counts && slices.Equal(columns, []string{"*"}) {
+		columns = nil
+	}
 	returned := columns
 	if counts { // the properties of the groups come by themselves, and no others
 		table, returned = "count "+table, totals
@@ -72,7 +78,7 @@ func (p *parser) translated() string {
 		parts["order"] = plainCounts(parts["order"])
 	}
 	words := []string{table}
-	for _, clause := range []string{"where", "group", "order", "limit", "offset"} {
+	for _, clause := range []string{"where", "group", "sample", "order", "limit", "offset"} {
 		words = append(words, spellTokens(parts[clause]))
 	}
 	if len(returned) > 0 {
@@ -131,5 +137,5 @@ func spellTokens(tokens []token) string {
 
 // isFunction reports whether a bracket behind the word encloses what the word is of.
 func isFunction(t token) bool {
-	return t.is("count") || t.is("lower") || t.is("share") || t.is("neighbor") || slices.ContainsFunc(totalFunctions, t.is)
+	return t.is("count") || t.is("random") || t.is("lower") || t.is("share") || t.is("neighbor") || slices.ContainsFunc(totalFunctions, t.is)
 }
