@@ -242,13 +242,13 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 		return nodes, err
 	}
 	if nodes.nodes < 1 {
-		return nodes, usagef("--nodes %s: want a file with nodes, or a number of them", c.Nodes)
+		return nodes, usagef("--nodes %s: want a file with nodes, or a number of them", files.Names(c.Nodes))
 	}
 	if nodes.nodes > mostNodes {
-		return nodes, usagef("--nodes %s: want at most %d, as many as a store holds", c.Nodes, int64(mostNodes))
+		return nodes, usagef("--nodes %s: want at most %d, as many as a store holds", files.Names(c.Nodes), int64(mostNodes))
 	}
 	if nodes.share > 0 && nodes.share < 1 {
-		p.say("Sample: %.2g of the rows of %s; nodes, labels and classes are estimated from them.", nodes.share, c.Nodes)
+		p.say("Sample: %.2g of the rows of %s; nodes, labels and classes are estimated from them.", nodes.share, files.Names(c.Nodes))
 	}
 	p.files.splits = nodes.splits
 	if c.Splits != "" {
@@ -286,9 +286,9 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 	m, err := strconv.ParseInt(files.Names(c.Edges).String(), 10, 64)
 	switch {
 	case err == nil && m < 1:
-		return edges, usagef("--edges %s: want a file, or a number of edges", c.Edges)
+		return edges, usagef("--edges %s: want a file, or a number of edges", files.Names(c.Edges))
 	case err == nil && m > mostEdges:
-		return edges, usagef("--edges %s: want at most %d", c.Edges, int64(mostEdges))
+		return edges, usagef("--edges %s: want at most %d", files.Names(c.Edges), int64(mostEdges))
 	case err == nil:
 		p.say("Assumption: degrees follow a power law (exponent 2.5). " +
 			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
@@ -296,7 +296,7 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 	}
 	if edges, err = countEdges(ctx, c.Edges, c.job(), shape); err == nil && edges.share < 1 {
 		p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.",
-			edges.share, c.Edges)
+			edges.share, files.Names(c.Edges))
 	}
 	return edges, err
 }

@@ -128,7 +128,7 @@ const mostOrderText = 100 << 10
 // pasted, and splits that are given twice.
 func (g *graphFiles) advise(err error) error {
 	if errors.Is(err, files.ErrTwoSplits) {
-		return usagef("%s has a column split, and --splits gives another: want one of them", g.Nodes)
+		return usagef("%s has a column split, and --splits gives another: want one of them", files.Names(g.Nodes))
 	}
 	order, ok := errors.AsType[*files.OrderError](err)
 	if !ok {
