@@ -6,16 +6,31 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, overload
 
 from . import _binary, _predictions, _tables
 from .errors import GraphcleanerError, reading
 
-_DECISIONS = ("accept", "reject", "relabel", "unlabel", "unsure")
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+Frame = TypeVar("Frame")
+Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 
 
-def open(path: str | os.PathLike[str], *, frames: str = "arrow", memory: str | None = None, threads: int | None = None,
-         wait: str | None = None, who: str | None = None) -> Store:
+@overload
+def open(path: str | os.PathLike[str], *, frames: Literal["arrow"] = "arrow", memory: str | None = None, threads: int | None = None,
+         wait: str | None = None, who: str | None = None) -> Store[pa.Table]: ...
+@overload
+def open(path: str | os.PathLike[str], *, frames: Literal["pandas"], memory: str | None = None, threads: int | None = None,
+         wait: str | None = None, who: str | None = None) -> Store[pd.DataFrame]: ...
+@overload
+def open(path: str | os.PathLike[str], *, frames: Literal["polars"], memory: str | None = None, threads: int | None = None,
+         wait: str | None = None, who: str | None = None) -> Store[pl.DataFrame]: ...
+def open(path: str | os.PathLike[str], *, frames: Literal["arrow", "pandas", "polars"] = "arrow", memory: str | None = None,
+         threads: int | None = None, wait: str | None = None, who: str | None = None) -> Store[Any]:
     """Opens a store that `graphcleaner import` or `clean(…, store=…)` made.
 
     `frames` is the kind of frame that answers are: arrow, pandas or polars. `memory`, `threads` and `wait` are the flags of the program,
@@ -39,8 +54,8 @@ class Neighborhood:
         return self.svg
 
 
-class Store:
-    """A store on disk. `open` makes one."""
+class Store(Generic[Frame]):
+    """A store on disk, whose answers are frames. `open` makes one."""
 
     def __init__(self, path: str | os.PathLike[str], *, frames: str = "arrow", memory: str | None = None, threads: int | None = None,
                  wait: str | None = None, who: str | None = None) -> None:
@@ -56,7 +71,7 @@ class Store:
     def __repr__(self) -> str:
         return f"graphcleaner.open({self.path!r})"
 
-    def query(self, statement: str, *, yes: bool = False) -> Any:
+    def query(self, statement: str, *, yes: bool = False) -> Frame:
         """Answers one statement of the query language.
 
         A decision about all nodes that meet a condition wants yes=True.
@@ -66,10 +81,14 @@ class Store:
         [{'count': 60}]
         """
         arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self.path]
-        return _tables.as_kind(_streamed(arguments, "statement", statement), self.frames)
+        return self._frame(_streamed(arguments, "statement", statement))
+
+    def _frame(self, table: pa.Table) -> Frame:
+        frame: Frame = _tables.as_kind(table, self.frames)
+        return frame
 
     def suspects(self, where: str | None = None, *, order_by: str | None = None, limit: int | None = None,
-                 columns: Sequence[str] | None = None) -> Any:
+                 columns: Sequence[str] | None = None) -> Frame:
         """The nodes whose label is probably wrong, highest score first.
 
         >>> graphcleaner.open(papers).suspects("score > 0.5", limit=1, columns=["id", "suggested"]).column_names
@@ -86,7 +105,7 @@ class Store:
             statement += " return " + ", ".join(property_name(str(name)) for name in _tables.in_order(columns, "columns"))
         return self.query(statement)
 
-    def score(self, ids: Any) -> Any:
+    def score(self, ids: Any) -> Frame:
         """Scores of nodes as of now, by the model of the last run: a row for each id, of a list, an array or a series. Nothing is written.
 
         >>> graphcleaner.open(papers).score(["p1", "p2"]).num_rows
@@ -97,7 +116,7 @@ class Store:
         with _tables.folder() as folder:
             nodes = _tables.write(pa.table({"id": _tables.named(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
             table = _streamed(["score", "--nodes", nodes, "--format", "arrow", *self._flags, "--", self.path], "ids")
-        return _tables.as_kind(table, self.frames)
+        return self._frame(table)
 
     def neighborhood(self, id: Any) -> Neighborhood:
         """The picture of a node with its neighbours, which a notebook shows: their labels, and what these say of the label of the node.
@@ -129,7 +148,7 @@ class Store:
                 arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
             return _binary.run([*arguments, "--", self.path]).strip()
 
-    def decide(self, ids: Any, decision: str, label: Any = None, *, because: str | None = None) -> Any:
+    def decide(self, ids: Any, decision: Decision, label: Any = None, *, because: str | None = None) -> Frame:
         """Decides about the labels of some nodes, by one id or several, in one step.
 
         `decision` is accept (the suggested label is right), reject (the given label is right), relabel (`label` is right), unlabel or unsure.
@@ -140,8 +159,8 @@ class Store:
         >>> store.undo().num_rows
         1
         """
-        if decision not in _DECISIONS:
-            raise GraphcleanerError(f"decision {decision!r}: want {', '.join(_DECISIONS)}")
+        if decision not in get_args(Decision):
+            raise GraphcleanerError(f"decision {decision!r}: want {', '.join(get_args(Decision))}")
         if (label is not None) != (decision == "relabel"):
             raise GraphcleanerError(f"decision {decision!r}: want a label with relabel, and none with the others")
         # Half a statement would decide half.
@@ -155,7 +174,7 @@ class Store:
             statement += " because " + text(str(because))
         return self.query(statement)
 
-    def undo(self, steps: int = 1) -> Any:
+    def undo(self, steps: int = 1) -> Frame:
         """Takes the last steps of decisions back."""
         return self.query(f"undo {_whole(steps, 'steps')}")
 
@@ -186,7 +205,7 @@ class Store:
 
                 _binary.run([*arguments, f"--out={folder}/features.npy", *of])
                 return np.load(f"{folder}/features.npy")
-            return _tables.as_kind(exported(arguments, of, folder), self.frames)
+            return self._frame(exported(arguments, of, folder))
 
 
 def _texts(values: Any, what: str) -> list[str]:

@@ -127,7 +127,7 @@ func TestPromptWithoutATerminal(t *testing.T) {
 	if err != nil || out != "count\n10\ncount\n10\ncount\n10\n" {
 		t.Errorf("got %q, error %v", out, err)
 	}
-	for _, want := range []string{promptText, continueText, "1:7: got wher", "unknown statement where"} {
+	for _, want := range []string{promptText, continueText, "1:7: got wher", "where is no statement"} {
 		if !strings.Contains(people, want) {
 			t.Errorf("people were told %q, want %q in it", people, want)
 		}
