@@ -18,7 +18,7 @@ from .errors import GraphcleanerError
 def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph:
     """Reads the folder of a data set of OGB for the prediction of nodes, such as `dataset/ogbn_arxiv`, for `clean`.
 
-    It has the folders raw and split. Nodes are numbered from 0. Of several splits, want the folder that keeps one alone.
+    It has the folders raw and split. node_year becomes the property year. Nodes are numbered from 0. Of several splits, want the folder that keeps one alone.
     """
     folder = Path(folder)
     raw = folder / "raw"
@@ -54,8 +54,14 @@ def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph
             if rows.size and not 0 <= rows.min() <= rows.max() < n:
                 raise GraphcleanerError(f"{kinds[0] / f'{name}.csv.gz'}: got a number that is no node, want 0 to {n - 1}")
             splits[rows.astype(np.int64)] = place
+    properties, years = {}, raw / "node_year.csv.gz"
+    if years.exists():
+        year = _csv(years).reshape(-1)
+        if len(year) != n:
+            raise GraphcleanerError(f"{years}: got {len(year)} years, want one for each of {n} nodes")
+        properties["year"] = _tables.array(year, str(years))
     return Graph(ids=range(n), classes=classes, labels=numbers, edges=np.ascontiguousarray(ends, np.int64), splits=splits, directed=directed,
-                 features=_features(x, n, raw))
+                 features=_features(x, n, raw), properties=properties)
 
 
 def read_dgl(folder: str | os.PathLike[str], label: str = "label", features: str = "feat", *, directed: bool = False) -> Graph:

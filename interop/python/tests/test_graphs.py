@@ -216,7 +216,9 @@ def test_ogb(ogb):
     graph = graphcleaner.read_ogb(ogb)
     assert list(graph.ids) == [0, 1, 2, 3] and graph.classes == [9, 10] and graph.labels.tolist() == [1, 0, -1, 1]
     assert graph.edges.tolist() == [[0, 1, 3], [1, 2, 0]] and graph.splits.tolist() == [1, 2, 3, 1]
-    assert graph.features.tolist() == [[0.5, 1], [0.25, 2], [1, 3], [0, 4]]
+    assert graph.features.tolist() == [[0.5, 1], [0.25, 2], [1, 3], [0, 4]] and not graph.properties
+    pack(ogb / "raw/node_year.csv.gz", 2013, 2014, 2015, 2013)
+    assert graphcleaner.read_ogb(ogb).properties["year"].to_pylist() == [2013, 2014, 2015, 2013]
 
 
 def test_ogb_in_arrays(ogb):
@@ -238,6 +240,7 @@ def test_ogb_in_arrays(ogb):
     ("raw/node-feat.csv.gz", ["1"], "features: got shape"),
     ("raw/num-node-list.csv.gz", ["2", "2"], "got 2 graphs, want one"),
     ("raw/triplet-type-list.csv.gz", ["a,b,c"], "several kinds of nodes"),
+    ("raw/node_year.csv.gz", ["2013"], "got 1 years, want one for each of 4 nodes"),
     ("split/time/valid.csv.gz", ["9"], "valid.csv.gz: got a number that is no node"),
     ("split/other/train.csv.gz", ["1"], "got the splits other, time, want one"),
 ])
