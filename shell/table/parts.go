@@ -181,6 +181,9 @@ func (p Parts) headed(ctx context.Context, first *Reader, memory int64, chunkByt
 		return p, nil
 	}
 	for _, path := range p.paths[:2] { // which a pipe brings once
+		if path == stream.Input {
+			return p, nil
+		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return p, err
 		}
