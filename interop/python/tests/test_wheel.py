@@ -59,7 +59,7 @@ def test_fresh_environment(wheel, tmp_path):
     version = subprocess.run([scripts / "graphcleaner", "--version"], check=True, capture_output=True, text=True, env=environment).stdout
     assert version.startswith("graphcleaner ")
     asked = "import graphcleaner; print(graphcleaner.__version__)"
-    said = subprocess.run([scripts / "python", "-c", asked], check=True, capture_output=True, text=True, env=environment).stdout.strip()
+    said = subprocess.run([scripts / "python", "-c", asked], check=True, capture_output=True, text=True, env=environment, cwd=tmp_path).stdout.strip()
     assert wheel.name.split("-")[1] == said
     assert all(commit in version for commit in re.findall(r"\+g(\w+)", said))
     assert subprocess.run([scripts / "graphcleaner", "no-command"], capture_output=True, env=environment).returncode == 2
