@@ -87,7 +87,7 @@ func (p *parser) fail() error {
 }
 
 // missingEnd says so where the current token looks like the next statement or a dot command: it begins a line, and with the name
-// of a statement, or with a point and a letter.
+// of a statement, with a word for the session such as exit, or with a point and a letter.
 func (p *parser) missingEnd() string {
 	at := p.current.pos.Offset - p.scan.base
 	before, line := p.scan.text[:at], strings.Fields(p.scan.text[at:])
@@ -97,7 +97,7 @@ func (p *parser) missingEnd() string {
 	}
 	word := strings.ToLower(strings.TrimRight(line[0], ";"))
 	isDot := len(word) > 1 && word[0] == '.' && unicode.IsLetter(rune(word[1]))
-	if !isDot && !slices.Contains(StatementNames(), word) {
+	if !isDot && !slices.Contains(append(StatementNames(), lineWords...), word) {
 		return ""
 	}
 	return fmt.Sprintf("; statements end with a semicolon: is one missing before %s?", line[0])
