@@ -57,6 +57,21 @@ func matrixOfChanges(name string) func(c *Changes) (*Touched, error) {
 	return func(c *Changes) (*Touched, error) { return c.Matrix(name) }
 }
 
+// wantColumnNotTracked expects that the changes since a mark are known, but for those of a column.
+func wantColumnNotTracked(t *testing.T, s *Store, mark uint64, column string) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error {
+		c, err := tx.ChangesSince(mark)
+		if err != nil {
+			return err
+		}
+		if _, err := c.Column(column); !errors.Is(err, ErrNotTracked) {
+			t.Errorf("column %s since %d: got %v, want ErrNotTracked", column, mark, err)
+		}
+		return nil
+	})
+}
+
 func wantNotTracked(t *testing.T, s *Store, mark uint64) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
@@ -132,16 +147,7 @@ func TestChangesSince(t *testing.T) {
 	wantTouched(t, s, before, columnOfChanges(LabelColumn), []NodeID{3, 4})
 	wantTouched(t, s, last, columnOfChanges("x"), []NodeID{2})
 	wantTouched(t, s, last, matrixOfChanges("m"), nil)
-	view(t, s, func(tx *Tx) error {
-		c, err := tx.ChangesSince(middle)
-		if err != nil {
-			return err
-		}
-		if _, err := c.Column("x"); !errors.Is(err, ErrNotTracked) {
-			t.Errorf("since before it was tracked: got %v, want ErrNotTracked", err)
-		}
-		return nil
-	})
+	wantColumnNotTracked(t, s, middle, "x") // since before it was tracked
 }
 
 // TestTrackChangesInALoad tracks from the end of a load on.
@@ -200,16 +206,7 @@ func TestTrackersBesideEachOther(t *testing.T) {
 	last := lastCommit(t, s)
 	set(3)
 	wantTouched(t, s, last, columnOfChanges(LabelColumn), []NodeID{3})
-	view(t, s, func(tx *Tx) error {
-		c, err := tx.ChangesSince(last)
-		if err != nil {
-			return err
-		}
-		if _, err := c.Column("x"); !errors.Is(err, ErrNotTracked) {
-			t.Errorf("column x: got %v, want ErrNotTracked", err)
-		}
-		return nil
-	})
+	wantColumnNotTracked(t, s, last, "x")
 	update(t, s, func(tx *Tx) error { return errors.Join(tx.UntrackChanges("two"), tx.UntrackChanges("nobody")) })
 	wantNotTracked(t, s, lastCommit(t, s))
 }

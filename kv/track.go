@@ -116,12 +116,12 @@ func (tx *Tx) UntrackChanges(name string) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	if t := tx.cat.Tracking; t == nil {
-		return nil
-	} else if _, known := t.Trackers[name]; !known {
-		return nil
+	if t := tx.cat.Tracking; t != nil {
+		if _, known := t.Trackers[name]; known {
+			return tx.setTracker(name, nil)
+		}
 	}
-	return tx.setTracker(name, nil)
+	return nil
 }
 
 // setTracker enters a tracker, or takes it out with nil, and has the store keep what all trackers ask for.
@@ -140,7 +140,7 @@ func (tx *Tx) setTracker(name string, to *tracker) error {
 		if err != nil {
 			return err
 		}
-		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1, Trackers: map[string]tracker{}}
+		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1}
 	}
 	t := c.Tracking
 	if t.Trackers == nil {
