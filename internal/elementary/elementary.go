@@ -48,19 +48,7 @@ func Exp(x float64) float64 {
 }
 
 // Exps replaces numbers by their Exp.
-func Exps(x []float64) {
-	for len(x) > 0 {
-		if done := 4 * expGroups(x); done > 0 {
-			x = x[done:]
-			continue
-		}
-		group := x[:min(4, len(x))]
-		for i, value := range group {
-			group[i] = Exp(value)
-		}
-		x = x[len(group):]
-	}
-}
+func Exps(x []float64) { each(x, expGroups, Exp) }
 
 // Log is the natural logarithm of x to within an ulp: −Inf of 0, NaN below and of NaN, +Inf of +Inf.
 func Log(x float64) float64 {
@@ -95,6 +83,25 @@ func Log(x float64) float64 {
 	half := float64(f * f / 2)
 	n := float64(k)
 	return float64(n*ln2High) - (half - (float64(s*(half+series)) + float64(n*ln2Low)) - f)
+}
+
+// Logs replaces numbers by their Log.
+func Logs(x []float64) { each(x, logGroups, Log) }
+
+// each replaces numbers by a function of them. groups does so of groups of four, and returns how many it has done before a group that
+// it cannot do.
+func each(x []float64, groups func([]float64) int, one func(float64) float64) {
+	for len(x) > 0 {
+		if done := 4 * groups(x); done > 0 {
+			x = x[done:]
+			continue
+		}
+		group := x[:min(4, len(x))]
+		for i, value := range group {
+			group[i] = one(value)
+		}
+		x = x[len(group):]
+	}
 }
 
 // Cos is the cosine of x to within 4e-15, for x between −π and π.

@@ -69,18 +69,28 @@ func TestExp(t *testing.T) {
 	}
 }
 
-// TestExps holds many at once to the bits of one, at any place among numbers of any size.
-func TestExps(t *testing.T) {
+// TestMany holds many at once to the bits of one, at any place among numbers of any size.
+func TestMany(t *testing.T) {
 	x := append(draws(2000), math.NaN(), math.Inf(1), math.Inf(-1), 700, -700, math.Nextafter(700, 701), 1000, -1000, math.Copysign(0, -1))
+	x = append(x, 0x1p-1022, math.Nextafter(0x1p-1022, 0), math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt(.5), 1, math.Nextafter(1, 2))
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 50 {
-		r.Shuffle(len(x), func(a, b int) { x[a], x[b] = x[b], x[a] })
-		for _, length := range []int{r.IntN(9), r.IntN(70), len(x)} {
-			got := slices.Clone(x[:length])
-			Exps(got)
-			for i, value := range got {
-				if want := Exp(x[i]); math.Float64bits(value) != math.Float64bits(want) {
-					t.Fatalf("number %d of %d, %v: got %v, want %v", i, length, x[i], value, want)
+	for range 2000 {
+		x = append(x, math.Ldexp(1+r.Float64(), r.IntN(2046)-1022))
+	}
+	for _, c := range []struct {
+		name string
+		many func([]float64)
+		one  func(float64) float64
+	}{{"Exps", Exps, Exp}, {"Logs", Logs, Log}} {
+		for range 50 {
+			r.Shuffle(len(x), func(a, b int) { x[a], x[b] = x[b], x[a] })
+			for _, length := range []int{r.IntN(9), r.IntN(70), len(x)} {
+				got := slices.Clone(x[:length])
+				c.many(got)
+				for i, value := range got {
+					if want := c.one(x[i]); math.Float64bits(value) != math.Float64bits(want) {
+						t.Fatalf("%s: number %d of %d, %v: got %v, want %v", c.name, i, length, x[i], value, want)
+					}
 				}
 			}
 		}
@@ -138,13 +148,23 @@ func BenchmarkExp(b *testing.B) {
 	b.Run("math", func(b *testing.B) { benchmark(b, math.Exp, -0.37) })
 }
 
-func BenchmarkExps(b *testing.B) {
-	from, x := draws(340), []float64(nil)
+func BenchmarkExps(b *testing.B) { benchmarkMany(b, draws(340), Exps) }
+
+func BenchmarkLogs(b *testing.B) {
+	x := draws(340)
+	for i := range x {
+		x[i] = Exp(x[i] / 100)
+	}
+	benchmarkMany(b, x, Logs)
+}
+
+func benchmarkMany(b *testing.B, from []float64, many func([]float64)) {
+	var x []float64
 	for b.Loop() {
 		x = append(x[:0], from...)
-		Exps(x)
+		many(x)
 	}
-	b.ReportMetric(float64(b.N)*float64(len(from))/b.Elapsed().Seconds(), "exps/s")
+	b.ReportMetric(float64(b.N)*float64(len(from))/b.Elapsed().Seconds(), "numbers/s")
 }
 
 func BenchmarkLog(b *testing.B) {

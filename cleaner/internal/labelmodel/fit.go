@@ -40,6 +40,7 @@ const (
 	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
 	finalTolerance = 1e-3 // and at the rate chosen
 	sweepRows      = 256  // rows whose sums are one term of all sums
+	leastChance    = 1e-9 // of a class that counts in the curvature
 )
 
 // MostSweeps is how many sweeps a fit takes at a rate, at most.
@@ -73,10 +74,12 @@ type labelFit struct {
 	uniform        bool                    // V stays uniform
 	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
-	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale
+	stride         int                     // of classes in x
+	x              *scratch.Array[float32] // [rows×classes×stride], centred on each row, divided by scale; zero from width on
 	posterior      *scratch.Array[float32] // q [rows×classes]
 	workers        int
-	prior          float64 // counts a true class
+	scratch        []sweepScratch // [workers]
+	prior          float64        // counts a true class
 }
 
 // Rows are what a Model is fitted to.
@@ -162,12 +165,16 @@ func newLabelFit(
 ) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: workers,
+		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: parallel.Workers(workers),
 		truth: of.Truth,
 		rates: RatesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
 	}
 	if f.votes != nil {
 		f.width++
+	}
+	f.stride = strideOf(f.width)
+	for range f.workers {
+		f.scratch = append(f.scratch, newSweepScratch(min(sweepRows, rows), classes, f.width))
 	}
 	for r, y := range of.Labels {
 		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
@@ -175,7 +182,7 @@ func newLabelFit(
 		}
 		f.labels = append(f.labels, y)
 	}
-	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.width); err != nil {
+	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.stride); err != nil {
 		return nil, err
 	}
 	if f.posterior, err = scratch.New[float32](dir, "posterior", rows*classes); err != nil {
@@ -246,27 +253,29 @@ func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantil
 }
 
 // blocks calls visit for blocks of rows, concurrently.
-func (f *labelFit) blocks(ctx context.Context, visit func(block, first, end int)) error {
+func (f *labelFit) blocks(ctx context.Context, visit func(worker, block, first, end int)) error {
 	rows := len(f.labels)
-	return parallel.Do(ctx, parallel.Workers(f.workers), f.countBlocks(), func(_ context.Context, _, b int) error {
-		visit(b, b*sweepRows, min((b+1)*sweepRows, rows))
+	return parallel.Do(ctx, f.workers, f.countBlocks(), func(_ context.Context, worker, b int) error {
+		visit(worker, b, b*sweepRows, min((b+1)*sweepRows, rows))
 		return nil
 	})
 }
 
 func (f *labelFit) countBlocks() int { return (len(f.labels) + sweepRows - 1) / sweepRows }
 
-// row is x of a row [classes×width].
-func (f *labelFit) row(r int) []float32 { return f.x.Data[r*f.classes*f.width:][:f.classes*f.width] }
+// between is x of the rows from first to end [rows×classes×stride].
+func (f *labelFit) between(first, end int) []float32 {
+	return f.x.Data[first*f.classes*f.stride : end*f.classes*f.stride]
+}
 
 // takeLogs fills x, not yet divided by scale.
 func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []int) error {
-	return f.blocks(ctx, func(_, first, end int) {
+	return f.blocks(ctx, func(_, _, first, end int) {
 		for r := first; r < end; r++ {
 			if f.labels[r] == kv.NoClass {
 				continue
 			}
-			x, of := f.row(r), z[r*f.classes*width:]
+			x, of := f.between(r, r+1), z[r*f.classes*width:]
 			top := tops[r]
 			for k := range f.classes {
 				for i, column := range f.columns {
@@ -274,19 +283,19 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []
 					if top != noTop {
 						most, background = of[top*width+column], f.background.at(top, k)
 					}
-					x[k*f.width+i] = float32(LogFeature(own, most, background))
+					x[k*f.stride+i] = float32(LogFeature(own, most, background))
 				}
 				if f.votes != nil {
-					x[k*f.width+len(f.columns)] = f.votes[r*f.classes+k]
+					x[k*f.stride+len(f.columns)] = f.votes[r*f.classes+k]
 				}
 			}
 			for j := range f.width {
 				var mean float64
 				for k := range f.classes {
-					mean += float64(x[k*f.width+j]) / float64(f.classes)
+					mean += float64(x[k*f.stride+j]) / float64(f.classes)
 				}
 				for k := range f.classes {
-					x[k*f.width+j] -= float32(mean)
+					x[k*f.stride+j] -= float32(mean)
 				}
 			}
 		}
@@ -296,10 +305,12 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []
 // standardize measures scale and divides x by it; a feature that is the same of all classes is left as it is.
 func (f *labelFit) standardize(ctx context.Context) error {
 	partial := make([]float64, f.countBlocks()*f.width)
-	err := f.blocks(ctx, func(b, first, end int) {
+	err := f.blocks(ctx, func(_, b, first, end int) {
 		sums := partial[b*f.width:][:f.width]
-		for i, value := range f.x.Data[first*f.classes*f.width : end*f.classes*f.width] {
-			sums[i%f.width] += float64(float64(value) * float64(value))
+		for x := range slices.Chunk(f.between(first, end), f.stride) {
+			for j := range sums {
+				sums[j] += float64(float64(x[j]) * float64(x[j]))
+			}
 		}
 	})
 	if err != nil {
@@ -318,10 +329,11 @@ func (f *labelFit) standardize(ctx context.Context) error {
 			f.scale[j] = 1
 		}
 	}
-	return f.blocks(ctx, func(_, first, end int) {
-		x := f.x.Data[first*f.classes*f.width : end*f.classes*f.width]
-		for i := range x {
-			x[i] = float32(float64(x[i]) / f.scale[i%f.width])
+	return f.blocks(ctx, func(_, _, first, end int) {
+		for x := range slices.Chunk(f.between(first, end), f.stride) {
+			for j, scale := range f.scale {
+				x[j] = float32(float64(x[j]) / scale)
+			}
 		}
 	})
 }

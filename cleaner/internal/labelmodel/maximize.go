@@ -63,42 +63,52 @@ func (f *labelFit) sumWidth() int { return 1 + f.width + f.width*(f.width+1)/2 }
 // sweep computes the posteriors of a state, and the sums.
 func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
 	partial := make([]float64, f.countBlocks()*f.sumWidth())
-	err := f.blocks(ctx, func(b, first, end int) {
-		sums := partial[b*f.sumWidth():][:f.sumWidth()]
-		chance, mean, deviation := make([]float64, f.classes), make([]float64, f.width), make([]float64, f.width)
-		for r := first; r < end; r++ {
-			if f.labels[r] != kv.NoClass {
-				f.sweepRow(s, r, chance, mean, deviation, sums)
-			}
-		}
+	err := f.blocks(ctx, func(worker, b, first, end int) {
+		f.sweepBlock(s, first, end, f.scratch[worker].of(end-first, f.classes), partial[b*f.sumWidth():][:f.sumWidth()])
 	})
 	return addParts(partial, f.sumWidth()), err
 }
 
-// sweepRow adds a row to the sums; chance [classes], mean and deviation [width] are overwritten.
-func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, deviation, sums []float64) {
-	x, q, y := f.row(r), f.posterior.Data[r*f.classes:][:f.classes], int(f.labels[r])
-	most := math.Inf(-1)
-	for k := range chance {
-		chance[k] = 0
-		for j, weight := range s.weights {
-			chance[k] += float64(weight * float64(x[k*f.width+j]))
+// sweepBlock writes the posteriors and the sums of the rows from first to end.
+func (f *labelFit) sweepBlock(s *modelState, first, end int, of sweepScratch, sums []float64) {
+	c := f.classes
+	weigh(of.chance, f.between(first, end), s.weights, f.stride)
+	for r := range end - first {
+		chance := of.chance[r*c:][:c]
+		most := slices.Max(chance)
+		for k := range chance {
+			chance[k] -= most
 		}
-		most = max(most, chance[k])
 	}
-	var whole float64
-	for k := range chance {
-		chance[k] -= most
+	elementary.Exps(of.chance)
+	for r := range end - first {
+		f.judge(s, first+r, of.chance[r*c:][:c], of.excess[r*c:][:c], &of.likelihood[r])
 	}
-	elementary.Exps(chance)
-	for _, e := range chance {
-		whole += e
+	elementary.Logs(of.likelihood)
+	for r, y := range f.labels[first:end] {
+		if y != kv.NoClass {
+			sums[0] += of.likelihood[r]
+		}
 	}
-	var likelihood float64
-	flip, truth := s.flip.of(y), kv.NoClass
+	f.addRows(first, end, of, sums[1:])
+}
+
+// judge computes the posteriors of a row, what they exceed its chances by, and its likelihood. The chances come as
+// exponentials [classes].
+func (f *labelFit) judge(s *modelState, r int, chance, excess []float64, likelihood *float64) {
+	*likelihood = 1
+	if f.labels[r] == kv.NoClass {
+		return
+	}
+	y, flip, truth := int(f.labels[r]), s.flip.of(int(f.labels[r])), kv.NoClass
 	if f.truth != nil {
 		truth = f.truth[r]
 	}
+	var whole, sum float64
+	for _, e := range chance {
+		whole += e
+	}
+	q := f.posterior.Data[r*f.classes:][:len(chance)]
 	for k := range chance {
 		chance[k] /= whole
 		noise := s.rate * flip[k]
@@ -109,39 +119,15 @@ func (f *labelFit) sweepRow(s *modelState, r int, chance, mean, deviation, sums 
 			noise = 0
 		}
 		joint := float64(chance[k] * noise)
-		likelihood += joint
+		sum += joint
 		q[k] = float32(joint)
 	}
-	likelihood = max(likelihood, math.SmallestNonzeroFloat64)
-	sums[0] += elementary.Log(likelihood)
-	gradient, curvature := sums[1:][:f.width], sums[1+f.width:]
-	clear(mean)
-	for k, p := range chance {
-		q[k] = float32(float64(q[k]) / likelihood)
-		excess := float64(q[k]) - p
-		for j := range mean {
-			value := float64(x[k*f.width+j])
-			mean[j] += float64(p * value)
-			gradient[j] += float64(excess * value)
-		}
+	sum = max(sum, math.SmallestNonzeroFloat64)
+	for k := range chance {
+		q[k] = float32(float64(q[k]) / sum)
+		excess[k] = float64(q[k]) - chance[k]
 	}
-	for k, p := range chance {
-		if p < 1e-9 {
-			continue
-		}
-		for j, value := range x[k*f.width:][:len(mean)] {
-			deviation[j] = float64(value) - mean[j]
-		}
-		rest := curvature
-		for i, own := range deviation {
-			own *= p
-			line := rest[:len(deviation)-i]
-			for j, other := range deviation[i:] {
-				line[j] += float64(own * other)
-			}
-			rest = rest[len(line):]
-		}
-	}
+	*likelihood = sum
 }
 
 // maximize improves a state at its rate until a sweep gains less than tolerance, and returns the penalized log-likelihood it

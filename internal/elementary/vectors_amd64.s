@@ -30,6 +30,24 @@ CONSTANT(f11, 0x3e5ae64567f544e4)
 CONSTANT(f12, 0x3e21eed8eff8d898)
 CONSTANT(f13, 0x3de6124613a86d09)
 
+CONSTANT(least, 0x0010000000000000)
+CONSTANT(most, 0x7fefffffffffffff)
+CONSTANT(rootOfHalf, 0x3fe6a09e667f3bcd)
+CONSTANT(exponents, 0xfff0000000000000)
+CONSTANT(half, 0x3fe0000000000000)
+CONSTANT(two, 0x4000000000000000)
+CONSTANT(s3, 0x3fe5555555555555)
+CONSTANT(s5, 0x3fd999999999999a)
+CONSTANT(s7, 0x3fd2492492492492)
+CONSTANT(s9, 0x3fcc71c71c71c71c)
+CONSTANT(s11, 0x3fc745d1745d1746)
+CONSTANT(s13, 0x3fc3b13b13b13b14)
+CONSTANT(s15, 0x3fc1111111111111)
+CONSTANT(s17, 0x3fbe1e1e1e1e1e1e)
+CONSTANT(s19, 0x3fbaf286bca1af28)
+CONSTANT(s21, 0x3fb8618618618618)
+CONSTANT(s23, 0x3fb642c8590b2164)
+
 // func expVectors(x *float64, groups int) (done int)
 TEXT ·expVectors(SB), NOSPLIT, $0-24
 	MOVQ    x+0(FP), DI
@@ -96,6 +114,88 @@ loop:
 	VADDPD  Y6, Y14, Y6        // y
 	VPSLLQ  $52, Y1, Y1
 	VPADDQ  Y1, Y6, Y6         // 2^k y
+	VMOVUPD Y6, (DI)
+	ADDQ    $32, DI
+	INCQ    AX
+	JMP     loop
+
+end:
+	MOVQ AX, done+16(FP)
+	VZEROUPPER
+	RET
+
+// func logVectors(x *float64, groups int) (done int)
+TEXT ·logVectors(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), DI
+	MOVQ    groups+8(FP), CX
+	XORQ    AX, AX
+	VMOVUPD least<>(SB), Y8
+	VMOVUPD most<>(SB), Y9
+	VMOVUPD rootOfHalf<>(SB), Y10
+	VMOVUPD exponents<>(SB), Y11
+	VMOVUPD two<>(SB), Y13
+	VMOVUPD high<>(SB), Y14
+	VMOVUPD low<>(SB), Y15
+
+loop:
+	CMPQ      AX, CX
+	JGE       end
+	VMOVUPD   (DI), Y0
+	VCMPPD    $13, Y8, Y0, Y1  // x >= least
+	VCMPPD    $2, Y9, Y0, Y2   // x <= most
+	VANDPD    Y1, Y2, Y1
+	VMOVMSKPD Y1, DX
+	CMPL      DX, $15
+	JNE       end
+
+	VPSUBQ       Y10, Y0, Y1
+	VPSRAD       $20, Y1, Y2
+	VEXTRACTI128 $1, Y2, X3
+	VSHUFPS      $0xdd, X3, X2, X2
+	VCVTDQ2PD    X2, Y2        // n
+	VPAND        Y11, Y1, Y1
+	VPSUBQ       Y1, Y0, Y0
+	VSUBPD       one<>(SB), Y0, Y0 // f
+	VADDPD       Y13, Y0, Y3
+	VDIVPD       Y3, Y0, Y3    // s
+	VMULPD       Y3, Y3, Y4    // z
+	VMULPD       Y4, Y4, Y5    // z2
+
+	VMULPD s21<>(SB), Y4, Y6
+	VADDPD s19<>(SB), Y6, Y6
+	VMULPD s23<>(SB), Y5, Y7
+	VADDPD Y7, Y6, Y6          // p8
+	VMULPD Y5, Y5, Y1          // z4
+	VMULPD Y1, Y6, Y6          // z4 p8
+
+	VMULPD s17<>(SB), Y4, Y7
+	VADDPD s15<>(SB), Y7, Y7
+	VMULPD Y5, Y7, Y7
+	VMULPD s13<>(SB), Y4, Y12
+	VADDPD s11<>(SB), Y12, Y12
+	VADDPD Y7, Y12, Y7         // p4
+	VADDPD Y6, Y7, Y6
+	VMULPD Y1, Y6, Y6          // z4 (p4 + z4 p8)
+
+	VMULPD s9<>(SB), Y4, Y7
+	VADDPD s7<>(SB), Y7, Y7
+	VMULPD Y5, Y7, Y7
+	VMULPD s5<>(SB), Y4, Y12
+	VADDPD s3<>(SB), Y12, Y12
+	VADDPD Y7, Y12, Y7         // p0
+	VADDPD Y6, Y7, Y6
+	VMULPD Y4, Y6, Y6          // series
+
+	VMULPD Y0, Y0, Y4
+	VMULPD half<>(SB), Y4, Y4  // half
+	VADDPD Y6, Y4, Y6
+	VMULPD Y3, Y6, Y6
+	VMULPD Y15, Y2, Y7         // n ln2Low
+	VADDPD Y7, Y6, Y6
+	VSUBPD Y6, Y4, Y6
+	VSUBPD Y0, Y6, Y6
+	VMULPD Y14, Y2, Y2         // n ln2High
+	VSUBPD Y6, Y2, Y6
 	VMOVUPD Y6, (DI)
 	ADDQ    $32, DI
 	INCQ    AX

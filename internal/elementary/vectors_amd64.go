@@ -10,10 +10,24 @@ import "golang.org/x/sys/cpu"
 //go:noescape
 func expVectors(x *float64, groups int) (done int)
 
+// logVectors is Log of groups of four numbers, in place. It ends at the first group with a number that is not normal, or not positive,
+// and returns how many it has done. The bits are those of Log.
+//
+//go:noescape
+func logVectors(x *float64, groups int) (done int)
+
 // expGroups is Exp of groups of four numbers, as expVectors. It may end at any group.
 func expGroups(x []float64) (done int) {
 	if !cpu.X86.HasAVX2 || len(x) < 4 {
 		return 0
 	}
 	return expVectors(&x[0], len(x)/4)
+}
+
+// logGroups is Log of groups of four numbers, as logVectors. It may end at any group.
+func logGroups(x []float64) (done int) {
+	if !cpu.X86.HasAVX2 || len(x) < 4 {
+		return 0
+	}
+	return logVectors(&x[0], len(x)/4)
 }
