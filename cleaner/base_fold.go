@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -120,29 +121,45 @@ func (p *baseProblem) fitBase(
 		}
 		return t, t.fit(ctx)
 	}
-	var best *training
-	for _, dropout := range dropouts {
-		t, err := one(ctx, 0, opt.Workers, dropout)
+	workers, chosen := parallel.Workers(opt.Workers), dropouts[0]
+	all, open := make([]*training, folds), 0 // open is the first fold that has no training
+	if len(dropouts) > 1 { // the others do as the first has chosen
+		tried := make([]*training, len(dropouts))
+		err = sideBySide(ctx, workers, len(dropouts), func(ctx context.Context, i, workers int) (err error) {
+			tried[i], err = one(ctx, 0, workers, dropouts[i])
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		if best == nil || t.loss < best.loss {
-			best = t
-		}
+		all[0] = slices.MinFunc(tried, func(a, b *training) int { return cmp.Compare(a.loss, b.loss) })
+		chosen, open = all[0].dropout, 1
 	}
-	fit.nets[0], fit.loss, report.Epochs = best.net, best.loss, best.epochs
-	// The other folds do as the first has chosen, side by side.
-	epochs := make([]int, folds)
-	workers := min(parallel.Workers(opt.Workers), max(folds-1, 1))
-	err = parallel.Do(ctx, workers, folds-1, func(ctx context.Context, _, i int) error {
-		t, err := one(ctx, i+1, max(parallel.Workers(opt.Workers)/workers, 1), best.dropout)
-		if err == nil {
-			fit.nets[i+1], epochs[i+1] = t.net, t.epochs
-		}
+	err = sideBySide(ctx, workers, folds-open, func(ctx context.Context, i, workers int) (err error) {
+		all[open+i], err = one(ctx, open+i, workers, chosen)
 		return err
 	})
-	report.Epochs = max(report.Epochs, slices.Max(epochs))
-	return fit, err
+	if err != nil {
+		return nil, err
+	}
+	for fold, t := range all {
+		fit.nets[fold], report.Epochs = t.net, max(report.Epochs, t.epochs)
+	}
+	fit.loss = all[0].loss
+	return fit, nil
+}
+
+// sideBySide runs tasks that can each use several workers: with one each, as many as leave no worker idle, then the others, which share the
+// workers.
+func sideBySide(ctx context.Context, workers, tasks int, task func(ctx context.Context, i, workers int) error) error {
+	rest := tasks % workers
+	err := parallel.Do(ctx, workers, tasks-rest, func(ctx context.Context, _, i int) error { return task(ctx, i, 1) })
+	if err != nil || rest == 0 {
+		return err
+	}
+	return parallel.Do(ctx, rest, rest, func(ctx context.Context, _, i int) error {
+		return task(ctx, tasks-rest+i, workers/rest)
+	})
 }
 
 // rowsFor are the rows that the network of a fold learns from.
