@@ -75,7 +75,12 @@ func (f *labelFit) sweepBlock(s *modelState, first, end int, of sweepScratch, su
 	weigh(of.chance, f.between(first, end), s.weights, f.stride)
 	for r := range end - first {
 		chance := of.chance[r*c:][:c]
-		most := slices.Max(chance)
+		most := math.Inf(-1)
+		for _, utility := range chance {
+			if utility > most { // max would look for NaN, too
+				most = utility
+			}
+		}
 		for k := range chance {
 			chance[k] -= most
 		}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
@@ -16,9 +17,7 @@ func SoftmaxLoss(logits []float32, right []int) float64 {
 		Softmax(row)
 		loss -= elementary.Log(max(float64(row[y]), math.SmallestNonzeroFloat32))
 		row[y]--
-		for j := range row {
-			row[j] /= float32(len(right))
-		}
+		divide(row, float32(len(right)))
 	}
 	return loss / float64(max(len(right), 1))
 }
@@ -27,24 +26,22 @@ func SoftmaxLoss(logits []float32, right []int) float64 {
 func Softmax(row []float32) {
 	most := float32(math.Inf(-1))
 	for _, value := range row {
-		most = max(most, value)
-	}
-	var sum float64
-	var exps [64]float64
-	for first := 0; first < len(row); first += len(exps) {
-		part := row[first:min(first+len(exps), len(row))]
-		for j, value := range part {
-			exps[j] = float64(value - most)
+		if value > most {
+			most = value
 		}
-		elementary.Exps(exps[:len(part)])
-		for j, e := range exps[:len(part)] {
-			part[j] = float32(e)
+	}
+	var memory [64]float64
+	var sum float64
+	for part := range slices.Chunk(row, len(memory)) {
+		exps := memory[:len(part)]
+		subtract(exps, part, most)
+		elementary.Exps(exps)
+		round(part, exps)
+		for _, e := range exps {
 			sum += e
 		}
 	}
-	for j := range row {
-		row[j] = float32(float64(row[j]) / sum)
-	}
+	divideBy(row, sum)
 }
 
 // L1Loss returns the mean of |sigmoid(output) − right| over the rows of a network with one output. It overwrites the

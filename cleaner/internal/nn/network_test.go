@@ -285,3 +285,15 @@ func TestSoftmaxLoss(t *testing.T) {
 		t.Errorf("loss of what is thought impossible: got %v, want it large and finite", got)
 	}
 }
+
+func BenchmarkSoftmaxLoss(b *testing.B) {
+	const rows, classes = 256, 40
+	r := rand.New(rand.NewPCG(1, 0))
+	from, right := normals(r, rows*classes), make([]int, rows)
+	logits := make([]float32, len(from))
+	for b.Loop() {
+		copy(logits, from)
+		SoftmaxLoss(logits, right)
+	}
+	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
+}

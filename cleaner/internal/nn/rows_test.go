@@ -112,6 +112,15 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 			maskPlainly(v[0], nil, v[1])
 			maskPlainly(v[2], v[3], v[1])
 		})
+		compare("quotients", func(v [4][]float32) { divide(v[0], 1.7); divideBy(v[1], 1.7) }, func(v [4][]float32) {
+			dividePlainly(v[0], 1.7)
+			divideByPlainly(v[1], 1.7)
+		})
+		differences := make([]float64, n)
+		compare("differences", func(v [4][]float32) { subtract(differences, v[0], 1.3); round(v[1], differences) }, func(v [4][]float32) {
+			subtractPlainly(differences, v[0], 1.3)
+			roundPlainly(v[1], differences)
+		})
 		var words dropWords
 		words.fill(seed, 7)
 		bound := uint32(r.IntN(256))

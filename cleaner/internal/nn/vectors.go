@@ -53,3 +53,31 @@ func maskPlainly(down, scale, h []float32) {
 		down[i] = math.Float32frombits(math.Float32bits(down[i]) & -on)
 	}
 }
+
+// dividePlainly divides values by a number, each rounded to float32.
+func dividePlainly(values []float32, by float32) {
+	for i := range values {
+		values[i] /= by
+	}
+}
+
+// subtractPlainly writes to differences [values] the values less a number, each rounded to float32.
+func subtractPlainly(differences []float64, values []float32, less float32) {
+	for i, value := range values {
+		differences[i] = float64(value - less)
+	}
+}
+
+// roundPlainly writes to rounded [values] the values as float32.
+func roundPlainly(rounded []float32, values []float64) {
+	for i, value := range values {
+		rounded[i] = float32(value)
+	}
+}
+
+// divideByPlainly divides values by a number in float64.
+func divideByPlainly(values []float32, by float64) {
+	for i, value := range values {
+		values[i] = float32(float64(value) / by)
+	}
+}

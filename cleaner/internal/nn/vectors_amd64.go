@@ -40,6 +40,26 @@ func reluVectors(h *float32, groups int)
 //go:noescape
 func maskVectors(down, scale, h *float32, groups int)
 
+// divideVectors is dividePlainly of so many groups of eight.
+//
+//go:noescape
+func divideVectors(values *float32, groups int, by float32)
+
+// subtractVectors is subtractPlainly of so many groups of eight.
+//
+//go:noescape
+func subtractVectors(differences *float64, values *float32, groups int, less float32)
+
+// roundVectors is roundPlainly of so many groups of eight.
+//
+//go:noescape
+func roundVectors(rounded *float32, values *float64, groups int)
+
+// divideByVectors is divideByPlainly of so many groups of eight.
+//
+//go:noescape
+func divideByVectors(values *float32, groups int, by float64)
+
 func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
 	if !cpu.X86.HasAVX2 || len(columns) == 0 {
 		addRowsPlainly(sums[:sparseColumns], columns, values, b, n)
@@ -99,6 +119,40 @@ func mask(down, scale, h []float32) {
 		maskVectors(&down[0], unsafe.SliceData(scale), &h[0], groups)
 	}
 	maskPlainly(down[8*groups:], behind(scale, 8*groups), h[8*groups:])
+}
+
+func divide(values []float32, by float32) {
+	groups := vectorGroups(len(values))
+	if groups > 0 {
+		divideVectors(&values[0], groups, by)
+	}
+	dividePlainly(values[8*groups:], by)
+}
+
+func subtract(differences []float64, values []float32, less float32) {
+	groups := vectorGroups(len(values))
+	if groups > 0 {
+		_ = differences[len(values)-1]
+		subtractVectors(&differences[0], &values[0], groups, less)
+	}
+	subtractPlainly(differences[8*groups:], values[8*groups:], less)
+}
+
+func round(rounded []float32, values []float64) {
+	groups := vectorGroups(len(values))
+	if groups > 0 {
+		_ = rounded[len(values)-1]
+		roundVectors(&rounded[0], &values[0], groups)
+	}
+	roundPlainly(rounded[8*groups:], values[8*groups:])
+}
+
+func divideBy(values []float32, by float64) {
+	groups := vectorGroups(len(values))
+	if groups > 0 {
+		divideByVectors(&values[0], groups, by)
+	}
+	divideByPlainly(values[8*groups:], by)
 }
 
 // behind are the numbers from at on; nil stays nil.

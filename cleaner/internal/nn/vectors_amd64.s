@@ -211,3 +211,80 @@ alone:
 	JNZ      alone
 	VZEROUPPER
 	RET
+
+// func divideVectors(values *float32, groups int, by float32)
+TEXT ·divideVectors(SB), NOSPLIT, $0-20
+	MOVQ         values+0(FP), DI
+	MOVQ         groups+8(FP), CX
+	VBROADCASTSS by+16(FP), Y1
+
+loop:
+	VMOVUPS (DI), Y0
+	VDIVPS  Y1, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $32, DI
+	DECQ    CX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func subtractVectors(differences *float64, values *float32, groups int, less float32)
+TEXT ·subtractVectors(SB), NOSPLIT, $0-28
+	MOVQ         differences+0(FP), DI
+	MOVQ         values+8(FP), SI
+	MOVQ         groups+16(FP), CX
+	VBROADCASTSS less+24(FP), Y1
+
+loop:
+	VMOVUPS      (SI), Y0
+	VSUBPS       Y1, Y0, Y0
+	VEXTRACTF128 $1, Y0, X2
+	VCVTPS2PD    X0, Y0
+	VCVTPS2PD    X2, Y2
+	VMOVUPD      Y0, (DI)
+	VMOVUPD      Y2, 32(DI)
+	ADDQ         $32, SI
+	ADDQ         $64, DI
+	DECQ         CX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func roundVectors(rounded *float32, values *float64, groups int)
+TEXT ·roundVectors(SB), NOSPLIT, $0-24
+	MOVQ rounded+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ groups+16(FP), CX
+
+loop:
+	VCVTPD2PSY (SI), X0
+	VCVTPD2PSY 32(SI), X1
+	VMOVUPS    X0, (DI)
+	VMOVUPS    X1, 16(DI)
+	ADDQ       $64, SI
+	ADDQ       $32, DI
+	DECQ       CX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func divideByVectors(values *float32, groups int, by float64)
+TEXT ·divideByVectors(SB), NOSPLIT, $0-24
+	MOVQ         values+0(FP), DI
+	MOVQ         groups+8(FP), CX
+	VBROADCASTSD by+16(FP), Y2
+
+loop:
+	VCVTPS2PD  (DI), Y0
+	VCVTPS2PD  16(DI), Y1
+	VDIVPD     Y2, Y0, Y0
+	VDIVPD     Y2, Y1, Y1
+	VCVTPD2PSY Y0, X0
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X0, (DI)
+	VMOVUPS    X1, 16(DI)
+	ADDQ       $32, DI
+	DECQ       CX
+	JNZ        loop
+	VZEROUPPER
+	RET

@@ -21,3 +21,13 @@ func dropRunOf(values, factors []float32, words *dropWords, bound uint32, scale 
 func relu(h []float32) { reluPlainly(h) }
 
 func mask(down, scale, h []float32) { maskPlainly(down, scale, h) }
+
+func divide(values []float32, by float32) { dividePlainly(values, by) }
+
+func subtract(differences []float64, values []float32, less float32) {
+	subtractPlainly(differences, values, less)
+}
+
+func round(rounded []float32, values []float64) { roundPlainly(rounded, values) }
+
+func divideBy(values []float32, by float64) { divideByPlainly(values, by) }
