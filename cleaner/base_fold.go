@@ -123,7 +123,7 @@ func (p *baseProblem) fitBase(
 	}
 	workers, chosen := parallel.Workers(opt.Workers), dropouts[0]
 	all, open := make([]*training, folds), 0 // open is the first fold that has no training
-	if len(dropouts) > 1 { // the others do as the first has chosen
+	if len(dropouts) > 1 {                   // the others do as the first has chosen
 		tried := make([]*training, len(dropouts))
 		err = sideBySide(ctx, workers, len(dropouts), func(ctx context.Context, i, workers int) (err error) {
 			tried[i], err = one(ctx, 0, workers, dropouts[i])

@@ -48,7 +48,7 @@ func Exp(x float64) float64 {
 }
 
 // Exps replaces numbers by their Exp.
-func Exps(x []float64) { each(x, expGroups, Exp) }
+func Exps(x []float64) { replace(x, false) }
 
 // Log is the natural logarithm of x to within an ulp: −Inf of 0, NaN below and of NaN, +Inf of +Inf.
 func Log(x float64) float64 {
@@ -86,19 +86,28 @@ func Log(x float64) float64 {
 }
 
 // Logs replaces numbers by their Log.
-func Logs(x []float64) { each(x, logGroups, Log) }
+func Logs(x []float64) { replace(x, true) }
 
-// each replaces numbers by a function of them. groups does so of groups of four, and returns how many it has done before a group that
-// it cannot do.
-func each(x []float64, groups func([]float64) int, one func(float64) float64) {
+// replace is Exps, or Logs. It calls no function by a variable: x would go to the heap.
+func replace(x []float64, byLog bool) {
 	for len(x) > 0 {
-		if done := 4 * groups(x); done > 0 {
+		var done int
+		if byLog {
+			done = 4 * logGroups(x)
+		} else {
+			done = 4 * expGroups(x)
+		}
+		if done > 0 {
 			x = x[done:]
 			continue
 		}
 		group := x[:min(4, len(x))]
 		for i, value := range group {
-			group[i] = one(value)
+			if byLog {
+				group[i] = Log(value)
+			} else {
+				group[i] = Exp(value)
+			}
 		}
 		x = x[len(group):]
 	}

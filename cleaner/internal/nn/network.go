@@ -5,6 +5,7 @@ package nn
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/float32s"
@@ -120,6 +121,7 @@ type Trainer struct {
 
 	steps    int
 	forward  Activations
+	kept     Rows        // what dropout leaves of sparse inputs
 	scale    [][]float32 // what dropout multiplied each hidden activation by
 	errors   [][]float32 // loss gradients of the layers' outputs
 	gradient [2][][]float32
@@ -144,7 +146,7 @@ func NewTrainer(net *Network, random *rand.Rand) *Trainer {
 	return t
 }
 
-// Step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
+// Step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites where it is dense. loss turns the outputs
 // [rows×Widths[last]] into the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
 func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
 	t.forward.Workers = t.Workers
@@ -153,7 +155,7 @@ func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
 		if !x.isSparse() {
 			t.drop(x.dense, nil, t.InputDropout)
 		} else {
-			t.dropSparse(x, t.InputDropout)
+			x = t.dropSparse(x, t.InputDropout)
 		}
 	}
 	if t.Dropout > 0 {
@@ -208,14 +210,23 @@ func (t *Trainer) drop(values, factors []float32, share float64) {
 	})
 }
 
-// dropSparse is drop of sparse rows, which do not keep what is zero.
-func (t *Trainer) dropSparse(x *Rows, share float64) {
+// dropSparse is drop of sparse rows, into rows that do not keep what is zero.
+func (t *Trainer) dropSparse(x *Rows, share float64) *Rows {
 	bound, scale, seed := t.dropping(share)
-	Share(t.Workers, x.numbers(), x.Count, func(_, first, end int) {
+	kept, numbers := &t.kept, x.numbers()
+	kept.Count, kept.Width = x.Count, x.Width
+	kept.starts, kept.ends = slices.Grow(kept.starts[:0], x.Count)[:x.Count], slices.Grow(kept.ends[:0], x.Count)[:x.Count]
+	kept.columns, kept.values = slices.Grow(kept.columns[:0], numbers)[:numbers], slices.Grow(kept.values[:0], numbers)[:numbers]
+	at := 0
+	for r, start := range x.starts {
+		kept.starts[r] = at
+		at += x.ends[r] - start
+	}
+	Share(t.Workers, numbers, x.Count, func(_, first, end int) {
 		var words dropWords
 		filled := -1 // the run that words are of
 		for r := first; r < end; r++ {
-			to := x.starts[r]
+			to := kept.starts[r]
 			columns, values := x.row(r)
 			for i, column := range columns {
 				at := r*x.Width + int(column)
@@ -224,12 +235,13 @@ func (t *Trainer) dropSparse(x *Rows, share float64) {
 					filled = run
 				}
 				random := uint32(words[at%dropRun/8] >> (at % 8 * 8) & 255)
-				x.columns[to], x.values[to] = column, values[i]*scale
+				kept.columns[to], kept.values[to] = column, values[i]*scale
 				to += int((random-bound)>>31 ^ 1)
 			}
-			x.ends[r] = to
+			kept.ends[r] = to
 		}
 	})
+	return kept
 }
 
 // backward fills the gradients, given that of the outputs.

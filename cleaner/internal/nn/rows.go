@@ -24,7 +24,6 @@ func Dense(values []float32, count, width int) Rows {
 }
 
 // Sparse are rows to fill, in memory for as many numbers that are not zero as counts [rows] says of each row. They keep columns and values.
-// Dropout must not overwrite them: Gather copies them into a batch first.
 func Sparse(width int, counts []int, columns []uint32, values []float32) Rows {
 	offsets := make([]int, len(counts)+1)
 	for r, count := range counts {
@@ -74,7 +73,7 @@ func (x *Rows) Slice(first, end int) Rows {
 	return part
 }
 
-// Gather copies rows of from, in the memory of x.
+// Gather makes x rows of from. Of dense rows it has copies; sparse ones stay in the memory of from.
 func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
 	x.Count, x.Width = len(rows), from.Width
 	width := from.Width
@@ -87,31 +86,25 @@ func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
 		})
 		return
 	}
+	x.columns, x.values = from.columns, from.values
 	x.starts, x.ends = slices.Grow(x.starts[:0], len(rows)), slices.Grow(x.ends[:0], len(rows))
-	at := 0
 	for _, row := range rows {
-		x.starts = append(x.starts, at)
-		at += from.ends[row] - from.starts[row]
-		x.ends = append(x.ends, at)
+		x.starts, x.ends = append(x.starts, from.starts[row]), append(x.ends, from.ends[row])
 	}
-	x.columns, x.values = slices.Grow(x.columns[:0], at)[:at], slices.Grow(x.values[:0], at)[:at]
-	Share(workers, at, len(rows), func(_, first, end int) {
-		for i := first; i < end; i++ {
-			columns, values := from.row(int(rows[i]))
-			copy(x.columns[x.starts[i]:], columns)
-			copy(x.values[x.starts[i]:], values)
-		}
-	})
 }
 
 func (x *Rows) isSparse() bool { return x.starts != nil }
 
 // numbers are how many a product multiplies in a column.
 func (x *Rows) numbers() int {
-	if !x.isSparse() || x.Count == 0 {
+	if !x.isSparse() {
 		return x.Count * x.Width
 	}
-	return x.ends[x.Count-1] - x.starts[0]
+	count := 0
+	for r, start := range x.starts {
+		count += x.ends[r] - start
+	}
+	return count
 }
 
 // row are the numbers of a sparse row.
