@@ -63,7 +63,7 @@ type blockTriangles struct {
 
 	marks  rankSet   // neighbours w of u; empty between nodes
 	values []float64 // by w: δ_w, in weighted lists times the weight of the neighbour of u
-	hits   []uint64  // closed triangles of one v, by place in its list
+	words  []mapWord // of one u: its list of w
 	acc    []float64 // of one u, by place in its list of w: Σ δ_v of the triangles found by maps
 	delta  []float64 // likewise δ_w
 }
@@ -77,7 +77,6 @@ func newBlockTriangles(i, j, k Corner, ij, ik, jk *Block) *blockTriangles {
 	for w, strength := range k.Strengths {
 		t.values[w] = inverseStrength(strength)
 	}
-	t.hits = make([]uint64, (t.jk.longest()+63)/64)
 	if t.ij.weights == nil && t.ik.weights == nil && t.jk.weights == nil {
 		t.maps = newDenseMaps(t.jk)
 		longest := t.ik.longest() + closingSlack
@@ -158,14 +157,16 @@ func newDenseMaps(h *halfBlock) *denseMaps {
 	m.words = make([]uint64, m.starts[h.rows()])
 	for v := range h.rows() {
 		if set := m.of(rank(v)); set != nil {
-			set.addAll(h.of(rank(v)))
+			for _, w := range h.of(rank(v)) {
+				set.add(w)
+			}
 		}
 	}
 	return m
 }
 
 // of is the map of a row, nil if it has none.
-func (m *denseMaps) of(v rank) rankSet {
+func (m *denseMaps) of(v rank) rankMap {
 	if m == nil || m.starts[v] == m.starts[v+1] {
 		return nil
 	}
@@ -194,7 +195,7 @@ func (t *blockTriangles) search(ctx context.Context) error {
 // of finds the triangles of u, with its neighbours v in middle and w in list.
 func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, steps *pace) error {
 	marked, mapped, weights := false, false, t.ij.weightsOf(u)
-	atU, ofU, end := inverseStrength(t.i.Strengths[u]), 0.0, 0
+	atU, ofU, known := inverseStrength(t.i.Strengths[u]), 0.0, 0
 	for place, v := range middle {
 		var ofV float64
 		atV, before := inverseStrength(t.j.Strengths[v]), t.jk.of(v)
@@ -203,12 +204,12 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 				mapped = true
 				t.open(list)
 			}
-			if end = t.before(v, list, end); end == 0 {
-				continue
+			for known < len(t.words) && int(t.words[known].index) < len(set) {
+				known++
 			}
-			closed := closeWedges(t.acc[:end+closingSlack], t.delta[:end+closingSlack], set, list[:end], atV)
+			closed := closeWedges(t.acc, t.delta, set, set, t.words[:known], atV)
 			ofV = float64(float64(atU*atV) * closed)
-			before = list[:end]
+			before = list
 		} else {
 			if !marked {
 				marked = true
@@ -239,22 +240,12 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 	return nil
 }
 
-// open makes acc and delta those of a list.
+// open makes words, acc and delta those of a list.
 func (t *blockTriangles) open(list []rank) {
+	t.words = appendMapWords(t.words[:0], list)
 	for i, w := range list {
 		t.acc[i], t.delta[i] = 0, t.values[w]
 	}
-}
-
-// before is how many ranks of a list come before v, of which so many are known to.
-func (t *blockTriangles) before(v rank, list []rank, known int) int {
-	if !t.jk.within {
-		return len(list)
-	}
-	for known < len(list) && list[known] < v {
-		known++
-	}
-	return known
 }
 
 // mark makes the neighbours w of u known.
@@ -274,15 +265,15 @@ func (t *blockTriangles) mark(u rank, list []rank) {
 func (t *blockTriangles) lookThrough(v rank, list, next []rank, at float64) (sum float64) {
 	values, sums := t.values, t.k.Sums
 	weights := t.jk.weightsOf(v)
-	for block, mask := range lookUp(t.hits, t.marks, list, next) {
-		for mask != 0 {
-			place := bits.LeadingZeros64(mask)
-			mask &^= 1 << (63 - place)
-			place += 64 * block
-			w := list[place]
+	for first := 0; first < len(list); first += 64 {
+		part := list[first:min(first+64, len(list))]
+		for hits := lookUp(t.marks, part, next); hits != 0; {
+			place := bits.LeadingZeros64(hits)
+			hits &^= 1 << (63 - place)
+			w := part[place]
 			product := float64(at * values[w])
 			if weights != nil {
-				product = float64(product * float64(weights[place]))
+				product = float64(product * float64(weights[first+place]))
 			}
 			sums[w] += product
 			sum += product

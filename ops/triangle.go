@@ -25,6 +25,31 @@ func (s rankSet) removeAll(list []rank) {
 	}
 }
 
+// A rankMap is a set of ranks in which the first of 64 ranks has the highest bit.
+type rankMap []uint64
+
+func (m rankMap) add(x rank)      { m[x/64] |= 1 << (63 - x%64) }
+func (m rankMap) has(x rank) bool { return m[x/64]&(1<<(63-x%64)) != 0 }
+
+// A mapWord is those ranks of a list that are in one word of a rankMap.
+type mapWord struct {
+	mask         uint64
+	index, count uint32
+}
+
+// appendMapWords appends the words of an ascending list.
+func appendMapWords(dst []mapWord, list []rank) []mapWord {
+	for i := 0; i < len(list); {
+		word := mapWord{index: uint32(list[i] / 64)}
+		for ; i < len(list) && uint32(list[i]/64) == word.index; i++ {
+			word.mask |= 1 << (63 - list[i]%64)
+			word.count++
+		}
+		dst = append(dst, word)
+	}
+	return dst
+}
+
 // hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in y bits each.
 type hubMaps struct {
 	hubs int
@@ -40,7 +65,7 @@ func hubMapWords(y int) int {
 	return 32*whole*(whole+1) + rest*(whole+1)
 }
 
-func (m *hubMaps) of(y rank) rankSet {
+func (m *hubMaps) of(y rank) rankMap {
 	return m.bits.Data[hubMapWords(int(y)):hubMapWords(int(y)+1)]
 }
 
@@ -69,8 +94,9 @@ func (g *rankedGraph) mapHubs(ctx context.Context, hubs int) (*hubMaps, error) {
 
 func (m *hubMaps) free() error { return m.bits.Free() }
 
-// A triangleSearch finds the triangles x < y < z from z: of two neighbours x < y of z, are they neighbours? It looks in
-// the map of y where y is a hub. For other y it looks which of the list of y are neighbours of z.
+// A triangleSearch finds the triangles x < y < z: of two neighbours x < y of z, are they neighbours? Where y is a hub, it
+// goes through all y of a z, and looks in the map of y. For other y it goes through all z of a y, and looks which of the
+// list of z are neighbours of y: the list of z is the shorter one.
 type triangleSearch struct {
 	graph   *rankedGraph
 	maps    *hubMaps
@@ -80,10 +106,21 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marks rankSet   // neighbours of z before it; empty between nodes
-	hits  []uint64  // closed triangles of one y, by place in the list before it
+	marks rankSet   // neighbours of y before it; empty between nodes
+	words []mapWord // of one z: the hubs in its list
+	ends  [searchedEnds]triangleEnd
 	r     []float64 // of one z, by place in its list
 	delta []float64 // likewise δ
+}
+
+// searchedEnds is how many ends z are read before the first is searched, so that their misses overlap.
+const searchedEnds = 64
+
+// A triangleEnd is what is read of a node z.
+type triangleEnd struct {
+	before []rank // its neighbours
+	delta  float64
+	sum    uint64 // so that it is in the cache when something is added
 }
 
 // returns3 is 2 Σ π over the triangles x < y < z of a node.
@@ -140,10 +177,15 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 	for i, x := range list {
 		delta[i] = s.delta[x]
 	}
+	scratch.words = appendMapWords(scratch.words[:0], list)
 	r[0] = 0
-	around, steps := 0.0, pace(0)
+	around, steps, known := 0.0, pace(0), 0
 	for j := 1; j < len(list); j++ {
-		r[j] = closeWedges(r, delta, s.maps.of(list[j]), list[:j], delta[j])
+		hubs := s.maps.of(list[j])
+		for known < len(scratch.words) && int(scratch.words[known].index) < len(hubs) {
+			known++
+		}
+		r[j] = closeWedges(r, delta, hubs, s.maps.of(list[min(j+1, len(list)-1)]), scratch.words[:known], delta[j])
 		around += float64(delta[j] * r[j])
 		if err := steps.walk(ctx, j); err != nil {
 			return err
@@ -164,28 +206,24 @@ const (
 )
 
 // closeWedgesPlainly is closeWedges for every processor. Place i is summed in lane i mod closingLanes.
-func closeWedgesPlainly(acc, delta []float64, row rankSet, list []rank, at float64) float64 {
+func closeWedgesPlainly(acc, delta []float64, row rankMap, words []mapWord, at float64) float64 {
 	var sums [closingLanes]float64
-	for first := 0; first < len(list); first += 64 {
-		for hits := lookUpBlock(row, list[first:min(first+64, len(list))]); hits != 0; {
-			i := first + bits.LeadingZeros64(hits)
-			hits &^= 1 << (63 - i%64)
+	first := 0
+	for _, word := range words {
+		for hits := row[word.index] & word.mask; hits != 0; {
+			shift := bits.LeadingZeros64(hits)
+			hits &^= 1 << (63 - shift)
+			i := first + bits.OnesCount64(word.mask>>(63-shift)) - 1
 			sums[i%closingLanes] += delta[i]
 			acc[i] += at
 		}
+		first += int(word.count)
 	}
 	return sumLanes(&sums)
 }
 
 // lookUpPlainly is lookUp for every processor.
-func lookUpPlainly(hits []uint64, set rankSet, list []rank) {
-	for i := range hits {
-		hits[i] = lookUpBlock(set, list[64*i:min(64*i+64, len(list))])
-	}
-}
-
-// lookUpBlock finds which of at most 64 ranks are in a set, from the highest bit on.
-func lookUpBlock(set rankSet, list []rank) uint64 {
+func lookUpPlainly(set rankSet, list []rank) uint64 {
 	hits := uint64(0)
 	for i, x := range list {
 		hits |= set[x/64] >> (x % 64) & 1 << (63 - i%64)
@@ -197,57 +235,62 @@ func sumLanes(s *[closingLanes]float64) float64 {
 	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
 }
 
-// searchSpan finds the triangles of which y is in a span of ranks that are no hubs.
+// searchSpan finds the triangles of which y is no hub and z is in a span.
 func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagonalJob) (err error) {
 	lists, err := s.graph.holdBefore(ctx, part, job.before.Data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = joinErrors(err, lists.free()) }()
-	longest := uint32(0)
-	for _, length := range job.before.Data[part.lo:part.hi] {
-		longest = max(longest, length)
-	}
-	for i := range s.workers {
-		s.workers[i].hits = make([]uint64, (longest+63)/64)
-	}
-	later := span{part.lo, rank(s.graph.walker.nodes)}
-	return s.graph.walk(ctx, later, &job.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
-		list = below(list, z)
-		middle := below(list, part.hi)
-		middle = middle[len(below(middle, part.lo)):]
-		if len(middle) == 0 || len(list) < 2 {
+	middle := span{rank(s.maps.hubs), part.hi}
+	return s.graph.walk(ctx, middle, &job.progress, func(ctx context.Context, worker int, y rank, list []rank) error {
+		later := below(above(list, max(y, part.lo-1)), part.hi)
+		list = below(list, y)
+		if len(later) == 0 || len(list) == 0 {
 			return nil
 		}
-		marks := s.workers[worker].marks
-		marks.addAll(list)
-		defer marks.removeAll(list)
-		hits := s.workers[worker].hits
-		ofZ, steps, atZ := int64(0), pace(0), s.graph.delta(z)*fixedUnit
-		for j, y := range middle {
-			before := lists.of(y)
-			ofY, yz := int64(0), atZ*s.graph.delta(y)
-			for block, mask := range lookUp(hits, marks, before, lists.of(middle[min(j+1, len(middle)-1)])) {
-				for mask != 0 {
-					place := bits.LeadingZeros64(mask)
-					mask &^= 1 << (63 - place)
-					x := before[64*block+place]
-					pi := roundUnits(float64(yz * s.deltaOf(x)))
-					s.units.add(worker, x, pi)
-					ofY += pi
+		scratch := &s.workers[worker]
+		scratch.marks.addAll(list)
+		defer scratch.marks.removeAll(list)
+		ofY, steps, atY := int64(0), pace(0), s.graph.delta(y)
+		for first := 0; first < len(later); first += searchedEnds {
+			part := later[first:min(first+searchedEnds, len(later))]
+			for i, z := range part {
+				scratch.ends[i] = triangleEnd{lists.of(z), s.graph.delta(z), s.units.common.Data[z]}
+			}
+			for i, z := range part {
+				end, next := scratch.ends[i], scratch.ends[min(i+2, len(part)-1)].before
+				ofZ := s.closeLater(worker, end.before, next, y, float64(float64(end.delta*fixedUnit)*atY))
+				if ofZ != 0 {
+					s.units.add(worker, z, ofZ)
+					ofY += ofZ
+				}
+				if err := steps.walk(ctx, len(end.before)); err != nil {
+					return err
 				}
 			}
-			if ofY != 0 {
-				s.units.add(worker, y, ofY)
-				ofZ += ofY
-			}
-			if err := steps.walk(ctx, len(before)); err != nil {
-				return err
-			}
 		}
-		s.units.add(worker, z, ofZ)
+		s.units.add(worker, y, ofY)
 		return nil
 	})
+}
+
+// closeLater adds the triangles of y and a node z with the neighbours list before it to their x, and returns the units of
+// all. Lists go on beyond y, where none is marked.
+func (s *triangleSearch) closeLater(worker int, list, next []rank, y rank, yz float64) (units int64) {
+	marks := s.workers[worker].marks
+	for len(list) > 0 && list[0] < y {
+		part := list[:min(64, len(list))]
+		for hits := lookUp(marks, part, next); hits != 0; {
+			place := bits.LeadingZeros64(hits)
+			hits &^= 1 << (63 - place)
+			pi := roundUnits(float64(yz * s.deltaOf(part[place])))
+			s.units.add(worker, part[place], pi)
+			units += pi
+		}
+		list = list[len(part):]
+	}
+	return units
 }
 
 // deltaOf is δ of a rank, without a division where it is a hub.

@@ -2,39 +2,52 @@
 
 package ops
 
-import "unsafe"
+import (
+	"unsafe"
 
-// closeBlocks is closeWedges of lists that are not empty. It reads and writes up to closingSlack numbers behind those of
+	"golang.org/x/sys/cpu"
+)
+
+// extractsBits tells whether the kernel of words can be used. It relies on an instruction that takes hundreds of cycles on
+// some families of processors.
+var extractsBits = vectorized && cpu.X86.HasBMI2 && !slowToExtract(family())
+
+// slowToExtract is true of the families of AMD and Hygon from Excavator to Zen 2. Those of Intel are 6, and later ones of
+// AMD are greater.
+func slowToExtract(family uint32) bool { return 0x15 <= family && family <= 0x18 }
+
+// family is that of the processor.
+func family() uint32
+
+// closeWords is closeWedges of words that are not none. It reads and writes up to closingSlack numbers behind those of
 // the list, in delta and acc.
 //
 //go:noescape
-func closeBlocks(sums *[closingLanes]float64, acc, delta *float64, row *uint64, list *rank, count int, at float64)
+func closeWords(
+	sums *[closingLanes]float64, acc, delta *float64, row *uint64, words *mapWord, count int, at float64, next *uint64,
+)
 
-// closeWedges finds which ranks of a list are in a set. For each of those, at place i, it adds at to acc[i], and
-// delta[i] to one of the sums; it returns these. delta and acc have closingSlack numbers more than the list.
-func closeWedges(acc, delta []float64, row rankSet, list []rank, at float64) float64 {
-	if !vectorized || len(list) == 0 {
-		return closeWedgesPlainly(acc, delta, row, list, at)
+// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds at to
+// acc[i], and delta[i] to one of the sums; it returns these. delta and acc have closingSlack numbers more than the list.
+func closeWedges(acc, delta []float64, row, next rankMap, words []mapWord, at float64) float64 {
+	if !extractsBits || len(words) == 0 {
+		return closeWedgesPlainly(acc, delta, row, words, at)
 	}
-	_, _ = acc[len(list)+closingSlack-1], delta[len(list)+closingSlack-1]
 	var sums [closingLanes]float64
-	closeBlocks(&sums, &acc[0], &delta[0], &row[0], unsafe.SliceData(list), len(list), at)
+	closeWords(&sums, &acc[0], &delta[0], &row[0], &words[0], len(words), at, unsafe.SliceData(next))
 	return sumLanes(&sums)
 }
 
-// lookUpBlocks is lookUp of lists that are not empty. next is a list to prefetch.
+// lookUpBlock is lookUp of a list that is not empty. next is a list to prefetch.
 //
 //go:noescape
-func lookUpBlocks(found *uint64, set *uint64, list *rank, count int, next *rank)
+func lookUpBlock(set *uint64, list *rank, count int, next *rank) uint64
 
-// lookUp finds which ranks of a list are in a set: place i of the list is bit 63 − i mod 64 of found[i/64]. The list that
-// is looked up afterwards may be prefetched.
-func lookUp(found []uint64, set rankSet, list, next []rank) []uint64 {
-	found = found[:(len(list)+63)/64]
-	if !vectorized {
-		lookUpPlainly(found, set, list)
-	} else if len(list) > 0 {
-		lookUpBlocks(&found[0], &set[0], unsafe.SliceData(list), len(list), unsafe.SliceData(next))
+// lookUp finds which ranks of a list of at most 64 are in a set: place i of the list is bit 63 − i. The list that is looked
+// up afterwards may be prefetched.
+func lookUp(set rankSet, list, next []rank) uint64 {
+	if !vectorized || len(list) == 0 {
+		return lookUpPlainly(set, list)
 	}
-	return found
+	return lookUpBlock(&set[0], unsafe.SliceData(list), len(list), unsafe.SliceData(next))
 }

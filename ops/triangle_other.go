@@ -2,15 +2,11 @@
 
 package ops
 
-// closeWedges finds which ranks of a list are in a set. For each of those, at place i, it adds at to acc[i], and
-// delta[i] to one of the sums; it returns these. delta and acc have closingSlack numbers more than the list.
-func closeWedges(acc, delta []float64, row rankSet, list []rank, at float64) float64 {
-	return closeWedgesPlainly(acc, delta, row, list, at)
+// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds at to
+// acc[i], and delta[i] to one of the sums; it returns these. delta and acc have closingSlack numbers more than the list.
+func closeWedges(acc, delta []float64, row, _ rankMap, words []mapWord, at float64) float64 {
+	return closeWedgesPlainly(acc, delta, row, words, at)
 }
 
-// lookUp finds which ranks of a list are in a set: place i of the list is bit 63 − i mod 64 of found[i/64].
-func lookUp(found []uint64, set rankSet, list, _ []rank) []uint64 {
-	found = found[:(len(list)+63)/64]
-	lookUpPlainly(found, set, list)
-	return found
-}
+// lookUp finds which ranks of a list of at most 64 are in a set: place i of the list is bit 63 − i.
+func lookUp(set rankSet, list, _ []rank) uint64 { return lookUpPlainly(set, list) }

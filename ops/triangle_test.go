@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -18,6 +19,15 @@ func wedgeCase(r *rand.Rand, n, length int) (set rankSet, list []rank) {
 	}
 	slices.Sort(list)
 	return set, list
+}
+
+// mapOf has the ranks of a set.
+func mapOf(set rankSet) rankMap {
+	row := make(rankMap, len(set))
+	for i, word := range set {
+		row[i] = bits.Reverse64(word)
+	}
+	return row
 }
 
 func TestCloseWedgesKernels(t *testing.T) {
@@ -39,9 +49,9 @@ func TestCloseWedgesKernels(t *testing.T) {
 				wantAcc[i] += at
 			}
 		}
-		plainAcc := slices.Clone(acc)
-		plain := closeWedgesPlainly(plainAcc, delta, set, list, at)
-		got := closeWedges(acc, delta, set, list, at)
+		plainAcc, words := slices.Clone(acc), appendMapWords(nil, list)
+		plain := closeWedgesPlainly(plainAcc, delta, mapOf(set), words, at)
+		got := closeWedges(acc, delta, mapOf(set), nil, words, at)
 		if got != plain || !(got-wantSum <= 1e-15*float64(found+1)*wantSum && wantSum-got <= 1e-15*float64(found+1)*wantSum) {
 			t.Fatalf("seed %d, %d ranks, %d of them found: got the sum %v, plainly %v, want %v",
 				seed, len(list), found, got, plain, wantSum)
@@ -58,22 +68,14 @@ func TestLookUpKernels(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + r.IntN(700)
-		set, list := wedgeCase(r, n, r.IntN(n+1))
-		room := make([]uint64, n/64+2)
-		for i := range room {
-			room[i] = r.Uint64()
-		}
-		beyond := room[(len(list)+63)/64]
-		got := lookUp(room, set, list, list[:min(1, len(list))])
-		plain := make([]uint64, len(got))
-		lookUpPlainly(plain, set, list)
-		want := make([]uint64, (len(list)+63)/64)
+		set, list := wedgeCase(r, n, r.IntN(min(n, 64)+1))
+		got, plain, want := lookUp(set, list, list[:min(1, len(list))]), lookUpPlainly(set, list), uint64(0)
 		for i, x := range list {
 			if set.has(x) {
-				want[i/64] |= 1 << (63 - i%64)
+				want |= 1 << (63 - i)
 			}
 		}
-		if !slices.Equal(got, want) || !slices.Equal(plain, want) || room[len(got)] != beyond {
+		if got != want || plain != want {
 			t.Fatalf("seed %d, %d ranks: got %x, plainly %x, want %x", seed, len(list), got, plain, want)
 		}
 	}
@@ -87,11 +89,11 @@ func BenchmarkCloseWedges(b *testing.B) {
 		for i := range delta {
 			delta[i] = r.Float64()
 		}
-		found := make([]uint64, length/64+1)
+		row, words := mapOf(set), appendMapWords(nil, list)
 		for name, kernel := range map[string]func(){
-			"close":        func() { closeWedges(acc, delta, set, list, 0) },
-			"closePlainly": func() { closeWedgesPlainly(acc, delta, set, list, 0) },
-			"lookUp":       func() { lookUp(found, set, list, list) },
+			"close":        func() { closeWedges(acc, delta, row, row, words, 0) },
+			"closePlainly": func() { closeWedgesPlainly(acc, delta, row, words, 0) },
+			"lookUp":       func() { lookUp(set, list[:min(64, length)], list) },
 		} {
 			b.Run(fmt.Sprintf("%s/probes=%d", name, length), func(b *testing.B) {
 				b.ReportAllocs()
