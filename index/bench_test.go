@@ -41,7 +41,7 @@ func scoredStore(tb testing.TB, n int) *kv.Store {
 	return s
 }
 
-// writeScores replaces the score column and its index in one Bulk.
+// writeScores replaces the score column and its index, and suggests labels, in one Bulk.
 func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 	tb.Helper()
 	bulk, err := s.Bulk()
@@ -50,6 +50,10 @@ func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 	}
 	defer bulk.Abort()
 	column, err := bulk.Column("score", kv.KindSingle)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	suggested, err := bulk.Column("suggested", kv.KindClass)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -64,6 +68,9 @@ func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 			tb.Fatal(err)
 		}
 		if err := b.Add(v, score); err != nil {
+			tb.Fatal(err)
+		}
+		if err := suggested.Put(v, kv.StringValue(fmt.Sprint("class ", r.IntN(40)))); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -130,6 +137,32 @@ func BenchmarkQuery(b *testing.B) {
 			}
 			b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 			b.Logf("%v", plan)
+		})
+	}
+}
+
+// BenchmarkBlocks finds nodes by conditions on columns without an index, a block at a time.
+func BenchmarkBlocks(b *testing.B) {
+	const n = 200_000
+	s := scoredStore(b, n)
+	tx := s.Begin()
+	defer tx.Close()
+	for name, where := range map[string]Predicate{
+		"pair-of-classes": CompareProperties{"label", Ne, "suggested"},
+		"class":           Compare{"suggested", Eq, kv.StringValue("class 7")},
+		"float":           Or{[]Predicate{Compare{"score", Gt, kv.FloatValue(0.5)}, IsNull{"suggested"}}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			plan, err := NewPlan(tx, Query{Where: where, Limit: -1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := plan.Count(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "nodes/s")
 		})
 	}
 }

@@ -10,18 +10,19 @@ import (
 
 // A planner weighs the ways to answer one query.
 type planner struct {
-	tx     *kv.Tx
-	schema schema
-	n      float64 // nodes
-	reader *reader // of sampled values
-	stats  map[string]statistics
-	scans  map[string]*rangeScan // made so far, by column and conditions
-	shares map[string]float64    // estimated so far, by condition
+	tx      *kv.Tx
+	schema  schema
+	n       float64 // nodes
+	workers int     // of a scan
+	reader  *reader // of sampled values
+	stats   map[string]statistics
+	scans   map[string]*rangeScan // made so far, by column and conditions
+	shares  map[string]float64    // estimated so far, by condition
 }
 
-func newPlanner(tx *kv.Tx, s schema, computed map[string]Computed) *planner {
+func newPlanner(tx *kv.Tx, s schema, q Query) *planner {
 	return &planner{
-		tx: tx, schema: s, n: float64(tx.NumPresent()), reader: newReader(tx, computed),
+		tx: tx, schema: s, n: float64(tx.NumPresent()), workers: q.Workers, reader: newReader(tx, q.Computed),
 		stats: map[string]statistics{}, scans: map[string]*rangeScan{}, shares: map[string]float64{},
 	}
 }
@@ -74,7 +75,7 @@ func orderNames(order []Order) []string {
 func (pl *planner) newPlan(w way, where Predicate, order []Order, limit int) *Plan {
 	return &Plan{
 		tx: pl.tx, way: w, where: where, residual: where, order: order, limit: limit, patience: math.Inf(1),
-		computed: pl.reader.computed,
+		computed: pl.reader.computed, workers: pl.workers,
 	}
 }
 

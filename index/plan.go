@@ -21,6 +21,9 @@ type Query struct {
 
 	// Computed are properties that the query may name beside those of the store. One hides a stored property of its name.
 	Computed map[string]Computed
+
+	// Workers is how many goroutines a scan may read with; 0 means GOMAXPROCS. Computed values are asked for by one.
+	Workers int
 }
 
 // A Computed is a property whose values are computed for each node that a plan asks about. Among the terms of an And or Or, those that name
@@ -45,6 +48,7 @@ type Plan struct {
 	limit int
 
 	computed map[string]Computed
+	workers  int
 
 	way      way
 	source   source    // of bySource and byOrderedIndex: there a *rangeScan
@@ -118,7 +122,7 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := boundTerms(where); err != nil {
 		return nil, err
 	}
-	plan, err := newPlanner(tx, s, q.Computed).choose(where, s.orders(q.Order), q.Limit)
+	plan, err := newPlanner(tx, s, q).choose(where, s.orders(q.Order), q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}

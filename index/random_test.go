@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
@@ -529,6 +530,21 @@ func tryQuery(t *testing.T, tx *kv.Tx, m *model, q Query, where string, ways map
 			t.Fatalf("%s: %v order by %v limit %d\nsimplified %v\nplan %v\ngot  %v\nwant %v",
 				where, q.Where, q.Order, q.Limit, p.where, p, got, want)
 		}
+		var mu sync.Mutex
+		var together []kv.NodeID
+		err := p.Blocks(context.Background(), func(worker int, nodes []kv.NodeID) error {
+			mu.Lock()
+			defer mu.Unlock()
+			first, last := nodes[0], nodes[len(nodes)-1]
+			if worker >= p.Workers() || first/kv.BlockRows != last/kv.BlockRows || !slices.IsSorted(nodes) {
+				t.Errorf("%s: blocks of %v: got nodes %d to %d of worker %d", where, q.Where, first, last, worker)
+			}
+			together = append(together, nodes...)
+			return nil
+		})
+		if slices.Sort(together); err != nil || !slices.Equal(together, slices.Sorted(slices.Values(want))) {
+			t.Fatalf("%s: blocks of %v limit %d: got %v, %v, want %v\nplan %v", where, q.Where, q.Limit, together, err, want, p)
+		}
 		n, err := p.Count(context.Background())
 		if err != nil || n != int64(len(want)) {
 			t.Fatalf("%s: count of %v limit %d: got %d, %v, want %d\nplan %v", where, q.Where, q.Limit, n, err, len(want), p)
@@ -580,7 +596,7 @@ func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
 	if err != nil {
 		t.Fatalf("%v: %v", q.Where, err)
 	}
-	pl := newPlanner(tx, s, q.Computed)
+	pl := newPlanner(tx, s, q)
 	scan := pl.newPlan(byScan, best.where, best.order, best.limit)
 	plans = append(plans, scan)
 	if len(best.order) == 0 {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync/atomic"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -62,14 +65,12 @@ func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error
 	case p.way == bySource && isAlways(p.residual):
 		return p.source.count(ctx, r, reads)
 	}
-	total := int64(0)
-	for _, err := range p.matches(ctx, r, reads, nil) {
-		if err != nil {
-			return 0, err
-		}
-		total++
-	}
-	return total, nil
+	var total atomic.Int64
+	err := p.eachBlock(ctx, r, reads, func(_ int, nodes []kv.NodeID) error {
+		total.Add(int64(len(nodes)))
+		return nil
+	})
+	return total.Load(), err
 }
 
 // run yields up to limit nodes in the plan's order.
@@ -116,15 +117,22 @@ func take(rows iter.Seq2[kv.NodeID, error], limit int) iter.Seq2[kv.NodeID, erro
 func (p *Plan) matches(
 	ctx context.Context, r *reader, reads *Reads, worst *worstKey,
 ) iter.Seq2[kv.NodeID, error] {
-	if p.way == byScan {
-		return newScanner(r, reads).matches(ctx, p.residual, worst)
-	}
 	return func(yield func(kv.NodeID, error) bool) {
-		set, err := p.source.nodes(ctx, r, reads)
-		if err != nil {
+		s, set, err := p.blockScan(ctx, r, reads)
+		switch {
+		case err != nil:
 			yield(0, err)
-			return
+		case s != nil:
+			s.inOrder(ctx, reads, worst)(yield)
+		default:
+			p.oneByOne(ctx, set, r, reads)(yield)
 		}
+	}
+}
+
+// oneByOne yields the nodes of a set for which the residual is true, ascending.
+func (p *Plan) oneByOne(ctx context.Context, set *roaring.Bitmap, r *reader, reads *Reads) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
 		f, err := newFilter(r, p.residual, reads)
 		if err != nil {
 			yield(0, err)

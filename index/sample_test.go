@@ -17,7 +17,7 @@ func planned(t testing.TB, tx *kv.Tx, where Predicate) (*planner, Predicate) {
 	if err != nil {
 		t.Fatalf("%v: %v", where, err)
 	}
-	return newPlanner(tx, s, nil), s.simplify(where)
+	return newPlanner(tx, s, Query{}), s.simplify(where)
 }
 
 func TestSampledShares(t *testing.T) {

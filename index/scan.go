@@ -9,8 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A scanner walks the nodes of a store in ascending NodeID and leaves out the stretches where the blocks of the
-// columns, by their least and greatest values, rule a predicate out.
+// A scanner tells the stretches of nodes where the blocks of the columns, by their least and greatest values, rule a predicate out.
 type scanner struct {
 	*reader
 	blocks map[string]block
@@ -25,67 +24,6 @@ type block struct {
 
 func newScanner(r *reader, reads *Reads) *scanner {
 	return &scanner{reader: r, blocks: map[string]block{}, reads: reads}
-}
-
-// matches yields the nodes for which p, simplified, is true, but for blocks in which all sort behind worst, unless it
-// is nil.
-func (s *scanner) matches(ctx context.Context, p Predicate, worst *worstKey) iter.Seq2[kv.NodeID, error] {
-	return func(yield func(kv.NodeID, error) bool) {
-		p := degreesFirst(p)
-		holds, err := s.condition(p)
-		if err != nil {
-			yield(0, err)
-			return
-		}
-		removed, err := s.tx.Removed()
-		if err != nil {
-			yield(0, err)
-			return
-		}
-		n := kv.NodeID(s.tx.NumNodes())
-		for v := kv.NodeID(0); v < n; {
-			may, end, err := s.may(p, v)
-			if err != nil {
-				yield(0, err)
-				return
-			}
-			if may && worst.asked() {
-				b, err := s.block(worst.order.Property, v)
-				if err != nil {
-					yield(0, err)
-					return
-				}
-				may, end = !worst.before(b), min(end, b.End)
-			}
-			end = min(end, n)
-			if !may {
-				s.reads.SkippedBlocks++
-				v = end
-				continue
-			}
-			s.reads.Blocks++
-			if !isAlways(p) {
-				s.reads.Rows += int64(end - v)
-			}
-			for ; v < end; v++ {
-				if v%checkEvery == 0 && ctx.Err() != nil {
-					yield(0, ctx.Err())
-					return
-				}
-				if removed.Has(v) {
-					continue
-				}
-				outcome, err := holds(v)
-				if err != nil {
-					yield(0, err)
-					return
-				}
-				if outcome == isTrue && !yield(v, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // may reports whether p can be true of a node from v on up to, not including, end.

@@ -25,6 +25,12 @@ type ColumnReader struct {
 	table   []Value       // the block's strings, made when first asked for
 	changes []change
 
+	codes    Codes     // of the block, once they are asked for: see Codes
+	floats   []float64 // likewise: see Floats
+	coded    bool      // they have been asked for
+	hasCodes bool
+	seen     []bool // which of them a block has
+
 	ids      *dict.Reader // of id
 	idWrites int          // tx.writes when it was made
 	degrees  []uint32     // of degree
@@ -103,12 +109,19 @@ func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err er
 		return r.rng, IntValue(int64(slices.Min(r.degrees))), IntValue(int64(slices.Max(r.degrees))), nil
 	case r.kind == KindClass:
 		// The order of class numbers is not that of their names.
-		for row := range int(r.rng.End - r.rng.First) {
-			value, err := r.value(row)
-			if err != nil {
-				return Range{}, Value{}, Value{}, err
+		codes, _, err := r.Codes(v)
+		if err != nil {
+			return Range{}, Value{}, Value{}, err
+		}
+		r.seen = slices.Grow(r.seen[:0], len(codes.Table))[:len(codes.Table)]
+		clear(r.seen)
+		for _, n := range codes.Rows {
+			r.seen[n] = true
+		}
+		for n, seen := range r.seen {
+			if seen {
+				include(codes.Table[n])
 			}
-			include(value)
 		}
 		return r.rng, least, greatest, nil
 	}
@@ -125,6 +138,9 @@ func (r *ColumnReader) load(v NodeID) error {
 		return nil
 	}
 	r.loaded = false
+	if r.writes != r.tx.writes {
+		r.codes.Table = nil // there may be other classes
+	}
 	if err := r.tx.checkNumber(v); err != nil {
 		return err
 	}
@@ -139,6 +155,7 @@ func (r *ColumnReader) load(v NodeID) error {
 }
 
 func (r *ColumnReader) read() error {
+	r.coded = false
 	switch r.name {
 	case idColumn:
 		return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -33,12 +32,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := q.fetcher(asked.read)
-	if err != nil {
-		return nil, err
-	}
-	f.past = nodes.past
-	r, err := q.groupRows(ctx, asked, f.rows(ctx, nodes.set(ctx)))
+	r, err := q.groupNodes(ctx, asked, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +52,28 @@ func (q *query) countHistory(ctx context.Context, s *countStatement, of *history
 		return nil, err
 	}
 	rows := find.answer(ctx, q.historyRows(decide.History(ctx, q.tx, kv.NoNode), columnNames(find.read)), 0)
-	return q.groupRows(ctx, asked, rows)
+	g := newGroups(asked, q.MemoryBudget, 1)
+	return g.answer(ctx, asked, g.addAll(rows))
 }
 
-// groupRows counts rows in groups.
-func (q *query) groupRows(ctx context.Context, asked *grouping, found iter.Seq2[[]kv.Value, error]) (*Result, error) {
-	g := newGroups(asked.by, asked.tallies, asked.order, q.MemoryBudget)
-	err := g.addAll(found)
+// groupNodes counts nodes in groups: those of whole blocks on several goroutines, unless values are not those that the store has.
+func (q *query) groupNodes(ctx context.Context, asked *grouping, nodes *finding) (*Result, error) {
+	areStored := !slices.ContainsFunc(asked.read, func(name string) bool { return q.computed[name].At != nil })
+	if nodes.past == nil && nodes.whole && areStored {
+		g := newGroups(asked, q.MemoryBudget, nodes.plan.Workers())
+		return g.answer(ctx, asked, g.addBlocks(ctx, q.tx, nodes.plan, asked.read))
+	}
+	f, err := q.fetcher(asked.read)
+	if err != nil {
+		return nil, err
+	}
+	f.past = nodes.past
+	g := newGroups(asked, q.MemoryBudget, 1)
+	return g.answer(ctx, asked, g.addAll(f.rows(ctx, nodes.set(ctx))))
+}
+
+// answer is the answer to a count once all rows are counted, err the error of that.
+func (g *groups) answer(ctx context.Context, asked *grouping, err error) (*Result, error) {
 	if err == nil && asked.by == 0 { // there is one group, also of no rows
 		err = g.addNone()
 	}

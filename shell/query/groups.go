@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
@@ -36,13 +37,22 @@ type groups struct {
 	tallies []tallyOf
 	order   []groupOrder
 
-	limit int64 // bytes that counts may take
-	size  int64 // of them
-	table map[string]*group
+	tables []*groupTable // one for each goroutine that counts
 
+	mu      sync.Mutex    // of partial, while rows are counted
 	partial *spill.Sorter // groups, some repeated, by their keys
 	sorter  *spill.Sorter // rows of groups in order
 	key     []byte        // scratch
+}
+
+// A groupTable has the groups of the rows that one goroutine counts, as many as fit into its memory.
+type groupTable struct {
+	of     *groups
+	limit  int64 // bytes that the groups may take
+	size   int64 // of them
+	groups map[string]*group
+	spills int    // how often it was emptied, after which nobody counts in the groups that it had
+	key    []byte // scratch
 }
 
 // A group is what is known of the rows of one group.
@@ -65,16 +75,19 @@ type tally struct {
 	sum   *exactSum
 }
 
-// newGroups returns groups that take about so many bytes of memory; 0 is a default.
-func newGroups(by int, tallies []tallyOf, order []groupOrder, memory int64) *groups {
+// newGroups returns groups of rows that some goroutines count. They take about so many bytes of memory; 0 is a default.
+func newGroups(asked *grouping, memory int64, workers int) *groups {
 	if memory == 0 {
 		memory = defaultGroupBytes
 	}
-	return &groups{
-		by: by, tallies: tallies, order: order,
-		limit: memory / 4, table: map[string]*group{},
+	g := &groups{
+		by: asked.by, tallies: asked.tallies, order: asked.order,
 		partial: spill.New(os.TempDir(), memory/4), sorter: spill.New(os.TempDir(), memory/4),
 	}
+	for range workers {
+		g.tables = append(g.tables, &groupTable{of: g, limit: memory / 4 / int64(workers), groups: map[string]*group{}})
+	}
+	return g
 }
 
 func (g *groups) close() error { return errors.Join(g.partial.Close(), g.sorter.Close()) }
@@ -84,11 +97,11 @@ func (g *groups) release() {
 	g.close() //nolint:errcheck // see above
 }
 
-// addAll counts rows.
+// addAll counts rows on one goroutine.
 func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	for row, err := range rows {
 		if err == nil {
-			err = g.add(row)
+			err = g.tables[0].add(row)
 		}
 		if err != nil {
 			return err
@@ -98,25 +111,41 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 }
 
 // add counts a row.
-func (g *groups) add(row []kv.Value) error {
-	g.key = g.key[:0]
-	for _, value := range row[:g.by] {
-		g.key = appendKey(g.key, value)
-	}
-	to := g.table[string(g.key)]
-	if to == nil {
-		g.size += groupBytes + int64(len(g.key)) + tallyBytes*int64(len(g.tallies))
-		to = g.newGroup()
-		g.table[string(g.key)] = to
-	}
+func (t *groupTable) add(row []kv.Value) error {
+	to := t.group(row[:t.of.by])
 	to.count++
-	for i, of := range g.tallies {
-		if value := row[of.value]; !value.IsNull() {
-			g.size += to.tallies[i].add(of.function, value)
-		}
+	for i, of := range t.of.tallies {
+		t.tally(to, i, row[of.value])
 	}
-	if g.size > g.limit {
-		return g.spill()
+	return t.bound()
+}
+
+// group returns the group of some values.
+func (t *groupTable) group(by []kv.Value) *group {
+	t.key = t.key[:0]
+	for _, value := range by {
+		t.key = appendKey(t.key, value)
+	}
+	to := t.groups[string(t.key)]
+	if to == nil {
+		t.size += groupBytes + int64(len(t.key)) + tallyBytes*int64(len(t.of.tallies))
+		to = t.of.newGroup()
+		t.groups[string(t.key)] = to
+	}
+	return to
+}
+
+// tally adds a value to the i-th tally of a group.
+func (t *groupTable) tally(to *group, i int, value kv.Value) {
+	if !value.IsNull() {
+		t.size += to.tallies[i].add(t.of.tallies[i].function, value)
+	}
+}
+
+// bound empties the table if it takes too much memory.
+func (t *groupTable) bound() error {
+	if t.size > t.limit {
+		return t.spill()
 	}
 	return nil
 }
@@ -174,17 +203,20 @@ func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
 }
 
 // spill empties the table into the sorter.
-func (g *groups) spill() error {
+func (t *groupTable) spill() error {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
 	var state []byte
-	for key, of := range g.table {
-		g.key = append(g.key[:0], key...)
+	for key, of := range t.groups {
+		t.key = append(t.key[:0], key...)
 		state = of.appendTo(state[:0])
-		if err := g.partial.Add(g.key, state); err != nil {
+		if err := t.of.partial.Add(t.key, state); err != nil {
 			return err
 		}
 	}
-	clear(g.table)
-	g.size = 0
+	clear(t.groups)
+	t.size = 0
+	t.spills++
 	return nil
 }
 
@@ -223,10 +255,12 @@ func (o *group) addFrom(b []byte, of []tallyOf) {
 
 // sort adds up the groups and puts them in order. Those that are equal in it are ordered by their values.
 func (g *groups) sort(ctx context.Context) error {
-	if err := g.spill(); err != nil {
-		return err
+	for _, t := range g.tables {
+		if err := t.spill(); err != nil {
+			return err
+		}
 	}
-	g.table = nil
+	g.tables = nil
 	var key []byte // of the group underway
 	var of *group
 	for record, err := range g.partial.Records(ctx) {

@@ -98,6 +98,7 @@ type finding struct {
 	plan  *index.Plan
 	nodes func(context.Context) iter.Seq2[kv.NodeID, error]
 	set   func(context.Context) iter.Seq2[kv.NodeID, error] // the same nodes, in any order
+	whole bool                                              // the same nodes are all that plan finds
 	past  past
 	draw  *draw // that nodes come from; nil: they are all that the statement asks for
 }
@@ -118,7 +119,7 @@ func (q *query) find(ctx context.Context, s statement) (*finding, error) {
 	skip, _, err := q.cut(nil, asked.offset)
 	all := found.nodes
 	found.nodes = func(ctx context.Context) iter.Seq2[kv.NodeID, error] { return cut(all(ctx), skip, -1) }
-	found.set = found.nodes
+	found.set, found.whole = found.nodes, false
 	return found, err
 }
 
@@ -141,7 +142,7 @@ func (q *query) findAll(ctx context.Context, s statement) (*finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &finding{plan: plan, nodes: plan.Rows, set: plan.Unordered}, nil
+		return &finding{plan: plan, nodes: plan.Rows, set: plan.Unordered, whole: true}, nil
 	}
 	before, err := q.pastOf(ctx, nodes.moment)
 	if err != nil {
@@ -164,7 +165,7 @@ func (r *resolver) findMoment(find index.Query, before past) (*finding, error) {
 		if err != nil {
 			return nil, r.locate(err)
 		}
-		return &finding{plan: plan, nodes: plan.Rows, set: plan.Unordered, past: before}, nil
+		return &finding{plan: plan, nodes: plan.Rows, set: plan.Unordered, whole: true, past: before}, nil
 	}
 	return r.findInPast(find, before)
 }

@@ -125,13 +125,13 @@ func TestTimesOfMoments(t *testing.T) {
 		"2026-01-31 12:00:00.25": noon.Add(time.Second / 4), "2026-01-31": noon.Add(-12 * time.Hour), "": {}, "31.1.2026": {},
 		"2026-02-30": {}, "0001-01-01": {},
 	} {
-		r := newResolver(t.Context(), nil, 0, nil)
+		r := newResolver(t.Context(), nil, Options{}, nil)
 		got, err := r.time(literal{kind: literalString, text: text, pos: startOfText})
 		if !got.Equal(want) || (err == nil) == want.IsZero() {
 			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	r := newResolver(t.Context(), nil, 0, []kv.Value{kv.IntValue(3)})
+	r := newResolver(t.Context(), nil, Options{}, []kv.Value{kv.IntValue(3)})
 	if got, err := r.time(literal{kind: literalParam, number: 1, pos: startOfText}); err == nil {
 		t.Errorf("the number 3: got %v, want an error", got)
 	}

@@ -125,7 +125,7 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 	if err := errors.Join(tx.Err(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	q := &query{Options: opt, store: store, resolver: newResolver(ctx, tx, opt.MemoryBudget, values)}
+	q := &query{Options: opt, store: store, resolver: newResolver(ctx, tx, opt, values)}
 	r, err := q.answer(ctx, s.of)
 	if err == nil {
 		err = q.checkArguments()

@@ -19,6 +19,7 @@ import (
 // store. What does not fit is a *ResolveError.
 type resolver struct {
 	tx        *kv.Tx
+	workers   int // that find nodes; 0 means GOMAXPROCS
 	args      []kv.Value
 	used      []bool // of args
 	constants []constant
@@ -47,10 +48,10 @@ type constant struct {
 }
 
 // newResolver returns a resolver whose properties are computed with so many bytes of memory; 0 is a default.
-func newResolver(ctx context.Context, tx *kv.Tx, memory int64, args []kv.Value) *resolver {
+func newResolver(ctx context.Context, tx *kv.Tx, opt Options, args []kv.Value) *resolver {
 	return &resolver{
-		tx: tx, args: args, used: make([]bool, len(args)),
-		surroundings: newSurroundings(ctx, tx, memory), computed: map[string]index.Computed{},
+		tx: tx, workers: opt.Workers, args: args, used: make([]bool, len(args)),
+		surroundings: newSurroundings(ctx, tx, opt.MemoryBudget), computed: map[string]index.Computed{},
 	}
 }
 
@@ -159,7 +160,7 @@ func (r *resolver) cut(limit, offset *literal) (skip, most int, err error) {
 
 // query resolves clauses.
 func (r *resolver) query(c clauses) (index.Query, error) {
-	q := index.Query{Limit: -1, Computed: r.computed}
+	q := index.Query{Limit: -1, Computed: r.computed, Workers: r.workers}
 	var err error
 	if c.where != nil {
 		if q.Where, err = r.predicate(c.where); err != nil {

@@ -69,7 +69,7 @@ func (q *query) findSample(ctx context.Context, asked clauses, of statement) (*f
 			}
 		}
 	}
-	found.set = found.nodes
+	found.set, found.whole = found.nodes, false
 	return found, nil
 }
 

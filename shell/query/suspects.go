@@ -104,7 +104,7 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 	if err := tx.Err(); err != nil {
 		return nil, nil, err
 	}
-	q := &query{resolver: newResolver(ctx, tx, 0, nil)}
+	q := &query{resolver: newResolver(ctx, tx, Options{}, nil)}
 	find, err := q.suspectQuery(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +143,7 @@ func (s Statement) Find(ctx context.Context, tx *kv.Tx, opt Options, skip int, a
 	if err := errors.Join(tx.Err(), ctx.Err()); err != nil {
 		return nil, nil, err
 	}
-	q := &query{Options: opt, resolver: newResolver(ctx, tx, opt.MemoryBudget, values)}
+	q := &query{Options: opt, resolver: newResolver(ctx, tx, opt, values)}
 	found, err := q.find(ctx, s.of)
 	if err == nil {
 		err = q.checkArguments()

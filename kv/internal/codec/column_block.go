@@ -340,6 +340,44 @@ func ReadInts[T ~int32](c *Column, first int, dst []T, null T) {
 	}
 }
 
+// Least is the least value of a block of ints, 0 of other blocks.
+func (c *Column) Least() int64 { return c.least }
+
+// Ints is how many ints there are from the least to the greatest, none in a block without values; fits is false if they are more than most.
+func (c *Column) Ints(most int) (count int, fits bool) {
+	if c.encoding == blockEmpty {
+		return 0, true
+	}
+	apart := uint64(c.greatest) - uint64(c.least)
+	return int(apart) + 1, apart < uint64(most)
+}
+
+// ReadOffsets fills dst with the first rows of a block of strings, or of ints that are not far apart. A row becomes the place of its text in the table,
+// or the distance of its int from the least, plus base, and a row without a value becomes 0.
+func (c *Column) ReadOffsets(dst []uint32, base uint32) {
+	if c.encoding == blockEmpty {
+		clear(dst)
+		return
+	}
+	if c.values.width == 1 {
+		for i, x := range c.values.b[:len(dst)] {
+			dst[i] = base + uint32(x)
+		}
+	} else {
+		for i := range dst {
+			dst[i] = base + uint32(c.values.At(i))
+		}
+	}
+	if c.nulls == nil {
+		return
+	}
+	for i := range dst {
+		if c.nulls[i/8]&(1<<(i%8)) != 0 {
+			dst[i] = 0
+		}
+	}
+}
+
 // float is row i of a block of floats, which is not null.
 func (c *Column) float(i int) float64 {
 	switch c.values.width {
@@ -349,6 +387,33 @@ func (c *Column) float(i int) float64 {
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(c.values.b[4*i:])))
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(c.values.b[8*i:]))
+}
+
+// ReadFloats fills dst with the first rows of a block of floats. A row without a value is NaN, which no value is.
+func (c *Column) ReadFloats(dst []float64) {
+	if c.encoding == blockEmpty {
+		for i := range dst {
+			dst[i] = math.NaN()
+		}
+		return
+	}
+	if b := c.values.b; c.values.width == 4 {
+		for i := range dst {
+			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+		}
+	} else {
+		for i := range dst {
+			dst[i] = c.float(i)
+		}
+	}
+	if c.nulls == nil {
+		return
+	}
+	for i := range dst {
+		if c.nulls[i/8]&(1<<(i%8)) != 0 {
+			dst[i] = math.NaN()
+		}
+	}
 }
 
 // Bounds are the least and the greatest value; null if all are.

@@ -1,0 +1,123 @@
+package kv
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestCodes compares the codes and floats of blocks with the values one by one: of all kinds, with nulls, changes, and nodes added later, in a snapshot
+// and amid writes.
+func TestCodes(t *testing.T) {
+	const rows, n = BlockRows + 300, 2*BlockRows + 50
+	r := rand.New(rand.NewPCG(1, 9))
+	draw := map[string]func() Value{
+		"class":  func() Value { return StringValue(fmt.Sprint("c", r.IntN(5))) },
+		"bool":   func() Value { return BoolValue(r.IntN(2) == 0) },
+		"true":   func() Value { return BoolValue(true) },
+		"text":   func() Value { return StringValue(fmt.Sprint("t", r.IntN(700))) },
+		"near":   func() Value { return IntValue(math.MinInt64 + r.Int64N(maxIntCodes)) },
+		"far":    func() Value { return IntValue(int64(r.Uint64())) },
+		"float":  func() Value { return FloatValue(r.NormFloat64()) },
+		"single": func() Value { return FloatValue(float64(r.IntN(3))) },
+		"null":   func() Value { return Value{} },
+	}
+	kinds := map[string]Kind{
+		"class": KindClass, "bool": KindBool, "true": KindBool, "text": KindString, "near": KindInt, "far": KindInt,
+		"float": KindFloat, "single": KindSingle, "null": KindInt,
+	}
+	s := newStore(t, Options{})
+	setNodes(t, s, rows)
+	for name, kind := range kinds {
+		values := make([]Value, rows)
+		for v := range values {
+			if name == "true" || r.IntN(4) > 0 {
+				values[v] = draw[name]()
+			}
+		}
+		writeColumn(t, s, name, kind, values, identity(rows))
+	}
+	coded := map[string]int{}
+	compare := func(tx *Tx) error {
+		for name := range kinds {
+			one, err := tx.Reader(name)
+			if err != nil {
+				return err
+			}
+			all, err := tx.Reader(name)
+			if err != nil {
+				return err
+			}
+			for v := range NodeID(tx.NumNodes()) {
+				want, err := one.At(v)
+				if err != nil {
+					return err
+				}
+				codes, hasCodes, err := all.Codes(v)
+				if err != nil {
+					return err
+				}
+				floats, hasFloats, err := all.Floats(v)
+				if err != nil {
+					return err
+				}
+				got := want
+				switch {
+				case hasCodes:
+					got = codes.Table[codes.Rows[v%BlockRows]]
+					coded[name]++
+				case hasFloats:
+					got = FloatValue(floats[v%BlockRows])
+					coded[name]++
+				}
+				if got != want || hasCodes && want.IsNull() != (codes.Rows[v%BlockRows] == 0) {
+					t.Fatalf("%s of node %d: got %v, want %v", name, v, got, want)
+				}
+			}
+		}
+		return nil
+	}
+	view(t, s, compare)
+	setNodes(t, s, n)
+	change := func(tx *Tx, class string) error {
+		for name := range kinds {
+			for range 200 {
+				value := draw[name]()
+				if r.IntN(4) == 0 {
+					value = Value{}
+				}
+				if err := tx.SetValue(NodeID(r.IntN(n)), name, value); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.SetValue(7, "class", StringValue(class))
+	}
+	update(t, s, func(tx *Tx) error { return change(tx, "later") })
+	view(t, s, compare)
+	update(t, s, func(tx *Tx) error {
+		r, err := tx.Reader("class")
+		if err != nil {
+			return err
+		}
+		for _, class := range []string{"later still", "last"} {
+			if err := change(tx, class); err != nil {
+				return err
+			}
+			codes, _, err := r.Codes(7)
+			if err != nil {
+				return err
+			}
+			if got := codes.Table[codes.Rows[7]]; got != StringValue(class) {
+				t.Errorf("class of node 7 amid writes: got %v, want %s", got, class)
+			}
+		}
+		return compare(tx)
+	})
+	for name := range kinds {
+		if name != "far" && coded[name] == 0 {
+			t.Errorf("%s has neither codes nor floats", name)
+		}
+	}
+}
