@@ -115,25 +115,34 @@ func (a *arranger) yieldTied(ctx context.Context, nodes []kv.NodeID, yield func(
 	}
 }
 
-// walkFile yields the nodes of set in file order.
+// walkFile yields the nodes of set, which are many, in file order: a bit for each place says if its node is one of them.
 func (a *arranger) walkFile(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
-	rest, steps := set.GetCardinality(), 0
-	for v, err := range a.tx.InFileOrder() {
+	file, err := a.tx.Places()
+	if err != nil {
+		return err
+	}
+	places, steps := kv.NewNodeSet(a.tx.NumNodes()), 0
+	for nodes := set.Iterator(); nodes.HasNext(); steps++ {
+		if steps%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		position, err := file.Of(kv.NodeID(nodes.Next()))
 		if err != nil {
 			return err
 		}
+		places.Add(kv.NodeID(position))
+	}
+	for position := range places.All() {
 		if steps%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		steps++
-		if !set.Contains(uint32(v)) {
-			continue
+		v, err := file.NodeAt(int(position))
+		if err != nil {
+			return err
 		}
 		if !yield(v, nil) {
 			return errStopped
-		}
-		if rest--; rest == 0 {
-			return nil
 		}
 	}
 	return nil

@@ -119,7 +119,20 @@ func backward(ranges []keyRange) func(func(keyRange) bool) {
 	}
 }
 
+// denseShare is a part of all nodes: so many are set in an array of bits, which needs no order.
+const denseShare = 256
+
 func (s *rangeScan) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
+	if n := r.tx.NumNodes(); s.cost.rows >= float64(n)/denseShare {
+		dense := kv.NewNodeSet(n)
+		err := s.groups(ctx, r, reads, false, func(g group) bool {
+			for _, v := range g.nodes {
+				dense.Add(v)
+			}
+			return true
+		})
+		return roaring.FromDense(dense, false), err
+	}
 	set := roaring.New()
 	var batch []uint32 // sorted batches go into the set many times faster than single nodes
 	flush := func() {

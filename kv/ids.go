@@ -80,6 +80,41 @@ func (tx *Tx) NodeAt(position int) (NodeID, error) {
 	return v, err
 }
 
+// Places reads the places of nodes in the node file, and the nodes and ids at places. Asked in ascending order, each costs little.
+// It belongs to one goroutine; a Tx may have many. It sees what an Update wrote before it was made.
+type Places struct {
+	tx  *Tx
+	ids *dict.Reader
+}
+
+// Places returns a reader of places.
+func (tx *Tx) Places() (*Places, error) {
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
+	return &Places{tx, tx.dict().Reader()}, nil
+}
+
+// Of is Position of a node that is there.
+func (p *Places) Of(v NodeID) (int, error) {
+	if err := p.tx.checkNumber(v); err != nil {
+		return 0, err
+	}
+	return p.ids.PositionOf(v)
+}
+
+// NodeAt is the node at a place, which must be one of a node that is there.
+func (p *Places) NodeAt(position int) (NodeID, error) { return p.ids.NodeAt(position) }
+
+// ID is the value of the property id of the node at a place, likewise.
+func (p *Places) ID(position int) (Value, error) {
+	id, err := p.ids.AtPosition(position)
+	if err != nil {
+		return Value{}, err
+	}
+	return p.tx.idValue(id)
+}
+
 // InFileOrder yields the NodeID of every node that is there, in the order of the node file, then of those added later. On
 // failure it yields the error once, and stops.
 func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {

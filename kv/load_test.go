@@ -338,9 +338,22 @@ func (g *testGraph) verify(t testing.TB, tx *Tx) {
 	}
 	nodes := map[string]NodeID{}
 	position := 0
+	places, err := tx.Places()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for v, err := range tx.InFileOrder() {
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got, err := places.Of(v); err != nil || got != position {
+			t.Fatalf("place of node %d: got %d, %v, want %d", v, got, err, position)
+		}
+		if got, err := places.NodeAt(position); err != nil || got != v {
+			t.Fatalf("node at place %d: got %d, %v, want %d", position, got, err, v)
+		}
+		if got, err := places.ID(position); err != nil || got.String() != g.ids[position] {
+			t.Fatalf("id at place %d: got %v, %v, want %q", position, got, err, g.ids[position])
 		}
 		id, err := tx.ID(v)
 		if err != nil || id != g.ids[position] {

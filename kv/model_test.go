@@ -362,9 +362,24 @@ func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
 	nextID, stop := iter.Pull2(tx.IDs())
 	defer stop()
 	count := 0
+	places, err := tx.Places()
+	if err != nil {
+		return err
+	}
 	for v, err := range tx.InFileOrder() {
 		if err != nil {
 			return err
+		}
+		position, err := places.Of(v)
+		if err != nil {
+			return err
+		}
+		at, err := places.NodeAt(position)
+		if err != nil {
+			return err
+		}
+		if id, err := places.ID(position); err != nil || at != v || id.String() != ids[v] {
+			t.Fatalf("place %d of node %d: got node %d with id %v, %v, want id %q", position, v, at, id, err, ids[v])
 		}
 		if id, err, ok := nextID(); err != nil || !ok || id != ids[v] {
 			t.Fatalf("node %d in file order: got id %q, %v, want %q", v, id, err, ids[v])

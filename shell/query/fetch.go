@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -28,15 +27,23 @@ const checkEvery = 4096
 
 // A Fetcher reads properties of nodes.
 type Fetcher struct {
-	names   []string                              // of the properties
-	values  []func(v kv.NodeID) (kv.Value, error) // nil for a property that the store does not hold
-	workers int                                   // that read; zero means GOMAXPROCS
-	memory  int64                                 // bytes, of which batches take a share
-	past    past                                  // whose values stand in place of the stored ones
+	tx       *kv.Tx
+	names    []string                              // of the properties
+	computed []func(v kv.NodeID) (kv.Value, error) // nil for a property that is not computed
+	readers  []*rowReader                          // one for each goroutine, made when first needed
+	workers  int                                   // that read; zero means GOMAXPROCS
+	memory   int64                                 // bytes, of which batches take a share
+	past     past                                  // whose values stand in place of the stored ones
 
 	// hint names a property of the node that was yielded last, with its value, if finding the node told it, and else
 	// "". It is always the same property. May be nil.
 	hint func() (string, kv.Value)
+}
+
+// A rowReader reads the properties of nodes on one goroutine.
+type rowReader struct {
+	values []func(v kv.NodeID) (kv.Value, error) // nil for id, and for a property that the store does not hold
+	file   *kv.Places                            // nil without id
 }
 
 // sideBySide is from how many nodes on the columns are read by several goroutines.
@@ -45,18 +52,41 @@ const sideBySide = 64
 // NewFetcher returns a Fetcher of properties, which are null if the store does not hold them. Workers is how many goroutines may
 // read; 0 means GOMAXPROCS.
 func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
-	f := &Fetcher{names: names, values: make([]func(kv.NodeID) (kv.Value, error), len(names)), workers: workers}
-	for i, name := range names {
-		if _, stored := tx.Column(name); !stored {
+	f := &Fetcher{tx: tx, names: names, computed: make([]func(kv.NodeID) (kv.Value, error), len(names)), workers: workers}
+	f.readers = make([]*rowReader, parallel.Workers(workers))
+	_, err := f.reader(0)
+	return f, err
+}
+
+// reader returns the reader of a goroutine.
+func (f *Fetcher) reader(worker int) (*rowReader, error) {
+	if f.readers[worker] != nil {
+		return f.readers[worker], nil
+	}
+	r := &rowReader{values: make([]func(kv.NodeID) (kv.Value, error), len(f.names))}
+	for i, name := range f.names {
+		if f.computed[i] != nil {
+			r.values[i] = f.computed[i]
 			continue
 		}
-		reader, err := tx.Reader(name)
+		if _, stored := f.tx.Column(name); !stored {
+			continue
+		}
+		var err error
+		if name == "id" {
+			r.file, err = f.tx.Places()
+		} else {
+			var column *kv.ColumnReader
+			if column, err = f.tx.Reader(name); err == nil {
+				r.values[i] = column.At
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("property %s: %w", name, err)
 		}
-		f.values[i] = reader.At
 	}
-	return f, nil
+	f.readers[worker] = r
+	return r, nil
 }
 
 // fetcher returns a Fetcher of properties, stored or computed.
@@ -70,7 +100,7 @@ func (q *query) fetcher(names []string) (*Fetcher, error) {
 	}
 	for i, name := range names {
 		if c, ok := q.computed[name]; ok {
-			f.values[i] = c.At
+			f.computed[i], f.readers[0].values[i] = c.At, c.At
 		}
 	}
 	return f, nil
@@ -151,44 +181,61 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 	return f.fetchBeside(ctx, nodes, -1, nil)
 }
 
-// fetchBeside is fetch, but of the column known, −1 for none, it reads only what is null in values.
+// fetchBeside is fetch, but of the column known, −1 for none, it reads only what is null in values. Columns are read in the order of NodeIDs, and ids in
+// that of the nodes file, each by several goroutines.
 func (f *Fetcher) fetchBeside(
 	ctx context.Context, nodes []kv.NodeID, column int, values []kv.Value,
 ) ([][]kv.Value, error) {
-	visits := make([]int, len(nodes))
-	for i := range visits {
-		visits[i] = i
+	visits := make([]visit, len(nodes))
+	for i, v := range nodes {
+		visits[i] = newVisit(uint32(v), i)
 	}
-	slices.SortFunc(visits, func(i, j int) int { return cmp.Compare(nodes[i], nodes[j]) })
+	sortVisits(visits)
 	rows := make([][]kv.Value, len(nodes))
-	for i := range rows {
-		rows[i] = make([]kv.Value, len(f.names))
-		if column >= 0 {
-			rows[i][column] = values[i]
-		}
-	}
-	err := parallel.Do(ctx, f.goroutines(len(nodes)), len(f.values), func(ctx context.Context, _, c int) error {
-		at := f.values[c]
-		if at == nil {
-			return nil
-		}
-		for count, i := range visits {
-			if count%checkEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
+	hasID := slices.Contains(f.names, "id")
+	err := f.share(ctx, visits, func(r *rowReader, some []visit) error {
+		together := make([]kv.Value, len(some)*len(f.names))
+		for k, visit := range some {
+			row := together[k*len(f.names):][:len(f.names):len(f.names)]
+			if rows[visit.row()] = row; column >= 0 {
+				row[column] = values[visit.row()]
 			}
-			if !rows[i][c].IsNull() {
+		}
+		for c, at := range r.values {
+			if at == nil {
 				continue
 			}
-			value, err := at(nodes[i])
-			if err != nil {
-				return fmt.Errorf("property %s: %w", f.names[c], err)
+			for k, visit := range some {
+				to := &together[k*len(f.names)+c]
+				if !to.IsNull() {
+					continue
+				}
+				var err error
+				if *to, err = at(kv.NodeID(visit.of())); err != nil {
+					return fmt.Errorf("property %s: %w", f.names[c], err)
+				}
 			}
-			rows[i][c] = value
+		}
+		if !hasID {
+			return nil
+		}
+		for k, visit := range some { // which is of a position from now on
+			position, err := r.file.Of(kv.NodeID(visit.of()))
+			if err != nil {
+				return fmt.Errorf("property id: %w", err)
+			}
+			some[k] = newVisit(uint32(position), visit.row())
 		}
 		return nil
 	})
+	if err == nil && hasID {
+		err = f.fetchIDs(ctx, nodes, rows, visits)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if len(f.past) == 0 {
+		return rows, nil
 	}
 	for i, v := range nodes {
 		for c, name := range f.names {
@@ -198,4 +245,54 @@ func (f *Fetcher) fetchBeside(
 		}
 	}
 	return rows, nil
+}
+
+// fetchIDs puts ids into the rows of nodes, which are visited by position.
+func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.Value, visits []visit) error {
+	removed, err := f.tx.Removed() // whose id is null
+	if err != nil {
+		return err
+	}
+	sortVisits(visits)
+	return f.share(ctx, visits, func(r *rowReader, some []visit) error {
+		for _, visit := range some {
+			if removed.Has(nodes[visit.row()]) {
+				continue
+			}
+			id, err := r.file.ID(int(visit.of()))
+			if err != nil {
+				return fmt.Errorf("property id: %w", err)
+			}
+			for c, name := range f.names {
+				if name == "id" {
+					rows[visit.row()][c] = id
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// rowsTogether is how many rows are read at a time, and share memory.
+const rowsTogether = 64
+
+// share hands visits out to goroutines, some at a time.
+func (f *Fetcher) share(ctx context.Context, visits []visit, do func(r *rowReader, some []visit) error) error {
+	workers := f.goroutines(len(visits))
+	size := min(max(len(visits)/(4*workers), rowsTogether), lastBatch)
+	return parallel.Do(ctx, workers, (len(visits)+size-1)/size, func(ctx context.Context, worker, i int) error {
+		r, err := f.reader(worker)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(visits[i*size:min((i+1)*size, len(visits))], rowsTogether) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := do(r, some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -7,61 +7,95 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A Reader reads external ids and keeps the blocks it last read, so that neighbouring nodes, and neighbouring
-// positions even more so, cost little. One goroutine.
+// A Reader reads external ids, and the places of nodes in the nodes file. It keeps the blocks it last read, so that neighbouring nodes, and
+// neighbouring positions even more so, cost little. One goroutine.
 type Reader struct {
 	dict *Dict
 
 	block int    // of ids, −1 for none
 	ends  []int  // where the ids of the block end in text
 	text  []byte // the ids of the block, borrowed
+	walk  []byte // memory of a block of ids that is not kept
 
-	positions      []byte // a block of them by node, borrowed
-	positionsBlock int    // −1 for none
+	positions, nodes numberBlock
+}
+
+// A numberBlock is a block of the positions of nodes, or of the nodes at positions.
+type numberBlock struct {
+	kind   record.Kind
+	number int    // −1 for none
+	body   []byte // borrowed
+	walk   []byte // memory of a block that is not kept
 }
 
 // Reader returns a reader of the dictionary.
-func (d *Dict) Reader() *Reader { return &Reader{dict: d, block: -1, positionsBlock: -1} }
+func (d *Dict) Reader() *Reader {
+	return &Reader{
+		dict: d, block: -1,
+		positions: numberBlock{kind: record.KindPosition, number: -1}, nodes: numberBlock{kind: record.KindNodeAt, number: -1},
+	}
+}
 
 // record returns the body of a record behind the last one that was read of its kind, which is borrowed. One that does
-// not follow it is a lookup; one that does is probably of a walk over all of them, and is not kept.
-func (r *Reader) record(name snapshot.Name, last int) ([]byte, error) {
+// not follow it is a lookup; one that does is probably of a walk over all of them: it lies in the memory of walk, and is not kept.
+func (r *Reader) record(name snapshot.Name, last int, walk *[]byte) ([]byte, error) {
 	if int(name.A) != last+1 {
 		return snapshot.Lookup(r.dict.Records, name)
 	}
 	if entry := r.dict.Records.Cache().Get(name); entry != nil {
 		return entry.Body, nil
 	}
-	var body []byte
-	err := snapshot.Need(r.dict.Records, name.Key(), func(read []byte) error {
-		body = read
+	previous := name
+	previous.A--
+	err := r.dict.Records.GetAfter(previous.Key(), name.Key(), func(body []byte) error {
+		*walk = append((*walk)[:0], body...)
 		return nil
 	})
-	return body, err
+	return *walk, err
+}
+
+// number reads the i-th number of all blocks of a kind.
+func (r *Reader) number(b *numberBlock, i int) (int, error) {
+	if block := i / NumbersPerBlock; block != b.number {
+		last, name := b.number, snapshot.Name{Kind: b.kind, Generation: r.dict.Generation, A: uint32(block)}
+		b.number = -1
+		body, err := r.record(name, last, &b.walk)
+		if err == nil {
+			err = r.dict.checkNumbers(b.kind, block, body)
+		}
+		if err != nil {
+			return 0, err
+		}
+		b.body, b.number = body, block
+	}
+	n, err := r.dict.numberIn(b.kind, b.number, b.body, i%NumbersPerBlock)
+	return int(n), err
+}
+
+// PositionOf returns the place of a node in the nodes file.
+func (r *Reader) PositionOf(v record.NodeID) (int, error) {
+	if int(v) >= r.dict.LoadedNodes {
+		return int(v), nil
+	}
+	return r.number(&r.positions, int(v))
+}
+
+// NodeAt returns the node at a position, which must be less than the number of nodes.
+func (r *Reader) NodeAt(position int) (record.NodeID, error) {
+	if position >= r.dict.LoadedNodes {
+		return record.NodeID(position), nil
+	}
+	v, err := r.number(&r.nodes, position)
+	return record.NodeID(v), err
 }
 
 // At returns the id of v.
 func (r *Reader) At(v record.NodeID) (string, error) {
-	if int(v) >= r.dict.LoadedNodes {
-		return r.AtPosition(int(v))
-	}
-	block := int(v) / NumbersPerBlock
-	if block != r.positionsBlock {
-		name := snapshot.Name{Kind: record.KindPosition, Generation: r.dict.Generation, A: uint32(block)}
-		body, err := r.record(name, r.positionsBlock)
-		if err == nil {
-			err = r.dict.checkNumbers(record.KindPosition, block, body)
-		}
-		if err != nil {
-			return "", err
-		}
-		r.positions, r.positionsBlock = body, block
-	}
-	position, err := r.dict.numberIn(record.KindPosition, block, r.positions, int(v)%NumbersPerBlock)
+	position, err := r.PositionOf(v)
 	if err != nil {
 		return "", err
 	}
-	return r.AtPosition(int(position))
+	return r.AtPosition(position)
 }
 
 // AtPosition returns the id at a position, which must be less than the number of nodes.
@@ -85,7 +119,7 @@ func (r *Reader) loaded(position int) (string, error) {
 	if block := position / IDsPerBlock; r.block != block {
 		last, name := r.block, r.dict.idBlock(block)
 		r.block = -1
-		body, err := r.record(name, last)
+		body, err := r.record(name, last, &r.walk)
 		if err != nil {
 			return "", err
 		}
