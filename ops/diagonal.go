@@ -59,7 +59,7 @@ func (d *Diagonals) Close() error {
 //	k = 4:  δ_v [Σ_{u~v} δ_u² (S_u − δ_v) + δ_v S_v²] + 2 Σ π over the 4-cycles of v
 //	k = 5:  the walks around triangles at and beside v + 2 Σ π over the 5-cycles of v
 //
-// Every cycle is found once, a triangle from its node of lowest degree, other cycles from their node of highest degree.
+// Every cycle is found once: a triangle from its node of lowest or second lowest degree, others from that of highest degree.
 // So hubs cost little: a star of any size costs only the time to read it. The steps are counted first; above
 // Options.MaxPrice the error is a *PriceError. Million steps a second of one core, on graphs with a heavy tail:
 //
@@ -68,10 +68,11 @@ func (d *Diagonals) Close() error {
 //	k = 5   2^12 to 2^16 nodes   330 to 440
 //
 // Memory holds 12 bytes a node for k = 3, and 16 for k = 4. The results are in Options.Scratch, if it is set. The rest of
-// Options.MemoryBudget holds adjacency. For triangles, half of the adjacency (each edge once) is cut into parts that fit,
-// and the graph is read once for each part; a table takes some m/2 bytes more. For 4-cycles, the nodes are cut into
+// Options.MemoryBudget holds adjacency. Where it has room for 4 bytes an entry more, the graph is read once for the degrees
+// and once for all else. For triangles, half of the adjacency (each edge once) is cut into parts that fit, and the graph is
+// walked once for each part; a table takes some m/2 bytes more. For 4-cycles, the nodes are cut into
 // stripes of at most 2^26 entries (256 MiB) and 2^23 nodes (8 bytes a node, and 20 more for each worker), and the graph
-// is read three times for each stripe. 5-cycles need all of the adjacency, 4 bytes an entry, and some 70 bytes for each
+// is walked three times for each stripe. 5-cycles need all of the adjacency, 4 bytes an entry, and some 70 bytes for each
 // worker and node. If too little fits, the error is a *BudgetError. The values are the same bits at any budget and number
 // of workers, with Scratch or without, and on any processor: each product is rounded before it is added, by a
 // conversion: float64(x*y).
@@ -109,6 +110,11 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 		return nil, err
 	}
 	defer func() { err = joinErrors(err, job.close(err != nil)) }()
+	if job.kept {
+		if err := w.keep(s.degrees); err != nil {
+			return nil, fmt.Errorf("diagonal: %w", err)
+		}
+	}
 	if hops >= 3 {
 		start := time.Now()
 		price, err := job.price(ctx)
@@ -158,6 +164,7 @@ func (job *diagonalJob) diagonals() *Diagonals {
 type diagonalJob struct {
 	graph    *rankedGraph
 	hops     int
+	kept     bool                      // the decoded adjacency
 	capacity int64                     // bytes of adjacency that triangles may hold
 	dir      *scratch.Dir              // of results
 	before   *scratch.Array[uint32]    // by rank: neighbours of lesser rank, counted with the price
@@ -166,13 +173,13 @@ type diagonalJob struct {
 }
 
 func newDiagonalJob(w *walker, s *survey, hops int, opt Options) (*diagonalJob, error) {
-	workers, capacity, err := divideBudget(hops, &s.Sizes, opt)
+	workers, keep, capacity, err := divideBudget(hops, &s.Sizes, opt)
 	if err != nil {
 		return nil, err
 	}
 	w.limit(workers)
 	job := &diagonalJob{
-		graph: newRankedGraph(w, s), hops: hops, capacity: capacity, dir: opt.Scratch,
+		graph: newRankedGraph(w, s), hops: hops, kept: keep, capacity: capacity, dir: opt.Scratch,
 		results: make([]*scratch.Array[float64], 1),
 	}
 	for _, values := range opt.Have {
@@ -189,7 +196,7 @@ func (job *diagonalJob) lacks(k int) bool { return job.have() < k && k <= job.ho
 
 // close gives back what was for the work, and the results as well where it has failed.
 func (job *diagonalJob) close(failed bool) error {
-	err := job.before.Close()
+	err := joinErrors(job.before.Close(), job.graph.walker.free())
 	if failed {
 		for _, a := range job.results {
 			err = joinErrors(err, a.Close())
@@ -241,6 +248,19 @@ func (job *diagonalJob) keepSums(
 	ctx context.Context, k int, term func(v, u kv.NodeID, atV float64) float64,
 	value func(v kv.NodeID, atV, sum float64) float64,
 ) error {
+	return job.keepRows(ctx, k, func(v kv.NodeID, list []kv.NodeID) float64 {
+		atV, sum := inverse(uint32(len(list))), 0.0
+		for _, u := range list {
+			sum += float64(term(v, u, atV))
+		}
+		return value(v, atV, sum)
+	})
+}
+
+// keepRows makes diag(Ã^k) of value(v, the neighbours of v).
+func (job *diagonalJob) keepRows(
+	ctx context.Context, k int, value func(v kv.NodeID, list []kv.NodeID) float64,
+) error {
 	out, err := job.newResult(k)
 	if err != nil {
 		return err
@@ -250,12 +270,7 @@ func (job *diagonalJob) keepSums(
 			if v%256 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			list := adj.Of(v)
-			atV, sum := inverse(uint32(len(list))), 0.0
-			for _, u := range list {
-				sum += float64(term(v, u, atV))
-			}
-			out[v] = value(v, atV, sum)
+			out[v] = value(v, adj.Of(v))
 		}
 		job.progress.add(len(adj.Neighbors))
 		return nil
@@ -265,9 +280,13 @@ func (job *diagonalJob) keepSums(
 // returns2 is δ_v S_v.
 func (job *diagonalJob) returns2(ctx context.Context) error {
 	degrees := job.graph.survey.degrees
-	return job.keepSums(ctx, 2,
-		func(_, u kv.NodeID, _ float64) float64 { return inverse(degrees[u]) },
-		func(_ kv.NodeID, atV, sum float64) float64 { return atV * sum })
+	return job.keepRows(ctx, 2, func(_ kv.NodeID, list []kv.NodeID) float64 {
+		sum := 0.0
+		for _, u := range list {
+			sum += inverse(degrees[u])
+		}
+		return inverse(uint32(len(list))) * sum
+	})
 }
 
 // walkedEntries is the total of the progress, as if every walk were of the whole graph.

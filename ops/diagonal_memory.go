@@ -5,20 +5,29 @@ import (
 	"unsafe"
 )
 
-// divideBudget returns how many workers may run and how many bytes of adjacency triangles may hold.
-func divideBudget(hops int, s *Sizes, opt Options) (workers int, capacity int64, err error) {
+// divideBudget returns how many workers may run, whether the adjacency is kept decoded, and how many bytes of it triangles
+// may hold beside that.
+func divideBudget(hops int, s *Sizes, opt Options) (workers int, keep bool, capacity int64, err error) {
 	if hops < 3 {
-		return opt.Workers, 0, nil
+		return opt.Workers, false, 0, nil
 	}
 	onDisk := opt.Scratch != nil
 	for workers = opt.Workers; workers > 0; workers-- {
 		if s.diagonalBytes(hops, workers, onDisk) <= opt.MemoryBudget {
 			rest := opt.MemoryBudget - s.triangleBytes(hops, workers, onDisk)
-			return workers, min(rest, 4*maxHeldEntries), nil
+			kept := s.keptBytes()
+			if rest-kept >= 4*(s.entries/2+int64(s.nodes))+heldBytes(0) &&
+				opt.MemoryBudget-kept >= s.diagonalBytes(hops, workers, onDisk) {
+				rest, keep = rest-kept, true
+			}
+			return workers, keep, min(rest, 4*maxHeldEntries), nil
 		}
 	}
-	return 0, 0, &BudgetError{Job: "diagonal", Budget: opt.MemoryBudget, Least: s.diagonalBytes(hops, 1, onDisk)}
+	return 0, false, 0, &BudgetError{Job: "diagonal", Budget: opt.MemoryBudget, Least: s.diagonalBytes(hops, 1, onDisk)}
 }
+
+// keptBytes is the decoded adjacency.
+func (s *Sizes) keptBytes() int64 { return 4 * s.entries }
 
 // LeastForDiagonals is the least MemoryBudget with which ComputeDiagonals works where Options.Scratch is set.
 func (s *Sizes) LeastForDiagonals(hops int) int64 {

@@ -101,6 +101,9 @@ func planSurvey(
 		}
 		plan.MemoryBytes = max(s.diagonalBytes(hops, plan.Workers, opt.Scratch != nil),
 			s.triangleBytes(hops, plan.Workers, opt.Scratch != nil)+job.largestSpan())
+		if job.kept {
+			plan.MemoryBytes += s.keptBytes()
+		}
 		plan.Passes = 1
 	}
 	plan.Passes += 1 + job.walks()

@@ -120,24 +120,24 @@ func (w *walker) free() error {
 
 // walk calls visit once for every block, concurrently for different workers. The adjacency is borrowed for the call.
 func (w *walker) walk(ctx context.Context, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error) error {
-	err := w.walkBlocks(ctx, 0, len(w.blocks), visit)
-	if err == nil && w.lists != nil {
-		w.lists.complete = true
-	}
-	return err
+	return w.walkBlocks(ctx, 0, len(w.blocks), visit)
 }
 
 // walkBlocks is walk of the blocks first ≤ i < end.
 func (w *walker) walkBlocks(
 	ctx context.Context, first, end int, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error,
 ) error {
-	return parallel.Do(ctx, len(w.bufs), end-first, func(ctx context.Context, worker, i int) error {
+	err := parallel.Do(ctx, len(w.bufs), end-first, func(ctx context.Context, worker, i int) error {
 		adj := &w.bufs[worker]
 		if err := w.read(first+i, adj); err != nil {
 			return err
 		}
 		return visit(ctx, worker, adj)
 	})
+	if err == nil && w.lists != nil && end-first == len(w.blocks) {
+		w.lists.complete = true
+	}
+	return err
 }
 
 func (w *walker) read(block int, adj *kv.Adjacency) error {

@@ -51,14 +51,22 @@ func newHeldLists(s span, length func(u rank) uint32) (h *heldLists, err error) 
 	return h, nil
 }
 
-// fill copies a part of every row of the held lists into them.
-func (h *heldLists) fill(ctx context.Context, g *rankedGraph, s span, part func(x rank, list []rank) []rank) error {
+// fill copies a part of every row of the held lists into them, less a rank that none of it is below.
+func (h *heldLists) fill(
+	ctx context.Context, g *rankedGraph, s span, least rank, part func(x rank, list []rank) []rank,
+) error {
 	return g.walk(ctx, s, nil, func(_ context.Context, _ int, x rank, list []rank) error {
 		list = part(x, list)
 		if len(h.of(x)) != len(list) {
 			return fmt.Errorf("%w: the list of rank %d changed while it was read", ErrGraph, x)
 		}
-		copy(h.of(x), list)
+		own := h.of(x)
+		copy(own, list)
+		if least > 0 {
+			for i := range own {
+				own[i] -= least
+			}
+		}
 		return nil
 	})
 }
@@ -89,7 +97,7 @@ func (g *rankedGraph) holdBefore(ctx context.Context, s span, before []uint32) (
 	if err != nil {
 		return nil, err
 	}
-	err = h.fill(ctx, g, s, func(y rank, list []rank) []rank { return below(list, y) })
+	err = h.fill(ctx, g, s, 0, func(y rank, list []rank) []rank { return below(list, y) })
 	if err != nil {
 		return nil, joinErrors(err, h.free())
 	}
@@ -112,13 +120,7 @@ func (g *rankedGraph) holdStripe(ctx context.Context, stripe span) (*heldLists, 
 	if err != nil {
 		return nil, err
 	}
-	err = h.fill(ctx, g, all, func(_ rank, list []rank) []rank {
-		list = within(list)
-		for i := range list {
-			list[i] -= stripe.lo // the buffer is the worker's
-		}
-		return list
-	})
+	err = h.fill(ctx, g, all, stripe.lo, func(_ rank, list []rank) []rank { return within(list) })
 	if err != nil {
 		return nil, joinErrors(err, h.free())
 	}

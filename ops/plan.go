@@ -138,7 +138,7 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 	n, w := int64(s.nodes), int64(stride(p.Width))
 	p.MemoryBytes = s.workersBytes(p.Workers, p.Width)
 	if p.Held {
-		p.MemoryBytes += 4 * s.entries
+		p.MemoryBytes += s.keptBytes()
 	}
 	p.Tiles = (columns + p.Width - 1) / p.Width
 	p.Stripes, p.StripeRows = 1, s.nodes

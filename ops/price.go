@@ -10,8 +10,7 @@ import (
 // A price is the work of exact diagonals, in elementary steps such as looking at one neighbour, counted from the
 // degrees before any of it is done. What K does not need is zero.
 type price struct {
-	// k ≥ 3: the pairs of neighbours x < y of a node z > y, where y is a hub; else the neighbours x < y of y, for each z.
-	triangleProbes float64
+	triangleProbes float64 // k ≥ 3: the pairs of neighbours x < y of a node z > y
 	wedges         float64 // k ≥ 4: the paths x–u–w with x before u and w, in order of descending degree
 	ballProbes     float64 // k = 5: at most the entries in the lists of all w of those paths, once for every x
 	laterProbes    float64 // k = 5: triangles as they are found there, from their first node
@@ -42,7 +41,7 @@ func (p price) stepsAfter(k int) float64 {
 // workers does not show.
 func (job *diagonalJob) price(ctx context.Context) (p price, err error) {
 	g := job.graph
-	n, hubs := g.walker.nodes, rank(g.survey.hubs())
+	n := g.walker.nodes
 	if job.before, err = scratch.New[uint32](job.dir, "diagonal-before", n); err != nil {
 		return price{}, err
 	}
@@ -55,15 +54,11 @@ func (job *diagonalJob) price(ctx context.Context) (p price, err error) {
 		before := int64(len(below(list, u)))
 		after := int64(len(list)) - before
 		job.before.Data[u] = uint32(before)
-		ofHubs := int64(len(below(list, min(u, hubs))))
-		count := ofHubs * (ofHubs - 1) / 2
-		if u >= hubs {
-			count += before * after
-		}
-		probes.Add(count)
+		pairs := before * (before - 1) / 2
+		probes.Add(pairs)
 		later.Add(before * after)
 		// The node before u at place j of its list has every later entry of the list for a w.
-		wedges.Add(before*(before-1)/2 + before*after)
+		wedges.Add(pairs + before*after)
 		if ball != nil {
 			entries := int64(0)
 			for j := len(list) - 1; j >= 0; j-- {

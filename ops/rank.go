@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -92,17 +93,19 @@ func (g *rankedGraph) byRank(values []float64) []float64 {
 	return out
 }
 
-// row returns the rank of node i of adj and its neighbours, ascending, in the worker's buffer.
+// row returns the rank of node i of adj and its neighbours, ascending, in adj or in the worker's buffer.
 func (g *rankedGraph) row(worker int, adj *kv.Adjacency, i int) (rank, []rank) {
+	neighbors := adj.Neighbors[adj.Offsets[i]:adj.Offsets[i+1]]
+	if g.ranks == nil {
+		return rank(int(adj.First) + i), unsafe.Slice((*rank)(unsafe.SliceData(neighbors)), len(neighbors))
+	}
 	list := g.lists[worker][:0]
-	for _, u := range adj.Neighbors[adj.Offsets[i]:adj.Offsets[i+1]] {
-		list = append(list, g.rank(u))
+	for _, u := range neighbors {
+		list = append(list, g.ranks[u])
 	}
-	if g.ranks != nil {
-		slices.Sort(list)
-	}
+	slices.Sort(list)
 	g.lists[worker] = list
-	return g.rank(adj.First + kv.NodeID(i)), list
+	return g.ranks[int(adj.First)+i], list
 }
 
 // walk visits the rows of ranks lo ≤ x < hi, with their neighbours, ascending and borrowed. It reads no other blocks

@@ -482,7 +482,7 @@ func (job *sampleJob) lookUp(ctx context.Context, of func(v rank) []rank) error 
 		if err != nil {
 			return err
 		}
-		err = lists.fill(ctx, job.graph, part, func(_ rank, list []rank) []rank { return list })
+		err = lists.fill(ctx, job.graph, part, 0, func(_ rank, list []rank) []rank { return list })
 		if err == nil {
 			err = job.walkNodes(ctx, 4, func(ctx context.Context, v rank, d *draws) error {
 				places := of(v)

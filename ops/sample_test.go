@@ -171,6 +171,10 @@ func TestSamplesStop(t *testing.T) {
 	broken := errors.New("no disk")
 	base := rmat(8, 6, 1)
 	base.block = 10
+	sizes, err := Measure(context.Background(), base, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, after := range []int64{0, 40, 60, 100, 200, 300, 400} {
 		ctx, cancel := context.WithCancel(context.Background())
 		g := &interruptedGraph{Graph: base, then: cancel}
@@ -186,6 +190,7 @@ func TestSamplesStop(t *testing.T) {
 			t.Errorf("failing at block %d: got error %v, want %v", after, err, broken)
 		}
 		g.reads.Store(-after)
+		opt.MemoryBudget = sizes.LeastForDiagonals(MaxHops) // so that no lists are kept
 		if _, err := ComputeDiagonals(context.Background(), g, MaxHops, opt); !errors.Is(err, broken) {
 			t.Errorf("exact, failing at block %d: got error %v, want %v", after, err, broken)
 		}
