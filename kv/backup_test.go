@@ -682,7 +682,7 @@ func frameEnds(t *testing.T, file []byte) (ends []int) {
 // backupAsItIs writes all records of a store of any format version.
 func backupAsItIs(t *testing.T, s *Store) []byte {
 	t.Helper()
-	tx := s.beginBare(false)
+	tx := s.beginBare(false, nil)
 	defer tx.Close()
 	w, err := archive.NewWriter(s.header.ID, s.header.Version, tx.txn.ReadVersion(), nil)
 	if err != nil {

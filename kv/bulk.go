@@ -57,7 +57,7 @@ func (s *Store) Bulk() (*Bulk, error) {
 
 // beginBulk is Bulk, for one that its caller is sure to end.
 func (s *Store) beginBulk(ctx context.Context) (*Bulk, error) {
-	if err := s.writer.LockContext(ctx); err != nil {
+	if err := s.lockWriter(ctx); err != nil {
 		return nil, err
 	}
 	b, err := s.newBulk()

@@ -85,6 +85,13 @@ func (l *changeLog) read(tx *Tx, t *tracking, last uint64, c *Changes) (ok bool,
 	return true, nil
 }
 
+// forget drops what was read. A commit of which a transaction read, before that was durable, was given up.
+func (l *changeLog) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = nil
+}
+
 // extend reads commits up to one, or until they are too many.
 func (l *changeLog) extend(tx *Tx, t *tracking, last uint64) error {
 	k := l.kept

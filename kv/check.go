@@ -28,7 +28,7 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCheck, Err: err}, began) }()
 	// Between two writers no generation is half written, or replaced and not yet deleted.
-	if err := s.writer.LockContext(ctx); err != nil {
+	if err := s.lockWriter(ctx); err != nil {
 		return err
 	}
 	tx := s.Begin()

@@ -22,6 +22,7 @@ func (s *Store) Close() error {
 	}
 	s.writer.Lock()
 	defer s.writer.Unlock()
+	s.commitGroup()
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

@@ -1,17 +1,92 @@
 package kv
 
-import "testing"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
 
-// BenchmarkSmallCommits commits one value at a time.
-func BenchmarkSmallCommits(b *testing.B) {
-	s := benchStore(b, 1000, 1)
-	i := 0
-	for b.Loop() {
-		i++
-		err := s.Update(func(tx *Tx) error { return tx.SetValue(NodeID(i%1000), "score", FloatValue(float64(float32(i)))) })
-		if err != nil {
-			b.Fatal(err)
-		}
+	"github.com/graphcleaner/graphcleaner/internal/durable"
+)
+
+// BenchmarkCommit commits one label at a time, by so many writers at once, on the disk of this folder. In turns with that it writes as
+// many bytes as a commit has in the journal to a file of its own, and syncs them: ratio is how many commits there are for each of these
+// bare syncs in the same time.
+func BenchmarkCommit(b *testing.B) {
+	for _, writers := range []int{1, 8} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			here, err := os.Getwd()
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Setenv("TMPDIR", here) // that of tests may be in memory, where a sync costs nothing
+			const nodes = 1 << 16
+			s := benchStore(b, nodes, 1)
+			var next atomic.Int64
+			commit := func() error {
+				i := next.Add(1)
+				return s.Update(func(tx *Tx) error { return tx.SetLabel(NodeID(i*7919%nodes), fmt.Sprint(i%40)) })
+			}
+			if err := commit(); err != nil { // the first enters in the catalogue that the column has changes
+				b.Fatal(err)
+			}
+			before := s.journal.Size()
+			if err := commit(); err != nil {
+				b.Fatal(err)
+			}
+			frame := make([]byte, s.journal.Size()-before)
+			bare, err := os.Create(filepath.Join(b.TempDir(), "bare"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer bare.Close()
+			sync := func() error {
+				if _, err := bare.Write(frame); err != nil {
+					return err
+				}
+				return durable.SyncData(bare)
+			}
+			const turn = 8
+			var ofStore, ofBare []time.Duration
+			b.ResetTimer()
+			for commits := 0; commits < b.N; commits += turn * writers {
+				ofStore = append(ofStore, atOnce(b, writers, turn, commit))
+				b.StopTimer()
+				ofBare = append(ofBare, atOnce(b, 1, turn, sync))
+				b.StartTimer()
+			}
+			commits, syncs := float64(turn*writers)/median(ofStore).Seconds(), turn/median(ofBare).Seconds()
+			b.ReportMetric(commits, "commits/s")
+			b.ReportMetric(commits/syncs, "ratio")
+		})
 	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+}
+
+// median is that of durations, which it sorts: others who use the disk delay some turns by very much.
+func median(turns []time.Duration) time.Duration {
+	slices.Sort(turns)
+	return turns[len(turns)/2]
+}
+
+// atOnce has so many goroutines call fn, each so often, and returns how long that takes.
+func atOnce(b *testing.B, goroutines, times int, fn func() error) time.Duration {
+	b.Helper()
+	began := time.Now()
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for range times {
+				if err := fn(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(began)
 }

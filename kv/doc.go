@@ -191,10 +191,10 @@
 //	copy-000001.log …                      the second copy of spaces that are kept twice
 //	work, quarantine                       no part of the store
 //
-// A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync. What
-// a Bulk writes is in the journal too, and is synced by the transaction that makes it visible. A file of the journal is
-// removed once all that is in it is in tables, at the latest by Close; it takes some four memtables at most. Package
-// kv/internal/journal describes its form.
+// A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync, or less:
+// those that wait for the disk at the same time share one. What a Bulk writes is in the journal too, and is synced by the
+// transaction that makes it visible. A file of the journal is removed once all that is in it is in tables, at the latest by
+// Close; it takes some four memtables at most. Package kv/internal/journal describes its form.
 //
 // # Keys
 //

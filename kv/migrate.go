@@ -72,7 +72,7 @@ func (s *Store) migrate() error {
 	}
 	s.writer.Lock()
 	defer s.writer.Unlock()
-	tx := s.beginBare(true)
+	tx := s.beginBare(true, nil)
 	defer tx.end()
 	if tx.err != nil {
 		return tx.err

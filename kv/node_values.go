@@ -165,15 +165,16 @@ func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuanti
 // recallInUpdate returns the values before the Update, which are right for others too, with those that it has changed; nil if it does
 // not pay.
 func recallInUpdate[T comparable](tx *Tx, m *nodeMemory[T], q nodeQuantity[T], asked int) (values *NodeValues[T], err error) {
-	last, err := tx.LastCommit()
-	if err != nil {
-		return nil, err
-	}
-	touched, err := q.touchedSince(tx, last)
-	if err != nil || !touched.canReadSingly(tx, asked) {
-		return nil, err
-	}
+	var touched *Touched
 	err = tx.s.View(func(before *Tx) error {
+		last, err := before.LastCommit()
+		if err != nil {
+			return err
+		}
+		touched, err = q.touchedSince(tx, last)
+		if err != nil || !touched.canReadSingly(tx, asked) {
+			return err
+		}
 		values, err = m.recall(before, q, asked)
 		return err
 	})

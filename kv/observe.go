@@ -115,10 +115,10 @@ func (s *Store) damaged(err error) error {
 }
 
 // committed reports a transaction that was committed, or failed.
-func (s *Store) committed(tx *Tx, began time.Time, err error) {
-	e := Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: err}
-	if err == nil {
-		e.Commit = s.commits
+func (s *Store) committed(tx *Tx) {
+	e := Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: tx.result}
+	if e.Err == nil {
+		e.Commit = tx.last
 	}
-	s.observe(e, began)
+	s.observe(e, tx.committing)
 }

@@ -28,8 +28,8 @@ type Options struct {
 	// what failed is a warning, damage an error.
 	Logger *slog.Logger
 
-	// Observe, if not nil, is called at the end of every Event, by the goroutine of that Event. Calls may be concurrent.
-	// Observe must not wait for this store.
+	// Observe, if not nil, is called at the end of every Event, by the goroutine of that Event. Updates that share a sync are told
+	// by the goroutine of one of them. Calls may be concurrent. Observe must not wait for this store.
 	Observe func(Event)
 }
 

@@ -289,7 +289,7 @@ func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
 	}
 	defer func() { err = errors.Join(err, p.Abort()) }()
 	s := p.s
-	if err := s.writer.LockContext(ctx); err != nil {
+	if err := s.lockWriter(ctx); err != nil {
 		return stats, err
 	}
 	unlock := s.writer.Unlock

@@ -53,9 +53,11 @@ type Store struct {
 	loading bool
 
 	// writer is held by the one Update, Bulk or Compact there is at a time.
-	writer   writerLock
-	bulkOpen atomic.Bool // the writer is one of Store.Bulk, which its user must end
-	unswept  error       // why the last Bulk could not clean up
+	writer    writerLock
+	group     *commitGroup // nil: no Update waits for its sync
+	lastGroup int          // how many the last one had
+	bulkOpen  atomic.Bool  // the writer is one of Store.Bulk, which its user must end
+	unswept   error        // why the last Bulk could not clean up
 
 	worker writerLock // held by the one Work there is at a time
 
@@ -358,7 +360,7 @@ func (s *Store) writeHeader() error {
 			return err
 		}
 	}
-	tx := s.beginBare(true)
+	tx := s.beginBare(true, nil)
 	defer tx.end()
 	if tx.err != nil {
 		return tx.err
@@ -416,29 +418,38 @@ func (s *Store) UpdateContext(ctx context.Context, fn func(*Tx) error) error {
 	if err := s.writer.LockContext(ctx); err != nil {
 		return err
 	}
-	defer s.writer.Unlock()
-	defer s.rotateJournal()
-	return s.update(fn)
+	tx, err := s.enterUpdate(fn)
+	if err != nil {
+		return err
+	}
+	return s.await(tx)
 }
 
-// update is Update for who holds the writer's lock.
+// enterUpdate has an Update enter the group, or commits it if no other may follow, and gives back the writer's lock.
+func (s *Store) enterUpdate(fn func(*Tx) error) (*Tx, error) {
+	defer s.writer.Unlock()
+	tx, err := s.enter(fn)
+	if err != nil || s.group.admits() {
+		return tx, err
+	}
+	defer s.rotateJournal()
+	return tx, s.finish(tx)
+}
+
+// update is Update for who holds the writer's lock from lockWriter.
 func (s *Store) update(fn func(*Tx) error) error {
-	if s.opt.ReadOnly {
-		return fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
-	}
-	tx := s.begin(true)
-	defer tx.end()
-	if tx.err != nil {
-		return tx.err
-	}
-	if err := fn(tx); err != nil {
+	tx, err := s.enter(fn)
+	if err != nil {
 		return err
 	}
-	if err := tx.commit(); err != nil {
-		return err
-	}
-	if !tx.dropped {
-		return nil
+	return s.finish(tx)
+}
+
+// finish commits the group, whose last transaction is tx, and removes what that dropped.
+func (s *Store) finish(tx *Tx) error {
+	s.commitGroup()
+	if tx.result != nil || !tx.dropped {
+		return tx.result
 	}
 	if err := s.sweep(); err != nil {
 		return fmt.Errorf("%w, but removing what was dropped: %w", ErrCommitted, err)

@@ -16,7 +16,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Tx sees the store as it was when it began, and in an Update what it wrote itself. A Tx of View and Begin may be
@@ -32,6 +31,14 @@ type Tx struct {
 	counted bool  // only the counts of the catalogue are a copy, and to be written
 	dropped bool  // generations were dropped, to be swept after the commit
 	failed  error // a write failed half-way: the transaction must not commit
+
+	group *commitGroup // in which it wrote or waits; nil for none
+	leads bool         // it sees to the commit of the group
+
+	committing time.Time // when it began to
+	numbered   bool      // it is a commit with a number
+	last       uint64    // the number of the last commit, itself if it has one
+	result     error     // of the commit
 
 	entries        []journal.Entry // for the journal
 	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
@@ -63,15 +70,15 @@ type structures struct {
 
 // begin starts a transaction. A writing one is begun by who holds the writer's lock.
 func (s *Store) begin(write bool) *Tx {
-	tx := s.beginBare(write)
+	tx := s.beginBare(write, nil)
 	if tx.err == nil {
 		tx.err = tx.start()
 	}
 	return tx
 }
 
-// beginBare is begin without the catalogue.
-func (s *Store) beginBare(write bool) *Tx {
+// beginBare is begin without the catalogue, or goes on with what a group has written.
+func (s *Store) beginBare(write bool, g *commitGroup) *Tx {
 	tx := &Tx{s: s, write: write, cat: newCatalog(), cache: s.cache, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
@@ -82,7 +89,11 @@ func (s *Store) beginBare(write bool) *Tx {
 		return tx
 	}
 	s.txs[tx] = struct{}{}
-	tx.txn = s.db.Begin(write)
+	if g != nil {
+		tx.group, tx.txn, tx.cat, tx.nodesBefore = g, g.txn, g.cat, g.cat.Nodes
+	} else {
+		tx.txn = s.db.Begin(write)
+	}
 	s.mu.Unlock()
 	return tx
 }
@@ -161,10 +172,12 @@ func (tx *Tx) end() {
 	}
 }
 
-// discard gives the snapshot back to Badger. The caller holds tx.mu, and no read is under way.
+// discard gives the snapshot back to Badger, unless a group goes on with it. The caller holds tx.mu, and no read is under way.
 func (tx *Tx) discard() {
 	tx.cursors.close()
-	tx.txn.Discard()
+	if tx.group == nil {
+		tx.txn.Discard()
+	}
 	tx.s.mu.Lock()
 	delete(tx.s.txs, tx)
 	tx.s.mu.Unlock()
@@ -299,8 +312,17 @@ func (tx *Tx) fail(err error) error {
 	return err
 }
 
-// commit writes the catalogue and makes everything durable.
+// commit makes everything durable, and visible. The caller holds the writer's lock, and nobody waits in a group.
 func (tx *Tx) commit() error {
+	if err := tx.prepare(); err != nil {
+		return err
+	}
+	tx.s.commit(tx.txn, tx)
+	return tx.result
+}
+
+// prepare writes the catalogue and the changes, makes sure of room on the disk, and numbers the transaction. Its commit is sure to follow.
+func (tx *Tx) prepare() error {
 	if tx.failed != nil {
 		return fmt.Errorf("nothing is written: %w", tx.failed)
 	}
@@ -313,40 +335,19 @@ func (tx *Tx) commit() error {
 	if err := tx.txn.MakeRoom(); err != nil {
 		return fmt.Errorf("nothing is written: %w", err)
 	}
-	began := time.Now()
-	err := tx.record()
-	if err == nil {
-		if err = tx.txn.Commit(); err != nil && tx.s.journal != nil && len(tx.entries) > 0 {
-			// The journal has it, so that it is there when the store is opened again: nothing may be written before.
-			tx.s.db.Fail(err)
-			err = fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)
-		}
-	}
-	tx.s.committed(tx, began, err)
-	return err
-}
-
-// record numbers the transaction, and puts it into the journal, where it is durable.
-func (tx *Tx) record() error {
+	tx.committing = time.Now()
 	s := tx.s
-	if len(tx.entries) == 0 || s.synced && s.journal == nil { // it changes nothing, or there is no journal yet
-		return nil
-	}
-	number := s.commits + 1
-	e := journal.Entry{Key: record.CommitKey()}
-	e.Value = record.Encode(e.Key, record.CommitBody(number))
-	if err := tx.txn.Set(e.Key, e.Value); err != nil {
-		return fmt.Errorf("nothing is written: %w", err)
-	}
-	if s.journal != nil {
-		if err := s.journal.AppendCommit(append(tx.entries, e)); err != nil {
-			if s.journal.Failed() != nil {
-				s.db.Fail(err)
-			}
-			return fmt.Errorf("nothing is written: %w", storedir.WrapFull(err))
+	if len(tx.entries) > 0 && (!s.synced || s.journal != nil) { // else it changes nothing, or there is no journal yet
+		e := journal.Entry{Key: record.CommitKey()}
+		e.Value = record.Encode(e.Key, record.CommitBody(s.commits+1))
+		if err := tx.txn.Set(e.Key, e.Value); err != nil {
+			return fmt.Errorf("nothing is written: %w", err)
 		}
+		tx.entries = append(tx.entries, e)
+		s.commits++
+		tx.numbered = true
 	}
-	s.commits = number
+	tx.last = s.commits
 	return nil
 }
 

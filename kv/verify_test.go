@@ -121,22 +121,3 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	b.ReportMetric(float64(opens)/b.Elapsed().Seconds(), "opens/s")
 }
-
-// BenchmarkCommit commits one small document at a time.
-func BenchmarkCommit(b *testing.B) {
-	s, err := Create(filepath.Join(b.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		b.Fatal(err)
-	}
-	commits := 0
-	for b.Loop() {
-		if err := s.Update(func(tx *Tx) error { return tx.PutDocument("bench", "key", commits) }); err != nil {
-			b.Fatal(err)
-		}
-		commits++
-	}
-	b.ReportMetric(float64(commits)/b.Elapsed().Seconds(), "commits/s")
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-}

@@ -99,11 +99,14 @@ func (l *Log) Size() int64 { return l.last().End }
 // AppendData appends data that the next commit makes visible, or none. It is durable with that commit.
 func (l *Log) AppendData(entries []Entry) error { return l.append(l.Last()+1, Data, entries) }
 
-// AppendCommit appends the next commit, and returns once it is durable. After an error it is not in the journal; after one
+// AppendCommit is AppendCommits of one.
+func (l *Log) AppendCommit(entries []Entry) error { return l.AppendCommits([][]Entry{entries}) }
+
+// AppendCommits appends the next commits, and returns once they are durable. After an error none is in the journal; after one
 // of syncing, nothing can be appended any more.
-func (l *Log) AppendCommit(entries []Entry) error {
+func (l *Log) AppendCommits(commits [][]Entry) error {
 	s := *l.last()
-	if err := l.append(s.Last+1, Commit, entries); err != nil {
+	if err := l.append(s.Last+1, Commit, commits...); err != nil {
 		return err
 	}
 	if err := l.sync(); err != nil {
@@ -112,24 +115,29 @@ func (l *Log) AppendCommit(entries []Entry) error {
 	return nil
 }
 
-func (l *Log) append(number uint64, kind Kind, entries []Entry) error {
+// append appends frames, the first of which has a number. Those of commits have the numbers that follow.
+func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 	if l.failure != nil {
 		return l.failure
 	}
 	s := l.last()
-	frame, err := appendFrame(l.buf[:0], s.Sequence, s.End, number, kind, entries)
-	if err != nil {
-		return err
+	text := l.buf[:0]
+	for i, entries := range frames {
+		var err error
+		text, err = appendFrame(text, s.Sequence, s.End+int64(len(text)), number+uint64(i), kind, entries)
+		if err != nil {
+			return err
+		}
 	}
-	if l.buf = frame; cap(frame) > maxBuffer {
+	if l.buf = text; cap(text) > maxBuffer {
 		l.buf = nil
 	}
-	if _, err := l.file.WriteAt(frame, s.End); err != nil {
+	if _, err := l.file.WriteAt(text, s.End); err != nil {
 		return errors.Join(err, l.cut(*s))
 	}
-	s.End += int64(len(frame))
+	s.End += int64(len(text))
 	if kind == Commit {
-		s.Last = number
+		s.Last = number + uint64(len(frames)) - 1
 	}
 	return nil
 }
@@ -149,7 +157,7 @@ func (l *Log) sync() error {
 	if l.failure != nil {
 		return l.failure
 	}
-	if err := l.file.Sync(); err != nil {
+	if err := durable.SyncData(l.file); err != nil {
 		l.failure = err // what was not written may be taken for written later
 		return err
 	}

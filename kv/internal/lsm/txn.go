@@ -10,15 +10,54 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Txn sees a database as it was when it began, and what it wrote itself.
+// A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
+// sees what those before it wrote.
 type Txn struct {
 	d    *DB
 	txn  *badger.Txn
-	room int64 // that its writes take on the disk
+	room int64 // that its writes take on the disk, as far as MakeRoom was not asked for it
+
+	own    written // by the user
+	before written // by the users before
 
 	mu     sync.Mutex
 	writes int         // how many there were
 	spare  []*Borrowed // that nobody uses, and that see all writes
+}
+
+// written is what was written in a transaction, as Badger counts it.
+type written struct{ entries, bytes int64 }
+
+func (w *written) add(key, value []byte) {
+	w.entries++
+	w.bytes += int64(len(key) + len(value) + writtenOverhead)
+}
+
+// writtenOverhead bounds what Badger counts for an entry beside key and value, in bytes.
+const writtenOverhead = 16
+
+// lent is what the users of a transaction may have written when another follows them. Nobody may write more than a transaction can
+// hold beside that, so that what fits does not depend on who was before.
+var lent = written{entries: 256, bytes: 32 << 10}
+
+// Next has another user follow in the transaction. It returns false if those before have written so much that none may.
+func (t *Txn) Next() bool {
+	all := written{t.before.entries + t.own.entries, t.before.bytes + t.own.bytes}
+	if all.entries > lent.entries || all.bytes > lent.bytes {
+		return false
+	}
+	t.before, t.own = all, written{}
+	return true
+}
+
+// checkSize returns ErrTxTooBig if the user cannot write another entry.
+func (t *Txn) checkSize(key, value []byte) error {
+	t.own.add(key, value)
+	most := t.d.db.MaxBatchSize() - lent.bytes
+	if t.own.bytes > most || t.own.entries > t.d.db.MaxBatchCount()-lent.entries {
+		return ErrTxTooBig
+	}
+	return nil
 }
 
 // Begin begins a transaction, which must be discarded. Of those that write there is one at a time.
@@ -54,11 +93,18 @@ func (t *Txn) MakeRoom() error {
 	if t.room == 0 {
 		return nil
 	}
-	return t.d.makeRoom(t.room)
+	err := t.d.makeRoom(t.room)
+	if err == nil {
+		t.room = 0
+	}
+	return err
 }
 
 // Set writes a value under a key. The transaction keeps both.
 func (t *Txn) Set(key, value []byte) error {
+	if err := t.checkSize(key, value); err != nil {
+		return err
+	}
 	t.room += entryRoom(key, value)
 	t.closeSpare()
 	return wrapBadger(t.txn.Set(key, value))
@@ -66,9 +112,21 @@ func (t *Txn) Set(key, value []byte) error {
 
 // Delete deletes a key, which the transaction keeps.
 func (t *Txn) Delete(key []byte) error {
+	if err := t.checkSize(key, nil); err != nil {
+		return err
+	}
 	t.room += entryRoom(key, nil)
 	t.closeSpare()
 	return wrapBadger(t.txn.Delete(key))
+}
+
+// Restore is Set of what an earlier user wrote in another transaction, for which MakeRoom was asked there; a value of nil is deleted.
+func (t *Txn) Restore(key, value []byte) error {
+	t.before.add(key, value)
+	if value == nil {
+		return wrapBadger(t.txn.Delete(key))
+	}
+	return wrapBadger(t.txn.Set(key, value))
 }
 
 // ReadVersion is the version of the last commit that the transaction sees.

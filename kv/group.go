@@ -1,0 +1,182 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// Updates that come at the same time share one sync of the journal, which takes far longer than they do. An Update that has run enters a
+// group and gives back the writer's lock. Those that waited for the lock run meanwhile, in the same transaction of Badger, so that each
+// sees what the ones before it wrote, and enter the group too. The first of the group, its leader, asks for the lock again and so comes
+// behind them. Then it writes the commits of all into the journal, syncs that, and gives them to Badger. So no reader
+// sees what is not durable, and each Update returns after the sync that its commit is in.
+
+// A commitGroup is the Updates that have run and wait for their sync. The writer's lock guards it.
+type commitGroup struct {
+	txn     *lsm.Txn // has what all of them wrote
+	cat     *catalog // as the last of them left it
+	members []*Tx
+	done    chan struct{} // closed when each of them knows what became of it
+}
+
+const (
+	// mostInGroup bounds how many Updates wait for one sync.
+	mostInGroup = 64
+
+	// mostYields is how often a leader lets others run while its group is smaller than the last one: its members are on their way back.
+	mostYields = 4
+)
+
+// lockWriter takes the writer's lock, and commits what waits for a sync. All but UpdateContext take the lock so.
+func (s *Store) lockWriter(ctx context.Context) error {
+	err := s.writer.LockContext(ctx)
+	if err == nil {
+		s.commitGroup()
+	}
+	return err
+}
+
+// enter runs fn in a transaction, which then waits in the group for its commit. The caller holds the writer's lock.
+func (s *Store) enter(fn func(*Tx) error) (*Tx, error) {
+	if s.opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
+	}
+	var tx *Tx
+	if s.group == nil {
+		tx = s.begin(true)
+	} else {
+		tx = s.beginBare(true, s.group)
+	}
+	entered := false
+	defer func() { // also if fn panics
+		tx.end()
+		if !entered {
+			tx.undo()
+		}
+	}()
+	if tx.err != nil {
+		return nil, tx.err
+	}
+	if err := fn(tx); err != nil {
+		return nil, err
+	}
+	if err := tx.prepare(); err != nil {
+		return nil, err
+	}
+	if tx.group == nil {
+		tx.group, tx.leads = &commitGroup{txn: tx.txn, done: make(chan struct{})}, true
+		s.group = tx.group
+	}
+	s.group.cat = tx.cat
+	s.group.members = append(s.group.members, tx)
+	entered = true
+	return tx, nil
+}
+
+// undo takes what a transaction wrote, which has ended and does not enter its group, out of the Badger transaction of that.
+func (tx *Tx) undo() {
+	g := tx.group
+	if g == nil || tx.writes == 0 {
+		return
+	}
+	<-tx.done
+	g.txn.Discard()
+	g.txn = tx.s.db.Begin(true)
+	for _, member := range g.members {
+		for _, e := range member.entries {
+			if err := g.txn.Restore(e.Key, e.Value); err != nil {
+				tx.s.db.Fail(err) // so that the group is not committed
+			}
+		}
+	}
+}
+
+// admits says whether another Update may follow the last. None does that would see names or generations which are not committed: if the
+// commit fails, they are given to others.
+func (g *commitGroup) admits() bool {
+	last := g.members[len(g.members)-1]
+	return !last.changed && !last.dropped && len(g.members) < mostInGroup && g.txn.Next()
+}
+
+// await waits until a transaction that has entered a group is committed. If it leads the group it sees to that.
+func (s *Store) await(tx *Tx) error {
+	g := tx.group
+	if !tx.leads {
+		<-g.done
+		return tx.result
+	}
+	for members, yields := 1, 0; ; {
+		select {
+		case <-g.done:
+			return tx.result
+		case s.writer <- struct{}{}:
+		}
+		if s.group != g { // who had the lock meanwhile has committed it
+			s.writer.Unlock()
+			return tx.result
+		}
+		grown := len(g.members) > members
+		if !grown && (len(g.members) >= s.lastGroup || yields == mostYields) {
+			break
+		}
+		if members = len(g.members); !grown {
+			yields++
+		}
+		s.writer.Unlock()
+		runtime.Gosched()
+	}
+	s.commitGroup()
+	s.rotateJournal()
+	s.writer.Unlock()
+	return tx.result
+}
+
+// commitGroup commits the Updates that wait for it, if there are any. The caller holds the writer's lock.
+func (s *Store) commitGroup() {
+	g := s.group
+	if g == nil {
+		return
+	}
+	s.group, s.lastGroup = nil, len(g.members)
+	s.commit(g.txn, g.members...)
+	g.txn.Discard()
+	close(g.done)
+}
+
+// commit writes the commits of transactions, which wrote in one of Badger, into the journal, syncs that, and gives them to Badger. It
+// tells each what became of it.
+func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
+	var commits [][]journal.Entry
+	for _, tx := range members {
+		if tx.numbered {
+			commits = append(commits, tx.entries)
+		}
+	}
+	var err error
+	if len(commits) > 0 {
+		if err = s.db.Failed(); err == nil && s.journal != nil {
+			err = storedir.WrapFull(s.journal.AppendCommits(commits))
+			if s.journal.Failed() != nil {
+				s.db.Fail(err)
+			}
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("nothing is written: %w", err)
+		s.commits -= uint64(len(commits))
+		s.changes.forget()
+	} else if err = txn.Commit(); err != nil && len(commits) > 0 && s.journal != nil {
+		// The journal has it, so that it is there when the store is opened again: nothing may be written before.
+		s.db.Fail(err)
+		err = fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)
+	}
+	for _, tx := range members {
+		tx.result = err
+		s.committed(tx)
+	}
+}

@@ -1,0 +1,211 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// mustCount is the number that addOne has counted to.
+func mustCount(t *testing.T, s *Store) (count int) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error { return tx.Document("test", "count", &count) })
+	return count
+}
+
+// addOne counts one up, and returns what it has counted to.
+func addOne(tx *Tx) (count int, err error) {
+	if err := tx.Document("test", "count", &count); err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, err
+	}
+	return count + 1, tx.PutDocument("test", "count", count+1)
+}
+
+// TestUpdatesAtOnce has many goroutines count, some of which give up after a write, panic, or change the catalogue: each sees the ones
+// before it, what is given up is nowhere, and a Bulk, a Check and a Close in between find all that returned.
+func TestUpdatesAtOnce(t *testing.T) {
+	var seen sync.Map // commits, by their numbers
+	dir := filepath.Join(t.TempDir(), "store")
+	opt := Options{MemoryBudget: minMemoryBudget, Observe: func(e Event) {
+		if e.Kind != EventCommit || e.Err != nil {
+			return
+		}
+		if _, twice := seen.LoadOrStore(e.Commit, true); twice {
+			t.Errorf("commit %d is told twice", e.Commit)
+		}
+	}}
+	s, err := Create(dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setNodes(t, s, 100)
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.AddColumn("n", KindInt), tx.TrackChanges("test", []string{"n"}, nil, 0))
+	})
+	giveUp := errors.New("given up")
+	const goroutines, times = 12, 60
+	var all sync.WaitGroup
+	var counted atomic.Int64
+	for g := range goroutines {
+		all.Go(func() {
+			for i := range times {
+				mine := 0
+				err := func() (err error) {
+					defer func() {
+						if recover() != nil {
+							err = giveUp
+						}
+					}()
+					return s.Update(func(tx *Tx) (err error) {
+						if mine, err = addOne(tx); err != nil {
+							return err
+						}
+						err = tx.SetValue(NodeID(g), "n", IntValue(int64(i)))
+						switch {
+						case err != nil:
+							return err
+						case i%7 == 3:
+							return giveUp
+						case i%11 == 5:
+							panic("given up")
+						case i%20 == 6:
+							return tx.AddColumn(fmt.Sprintf("c%d %d", g, i), KindInt)
+						}
+						return nil
+					})
+				}()
+				gone := i%7 == 3 || i%11 == 5
+				if gone != errors.Is(err, giveUp) || !gone && err != nil {
+					t.Errorf("got %v, given up: %t", err, gone)
+					return
+				}
+				if gone {
+					continue
+				}
+				counted.Add(1)
+				if now := mustCount(t, s); now < mine {
+					t.Errorf("an Update counted to %d and returned, and then it is %d", mine, now)
+				}
+				if g == 0 && i%16 == 0 {
+					if b, err := s.Bulk(); err != nil {
+						t.Error(err)
+					} else {
+						b.Abort()
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := mustCount(t, s); got != int(counted.Load()) {
+		t.Errorf("got %d, want %d", got, counted.Load())
+	}
+	view(t, s, func(tx *Tx) error {
+		last, err := tx.LastCommit()
+		for number := uint64(1); number <= last; number++ {
+			if _, ok := seen.Load(number); !ok {
+				t.Errorf("commit %d of %d is not told", number, last)
+			}
+		}
+		changes, err2 := tx.ChangesSince(last - 1)
+		if err2 == nil && changes == nil {
+			t.Error("got no changes")
+		}
+		return errors.Join(err, err2)
+	})
+	closeStore(t, s)
+	s = openStore(t, dir, Options{})
+	if got := mustCount(t, s); got != int(counted.Load()) {
+		t.Errorf("opened again: got %d, want %d", got, counted.Load())
+	}
+}
+
+// TestUpdatesShareSyncs holds the writer's lock until many Updates wait for it: they make one group, in the order they came, which nobody
+// sees before it is in the journal.
+func TestUpdatesShareSyncs(t *testing.T) {
+	s := newStore(t, Options{})
+	update(t, s, func(tx *Tx) error { _, err := addOne(tx); return err })
+	const updates = 10
+	s.writer.Lock()
+	var all sync.WaitGroup
+	var ran, early atomic.Int64
+	for range updates {
+		all.Go(func() {
+			err := s.Update(func(tx *Tx) error {
+				mine, err := addOne(tx)
+				if mine != int(ran.Add(1))+1 {
+					t.Errorf("got %d as number %d", mine, ran.Load())
+				}
+				if mustCount(t, s) > 1 {
+					early.Add(1)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(5 * time.Millisecond) // until it waits
+	}
+	s.writer.Unlock()
+	all.Wait()
+	if s.lastGroup < updates-1 || early.Load() > 1 {
+		t.Errorf("got a last group of %d, and %d Updates in which what was not synced was to be seen; want one group of %d",
+			s.lastGroup, early.Load(), updates)
+	}
+	if got := mustCount(t, s); got != updates+1 {
+		t.Errorf("got %d, want %d", got, updates+1)
+	}
+}
+
+// TestCrashOfWriters copies a store while many write to it, each time: what had returned by then is in the copy.
+func TestCrashOfWriters(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 100)
+	update(t, s, func(tx *Tx) error { return tx.AddColumn("n", KindInt) })
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	var done [8]atomic.Int64
+	for g := range done {
+		all.Go(func() {
+			for i := int64(1); ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := s.Update(func(tx *Tx) error { return tx.SetValue(NodeID(g), "n", IntValue(i)) }); err != nil {
+					t.Error(err)
+					return
+				}
+				done[g].Store(i)
+			}
+		})
+	}
+	for range 8 {
+		time.Sleep(10 * time.Millisecond)
+		var least [len(done)]int64
+		for g := range done {
+			least[g] = done[g].Load()
+		}
+		copied := openStore(t, copyStore(t, s.dir), Options{})
+		view(t, copied, func(tx *Tx) error {
+			for g := range done {
+				value, err := tx.Value(NodeID(g), "n")
+				if err != nil {
+					return err
+				}
+				if got := value.Int(); !value.IsNull() && got < least[g] || value.IsNull() && least[g] > 0 {
+					t.Errorf("writer %d: got %v, want at least %d", g, value, least[g])
+				}
+			}
+			return nil
+		})
+	}
+	close(stop)
+	all.Wait()
+}
