@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -36,10 +37,15 @@ const (
 	exitInterrupted = 130
 )
 
-// commandLine is the program's command line: a field a command.
-type commandLine struct {
+// commonFlags are those that may stand before a command.
+type commonFlags struct {
 	Version versionFlag `help:"Print the version."`
 	messageFlags
+}
+
+// commandLine is the program's command line: a field a command.
+type commandLine struct {
+	commonFlags
 
 	Demo     demoCommand     `cmd:"" help:"Do the whole job on a generated graph with planted mislabels."`
 	Import   importCommand   `cmd:"" help:"Load a graph into a new store, or add nodes, edges, predictions or decisions to an existing one."`
@@ -113,7 +119,7 @@ func (s *streams) run(args []string) int {
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	writer := &stickyWriter{out: s.out}
-	parser := s.parser(&cli, s.program, writer, func(int) { exited = true })
+	parser := s.parser(&cli, args, s.program, writer, func(int) { exited = true })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -142,9 +148,30 @@ func (s *streams) run(args []string) int {
 	return s.exitCode(err)
 }
 
-// parser parses command lines of a program of a name. It prints help to out, and calls exit after that.
-func (s *streams) parser(cli *commandLine, program string, out io.Writer, exit func(int)) *kong.Kong {
-	parser, err := kong.New(cli,
+// only returns the option by which a parser knows one command alone, if the arguments begin with one; nil otherwise. A parser of all
+// commands takes longer to make than many a command takes.
+func (c *commandLine) only(args []string) kong.Option {
+	if len(args) == 0 {
+		return nil
+	}
+	fields := reflect.ValueOf(c).Elem()
+	for i := range fields.NumField() {
+		field := fields.Type().Field(i)
+		if _, command := field.Tag.Lookup("cmd"); command && strings.ToLower(field.Name) == args[0] {
+			return kong.DynamicCommand(args[0], field.Tag.Get("help"), "", fields.Field(i).Addr().Interface())
+		}
+	}
+	return nil
+}
+
+// parser parses command lines of a program of a name: those that begin as args, or all without args. It prints help to out, and calls
+// exit after that.
+func (s *streams) parser(cli *commandLine, args []string, program string, out io.Writer, exit func(int)) *kong.Kong {
+	grammar, commands := any(cli), kong.Option(kong.OptionFunc(func(*kong.Kong) error { return nil }))
+	if only := cli.only(args); only != nil {
+		grammar, commands = &cli.commonFlags, only
+	}
+	parser, err := kong.New(grammar, commands,
 		kong.Name(program),
 		kong.Description(fmt.Sprintf(description, program)),
 		kong.Writers(out, s.err),

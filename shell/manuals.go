@@ -67,7 +67,7 @@ var exitCodes = []manual.Line{
 
 // manuals are made of the commands and flags as the help has them.
 func (s *streams) manuals() *manual.Program {
-	parser := s.parser(new(commandLine), installedName, io.Discard, func(int) {})
+	parser := s.parser(new(commandLine), nil, installedName, io.Discard, func(int) {})
 	return &manual.Program{Model: parser.Model, Values: valuesOf}
 }
 

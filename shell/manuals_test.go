@@ -161,7 +161,7 @@ func plain(page string) string {
 func model(t *testing.T) *kong.Application {
 	t.Helper()
 	s := &streams{ctx: t.Context()}
-	return s.parser(new(commandLine), installedName, io.Discard, func(int) {}).Model
+	return s.parser(new(commandLine), nil, installedName, io.Discard, func(int) {}).Model
 }
 
 // spoken are the names of all commands and flags, with their placeholders.

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"math"
 	"strings"
+	"sync"
 )
 
 // Colours of figures that all readers can tell apart (Okabe and Ito).
@@ -24,12 +25,12 @@ var Style string
 //go:embed figure.html
 var html string
 
-var templates = template.Must(template.New("figure").Parse(html))
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.New("figure").Parse(html)) })
 
 // render is a figure as HTML.
 func render(name string, data any) string {
 	var out strings.Builder
-	if err := templates.ExecuteTemplate(&out, name, data); err != nil {
+	if err := templates().ExecuteTemplate(&out, name, data); err != nil {
 		panic(err) // a Builder takes all
 	}
 	return out.String()

@@ -6,6 +6,7 @@ import (
 	_ "embed" // for the page
 	"html/template"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
@@ -14,7 +15,8 @@ import (
 //go:embed page.html
 var html string
 
-var pageTemplate = template.Must(template.New("page").Parse(html))
+// pageTemplate is parsed when it is needed: most commands write no report.
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(html)) })
 
 // A Page is a report. Its texts are plain; writing escapes them.
 type Page struct {
@@ -50,5 +52,5 @@ const listedSuspects = 50
 // Write writes the page of a version of the program, dated now.
 func (p *Page) Write(out io.Writer, version string) error {
 	p.Version, p.Written, p.Style = version, time.Now().UTC().Format(time.RFC3339), template.CSS(figure.Style)
-	return pageTemplate.Execute(out, p)
+	return pageTemplate().Execute(out, p)
 }

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -156,7 +157,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a answer) {
 		return
 	} else {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if err := pages.ExecuteTemplate(&body, "page", s.frame(r, a)); err != nil {
+		if err := pages().ExecuteTemplate(&body, "page", s.frame(r, a)); err != nil {
 			panic(err) // the templates are wrong
 		}
 	}
@@ -299,7 +300,10 @@ func (s *Server) snapshot(fn func(tx *kv.Tx) error) error {
 	return fn(tx)
 }
 
-var pages = template.Must(template.New("").Funcs(functions).Parse(assetText("page.html")))
+// pages are parsed when the first is asked for: most commands show none.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).Parse(assetText("page.html")))
+})
 
 // assetVersion is in the addresses of assets, so that no browser shows those of an earlier version.
 var assetVersion = fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(assetText("page.css")+assetText("page.js")+picture.Style+figure.Style)))

@@ -60,7 +60,7 @@ func TestPagesOfLists(t *testing.T) {
 // TestCountComesLater says that there may be more rows than were counted, and has a way to the next page.
 func TestCountComesLater(t *testing.T) {
 	var page strings.Builder
-	if err := pages.ExecuteTemplate(&page, "list", list{Of: "nodes", Page: 2, Pages: 2, Count: 100, More: true}); err != nil {
+	if err := pages().ExecuteTemplate(&page, "list", list{Of: "nodes", Page: 2, Pages: 2, Count: 100, More: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"100 or more", "all that meet the condition", `rel="next"`, "Page 2 <a"} {

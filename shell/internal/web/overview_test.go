@@ -68,7 +68,7 @@ func TestOverviewText(t *testing.T) {
 // TestLeftOut names the classes that the heat map has no room for.
 func TestLeftOut(t *testing.T) {
 	var page strings.Builder
-	if err := pages.ExecuteTemplate(&page, "overview", overview{Heat: "<svg></svg>", LeftOut: []string{"class 1", "<b>"}}); err != nil {
+	if err := pages().ExecuteTemplate(&page, "overview", overview{Heat: "<svg></svg>", LeftOut: []string{"class 1", "<b>"}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "2 classes are not drawn"; !strings.Contains(page.String(), want) || !strings.Contains(page.String(), "<bdi>&lt;b&gt;</bdi>") {
