@@ -37,12 +37,19 @@ func agreementRows(
 	if hops < 1 || hops > ops.MaxHops {
 		return nil, fmt.Errorf("hops %d: want 1 to %d: %w", hops, ops.MaxHops, ops.ErrShape)
 	}
+	g, free := inSeries(g)
+	defer func() { err = errors.Join(err, free()) }()
 	p := problem{graph: g, place: place, labels: labels, classes: classes, predictions: predictions}
-	if p.sizes, err = ops.Measure(ctx, g, ops.Options{Workers: opt.Workers}); err != nil {
+	var degrees ops.Stage // told once it is known that the budget suffices
+	measuring := ops.Options{Workers: opt.Workers, OnStage: func(s ops.Stage) { degrees = s }}
+	if p.sizes, err = ops.Measure(ctx, g, measuring); err != nil {
 		return nil, err
 	}
 	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops), classes, 0); err != nil {
 		return nil, err
+	}
+	if opt.OnStage != nil {
+		opt.OnStage(degrees)
 	}
 	diagonals, err := place.diagonals(ctx, g, diagonalJob{hops: hops}, opt)
 	if err != nil {
@@ -63,6 +70,15 @@ func agreementRows(
 		return nil, errors.Join(err, detachAll(z))
 	}
 	return z, nil
+}
+
+// inSeries makes a Series of a graph that can be one, for the operators until free.
+func inSeries(g ops.Graph) (series ops.Graph, free func() error) {
+	if _, ok := g.(*kv.Oriented); ok {
+		return g, func() error { return nil }
+	}
+	s := ops.NewSeries(g)
+	return s, s.Close
 }
 
 // A labelling is one vector of labels under test.

@@ -118,7 +118,7 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 		return nil, errors.Join(err, s.ownDiagonals.Close())
 	}
 	if opt.Diagonal == DiagonalSampled {
-		if err := s.needDiagonals(ctx); err != nil {
+		if err := s.needDiagonals(ctx, s.graph); err != nil {
 			return nil, errors.Join(err, result.Close())
 		}
 		result.diagonals, result.standardErrors = s.ownDiagonals, s.diagonals.StandardError

@@ -64,7 +64,7 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 		return nil, err
 	}
 	if s.opt.Diagonal == DiagonalSampled {
-		if err := s.needDiagonals(ctx); err != nil {
+		if err := s.needDiagonals(ctx, s.graph); err != nil {
 			return nil, errors.Join(err, result.scores.Detach(), result.features.values.Detach())
 		}
 		result.standardErrors = s.diagonals.StandardError
@@ -237,10 +237,12 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 			return err
 		}
 	}
-	if err := s.needDiagonals(ctx); err != nil {
+	graph, free := inSeries(s.graph)
+	defer func() { err = errors.Join(err, free()) }()
+	if err := s.needDiagonals(ctx, graph); err != nil {
 		return nil, err
 	}
-	g.diagonals = s.diagonals
+	g.graph, g.diagonals = graph, s.diagonals
 	return g.z, g.run(ctx, s.operators)
 }
 
@@ -253,7 +255,7 @@ func (s *stages) reach() int {
 }
 
 // needDiagonals computes them where that was not done.
-func (s *stages) needDiagonals(ctx context.Context) (err error) {
+func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 	if s.diagonals != nil {
 		return nil
 	}
@@ -261,7 +263,7 @@ func (s *stages) needDiagonals(ctx context.Context) (err error) {
 	if s.opt.Diagonal == DiagonalSampled {
 		job.sample = &ops.SampleOptions{Samples: diagonalSamples, Seed: s.opt.Seed}
 	}
-	if s.ownDiagonals, err = s.place.diagonals(ctx, s.graph, job, s.operators); err != nil {
+	if s.ownDiagonals, err = s.place.diagonals(ctx, g, job, s.operators); err != nil {
 		return err
 	}
 	s.diagonals = s.ownDiagonals.Diagonals

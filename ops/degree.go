@@ -2,6 +2,8 @@ package ops
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -12,6 +14,9 @@ func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
 	_, s, err := newSurvey(ctx, g, opt.withDefaults())
 	if err != nil {
 		return nil, err
+	}
+	if _, shared := g.(*Series); shared {
+		return slices.Clone(s.degrees), nil
 	}
 	return s.degrees, nil
 }
@@ -52,13 +57,25 @@ func (s *Sizes) bufferBytes() int64 {
 	return s.sides() * (entry*int64(s.maxEntries) + 8*int64(s.maxRows+1))
 }
 
-// newSurvey makes a walker, and walks the graph once for its survey. opt has its defaults.
+// newSurvey makes a walker, and walks the graph once for its survey, unless a Series has both. opt has its defaults.
 func newSurvey(ctx context.Context, g Graph, opt Options) (*walker, *survey, error) {
+	series, _ := g.(*Series)
+	if series != nil && series.walker != nil {
+		series.walker.bufs = make([]kv.Adjacency, opt.Workers)
+		return series.walker, series.survey, nil
+	}
 	w, err := newWalker(g, opt.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
 	s, err := w.survey(ctx, opt)
+	if err == nil && series != nil {
+		if !s.isSimple() {
+			return nil, nil, fmt.Errorf("%w: got a Series of a graph that is directed or weighted", ErrShape)
+		}
+		w.series = true
+		series.walker, series.survey = w, s
+	}
 	return w, s, err
 }
 

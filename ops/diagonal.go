@@ -114,6 +114,8 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 		if err := w.keep(s.degrees); err != nil {
 			return nil, fmt.Errorf("diagonal: %w", err)
 		}
+	} else if err := w.drop(); err != nil {
+		return nil, err
 	}
 	if hops >= 3 {
 		start := time.Now()

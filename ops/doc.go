@@ -44,10 +44,15 @@
 // # Diagonals
 //
 // Walks that only go back and forth have closed forms in Σ δ. The rest, for k = 3, 4, 5, are cycles. Each is found once:
-// a triangle from its node of lowest degree, other cycles from their node of highest degree. Sums that several workers
-// add to are in fixed point, so the order of additions does not matter. The steps are counted first; above
+// a triangle from its node of lowest or second lowest degree, other cycles from their node of highest degree. Sums that
+// several workers add to are in fixed point, so the order of additions does not matter. The steps are counted first; above
 // Options.MaxPrice the work is refused. SampleDiagonals estimates the cycles from a number of samples for each node, and
 // their standard errors.
+//
+// # Series
+//
+// Operators that run one after another on the same graph take a Series of it: they read the degrees once, and lists that
+// one of them has decoded and kept are there for the next.
 //
 // # Blocks
 //

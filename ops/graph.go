@@ -31,6 +31,7 @@ type walker struct {
 	blocks   []kv.Range
 	bufs     []kv.Adjacency
 	lists    *keptLists   // nil: lists are read anew at every walk
+	series   bool         // lists stay for the next operator
 	bytes    atomic.Int64 // encoded adjacency read, until somebody takes it
 }
 
@@ -43,6 +44,9 @@ type keptLists struct {
 }
 
 func newWalker(g Graph, workers int) (*walker, error) {
+	if s, ok := g.(*Series); ok {
+		g = s.Graph
+	}
 	w, err := newRowWalker(g, workers)
 	if err != nil {
 		return nil, err
@@ -91,6 +95,9 @@ func (w *walker) limit(workers int) {
 
 // keep makes the next walk keep the lists of all nodes in memory, 4 bytes an entry, until free.
 func (w *walker) keep(degrees []uint32) (err error) {
+	if w.lists != nil {
+		return nil
+	}
 	k := &keptLists{degrees: degrees, starts: make([]int64, 0, len(w.blocks)+1)}
 	entries := int64(0)
 	for _, r := range w.blocks {
@@ -107,8 +114,16 @@ func (w *walker) keep(degrees []uint32) (err error) {
 	return nil
 }
 
-// free gives back what keep took.
+// free gives back what keep took, unless the next operator of a Series may want it.
 func (w *walker) free() error {
+	if w.series {
+		return nil
+	}
+	return w.drop()
+}
+
+// drop gives back what keep took.
+func (w *walker) drop() error {
 	if w.lists == nil {
 		return nil
 	}

@@ -117,6 +117,8 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 		if err := p.walker.keep(p.degrees); err != nil {
 			return free, err
 		}
+	} else if err := p.walker.drop(); err != nil {
+		return free, err
 	}
 	if p.read, err = inMemory(p.plan.StripeRows); err != nil {
 		return free, err

@@ -1,0 +1,82 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Operators in a series give the bits that each gives by itself, and read the graph once for the degrees and once for the
+// lists, or once a walk where the budget has no room for these.
+func TestSeries(t *testing.T) {
+	ctx, r := context.Background(), rand.New(rand.NewPCG(1, 0))
+	for name, g := range map[string]*listGraph{"by degree": rmat(8, 6, 1), "in any order": shuffled(rmat(8, 6, 1), 2)} {
+		x := Dense(randomRows(r, g.NumNodes(), 5), 5)
+		sizes, err := Measure(ctx, g, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := g.AdjacencyBlocks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantDiagonals, err := ComputeDiagonals(ctx, g, 3, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := collect(ctx, g, x, Operator{Hops: 3, Diagonals: wantDiagonals}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, small := range []bool{false, true} {
+			read := &interruptedGraph{Graph: g, then: func() {}}
+			series := NewSeries(read)
+			for _, workers := range []int{2, 1, 3} {
+				opt := Options{Workers: workers}
+				if small {
+					opt.MemoryBudget = max(sizes.diagonalBytes(3, 1, false), sizes.leastForPropagate(3, opt))
+				}
+				degrees, err := Degrees(ctx, series, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				clear(degrees) // they are the caller's
+				d, err := ComputeDiagonals(ctx, series, 3, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := collect(ctx, series, x, Operator{Hops: 3, Diagonals: d}, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(d.At(2), wantDiagonals.At(2)) || !slices.Equal(d.At(3), wantDiagonals.At(3)) {
+					t.Errorf("%s, small budget %v, %d workers: other diagonals than without a series", name, small, workers)
+				}
+				if !slices.EqualFunc(got, want, slices.Equal) {
+					t.Errorf("%s, small budget %v, %d workers: other rows than without a series", name, small, workers)
+				}
+			}
+			if reads, twice := read.reads.Load(), int64(2*len(blocks)); small == (reads == twice) {
+				t.Errorf("%s, small budget %v: got %d reads of blocks, %d are two of all", name, small, reads, twice)
+			}
+			if err := errors.Join(series.Close(), series.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestSeriesRefuses(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for _, g := range []Graph{weightedList{rmat(5, 4, 1), 3}, randomArcGraph(r, true, false).graph()} {
+		series := NewSeries(g)
+		if _, err := Measure(context.Background(), series, Options{}); !errors.Is(err, ErrShape) {
+			t.Errorf("%T: got error %v, want ErrShape", g, err)
+		}
+		if err := series.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
