@@ -27,7 +27,7 @@ func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 func cleaned(t *testing.T, seed uint64, n int) *kv.Store {
 	t.Helper()
 	s := newPlanted(seed, n).load(t, false)
-	mustClean(t, s, Options{Preset: PresetPaper, Seed: seed})
+	mustClean(t, s, Options{Preset: PresetPaper, Seed: seed, AsGiven: true})
 	t.Cleanup(func() { mustEndTrue(t, s) })
 	return s
 }
@@ -138,7 +138,7 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 func TestVerdictsHaveScores(t *testing.T) {
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		s := newPlanted(5, 300).load(t, false)
-		mustClean(t, s, Options{Preset: preset})
+		mustClean(t, s, Options{Preset: preset, AsGiven: true})
 		v := labelledNode(t, s, 0)
 		var score float64
 		view(t, s, func(tx *kv.Tx) error {
@@ -150,7 +150,7 @@ func TestVerdictsHaveScores(t *testing.T) {
 			score = math.NaN()
 		}
 		mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Accept})
-		mustClean(t, s, Options{}) // the score stays that of the decision
+		mustClean(t, s, Options{AsGiven: true}) // the score stays that of the decision
 		view(t, s, func(tx *kv.Tx) error {
 			verdicts, err := Verdicts(t.Context(), tx)
 			if err != nil {
@@ -169,12 +169,12 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	p := newPlanted(9, 300)
 	s := p.load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })
-	mustClean(t, s, Options{Preset: PresetPaper})
+	mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
 	mustDecide(t, s, decide.Options{Now: at(noon)}, decide.Request{Node: v, Kind: decide.Accept}, decide.Request{Node: w, Kind: decide.Reject})
 	want, entries := states(t, s), historyOf(t, s, kv.NoNode)
-	second := mustClean(t, s, Options{Preset: PresetPaper, Seed: 7})
+	second := mustClean(t, s, Options{Preset: PresetPaper, Seed: 7, AsGiven: true})
 	if second.Decisions != 2 {
 		t.Errorf("run after two decisions: got %d, want 2", second.Decisions)
 	}
@@ -222,7 +222,7 @@ func TestUndoAfterClean(t *testing.T) {
 	p := newPlanted(9, 300)
 	s := p.load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })
-	mustClean(t, s, Options{Preset: PresetPaper})
+	mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
 	var before, other string
@@ -257,7 +257,7 @@ func TestUndoAfterClean(t *testing.T) {
 		t.Errorf("undone: got score %v of %q, want that of %q", e.Score, e.ScoredAs, before)
 	}
 	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
-	mustClean(t, s, Options{Preset: PresetPaper})
+	mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
 	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.RemovedScores != 1 || back.Len() != 2 {
 		t.Errorf("undo after another run: got %+v, %v, want two entries, and one score removed", back, err)
 	}

@@ -15,7 +15,7 @@ import (
 func TestExplainRanksFeatures(t *testing.T) {
 	for _, preset := range []Preset{PresetPaper, PresetDefault} {
 		s := newPlanted(21, 400).load(t, false)
-		mustClean(t, s, Options{Preset: preset, Seed: 3})
+		mustClean(t, s, Options{Preset: preset, Seed: 3, AsGiven: true})
 		view(t, s, func(tx *kv.Tx) error {
 			run, err := LastRun(tx)
 			if err != nil {
@@ -111,7 +111,7 @@ func TestSpreadRanks(t *testing.T) {
 func TestExplainClassOfAfterTheRun(t *testing.T) {
 	for _, preset := range []Preset{PresetPaper, PresetDefault} {
 		s := newPlanted(22, 200).load(t, false)
-		mustClean(t, s, Options{Preset: preset})
+		mustClean(t, s, Options{Preset: preset, AsGiven: true})
 		v := labelledNode(t, s, 0)
 		if err := s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, "epsilon") }); err != nil {
 			t.Fatal(err)

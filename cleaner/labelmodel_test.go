@@ -14,7 +14,7 @@ import (
 // would have.
 func TestModelExplains(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
-	run := mustClean(t, s, Options{Seed: 2})
+	run := mustClean(t, s, Options{Seed: 2, AsGiven: true})
 	view(t, s, func(tx *kv.Tx) error {
 		last, err := LastRun(tx)
 		if err != nil {
@@ -56,7 +56,7 @@ func TestModelExplains(t *testing.T) {
 		}
 		return nil
 	})
-	if run := mustClean(t, s, Options{Preset: PresetPaper}); run.Model != nil {
+	if run := mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true}); run.Model != nil {
 		t.Errorf("preset paper: got a label model")
 	}
 	view(t, s, func(tx *kv.Tx) error {

@@ -280,7 +280,7 @@ func (w *modelWalk) undo() {
 // last run they must be those of that run.
 func (w *modelWalk) clean() {
 	m := w.model
-	opt := Options{Seed: 5, Hops: 2}
+	opt := Options{Seed: 5, Hops: 2, AsGiven: true}
 	if w.r.IntN(3) == 0 && interrupted(w.t, w.store, opt, 1+w.r.IntN(6)) {
 		return
 	}

@@ -16,14 +16,18 @@ func scoreForms() map[string]func(t *testing.T) (*kv.Store, Options) {
 		"preset paper": func(t *testing.T) (*kv.Store, Options) {
 			return newPlanted(8, 300).load(t, false), Options{Preset: PresetPaper}
 		},
-		"one hop":   func(t *testing.T) (*kv.Store, Options) { return newPlanted(3, 200).load(t, false), Options{Hops: 1} },
-		"five hops": func(t *testing.T) (*kv.Store, Options) { return newPlanted(3, 120).load(t, false), Options{Hops: 5} },
+		"one hop": func(t *testing.T) (*kv.Store, Options) {
+			return newPlanted(3, 200).load(t, false), Options{Hops: 1, AsGiven: true}
+		},
+		"five hops": func(t *testing.T) (*kv.Store, Options) {
+			return newPlanted(3, 120).load(t, false), Options{Hops: 5, AsGiven: true}
+		},
 		"neighbours disagree": func(t *testing.T) (*kv.Store, Options) {
 			p := newPlanted(4, 300)
 			for i := range p.edges {
 				p.edges[i][1] = (p.edges[i][0]*7 + i) % 300
 			}
-			return p.load(t, false), Options{Seed: 3}
+			return p.load(t, false), Options{Seed: 3, AsGiven: true}
 		},
 	}
 }
