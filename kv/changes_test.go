@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -518,7 +519,8 @@ func changesRecords(t *testing.T, s *Store) (records, size int) {
 // began before.
 func TestFoldedChanges(t *testing.T) {
 	t.Parallel()
-	const n, commits = 2000, 3000
+	const n = 2000
+	commits := longtest.Of(1000, 3000)
 	s := newStore(t, Options{})
 	addNodes(t, s, n)
 	track(t, s, []string{LabelColumn}, nil, 0)
@@ -543,7 +545,7 @@ func TestFoldedChanges(t *testing.T) {
 	}
 	answers := func(tx *Tx, last uint64) string {
 		var text bytes.Buffer
-		for mark := last - commits; mark <= last; mark += 17 {
+		for mark := last - uint64(commits); mark <= last; mark += 17 {
 			c, err := tx.ChangesSince(mark)
 			if err != nil {
 				t.Fatal(err)
@@ -585,7 +587,7 @@ func TestFoldedChanges(t *testing.T) {
 	for i := range commits / 10 {
 		update(t, s, func(tx *Tx) error { return tx.SetLabel(NodeID(i), "last") })
 	}
-	middle := lastCommit(t, s) - commits/20
+	middle := lastCommit(t, s) - uint64(commits/20)
 	track(t, s, []string{LabelColumn}, nil, middle)
 	wantNotTracked(t, s, middle-1)
 	writeColumn(t, s, "x", KindInt, []Value{IntValue(1)}, []int{0})

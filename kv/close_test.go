@@ -105,7 +105,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 // TestOperationsBesideClose closes a store while everything else is done with it. Nothing but ErrClosed comes of that, and
 // the store is whole after it.
 func TestOperationsBesideClose(t *testing.T) {
-	for round := range longtest.Of(8, 100) {
+	for round := range longtest.Of(4, 100) {
 		s := checkedStore(t)
 		var running, started sync.WaitGroup
 		for name, operation := range besideClose {

@@ -224,7 +224,7 @@ func TestKilledWriter(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
 	closeStore(t, s)
 	r := rand.New(rand.NewPCG(3, 1))
-	for round := range 8 {
+	for round := range longtest.Of(3, 8) {
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
 		child.Env = append(os.Environ(), "KV_TEST_KILLED="+s.Dir())
 		var out strings.Builder
