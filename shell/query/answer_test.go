@@ -2,10 +2,13 @@ package query
 
 import (
 	"context"
+	flags "flag"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -37,4 +40,10 @@ func snapshotOf(t testing.TB, s *kv.Store) *kv.Tx {
 	return tx
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(memdir.Tests(m)) }
+func TestMain(m *testing.M) {
+	// Each try of a rapid test makes a store. The flag overrides this number.
+	if err := flags.Set("rapid.checks", strconv.Itoa(longtest.Of(30, 100))); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(memdir.Tests(m))
+}

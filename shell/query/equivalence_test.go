@@ -1026,9 +1026,9 @@ func TestAnswersEqualAFullScan(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 77))
 		s := drawStore(t, r, []int{1, 3, 30, 150, 400, 60, 700, 200, 90, 4200}[seed])
-		rounds, count := 5, longtest.Of(16, 120)
+		rounds, count := 5, longtest.Of(8, 120)
 		if len(s.rows) > 4096 { // more than one block a column
-			rounds, count = 3, longtest.Of(3, 24)
+			rounds, count = 3, longtest.Of(2, 24)
 		}
 		for round := range rounds {
 			s.tryQuestions(t, r, fmt.Sprintf("seed %d, round %d", seed, round), count)

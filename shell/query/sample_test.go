@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -48,8 +49,8 @@ func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s := drawStore(t, r, []int{1, 3, 30, 150, 700, 60}[seed])
 		s.change(t, r)
-		for round := range 40 {
-			if round%10 == 9 {
+		for round := range longtest.Of(12, 40) {
+			if round%10 == 5 {
 				s.changeIndexes(t, r)
 			}
 			text := []string{"nodes", "suspects", "suspects where score > 0.2", "nodes where degree > 1", "nodes where disputed or label is null"}[r.IntN(5)]
