@@ -34,13 +34,13 @@ const papersVariable = "GRAPHCLEANER_TEST_PAPERS"
 
 func TestMain(m *testing.M) {
 	defaultMemory = func() int64 { return testMemory }
-	if name := os.Getenv(jobVariable); name != "" {
-		os.Exit(doJob(name))
-	}
 	if peak := os.Getenv(programVariable); peak != "" {
 		os.Exit(beProgram(peak))
 	}
 	debug.SetGCPercent(400) // what commands and tests hold is little, and memory is there
+	if name := os.Getenv(jobVariable); name != "" {
+		os.Exit(doJob(name))
+	}
 	testscript.Main(memdir.Tests(withTemplates{m}), map[string]func(){
 		"graphcleaner": func() {
 			if papers, err := strconv.Atoi(os.Getenv(papersVariable)); err == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/faults"
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -680,8 +681,16 @@ func asked(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
-// jobNames are the names of the jobs.
-func jobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
+// jobsOf are the names of the jobs that one of three tests disturbs: all of them at length, or where the variable says how often. Otherwise
+// each job has one of the tests, so that every job is disturbed, and every test has jobs of all kinds.
+func jobsOf(test int, variable string) (names []string) {
+	for i, name := range slices.Sorted(maps.Keys(jobs)) {
+		if longtest.Asked || os.Getenv(variable) != "" || i%3 == test {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // withTemplates runs tests, and removes behind them the directories that they copy.
 type withTemplates struct{ *testing.M }

@@ -78,7 +78,7 @@ func TestFullDisk(t *testing.T) {
 	disks := asked(t, disksAsked, someDisks)
 	templateDir(t, "files") // as in disturb
 	t.Parallel()
-	for _, name := range jobNames() {
+	for _, name := range jobsOf(2, disksAsked) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := trialOf(t, name)

@@ -22,25 +22,25 @@ var someKills = longtest.Of(1, 2)
 // TestKilledJobs kills the processes of jobs in place of operations on files: the store opens and holds what was there
 // or what comes of it, no less than was acknowledged, and the same job again comes to the same end.
 func TestKilledJobs(t *testing.T) {
-	disturb(t, "kills", asked(t, killsAsked, someKills), []faults.Plan{{Kind: faults.Kill}})
+	disturb(t, "kills", jobsOf(0, killsAsked), asked(t, killsAsked, someKills), []faults.Plan{{Kind: faults.Kill}})
 }
 
 // TestFailedJobs has operations on files fail, one or all from one on: a job ends with a message, or does what it should
 // all the same.
 func TestFailedJobs(t *testing.T) {
-	disturb(t, "faults", asked(t, faultsAsked, someFaults), []faults.Plan{
+	disturb(t, "faults", jobsOf(1, faultsAsked), asked(t, faultsAsked, someFaults), []faults.Plan{
 		{Kind: faults.IO}, {Kind: faults.NoSpace}, {Kind: faults.NoSpace, Lasting: true},
 	})
 }
 
-// disturb does every job again and again, each time with another operation that meets a fault.
-func disturb(t *testing.T, what string, tries int, plans []faults.Plan) {
+// disturb does each job again and again, each time with another operation that meets a fault.
+func disturb(t *testing.T, what string, names []string, tries int, plans []faults.Plan) {
 	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	templateDir(t, "files") // all are made while no other test begins processes, which would hold their stores
 	t.Parallel()
-	for _, name := range jobNames() {
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := trialOf(t, name)

@@ -18,6 +18,7 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 	}
 	const last = 24                // operations: there are fewer behind the rename
 	before := longtest.Of(2, last) // of them before it
+	step := int64(longtest.Of(3, 1))
 	templateDir(t, "files")
 	t.Parallel()
 	for _, name := range []string{"import", "restore"} {
@@ -28,7 +29,7 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 			line, _, _ := strings.Cut(whole.text, " (")
 			line = line[:strings.LastIndex(line, ", ")] // the seconds, or the edges
 			placed, unplaced := 0, 0
-			for at := whole.Operations; at > max(0, whole.Operations-last) && unplaced < before; at-- {
+			for at := whole.Operations; at > max(0, whole.Operations-last) && unplaced < before; at -= step {
 				dir := tr.directory(t)
 				got := tr.run(t, dir, faults.Plan{Kind: faults.Kill, At: at})
 				if got.Operation == "" {
