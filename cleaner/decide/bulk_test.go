@@ -98,7 +98,7 @@ func anyhow(kv.NodeID) *View { return nil }
 // TestBulkDecisionsHoldLittle decides on forty thousand nodes and takes that back. When all is written, memory holds
 // fewer new things than there are nodes by far.
 func TestBulkDecisionsHoldLittle(t *testing.T) {
-	const nodes = 40_000
+	const nodes = 15_000
 	objects := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -178,7 +178,7 @@ func TestUndoOfManySteps(t *testing.T) {
 // TestDecideAboutWhatWasShown decides nothing where a node is not what was shown, in a transaction and in a bulk write, and
 // names the first ten of those nodes.
 func TestDecideAboutWhatWasShown(t *testing.T) {
-	for _, nodes := range []int{30, 30_000} {
+	for _, nodes := range []int{30, 20_000} {
 		s := suggestedStore(t, nodes, func() {})
 		shown := func(v kv.NodeID) *View { return &View{Label: []string{"A", "B", "C"}[v%3], Suggestion: "B"} }
 		before := states(t, s)
@@ -279,7 +279,7 @@ func TestUndoStep(t *testing.T) {
 
 // Undo takes back the steps of one person, unless somebody else has decided on one of their nodes later.
 func TestUndoOfOnePerson(t *testing.T) {
-	for _, nodes := range []kv.NodeID{30, 30_000} { // of the steps that are long
+	for _, nodes := range []kv.NodeID{30, 20_000} { // of the steps that are long
 		s := suggestedStore(t, int(nodes), func() {})
 		write := func(who string, nodes ...kv.NodeID) {
 			t.Helper()
