@@ -138,7 +138,7 @@ func onlyLines(text string, prefixes ...string) string {
 func TestBadRowsAreTheSame(t *testing.T) {
 	for _, prefix := range []string{"", "x"} {
 		r := rand.New(rand.NewPCG(5, 0))
-		n := longtest.Of(2500, 6000)
+		n := longtest.Of(1500, 6000)
 		var nodes, edges strings.Builder
 		nodes.WriteString("id,label,year\n")
 		edges.WriteString("src,dst\n")

@@ -9,7 +9,10 @@ import (
 // TestCheckLabels wants --check to list wrong labels of files, to tell those without a score, and to write nothing.
 func TestCheckLabels(t *testing.T) {
 	t.Chdir(t.TempDir())
+	papers := demoPapers
+	demoPapers = 600
 	mustRun(t, "demo", "--dir", "g")
+	demoPapers = papers
 	before := mustRun(t, "stats", "g")
 	write := func(name, content string) {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
