@@ -145,10 +145,9 @@ func mustEqualScores(t *testing.T, what string, got, want map[string]NodeScore, 
 // TestRescoreAfterChanges wants the scores of single nodes to be those of the run, and then the scores around changes to be those of a pass over the graph, those of a pass to be, bit for
 // bit, those of a copy of the store whose changes are folded in, and nearly those of the same graph with its nodes numbered anew.
 func TestRescoreAfterChanges(t *testing.T) {
-	for name, form := range scoreForms() {
+	for name := range scoreForms() {
 		t.Run(name, func(t *testing.T) {
-			s, opt := form(t)
-			mustClean(t, s, opt)
+			s := cleanedForm(t, name)
 			view(t, s, func(tx *kv.Tx) error {
 				mustEqualStored(t, tx)
 				scorer := mustScorer(t, tx)

@@ -13,13 +13,12 @@ import (
 // TestScoreByPass wants a pass to make of nodes what walks around them make, also of nodes without predictions, and of such
 // as nobody can predict.
 func TestScoreByPass(t *testing.T) {
-	for name, form := range scoreForms() {
+	for name := range scoreForms() {
 		if !longtest.Asked && name != "joined predictions" && name != "preset paper" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			s, opt := form(t)
-			mustClean(t, s, opt)
+			s := cleanedForm(t, name)
 			if _, err := labelledPatch(t, s, []string{"alpha", "δelta", "first used now", ""}, false).Commit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -65,8 +64,7 @@ func TestScoreByPass(t *testing.T) {
 
 // TestScoreOfMany wants Score to take the pass where walks around all nodes cost more, and to keep the order of nodes.
 func TestScoreOfMany(t *testing.T) {
-	s := newPlanted(9, 300).load(t, true)
-	mustClean(t, s, Options{Seed: 2})
+	s := cleanedForm(t, "built-in predictions")
 	if _, err := labelledPatch(t, s, []string{"alpha", "beta"}, false).Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

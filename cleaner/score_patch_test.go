@@ -13,14 +13,13 @@ import (
 
 // TestScorePatch wants the labels of a patch to have the scores that they have once it is committed, and the store to be as it was.
 func TestScorePatch(t *testing.T) {
-	for name, form := range scoreForms() {
+	for name := range scoreForms() {
 		if !longtest.Asked && name != "joined predictions" && name != "built-in predictions" {
 			continue
 		}
 		for _, many := range []bool{false, true} { // rows: so many that the graph is written again
 			t.Run(fmt.Sprint(name, many), func(t *testing.T) {
-				s, opt := form(t)
-				mustClean(t, s, opt)
+				s := cleanedForm(t, name)
 				var before, after uint64
 				var labels []string
 				view(t, s, func(tx *kv.Tx) (err error) {
@@ -106,8 +105,7 @@ func labelledPatch(t *testing.T, s *kv.Store, labels []string, many bool) *kv.Pa
 
 // TestScorePatchEnds wants an error, or the end of the context, to leave the store as it was.
 func TestScorePatchEnds(t *testing.T) {
-	s := newPlanted(9, 300).load(t, true)
-	mustClean(t, s, Options{Seed: 2})
+	s := cleanedForm(t, "built-in predictions")
 	labels := []string{"alpha", "beta"}
 	failed := errors.New("failed")
 	fail := func(*kv.Tx, NodeScore) error { return failed }

@@ -1,7 +1,10 @@
 package cleaner
 
 import (
+	"bytes"
+	"io"
 	"math"
+	"path/filepath"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -30,6 +33,30 @@ func scoreForms() map[string]func(t *testing.T) (*kv.Store, Options) {
 			return p.load(t, false), Options{Seed: 3, AsGiven: true}
 		},
 	}
+}
+
+// cleanedForms are backups of the stores of scoreForms behind their runs, which take the longest.
+var cleanedForms = map[string][]byte{}
+
+// cleanedForm is a copy of a store of scoreForms behind its run, which is made once for all tests.
+func cleanedForm(t *testing.T, name string) *kv.Store {
+	t.Helper()
+	if cleanedForms[name] == nil {
+		s, opt := scoreForms()[name](t)
+		mustClean(t, s, opt)
+		var backup bytes.Buffer
+		if _, err := s.Backup(t.Context(), &backup, kv.BackupOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		cleanedForms[name] = backup.Bytes()
+	}
+	dir := filepath.Join(t.TempDir(), "copy")
+	if _, err := kv.Restore(t.Context(), dir, []io.Reader{bytes.NewReader(cleanedForms[name])}, kv.RestoreOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s := openPlanted(t, dir)
+	endSound(t, s)
+	return s
 }
 
 // mustEqualStored compares the scores of all nodes with those that are stored.
