@@ -63,6 +63,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer tx.Close()
+	reading := time.Now()
 	last, err := lastElsewhere(tx)
 	if err != nil {
 		return nil, err
@@ -128,6 +129,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err := place.beginRun(key); err != nil {
 		return nil, err
 	}
+	opt.stage("read", reading)
 	if joined {
 		base := p.base()
 		if base.features, _, err = baseFeatures(ctx, tx); err != nil {
@@ -155,6 +157,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
+	counting := time.Now()
 	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	if err != nil {
 		return nil, err
@@ -203,6 +206,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
+	opt.stage("count", counting)
 	began := time.Now()
 	if err := writeRun(ctx, s, tx, run, start, &p, result, fitting, opt.Workers); err != nil {
 		return nil, err

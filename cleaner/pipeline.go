@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
@@ -108,6 +109,7 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	p.taught = p.countTaught()
 	fitting, err := p.checkFitting()
 	if err != nil {
@@ -125,6 +127,7 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	if p.tested != nil {
 		p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
 	}
+	opt.stage("count", began)
 	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(v.preset, n, fitting, p.classes) + p.testedBytes())}
 	return work.run(ctx, fitting)
 }

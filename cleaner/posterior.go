@@ -21,10 +21,12 @@ const posteriorStage = "label-model"
 
 // posterior is the pipeline of PresetDefault from the noise on.
 func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
+	began := time.Now()
 	unseen, err := s.drawUnseen(s.opt.Seed)
 	if err != nil {
 		return err
 	}
+	s.opt.stage("sample", began)
 	rivals, err := s.rivals(ctx)
 	if err != nil {
 		return err
@@ -112,6 +114,7 @@ func isForAll(c *calibration.Calibration) bool { return c.Mislabels(c.Estimate()
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
+	began := time.Now()
 	n, count, ranks, tested := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses(), s.underTest()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
 	if err != nil {
@@ -147,6 +150,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
+	s.opt.stage("rivals", began)
 	return all, nil
 }
 

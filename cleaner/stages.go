@@ -232,8 +232,10 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 			if end < 2*s.classes && time.Since(last) < s.opt.CheckpointInterval {
 				return nil
 			}
+			began := time.Now()
 			err := s.keepAgreement(ctx, g.z, labellings, end)
 			last = time.Now()
+			s.opt.stage("keep", began)
 			return err
 		}
 	}

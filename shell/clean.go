@@ -85,7 +85,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
-	stages := new(stageLog)
+	stages := &s.stages
 	var run *cleaner.Run
 	var page *report.Page
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {

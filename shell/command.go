@@ -92,6 +92,7 @@ type streams struct {
 	messages
 	program  string // as the user calls it, for advice
 	progress *progress
+	stages   stageLog  // of the command
 	args     []string  // the command line, without the program
 	command  string    // that runs, such as clean; "" before it is known
 	asked    *askedJob // nil but for a command that another process asked for
@@ -116,6 +117,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 
 // run runs one command line.
 func (s *streams) run(args []string) int {
+	began := time.Now()
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	writer := &stickyWriter{out: s.out}
@@ -142,6 +144,7 @@ func (s *streams) run(args []string) int {
 		err = s.asked.locate(arguments)
 	}
 	if err = cmp.Or(err, checkRepeated(arguments), checkFiles(arguments)); err == nil {
+		s.stages.end("start", began)
 		err = arguments.Run()
 	}
 	s.progress.clear()

@@ -104,7 +104,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
-	stages := new(stageLog)
+	stages := &s.stages
 	opt, err := c.options(s, stages)
 	if err != nil {
 		return err

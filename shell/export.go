@@ -124,7 +124,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		on = print.ScreenOf(s.out)
 	}
 	on.SafeCSV = c.SafeCSV
-	stages := new(stageLog)
+	stages := &s.stages
 	err := c.readStoreLong(s, c.DB, func(store *kv.Store) error {
 		if c.Direction != nil {
 			flag := orientation{*c.Direction}

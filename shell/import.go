@@ -250,7 +250,7 @@ type importing struct {
 
 // reading is how the files of a new store are read.
 func (c *importCommand) reading(s *streams) importing {
-	stages := new(stageLog)
+	stages := &s.stages
 	r := importing{s.job(stages, c.Threads, int64(c.Memory)), s, stages}
 	if c.BadRows > 0 || c.Report != "" {
 		r.Bad = files.NewBadRows(files.Names(c.Nodes).String(), files.Names(c.Edges).String(), c.BadRows, int64(c.Memory)/badRowsShare)
@@ -353,7 +353,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
 	began := time.Now()
-	stages := new(stageLog)
+	stages := &s.stages
 	var parts []string
 	cleaned := false
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
@@ -406,7 +406,7 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return c.checkLabels(ctx, s)
 	}
 	began := time.Now()
-	stages := new(stageLog)
+	stages := &s.stages
 	var added files.Appendage
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		added, err = c.graph().Append(ctx, store, c.of(s.job(stages, c.Threads, c.work())))

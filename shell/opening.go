@@ -140,6 +140,7 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 		}
 		return fn(s.asked.store)
 	}
+	began := time.Now()
 	h, answer, err := c.acquire(s.ctx, s, dir, open, &request{Args: s.args, Writes: writes}, s.ask)
 	if err != nil {
 		return err
@@ -147,7 +148,12 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 	if h == nil {
 		return &answeredError{answer.Code}
 	}
-	defer func() { err = errors.Join(err, h.close()) }()
+	s.stages.end("open", began)
+	defer func() {
+		began := time.Now()
+		err = errors.Join(err, h.close())
+		s.stages.end("close", began)
+	}()
 	return fn(h.store)
 }
 

@@ -40,7 +40,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if c.Hops < 1 {
 		return usagef("--hops %d: want 1 or more", c.Hops)
 	}
-	stages := new(stageLog)
+	stages := &s.stages
 	var report *cleaner.PredictReport
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {

@@ -7,11 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A stageLog collects the finished stages of a command for --stats.
+// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the command line is
+// read; open and close, of the store.
 type stageLog struct {
 	mu     sync.Mutex
 	stages []ops.Stage
@@ -21,6 +23,11 @@ func (l *stageLog) add(stage ops.Stage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stages = append(l.stages, stage)
+}
+
+// end adds a stage that began at a time.
+func (l *stageLog) end(name string, began time.Time) {
+	l.add(ops.Stage{Name: name, Seconds: time.Since(began).Seconds()})
 }
 
 // write writes the stages and the process's peak memory as json; a path of "" writes nothing.

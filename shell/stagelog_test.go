@@ -1,0 +1,53 @@
+package shell
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestStages expects that what a command does around its work is in stages too: reading the command line, and opening and closing the store.
+func TestStages(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	mustRun(t, "demo", "--dir", in("g"))
+	for _, test := range []struct {
+		args []string
+		want []string // in this order
+	}{
+		{[]string{"clean", in("g"), "--seed", "2"}, []string{"start", "open", "read", "count", "noise", "sample", "rivals", "degrees", "keep", "label model", "score", "count", "write", "close"}},
+		{[]string{"predict", in("g")}, []string{"start", "open", "train", "close"}},
+		{[]string{"export", in("g"), "features", "--out", in("f.npy")}, []string{"start", "open", "propagate", "close"}},
+		{[]string{"import", in("h"), "--nodes", in("g.files/nodes.csv"), "--edges", in("g.files/edges.csv")}, []string{"start", "read nodes", "sync"}},
+	} {
+		mustRun(t, append(test.args, "--stats", in("s.json"))...)
+		text, err := os.ReadFile(in("s.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said struct {
+			Stages []struct {
+				Name    string
+				Seconds float64
+			}
+		}
+		if err := json.Unmarshal(text, &said); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, stage := range said.Stages {
+			names = append(names, stage.Name)
+		}
+		rest := names
+		for _, want := range test.want {
+			at := slices.Index(rest, want)
+			if at < 0 {
+				t.Errorf("%v: got %q, want %q there, in that order", test.args, names, test.want)
+				break
+			}
+			rest = rest[at+1:]
+		}
+	}
+}
