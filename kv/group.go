@@ -34,11 +34,18 @@ const (
 
 // lockWriter takes the writer's lock, and commits what waits for a sync. All but UpdateContext take the lock so.
 func (s *Store) lockWriter(ctx context.Context) error {
-	err := s.writer.LockContext(ctx)
-	if err == nil {
-		s.commitGroup()
+	if err := s.writer.LockContext(ctx); err != nil {
+		return err
 	}
-	return err
+	committed := false
+	defer func() {
+		if !committed { // what observes a commit has panicked
+			s.writer.Unlock()
+		}
+	}()
+	s.commitGroup()
+	committed = true
+	return nil
 }
 
 // enter runs fn in a transaction, which then waits in the group for its commit. The caller holds the writer's lock.
@@ -130,9 +137,9 @@ func (s *Store) await(tx *Tx) error {
 		s.writer.Unlock()
 		runtime.Gosched()
 	}
+	defer s.writer.Unlock() // also if what observes a commit panics
 	s.commitGroup()
 	s.rotateJournal()
-	s.writer.Unlock()
 	return tx.result
 }
 
@@ -143,9 +150,9 @@ func (s *Store) commitGroup() {
 		return
 	}
 	s.group, s.lastGroup = nil, len(g.members)
+	defer close(g.done)
+	defer g.txn.Discard()
 	s.commit(g.txn, g.members...)
-	g.txn.Discard()
-	close(g.done)
 }
 
 // commit writes the commits of transactions, which wrote in one of Badger, into the journal, syncs that, and gives them to Badger. It
@@ -177,6 +184,8 @@ func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	}
 	for _, tx := range members {
 		tx.result = err
+	}
+	for _, tx := range members {
 		s.committed(tx)
 	}
 }

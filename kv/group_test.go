@@ -209,3 +209,56 @@ func TestCrashOfWriters(t *testing.T) {
 	close(stop)
 	all.Wait()
 }
+
+// TestFailsAfterWhatItSaw has Updates fail for what they saw of one before them: they return once that is durable, and to be seen.
+func TestFailsAfterWhatItSaw(t *testing.T) {
+	s := newStore(t, Options{})
+	exists := errors.New("exists")
+	create := func(tx *Tx) error {
+		var n int
+		if err := tx.Document("test", "x", &n); err == nil {
+			return exists
+		}
+		return tx.PutDocument("test", "x", 1)
+	}
+	s.writer.Lock()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			err := s.Update(create)
+			var n int
+			if seen := s.View(func(tx *Tx) error { return tx.Document("test", "x", &n) }); seen != nil {
+				t.Errorf("an Update returned %v, and then a View: %v", err, seen)
+			}
+		})
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.writer.Unlock()
+	all.Wait()
+}
+
+// TestPanicOfObserve: a panic of Observe leaves the writer's lock free.
+func TestPanicOfObserve(t *testing.T) {
+	armed := false
+	s := newStore(t, Options{Observe: func(e Event) {
+		if e.Kind == EventCommit && armed {
+			armed = false
+			panic("observed")
+		}
+	}})
+	armed = true
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.Update(func(tx *Tx) error { return tx.PutDocument("test", "x", 1) })
+	}()
+	done := make(chan error, 1)
+	go func() { done <- s.Update(func(tx *Tx) error { return tx.PutDocument("test", "x", 2) }) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("the lock is held")
+	}
+}

@@ -418,8 +418,12 @@ func (s *Store) UpdateContext(ctx context.Context, fn func(*Tx) error) error {
 	if err := s.writer.LockContext(ctx); err != nil {
 		return err
 	}
+	group := s.group
 	tx, err := s.enterUpdate(fn)
 	if err != nil {
+		if group != nil {
+			<-group.done // the error may follow from what others wrote
+		}
 		return err
 	}
 	return s.await(tx)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -182,10 +183,13 @@ func (t *tally) add(function string, value kv.Value) (bytes int64) {
 	return 0
 }
 
-// takeBest keeps the value if it is less, of min, or greater, of max, than the one before.
+// takeBest keeps the value if it is less, of min, or greater, of max, than the one before. Of 0 and −0 it keeps 0, whichever comes first.
 func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
 	if !t.best.IsNull() {
 		order := index.CompareValues(value, t.best)
+		if order == 0 && value.Kind() == kv.KindFloat && t.best.Kind() == kv.KindFloat && !math.Signbit(value.Float()) {
+			t.best = value
+		}
 		if order == 0 || (order < 0) != (function == "min") {
 			return 0
 		}

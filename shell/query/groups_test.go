@@ -130,3 +130,18 @@ func TestRowsBeyondMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestBestOfZeros: the least and the greatest of 0 and −0 do not depend on the order in which they are met.
+func TestBestOfZeros(t *testing.T) {
+	zeros := []float64{math.Copysign(0, -1), 0}
+	for _, function := range []string{"min", "max"} {
+		for first := range zeros {
+			var best tally
+			best.takeBest(function, kv.FloatValue(zeros[first]))
+			best.takeBest(function, kv.FloatValue(zeros[1-first]))
+			if got := best.best.Float(); math.Signbit(got) {
+				t.Errorf("%s of %v and %v: got %v, want 0", function, zeros[first], zeros[1-first], got)
+			}
+		}
+	}
+}

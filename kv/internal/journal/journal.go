@@ -16,7 +16,7 @@
 //	mark      uint32
 //	length    uint32   of the body, in bytes
 //	number    uint64   of the commit; of data, the number of the commit that it precedes
-//	kind      uint8    Commit or Data
+//	kind      uint8    Commit, Data, or 2 for a commit that is synced with the one before it
 //	checksum  uint32   CRC-32C of the sequence, the place of the frame in its file, the above, and the body
 //	body      entries: length of the key, key, one more than the length of the value, value; zero for a deletion
 //
@@ -45,6 +45,7 @@ type Kind uint8
 const (
 	Commit Kind = iota // one transaction
 	Data               // what a later transaction makes visible
+	joined             // in a file: a Commit that is synced with the frame before it
 )
 
 // An Entry is a key with its value, nil if the key is deleted.
@@ -55,6 +56,8 @@ type Frame struct {
 	Number uint64
 	Kind   Kind
 	Body   []byte
+
+	joined bool // a Commit that is synced with the frame before it
 }
 
 // A Store is the identity of a store.

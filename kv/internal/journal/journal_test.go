@@ -32,13 +32,13 @@ func write(t testing.TB, dir string) (frames []string, ends []int64) {
 			if err := l.AppendData(entries[:1]); err != nil {
 				t.Fatal(err)
 			}
-			frames = append(frames, describe(Frame{l.Last() + 1, Data, nil}, entries[:1]))
+			frames = append(frames, describe(Frame{Number: l.Last() + 1, Kind: Data}, entries[:1]))
 			ends = append(ends, l.Size())
 		}
 		if err := l.AppendCommit(entries); err != nil {
 			t.Fatal(err)
 		}
-		frames = append(frames, describe(Frame{l.Last(), Commit, nil}, entries))
+		frames = append(frames, describe(Frame{Number: l.Last(), Kind: Commit}, entries))
 		ends = append(ends, l.Size())
 	}
 	if l.Last() != 15 || len(l.Segments()) != 3 {
@@ -103,6 +103,79 @@ func TestJournal(t *testing.T) {
 	}
 	if c, got := read(t, dir); c.Base() != 12 || c.Last() != 16 || got[len(got)-1] != "16 0 more=,false" {
 		t.Errorf("got %+v and %q after another commit", c, got[len(got)-1])
+	}
+}
+
+// TestTornGroup zeroes sectors of commits that were synced together: nothing of them is damage, as none of them had returned.
+func TestTornGroup(t *testing.T) {
+	entries := func(b byte) []Entry { return []Entry{{[]byte("key"), bytes.Repeat([]byte{b}, 5*sector)}} }
+	for _, c := range []struct {
+		name        string
+		zeroed      int // frame, of four: the last three are synced together
+		after, flip bool
+		torn        bool
+		last        uint64
+	}{
+		{name: "the first of them", zeroed: 1, torn: true, last: 1},
+		{name: "the second of them", zeroed: 2, torn: true, last: 2},
+		{name: "the last of them", zeroed: 3, torn: true, last: 3},
+		{name: "one that another sync followed", zeroed: 0, last: 4},
+		{name: "another sync has followed them", zeroed: 2, after: true, last: 5},
+		{name: "a byte is changed", zeroed: 2, flip: true, last: 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			l, err := Create(dir, "j", testStore, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			if err := l.AppendCommit(entries(1)); err != nil {
+				t.Fatal(err)
+			}
+			length := l.Size() - int64(segmentHead)
+			if err := l.AppendCommits([][]Entry{entries(2), entries(3), entries(4)}); err != nil {
+				t.Fatal(err)
+			}
+			if c.after {
+				if err := l.AppendCommit(entries(5)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := segmentPath(dir, "j", 1)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := segmentHead + c.zeroed*int(length) + 2*sector
+			if c.flip {
+				text[at] ^= 1
+			} else {
+				at -= at % sector
+				clear(text[at : at+sector])
+			}
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			found, _ := read(t, dir)
+			if found.Torn != c.torn || (len(found.Damage) > 0) == c.torn || found.Last() != c.last {
+				t.Fatalf("got %+v, want torn: %t, the last commit %d", found, c.torn, c.last)
+			}
+			if !c.torn {
+				return
+			}
+			again, err := Continue(dir, "j", found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if err := again.AppendCommit(entries(9)); err != nil {
+				t.Fatal(err)
+			}
+			if found, _ = read(t, dir); found.Torn || len(found.Damage) > 0 || found.Last() != c.last+1 {
+				t.Errorf("gone on: got %+v, want commit %d", found, c.last+1)
+			}
+		})
 	}
 }
 

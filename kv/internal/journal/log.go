@@ -115,7 +115,7 @@ func (l *Log) AppendCommits(commits [][]Entry) error {
 	return nil
 }
 
-// append appends frames, the first of which has a number. Those of commits have the numbers that follow.
+// append appends frames, the first of which has a number. Only commits are several; they have the numbers that follow.
 func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 	if l.failure != nil {
 		return l.failure
@@ -124,7 +124,11 @@ func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 	text := l.buf[:0]
 	for i, entries := range frames {
 		var err error
-		text, err = appendFrame(text, s.Sequence, s.End+int64(len(text)), number+uint64(i), kind, entries)
+		of := kind
+		if i > 0 {
+			of = joined
+		}
+		text, err = appendFrame(text, s.Sequence, s.End+int64(len(text)), number+uint64(i), of, entries)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ type Contents struct {
 	Damage   []Damage
 
 	// Torn says that the journal ends with a frame that was not written to its end: it is cut short, or sectors of it are
-	// zeros. It was never synced, unless the store has its commit.
+	// zeros. It was never synced, unless the store has its commit. What one sync was to make durable counts as one frame.
 	Torn bool
 }
 
@@ -128,6 +128,14 @@ func (s *scan) segment(seg *Segment, last bool) (err error) {
 			place, err := s.search(file, seg.Sequence, at+1, size)
 			if err != nil {
 				return err
+			}
+			if place >= 0 && last && s.bad == nil {
+				if s.c.Torn, err = s.tornGroup(file, seg.Sequence, at, place, size); err != nil {
+					return err
+				}
+				if s.c.Torn {
+					break
+				}
 			}
 			if place < 0 && last && s.bad == nil {
 				if s.c.Torn, err = s.torn(file, seg.Sequence, at, size); err != nil {
@@ -241,9 +249,35 @@ func (s *scan) torn(file io.ReaderAt, sequence uint64, at, size int64) (bool, er
 			return !whole, nil
 		}
 	}
+	return hasZeros(file, at, size)
+}
+
+// tornGroup says whether what lies from at on, before the frame at place, and all frames that follow were to be made durable by one sync,
+// and a power cut left them half written.
+func (s *scan) tornGroup(file io.ReaderAt, sequence uint64, at, place, size int64) (bool, error) {
+	if torn, err := hasZeros(file, at, place); err != nil || !torn {
+		return false, err
+	}
+	for at = place; at < size; {
+		f, next, err := s.frame(file, sequence, at, size)
+		if err != nil || next > 0 && !f.joined {
+			return false, err
+		}
+		if at = next; next == 0 {
+			if at, err = s.search(file, sequence, place+1, size); err != nil || at < 0 {
+				return err == nil, err
+			}
+		}
+		place = at
+	}
+	return true, nil
+}
+
+// hasZeros says whether a sector of a part of a file is zeros.
+func hasZeros(file io.ReaderAt, at, end int64) (bool, error) {
 	var zeros, b [sector]byte
-	for at < size {
-		part := b[:min(sector-at%sector, size-at)]
+	for at < end {
+		part := b[:min(sector-at%sector, end-at)]
 		if _, err := file.ReadAt(part, at); err != nil {
 			return false, err
 		}
@@ -261,6 +295,9 @@ func parseFrame(b []byte, sequence uint64, at int64) (f Frame, ok bool) {
 		return f, false
 	}
 	f = Frame{Number: binary.BigEndian.Uint64(b[8:]), Kind: Kind(b[16]), Body: b[frameHead:]}
+	if f.Kind == joined {
+		f.Kind, f.joined = Commit, true
+	}
 	return f, f.Number > 0 && f.Kind <= Data
 }
 
