@@ -62,7 +62,6 @@ const (
 	foldedRows     = 2048 // are shared out to that many folds: few nodes cannot spare a quarter of them
 	baseEpochs     = 200
 	basePatience   = 10    // epochs without a better validation loss
-	baseLeast      = 400   // steps before training may stop
 	baseMost       = 40000 // steps
 	baseLook       = 8     // steps at least from one look at the validation nodes to the next
 
@@ -71,6 +70,9 @@ const (
 	baseTraining   = 1 << 19
 	baseValidation = 1 << 17
 )
+
+// baseLeast is how many steps there are before training may stop; tests that are not about what it learns have fewer.
+var baseLeast = 400
 
 // inputDropouts are tried on the first fold, and the one with the least validation loss is kept: few labels want much,
 // many want little. If there is no validation it is the first.

@@ -97,6 +97,7 @@ func checkPredictions(t *testing.T, values []float32, c int) {
 }
 
 func TestBaseClassifierLearns(t *testing.T) {
+	trainWell(t)
 	for _, c := range []struct {
 		name   string
 		make   func(t testing.TB, seed uint64, n, c, width int) baseProblem
@@ -250,6 +251,7 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 // TestEarlyStopping has validation labels that say the opposite of the training labels: the longer it trains, the worse
 // they are told.
 func TestEarlyStopping(t *testing.T) {
+	trainWell(t)
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	ctx := context.Background()
 	inputs, err := p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20)

@@ -91,6 +91,7 @@ func TestEstimateOfRefusedDiagonals(t *testing.T) {
 }
 
 func TestTrainingSteps(t *testing.T) {
+	trainWell(t)
 	for _, test := range []struct {
 		rows                 int
 		stops                bool
