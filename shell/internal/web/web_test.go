@@ -18,13 +18,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/graphcleaner/graphcleaner/internal/memdir"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(memdir.Tests(m)) }
 
 // A client is a program with the token, or a browser with the cookie.
 type client struct {

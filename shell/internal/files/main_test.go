@@ -1,0 +1,10 @@
+package files
+
+import (
+	"os"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/memdir"
+)
+
+func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }
