@@ -296,6 +296,9 @@ func TestRepairOfLists(t *testing.T) {
 	dir := everyKind(t, 6000)
 	before := arcsOf(t, copyStore(t, dir))
 	for _, k := range []record.Kind{record.KindAdjacency, record.KindArcs} {
+		if k == record.KindAdjacency && !longtest.Asked {
+			continue // of these a smaller store loses one in TestRepairOfRecords
+		}
 		copied := copyStore(t, dir)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
 		if err != nil {
