@@ -248,8 +248,12 @@ func TestPanicOfObserve(t *testing.T) {
 	}})
 	armed = true
 	func() {
-		defer func() { _ = recover() }()
-		_ = s.Update(func(tx *Tx) error { return tx.PutDocument("test", "x", 1) })
+		defer func() {
+			if got := recover(); got != "observed" {
+				t.Errorf("got a panic of %v, want that of Observe", got)
+			}
+		}()
+		update(t, s, func(tx *Tx) error { return tx.PutDocument("test", "x", 1) })
 	}()
 	done := make(chan error, 1)
 	go func() { done <- s.Update(func(tx *Tx) error { return tx.PutDocument("test", "x", 2) }) }()
