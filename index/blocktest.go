@@ -135,8 +135,7 @@ func sameSlice[T any](a, b []T) bool {
 
 // joinBlocks joins terms: own is isFalse for And, isTrue for Or. Terms that ask for computed values come last.
 func (r *reader) joinBlocks(terms []Predicate, own truth) (blockTest, error) {
-	terms = slices.Clone(terms)
-	slices.SortStableFunc(terms, func(a, b Predicate) int { return cmp.Compare(r.numComputed(a), r.numComputed(b)) })
+	terms = r.computedLast(terms)
 	tests := make([]blockTest, len(terms))
 	for i, t := range terms {
 		test, err := r.blockTest(t)

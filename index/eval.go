@@ -137,8 +137,7 @@ func (r *reader) condition(p Predicate) (condition, error) {
 
 // join evaluates terms in turn until one decides: isFalse for And, isTrue for Or. Terms that ask for computed values come last.
 func (r *reader) join(terms []Predicate, decides truth) (condition, error) {
-	terms = slices.Clone(terms)
-	slices.SortStableFunc(terms, func(a, b Predicate) int { return cmp.Compare(r.numComputed(a), r.numComputed(b)) })
+	terms = r.computedLast(terms)
 	conditions := make([]condition, len(terms))
 	for i, t := range terms {
 		c, err := r.condition(t)
@@ -160,6 +159,13 @@ func (r *reader) join(terms []Predicate, decides truth) (condition, error) {
 		}
 		return outcome, nil
 	}, nil
+}
+
+// computedLast are terms in another order: those that ask for more computed values come later.
+func (r *reader) computedLast(terms []Predicate) []Predicate {
+	terms = slices.Clone(terms)
+	slices.SortStableFunc(terms, func(a, b Predicate) int { return cmp.Compare(r.numComputed(a), r.numComputed(b)) })
+	return terms
 }
 
 // numComputed is how many computed properties a predicate names.

@@ -330,6 +330,11 @@ func ReadInts[T ~int32](c *Column, first int, dst []T, null T) {
 			dst[i] = T(c.Int(first + i))
 		}
 	}
+	setNulls(c, first, dst, null)
+}
+
+// setNulls makes the rows from row first without a value null.
+func setNulls[T any](c *Column, first int, dst []T, null T) {
 	if c.nulls == nil && c.encoding != blockEmpty {
 		return
 	}
@@ -355,10 +360,6 @@ func (c *Column) Ints(most int) (count int, fits bool) {
 // ReadOffsets fills dst with the first rows of a block of strings, or of ints that are not far apart. A row becomes the place of its text in the table,
 // or the distance of its int from the least, plus base, and a row without a value becomes 0.
 func (c *Column) ReadOffsets(dst []uint32, base uint32) {
-	if c.encoding == blockEmpty {
-		clear(dst)
-		return
-	}
 	if c.values.width == 1 {
 		for i, x := range c.values.b[:len(dst)] {
 			dst[i] = base + uint32(x)
@@ -368,14 +369,7 @@ func (c *Column) ReadOffsets(dst []uint32, base uint32) {
 			dst[i] = base + uint32(c.values.At(i))
 		}
 	}
-	if c.nulls == nil {
-		return
-	}
-	for i := range dst {
-		if c.nulls[i/8]&(1<<(i%8)) != 0 {
-			dst[i] = 0
-		}
-	}
+	setNulls(c, 0, dst, 0)
 }
 
 // float is row i of a block of floats, which is not null.
@@ -391,29 +385,18 @@ func (c *Column) float(i int) float64 {
 
 // ReadFloats fills dst with the first rows of a block of floats. A row without a value is NaN, which no value is.
 func (c *Column) ReadFloats(dst []float64) {
-	if c.encoding == blockEmpty {
-		for i := range dst {
-			dst[i] = math.NaN()
-		}
-		return
-	}
-	if b := c.values.b; c.values.width == 4 {
+	switch b := c.values.b; {
+	case c.encoding == blockEmpty:
+	case c.values.width == 4:
 		for i := range dst {
 			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
 		}
-	} else {
+	default:
 		for i := range dst {
 			dst[i] = c.float(i)
 		}
 	}
-	if c.nulls == nil {
-		return
-	}
-	for i := range dst {
-		if c.nulls[i/8]&(1<<(i%8)) != 0 {
-			dst[i] = math.NaN()
-		}
-	}
+	setNulls(c, 0, dst, math.NaN())
 }
 
 // Bounds are the least and the greatest value; null if all are.

@@ -129,23 +129,22 @@ func (s *scan) segment(seg *Segment, last bool) (err error) {
 			if err != nil {
 				return err
 			}
-			if place >= 0 && last && s.bad == nil {
-				if s.c.Torn, err = s.tornGroup(file, seg.Sequence, at, place, size); err != nil {
+			if last && s.bad == nil {
+				if place < 0 {
+					s.c.Torn, err = s.torn(file, seg.Sequence, at, size)
+				} else {
+					s.c.Torn, err = s.tornGroup(file, seg.Sequence, at, place, size)
+				}
+				if err != nil {
 					return err
 				}
 				if s.c.Torn {
 					break
 				}
-			}
-			if place < 0 && last && s.bad == nil {
-				if s.c.Torn, err = s.torn(file, seg.Sequence, at, size); err != nil {
-					return err
+				if place < 0 {
+					s.damage(seg.Path, "its last frame, of commit %d, is whole and was changed", s.number+1)
+					s.bad.Changed = true
 				}
-				if s.c.Torn {
-					break
-				}
-				s.damage(seg.Path, "its last frame, of commit %d, is whole and was changed", s.number+1)
-				s.bad.Changed = true
 			}
 			s.damage(seg.Path, "from byte %d it is cut off or overwritten", at)
 			if place < 0 {
