@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs graphcleaner side by side with Kùzu, scipy and cleanlab on the same generated files, prints a markdown table of
+# Runs graphcleaner side by side with Kùzu, DuckDB, scipy and cleanlab on the same generated files, prints a markdown table of
 # the medians and leaves every measurement in OUT/results.jsonl. See README.md beside it.
 set -euo pipefail
 
@@ -23,7 +23,7 @@ USAGE
 
 out=bench-results parts=import,propagate,powers,cleanlab scales=20,22 classes=8,40 import_scale=20
 power_scales=12,14,16,18 power_limit=8GiB power_timeout=1800 repeats=5 memory=1GiB threads=2 keep=
-numpy=2.4.6 scipy=1.17.1 cleanlab=2.9.0 kuzu=0.11.3
+numpy=2.4.6 scipy=1.17.1 cleanlab=2.9.0 kuzu=0.11.3 duckdb=2.0.1
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/options.sh"
 read_options "$@"
@@ -69,6 +69,7 @@ packages=(numpy=="$numpy" scipy=="$scipy" cleanlab=="$cleanlab")
 if [ ! -x "$python" ]; then python3 -m venv "$venv"; fi
 "$python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
 if ! "$python" -m pip install --quiet --disable-pip-version-check kuzu=="$kuzu"; then kuzu=; fi
+if ! "$python" -m pip install --quiet --disable-pip-version-check duckdb=="$duckdb"; then duckdb=; fi
 export OPENBLAS_NUM_THREADS=$threads OMP_NUM_THREADS=$threads
 
 # measured TAG=VALUE ... -- COMMAND ...: one measurement; what the command writes to $work/result.json becomes part of
@@ -148,7 +149,8 @@ record '{"part":"bandwidth"}' "$work/result.json"
 
 if wants import; then
   graph "$import_scale" 8
-  if [ -z "$kuzu" ]; then skip import "Kùzu cannot be installed from PyPI here; graphcleaner is measured alone"; fi
+  if [ -z "$kuzu" ]; then skip import "Kùzu cannot be installed from PyPI here"; fi
+  if [ -z "$duckdb" ]; then skip import "DuckDB cannot be installed from PyPI here"; fi
   tags=(part=import scale="$import_scale" classes=8)
   record "{\"part\":\"rows\",\"scale\":\"$import_scale\",\"classes\":\"8\"}" "$files/generated.json"
   for i in $(seq "$repeats"); do
@@ -164,10 +166,17 @@ if wants import; then
         $(peer kuzu-copy --nodes "$files/nodes.csv" --edges "$files/edges.csv" \
           --db "$work/kuzu" --threads "$threads")
     fi
+    if [ -n "$duckdb" ]; then
+      rm -f "$work/duckdb" "$work/duckdb.wal"
+      # shellcheck disable=SC2046
+      measured "${tags[@]}" who=duckdb -- \
+        $(peer duckdb-sort --nodes "$files/nodes.csv" --edges "$files/edges.csv" \
+          --db "$work/duckdb" --threads "$threads")
+    fi
   done
   "$bench" adjacency "$work/imported" >"$work/result.json"
   record "{\"part\":\"adjacency\",\"scale\":\"$import_scale\",\"classes\":\"8\"}" "$work/result.json"
-  rm -rf "$work/imported" "$work/kuzu" "$work/kuzu.wal"
+  rm -rf "$work/imported" "$work/kuzu" "$work/kuzu.wal" "$work/duckdb" "$work/duckdb.wal"
 fi
 
 if wants propagate; then

@@ -1,4 +1,4 @@
-"""The other programs' side of compare.sh: Kùzu, scipy and cleanlab on the files that graphcleaner gets.
+"""The other programs' side of compare.sh: Kùzu, DuckDB, scipy and cleanlab on the files that graphcleaner gets.
 
 Every command writes one json object to --result. Reading files and building matrices is never in its seconds.
 """
@@ -44,6 +44,36 @@ def kuzu_copy(args):
         close_seconds=closed - edges,
         disk_bytes=disk_bytes(args.db),
         version=kuzu.__version__,
+    )
+
+
+def duckdb_sort(args):
+    """The nodes, and each edge once from either end, sorted by it, in tables of a fresh database, up to its closing."""
+    import duckdb
+
+    if os.path.exists(args.db):
+        sys.exit(f"{args.db}: is there already")
+    connection = duckdb.connect(args.db, config={"threads": args.threads} if args.threads else {})
+    began = time.perf_counter()
+    connection.execute("CREATE TABLE node AS SELECT id, label FROM read_csv(?)", [args.nodes])
+    nodes = time.perf_counter()
+    connection.execute(
+        "CREATE TABLE adjacency AS"
+        " WITH edge AS (SELECT #1 AS u, #2 AS v FROM read_csv(?) WHERE #1 <> #2)"
+        " SELECT u, v FROM (SELECT u, v FROM edge UNION SELECT v, u FROM edge) ORDER BY u, v",
+        [args.edges],
+    )
+    edges = time.perf_counter()
+    connection.close()
+    closed = time.perf_counter()
+    write_result(
+        args.result,
+        seconds=closed - began,
+        nodes_seconds=nodes - began,
+        edges_seconds=edges - nodes,
+        close_seconds=closed - edges,
+        disk_bytes=disk_bytes(args.db),
+        version=duckdb.__version__,
     )
 
 
@@ -182,6 +212,8 @@ def main():
     copy = command("kuzu-copy", kuzu_copy, "--nodes", "--edges", "--db")
     copy.add_argument("--memory", type=int, default=0, help="bytes of the buffer pool; 0: Kùzu's own choice")
     copy.add_argument("--threads", type=int, default=0, help="0: Kùzu's own choice")
+    sort = command("duckdb-sort", duckdb_sort, "--nodes", "--edges", "--db")
+    sort.add_argument("--threads", type=int, default=0, help="0: DuckDB's own choice")
     command("prepare", prepare, "--nodes", "--edges", "--predictions", "--out")
     for name, run in (("products", products), ("powers", powers)):
         sub = command(name, run, "--prepared")

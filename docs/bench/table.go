@@ -187,15 +187,18 @@ func (r results) importRows() []tableRow {
 	var rows []tableRow
 	for _, graph := range r.of("part", "import").graphs() {
 		lines := r.of("part", "import", "scale", graph[0])
-		ours, theirs := lines.of("who", "graphcleaner"), lines.of("who", "kuzu")
+		ours := lines.of("who", "graphcleaner")
 		read := int64(0)
 		if of := r.of("part", "rows", "scale", graph[0]); len(of) > 0 {
 			read = of[0].result.Edges
 		}
-		a, b := ours.values(wallSeconds), theirs.values(statedSeconds)
-		rows = append(rows,
-			tableRow{"import; Kùzu: COPY", nodesOf(graph), rate(a, read), rate(b, read), ratio(b, a)},
-			memoryRow("peak anonymous memory of import", nodesOf(graph), ours, theirs))
+		for _, peer := range []struct{ who, does string }{{"kuzu", "Kùzu: COPY"}, {"duckdb", "DuckDB: a sorted table"}} {
+			theirs := lines.of("who", peer.who)
+			a, b := ours.values(wallSeconds), theirs.values(statedSeconds)
+			rows = append(rows,
+				tableRow{"import; " + peer.does, nodesOf(graph), rate(a, read), rate(b, read), ratio(b, a)},
+				memoryRow("peak anonymous memory of it", nodesOf(graph), ours, theirs))
+		}
 		if of := r.of("part", "adjacency", "scale", graph[0]); len(of) > 0 {
 			bytes := fmt.Sprintf("%.2f", of[0].result.Bytes)
 			rows = append(rows, tableRow{"adjacency, bytes a directed entry", nodesOf(graph), bytes, "", ""})
