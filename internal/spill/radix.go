@@ -10,8 +10,8 @@ const (
 	// leafKeys is the number of keys up to which a sort stays in the second-level cache, with a scratch as long.
 	leafKeys = 1 << 14
 
-	// digitBits is the width of a digit of the sort in cache: its counters stay in the first-level cache.
-	digitBits = 9
+	// maxDigitBits is the greatest width of a digit of the sort in cache: its counters stay in the first-level cache.
+	maxDigitBits = 11
 
 	// splitBits is the width of the digit by which longer arrays are split.
 	splitBits = 8
@@ -48,28 +48,34 @@ func differingBits[T Number](keys []T) int {
 	return bits.Len64(all)
 }
 
-// sortLeaf sorts by digits, least significant first. Keys agree outside their low width bits.
+// sortLeaf sorts by digits of about the same width, least significant first. Keys agree outside their low width bits.
 func sortLeaf[T Number](keys, scratch []T, width int) {
+	digits := (width + maxDigitBits - 1) / maxDigitBits
+	if digits == 0 {
+		return
+	}
+	digitBits := (width + digits - 1) / digits
+	mask := uint64(1)<<(digitBits&63) - 1
 	from, to := keys, scratch[:len(keys)]
-	swapped := false
-	for shift := 0; shift < width; shift += digitBits {
-		var place [1 << digitBits]uint32
+	for digit := range digits {
+		shift := digit * digitBits
+		var place [1 << maxDigitBits]uint32
 		for i := range from {
-			place[keyOf(&from[i])>>(shift&63)&(1<<digitBits-1)]++
+			place[keyOf(&from[i])>>(shift&63)&mask&(1<<maxDigitBits-1)]++
 		}
 		sum := uint32(0)
-		for d, n := range place {
+		for d, n := range place[:mask+1] {
 			place[d] = sum
 			sum += n
 		}
 		for i := range from {
-			d := keyOf(&from[i]) >> (shift & 63) & (1<<digitBits - 1)
+			d := keyOf(&from[i]) >> (shift & 63) & mask & (1<<maxDigitBits - 1)
 			to[place[d]] = from[i]
 			place[d]++
 		}
-		from, to, swapped = to, from, !swapped
+		from, to = to, from
 	}
-	if swapped {
+	if digits%2 == 1 {
 		copy(keys, from)
 	}
 }
