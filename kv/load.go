@@ -27,6 +27,7 @@ type Node = load.Node
 // otherwise. An error of it ends the load: Commit fails with it. Its methods are
 //
 //	Add(src, dst string, source int64) error // source is the caller's mark for errors
+//	AddIntegers(src, dst uint64, source int64) error // ids that are integers, faster
 //	AddWeighted(src, dst string, weight float32, source int64) error
 //	Close() error
 type EdgeWriter = load.EdgeWriter

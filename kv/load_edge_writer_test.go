@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
-// addEdges adds a graph's edges through so many writers at once.
+// addEdges adds a graph's edges through so many writers at once, those of integers as such by turns.
 func (g *testGraph) addEdges(l *Loader, writers int) error {
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
@@ -22,6 +22,12 @@ func (g *testGraph) addEdges(l *Loader, writers int) error {
 		wg.Go(func() {
 			w := l.EdgeWriter()
 			for j := i; j < len(g.src) && errs[i] == nil; j += writers {
+				src, notSrc := strconv.ParseUint(g.src[j], 10, 64)
+				dst, notDst := strconv.ParseUint(g.dst[j], 10, 64)
+				if notSrc == nil && notDst == nil && j%3 > 0 {
+					errs[i] = w.AddIntegers(src, dst, int64(j+2))
+					continue
+				}
 				errs[i] = w.Add(g.src[j], g.dst[j], int64(j+2))
 			}
 			errs[i] = errors.Join(errs[i], w.Close(), w.Close())

@@ -145,22 +145,23 @@ func (s *Numbers[T]) Writer() *NumbersWriter[T] { return &NumbersWriter[T]{s: s}
 
 // Add adds a number. Its error may be that of numbers added before, by others too.
 func (w *NumbersWriter[T]) Add(key T) error {
-	if len(w.chunk) == cap(w.chunk) {
-		if err := w.next(); err != nil {
-			return err
-		}
+	if n := len(w.chunk); n < cap(w.chunk) {
+		w.chunk = w.chunk[:n+1]
+		w.chunk[n] = key
+		return nil
 	}
-	w.chunk = append(w.chunk, key)
-	return nil
+	return w.addToNext(key)
 }
 
-// next hands the chunk over and takes another.
-func (w *NumbersWriter[T]) next() (err error) {
+// addToNext hands the chunk over, and adds a number to another.
+func (w *NumbersWriter[T]) addToNext(key T) (err error) {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handOver(w.chunk)
-	w.chunk, err = s.freeChunk()
+	if w.chunk, err = s.freeChunk(); err == nil {
+		w.chunk = append(w.chunk, key)
+	}
 	return err
 }
 

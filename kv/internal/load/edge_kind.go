@@ -54,8 +54,14 @@ type plainRows struct {
 	width int
 }
 
-func (w plainRows) add(p, q uint32, _ float32) error {
-	return w.Add(uint64(min(p, q))<<w.width | uint64(max(p, q)))
+func (w plainRows) add(positions []uint32, _ []float32) error {
+	for i := 0; i+1 < len(positions); i += 2 {
+		p, q := positions[i], positions[i+1]
+		if err := w.Add(uint64(min(p, q))<<(w.width&63) | uint64(max(p, q))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (k plainEdges) count(rows []uint64, degrees []uint32, _ *invalidEdge) (edges, arcs int64) {
@@ -114,12 +120,17 @@ type arcRows struct {
 	kind arcEdges
 }
 
-func (w arcRows) add(p, q uint32, weight float32) error {
-	direction := 0
-	if p > q {
-		p, q, direction = q, p, w.kind.form.DirectionBits()
+func (w arcRows) add(positions []uint32, weights []float32) error {
+	for i, weight := range weights {
+		p, q, direction := positions[2*i], positions[2*i+1], 0
+		if p > q {
+			p, q, direction = q, p, w.kind.form.DirectionBits()
+		}
+		if err := w.Add(w.kind.pair(p, q, direction, weight)); err != nil {
+			return err
+		}
 	}
-	return w.Add(w.kind.pair(p, q, direction, weight))
+	return nil
 }
 
 // A bundle is all edges between two ends, with the sums of the weights of those from the first to the second, and back.

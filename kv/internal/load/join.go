@@ -170,7 +170,11 @@ func (l *Load) resolveEnds(ctx context.Context, ids *spill.Sorter, edges *EdgeWr
 			return l.unknownEnd(string(r.Key), source)
 		}
 		weight, _ := l.join.weightAt(r.Value[n+m:])
-		return edges.addEdge(uint32(p), q, weight)
+		if uint32(p) == q {
+			edges.selfLoops++
+			return nil
+		}
+		return edges.rows.add([]uint32{uint32(p), q}, []float32{weight})
 	})
 }
 

@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -65,6 +66,18 @@ func (w *EdgeWriter) AddWeighted(src, dst string, weight float32, source int64) 
 	return w.l.fail(w.add(src, dst, weight, source))
 }
 
+// AddIntegers is Add for ids that are integers from 0 up, in their shortest form.
+func (w *EdgeWriter) AddIntegers(src, dst uint64, source int64) error {
+	if w.err != nil || w.closed || w.batch == nil || w.l.ids.byText || src >= noInteger || dst >= noInteger {
+		return w.Add(strconv.FormatUint(src, 10), strconv.FormatUint(dst, 10), source)
+	}
+	w.batch.add(src, dst, 1, source)
+	if w.batch.edges < batchEdges {
+		return nil
+	}
+	return w.l.fail(w.flushBatch())
+}
+
 func (w *EdgeWriter) add(src, dst string, weight float32, source int64) error {
 	if w.closed {
 		return fmt.Errorf("edge writer: %w", record.ErrClosed)
@@ -98,6 +111,7 @@ func (w *EdgeWriter) flushBatch() error {
 	b := w.batch
 	defer b.clear()
 	b.find(&w.l.ids)
+	n := 0 // edges that are kept, at the beginning of the batch
 	for i := range b.edges {
 		p, q := b.positions[2*i], b.positions[2*i+1]
 		var err error
@@ -106,23 +120,17 @@ func (w *EdgeWriter) flushBatch() error {
 			err = w.l.unknownEnd(b.id(&w.l.ids, 2*i), b.sources[i])
 		case q == notFound:
 			err = w.l.unknownEnd(b.id(&w.l.ids, 2*i+1), b.sources[i])
+		case p == q:
+			w.selfLoops++
 		default:
-			err = w.addEdge(p, q, b.weights[i])
+			b.positions[2*n], b.positions[2*n+1], b.weights[n] = p, q, b.weights[i]
+			n++
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// addEdge adds an edge between two positions.
-func (w *EdgeWriter) addEdge(p, q uint32, weight float32) error {
-	if p == q {
-		w.selfLoops++
-		return nil
-	}
-	return w.rows.add(p, q, weight)
+	return w.rows.add(b.positions[:2*n], b.weights[:n])
 }
 
 // Close hands over the edges that are left. Closing twice is harmless.

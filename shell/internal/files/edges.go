@@ -33,6 +33,11 @@ type edgeTaker interface {
 	AddWeighted(src, dst string, weight float32, source int64) error
 }
 
+// An integerTaker is an edgeTaker that takes ids that are integers as such.
+type integerTaker interface {
+	AddIntegers(src, dst uint64, source int64) error
+}
+
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
 // integers with two columns, or two rows. Their ends are those of nodes, unless it is nil.
 func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edgesFile, error) {
@@ -110,7 +115,11 @@ func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 	var edges atomic.Int64
 	bad := make([][]error, len(writers)) // of the chunk that a goroutine has
 	read := func(worker int, c *table.Chunk) error {
-		w, count := writers[worker], int64(0)
+		w := writers[worker]
+		count, err := e.readIntegers(w, c)
+		if err != nil {
+			return err
+		}
 		for row, err := range c.Rows() {
 			var weight float32
 			if err == nil {
@@ -148,6 +157,25 @@ func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 	}
 	err := scanRows(ctx, e.in, r, read, skip)
 	return edges.Load(), err
+}
+
+// readIntegers hands the edges at the beginning of a chunk to w, as far as their ends are integers and they have no more. It returns how
+// many there were.
+func (e *edgesTable) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err error) {
+	to, ok := w.(integerTaker)
+	if !ok || e.src > 1 || e.dst > 1 {
+		return 0, nil
+	}
+	var pairs [256]table.IntegerPair
+	for n := len(pairs); n == len(pairs); count += int64(n) {
+		n = c.IntegerPairs(pairs[:])
+		for _, row := range pairs[:n] {
+			if err := to.AddIntegers(row.Fields[e.src], row.Fields[e.dst], row.Line); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return count, nil
 }
 
 // check returns the weight of an edge, 1 where there are none, or what is wrong with it.
@@ -214,7 +242,14 @@ func (e *edgesArray) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 // add hands edges [rows×2] to a writer, the first being that of a row of the array.
 func (e *edgesArray) add(w edgeTaker, first int64, ids []int64) error {
 	var src, dst [20]byte
+	integers, _ := w.(integerTaker)
 	for i := 0; i < len(ids); i += 2 {
+		if integers != nil && min(ids[i], ids[i+1]) >= 0 {
+			if err := integers.AddIntegers(uint64(ids[i]), uint64(ids[i+1]), first+int64(i/2)); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := w.Add(view(e.text(src[:0], ids[i])), view(e.text(dst[:0], ids[i+1])), first+int64(i/2)); err != nil {
 			return err
 		}
