@@ -269,10 +269,8 @@ func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded fu
 			if err != nil {
 				return err
 			}
-			for _, n := range block {
-				if err := out.Append(n); err != nil {
-					return err
-				}
+			if err := out.Append(block...); err != nil {
+				return err
 			}
 		}
 		for v := w.tx.cat.LoadedNodes; v < w.bulk.draft.Nodes; v++ {
@@ -289,7 +287,7 @@ func (w *rewriter) positions(ctx context.Context, g record.Generation, loaded fu
 
 // ids writes the ids, by their positions, and how to look them up. That of a removed node is empty.
 func (w *rewriter) ids(ctx context.Context, g record.Generation, at func(position int) (string, error)) (err error) {
-	out := dict.NewIDWriter(w.bulk.batch.Put, g, w.bulk.s.dir, w.bulk.sortMemory())
+	out := dict.NewIDWriter(w.bulk.batch.Put, g, w.bulk.s.dir, w.bulk.sortMemory(), 1)
 	defer func() { err = errors.Join(err, out.Close()) }()
 	for position := range w.bulk.draft.Nodes {
 		if position%contextEvery == 0 {

@@ -39,7 +39,7 @@ func newDict(t *testing.T, ids []string, perm []int, added []string, dense bool)
 		check(w.Close())
 	}
 	if !dense {
-		w := NewIDWriter(records.Put, d.Generation, t.TempDir(), 1<<20)
+		w := NewIDWriter(records.Put, d.Generation, t.TempDir(), 1<<20, 2)
 		for _, id := range ids {
 			check(w.Append(id))
 		}

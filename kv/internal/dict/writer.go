@@ -3,6 +3,7 @@ package dict
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -22,13 +23,21 @@ func NewNumberWriter(put func(key, body []byte) error, k record.Kind, g record.G
 	return &NumberWriter{put: put, kind: k, generation: g}
 }
 
-// Append takes the next number.
-func (w *NumberWriter) Append(n uint32) error {
-	w.body = binary.LittleEndian.AppendUint32(w.body, n)
-	if len(w.body) < 4*NumbersPerBlock {
-		return nil
+// Append takes the next numbers.
+func (w *NumberWriter) Append(numbers ...uint32) error {
+	for len(numbers) > 0 {
+		n := min(len(numbers), NumbersPerBlock-len(w.body)/4)
+		for _, number := range numbers[:n] {
+			w.body = binary.LittleEndian.AppendUint32(w.body, number)
+		}
+		numbers = numbers[n:]
+		if len(w.body) == 4*NumbersPerBlock {
+			if err := w.Close(); err != nil {
+				return err
+			}
+		}
 	}
-	return w.Close()
+	return nil
 }
 
 // Close writes what is left.
@@ -51,22 +60,22 @@ type IDWriter struct {
 	lengths    []byte // of block
 	text       []byte // of block
 	position   uint32
-	hashes     *spill.Sorter // hash → position
+	hashes     *spill.Numbers[spill.Pair] // hash → position
+	pairs      *spill.NumbersWriter[spill.Pair]
 }
 
-// NewIDWriter makes a writer that sorts in the directory dir, with so much memory.
-func NewIDWriter(put func(key, body []byte) error, g record.Generation, dir string, limit int64) *IDWriter {
-	return &IDWriter{put: put, generation: g, hashes: spill.New(dir, limit)}
+// NewIDWriter makes a writer that sorts in the directory dir, with so much memory, on so many goroutines (0: GOMAXPROCS).
+func NewIDWriter(put func(key, body []byte) error, g record.Generation, dir string, limit int64, workers int) *IDWriter {
+	hashes := spill.NewNumbers[spill.Pair](dir, limit, 64, workers)
+	return &IDWriter{put: put, generation: g, hashes: hashes, pairs: hashes.Writer()}
 }
 
 // Append takes the id of the next position, empty for that of a removed node, which is not looked up.
 func (w *IDWriter) Append(id string) error {
 	w.lengths = binary.AppendUvarint(w.lengths, uint64(len(id)))
 	w.text = append(w.text, id...)
-	var position [4]byte
-	binary.LittleEndian.PutUint32(position[:], w.position)
 	if id != "" {
-		if err := w.hashes.AddUint64(Hash(id), position[:]); err != nil {
+		if err := w.pairs.Add(spill.Pair{Key: Hash(id), Value: w.position}); err != nil {
 			return err
 		}
 	}
@@ -93,22 +102,26 @@ func (w *IDWriter) Finish(ctx context.Context) error {
 	if err := w.closeBlock(); err != nil {
 		return err
 	}
+	if err := errors.Join(w.pairs.Close(), w.hashes.Sort(ctx)); err != nil {
+		return err
+	}
 	count := Buckets(int(w.position))
 	next := uint32(0)
 	var body []byte
-	for r, err := range w.hashes.Records(ctx) {
+	for stretch, err := range w.hashes.Stretches(ctx) {
 		if err != nil {
 			return err
 		}
-		hash := binary.BigEndian.Uint64(r.Key)
-		for bucket := BucketOf(hash, count); next < bucket; next++ {
-			if err := w.put(record.NumberKey(record.KindIDLookup, w.generation, next), body); err != nil {
-				return err
+		for _, p := range stretch {
+			for bucket := BucketOf(p.Key, count); next < bucket; next++ {
+				if err := w.put(record.NumberKey(record.KindIDLookup, w.generation, next), body); err != nil {
+					return err
+				}
+				body = body[:0]
 			}
-			body = body[:0]
+			body = binary.LittleEndian.AppendUint32(body, uint32(p.Key))
+			body = binary.LittleEndian.AppendUint32(body, p.Value)
 		}
-		body = binary.LittleEndian.AppendUint32(body, uint32(hash))
-		body = append(body, r.Value...)
 	}
 	for ; int(next) < count; next++ {
 		if err := w.put(record.NumberKey(record.KindIDLookup, w.generation, next), body); err != nil {
@@ -120,4 +133,4 @@ func (w *IDWriter) Finish(ctx context.Context) error {
 }
 
 // Close gives the memory and the temporary file back.
-func (w *IDWriter) Close() error { return w.hashes.Close() }
+func (w *IDWriter) Close() error { return errors.Join(w.pairs.Close(), w.hashes.Close()) }

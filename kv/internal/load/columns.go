@@ -25,11 +25,12 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 	for p, v := range l.nodeAt.Data {
 		positions.Data[v] = uint32(p)
 	}
-	for i := range l.nodeAt.Data {
-		if i%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	for first := 0; first < len(positions.Data); first += contextEvery {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		if err := errors.Join(nodeAt.Append(l.nodeAt.Data[i]), position.Append(positions.Data[i])); err != nil {
+		end := min(first+contextEvery, len(positions.Data))
+		if err := errors.Join(nodeAt.Append(l.nodeAt.Data[first:end]...), position.Append(positions.Data[first:end]...)); err != nil {
 			return err
 		}
 	}
@@ -39,7 +40,7 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 	if l.denseIDs {
 		return nil
 	}
-	ids := dict.NewIDWriter(put, g, l.opt.Dir, Unit(l.opt.MemoryBudget))
+	ids := dict.NewIDWriter(put, g, l.opt.Dir, Unit(l.opt.MemoryBudget), l.opt.Workers)
 	defer func() { err = errors.Join(err, ids.Close()) }()
 	for row, err := range l.rows.all(ctx) {
 		if err != nil {

@@ -166,24 +166,55 @@ const contextEvery = 1 << 12
 // A rowReader reads the file of a rowSpool from some place on.
 type rowReader struct {
 	*bufio.Reader
-	tail *io.LimitedReader // not yet in the buffer
+	tail   *io.LimitedReader // not yet in the buffer
+	memory [2][]byte         // of the parts of a row that is not whole in the buffer
 }
 
 func (s *rowSpool) reader(offset int64) *rowReader {
 	size := s.size - offset
 	tail := &io.LimitedReader{R: io.NewSectionReader(s.file, offset, size), N: size}
-	return &rowReader{bufio.NewReaderSize(tail, 256<<10), tail}
+	return &rowReader{Reader: bufio.NewReaderSize(tail, 256<<10), tail: tail}
 }
 
 func (row *nodeRow) read(r *rowReader) (err error) {
-	if row.id, err = r.readBytes(row.id); err != nil {
+	if row.readBuffered(r) {
+		return nil
+	}
+	if r.memory[0], err = r.readBytes(r.memory[0]); err != nil {
 		return err
 	}
 	if row.source, err = binary.ReadVarint(r); err != nil {
 		return err
 	}
-	row.rest, err = r.readBytes(row.rest)
+	r.memory[1], err = r.readBytes(r.memory[1])
+	row.id, row.rest = r.memory[0], r.memory[1]
 	return err
+}
+
+// readBuffered is read of a row that is whole in the buffer, where it stays until the next one; false if it is not.
+func (row *nodeRow) readBuffered(r *rowReader) bool {
+	b, err := r.Peek(r.Buffered())
+	if err != nil {
+		return false
+	}
+	all := len(b)
+	length, n := binary.Uvarint(b)
+	if n <= 0 || length > uint64(len(b)-n) {
+		return false
+	}
+	id, b := b[n:n+int(length)], b[n+int(length):]
+	source, n := binary.Varint(b)
+	if n <= 0 {
+		return false
+	}
+	b = b[n:]
+	length, n = binary.Uvarint(b)
+	if n <= 0 || length > uint64(len(b)-n) {
+		return false
+	}
+	row.id, row.source, row.rest = id, source, b[n:n+int(length)]
+	_, err = r.Discard(all - len(b) + n + int(length))
+	return err == nil
 }
 
 // readBytes reads a length and so many bytes, into memory if that is enough.
