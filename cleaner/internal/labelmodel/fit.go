@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -39,7 +40,7 @@ const (
 	mostHalvings   = 8    // of a Newton step
 	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
 	finalTolerance = 1e-3 // and at the rate chosen
-	sweepRows      = 256  // rows whose sums are one term of all sums
+	sweepRows      = 256  // rows whose sums are one term of all sums: a block
 	leastChance    = 1e-9 // of a class that counts in the curvature
 )
 
@@ -69,14 +70,15 @@ type labelFit struct {
 	columns        []int                   // of the features, that x is made of, before the votes
 	votes          []float32               // n [rows×classes]; nil: x has none
 	labels         []kv.Class              // [rows]
-	truth          []kv.Class              // [rows]: what a person has said, NoClass where nobody has; nil: nobody has of any
+	kinds          []kind                  // what is known of the true classes of rows; the first is of rows without a label
+	kindOf         []int32                 // [lines×lanes]
+	noise          []float64               // [kinds×classes], of a sweep; see noiseUnder
 	rates          []float64               // that are tried, ascending
 	uniform        bool                    // V stays uniform
 	background     *lines                  // B, a line a top class
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
-	stride         int                     // of classes in x
-	x              *scratch.Array[float32] // [rows×classes×stride], centred on each row, divided by scale; zero from width on
-	posterior      *scratch.Array[float32] // q [rows×classes]
+	x              *scratch.Array[float32] // [lines×classes×width×lanes], centred on each row, divided by scale; zero without a label
+	posterior      *scratch.Array[float32] // q [lines×classes×lanes]
 	workers        int
 	scratch        []sweepScratch // [workers]
 	prior          float64        // counts a true class
@@ -166,15 +168,13 @@ func newLabelFit(
 	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
 	f = &labelFit{
 		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: parallel.Workers(workers),
-		truth: of.Truth,
 		rates: RatesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
 	}
 	if f.votes != nil {
 		f.width++
 	}
-	f.stride = strideOf(f.width)
 	for range f.workers {
-		f.scratch = append(f.scratch, newSweepScratch(min(sweepRows, rows), classes, f.width))
+		f.scratch = append(f.scratch, newSweepScratch(classes, f.width))
 	}
 	for r, y := range of.Labels {
 		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
@@ -182,10 +182,11 @@ func newLabelFit(
 		}
 		f.labels = append(f.labels, y)
 	}
-	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.stride); err != nil {
+	f.findKinds(of.Truth)
+	if f.x, err = scratch.New[float32](dir, "log-features", linesOf(rows)*lanes*classes*f.width); err != nil {
 		return nil, err
 	}
-	if f.posterior, err = scratch.New[float32](dir, "posterior", rows*classes); err != nil {
+	if f.posterior, err = scratch.New[float32](dir, "posterior", linesOf(rows)*lanes*classes); err != nil {
 		return nil, errors.Join(err, f.x.Close())
 	}
 	tops := f.tops(z, width)
@@ -252,50 +253,87 @@ func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantil
 	}
 }
 
-// blocks calls visit for blocks of rows, concurrently.
-func (f *labelFit) blocks(ctx context.Context, visit func(worker, block, first, end int)) error {
-	rows := len(f.labels)
-	return parallel.Do(ctx, f.workers, f.countBlocks(), func(_ context.Context, worker, b int) error {
-		visit(worker, b, b*sweepRows, min((b+1)*sweepRows, rows))
+// findKinds finds out what is known of the rows.
+func (f *labelFit) findKinds(truth []kv.Class) {
+	f.kinds, f.kindOf = []kind{{kv.NoClass, kv.NoClass}}, make([]int32, linesOf(len(f.labels))*lanes)
+	places := make(map[kind]int32)
+	for r, y := range f.labels {
+		if y == kv.NoClass {
+			continue
+		}
+		of := kind{y, kv.NoClass}
+		if truth != nil {
+			of.truth = truth[r]
+		}
+		place, ok := places[of]
+		if !ok {
+			place = int32(len(f.kinds))
+			places[of], f.kinds = place, append(f.kinds, of)
+		}
+		line, lane := placeOf(r)
+		f.kindOf[line*lanes+lane] = place
+	}
+	f.noise = make([]float64, len(f.kinds)*f.classes)
+}
+
+// teams calls visit for the lines of every team, concurrently.
+func (f *labelFit) teams(ctx context.Context, visit func(worker, team, first, end int)) error {
+	lines := linesOf(len(f.labels))
+	return parallel.Do(ctx, f.workers, f.countTeams(), func(_ context.Context, worker, team int) error {
+		visit(worker, team, team*sweepRows, min((team+1)*sweepRows, lines))
 		return nil
 	})
 }
 
-func (f *labelFit) countBlocks() int { return (len(f.labels) + sweepRows - 1) / sweepRows }
+func (f *labelFit) countTeams() int { return (linesOf(len(f.labels)) + sweepRows - 1) / sweepRows }
 
-// between is x of the rows from first to end [rows×classes×stride].
+// between is x of the lines from first to end.
 func (f *labelFit) between(first, end int) []float32 {
-	return f.x.Data[first*f.classes*f.stride : end*f.classes*f.stride]
+	line := f.classes * f.width * lanes
+	return f.x.Data[first*line : end*line]
 }
 
 // takeLogs fills x, not yet divided by scale.
 func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []int) error {
-	return f.blocks(ctx, func(_, _, first, end int) {
-		for r := first; r < end; r++ {
-			if f.labels[r] == kv.NoClass {
-				continue
-			}
-			x, of := f.between(r, r+1), z[r*f.classes*width:]
-			top := tops[r]
-			for k := range f.classes {
-				for i, column := range f.columns {
-					own, most, background := of[k*width+column], float32(0), 0.0
-					if top != noTop {
-						most, background = of[top*width+column], f.background.at(top, k)
+	return f.teams(ctx, func(_, _, first, end int) {
+		logs, own := make([]float64, f.classes*len(f.columns)), make([]float32, f.classes*f.width)
+		for line := first; line < end; line++ {
+			for lane := range lanes {
+				r := rowAt(line, lane)
+				if r >= len(f.labels) || f.labels[r] == kv.NoClass {
+					continue
+				}
+				of, top := z[r*f.classes*width:], tops[r]
+				for k := range f.classes {
+					for i, column := range f.columns {
+						most, background := float32(0), 0.0
+						if top != noTop {
+							most, background = of[top*width+column], f.background.at(top, k)
+						}
+						logs[k*len(f.columns)+i] = feature(of[k*width+column], most, background)
 					}
-					x[k*f.stride+i] = float32(LogFeature(own, most, background))
 				}
-				if f.votes != nil {
-					x[k*f.stride+len(f.columns)] = f.votes[r*f.classes+k]
-				}
-			}
-			for j := range f.width {
-				var mean float64
+				elementary.Logs(logs)
 				for k := range f.classes {
-					mean += float64(x[k*f.stride+j]) / float64(f.classes)
+					for i := range f.columns {
+						own[k*f.width+i] = float32(logs[k*len(f.columns)+i])
+					}
+					if f.votes != nil {
+						own[k*f.width+len(f.columns)] = f.votes[r*f.classes+k]
+					}
 				}
-				for k := range f.classes {
-					x[k*f.stride+j] -= float32(mean)
+				for j := range f.width {
+					var mean float64
+					for k := range f.classes {
+						mean += float64(own[k*f.width+j]) / float64(f.classes)
+					}
+					for k := range f.classes {
+						own[k*f.width+j] -= float32(mean)
+					}
+				}
+				x := f.between(line, line+1)
+				for i, value := range own {
+					x[i*lanes+lane] = value
 				}
 			}
 		}
@@ -304,14 +342,15 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []
 
 // standardize measures scale and divides x by it; a feature that is the same of all classes is left as it is.
 func (f *labelFit) standardize(ctx context.Context) error {
-	partial := make([]float64, f.countBlocks()*f.width)
-	err := f.blocks(ctx, func(_, b, first, end int) {
-		sums := partial[b*f.width:][:f.width]
-		for x := range slices.Chunk(f.between(first, end), f.stride) {
-			for j := range sums {
-				sums[j] += float64(float64(x[j]) * float64(x[j]))
+	partial := make([]float64, f.countTeams()*lanes*f.width)
+	err := f.teams(ctx, func(_, team, first, end int) {
+		sums := make([]float64, f.width*lanes)
+		for x := range slices.Chunk(f.between(first, end), len(sums)) {
+			for i := range sums {
+				sums[i] += float64(float64(x[i]) * float64(x[i]))
 			}
 		}
+		putLanes(partial, team, sums)
 	})
 	if err != nil {
 		return err
@@ -329,13 +368,23 @@ func (f *labelFit) standardize(ctx context.Context) error {
 			f.scale[j] = 1
 		}
 	}
-	return f.blocks(ctx, func(_, _, first, end int) {
-		for x := range slices.Chunk(f.between(first, end), f.stride) {
+	return f.teams(ctx, func(_, _, first, end int) {
+		for x := range slices.Chunk(f.between(first, end), f.width*lanes) {
 			for j, scale := range f.scale {
-				x[j] = float32(float64(x[j]) / scale)
+				for l, value := range four(x, j) {
+					x[j*lanes+l] = float32(float64(value) / scale)
+				}
 			}
 		}
 	})
+}
+
+// putLanes writes the sums of a team [width×lanes] to those of all blocks [blocks×width].
+func putLanes(blocks []float64, team int, sums []float64) {
+	width := len(sums) / lanes
+	for i, sum := range sums {
+		blocks[(team*lanes+i%lanes)*width+i/lanes] = sum
+	}
 }
 
 // addParts sums vectors of a width, one after the other in order.

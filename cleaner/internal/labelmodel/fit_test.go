@@ -265,7 +265,9 @@ func TestFitNeverGoesDown(t *testing.T) {
 			if err := f.stepWeights(plain, sums); err != nil {
 				t.Fatal(err)
 			}
-			f.stepFlips(plain)
+			if err := f.stepFlips(ctx, plain); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if value < passed-1e-6 {
 			t.Errorf("seed %d: came to log-likelihood %v, having passed %v", seed, value, passed)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -62,77 +63,42 @@ func (f *labelFit) sumWidth() int { return 1 + f.width + f.width*(f.width+1)/2 }
 
 // sweep computes the posteriors of a state, and the sums.
 func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
-	partial := make([]float64, f.countBlocks()*f.sumWidth())
-	err := f.blocks(ctx, func(worker, b, first, end int) {
-		f.sweepBlock(s, first, end, f.scratch[worker].of(end-first, f.classes), partial[b*f.sumWidth():][:f.sumWidth()])
+	for i := range f.noise {
+		f.noise[i] = 1
+	}
+	for i, of := range f.kinds[1:] {
+		s.noiseUnder(of, f.noise[(i+1)*f.classes:][:f.classes])
+	}
+	var weights []float64 // a vector each
+	for _, weight := range s.weights {
+		weights = append(weights, weight, weight, weight, weight)
+	}
+	partial := make([]float64, f.countTeams()*lanes*f.sumWidth())
+	err := f.teams(ctx, func(worker, team, first, end int) {
+		sums := make([]float64, f.sumWidth()*lanes)
+		step := len(f.scratch[worker].likelihood) / lanes
+		for ; first < end; first += step {
+			last := min(first+step, end)
+			f.sweepLines(weights, first, last, f.scratch[worker].of(last-first, f.classes), sums)
+		}
+		putLanes(partial, team, sums)
 	})
 	return addParts(partial, f.sumWidth()), err
 }
 
-// sweepBlock writes the posteriors and the sums of the rows from first to end.
-func (f *labelFit) sweepBlock(s *modelState, first, end int, of sweepScratch, sums []float64) {
-	c := f.classes
-	weigh(of.chance, f.between(first, end), s.weights, f.stride)
-	for r := range end - first {
-		chance := of.chance[r*c:][:c]
-		most := math.Inf(-1)
-		for _, utility := range chance {
-			if utility > most { // max would look for NaN, too
-				most = utility
-			}
-		}
-		for k := range chance {
-			chance[k] -= most
-		}
-	}
+// sweepLines writes the posteriors of the lines from first to end, and adds to their sums.
+func (f *labelFit) sweepLines(weights []float64, first, end int, of sweepScratch, sums []float64) {
+	cell, kinds := f.classes*lanes, f.kindOf[first*lanes:end*lanes]
+	weigh(of.chance, f.between(first, end), weights, f.classes, f.width)
 	elementary.Exps(of.chance)
-	for r := range end - first {
-		f.judge(s, first+r, of.chance[r*c:][:c], of.excess[r*c:][:c], &of.likelihood[r])
-	}
+	judge(of.chance, of.excess, f.posterior.Data[first*cell:end*cell], of.likelihood, f.noise, kinds, f.classes)
 	elementary.Logs(of.likelihood)
-	for r, y := range f.labels[first:end] {
-		if y != kv.NoClass {
-			sums[0] += of.likelihood[r]
+	for i, log := range of.likelihood {
+		if kinds[i] > 0 {
+			sums[i%lanes] += log
 		}
 	}
-	f.addRows(first, end, of, sums[1:])
-}
-
-// judge computes the posteriors of a row, what they exceed its chances by, and its likelihood. The chances come as
-// exponentials [classes].
-func (f *labelFit) judge(s *modelState, r int, chance, excess []float64, likelihood *float64) {
-	*likelihood = 1
-	if f.labels[r] == kv.NoClass {
-		return
-	}
-	y, flip, truth := int(f.labels[r]), s.flip.of(int(f.labels[r])), kv.NoClass
-	if f.truth != nil {
-		truth = f.truth[r]
-	}
-	var whole, sum float64
-	for _, e := range chance {
-		whole += e
-	}
-	q := f.posterior.Data[r*f.classes:][:len(chance)]
-	for k := range chance {
-		chance[k] /= whole
-		noise := s.rate * flip[k]
-		if k == y {
-			noise = 1 - s.rate
-		}
-		if truth == AnotherClass && k == y || truth >= 0 && k != int(truth) {
-			noise = 0
-		}
-		joint := float64(chance[k] * noise)
-		sum += joint
-		q[k] = float32(joint)
-	}
-	sum = max(sum, math.SmallestNonzeroFloat64)
-	for k := range chance {
-		q[k] = float32(float64(q[k]) / sum)
-		excess[k] = float64(q[k]) - chance[k]
-	}
-	*likelihood = sum
+	addLines(sums[lanes:], f.between(first, end), of, f.classes, f.width)
 }
 
 // maximize improves a state at its rate until a sweep gains less than tolerance, and returns the penalized log-likelihood it
@@ -163,7 +129,9 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float6
 		if err := f.stepWeights(s, sums); err != nil {
 			return 0, false, err
 		}
-		f.stepFlips(s)
+		if err := f.stepFlips(ctx, s); err != nil {
+			return 0, false, err
+		}
 	}
 	return last, false, nil
 }
@@ -262,19 +230,18 @@ func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]flo
 }
 
 // stepFlips takes U from the posteriors.
-func (f *labelFit) stepFlips(s *modelState) {
+func (f *labelFit) stepFlips(ctx context.Context, s *modelState) error {
 	if f.uniform {
-		return
+		return nil
 	}
 	clear(s.counts.values)
-	for r, y := range f.labels {
-		if y == kv.NoClass {
-			continue
-		}
-		counts := s.counts.of(int(y))
-		for k, q := range f.posterior.Data[r*f.classes:][:f.classes] {
-			counts[k] += float64(q)
-		}
+	groups := (f.classes + countedClasses - 1) / countedClasses
+	err := parallel.Do(ctx, f.workers, groups, func(_ context.Context, _, group int) error {
+		f.countFlips(s.counts, group*countedClasses, min((group+1)*countedClasses, f.classes))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, i := range s.counts.numbers {
 		counts, habits, flip := s.counts.of(i), s.habits.of(i), s.flip.of(i)
@@ -286,6 +253,24 @@ func (f *labelFit) stepFlips(s *modelState) {
 		}
 	}
 	s.setFlips(f.prior)
+	return nil
+}
+
+// countedClasses are the true classes whose wrong labels are counted at once.
+const countedClasses = 4
+
+// countFlips adds up the posteriors of the true classes from first to end by given label.
+func (f *labelFit) countFlips(counts *lines, first, end int) {
+	for r, y := range f.labels {
+		if y == kv.NoClass {
+			continue
+		}
+		line, lane := placeOf(r)
+		q := f.posterior.Data[(line*f.classes+first)*lanes+lane:]
+		for k, to := 0, counts.of(int(y))[first:end]; k < len(to); k++ {
+			to[k] += float64(q[k*lanes])
+		}
+	}
 }
 
 // model is a state in the terms of features as they are.

@@ -207,7 +207,12 @@ func evidenceColumns(width int) []int {
 
 // LogFeature is x of a class under test, from its feature z and that of the top class.
 func LogFeature(z, top float32, background float64) float64 {
-	return elementary.Log(featureFloor + max(0, float64(z)-float64(background*float64(top))))
+	return elementary.Log(feature(z, top, background))
+}
+
+// feature is what LogFeature is the logarithm of.
+func feature(z, top float32, background float64) float64 {
+	return featureFloor + max(0, float64(z)-float64(background*float64(top)))
 }
 
 // CountsVotes reports whether the votes of neighbours count.

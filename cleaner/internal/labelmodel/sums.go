@@ -1,110 +1,185 @@
 package labelmodel
 
-import "github.com/graphcleaner/graphcleaner/kv"
+import (
+	"math"
 
-// lanes are the features of a class in x, where there are no more: zeros fill them up.
-const lanes = 8
+	"github.com/graphcleaner/graphcleaner/kv"
+)
 
-// strideOf is how many numbers of x a class takes.
-func strideOf(width int) int { return max(width, lanes) }
+// lanes are the blocks of rows that are swept at once, a team: a vector has a number of each of them. The sums of a block are those of its
+// rows one after the other, whatever the other lanes have.
+const lanes = 4
 
-// moments are what sweep sums up over rows, of no more features than lanes. The curvature is a symmetric matrix in three
-// parts, the last of them at 4+i, 4+j; what lies below the diagonal of a part is not used.
-type moments struct {
-	gradient      [lanes]float64
-	first, second [4][4]float64 // at i, j and at 4+i, 4+j
-	beside        [4][4]float64 // [j][i]: at i, 4+j
+// placeOf is where the numbers of a row lie among those of all teams: a lane of a line.
+func placeOf(row int) (line, lane int) {
+	block := row / sweepRows
+	return block/lanes*sweepRows + row%sweepRows, block % lanes
 }
 
-// addTo adds the moments to the sums of addRowsPlainly.
-func (m *moments) addTo(sums []float64, width int) {
-	at := 0
-	add := func(value float64) {
-		sums[at] += value
-		at++
-	}
-	for j := range width {
-		add(m.gradient[j])
-	}
-	for i := range width {
-		for j := i; j < width; j++ {
-			switch {
-			case j < 4:
-				add(m.first[i][j])
-			case i < 4:
-				add(m.beside[j-4][i])
-			default:
-				add(m.second[i-4][j-4])
-			}
-		}
-	}
+// rowAt is the row whose place a line and a lane are. There may be none.
+func rowAt(line, lane int) int { return (line/sweepRows*lanes+lane)*sweepRows + line%sweepRows }
+
+// linesOf is how many lines so many rows take. The last team is no higher than its first block.
+func linesOf(rows int) int {
+	const team = lanes * sweepRows
+	return rows/team*sweepRows + min(rows%team, sweepRows)
 }
 
-// weighPlainly writes to utility the sum of weights times the features of x [utility×stride], one after the other.
-func weighPlainly(utility []float64, x []float32, weights []float64, stride int) {
-	for i := range utility {
-		var sum float64
-		for j, value := range x[i*stride:][:len(weights)] {
-			sum += float64(weights[j] * float64(value))
-		}
-		utility[i] = sum
-	}
-}
+// chunkCells is how many lines times classes are swept before the next ones, so that their numbers stay in the first cache.
+const chunkCells = 128
 
-// addRowsPlainly adds rows to sums: the gradient [width], and the upper triangle of the curvature.
-func (f *labelFit) addRowsPlainly(first, end int, of sweepScratch, sums []float64) {
-	for r, y := range f.labels[first:end] {
-		if y != kv.NoClass {
-			f.addRowPlainly(first+r, of.chance[r*f.classes:][:f.classes], of.excess[r*f.classes:], of.mean, of.deviation, sums)
-		}
-	}
-}
-
-// addRowPlainly adds a row; mean and deviation [width] are overwritten.
-func (f *labelFit) addRowPlainly(r int, chance, excess, mean, deviation, sums []float64) {
-	x, gradient, curvature := f.between(r, r+1), sums[:f.width], sums[f.width:]
-	clear(mean)
-	for k, p := range chance {
-		for j, value := range x[k*f.stride:][:len(mean)] {
-			mean[j] += float64(p * float64(value))
-			gradient[j] += float64(excess[k] * float64(value))
-		}
-	}
-	for k, p := range chance {
-		if p < leastChance {
-			continue
-		}
-		for j, value := range x[k*f.stride:][:len(mean)] {
-			deviation[j] = float64(value) - mean[j]
-		}
-		rest := curvature
-		for i, own := range deviation {
-			own *= p
-			line := rest[:len(deviation)-i]
-			for j, other := range deviation[i:] {
-				line[j] += float64(own * other)
-			}
-			rest = rest[len(line):]
-		}
-	}
-}
-
-// A sweepScratch is the memory that a worker computes a block of rows in.
+// A sweepScratch is the memory that a worker sweeps a few lines in.
 type sweepScratch struct {
-	chance, excess  []float64 // [rows×classes]
-	likelihood      []float64 // [rows], in the end its logarithm
-	mean, deviation []float64 // [width]
+	chance, excess []float64 // [lines×classes×lanes]
+	likelihood     []float64 // [lines×lanes], in the end its logarithm
+	deviations     []float64 // [2×classes×width×lanes] of features from their means, their products with chances, and [width×lanes] the means
 }
 
-func newSweepScratch(rows, classes, width int) sweepScratch {
+func newSweepScratch(classes, width int) sweepScratch {
+	lines := max(chunkCells/classes, 1)
 	return sweepScratch{
-		chance: make([]float64, rows*classes), excess: make([]float64, rows*classes), likelihood: make([]float64, rows),
-		mean: make([]float64, width), deviation: make([]float64, width),
+		chance: make([]float64, lines*classes*lanes), excess: make([]float64, lines*classes*lanes), likelihood: make([]float64, lines*lanes),
+		deviations: make([]float64, (2*classes+1)*width*lanes),
 	}
 }
 
-// of is that of the first rows.
-func (s sweepScratch) of(rows, classes int) sweepScratch {
-	s.chance, s.excess, s.likelihood = s.chance[:rows*classes], s.excess[:rows*classes], s.likelihood[:rows]
+// of is that of the first lines.
+func (s sweepScratch) of(lines, classes int) sweepScratch {
+	cells := lines * classes * lanes
+	s.chance, s.excess, s.likelihood = s.chance[:cells], s.excess[:cells], s.likelihood[:lines*lanes]
 	return s
+}
+
+// four are the numbers at a place of vectors.
+func four[T float32 | float64 | int32](numbers []T, at int) *[lanes]T {
+	return (*[lanes]T)(numbers[at*lanes:])
+}
+
+// weighPlainly writes to utility [lines×classes×lanes] the sums of weights times the features x [lines×classes×width×lanes], one after
+// the other, less the largest of the classes.
+func weighPlainly(utility []float64, x []float32, weights []float64, classes, width int) {
+	for line := range len(utility) / (classes * lanes) {
+		var most [lanes]float64
+		for l := range most {
+			most[l] = math.Inf(-1)
+		}
+		for k := range classes {
+			var sum [lanes]float64
+			for j := range width {
+				value, weight := four(x, (line*classes+k)*width+j), four(weights, j)
+				for l := range sum {
+					sum[l] += float64(weight[l] * float64(value[l]))
+				}
+			}
+			*four(utility, line*classes+k) = sum
+			for l, own := range sum {
+				if own > most[l] { // max would look for NaN, too
+					most[l] = own
+				}
+			}
+		}
+		for k := range classes {
+			own := four(utility, line*classes+k)
+			for l := range own {
+				own[l] -= most[l]
+			}
+		}
+	}
+}
+
+// judgePlainly computes the posteriors of lines, what they exceed the chances by, and the likelihoods. The chances come as exponentials.
+// noise [kinds×classes] is the chance of what is known of a row under each true class, by the kind of the row.
+func judgePlainly(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
+	for line := range len(likelihood) / lanes {
+		var whole, sum [lanes]float64
+		var under [lanes][]float64
+		for l, kind := range four(kinds, line) {
+			under[l] = noise[int(kind)*classes:][:classes]
+		}
+		for k := range classes {
+			for l, e := range four(chance, line*classes+k) {
+				whole[l] += e
+			}
+		}
+		for k := range classes {
+			own, q := four(chance, line*classes+k), four(posterior, line*classes+k)
+			for l := range own {
+				own[l] /= whole[l]
+				joint := float64(own[l] * under[l][k])
+				sum[l] += joint
+				q[l] = float32(joint)
+			}
+		}
+		for l := range sum {
+			sum[l] = max(sum[l], math.SmallestNonzeroFloat64)
+		}
+		for k := range classes {
+			own, q, more := four(chance, line*classes+k), four(posterior, line*classes+k), four(excess, line*classes+k)
+			for l := range own {
+				q[l] = float32(float64(q[l]) / sum[l])
+				more[l] = float64(q[l]) - own[l]
+			}
+		}
+		*four(likelihood, line) = sum
+	}
+}
+
+// addLinesPlainly adds lines to sums: the gradient [width×lanes], and the upper triangle of the curvature. Rows without a label, whose x
+// is zero, add nothing.
+func addLinesPlainly(sums []float64, x []float32, of sweepScratch, classes, width int) {
+	for line := range len(of.chance) / (classes * lanes) {
+		x, chance, excess := x[line*classes*width*lanes:], of.chance[line*classes*lanes:], of.excess[line*classes*lanes:]
+		deviations, products := of.deviations, of.deviations[classes*width*lanes:]
+		for j := range width {
+			var mean [lanes]float64
+			gradient := four(sums, j)
+			for k := range classes {
+				value, p, more := four(x, k*width+j), four(chance, k), four(excess, k)
+				for l := range mean {
+					mean[l] += float64(p[l] * float64(value[l]))
+					gradient[l] += float64(more[l] * float64(value[l]))
+				}
+			}
+			for k := range classes {
+				value, p, deviation, product := four(x, k*width+j), four(chance, k), four(deviations, k*width+j), four(products, k*width+j)
+				for l := range mean {
+					deviation[l] = float64(value[l]) - mean[l]
+					product[l] = 0
+					if !(p[l] < leastChance) {
+						product[l] = float64(deviation[l] * p[l])
+					}
+				}
+			}
+		}
+		at := width
+		for i := range width {
+			for j := i; j < width; j++ {
+				sum := four(sums, at)
+				at++
+				for k := range classes {
+					product, deviation := four(products, k*width+i), four(deviations, k*width+j)
+					for l := range sum {
+						sum[l] += float64(product[l] * deviation[l])
+					}
+				}
+			}
+		}
+	}
+}
+
+// A kind is what is known of the true class of a row: its label, and what a person has said.
+type kind struct{ label, truth kv.Class }
+
+// noiseUnder writes the chance of what is known of a row, under each true class.
+func (s *modelState) noiseUnder(of kind, noise []float64) {
+	y, flip := int(of.label), s.flip.of(int(of.label))
+	for k := range noise {
+		noise[k] = s.rate * flip[k]
+		if k == y {
+			noise[k] = 1 - s.rate
+		}
+		if of.truth == AnotherClass && k == y || of.truth >= 0 && k != int(of.truth) {
+			noise[k] = 0
+		}
+	}
 }

@@ -2,51 +2,49 @@
 
 package labelmodel
 
-import (
-	"golang.org/x/sys/cpu"
+import "golang.org/x/sys/cpu"
 
-	"github.com/graphcleaner/graphcleaner/kv"
-)
+// The kernels round every product, quotient and sum by itself: the bits are those of the plain ones. They check no bounds.
 
-// The kernels round every product and sum by itself: the bits are those of the plain ones. They check no bounds.
-
-// weighVectors is weighPlainly of groups of four utilities, with a stride of lanes.
+// weighVectors is weighPlainly of lines.
 //
 //go:noescape
-func weighVectors(utility *float64, x *float32, weights *[lanes]float64, groups, width int)
+func weighVectors(utility *float64, x *float32, weights *float64, lines, classes, width int)
 
-// addRowVectors is addRowPlainly of a row, with a stride of lanes.
+// judgeVectors is judgePlainly of lines.
 //
 //go:noescape
-func addRowVectors(to *moments, x *float32, chance, excess *float64, classes, width int)
+func judgeVectors(chance, excess *float64, posterior *float32, likelihood, noise *float64, kinds *int32, lines, classes int)
 
-func hasKernels(width int) bool { return cpu.X86.HasAVX2 && width <= lanes }
+// addVectors is addLinesPlainly of lines.
+//
+//go:noescape
+func addVectors(sums *float64, x *float32, chance, excess, deviations *float64, lines, classes, width int)
 
-func weigh(utility []float64, x []float32, weights []float64, stride int) {
-	groups := len(utility) / 4
-	if !hasKernels(len(weights)) || groups == 0 {
-		weighPlainly(utility, x, weights, stride)
+func weigh(utility []float64, x []float32, weights []float64, classes, width int) {
+	if !cpu.X86.HasAVX2 {
+		weighPlainly(utility, x, weights, classes, width)
 		return
 	}
-	var padded [lanes]float64
-	copy(padded[:], weights)
-	_ = x[4*groups*lanes-1]
-	weighVectors(&utility[0], &x[0], &padded, groups, len(weights))
-	weighPlainly(utility[4*groups:], x[4*groups*lanes:], weights, stride)
+	_, _ = x[len(utility)*width-1], weights[width*lanes-1]
+	weighVectors(&utility[0], &x[0], &weights[0], len(utility)/(classes*lanes), classes, width)
 }
 
-func (f *labelFit) addRows(first, end int, of sweepScratch, sums []float64) {
-	if !hasKernels(f.width) {
-		f.addRowsPlainly(first, end, of, sums)
+func judge(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
+	if !cpu.X86.HasAVX2 {
+		judgePlainly(chance, excess, posterior, likelihood, noise, kinds, classes)
 		return
 	}
-	var all moments
-	x, c := f.between(first, end), f.classes
-	for r, y := range f.labels[first:end] {
-		if y != kv.NoClass {
-			_, _, _ = x[(r+1)*c*lanes-1], of.chance[(r+1)*c-1], of.excess[(r+1)*c-1]
-			addRowVectors(&all, &x[r*c*lanes], &of.chance[r*c], &of.excess[r*c], c, f.width)
-		}
+	_, _, _, _ = chance[len(likelihood)*classes-1], excess[len(chance)-1], posterior[len(chance)-1], kinds[len(likelihood)-1]
+	judgeVectors(&chance[0], &excess[0], &posterior[0], &likelihood[0], &noise[0], &kinds[0], len(likelihood)/lanes, classes)
+}
+
+func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) {
+	if !cpu.X86.HasAVX2 {
+		addLinesPlainly(sums, x, of, classes, width)
+		return
 	}
-	all.addTo(sums, f.width)
+	_, _, _ = x[len(of.chance)*width-1], of.excess[len(of.chance)-1], sums[(width+width*(width+1)/2)*lanes-1]
+	_ = of.deviations[(2*classes+1)*width*lanes-1]
+	addVectors(&sums[0], &x[0], &of.chance[0], &of.excess[0], &of.deviations[0], len(of.chance)/(classes*lanes), classes, width)
 }

@@ -2,10 +2,14 @@
 
 package labelmodel
 
-func weigh(utility []float64, x []float32, weights []float64, stride int) {
-	weighPlainly(utility, x, weights, stride)
+func weigh(utility []float64, x []float32, weights []float64, classes, width int) {
+	weighPlainly(utility, x, weights, classes, width)
 }
 
-func (f *labelFit) addRows(first, end int, of sweepScratch, sums []float64) {
-	f.addRowsPlainly(first, end, of, sums)
+func judge(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
+	judgePlainly(chance, excess, posterior, likelihood, noise, kinds, classes)
+}
+
+func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) {
+	addLinesPlainly(sums, x, of, classes, width)
 }

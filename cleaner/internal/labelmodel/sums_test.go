@@ -3,52 +3,67 @@ package labelmodel
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// randomSweep is a fit with random x, some rows without a label, and chances of its rows, some of them tiny.
-func randomSweep(t testing.TB, r *rand.Rand, rows, classes, width int) (*labelFit, sweepScratch) {
-	f := &labelFit{classes: classes, width: width, stride: strideOf(width)}
-	f.x = &scratch.Array[float32]{Data: make([]float32, rows*classes*f.stride)}
-	of := newSweepScratch(rows, classes, width)
-	for i := range rows {
-		f.labels = append(f.labels, kv.Class(r.IntN(classes+1)-1))
-		for k := range classes {
-			for j := range width {
-				f.x.Data[(i*classes+k)*f.stride+j] = float32(r.NormFloat64())
-			}
-			of.chance[i*classes+k] = math.Pow(10, -12*r.Float64())
-			of.excess[i*classes+k] = r.NormFloat64()
-		}
+// normals are so many float32 numbers.
+func normals(r *rand.Rand, count int) []float32 {
+	x := make([]float32, count)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
 	}
-	if kv.NoClass != -1 {
-		t.Fatalf("no class is %d, want -1: no row would go without a label", kv.NoClass)
-	}
-	return f, of
+	return x
 }
 
-// TestSumsOfVectors holds the sums of kernels to the bits of the plain ones.
-func TestSumsOfVectors(t *testing.T) {
+// TestVectors holds the kernels to the bits of the plain functions.
+func TestVectors(t *testing.T) {
+	const rows, kinds = 5, 3
 	r := rand.New(rand.NewPCG(1, 2))
-	for width := 1; width <= lanes+2; width++ {
+	for width := 1; width <= 10; width++ {
 		for _, classes := range []int{1, 2, 3, 4, 5, 7, 8, 13} {
-			f, of := randomSweep(t, r, 9, classes, width)
-			weights := make([]float64, width)
-			for j := range weights {
-				weights[j] = r.Float64() * float64(r.IntN(3))
+			cells := rows * classes * lanes
+			x, weights := normals(r, cells*width), make([]float64, 0, width*lanes)
+			for range width {
+				weights = append(weights, slices.Repeat([]float64{r.Float64() * float64(r.IntN(3))}, lanes)...)
 			}
-			got, want := make([]float64, f.sumWidth()-1), make([]float64, f.sumWidth()-1)
-			f.addRows(0, 9, of, got)
-			f.addRowsPlainly(0, 9, of, want)
-			sameBits(t, "sums", width, classes, got, want)
-
-			got, want = make([]float64, len(of.chance)), make([]float64, len(of.chance))
-			weigh(got, f.x.Data, weights, f.stride)
-			weighPlainly(want, f.x.Data, weights, f.stride)
+			got, want := make([]float64, cells), make([]float64, cells)
+			weigh(got, x, weights, classes, width)
+			weighPlainly(want, x, weights, classes, width)
 			sameBits(t, "utilities", width, classes, got, want)
+
+			of, noise, kindOf := newSweepScratch(classes, width), make([]float64, kinds*classes), make([]int32, rows*lanes)
+			of.chance, of.excess, of.likelihood = make([]float64, cells), make([]float64, cells), make([]float64, rows*lanes)
+			for i := range of.chance { // some are not counted, some rows not at all
+				of.chance[i] = math.Pow(10, -12*float64(r.IntN(2))*r.Float64())
+			}
+			for i := range noise { // of the last kind nothing is likely
+				noise[i] = r.Float64() * float64(max(0, 2*classes-i))
+			}
+			for i := range kindOf {
+				kindOf[i] = r.Int32N(kinds)
+			}
+			plain := of
+			plain.chance, plain.excess, plain.likelihood = slices.Clone(of.chance), make([]float64, cells), make([]float64, rows*lanes)
+			q, wantQ := make([]float32, cells), make([]float32, cells)
+			judge(of.chance, of.excess, q, of.likelihood, noise, kindOf, classes)
+			judgePlainly(plain.chance, plain.excess, wantQ, plain.likelihood, noise, kindOf, classes)
+			sameBits(t, "chances", width, classes, of.chance, plain.chance)
+			sameBits(t, "excesses", width, classes, of.excess, plain.excess)
+			sameBits(t, "likelihoods", width, classes, of.likelihood, plain.likelihood)
+			if !slices.Equal(q, wantQ) {
+				t.Fatalf("posteriors of %d classes: got %v, want %v", classes, q, wantQ)
+			}
+
+			got, want = make([]float64, (width+width*(width+1)/2)*lanes), make([]float64, (width+width*(width+1)/2)*lanes)
+			for range 2 { // the second time to what is there
+				addLines(got, x, of, classes, width)
+				addLinesPlainly(want, x, of, classes, width)
+				sameBits(t, "sums", width, classes, got, want)
+			}
 		}
 	}
 }
@@ -62,17 +77,39 @@ func sameBits(t *testing.T, what string, width, classes int, got, want []float64
 	}
 }
 
-func BenchmarkSweep(b *testing.B) {
-	const rows, classes, width = sweepRows, 8, 5
-	f, of := randomSweep(b, rand.New(rand.NewPCG(1, 2)), rows, classes, width)
-	for r, y := range f.labels {
-		f.labels[r] = max(y, 0)
+// TestPlacesOfRows: every row has a place of its own among those that its team takes.
+func TestPlacesOfRows(t *testing.T) {
+	for _, rows := range []int{0, 1, 255, 256, 257, 1000, 1024, 1025, 1300, 5000} {
+		taken := make([]bool, linesOf(rows)*lanes)
+		for r := range rows {
+			line, lane := placeOf(r)
+			if back := rowAt(line, lane); back != r {
+				t.Fatalf("row %d lies at line %d, lane %d, where row %d is", r, line, lane, back)
+			}
+			if taken[line*lanes+lane] {
+				t.Fatalf("row %d of %d: line %d, lane %d is taken", r, rows, line, lane)
+			}
+			taken[line*lanes+lane] = true
+		}
 	}
+}
+
+func BenchmarkSweep(b *testing.B) {
+	const rows, classes, width = 1 << 16, 8, 5
+	r := rand.New(rand.NewPCG(1, 2))
+	f := &labelFit{classes: classes, width: width, scratch: []sweepScratch{newSweepScratch(classes, width)}, workers: 1}
+	for range rows {
+		f.labels = append(f.labels, kv.Class(r.IntN(classes)))
+	}
+	f.findKinds(nil)
+	f.x = &scratch.Array[float32]{Data: normals(r, rows*classes*width)}
 	f.posterior = &scratch.Array[float32]{Data: make([]float32, rows*classes)}
-	s, sums := f.start(), make([]float64, f.sumWidth())
+	s := f.start()
 	s.rate = .1
 	for b.Loop() {
-		f.sweepBlock(s, 0, rows, of, sums)
+		if _, err := f.sweep(b.Context(), s); err != nil {
+			b.Fatal(err)
+		}
 	}
 	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
 }
