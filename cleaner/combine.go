@@ -81,6 +81,7 @@ type group struct {
 // one sentence what was done. The result takes their place, until the caller detaches it; it is nil if nothing can be
 // joined: too few nodes to learn from, or too many nodes and classes.
 func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, summary string, err error) {
+	p.fits = labelmodel.Fits{}
 	mixture, mark, err := join(ctx, p, base, opt)
 	if err == nil && mixture != nil {
 		p.predictions, p.crossFitted, p.joined = mixture, true, mark.classifier()
@@ -290,6 +291,7 @@ func (c *combination) rateOf(
 	ctx context.Context, sample *sample, z *agreement,
 ) (rate float64, logOdds []float64, err error) {
 	rows := sample.rows(z, c.votes, c.classes)
+	rows.Fits = c.fits
 	model, _, err := labelmodel.Fit(ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
 		c.opt.progress("combine", int64(rates), int64(of))
 	})

@@ -38,6 +38,7 @@ type problem struct {
 	verdicts    []decide.Verdict // ascending by node; what people have said of labels
 	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
+	fits        labelmodel.Fits  // of combine, the last of which is often that of score, too; nil: none are kept
 	sizes       *ops.Sizes       // of graph; nil: score measures them
 
 	// kept is what a run has kept whose model is that of the problem; nil: it has none. tested are the labels under test [n]

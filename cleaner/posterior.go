@@ -195,6 +195,7 @@ func (p *problem) fitLabelModel(
 	ctx context.Context, sample *sample, rows labelmodel.Rows, votes *sampleVotes, joint float64, opt Options,
 ) (*labelmodel.Model, error) {
 	rows.SeeDoubt(joint)
+	rows.Fits = p.fits
 	model, profile, err := labelmodel.Fit(ctx, p.place.temporary(), rows, opt.Workers,
 		func(rates, of int) { opt.progress("label model", int64(rates), int64(of)) })
 	if err != nil {

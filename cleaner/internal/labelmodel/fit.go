@@ -2,6 +2,8 @@ package labelmodel
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -97,6 +99,16 @@ type Rows struct {
 	Classes, Width int
 	Joint          float64 // share of labels that confident learning counts as wrong, no more than SeeDoubt believes
 	Doubtful       bool    // all labels are in doubt: see SeeDoubt
+
+	Fits Fits // where the same was fitted before, it is not again; nil: none are kept
+}
+
+// Fits are what was fitted, by a digest of all that it depends on.
+type Fits map[[sha256.Size]byte]fitted
+
+type fitted struct {
+	model   *Model
+	profile []float64
 }
 
 // AnotherClass is the truth of a node of which nothing is known but that its label was wrong.
@@ -156,8 +168,63 @@ func fitBehind(
 	if err != nil {
 		return nil, nil, err
 	}
-	m, profile, err := f.fit(ctx, done)
-	return m, profile, errors.Join(err, f.Close())
+	var digest [sha256.Size]byte
+	if rows.Fits != nil {
+		digest = f.digest()
+	}
+	known, ok := rows.Fits[digest]
+	if ok {
+		done(len(f.rates)+1, len(f.rates)+1)
+	} else {
+		known.model, known.profile, err = f.fit(ctx, done)
+		if err == nil && rows.Fits != nil {
+			rows.Fits[digest] = known
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, err
+	}
+	model := *known.model // which who has it goes on with
+	return &model, slices.Clone(known.profile), nil
+}
+
+// digest is the same where all is that fit looks at.
+func (f *labelFit) digest() (sum [sha256.Size]byte) {
+	hash := sha256.New()
+	number := func(x uint64) { _, _ = hash.Write(binary.LittleEndian.AppendUint64(nil, x)) }
+	for _, x := range []int{f.classes, f.width, len(f.columns), len(f.kinds), len(f.labels)} {
+		number(uint64(x))
+	}
+	for _, column := range f.columns {
+		number(uint64(column))
+	}
+	for _, of := range f.kinds {
+		number(uint64(uint32(of.label))<<32 | uint64(uint32(of.truth)))
+	}
+	for _, x := range slices.Concat(f.scale, f.background.values) {
+		number(math.Float64bits(x))
+	}
+	for _, top := range f.background.numbers {
+		number(uint64(top))
+	}
+	if f.uniform {
+		number(1)
+	}
+	text := make([]byte, 0, 1<<12)
+	word := func(x uint32) {
+		if text = binary.LittleEndian.AppendUint32(text, x); len(text) == cap(text) {
+			_, _ = hash.Write(text)
+			text = text[:0]
+		}
+	}
+	for _, of := range f.kindOf {
+		word(uint32(of))
+	}
+	for _, x := range f.x.Data {
+		word(math.Float32bits(x))
+	}
+	_, _ = hash.Write(text)
+	return [sha256.Size]byte(hash.Sum(nil))
 }
 
 // newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is

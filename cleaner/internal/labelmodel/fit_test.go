@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
@@ -170,6 +171,52 @@ func TestFitIsCancelled(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled after two rates: got %v, want context.Canceled", err)
+	}
+}
+
+// TestSameRowsAreFittedOnce: of rows that were fitted before the model comes without trying a rate, and others are fitted.
+func TestSameRowsAreFittedOnce(t *testing.T) {
+	rows, fits := newMixture(7, 1500, 4, 0.1, true, true).rows(4), Fits{}
+	fit := func(change func(*Rows)) (model *Model, profile []float64, told int) {
+		t.Helper()
+		of := rows
+		change(&of)
+		model, profile, err := Fit(t.Context(), nil, of, 2, func(_, _ int) { told++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return model, profile, told
+	}
+	keep := func(of *Rows) { of.Fits = fits }
+	want, wantProfile, all := fit(func(*Rows) {})
+	first, _, _ := fit(keep)
+	first.Doubtful, first.Rate = true, 1 // as its owner may
+	got, profile, told := fit(func(of *Rows) {
+		keep(of)
+		of.Z = slices.Clone(of.Z)
+		for i := range of.Z {
+			if i%of.Width == 1 || i%of.Width == 2 { // these have no weight
+				of.Z[i] = 0
+			}
+		}
+	})
+	if told != 2 || !reflect.DeepEqual(got, want) || !slices.Equal(profile, wantProfile) {
+		t.Errorf("the second time: got %+v after %d calls of done, want %+v after 2", got, told, want)
+	}
+	for name, change := range map[string]func(*Rows){
+		"a label":      func(of *Rows) { of.Labels = slices.Clone(of.Labels); of.Labels[700] = (of.Labels[700] + 1) % 4 },
+		"a prediction": func(of *Rows) { of.Z = slices.Clone(of.Z); of.Z[10*4*of.Width] /= 2 },
+		"a truth": func(of *Rows) {
+			of.Truth = slices.Repeat([]kv.Class{kv.NoClass}, len(of.Labels))
+			of.Truth[3] = AnotherClass
+		},
+		"doubt": func(of *Rows) { of.Doubtful = true },
+	} {
+		want, _, _ := fit(change)
+		got, _, told := fit(func(of *Rows) { keep(of); change(of) })
+		if told <= all/2-1 || !reflect.DeepEqual(got, want) {
+			t.Errorf("with %s changed: got %+v after %d calls of done, want %+v", name, got, told, want)
+		}
 	}
 }
 
