@@ -42,13 +42,14 @@
 //   - If both Badger's log and the journal are damaged, commits may be lost. Open and Check may not notice: a journal that
 //     was cut short looks complete if the log has no later commits. If the journal or its end is missing or damaged, nobody
 //     knows how many commits there were. Repair then reports an unknown number of lost commits (TestUnknownCommitsAreLost).
-//   - A power cut may leave the last frame of the journal half written. If the file ends inside that frame, or a sector of
-//     512 bytes in the frame is zero, Open takes its commit for unfinished and drops the frame. If Badger has the commit,
-//     Open returns [ErrCorrupt] instead, and Repair loses nothing. If the last frame is whole and its checksum is wrong,
-//     Open returns an ErrCorrupt that names its commit. Repair then reports that commits may be lost, unless Badger has the
-//     commit. So a commit that had returned is lost without an error in one case only: the end of its frame is missing, or
-//     a sector of the frame is zero, and Badger's log does not have the commit (TestChangedEndOfJournal,
-//     TestCrashKeepsPrefix).
+//   - A power cut may leave the last frame of the journal half written, or any frame that its sync was to make durable: those of
+//     the same group, and the data of a Bulk before its commit. If the file ends inside such a frame, or a sector of 512 bytes in
+//     the frame is zero, Open takes its commit for unfinished and drops these frames. If Badger has the commit, Open returns
+//     [ErrCorrupt] instead, and Repair loses nothing. If the last frame is whole and its checksum is wrong, Open returns an
+//     ErrCorrupt that names its commit. Repair then reports that commits may be lost, unless Badger has the commit. So a commit
+//     that had returned is lost without an error in one case only: the end of one of these frames is missing, or a sector of one
+//     is zero, and Badger's log does not have the commit (TestChangedEndOfJournal, TestCrashKeepsPrefix; journal TestTornGroup,
+//     TestTornData).
 //   - If the journal is damaged and Badger would not open its log, Open changes nothing and names both files. Repair reads
 //     the log (TestDamagedLogBesideADamagedJournal).
 //   - Check finds a missing entry of a space that is kept twice ([Space.KeepTwice]), and [Repair] puts the entry back
@@ -194,7 +195,8 @@
 // A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync, or less:
 // those that wait for the disk at the same time share one. What a Bulk writes is in the journal too, and is synced by the
 // transaction that makes it visible. A file of the journal is removed once all that is in it is in tables, at the latest by
-// Close; it takes some four memtables at most. Package kv/internal/journal describes its form.
+// Close; it takes some four memtables at most. Of the last file some is reserved for commits to come, as a sync is faster if the file
+// has its size already. Package kv/internal/journal describes its form.
 //
 // # Keys
 //

@@ -29,6 +29,10 @@ import (
 // journalName begins the names of the files of the journal.
 const journalName = "journal"
 
+// journalAhead is how many bytes of the journal are reserved at once for commits to come. The spare room that each write asks for
+// (lsm.SpareRoom) has them.
+const journalAhead = 256 << 10
+
 // journaledFormat is the first format version of stores that have a journal.
 const journaledFormat = 3
 
@@ -57,8 +61,11 @@ func (h header) identity() (id journal.Store) {
 
 // createJournal begins the journal of a store whose commits so far are in tables.
 func (s *Store) createJournal() (err error) {
-	s.journal, err = journal.Create(s.dir, journalName, s.header.identity(), s.commits)
-	return storedir.WrapFull(err)
+	if s.journal, err = journal.Create(s.dir, journalName, s.header.identity(), s.commits); err != nil {
+		return storedir.WrapFull(err)
+	}
+	s.journal.Ahead = journalAhead
+	return nil
 }
 
 // openJournal brings Badger to what the journal holds, and goes on with the journal. A store that has no header yet, or
@@ -102,6 +109,7 @@ func (s *Store) openJournal() error {
 	if s.journal, err = journal.Continue(s.dir, journalName, r.Contents); err != nil {
 		return storedir.WrapFull(err)
 	}
+	s.journal.Ahead = journalAhead
 	s.commits = s.journal.Last()
 	for range len(r.Segments) - 1 {
 		s.ends = append(s.ends, s.db.Version())

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRepairOfATornJournal appends zeros to the journal of a closed store: a repair cuts them off, loses nothing, and there is
-// nothing left to repair.
+// TestRepairOfATornJournal appends the end of a frame, without what comes before it, to the journal of a closed store: a repair cuts it
+// off, loses nothing, and there is nothing left to repair.
 func TestRepairOfATornJournal(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 5)
@@ -17,7 +17,7 @@ func TestRepairOfATornJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := fileNames(t, dir, journalName+"-*.log")[0]
-	if err := inFile(name, func(text []byte) []byte { return append(text, make([]byte, 100)...) })(dir); err != nil {
+	if err := inFile(name, func(text []byte) []byte { return append(append(text, make([]byte, 1000)...), 1) })(dir); err != nil {
 		t.Fatal(err)
 	}
 	if done := fmt.Sprint(repaired(t, dir)); !strings.Contains(done, name) || !strings.Contains(done, "no commit is lost") {

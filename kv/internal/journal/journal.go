@@ -11,7 +11,7 @@
 //	store     16 bytes whose journal it is
 //	checksum  uint32   CRC-32C of the above
 //
-// and then frames:
+// and then frames, and in the last segment, while it is appended to or after a crash, zeros that are reserved for more:
 //
 //	mark      uint32
 //	length    uint32   of the body, in bytes

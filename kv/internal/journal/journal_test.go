@@ -106,6 +106,132 @@ func TestJournal(t *testing.T) {
 	}
 }
 
+// TestReservedEnd has a journal reserve what it writes later: that is no damage and no frame, and no file has it that is not the last, or
+// was closed.
+func TestReservedEnd(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Create(dir, "j", testStore, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Ahead = 1 << 14
+	entries := []Entry{{[]byte("key"), []byte("value")}}
+	size := func(sequence uint64) int64 {
+		t.Helper()
+		info, err := os.Stat(segmentPath(dir, "j", sequence))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	look := func(commits uint64) *Contents {
+		t.Helper()
+		c, got := read(t, dir)
+		if c.Last() != commits || len(got) != int(commits) || c.Torn || len(c.Damage) > 0 {
+			t.Fatalf("got %+v and %d frames, want %d commits", c, len(got), commits)
+		}
+		return c
+	}
+	for commit := range uint64(1000) {
+		if err := l.AppendCommit(entries); err != nil {
+			t.Fatal(err)
+		}
+		if commit%100 == 0 {
+			look(commit + 1)
+		}
+	}
+	if l.Ahead > 0 && size(1) <= l.Size() {
+		t.Errorf("the file has %d bytes, want some beside the %d of its frames", size(1), l.Size())
+	}
+	left, err := os.ReadFile(segmentPath(dir, "j", 1)) // by a crash
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := l.Size()
+	if err := l.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	if size(1) != end {
+		t.Errorf("the file before the last has %d bytes, want the %d of its frames", size(1), end)
+	}
+	if err := l.AppendCommit(entries); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if size(2) != l.Size() {
+		t.Errorf("the file that was closed has %d bytes, want the %d of its frames", size(2), l.Size())
+	}
+	look(1001)
+	if err := os.Remove(segmentPath(dir, "j", 2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(segmentPath(dir, "j", 1), left, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Continue(dir, "j", look(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if err := again.AppendCommit(entries); err != nil {
+		t.Fatal(err)
+	}
+	look(1001)
+}
+
+// TestTornData zeroes a sector of data that the sync of its commit was to make durable: it is no damage unless another sync followed.
+func TestTornData(t *testing.T) {
+	entries := []Entry{{[]byte("key"), bytes.Repeat([]byte{1}, 5*sector)}}
+	for _, c := range []struct {
+		name   string
+		commit int // that follow the data
+		torn   bool
+		last   uint64
+	}{
+		{"without its commit", 0, true, 1},
+		{"with its commit", 1, true, 1},
+		{"another sync has followed", 2, false, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			l, err := Create(dir, "j", testStore, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			l.Ahead = 1 << 16
+			if err := l.AppendCommit(entries); err != nil {
+				t.Fatal(err)
+			}
+			at := l.Size() + 2*sector
+			at -= at % sector
+			for range 3 {
+				if err := l.AppendData(entries); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range c.commit {
+				if err := l.AppendCommit(entries); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file, err := os.OpenFile(segmentPath(dir, "j", 1), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			if _, err := file.WriteAt(make([]byte, sector), at); err != nil {
+				t.Fatal(err)
+			}
+			if found, _ := read(t, dir); found.Torn != c.torn || (len(found.Damage) > 0) == c.torn || found.Last() != c.last {
+				t.Errorf("got %+v, want torn: %t, the last commit %d", found, c.torn, c.last)
+			}
+		})
+	}
+}
+
 // TestTornGroup zeroes sectors of commits that were synced together: nothing of them is damage, as none of them had returned.
 func TestTornGroup(t *testing.T) {
 	entries := func(b byte) []Entry { return []Entry{{[]byte("key"), bytes.Repeat([]byte{b}, 5*sector)}} }
@@ -113,9 +239,12 @@ func TestTornGroup(t *testing.T) {
 		name        string
 		zeroed      int // frame, of four: the last three are synced together
 		after, flip bool
+		ahead       int64
 		torn        bool
 		last        uint64
 	}{
+		{name: "the last of them, of a file that is longer", zeroed: 3, ahead: 1 << 16, torn: true, last: 3},
+		{name: "a byte of the last is changed, of a file that is longer", zeroed: 3, flip: true, ahead: 1 << 16, last: 3},
 		{name: "the first of them", zeroed: 1, torn: true, last: 1},
 		{name: "the second of them", zeroed: 2, torn: true, last: 2},
 		{name: "the last of them", zeroed: 3, torn: true, last: 3},
@@ -130,6 +259,7 @@ func TestTornGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
+			l.Ahead = c.ahead
 			if err := l.AppendCommit(entries(1)); err != nil {
 				t.Fatal(err)
 			}
@@ -270,8 +400,14 @@ func TestDamage(t *testing.T) {
 }
 
 // TestChangedEnd changes every byte of the last frame, and makes sectors of it zeros: the first is damage that names the
-// commit, the second a frame that was not written to its end.
+// commit, the second a frame that was not written to its end. So it is if the file is longer than its frames.
 func TestChangedEnd(t *testing.T) {
+	for _, reserved := range []int{0, 100, 1 << 13} {
+		t.Run(fmt.Sprint(reserved), func(t *testing.T) { testChangedEnd(t, reserved) })
+	}
+}
+
+func testChangedEnd(t *testing.T, reserved int) {
 	dir := t.TempDir()
 	want, ends := write(t, dir)
 	path := segmentPath(dir, "j", 3)
@@ -281,7 +417,7 @@ func TestChangedEnd(t *testing.T) {
 	}
 	first, end := int(ends[len(ends)-2]), len(text)
 	look := func(what string, changed []byte) *Contents {
-		if err := os.WriteFile(path, changed, 0o600); err != nil {
+		if err := os.WriteFile(path, append(changed, make([]byte, reserved)...), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c, got := read(t, dir)

@@ -17,6 +17,11 @@ type Log struct {
 	file      *os.File
 	buf       []byte
 	failure   error // nothing more can be appended
+
+	// Ahead is how many bytes of the last segment are reserved at once for commits to come, none if it is 0: a sync is faster if the
+	// file has its size and its place on the disk already. What is reserved and not written reads as zeros.
+	Ahead    int64
+	reserved int64 // how far the last segment is reserved
 }
 
 // maxBuffer bounds a buffer that is kept.
@@ -39,7 +44,7 @@ func Create(dir, name string, store Store, base uint64) (*Log, error) {
 	return l, nil
 }
 
-// Continue appends to a journal that was scanned, and has no damage. A frame that is not complete is cut off.
+// Continue appends to a journal that was scanned, and has no damage. A frame that is not complete is cut off, and what was reserved.
 func Continue(dir, name string, c *Contents) (*Log, error) {
 	l := &Log{dir: dir, name: name, segments: c.Segments}
 	last := l.last()
@@ -47,10 +52,12 @@ func Continue(dir, name string, c *Contents) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Torn {
-		if err := errors.Join(file.Truncate(last.End), file.Sync()); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
+	info, err := file.Stat()
+	if err == nil && info.Size() > last.End {
+		err = errors.Join(file.Truncate(last.End), file.Sync())
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	l.file = file
 	return l, nil
@@ -80,7 +87,7 @@ func (l *Log) begin(s Segment) error {
 		return err
 	}
 	l.segments = append(l.segments, s)
-	l.file = file
+	l.file, l.reserved = file, 0
 	return nil
 }
 
@@ -136,10 +143,17 @@ func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 	if l.buf = text; cap(text) > maxBuffer {
 		l.buf = nil
 	}
+	end := s.End + int64(len(text))
+	if kind == Commit && l.Ahead > 0 && end > l.reserved {
+		if durable.Reserve(l.file, s.End, end+l.Ahead-s.End) != nil {
+			l.Ahead = 0 // the file grows as it is written
+		}
+		l.reserved = end + l.Ahead
+	}
 	if _, err := l.file.WriteAt(text, s.End); err != nil {
 		return errors.Join(err, l.cut(*s))
 	}
-	s.End += int64(len(text))
+	s.End = end
 	if kind == Commit {
 		s.Last = number + uint64(len(frames)) - 1
 	}
@@ -150,6 +164,7 @@ func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 func (l *Log) cut(s Segment) error {
 	*l.last() = s
 	err := l.file.Truncate(s.End)
+	l.reserved = 0
 	if err != nil {
 		l.failure = fmt.Errorf("journal: what is not complete cannot be cut off: %w", err)
 	}
@@ -173,6 +188,11 @@ func (l *Log) Failed() error { return l.failure }
 
 // Rotate makes what was appended durable, and begins another segment.
 func (l *Log) Rotate() error {
+	if l.failure == nil { // else sync says so
+		if err := l.cut(*l.last()); err != nil { // what is reserved: only the last segment may have that
+			return err
+		}
+	}
 	if err := l.sync(); err != nil {
 		return err
 	}
@@ -195,4 +215,10 @@ func (l *Log) Remove(n int) error {
 }
 
 // Close closes the file. What was appended last is durable only if it was a commit.
-func (l *Log) Close() error { return l.file.Close() }
+func (l *Log) Close() error {
+	var err error
+	if l.reserved > 0 && l.failure == nil {
+		err = l.cut(*l.last())
+	}
+	return errors.Join(err, l.file.Close())
+}

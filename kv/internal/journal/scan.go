@@ -30,7 +30,8 @@ type Contents struct {
 	Damage   []Damage
 
 	// Torn says that the journal ends with a frame that was not written to its end: it is cut short, or sectors of it are
-	// zeros. It was never synced, unless the store has its commit. What one sync was to make durable counts as one frame.
+	// zeros. It was never synced, unless the store has its commit. What one sync was to make durable counts as one frame. Zeros after
+	// the last frame are reserved for more, and no frame.
 	Torn bool
 }
 
@@ -131,7 +132,14 @@ func (s *scan) segment(seg *Segment, last bool) (err error) {
 			}
 			if last && s.bad == nil {
 				if place < 0 {
-					s.c.Torn, err = s.torn(file, seg.Sequence, at, size)
+					end, reading := endOfData(file, at, size)
+					if reading != nil {
+						return reading
+					}
+					if end == at { // the rest is reserved
+						break
+					}
+					s.c.Torn, err = s.torn(file, seg.Sequence, at, end, size)
 				} else {
 					s.c.Torn, err = s.tornGroup(file, seg.Sequence, at, place, size)
 				}
@@ -230,36 +238,61 @@ func (s *scan) frame(file io.ReaderAt, sequence uint64, at, size int64) (f Frame
 // sector is the least that a disk writes at once, in bytes.
 const sector = 512
 
-// torn says whether the end of a file, in which there is no frame, is one that a power cut left half written: the file
-// ends inside it, or a sector of it is zeros. Otherwise all of it was written, and then changed.
-func (s *scan) torn(file io.ReaderAt, sequence uint64, at, size int64) (bool, error) {
-	rest := size - at
-	if rest < frameHead {
+// torn says whether what is not zeros at the end of a file, up to end, in which there is no frame, is one that a power cut left half
+// written: the file ends inside it, or a sector of it is zeros. Otherwise all of it was written, and then changed.
+func (s *scan) torn(file io.ReaderAt, sequence uint64, at, end, size int64) (bool, error) {
+	if size-at < frameHead {
 		return true, nil
 	}
-	if rest <= frameHead+largestFrame {
-		b := make([]byte, rest)
-		if _, err := file.ReadAt(b, at); err != nil {
-			return false, err
-		}
-		if binary.BigEndian.Uint32(b) == frameMark && int64(binary.BigEndian.Uint32(b[4:])) > rest-frameHead {
-			binary.BigEndian.PutUint32(b[4:], uint32(rest-frameHead))
-			_, whole := parseFrame(b, sequence, at) // but for its length
-			return !whole, nil
+	end = max(end, at+frameHead)
+	if _, err := file.ReadAt(s.head[:], at); err != nil {
+		return false, err
+	}
+	if binary.BigEndian.Uint32(s.head[:]) != frameMark {
+		return hasZeros(file, at, end)
+	}
+	if whole, err := wholeButForLength(file, sequence, at, end, size); err != nil || whole {
+		return false, err
+	}
+	told := at + frameHead + int64(binary.BigEndian.Uint32(s.head[4:]))
+	if told > size {
+		return true, nil
+	}
+	return hasZeros(file, at, max(end, told))
+}
+
+// mostZeros bounds the zeros that a frame ends with, as far as wholeButForLength looks: the last entry of a commit is its number.
+const mostZeros = 16
+
+// wholeButForLength says whether the last frame of a file is whole if its length is taken from where what is not zeros ends.
+func wholeButForLength(file io.ReaderAt, sequence uint64, at, end, size int64) (bool, error) {
+	most := min(size, end+mostZeros) - at
+	if end-at > frameHead+largestFrame {
+		return false, nil
+	}
+	b := make([]byte, most)
+	if _, err := file.ReadAt(b, at); err != nil {
+		return false, err
+	}
+	for length := end - at; length <= most; length++ {
+		binary.BigEndian.PutUint32(b[4:], uint32(length-frameHead))
+		if _, whole := parseFrame(b[:length], sequence, at); whole {
+			return true, nil
 		}
 	}
-	return hasZeros(file, at, size)
+	return false, nil
 }
 
 // tornGroup says whether what lies from at on, before the frame at place, and all frames that follow were to be made durable by one sync,
-// and a power cut left them half written.
+// and a power cut left them half written. So were data and the commit that they precede, and the commits joined to that: the numbers of
+// the frames say that no other commit lay between.
 func (s *scan) tornGroup(file io.ReaderAt, sequence uint64, at, place, size int64) (bool, error) {
 	if torn, err := hasZeros(file, at, place); err != nil || !torn {
 		return false, err
 	}
 	for at = place; at < size; {
 		f, next, err := s.frame(file, sequence, at, size)
-		if err != nil || next > 0 && !f.joined {
+		if err != nil || next > 0 && !f.joined && f.Number != s.number+1 {
 			return false, err
 		}
 		if at = next; next == 0 {
@@ -270,6 +303,22 @@ func (s *scan) tornGroup(file io.ReaderAt, sequence uint64, at, place, size int6
 		place = at
 	}
 	return true, nil
+}
+
+// endOfData is where what is not zeros ends in a part of a file: at if there is nothing else.
+func endOfData(file io.ReaderAt, at, size int64) (end int64, err error) {
+	end = at
+	window := make([]byte, min(searchWindow, size-at))
+	for ; at < size; at += int64(len(window)) {
+		window = window[:min(int64(len(window)), size-at)]
+		if _, err := file.ReadAt(window, at); err != nil {
+			return 0, err
+		}
+		if text := bytes.TrimRight(window, "\x00"); len(text) > 0 {
+			end = at + int64(len(text))
+		}
+	}
+	return end, nil
 }
 
 // hasZeros says whether a sector of a part of a file is zeros.
