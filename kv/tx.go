@@ -77,9 +77,12 @@ func (s *Store) begin(write bool) *Tx {
 	return tx
 }
 
+// emptyCatalog is that of transactions that have read none. It does not change.
+var emptyCatalog = newCatalog()
+
 // beginBare is begin without the catalogue, or goes on with what a group has written.
 func (s *Store) beginBare(write bool, g *commitGroup) *Tx {
-	tx := &Tx{s: s, write: write, cat: newCatalog(), cache: s.cache, done: make(chan struct{})}
+	tx := &Tx{s: s, write: write, cat: emptyCatalog, cache: s.cache, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
@@ -38,6 +39,7 @@ import (
 // A mergeGuard compares what merges make with what they should.
 type mergeGuard struct {
 	failure *writeFailure
+	moves   atomic.Int64 // how often a memtable was closed, or a merge ended
 
 	mu     sync.Mutex
 	db     *badger.DB     // nil until it is opened

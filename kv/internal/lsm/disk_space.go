@@ -48,19 +48,19 @@ func (d *DB) makeRoom(n int64) error {
 	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
 	memTable := d.db.Opts().MemTableSize
 	coming := n + min(d.output.Load(), memTable/2)
-	levels := d.db.Levels()
+	levels := d.levels()
 	merge := d.mergeRoom(levels, logged+coming, false)
 	if merge > 0 {
 		if err := d.verifyChangedTables(levels); err != nil {
 			return err
 		}
 	}
-	err := storedir.CheckRoom(d.dir, logged+3*coming+SpareRoom+merge)
+	err := d.disk.CheckRoom(logged + 3*coming + SpareRoom + merge)
 	if errors.Is(err, storedir.ErrNoSpace) { // logged may be more than there is
 		if err := d.countLogs(); err != nil {
 			return err
 		}
-		err = storedir.CheckRoom(d.dir, d.logs.bytes+3*coming+SpareRoom+merge)
+		err = d.disk.CheckRoom(d.logs.bytes + 3*coming + SpareRoom + merge)
 	}
 	if err != nil {
 		return err

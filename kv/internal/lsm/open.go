@@ -83,10 +83,12 @@ type DB struct {
 	failure  *writeFailure
 	merges   *mergeGuard
 	built    tableMemory
-	pinned   int          // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
-	logs     logCount     // of who holds the writer's lock
-	output   atomic.Int64 // bytes of entries given to Badger since it was opened
-	renewed  int64        // output when merges were last given a reader; of who holds the writer's lock
+	disk     storedir.Disk // unless it is read only
+	pinned   int           // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
+	logs     logCount      // of who holds the writer's lock
+	tree     tree          // of who holds the writer's lock
+	output   atomic.Int64  // bytes of entries given to Badger since it was opened
+	renewed  int64         // output when merges were last given a reader; of who holds the writer's lock
 	verified *verifiedTables
 }
 
@@ -140,7 +142,9 @@ func Open(dir string, opt Options) (*DB, error) {
 		verified: readVerified(dir),
 	}
 	if !opt.ReadOnly {
-		err = storedir.AlignModes(dir)
+		if d.disk, err = storedir.OpenDisk(dir); err == nil {
+			err = storedir.AlignModes(dir)
+		}
 	}
 	if err == nil {
 		err = d.verified.opened(db)

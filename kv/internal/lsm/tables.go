@@ -184,7 +184,7 @@ func (d *DB) Attach(b *Tables) (open bool, err error) {
 	d.merges.watch(db)
 	d.output.Store(0)
 	d.renewed = 0
-	d.logs = logCount{}
+	d.logs, d.tree = logCount{}, tree{}
 	return true, err
 }
 

@@ -396,5 +396,6 @@ func (d *DB) Badger() *badger.DB { return d.db }
 
 // Abandon closes a database whose files were removed.
 func (d *DB) Abandon() {
-	d.db.Close() //nolint:errcheck // it misses its files
+	d.db.Close()   //nolint:errcheck // it misses its files
+	d.disk.Close() //nolint:errcheck // it was only asked
 }

@@ -70,6 +70,7 @@ type watchedLog struct {
 const (
 	commitFailed  = "writeRequests:"
 	flushFailed   = "error flushing memtable to disk"
+	flushBegins   = "Flushing memtable"
 	compactFailed = "[Compactor: %d] LOG Compact FAILED"
 	compactMakes  = "[%d] LOG Compact. Added %d keys."              // who, keys as uint64
 	compactEnded  = "[Compactor: %d] Compaction for level: %d DONE" // who, level
@@ -113,11 +114,14 @@ func (l watchedLog) Debugf(format string, args ...any) {
 		l.next.Debugf(format, args...)
 	}
 	switch {
+	case strings.HasPrefix(format, flushBegins):
+		l.merges.moves.Add(1)
 	case strings.HasPrefix(format, compactMakes):
 		keys, _ := args[1].(uint64)
 		l.merges.makes(firstNumber(args), int(keys))
 	case strings.HasPrefix(format, compactEnded):
 		level, _ := args[1].(int)
+		l.merges.moves.Add(1)
 		l.merges.done(firstNumber(args), level)
 	}
 }
@@ -203,6 +207,24 @@ func (c logCount) enough(output, memTable int64) bool {
 	return c.count > 0 && c.count+1 < mostLogs && since >= 0 && since < memTable/recount
 }
 
+// A tree is what the levels of Badger were when they were last looked at.
+type tree struct {
+	levels []badger.LevelInfo // nil before the first look
+	logs   logCount           // then
+	moves  int64              // mergeGuard.moves then
+}
+
+// levels are those of Badger. The caller holds the writer's lock, and has called awaitFlush. They change if a memtable becomes a table,
+// or a merge ends. If there was one log when the logs were last looked at, and no memtable was closed since, none becomes a table. So
+// most commits do not ask Badger, which scores all levels for an answer.
+func (d *DB) levels() []badger.LevelInfo {
+	moves := d.merges.moves.Load()
+	if d.tree.levels == nil || d.tree.logs != d.logs || d.tree.moves != moves || d.logs.count != 1 {
+		d.tree = tree{d.db.Levels(), d.logs, moves}
+	}
+	return d.tree.levels
+}
+
 // countLogs looks at the logs. The caller holds the writer's lock.
 func (d *DB) countLogs() error {
 	output := d.output.Load()
@@ -221,6 +243,7 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if d.readOnly {
 		return false, err
 	}
+	err = errors.Join(err, d.disk.Close())
 	failure := d.failure.err()
 	if failure != nil {
 		failure = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), reviseManifest(d.dir), undoMerges(d.dir))

@@ -20,6 +20,18 @@ func Lock(string, bool) (unlock func() error, err error) {
 // FreeBytes is not known here: a full disk is met when it is written to.
 func FreeBytes(string) (int64, error) { return math.MaxInt64, nil }
 
+// A Disk is the file system of a directory. See FreeBytes.
+type Disk struct{}
+
+// OpenDisk opens nothing here.
+func OpenDisk(string) (Disk, error) { return Disk{}, nil }
+
+// CheckRoom finds none lacking.
+func (Disk) CheckRoom(int64) error { return nil }
+
+// Close has nothing to give back.
+func (Disk) Close() error { return nil }
+
 func AllocatedBytes(info fs.FileInfo) int64 { return info.Size() }
 
 // MarkOf returns the mark of a file.

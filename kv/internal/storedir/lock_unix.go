@@ -59,8 +59,31 @@ func FreeBytes(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &stat); err != nil {
 		return 0, err
 	}
-	return int64(stat.Bavail) * int64(stat.Bsize), nil
+	return freeBytes(&stat), nil
 }
+
+func freeBytes(stat *unix.Statfs_t) int64 { return int64(stat.Bavail) * int64(stat.Bsize) }
+
+// A Disk is the file system of a directory, held open: to ask it costs a third of what FreeBytes does, which looks for the path.
+type Disk struct{ dir *os.File }
+
+// OpenDisk opens the directory, which is to be closed.
+func OpenDisk(dir string) (Disk, error) {
+	f, err := os.Open(dir)
+	return Disk{f}, err
+}
+
+// CheckRoom is CheckRoom of the directory.
+func (d Disk) CheckRoom(want int64) error {
+	var stat unix.Statfs_t
+	if err := unix.Fstatfs(int(d.dir.Fd()), &stat); err != nil {
+		return noAnswer(d.dir.Name(), err)
+	}
+	return enough(d.dir.Name(), freeBytes(&stat), want)
+}
+
+// Close gives the directory back.
+func (d Disk) Close() error { return d.dir.Close() }
 
 // AllocatedBytes is what a file takes on the disk, which is less than its size if nothing was written.
 func AllocatedBytes(info fs.FileInfo) int64 {

@@ -6,8 +6,16 @@ import "fmt"
 func CheckRoom(dir string, want int64) error {
 	free, err := FreeBytes(dir)
 	if err != nil {
-		return fmt.Errorf("%s: how much room is left on the disk: %w", dir, err)
+		return noAnswer(dir, err)
 	}
+	return enough(dir, free, want)
+}
+
+func noAnswer(dir string, err error) error {
+	return fmt.Errorf("%s: how much room is left on the disk: %w", dir, err)
+}
+
+func enough(dir string, free, want int64) error {
 	if free < want {
 		return noSpace(dir, free, want)
 	}
