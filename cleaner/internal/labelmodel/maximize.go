@@ -259,16 +259,30 @@ func (f *labelFit) stepFlips(ctx context.Context, s *modelState) error {
 // countedClasses are the true classes whose wrong labels are counted at once.
 const countedClasses = 4
 
-// countFlips adds up the posteriors of the true classes from first to end by given label.
+// countFlips adds up the posteriors of the true classes from first to end by given label, row after row.
 func (f *labelFit) countFlips(counts *lines, first, end int) {
-	for r, y := range f.labels {
-		if y == kv.NoClass {
-			continue
-		}
+	step := f.classes * lanes
+	for r := 0; r < len(f.labels); r += sweepRows {
 		line, lane := placeOf(r)
-		q := f.posterior.Data[(line*f.classes+first)*lanes+lane:]
-		for k, to := 0, counts.of(int(y))[first:end]; k < len(to); k++ {
-			to[k] += float64(q[k*lanes])
+		at := line*step + first*lanes + lane
+		for _, y := range f.labels[r:min(r+sweepRows, len(f.labels))] {
+			q := f.posterior.Data[at:]
+			at += step
+			if y == kv.NoClass {
+				continue
+			}
+			to := counts.of(int(y))[first:end]
+			if len(to) == countedClasses {
+				q = q[:(countedClasses-1)*lanes+1]
+				to[0] += float64(q[0])
+				to[1] += float64(q[lanes])
+				to[2] += float64(q[2*lanes])
+				to[3] += float64(q[3*lanes])
+				continue
+			}
+			for k := range to {
+				to[k] += float64(q[k*lanes])
+			}
 		}
 	}
 }
