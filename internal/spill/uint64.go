@@ -153,6 +153,21 @@ func (w *NumbersWriter[T]) Add(key T) error {
 	return w.addToNext(key)
 }
 
+// AddAll is Add of many numbers.
+func (w *NumbersWriter[T]) AddAll(keys []T) error {
+	for {
+		n := copy(w.chunk[len(w.chunk):cap(w.chunk)], keys)
+		w.chunk, keys = w.chunk[:len(w.chunk)+n], keys[n:]
+		if len(keys) == 0 {
+			return nil
+		}
+		if err := w.addToNext(keys[0]); err != nil {
+			return err
+		}
+		keys = keys[1:]
+	}
+}
+
 // addToNext hands the chunk over, and adds a number to another.
 func (w *NumbersWriter[T]) addToNext(key T) (err error) {
 	s := w.s

@@ -36,17 +36,23 @@ func randomNumbers(r *rand.Rand, n int) (keys []uint64, width int) {
 	return keys, width
 }
 
-// addAll adds numbers through so many writers at once.
+// addAll adds numbers through so many writers at once, some of which add one after another, and others many at once.
 func addAll(s *Numbers[uint64], keys []uint64, writers int) error {
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
 	for i := range writers {
 		wg.Go(func() {
 			w := s.Writer()
+			var many []uint64
 			for j := i; j < len(keys) && errs[i] == nil; j += writers {
-				errs[i] = w.Add(keys[j])
+				if i%2 == 0 {
+					errs[i] = w.Add(keys[j])
+				} else if many = append(many, keys[j]); len(many) > j%1000 {
+					errs[i] = w.AddAll(many)
+					many = many[:0]
+				}
 			}
-			errs[i] = errors.Join(errs[i], w.Close(), w.Close())
+			errs[i] = errors.Join(errs[i], w.AddAll(many), w.Close(), w.Close())
 		})
 	}
 	wg.Wait()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -55,13 +56,13 @@ type plainRows struct {
 }
 
 func (w plainRows) add(positions []uint32, _ []float32) error {
-	for i := 0; i+1 < len(positions); i += 2 {
-		p, q := positions[i], positions[i+1]
-		if err := w.Add(uint64(min(p, q))<<(w.width&63) | uint64(max(p, q))); err != nil {
-			return err
-		}
+	var rows [batchEdges]uint64
+	n := len(positions) / 2
+	for i := range n {
+		p, q := positions[2*i], positions[2*i+1]
+		rows[i] = uint64(min(p, q))<<(w.width&63) | uint64(max(p, q))
 	}
-	return nil
+	return w.AddAll(rows[:n])
 }
 
 func (k plainEdges) count(rows []uint64, degrees []uint32, _ *invalidEdge) (edges, arcs int64) {
@@ -74,13 +75,14 @@ func (k plainEdges) count(rows []uint64, degrees []uint32, _ *invalidEdge) (edge
 }
 
 func (k plainEdges) addEnds(lists *spill.NumbersWriter[uint64], rows []uint64, nodeAt []uint32) error {
-	width := k.width
-	for _, key := range rows {
-		u, v := uint64(nodeAt[key>>width]), uint64(nodeAt[key&(1<<width-1)])
-		if err := lists.Add(u<<width | v); err != nil {
-			return err
+	var ends [2 * batchEdges]uint64
+	width := k.width & 63
+	for part := range slices.Chunk(rows, batchEdges) {
+		for i, key := range part {
+			u, v := uint64(nodeAt[key>>width]), uint64(nodeAt[key&(1<<width-1)])
+			ends[2*i], ends[2*i+1] = u<<width|v, v<<width|u
 		}
-		if err := lists.Add(v<<width | u); err != nil {
+		if err := lists.AddAll(ends[:2*len(part)]); err != nil {
 			return err
 		}
 	}
