@@ -86,7 +86,7 @@ A bad row ends the import. Examples: too few fields, a repeated id, an edge to a
 		`and prints those above the threshold. Exit code 0: all of them pass. Exit code 3: some score above the threshold, or have no score. Other writers wait meanwhile.
 
 Run an interrupted or killed import again, and it continues after its last complete stage. The stages are: edges read and sorted; edges sorted by node. ` +
-		`An import with less than 64 MiB of sorted edges starts over, if they fit in memory. This takes seconds.
+		`An import with less than 256 MiB of sorted edges starts over, if they fit in memory. This takes seconds.
 
 Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing.
 

@@ -37,7 +37,7 @@ type Options struct {
 	Workers            int
 	Classes            []string     // known beside those of the labels
 	Kinds              []codec.Kind // of the values of a node
-	KeepBytes          int64        // of the rows and the edges, from which on they are kept; zero means 64 MiB
+	KeepBytes          int64        // of the rows and the edges, from which on they are kept; zero means 256 MiB
 
 	// Check says what is wrong with a node by itself; knownLabel tells that its label has been checked before.
 	Check func(n Node, knownLabel bool) error
@@ -97,7 +97,7 @@ type Load struct {
 
 func newLoad(opt Options) *Load {
 	if opt.KeepBytes == 0 {
-		opt.KeepBytes = 64 << 20 // are read in about two seconds
+		opt.KeepBytes = 256 << 20 // are read in about two seconds
 	}
 	unit := Unit(opt.MemoryBudget)
 	l := &Load{opt: opt, classes: newClasses(opt.Classes), ids: newIDIndex(unit), integerIDs: true}
