@@ -41,6 +41,9 @@ type blockCounter struct {
 // maxCombinations is for how many combinations of codes groups are looked up once.
 const maxCombinations = 1 << 16
 
+// knownBytes is what a group that is looked up takes in memory, beside the group.
+const knownBytes = 8
+
 func newBlockCounter(tx *kv.Tx, table *groupTable, read []string) (*blockCounter, error) {
 	c := &blockCounter{
 		table: table, names: read, columns: make([]*kv.ColumnReader, len(read)),
@@ -69,7 +72,7 @@ func (c *blockCounter) add(nodes []kv.NodeID) error {
 	if err != nil {
 		return err
 	}
-	if combinations > maxCombinations {
+	if combinations > maxCombinations || int64(combinations)*knownBytes > c.table.limit/2 {
 		for _, v := range nodes {
 			for i := range c.row {
 				if c.row[i], err = c.value(i, v); err != nil {
@@ -85,6 +88,7 @@ func (c *blockCounter) add(nodes []kv.NodeID) error {
 	if !c.areFixed || len(c.known) != combinations {
 		c.known = slices.Grow(c.known[:0], combinations)[:combinations]
 		clear(c.known)
+		c.table.known = int64(cap(c.known)) * knownBytes
 	}
 	for _, v := range nodes {
 		if c.spills != c.table.spills {

@@ -49,8 +49,9 @@ type groups struct {
 // A groupTable has the groups of the rows that one goroutine counts, as many as fit into its memory.
 type groupTable struct {
 	of     *groups
-	limit  int64 // bytes that the groups may take
+	limit  int64 // bytes that the groups may take, with what is known of them
 	size   int64 // of them
+	known  int64 // bytes of blockCounter.known
 	groups map[string]*group
 	spills int    // how often it was emptied, after which nobody counts in the groups that it had
 	key    []byte // scratch
@@ -145,7 +146,7 @@ func (t *groupTable) tally(to *group, i int, value kv.Value) {
 
 // bound empties the table if it takes too much memory.
 func (t *groupTable) bound() error {
-	if t.size > t.limit {
+	if t.size+t.known > t.limit {
 		return t.spill()
 	}
 	return nil

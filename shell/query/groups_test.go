@@ -24,9 +24,11 @@ func TestGroupsBeyondMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := answered(t, store, Options{MemoryBudget: 1}, statement)
-		if err != nil || got != want {
-			t.Errorf("%s in a byte: got\n%s, %v, want\n%s", statement, got, err, want)
+		for _, memory := range []int64{1, 1 << 10, 1 << 14} {
+			got, err := answered(t, store, Options{MemoryBudget: memory}, statement)
+			if err != nil || got != want {
+				t.Errorf("%s in %d bytes: got\n%s, %v, want\n%s", statement, memory, got, err, want)
+			}
 		}
 	}
 	const nodes = 50_000
