@@ -77,9 +77,7 @@ func (p *baseProblem) predictBy(ctx context.Context, net *nn.Network, inputs, ou
 			return err
 		}
 		logits := layers[worker].Outputs(net, nn.Dense(x[worker], count, inputs.Width()))
-		for at := 0; at < len(logits); at += p.classes {
-			nn.Softmax(logits[at : at+p.classes])
-		}
+		nn.Softmaxes(logits, p.classes)
 		return out.Write(rows, 0, p.classes, logits)
 	})
 }

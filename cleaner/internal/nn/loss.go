@@ -11,37 +11,55 @@ import (
 // the logits with its gradient.
 func SoftmaxLoss(logits []float32, right []int) float64 {
 	classes := len(logits) / max(len(right), 1)
+	Softmaxes(logits, classes)
 	var loss float64
-	for r, y := range right {
-		row := logits[r*classes : (r+1)*classes]
-		Softmax(row)
-		loss -= elementary.Log(max(float64(row[y]), math.SmallestNonzeroFloat32))
-		row[y]--
-		divide(row, float32(len(right)))
+	var memory [64]float64
+	rows := logits
+	for part := range slices.Chunk(right, len(memory)) {
+		logs := memory[:len(part)]
+		for r, y := range part {
+			logs[r] = max(float64(rows[r*classes+y]), math.SmallestNonzeroFloat32)
+			rows[r*classes+y]--
+		}
+		elementary.Logs(logs)
+		for _, log := range logs {
+			loss -= log
+		}
+		rows = rows[len(part)*classes:]
 	}
+	divide(logits, float32(len(right)))
 	return loss / float64(max(len(right), 1))
 }
 
-// Softmax turns logits into probabilities, in place.
-func Softmax(row []float32) {
-	most := float32(math.Inf(-1))
-	for _, value := range row {
-		if value > most {
-			most = value
-		}
+// Softmax turns the logits of a row into probabilities, in place.
+func Softmax(row []float32) { Softmaxes(row, len(row)) }
+
+// Softmaxes turns logits [rows×classes] into probabilities, in place.
+func Softmaxes(logits []float32, classes int) {
+	if len(logits) == 0 {
+		return
 	}
-	var memory [64]float64
+	subtractLargest(logits, classes)
+	var memory [512]float64
 	var sum float64
-	for part := range slices.Chunk(row, len(memory)) {
+	first, summed := 0, 0 // the first number of a row, and how many of the row are summed
+	for part := range slices.Chunk(logits, len(memory)) {
 		exps := memory[:len(part)]
-		subtract(exps, part, most)
+		widen(exps, part)
 		elementary.Exps(exps)
 		round(part, exps)
-		for _, e := range exps {
-			sum += e
+		for len(exps) > 0 {
+			count := min(classes-summed, len(exps))
+			for _, e := range exps[:count] {
+				sum += e
+			}
+			exps = exps[count:]
+			if summed += count; summed == classes {
+				divideBy(logits[first:first+classes], sum)
+				first, summed, sum = first+classes, 0, 0
+			}
 		}
 	}
-	divideBy(row, sum)
 }
 
 // L1Loss returns the mean of |sigmoid(output) − right| over the rows of a network with one output. It overwrites the

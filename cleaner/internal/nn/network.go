@@ -255,11 +255,7 @@ func (t *Trainer) backward(x *Rows, outputs []float32) {
 		}
 		sums := t.gradient[1][l]
 		clear(sums)
-		for r := range rows {
-			for j, g := range up[r*out:][:len(sums)] {
-				sums[j] += g
-			}
-		}
+		sumColumns(sums, up[:rows*out])
 		product := &t.forward.product
 		if l == 0 && x.isSparse() {
 			product.multiplySparseTransposed(x, out, up, t.gradient[0][l])

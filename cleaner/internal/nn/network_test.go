@@ -39,7 +39,7 @@ func plainOutputs(weights, biases [][]float64, widths []int, x []float32, rows i
 	return h
 }
 
-func wide(parameters [][]float32) [][]float64 {
+func widened(parameters [][]float32) [][]float64 {
 	var w [][]float64
 	for _, p := range parameters {
 		row := make([]float64, len(p))
@@ -118,7 +118,7 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 			if c.dropout == 0 {
 				scale = nil
 			}
-			weights, biases := wide(tr.net.Weights), wide(tr.net.Biases)
+			weights, biases := widened(tr.net.Weights), widened(tr.net.Biases)
 			value := func() float64 { return c.plain(plainOutputs(weights, biases, c.widths, x, rows, scale)) }
 			if want := value(); math.Abs(got-want) > 1e-5 {
 				t.Errorf("loss: got %v, want %v", got, want)

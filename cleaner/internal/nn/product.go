@@ -19,18 +19,28 @@ func rowsOf(data []float32, columns int) matrixView { return matrixView{data, co
 func (a matrixView) transpose() matrixView { return matrixView{a.data, a.column, a.row} }
 
 // A tile of a product is held in registers.
+type tile struct{ rows, columns int }
+
+// A product is made of wide tiles, and of narrow ones where at most so many columns are left.
+var (
+	wide   = tile{4, pieceNumbers}
+	narrow = tile{8, 8}
+)
+
 const (
-	tileRows    = 4
-	tileColumns = 16
+	pieceNumbers = 16  // of a row that are copied at once: the columns of a wide tile
+	mostOfTile   = 64  // numbers
+	groupRows    = 16  // rows of the left factor that are brought together: those of several tiles
+	mostDepth    = 256 // numbers of a row that are multiplied in one go, so that what they meet stays in a cache
 )
 
 // A multiplier computes products of matrices on so many goroutines, 1 where it is zero. It keeps its memory from product
 // to product, of which it computes one at a time.
 type multiplier struct {
 	workers int
-	panels  []float32   // the right factor in panels of tileColumns columns, row-major, filled up with zeros
+	panels  []float32   // the right factor in panels of as many columns as a tile, row-major, filled up with zeros
 	starts  []float32   // likewise, of what the sums begin with
-	lefts   [][]float32 // by worker: the rows of the left factor that a tile takes, by column
+	lefts   [][]float32 // by worker: the rows of the left factor that tiles take, by column
 }
 
 // parallelProduct is how many products of two numbers are worth another goroutine.
@@ -43,102 +53,133 @@ func (p *multiplier) multiply(m, k, n int, a, b matrixView, start, c []float32) 
 	if m == 0 || n == 0 {
 		return
 	}
-	panels := (n + tileColumns - 1) / tileColumns
 	p.pack(k, n, b, start)
-	tasks := (m + tileRows - 1) / tileRows
-	workers := max(1, min(p.workers, m*k*n/parallelProduct, tasks))
+	groups := (m + groupRows - 1) / groupRows
+	workers := max(1, min(p.workers, m*k*n/parallelProduct, groups))
 	for len(p.lefts) < workers {
 		p.lefts = append(p.lefts, nil)
 	}
-	inParts(workers, tasks, func(worker, first, end int) {
-		tile := func(i, panel int, left matrixView) {
-			at := panel * tileColumns
-			rows, columns := min(tileRows, m-i), min(tileColumns, n-at)
-			right, begin := p.panels[panel*k*tileColumns:][:k*tileColumns], p.starts[at:][:tileColumns]
-			if rows == tileRows && columns == tileColumns {
-				multiplyTile(c[i*n+at:], n, left, k, right, begin)
-				return
-			}
-			var edge [tileRows * tileColumns]float32
-			multiplyTile(edge[:], tileColumns, left, k, right, begin)
-			for r := range rows {
-				copy(c[(i+r)*n+at:][:columns], edge[r*tileColumns:])
-			}
-		}
-		// Rows that lie one after the other in memory meet a panel that stays in a cache; others are brought together first.
-		whole := first
-		if a.column == 1 {
-			whole = min(end, m/tileRows)
-		}
-		for panel := range panels {
-			for i := first; i < whole; i++ {
-				tile(i*tileRows, panel, matrixView{a.data[i*tileRows*a.row:], a.row, a.column})
-			}
-		}
-		for i := whole; i < end; i++ {
-			left := p.gather(worker, i*tileRows, min(tileRows, m-i*tileRows), k, a)
-			for panel := range panels {
-				tile(i*tileRows, panel, left)
+	inParts(workers, groups, func(worker, first, end int) {
+		for from := 0; from == 0 || from < k; from += mostDepth {
+			depth := min(mostDepth, k-from)
+			for i := first * groupRows; i < min(end*groupRows, m); i += groupRows {
+				rows := min(groupRows, m-i)
+				left := matrixView{a.data[min(i*a.row+from*a.column, len(a.data)):], a.row, a.column}
+				if a.column != 1 || rows < groupRows {
+					left = p.gather(worker, rows, depth, left)
+				}
+				for at := 0; at < n; at += wide.columns {
+					p.multiplyPanel(rows, from, depth, k, n, at, left, c[i*n:])
+				}
 			}
 		}
 	})
 }
 
-// gather copies so many rows of the left factor from row i on, filled up with zeros to a tile, column by column.
-func (p *multiplier) gather(worker, i, rows, k int, a matrixView) matrixView {
-	p.lefts[worker] = float32s.Resize(p.lefts[worker], tileRows*k)
-	to := p.lefts[worker]
-	for l := range k {
-		column := to[l*tileRows:][:tileRows]
-		if a.row == 1 && rows == tileRows {
-			*(*[tileRows]float32)(column) = *(*[tileRows]float32)(a.data[i+l*a.column:])
-			continue
+// multiplyPanel adds to a group of so many rows of c, from column at on, the products of depth numbers of each row of left, the from-th of
+// the k and those behind it.
+func (p *multiplier) multiplyPanel(rows, from, depth, k, n, at int, left matrixView, c []float32) {
+	t := tileOf(n - at)
+	columns := min(t.columns, n-at)
+	right, start, apart := p.panels[at*k+from*t.columns:][:depth*t.columns], p.starts[at:], 0
+	var edge [mostOfTile]float32
+	whole := 0 // tiles
+	if columns == t.columns {
+		if whole = rows / t.rows; from > 0 {
+			start, apart = c[at:], n
 		}
-		clear(column)
-		for r := range rows {
-			column[r] = a.data[(i+r)*a.row+l*a.column]
+		multiplyTiles(t, whole, c[at:], n, left, depth, right, start, apart)
+	}
+	for r := whole * t.rows; r < rows; r += t.rows { // tiles that stick out
+		to := c[r*n+at:]
+		if from > 0 {
+			for i := range min(t.rows, rows-r) {
+				copy(edge[i*t.columns:][:columns], to[i*n:])
+			}
+			start, apart = edge[:], t.columns
+		}
+		multiplyTiles(t, 1, edge[:], t.columns, matrixView{left.data[r*left.row:], left.row, left.column}, depth, right, start, apart)
+		for i := range min(t.rows, rows-r) {
+			copy(to[i*n:][:columns], edge[i*t.columns:])
 		}
 	}
-	return matrixView{to, 1, tileRows}
+}
+
+// tileOf is the tile where so many columns are left.
+func tileOf(columns int) tile {
+	if columns <= narrow.columns {
+		return narrow
+	}
+	return wide
+}
+
+// gather copies so many rows and columns of the left factor column by column, groupRows apart. What it has behind the rows is never used.
+func (p *multiplier) gather(worker, rows, columns int, a matrixView) matrixView {
+	p.lefts[worker] = float32s.Resize(p.lefts[worker], groupRows*mostDepth)
+	to, done := p.lefts[worker], 0
+	if a.row == 1 && len(a.data) >= groupRows {
+		done = min(columns, (len(a.data)-groupRows)/a.column+1)
+		copyPieces(to, a.data, a.column, done)
+	}
+	for l := done; l < columns; l++ {
+		for r := range rows {
+			to[l*groupRows+r] = a.data[r*a.row+l*a.column]
+		}
+	}
+	return matrixView{to, 1, groupRows}
 }
 
 // pack lays out the right factor and the start of a product.
 func (p *multiplier) pack(k, n int, b matrixView, start []float32) {
-	panels := (n + tileColumns - 1) / tileColumns
-	p.panels = float32s.Resize(p.panels, panels*k*tileColumns)
-	p.starts = float32s.Resize(p.starts, panels*tileColumns)
+	filled := (n + pieceNumbers - 1) / pieceNumbers * pieceNumbers
+	p.panels = float32s.Resize(p.panels, k*filled)
+	p.starts = float32s.Resize(p.starts, filled)
 	clear(p.starts)
 	copy(p.starts, start)
-	for panel := range panels {
-		left := panel * tileColumns
-		columns := min(tileColumns, n-left)
-		for l := range k {
-			to := p.panels[(panel*k+l)*tileColumns:][:tileColumns]
-			from := b.data[l*b.row+left*b.column:]
-			if b.column == 1 {
-				copy(to, from[:columns])
-			} else {
-				for j := range columns {
-					to[j] = from[j*b.column]
+	for at := 0; at < n && k > 0; at += pieceNumbers {
+		t, to, from := tileOf(n-at), p.panels[at*k:], b.data[at*b.column:]
+		columns := min(t.columns, n-at)
+		switch {
+		case b.column == 1 && columns == pieceNumbers:
+			copyPieces(to, from, b.row, k)
+		case b.column == 1:
+			for l := range k {
+				row := to[l*t.columns:][:t.columns]
+				copy(row, from[l*b.row:][:columns])
+				clear(row[columns:])
+			}
+		default:
+			clear(to[:k*t.columns])
+			for j := range columns {
+				for l := range k {
+					to[l*t.columns+j] = from[j*b.column+l*b.row]
 				}
 			}
-			clear(to[columns:])
 		}
 	}
 }
 
-// multiplyTilePlainly sets the first tileRows × tileColumns of c, whose rows are stride apart, to start [tileColumns] plus
-// the first rows of a times panel [k×tileColumns].
-func multiplyTilePlainly(c []float32, stride int, a matrixView, k int, panel, start []float32) {
-	for r := range tileRows {
-		sums := [tileColumns]float32(start)
+// copyPlainly copies so many pieces, stride apart, one behind the other.
+func copyPlainly(to, from []float32, stride, pieces int) {
+	for i := range pieces {
+		copy(to[i*pieceNumbers:][:pieceNumbers], from[i*stride:])
+	}
+}
+
+// multiplyPlainly sets the rows of so many tiles of c, stride apart, to start, whose rows are so far apart, plus the first rows of a times
+// panel [k×columns of the tile].
+func multiplyPlainly(t tile, tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
+	var memory [pieceNumbers]float32
+	for r := range tiles * t.rows {
+		sums := memory[:t.columns]
+		copy(sums, start[r*apart:])
 		for l := range k {
 			x := a.data[r*a.row+l*a.column]
-			for j, y := range panel[l*tileColumns:][:tileColumns] {
+			for j, y := range panel[l*t.columns:][:len(sums)] {
 				sums[j] += float32(x * y) // the conversion keeps it from being fused with the sum
 			}
 		}
-		copy(c[r*stride:], sums[:])
+		copy(c[r*stride:], sums)
 	}
 }
 

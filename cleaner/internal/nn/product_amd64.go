@@ -4,21 +4,48 @@ package nn
 
 import "golang.org/x/sys/cpu"
 
-// multiplyVectors is multiplyTilePlainly, without checks of bounds; strides are in bytes. k ≥ 1. Products and sums are
+// multiplyWideVectors is multiplyPlainly with wide tiles, without checks of bounds; strides are in bytes. k and tiles ≥ 1. Products and sums are
 // rounded one by one: the bits are those of the plain kernel.
 //
 //go:noescape
-func multiplyVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32)
+func multiplyWideVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
 
-// multiplyTile is multiplyTilePlainly.
-func multiplyTile(c []float32, stride int, a matrixView, k int, panel, start []float32) {
-	if !cpu.X86.HasAVX2 || k == 0 {
-		multiplyTilePlainly(c, stride, a, k, panel, start)
+// multiplyNarrowVectors is the same with narrow ones.
+//
+//go:noescape
+func multiplyNarrowVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
+
+// copyVectors is copyPlainly, without checks of bounds; stride is in bytes. pieces ≥ 1.
+//
+//go:noescape
+func copyVectors(to, from *float32, stride uintptr, pieces int)
+
+// multiplyTiles is multiplyPlainly.
+func multiplyTiles(t tile, tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
+	if !cpu.X86.HasAVX2 || k == 0 || tiles == 0 {
+		multiplyPlainly(t, tiles, c, stride, a, k, panel, start, apart)
 		return
 	}
 	// The ends of what is reached.
-	_ = c[(tileRows-1)*stride+tileColumns-1]
-	_ = a.data[(tileRows-1)*a.row+(k-1)*a.column]
-	_, _ = panel[k*tileColumns-1], start[tileColumns-1]
-	multiplyVectors(&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0])
+	last := tiles*t.rows - 1
+	_ = c[last*stride+t.columns-1]
+	_ = a.data[last*a.row+(k-1)*a.column]
+	_, _ = panel[k*t.columns-1], start[last*apart+t.columns-1]
+	if t == wide {
+		multiplyWideVectors(
+			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart), tiles)
+	} else {
+		multiplyNarrowVectors(
+			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart), tiles)
+	}
+}
+
+// copyPieces is copyPlainly.
+func copyPieces(to, from []float32, stride, pieces int) {
+	if !cpu.X86.HasAVX2 || pieces == 0 {
+		copyPlainly(to, from, stride, pieces)
+		return
+	}
+	_, _ = to[pieces*pieceNumbers-1], from[(pieces-1)*stride+pieceNumbers-1]
+	copyVectors(&to[0], &from[0], uintptr(4*stride), pieces)
 }

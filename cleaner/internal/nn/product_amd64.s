@@ -2,49 +2,72 @@
 
 #include "textflag.h"
 
-// ROW adds to a row of the tile its number in the current column of the left factor times the row of the panel.
-#define ROW(from, low, high) \
-	VBROADCASTSS (from)(R13*1), Y10; \
-	VMULPS       Y8, Y10, Y11; \
+// WIDE adds to a row of the tile its number in a column of the left factor times a row of the panel.
+#define WIDE(number, left, right, low, high) \
+	VBROADCASTSS number, Y10; \
+	VMULPS       left, Y10, Y11; \
 	VADDPS       Y11, low, low; \
-	VMULPS       Y9, Y10, Y12; \
+	VMULPS       right, Y10, Y12; \
 	VADDPS       Y12, high, high
 
-// func multiplyVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32)
-TEXT ·multiplyVectors(SB), NOSPLIT, $0-64
-	MOVQ    c+0(FP), DI
-	MOVQ    stride+8(FP), BX
-	MOVQ    a+16(FP), SI
-	MOVQ    row+24(FP), R8
-	MOVQ    column+32(FP), R9
+// WIDES does so for all rows, and goes on to the next column.
+#define WIDES(left, right) \
+	WIDE((SI), left, right, Y0, Y1); \
+	WIDE((SI)(R8*1), left, right, Y2, Y3); \
+	WIDE((SI)(R8*2), left, right, Y4, Y5); \
+	WIDE((SI)(R11*1), left, right, Y6, Y7); \
+	ADDQ R9, SI
+
+// func multiplyWideVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
+TEXT ·multiplyWideVectors(SB), NOSPLIT, $0-80
+	MOVQ c+0(FP), DI
+	MOVQ stride+8(FP), BX
+	MOVQ a+16(FP), R15
+	MOVQ row+24(FP), R8
+	MOVQ column+32(FP), R9
+	MOVQ start+56(FP), AX
+	MOVQ apart+64(FP), R10
+	MOVQ tiles+72(FP), R13
+	LEAQ (R8)(R8*2), R11
+	LEAQ (R10)(R10*2), R12
+
+tile:
 	MOVQ    k+40(FP), CX
 	MOVQ    panel+48(FP), DX
-	MOVQ    start+56(FP), AX
-	LEAQ    (SI)(R8*1), R10
-	LEAQ    (SI)(R8*2), R11
-	LEAQ    (R10)(R8*2), R12
-	XORQ    R13, R13
+	MOVQ    R15, SI
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y1, Y7
+	VMOVUPS (AX)(R10*1), Y2
+	VMOVUPS 32(AX)(R10*1), Y3
+	VMOVUPS (AX)(R10*2), Y4
+	VMOVUPS 32(AX)(R10*2), Y5
+	VMOVUPS (AX)(R12*1), Y6
+	VMOVUPS 32(AX)(R12*1), Y7
+	LEAQ    (AX)(R10*4), AX
+	TESTQ   $1, CX
+	JZ      even
+	VMOVUPS (DX), Y8
+	VMOVUPS 32(DX), Y9
+	ADDQ    $64, DX
+	WIDES(Y8, Y9)
 
+even:
+	SHRQ $1, CX
+	JZ   done
+
+	PCALIGN $32
 loop:
 	VMOVUPS (DX), Y8
 	VMOVUPS 32(DX), Y9
-	ROW(SI, Y0, Y1)
-	ROW(R10, Y2, Y3)
-	ROW(R11, Y4, Y5)
-	ROW(R12, Y6, Y7)
-	ADDQ    $64, DX
-	ADDQ    R9, R13
+	VMOVUPS 64(DX), Y14
+	VMOVUPS 96(DX), Y15
+	WIDES(Y8, Y9)
+	WIDES(Y14, Y15)
+	SUBQ    $-128, DX
 	DECQ    CX
 	JNZ     loop
 
+done:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	ADDQ    BX, DI
@@ -56,5 +79,105 @@ loop:
 	ADDQ    BX, DI
 	VMOVUPS Y6, (DI)
 	VMOVUPS Y7, 32(DI)
+	ADDQ    BX, DI
+	LEAQ    (R15)(R8*4), R15
+	DECQ    R13
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+#define NARROW(number, sums, times, product) \
+	VBROADCASTSS number, times; \
+	VMULPS       Y8, times, product; \
+	VADDPS       product, sums, sums
+
+// func multiplyNarrowVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
+TEXT ·multiplyNarrowVectors(SB), NOSPLIT, $0-80
+	MOVQ c+0(FP), DI
+	MOVQ stride+8(FP), BX
+	MOVQ a+16(FP), R15
+	MOVQ row+24(FP), R8
+	MOVQ column+32(FP), R9
+	MOVQ start+56(FP), AX
+	MOVQ apart+64(FP), R10
+	MOVQ tiles+72(FP), R12
+	LEAQ (R8)(R8*2), R11
+
+tile:
+	MOVQ    k+40(FP), CX
+	MOVQ    panel+48(FP), DX
+	MOVQ    R15, SI
+	LEAQ    (SI)(R11*1), R13 // the fourth row
+	VMOVUPS (AX), Y0
+	ADDQ    R10, AX
+	VMOVUPS (AX), Y1
+	ADDQ    R10, AX
+	VMOVUPS (AX), Y2
+	ADDQ    R10, AX
+	VMOVUPS (AX), Y3
+	ADDQ    R10, AX
+	VMOVUPS (AX), Y4
+	ADDQ    R10, AX
+	VMOVUPS (AX), Y5
+	ADDQ    R10, AX
+	VMOVUPS (AX), Y6
+	ADDQ    R10, AX
+	VMOVUPS (AX), Y7
+	ADDQ    R10, AX
+
+loop:
+	VMOVUPS (DX), Y8
+	NARROW((SI), Y0, Y10, Y11)
+	NARROW((SI)(R8*1), Y1, Y12, Y13)
+	NARROW((SI)(R8*2), Y2, Y14, Y15)
+	NARROW((R13), Y3, Y10, Y11)
+	NARROW((SI)(R8*4), Y4, Y12, Y13)
+	NARROW((R13)(R8*2), Y5, Y14, Y15)
+	NARROW((R13)(R11*1), Y6, Y10, Y11)
+	NARROW((R13)(R8*4), Y7, Y12, Y13)
+	ADDQ    $32, DX
+	ADDQ    R9, SI
+	ADDQ    R9, R13
+	DECQ    CX
+	JNZ     loop
+
+	VMOVUPS Y0, (DI)
+	ADDQ    BX, DI
+	VMOVUPS Y1, (DI)
+	ADDQ    BX, DI
+	VMOVUPS Y2, (DI)
+	ADDQ    BX, DI
+	VMOVUPS Y3, (DI)
+	ADDQ    BX, DI
+	VMOVUPS Y4, (DI)
+	ADDQ    BX, DI
+	VMOVUPS Y5, (DI)
+	ADDQ    BX, DI
+	VMOVUPS Y6, (DI)
+	ADDQ    BX, DI
+	VMOVUPS Y7, (DI)
+	ADDQ    BX, DI
+	LEAQ    (R15)(R8*8), R15
+	DECQ    R12
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func copyVectors(to, from *float32, stride uintptr, pieces int)
+TEXT ·copyVectors(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ from+8(FP), SI
+	MOVQ stride+16(FP), R8
+	MOVQ pieces+24(FP), CX
+
+loop:
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ    R8, SI
+	ADDQ    $64, DI
+	DECQ    CX
+	JNZ     loop
 	VZEROUPPER
 	RET

@@ -2,7 +2,8 @@
 
 package nn
 
-// multiplyTile is multiplyTilePlainly.
-func multiplyTile(c []float32, stride int, a matrixView, k int, panel, start []float32) {
-	multiplyTilePlainly(c, stride, a, k, panel, start)
+func multiplyTiles(t tile, tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
+	multiplyPlainly(t, tiles, c, stride, a, k, panel, start, apart)
 }
+
+func copyPieces(to, from []float32, stride, pieces int) { copyPlainly(to, from, stride, pieces) }

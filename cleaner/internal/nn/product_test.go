@@ -12,8 +12,11 @@ func TestProductsAreSumsInOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		m, k, n := r.IntN(20), r.IntN(20), r.IntN(40)
-		if seed < 3 {
+		switch {
+		case seed < 3:
 			m, k, n = 150, 90, 70 // for more than one worker
+		case seed < 20:
+			k += 2*mostDepth - 10 // that is not multiplied in one go
 		}
 		matrix := func(rows, columns int) matrixView {
 			values := normals(r, rows*columns)
@@ -50,34 +53,61 @@ func TestProductsAreSumsInOrder(t *testing.T) {
 	}
 }
 
-func TestTileIsThePlainTile(t *testing.T) {
-	for seed := range uint64(50) {
+func TestTilesArePlainTiles(t *testing.T) {
+	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		k, stride := r.IntN(70), tileColumns+r.IntN(9)
-		a := matrixView{normals(r, tileRows*(k+1)), 1, tileRows}
-		panel, start := normals(r, k*tileColumns), normals(r, tileColumns)
-		want := normals(r, tileRows*stride)
+		of := []tile{wide, narrow}[seed%2]
+		tiles, k, stride, apart := r.IntN(4), r.IntN(70), of.columns+r.IntN(9), 0
+		rows := tiles * of.rows
+		if r.IntN(2) == 0 {
+			apart = of.columns + r.IntN(9)
+		}
+		a := matrixView{normals(r, rows*(k+1)), 1, rows}
+		if r.IntN(2) == 0 {
+			a.row, a.column = k+1, 1
+		}
+		panel, start := normals(r, k*of.columns), normals(r, (rows+1)*(of.columns+apart))
+		want := normals(r, rows*stride)
 		got := slices.Clone(want)
-		multiplyTilePlainly(want, stride, a, k, panel, start)
-		multiplyTile(got, stride, a, k, panel, start)
+		multiplyPlainly(of, tiles, want, stride, a, k, panel, start, apart)
+		multiplyTiles(of, tiles, got, stride, a, k, panel, start, apart)
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d, k %d: got %v, want %v", seed, k, got, want)
+			t.Fatalf("seed %d, %d tiles %v, k %d: got %v, want %v", seed, tiles, of, k, got, want)
+		}
+	}
+}
+
+func TestPiecesAreCopied(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for pieces := range 9 {
+		stride := pieceNumbers + r.IntN(20)
+		from := normals(r, pieces*stride+pieceNumbers)
+		got := normals(r, pieces*pieceNumbers+3)
+		want := slices.Clone(got)
+		copyPlainly(want, from, stride, pieces)
+		copyPieces(got, from, stride, pieces)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d pieces, %d apart: got %v, want %v", pieces, stride, got, want)
 		}
 	}
 }
 
 func BenchmarkProduct(b *testing.B) {
-	const m, k, n = 256, 767, 64
-	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprintf("%d×%d×%d/workers=%d", m, k, n, workers), func(b *testing.B) {
-			b.ReportAllocs()
-			r := rand.New(rand.NewPCG(1, 0))
-			x, y, c := normals(r, m*k), normals(r, k*n), make([]float32, m*n)
-			p := multiplier{workers: workers}
-			for b.Loop() {
-				p.multiply(m, k, n, rowsOf(x, k), rowsOf(y, n), nil, c)
-			}
-			b.ReportMetric(2*m*k*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
+	r := rand.New(rand.NewPCG(1, 0))
+	for _, size := range [][3]int{{256, 767, 64}, {767, 256, 64}, {25, 256, 64}, {256, 64, 8}, {64, 256, 8}} {
+		m, k, n := size[0], size[1], size[2]
+		left := rowsOf(normals(r, m*k), k)
+		if k == 256 {
+			left = rowsOf(left.data, m).transpose()
+		}
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%d×%d×%d/workers=%d", m, k, n, workers), func(b *testing.B) {
+				right, c, p := rowsOf(normals(r, k*n), n), make([]float32, m*n), multiplier{workers: workers}
+				for b.Loop() {
+					p.multiply(m, k, n, left, right, nil, c)
+				}
+				b.ReportMetric(2*float64(m*k*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
 	}
 }

@@ -116,11 +116,24 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 			dividePlainly(v[0], 1.7)
 			divideByPlainly(v[1], 1.7)
 		})
-		differences := make([]float64, n)
-		compare("differences", func(v [4][]float32) { subtract(differences, v[0], 1.3); round(v[1], differences) }, func(v [4][]float32) {
-			subtractPlainly(differences, v[0], 1.3)
-			roundPlainly(v[1], differences)
+		wider := make([]float64, n)
+		compare("other precision", func(v [4][]float32) { widen(wider, v[0]); round(v[1], wider) }, func(v [4][]float32) {
+			widenPlainly(wider, v[0])
+			roundPlainly(v[1], wider)
 		})
+		width := 1 + r.IntN(50)
+		if columns := n / 5; columns > 0 {
+			compare("sums of columns", func(v [4][]float32) { sumColumns(v[0][:columns], v[1][:4*columns]) }, func(v [4][]float32) {
+				sumColumnsPlainly(v[0][:columns], v[1][:4*columns], columns)
+			})
+		}
+		rows := normals(r, width*r.IntN(4))
+		less := slices.Clone(rows)
+		subtractLargest(rows, width)
+		subtractLargestPlainly(less, width)
+		if !slices.Equal(rows, less) {
+			t.Fatalf("seed %d, rows of %d less the largest: got %v, want %v", seed, width, rows, less)
+		}
 		var words dropWords
 		words.fill(seed, 7)
 		bound := uint32(r.IntN(256))

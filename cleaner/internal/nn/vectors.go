@@ -1,6 +1,9 @@
 package nn
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // An adamStep are the constants of a step of Adam.
 type adamStep struct {
@@ -61,10 +64,29 @@ func dividePlainly(values []float32, by float32) {
 	}
 }
 
-// subtractPlainly writes to differences [values] the values less a number, each rounded to float32.
-func subtractPlainly(differences []float64, values []float32, less float32) {
+// subtractLargestPlainly subtracts from the numbers of each row, of so many, the largest of them.
+func subtractLargestPlainly(values []float32, width int) {
+	for row := range slices.Chunk(values, width) {
+		largest := slices.Max(row)
+		for i := range row {
+			row[i] -= largest
+		}
+	}
+}
+
+// widenPlainly writes to widened [values] the values as float64.
+func widenPlainly(widened []float64, values []float32) {
 	for i, value := range values {
-		differences[i] = float64(value - less)
+		widened[i] = float64(value)
+	}
+}
+
+// sumColumnsPlainly adds to sums the first numbers of rows, which have so many, row by row.
+func sumColumnsPlainly(sums, rows []float32, width int) {
+	for row := range slices.Chunk(rows, width) {
+		for j, value := range row[:len(sums)] {
+			sums[j] += value
+		}
 	}
 }
 

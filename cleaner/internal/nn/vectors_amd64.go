@@ -45,10 +45,20 @@ func maskVectors(down, scale, h *float32, groups int)
 //go:noescape
 func divideVectors(values *float32, groups int, by float32)
 
-// subtractVectors is subtractPlainly of so many groups of eight.
+// subtractLargestVectors is subtractLargestPlainly of so many rows. width ≥ 8.
 //
 //go:noescape
-func subtractVectors(differences *float64, values *float32, groups int, less float32)
+func subtractLargestVectors(values *float32, rows, width int)
+
+// widenVectors is widenPlainly of so many groups of eight.
+//
+//go:noescape
+func widenVectors(widened *float64, values *float32, groups int)
+
+// sumColumnsVectors is sumColumnsPlainly of so many groups of eight columns; stride is that of the rows in bytes. There is a row at least.
+//
+//go:noescape
+func sumColumnsVectors(sums, rows *float32, groups, count int, stride uintptr)
 
 // roundVectors is roundPlainly of so many groups of eight.
 //
@@ -129,13 +139,33 @@ func divide(values []float32, by float32) {
 	dividePlainly(values[8*groups:], by)
 }
 
-func subtract(differences []float64, values []float32, less float32) {
+func subtractLargest(values []float32, width int) {
+	if vectorGroups(width) == 0 || len(values) == 0 {
+		subtractLargestPlainly(values, width)
+		return
+	}
+	subtractLargestVectors(&values[0], len(values)/width, width)
+}
+
+func widen(widened []float64, values []float32) {
 	groups := vectorGroups(len(values))
 	if groups > 0 {
-		_ = differences[len(values)-1]
-		subtractVectors(&differences[0], &values[0], groups, less)
+		_ = widened[len(values)-1]
+		widenVectors(&widened[0], &values[0], groups)
 	}
-	subtractPlainly(differences[8*groups:], values[8*groups:], less)
+	widenPlainly(widened[8*groups:], values[8*groups:])
+}
+
+func sumColumns(sums, rows []float32) {
+	width, groups := len(sums), vectorGroups(len(sums))
+	if groups == 0 || len(rows) == 0 {
+		sumColumnsPlainly(sums, rows, width)
+		return
+	}
+	sumColumnsVectors(&sums[0], &rows[0], groups, len(rows)/width, uintptr(4*width))
+	if rest := 8 * groups; rest < width {
+		sumColumnsPlainly(sums[rest:], rows[rest:], width)
+	}
 }
 
 func round(rounded []float32, values []float64) {

@@ -228,25 +228,148 @@ loop:
 	VZEROUPPER
 	RET
 
-// func subtractVectors(differences *float64, values *float32, groups int, less float32)
-TEXT ·subtractVectors(SB), NOSPLIT, $0-28
-	MOVQ         differences+0(FP), DI
-	MOVQ         values+8(FP), SI
-	MOVQ         groups+16(FP), CX
-	VBROADCASTSS less+24(FP), Y1
+// func subtractLargestVectors(values *float32, rows, width int)
+TEXT ·subtractLargestVectors(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ rows+8(FP), CX
+	MOVQ width+16(FP), R8
+	MOVQ R8, R9
+	SHRQ $3, R8                // groups of eight
+	ANDQ $7, R9                // numbers behind them
+
+row:
+	MOVQ    SI, DI
+	VMOVUPS (DI), Y0
+	ADDQ    $32, DI
+	MOVQ    R8, AX
+	DECQ    AX
+	JZ      reduce
+
+most:
+	VMAXPS (DI), Y0, Y0
+	ADDQ   $32, DI
+	DECQ   AX
+	JNZ    most
+
+reduce:
+	VEXTRACTF128 $1, Y0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x4E, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0xB1, X0, X1
+	VMAXPS       X1, X0, X0
+	MOVQ         R9, AX
+	TESTQ        AX, AX
+	JZ           found
+
+mostBehind:
+	VMAXSS (DI), X0, X0
+	ADDQ   $4, DI
+	DECQ   AX
+	JNZ    mostBehind
+
+found:
+	VBROADCASTSS X0, Y0
+	MOVQ         R8, AX
+
+less:
+	VMOVUPS (SI), Y1
+	VSUBPS  Y0, Y1, Y1
+	VMOVUPS Y1, (SI)
+	ADDQ    $32, SI
+	DECQ    AX
+	JNZ     less
+	MOVQ    R9, AX
+	TESTQ   AX, AX
+	JZ      next
+
+lessBehind:
+	VMOVSS (SI), X1
+	VSUBSS X0, X1, X1
+	VMOVSS X1, (SI)
+	ADDQ   $4, SI
+	DECQ   AX
+	JNZ    lessBehind
+
+next:
+	DECQ CX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func widenVectors(widened *float64, values *float32, groups int)
+TEXT ·widenVectors(SB), NOSPLIT, $0-24
+	MOVQ widened+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ groups+16(FP), CX
 
 loop:
-	VMOVUPS      (SI), Y0
-	VSUBPS       Y1, Y0, Y0
-	VEXTRACTF128 $1, Y0, X2
-	VCVTPS2PD    X0, Y0
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      Y0, (DI)
-	VMOVUPD      Y2, 32(DI)
-	ADDQ         $32, SI
-	ADDQ         $64, DI
-	DECQ         CX
-	JNZ          loop
+	VCVTPS2PD (SI), Y0
+	VCVTPS2PD 16(SI), Y1
+	VMOVUPD   Y0, (DI)
+	VMOVUPD   Y1, 32(DI)
+	ADDQ      $32, SI
+	ADDQ      $64, DI
+	DECQ      CX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func sumColumnsVectors(sums, rows *float32, groups, count int, stride uintptr)
+TEXT ·sumColumnsVectors(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), DI
+	MOVQ rows+8(FP), SI
+	MOVQ groups+16(FP), AX
+	MOVQ stride+32(FP), R8
+
+fours:                         // groups, while there are so many
+	CMPQ    AX, $4
+	JLT     ones
+	MOVQ    count+24(FP), CX
+	MOVQ    SI, DX
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+
+four:
+	VADDPS (DX), Y0, Y0
+	VADDPS 32(DX), Y1, Y1
+	VADDPS 64(DX), Y2, Y2
+	VADDPS 96(DX), Y3, Y3
+	ADDQ   R8, DX
+	DECQ   CX
+	JNZ    four
+
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	ADDQ    $128, DI
+	ADDQ    $128, SI
+	SUBQ    $4, AX
+	JMP     fours
+
+ones:
+	TESTQ   AX, AX
+	JZ      done
+	MOVQ    count+24(FP), CX
+	MOVQ    SI, DX
+	VMOVUPS (DI), Y0
+
+one:
+	VADDPS (DX), Y0, Y0
+	ADDQ   R8, DX
+	DECQ   CX
+	JNZ    one
+
+	VMOVUPS Y0, (DI)
+	ADDQ    $32, DI
+	ADDQ    $32, SI
+	DECQ    AX
+	JMP     ones
+
+done:
 	VZEROUPPER
 	RET
 

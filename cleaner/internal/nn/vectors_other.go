@@ -24,9 +24,11 @@ func mask(down, scale, h []float32) { maskPlainly(down, scale, h) }
 
 func divide(values []float32, by float32) { dividePlainly(values, by) }
 
-func subtract(differences []float64, values []float32, less float32) {
-	subtractPlainly(differences, values, less)
-}
+func subtractLargest(values []float32, width int) { subtractLargestPlainly(values, width) }
+
+func widen(widened []float64, values []float32) { widenPlainly(widened, values) }
+
+func sumColumns(sums, rows []float32) { sumColumnsPlainly(sums, rows, len(sums)) }
 
 func round(rounded []float32, values []float64) { roundPlainly(rounded, values) }
 
