@@ -30,7 +30,7 @@ func sparseRows(r *rand.Rand, count, width int, share float64) (dense, sparse Ro
 func TestSparseRowsTrainAsDenseOnes(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		count, width, units, classes := 1+r.IntN(40), 1+r.IntN(60), 1+r.IntN(80), 2+r.IntN(70)
+		count, width, units, classes := 1+r.IntN(40), 1+r.IntN(60), 1+r.IntN(140), 2+r.IntN(70)
 		if seed < 3 {
 			count, width, units = 300, 700, 64 // for more than one worker
 		}

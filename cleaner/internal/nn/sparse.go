@@ -1,7 +1,10 @@
 package nn
 
-// sparseColumns are as many columns of a product with sparse rows as are held in registers.
-const sparseColumns = 32
+// sparseColumns are as many columns of a product with sparse rows as are held in some registers, and wideColumns in most of them.
+const (
+	sparseColumns = 32
+	wideColumns   = 64
+)
 
 // multiplySparse is multiply of sparse rows: it sets c [Count×n] to start + x b, where b [Width×n] is row-major. The products that are
 // left out are zero and change no sum.
@@ -16,13 +19,7 @@ func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
 				copy(sums, start)
 			}
 			columns, values := x.row(r)
-			at := 0
-			for ; at+sparseColumns <= n; at += sparseColumns {
-				addRows(sums[at:], columns, values, b[at:], n)
-			}
-			if at < n {
-				addRowsPlainly(sums[at:], columns, values, b[at:], n)
-			}
+			addRows(sums, columns, values, b, n)
 		}
 	})
 }
@@ -33,21 +30,15 @@ func (p *multiplier) multiplySparseTransposed(x *Rows, n int, b, c []float32) {
 	workers := min(p.workers, x.numbers()*n/parallelProduct)
 	clear(c)
 	inParts(workers, groups, func(_, first, end int) {
+		left, right := first*sparseColumns, min(end*sparseColumns, n)
 		for r := range x.Count {
 			columns, values := x.row(r)
-			for at := first * sparseColumns; at < min(end*sparseColumns, n); at += sparseColumns {
-				row := b[r*n+at : r*n+min(at+sparseColumns, n)]
-				if len(row) == sparseColumns {
-					addToRows(c[at:], columns, values, row, n)
-				} else {
-					addToRowsPlainly(c[at:], columns, values, row, n)
-				}
-			}
+			addToRows(c[left:], columns, values, b[r*n+left:r*n+right], n)
 		}
 	})
 }
 
-// addRowsPlainly adds to sums the rows of b, n apart, that columns names, each times its value, one after the other.
+// addRowsPlainly adds to sums the first numbers of the rows of b, n apart, that columns names, each times its value, one after the other.
 func addRowsPlainly(sums []float32, columns []uint32, values, b []float32, n int) {
 	for i, column := range columns {
 		for j, y := range b[int(column)*n:][:len(sums)] {

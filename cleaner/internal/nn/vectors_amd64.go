@@ -15,10 +15,20 @@ import (
 //go:noescape
 func addRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
 
+// addWideRowsVectors is addRowsPlainly of wideColumns columns.
+//
+//go:noescape
+func addWideRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
+
 // addToRowsVectors is addToRowsPlainly of sparseColumns columns; stride is that of c in bytes.
 //
 //go:noescape
 func addToRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+
+// addToWideRowsVectors is addToRowsPlainly of wideColumns columns.
+//
+//go:noescape
+func addToWideRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 
 // adamVectors is adamPlainly of so many groups of eight.
 //
@@ -72,11 +82,20 @@ func divideByVectors(values *float32, groups int, by float64)
 
 func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
 	if !cpu.X86.HasAVX2 || len(columns) == 0 {
-		addRowsPlainly(sums[:sparseColumns], columns, values, b, n)
+		addRowsPlainly(sums, columns, values, b, n)
 		return
 	}
-	_, _ = sums[sparseColumns-1], values[len(columns)-1]
-	addRowsVectors(&sums[0], &columns[0], &values[0], len(columns), &b[0], uintptr(4*n))
+	_ = values[len(columns)-1]
+	at := 0
+	for ; at+wideColumns <= len(sums); at += wideColumns {
+		addWideRowsVectors(&sums[at], &columns[0], &values[0], len(columns), &b[at], uintptr(4*n))
+	}
+	for ; at+sparseColumns <= len(sums); at += sparseColumns {
+		addRowsVectors(&sums[at], &columns[0], &values[0], len(columns), &b[at], uintptr(4*n))
+	}
+	if at < len(sums) {
+		addRowsPlainly(sums[at:], columns, values, b[at:], n)
+	}
 }
 
 func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
@@ -84,8 +103,17 @@ func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 		addToRowsPlainly(c, columns, values, row, n)
 		return
 	}
-	_, _ = row[sparseColumns-1], values[len(columns)-1]
-	addToRowsVectors(&c[0], &columns[0], &values[0], len(columns), &row[0], uintptr(4*n))
+	_ = values[len(columns)-1]
+	at := 0
+	for ; at+wideColumns <= len(row); at += wideColumns {
+		addToWideRowsVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
+	}
+	for ; at+sparseColumns <= len(row); at += sparseColumns {
+		addToRowsVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
+	}
+	if at < len(row) {
+		addToRowsPlainly(c[at:], columns, values, row[at:], n)
+	}
 }
 
 // vectorGroups is how many groups of eight numbers the kernels do of so many. The plain ones do the rest.

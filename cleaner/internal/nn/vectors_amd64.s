@@ -39,6 +39,61 @@ loop:
 	VZEROUPPER
 	RET
 
+// func addWideRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
+TEXT ·addWideRowsVectors(SB), NOSPLIT, $0-48
+	MOVQ    sums+0(FP), DI
+	MOVQ    columns+8(FP), SI
+	MOVQ    values+16(FP), DX
+	MOVQ    count+24(FP), CX
+	MOVQ    b+32(FP), R8
+	MOVQ    stride+40(FP), R9
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	VMOVUPS 128(DI), Y4
+	VMOVUPS 160(DI), Y5
+	VMOVUPS 192(DI), Y6
+	VMOVUPS 224(DI), Y7
+	LEAQ    (SI)(CX*4), SI
+	LEAQ    (DX)(CX*4), DX
+	NEGQ    CX
+
+loop:
+	MOVL         (SI)(CX*4), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX)(CX*4), Y8
+	ADDQ         R8, AX
+	VMULPS       (AX), Y8, Y9
+	VADDPS       Y9, Y0, Y0
+	VMULPS       32(AX), Y8, Y10
+	VADDPS       Y10, Y1, Y1
+	VMULPS       64(AX), Y8, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       96(AX), Y8, Y12
+	VADDPS       Y12, Y3, Y3
+	VMULPS       128(AX), Y8, Y13
+	VADDPS       Y13, Y4, Y4
+	VMULPS       160(AX), Y8, Y14
+	VADDPS       Y14, Y5, Y5
+	VMULPS       192(AX), Y8, Y15
+	VADDPS       Y15, Y6, Y6
+	VMULPS       224(AX), Y8, Y9
+	VADDPS       Y9, Y7, Y7
+	INCQ         CX
+	JNZ          loop
+
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	VMOVUPS Y4, 128(DI)
+	VMOVUPS Y5, 160(DI)
+	VMOVUPS Y6, 192(DI)
+	VMOVUPS Y7, 224(DI)
+	VZEROUPPER
+	RET
+
 // func addToRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 TEXT ·addToRowsVectors(SB), NOSPLIT, $0-48
 	MOVQ    c+0(FP), DI
@@ -71,6 +126,61 @@ loop:
 	ADDQ         $4, SI
 	ADDQ         $4, DX
 	DECQ         CX
+	JNZ          loop
+
+	VZEROUPPER
+	RET
+
+// func addToWideRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+TEXT ·addToWideRowsVectors(SB), NOSPLIT, $0-48
+	MOVQ    c+0(FP), DI
+	MOVQ    columns+8(FP), SI
+	MOVQ    values+16(FP), DX
+	MOVQ    count+24(FP), CX
+	MOVQ    row+32(FP), R8
+	MOVQ    stride+40(FP), R9
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVUPS 64(R8), Y2
+	VMOVUPS 96(R8), Y3
+	VMOVUPS 128(R8), Y4
+	VMOVUPS 160(R8), Y5
+	VMOVUPS 192(R8), Y6
+	VMOVUPS 224(R8), Y7
+	LEAQ    (SI)(CX*4), SI
+	LEAQ    (DX)(CX*4), DX
+	NEGQ    CX
+
+loop:
+	MOVL         (SI)(CX*4), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX)(CX*4), Y8
+	ADDQ         DI, AX
+	VMULPS       Y8, Y0, Y9
+	VADDPS       (AX), Y9, Y9
+	VMOVUPS      Y9, (AX)
+	VMULPS       Y8, Y1, Y10
+	VADDPS       32(AX), Y10, Y10
+	VMOVUPS      Y10, 32(AX)
+	VMULPS       Y8, Y2, Y11
+	VADDPS       64(AX), Y11, Y11
+	VMOVUPS      Y11, 64(AX)
+	VMULPS       Y8, Y3, Y12
+	VADDPS       96(AX), Y12, Y12
+	VMOVUPS      Y12, 96(AX)
+	VMULPS       Y8, Y4, Y13
+	VADDPS       128(AX), Y13, Y13
+	VMOVUPS      Y13, 128(AX)
+	VMULPS       Y8, Y5, Y14
+	VADDPS       160(AX), Y14, Y14
+	VMOVUPS      Y14, 160(AX)
+	VMULPS       Y8, Y6, Y15
+	VADDPS       192(AX), Y15, Y15
+	VMOVUPS      Y15, 192(AX)
+	VMULPS       Y8, Y7, Y9
+	VADDPS       224(AX), Y9, Y9
+	VMOVUPS      Y9, 224(AX)
+	INCQ         CX
 	JNZ          loop
 
 	VZEROUPPER

@@ -3,7 +3,7 @@
 package nn
 
 func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
-	addRowsPlainly(sums[:sparseColumns], columns, values, b, n)
+	addRowsPlainly(sums, columns, values, b, n)
 }
 
 func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
