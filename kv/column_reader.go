@@ -24,6 +24,8 @@ type ColumnReader struct {
 	block   *codec.Column // not changed
 	table   []Value       // the block's strings, made when first asked for
 	changes []change
+	asked   bool   // a value was read without making its block the current one
+	askedOf NodeID // the number of that block
 
 	codes    Codes     // of the block, once they are asked for: see Codes
 	floats   []float64 // likewise: see Floats
@@ -76,10 +78,30 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 		}
 		return r.tx.idValue(id)
 	}
+	if block := v / codec.ColumnRows; r.name != degreeColumn && !r.holds(v) && (!r.asked || r.askedOf != block) {
+		r.asked, r.askedOf = true, block
+		return r.once(v) // of many blocks only one value is wanted
+	}
 	if err := r.load(v); err != nil {
 		return Value{}, err
 	}
 	return r.value(int(v - r.rng.First))
+}
+
+// once is the value of a node of a stored column of whose block no value was asked for before.
+func (r *ColumnReader) once(v NodeID) (Value, error) {
+	if err := r.tx.checkNumber(v); err != nil {
+		return Value{}, err
+	}
+	entry, err := r.tx.columnEntry(r.name)
+	if err != nil {
+		return Value{}, err
+	}
+	cell, err := r.tx.column(entry).Cell(v)
+	if err != nil {
+		return Value{}, fmt.Errorf("column %s: %w", r.name, err)
+	}
+	return r.tx.fromCell(r.kind, cell)
 }
 
 // Block returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are null.
@@ -132,9 +154,14 @@ func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err er
 	return r.rng, least, greatest, nil
 }
 
+// holds says whether the current block is that of v.
+func (r *ColumnReader) holds(v NodeID) bool {
+	return r.loaded && v >= r.rng.First && v < r.rng.End && r.writes == r.tx.writes
+}
+
 // load makes the block that holds v the current one.
 func (r *ColumnReader) load(v NodeID) error {
-	if r.loaded && v >= r.rng.First && v < r.rng.End && r.writes == r.tx.writes {
+	if r.holds(v) {
 		return nil
 	}
 	r.loaded = false

@@ -7,26 +7,24 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// An orderedCursor reads records one after the other through one iterator, whose memory it reuses: a fetch by key would
-// copy every record into new memory, three times over.
-type orderedCursor struct {
-	prefix []byte
-	it     *lsm.Iterator
-	last   []byte // the key that was read last
+// A cursor looks up records of one kind and generation.
+type cursor struct {
+	prefix  []byte
+	lookups *lsm.Lookups
+	last    []byte // the key that was read last
 }
 
 // cursors are those of one snapshot that nobody is using.
 type cursors struct {
 	mu   sync.Mutex
-	free []*orderedCursor
+	free []*cursor
 }
 
 // take returns the cursor that read a key last, if there is one, else any other of its kind and generation; nil if
 // there is none.
-func (c *cursors) take(previous, key []byte) *orderedCursor {
+func (c *cursors) take(previous, key []byte) *cursor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	best := -1
@@ -47,7 +45,7 @@ func (c *cursors) take(previous, key []byte) *orderedCursor {
 	return cursor
 }
 
-func (c *cursors) giveBack(cursor *orderedCursor) {
+func (c *cursors) giveBack(cursor *cursor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.free = append(c.free, cursor)
@@ -58,7 +56,7 @@ func (c *cursors) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, cursor := range c.free {
-		cursor.it.Close()
+		cursor.lookups.Close()
 	}
 	c.free = nil
 }
@@ -66,7 +64,7 @@ func (c *cursors) close() {
 func (r txRecords) GetAfter(previous, key []byte, use func(body []byte) error) error {
 	tx := r.tx
 	if tx.write {
-		return snapshot.Need(r, key, use) // a write would have to close the cursors
+		return r.Get(key, use) // a write would have to close the cursors
 	}
 	if err := tx.acquire(); err != nil {
 		return err
@@ -75,27 +73,10 @@ func (r txRecords) GetAfter(previous, key []byte, use func(body []byte) error) e
 	c := tx.cursors.take(previous, key)
 	if c == nil {
 		prefix := record.Prefix(record.Kind(key[0]), record.GenerationOf(key))
-		c = &orderedCursor{prefix: prefix, it: tx.txn.Iterator(prefix, false)}
+		c = &cursor{prefix: prefix, lookups: tx.txn.Lookups(prefix)}
 	}
 	defer tx.cursors.giveBack(c)
 	follows := previous != nil && bytes.Equal(c.last, previous)
-	c.last = c.last[:0]
-	var err error
-	if follows {
-		err = c.it.Next()
-	} else {
-		err = c.it.Seek(key)
-	}
-	if err != nil {
-		return err
-	}
-	body, ok, err := c.it.Record()
-	if err != nil {
-		return err
-	}
-	if !ok || !bytes.Equal(body.Key, key) {
-		return record.Corrupt(key, "the record is missing")
-	}
-	c.last = append(c.last, key...)
-	return use(body.Body)
+	c.last = append(c.last[:0], key...)
+	return tx.lookUp(c.lookups, key, follows, use)
 }

@@ -42,9 +42,8 @@ func (r txRecords) Get(key []byte, use func(body []byte) error) error {
 	return use(body)
 }
 
-// Fetch has the Getter read through an iterator. Badger's Get copies a value three times, into new memory each time; an
-// iterator copies it twice, and keeps its memory where records follow each other. That pays off from a few records on. For an
-// Update it does not: Badger sorts all that was written for each new iterator.
+// Fetch has the Getter read records where they lie. That pays off from a few records on. For an Update it does not: Badger sorts all that was
+// written for each new iterator.
 func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) error) error {
 	if r.tx.write || count < 4 {
 		return read(r)
@@ -53,46 +52,24 @@ func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) er
 		return err
 	}
 	defer r.tx.release()
-	it := r.tx.txn.Iterator(prefix, false)
-	defer it.Close()
-	return read(&cursor{s: r.tx.s, it: it})
+	lookups := r.tx.txn.Lookups(prefix)
+	defer lookups.Close()
+	return read(snapshot.GetFunc(func(key []byte, use func(body []byte) error) error {
+		return r.tx.lookUp(lookups, key, true, use)
+	}))
 }
 
-// A cursor reads records by key with one iterator.
-type cursor struct {
-	s  *Store
-	it *lsm.Iterator
-	// hits and misses count how often the next record was the one wanted, and how often not.
-	hits, misses int
-}
-
-func (c *cursor) Get(key []byte, use func(body []byte) error) error {
-	if err := c.find(key); err != nil {
-		return err
+// lookUp reads a record where it lies.
+func (tx *Tx) lookUp(l *lsm.Lookups, key []byte, next bool, use func(body []byte) error) error {
+	damaged := true
+	err := l.Record(key, next, func(body []byte) error {
+		damaged = false
+		return use(body)
+	})
+	if damaged && err != nil {
+		return tx.s.damaged(err)
 	}
-	if !c.it.On(key) {
-		return ErrNotFound
-	}
-	r, _, err := c.it.Record()
-	if err != nil {
-		return c.s.damaged(err)
-	}
-	return use(r.Body)
-}
-
-// find goes to the record under a key, or where it would be.
-func (c *cursor) find(key []byte) error {
-	if c.misses <= c.hits && c.it.Valid() {
-		if err := c.it.Next(); err != nil {
-			return err
-		}
-		if c.it.On(key) {
-			c.hits++
-			return nil
-		}
-		c.misses++
-	}
-	return c.it.Seek(key)
+	return err
 }
 
 // iterate yields the records whose key begins with prefix and is not less than from (nil: all), ascending, or in reverse

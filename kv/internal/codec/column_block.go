@@ -296,12 +296,7 @@ func (c *Column) below(limit uint64) bool {
 		return true // as is any number of so many bytes
 	}
 	if c.values.width == 1 {
-		for _, value := range c.values.b {
-			if uint64(value) > limit {
-				return false
-			}
-		}
-		return true
+		return bytesBelow(c.values.b, byte(limit))
 	}
 	for i := range c.Count {
 		if c.values.At(i) > limit {
@@ -309,6 +304,28 @@ func (c *Column) below(limit uint64) bool {
 		}
 	}
 	return true
+}
+
+// bytesBelow reports whether every byte is at most limit. It compares eight at a time: what is added to the low bits of a byte carries into its
+// high bit if they are above those of the limit.
+func bytesBelow(b []byte, limit byte) bool {
+	const ones, low = 0x0101010101010101, 0x7f * 0x0101010101010101
+	above := uint64(0) // the high bits of bytes above the limit
+	carry := uint64(0x7f-limit&0x7f) * ones
+	for ; len(b) >= 8; b = b[8:] {
+		x := binary.LittleEndian.Uint64(b)
+		if sum := x&low + carry; limit < 0x80 {
+			above |= sum | x
+		} else {
+			above |= sum & x
+		}
+	}
+	for _, x := range b {
+		if x > limit {
+			return false
+		}
+	}
+	return above&^low == 0
 }
 
 // IsNull says whether row i has no value.

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -175,6 +176,27 @@ func TestReadInts(t *testing.T) {
 			}
 			if x != want {
 				t.Fatalf("round %d, row %d: got %d, want %d", round, first+i, x, want)
+			}
+		}
+	}
+}
+
+// TestBytesBelow compares bytesBelow with a loop, for all limits and bytes beside each.
+func TestBytesBelow(t *testing.T) {
+	for limit := range 256 {
+		for _, size := range []int{0, 1, 7, 8, 9, 23} {
+			b := bytes.Repeat([]byte{byte(limit)}, size)
+			if !bytesBelow(b, byte(limit)) {
+				t.Errorf("%d bytes of %d: got above %d", size, limit, limit)
+			}
+			for i := range b {
+				for value := range 256 {
+					b[i] = byte(value)
+					if got := bytesBelow(b, byte(limit)); got != (value <= limit) {
+						t.Fatalf("byte %d of %d is %d, the others and the limit %d: got %v", i, size, value, limit, got)
+					}
+				}
+				b[i] = byte(limit)
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 package column
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -29,7 +30,7 @@ type Column struct {
 	Nodes   int
 }
 
-// Cell is the value of a node.
+// Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block lies.
 func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	if c.Deltas {
 		if cell, err := c.changed(v); !errors.Is(err, record.ErrNotFound) {
@@ -39,17 +40,44 @@ func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	if uint32(v) >= c.Rows {
 		return codec.Value{}, nil
 	}
-	block, err := c.Lookup(uint32(v) / codec.ColumnRows)
+	name, row := c.name(uint32(v)/codec.ColumnRows), int(v)%codec.ColumnRows
+	if entry := c.Records.Cache().Get(name); entry != nil {
+		return entry.Value.(*codec.Column).Cell(row, c.Kind), nil
+	}
+	if !c.Records.Cache().Again(name) {
+		return c.cellInPlace(name, row)
+	}
+	block, err := c.load(name)
 	if err != nil {
 		return codec.Value{}, err
 	}
-	return block.Cell(int(v)%codec.ColumnRows, c.Kind), nil
+	return block.Cell(row, c.Kind), nil
 }
 
-// changed is the value of a node that changed since the blocks were written, or record.ErrNotFound. It allocates, so that
-// Cell need not.
+// smallBlock is the size of a block, in bytes, up to which it costs less to keep it than to read it twice.
+const smallBlock = 6 << 10
+
+// cellInPlace is a row of a block that is not kept, unless it is small. Like changed and load it allocates, so that Cell need not.
+func (c *Column) cellInPlace(name snapshot.Name, row int) (cell codec.Value, err error) {
+	disk := *c
+	err = disk.lend(name.A, func(body []byte) (err error) {
+		block := new(codec.Column)
+		if len(body) <= smallBlock {
+			block, err = disk.keep(name, body)
+		} else {
+			err = disk.parse(name.A, body, block)
+		}
+		if err == nil {
+			cell = block.Cell(row, disk.Kind)
+		}
+		return err
+	})
+	return cell, err
+}
+
+// changed is the value of a node that changed since the blocks were written, or record.ErrNotFound.
 func (c *Column) changed(v record.NodeID) (cell codec.Value, err error) {
-	err = c.Records.Get(DeltaKey(c.Generation, v), func(body []byte) error {
+	err = c.Records.GetAfter(nil, DeltaKey(c.Generation, v), func(body []byte) error {
 		cell, err = codec.ParseValue(body)
 		return err
 	})
@@ -83,9 +111,14 @@ func (c *Column) Set(w snapshot.Writer, v record.NodeID, cell codec.Value) error
 	return w.Put(DeltaKey(c.Generation, v), cell.Append(nil))
 }
 
+// name is that of a block.
+func (c *Column) name(number uint32) snapshot.Name {
+	return snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
+}
+
 // Lookup returns a block, from memory if it was looked up before. It is not changed.
 func (c *Column) Lookup(number uint32) (*codec.Column, error) {
-	name := snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
+	name := c.name(number)
 	if entry := c.Records.Cache().Get(name); entry != nil {
 		return entry.Value.(*codec.Column), nil
 	}
@@ -93,14 +126,25 @@ func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 }
 
 // load is Lookup from the disk.
-func (c *Column) load(name snapshot.Name) (*codec.Column, error) {
-	disk, number := *c, name.A // a copy, so that c may stay on the caller's stack
-	block, entry := new(codec.Column), &snapshot.Entry{Name: name}
-	err := disk.body(disk.Records, number, func(body []byte) error {
-		entry.Body = body
-		return disk.parse(number, body, block)
+func (c *Column) load(name snapshot.Name) (block *codec.Column, err error) {
+	disk := *c // a copy, so that c may stay on the caller's stack
+	err = disk.lend(name.A, func(body []byte) error {
+		block, err = disk.keep(name, body)
+		return err
 	})
-	if err != nil {
+	return block, err
+}
+
+// lend calls use with an encoded block where it lies, borrowed.
+func (c *Column) lend(number uint32, use func(body []byte) error) error {
+	get := func(key []byte, use func(body []byte) error) error { return c.Records.GetAfter(nil, key, use) }
+	return c.body(snapshot.GetFunc(get), number, use)
+}
+
+// keep keeps a block for later lookups.
+func (c *Column) keep(name snapshot.Name, body []byte) (*codec.Column, error) {
+	block, entry := new(codec.Column), &snapshot.Entry{Name: name, Body: bytes.Clone(body)}
+	if err := c.parse(name.A, entry.Body, block); err != nil {
 		return nil, err
 	}
 	entry.Value, entry.ValueSize = block, block.Size()

@@ -15,7 +15,7 @@ type Reader struct {
 	block int    // of ids, −1 for none
 	ends  []int  // where the ids of the block end in text
 	text  []byte // the ids of the block, borrowed
-	walk  []byte // memory of a block of ids that is not kept
+	walk  []byte // memory of a block of ids
 
 	positions, nodes numberBlock
 }
@@ -25,7 +25,7 @@ type numberBlock struct {
 	kind   record.Kind
 	number int    // −1 for none
 	body   []byte // borrowed
-	walk   []byte // memory of a block that is not kept
+	walk   []byte // memory of a block
 }
 
 // Reader returns a reader of the dictionary.
@@ -36,18 +36,22 @@ func (d *Dict) Reader() *Reader {
 	}
 }
 
-// record returns the body of a record behind the last one that was read of its kind, which is borrowed. One that does
-// not follow it is a lookup; one that does is probably of a walk over all of them: it lies in the memory of walk, and is not kept.
+// record returns the body of a record behind the last one that was read of its kind, borrowed. If it was not asked for before it lies in the
+// memory of walk, and is not kept; nor is one that follows the last: it is probably of a walk over all of them.
 func (r *Reader) record(name snapshot.Name, last int, walk *[]byte) ([]byte, error) {
-	if int(name.A) != last+1 {
-		return snapshot.Lookup(r.dict.Records, name)
-	}
 	if entry := r.dict.Records.Cache().Get(name); entry != nil {
 		return entry.Body, nil
 	}
-	previous := name
-	previous.A--
-	err := r.dict.Records.GetAfter(previous.Key(), name.Key(), func(body []byte) error {
+	var previous []byte
+	switch follows := int(name.A) == last+1; {
+	case follows && last >= 0:
+		before := name
+		before.A--
+		previous = before.Key()
+	case !follows && r.dict.Records.Cache().Again(name):
+		return snapshot.Lookup(r.dict.Records, name)
+	}
+	err := snapshot.NeedAfter(r.dict.Records, previous, name.Key(), func(body []byte) error {
 		*walk = append((*walk)[:0], body...)
 		return nil
 	})

@@ -25,6 +25,7 @@
 //   - The log of a memtable stays for as long as an iterator looks at it, and nothing tells why. [write_failure.go]
 //   - Up to eight pieces of memory, each as large as the largest table, are kept whatever the budget is. [table_memory.go]
 //   - The builder of tables keeps a whole table in memory. [table_writer.go]
+//   - A value is copied two or three times before it is handed out. [lookups.go]
 //   - Errors of the system are not wrapped. [guard.go]
 //   - The lock on the directory is given back by closing a file that a child process may have open. [storedir/lock_unix.go]
 package lsm

@@ -41,6 +41,33 @@ func TestGuardFaults(t *testing.T) {
 	}
 }
 
+// TestFaultOfALookup cuts a table short while a record of it is used where it lies.
+func TestFaultOfALookup(t *testing.T) {
+	dir := sessions(t, 1)
+	d := openTest(t, dir)
+	defer d.Abandon()
+	txn := d.Begin(false)
+	defer txn.Discard()
+	l := txn.Lookups(record.Prefix(record.KindSpace, 1))
+	defer l.Close()
+	path, sum := tablesIn(t, dir)[0], byte(0)
+	err := l.Record(testKey(3), false, func(body []byte) error {
+		if err := os.Truncate(path, 0); err != nil {
+			return err
+		}
+		for _, x := range body {
+			sum += x
+		}
+		return nil
+	})
+	if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, a sum of %d, want ErrCorrupt of %s", err, sum, path)
+	}
+	if err := l.Record(testKey(3), true, func([]byte) error { return nil }); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("later: got %v, want ErrCorrupt", err)
+	}
+}
+
 // TestVerifyingACutTable verifies a table that is cut short.
 func TestVerifyingACutTable(t *testing.T) {
 	path := tablesIn(t, sessions(t, 1))[0]

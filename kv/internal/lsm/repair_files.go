@@ -276,6 +276,7 @@ func (r *fileRepair) tellOfBlock(name string, block blockPlace, left, count int)
 // Marks that Badger puts beside a value.
 const (
 	markDeleted          = 1 << 0
+	markElsewhere        = 1 << 1 // the value is in the value log
 	markDiscardsEarlier  = 1 << 2
 	markOfTransaction    = 1 << 6
 	markEndOfTransaction = 1 << 7

@@ -74,7 +74,7 @@ func overwrite(body []byte) {
 
 // GetAfter is that of a snapshot.Reader.
 func (r *Records) GetAfter(_, key []byte, use func(body []byte) error) error {
-	return snapshot.Need(snapshot.GetFunc(r.lend), key, use)
+	return r.lend(key, use)
 }
 
 // Fetch is that of a snapshot.Reader.

@@ -49,9 +49,21 @@ const (
 )
 
 // A Cache keeps the records that were last looked up, so that asking for one node costs neither a search in
-// Badger's tables nor its copies of the record nor the checksum. Scans, which read every record once, pass it by. Which
+// Badger's tables nor a copy of the record nor the checksum. Scans, which read every record once, pass it by. Which
 // record goes is decided by a clock: its hand passes over those that were used since it last came by.
-type Cache struct{ shards [cacheShards]cacheShard }
+type Cache struct {
+	shards [cacheShards]cacheShard
+
+	asked asked
+}
+
+// An asked is a set of names, each a bit at the place of its hash. It is emptied when it has so many that a few more share bits.
+type asked struct {
+	bits [1 << askedLog2 / 32]atomic.Uint32
+	size atomic.Uint32
+}
+
+const askedLog2 = 18
 
 type cacheShard struct {
 	mu      sync.RWMutex
@@ -72,11 +84,15 @@ func NewCache(budget int64) *Cache {
 	return c
 }
 
-func (c *Cache) shard(name Name) *cacheShard {
-	h := uint64(name.A)<<32 | uint64(name.Generation)<<8 | uint64(name.Kind)
-	h ^= uint64(name.B) * 0x9e3779b97f4a7c15
+func (n Name) hash() uint64 {
+	h := uint64(n.A)<<32 | uint64(n.Generation)<<8 | uint64(n.Kind)
+	h ^= uint64(n.B) * 0x9e3779b97f4a7c15
 	hi, lo := bits.Mul64(h, 0x9e3779b97f4a7c15)
-	shard := (hi ^ lo) % (cacheShards / 2)
+	return hi ^ lo
+}
+
+func (c *Cache) shard(name Name) *cacheShard {
+	shard := name.hash() % (cacheShards / 2)
 	if name.Kind == record.KindAdjacency || name.Kind == record.KindArcs {
 		shard += cacheShards / 2
 	}
@@ -96,6 +112,24 @@ func (c *Cache) Get(name Name) *Entry {
 		r.used.Store(true)
 	}
 	return r
+}
+
+// Again says whether it was asked for a name before. Who looks up many records, most of them once, need not keep a record at once. It may be
+// wrong for a few.
+func (c *Cache) Again(name Name) bool {
+	bit := name.hash() >> (64 - askedLog2)
+	word, mask := &c.asked.bits[bit/32], uint32(1)<<(bit%32)
+	if word.Load()&mask != 0 {
+		return true
+	}
+	if c.asked.size.Add(1) == 1<<askedLog2/8 {
+		for i := range c.asked.bits {
+			c.asked.bits[i].Store(0)
+		}
+		c.asked.size.Store(0)
+	}
+	word.Or(mask)
+	return false
 }
 
 // Add keeps a record if it is not too large to be worth it.

@@ -30,8 +30,8 @@ func (get GetFunc) Get(key []byte, use func(body []byte) error) error { return g
 type Reader interface {
 	Getter
 
-	// GetAfter is Get for many records in the order of keys, which costs no search if previous is the key before key,
-	// and was read like this. The body is borrowed. A missing record is damage.
+	// GetAfter is Get of a body that is borrowed, where it lies. It costs no search if previous is the key before key, and was read like
+	// this; nil for none.
 	GetAfter(previous, key []byte, use func(body []byte) error) error
 
 	// Fetch calls read with a Getter for about count records whose keys begin with prefix.
@@ -59,6 +59,11 @@ func Need(r Getter, key []byte, read func(body []byte) error) error {
 		return record.Corrupt(key, "the record is missing")
 	}
 	return err
+}
+
+// NeedAfter is GetAfter for a record that must be there.
+func NeedAfter(r Reader, previous, key []byte, read func(body []byte) error) error {
+	return Need(GetFunc(func(key []byte, use func(body []byte) error) error { return r.GetAfter(previous, key, use) }), key, read)
 }
 
 // Find is Get for a record that may be there.

@@ -1,0 +1,127 @@
+package lsm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"reflect"
+	"unsafe"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// Lookups reads records by key with one iterator, each where it lies in a mapped table. Badger's Get copies a value three times, into new
+// memory each time, and its iterator copies it twice, and the value behind it once: of records as large as blocks of columns that costs
+// several times what reading them does. One goroutine at a time. It does not see what the transaction writes later.
+type Lookups struct {
+	txn *badger.Txn
+	it  *badger.Iterator
+
+	// tables are what the iterator goes over: the versions of all records, nil if there is none.
+	tables y.Iterator
+	shown  bool   // Badger has tables where they are expected
+	place  place  // where they are
+	seek   []byte // scratch: a key with the version that is read
+	buf    []byte // scratch: of a value that Badger copies
+
+	// hits and misses count how often the record behind the last one was the one that was wanted, and how often not.
+	hits, misses int
+}
+
+// A place says where the tables of lookups are.
+type place byte
+
+const (
+	unknown      place = iota
+	onRecord           // on the version of the record that was read last
+	beforeRecord       // on the first version of a record behind what was asked for last, or at the end
+)
+
+// Lookups begins to read records whose keys begin with prefix. It must be closed.
+func (t *Txn) Lookups(prefix []byte) *Lookups {
+	it := t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	l := &Lookups{txn: t.txn, it: it}
+	l.tables, l.shown = tablesOf(it)
+	return l
+}
+
+// tablesOf is what an iterator of Badger 4.9.6 goes over, which it does not show; ok is false if it is not where that version has it.
+func tablesOf(it *badger.Iterator) (tables y.Iterator, ok bool) {
+	field := reflect.ValueOf(it).Elem().FieldByName("iitr")
+	if !field.IsValid() || field.Type() != reflect.TypeFor[y.Iterator]() {
+		return nil, false
+	}
+	return *(*y.Iterator)(unsafe.Pointer(field.UnsafeAddr())), true
+}
+
+// Close ends the lookups.
+func (l *Lookups) Close() { l.it.Close() }
+
+// Record calls use with the body of the record under key, which is borrowed; record.ErrNotFound if there is none. Next says that it is
+// probably the one behind the record that was read last: then it is found without a search.
+func (l *Lookups) Record(key []byte, next bool, use func(body []byte) error) error {
+	var body []byte
+	err := guard(key, func() error {
+		value, err := l.value(key, next)
+		if err == nil {
+			body, err = record.Decode(key, value)
+		}
+		return err
+	})
+	if err != nil {
+		return wrapBadger(err)
+	}
+	return guardFaults(func() error { return use(body) })
+}
+
+// value is the value under key, borrowed.
+func (l *Lookups) value(key []byte, next bool) ([]byte, error) {
+	if l.shown {
+		if l.tables == nil || !l.find(key, next) {
+			return nil, badger.ErrKeyNotFound
+		}
+		v := l.tables.Value()
+		if v.Meta&markDeleted != 0 {
+			return nil, badger.ErrKeyNotFound
+		}
+		if v.Meta&markElsewhere == 0 {
+			return v.Value, nil
+		}
+	}
+	item, err := l.txn.Get(key)
+	if err == nil {
+		l.buf, err = item.ValueCopy(l.buf)
+	}
+	return l.buf, err
+}
+
+// find goes to the last version of a key that the transaction sees. If there is none it returns false, and is at the first version of a later key.
+func (l *Lookups) find(key []byte, next bool) bool {
+	version, place := l.txn.ReadTs(), l.place
+	l.place = unknown // until it returns: Badger may panic
+	on := func() bool { return l.tables.Valid() && bytes.Equal(y.ParseKey(l.tables.Key()), key) }
+	if next && place != unknown && l.misses <= l.hits && l.tables.Valid() {
+		if place == onRecord {
+			l.tables.Next()
+		}
+		for on() && y.ParseTs(l.tables.Key()) > version {
+			l.tables.Next()
+		}
+		if on() {
+			l.hits++
+			l.place = onRecord
+			return true
+		}
+		l.misses++
+	}
+	l.seek = append(l.seek[:0], key...)
+	l.seek = binary.BigEndian.AppendUint64(l.seek, math.MaxUint64-version) // as y.KeyWithTs does
+	l.tables.Seek(l.seek)
+	if l.place = beforeRecord; on() {
+		l.place = onRecord
+	}
+	return l.place == onRecord
+}
