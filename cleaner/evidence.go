@@ -39,28 +39,31 @@ func (p *poll) of(v kv.NodeID) (labelmodel.Ballot, error) {
 	for _, k := range p.voters {
 		p.count.Votes[k] = 0
 	}
-	p.voters, p.count.Voters = p.voters[:0], 0
+	p.voters = p.voters[:0]
 	if v < p.lists.First || v >= p.lists.End {
 		block := p.blocks[sort.Search(len(p.blocks), func(i int) bool { return p.blocks[i].End > v })]
 		if err := p.graph.ReadAdjacency(block, &p.lists); err != nil {
 			return labelmodel.Ballot{}, err
 		}
 	}
-	for at := p.lists.Offsets[v-p.lists.First]; at < p.lists.Offsets[v-p.lists.First+1]; at++ {
-		y := p.labels[p.lists.Neighbors[at]]
+	votes, labels, voters, count := p.count.Votes, p.labels, p.voters, 0
+	first, end := p.lists.Offsets[v-p.lists.First], p.lists.Offsets[v-p.lists.First+1]
+	for i, u := range p.lists.Neighbors[first:end] {
+		y := labels[u]
 		if y == kv.NoClass {
 			continue
 		}
 		weight := 1.0
 		if p.lists.Weights != nil {
-			weight = float64(p.lists.Weights[at])
+			weight = float64(p.lists.Weights[int(first)+i])
 		}
-		if p.count.Votes[y] == 0 {
-			p.voters = append(p.voters, y)
+		if votes[y] == 0 {
+			voters = append(voters, y)
 		}
-		p.count.Votes[y] += weight
-		p.count.Voters++
+		votes[y] += weight
+		count++
 	}
+	p.voters, p.count.Voters = voters, count
 	return p.count, nil
 }
 
