@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
@@ -227,7 +228,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	own.taught = own.countTaught()
 	opt := c.opt
 	opt.Notice = nil
-	s := &stages{problem: own, opt: opt, operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes))}
+	s := &stages{problem: own, opt: opt, labelsOnly: true, operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes))}
 	sample, err := s.drawUnseen(opt.Seed)
 	if err != nil {
 		return err
@@ -415,7 +416,8 @@ func (c *combination) repeats(g *group, sample *sample, both []float32) (first, 
 // join writes P.
 func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 	width := c.classes
-	return rowstore.Each(ctx, c.predictions, len(c.labels), 1, func(rows kv.Range, values []float32) error {
+	var lacking atomic.Int64
+	err := rowstore.Each(ctx, c.predictions, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
 		own := make([]float32, len(values))
 		if err := c.own.Read(rows, 0, width, own); err != nil {
 			return err
@@ -423,25 +425,40 @@ func (c *combination) join(ctx context.Context, mixture *rowstore.Store) error {
 		for v := rows.First; v < rows.End; v++ {
 			at := int(v-rows.First) * width
 			if row := values[at : at+width]; hasNaN(row) {
-				c.lacking++
+				lacking.Add(1)
 			} else if g := &c.groups[c.group(v)]; g.weights[1] > 0 {
 				mix(g.weights, own[at:at+width], row)
 			}
 		}
 		return mixture.Write(rows, 0, width, own)
 	})
+	c.lacking = int(lacking.Load())
+	return err
 }
 
 // mix turns a row of B into one of P.
 func mix(weights []float64, own, from []float32) {
+	c := len(own)
+	var few [64]float64
+	numbers := few[:]
+	if 2*c > len(few) {
+		numbers = make([]float64, 2*c)
+	}
+	logs, fromLogs := numbers[:c], numbers[c:2*c]
+	labelmodel.LogFeatures(own, logs)
+	labelmodel.LogFeatures(from, fromLogs)
 	most := float32(math.Inf(-1))
 	for k := range own {
-		own[k] = float32(float64(weights[0]*labelmodel.LogFeature(own[k], 0, 0)) + float64(weights[1]*labelmodel.LogFeature(from[k], 0, 0)))
+		own[k] = float32(float64(weights[0]*logs[k]) + float64(weights[1]*fromLogs[k]))
 		most = max(most, own[k])
 	}
-	var sum float32
 	for k := range own {
-		own[k] = float32(elementary.Exp(float64(own[k] - most)))
+		logs[k] = float64(own[k] - most)
+	}
+	elementary.Exps(logs)
+	var sum float32
+	for k, e := range logs {
+		own[k] = float32(e)
 		sum += own[k]
 	}
 	for k := range own {

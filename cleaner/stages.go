@@ -31,6 +31,9 @@ type stages struct {
 	// it. nil: all are.
 	only *labelmodel.Model
 
+	// labelsOnly leaves out the predictions around nodes, P1 … PK, which no label model weighs.
+	labelsOnly bool
+
 	ownDiagonals *heldDiagonals // where they are not the problem's
 	resumption   []string       // stages, and parts of stages, that were finished before
 }
@@ -220,7 +223,7 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 			return nil, err
 		}
 	}
-	if s.only != nil {
+	if s.labelsOnly || s.only != nil {
 		g.first = max(g.first, s.classes) // predictions around a node have no weight
 	}
 	if g.first == 2*s.classes {

@@ -210,6 +210,14 @@ func LogFeature(z, top float32, background float64) float64 {
 	return elementary.Log(feature(z, top, background))
 }
 
+// LogFeatures writes the LogFeature of features without a background.
+func LogFeatures(z []float32, logs []float64) {
+	for i, own := range z {
+		logs[i] = feature(own, 0, 0)
+	}
+	elementary.Logs(logs)
+}
+
 // feature is what LogFeature is the logarithm of.
 func feature(z, top float32, background float64) float64 {
 	return featureFloor + max(0, float64(z)-float64(background*float64(top)))
