@@ -195,8 +195,8 @@
 // A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync, or less:
 // those that wait for the disk at the same time share one. What a Bulk writes is in the journal too, and is synced by the
 // transaction that makes it visible. A file of the journal is removed once all that is in it is in tables, at the latest by
-// Close; it takes some four memtables at most. Of the last file some is reserved for commits to come, as a sync is faster if the file
-// has its size already. Package kv/internal/journal describes its form.
+// Close; it takes some four memtables at most. Of the last file some is reserved for small commits to come, whose sync is faster if
+// the file has its size already. Package kv/internal/journal describes its form.
 //
 // # Keys
 //

@@ -29,7 +29,7 @@ import (
 // journalName begins the names of the files of the journal.
 const journalName = "journal"
 
-// journalAhead is how many bytes of the journal are reserved at once for commits to come. The spare room that each write asks for
+// journalAhead is how many bytes of the journal are reserved at once for small commits to come. The spare room that each write asks for
 // (lsm.SpareRoom) has them.
 const journalAhead = 256 << 10
 

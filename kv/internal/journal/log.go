@@ -18,11 +18,15 @@ type Log struct {
 	buf       []byte
 	failure   error // nothing more can be appended
 
-	// Ahead is how many bytes of the last segment are reserved at once for commits to come, none if it is 0: a sync is faster if the
-	// file has its size and its place on the disk already. What is reserved and not written reads as zeros.
+	// Ahead is how many bytes of the last segment are reserved at once for small commits to come, none if it is 0: their sync is faster
+	// if the file has its size and its place on the disk already. What is reserved and not written reads as zeros.
 	Ahead    int64
 	reserved int64 // how far the last segment is reserved
 }
+
+// smallCommits is up to how many bytes of commits a sync is faster if they were reserved: a block of most file systems. Each block that is
+// written first costs the file system as much as a file that grows.
+const smallCommits = 4 << 10
 
 // maxBuffer bounds a buffer that is kept.
 const maxBuffer = 1 << 20
@@ -144,7 +148,7 @@ func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 		l.buf = nil
 	}
 	end := s.End + int64(len(text))
-	if kind == Commit && l.Ahead > 0 && end > l.reserved {
+	if kind == Commit && l.Ahead > 0 && end > l.reserved && len(text) <= smallCommits {
 		if durable.Reserve(l.file, s.End, end+l.Ahead-s.End) != nil {
 			l.Ahead = 0 // the file grows as it is written
 		}
