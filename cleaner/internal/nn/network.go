@@ -171,20 +171,6 @@ func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
 	return value
 }
 
-// dropRun is how many values draw from a generator of their own, so that workers share them.
-const dropRun = 4096
-
-// dropWords are the random numbers of a run, a byte a value.
-type dropWords [dropRun / 8]uint64
-
-func (w *dropWords) fill(seed, run uint64) {
-	var random rand.PCG
-	random.Seed(seed, run)
-	for i := range w {
-		w[i] = random.Uint64()
-	}
-}
-
 // dropping are the byte below which a value is dropped, the factor of the others, and a seed.
 func (t *Trainer) dropping(share float64) (bound uint32, scale float32, seed uint64) {
 	bound = uint32(math.Round(share * 256))
@@ -197,15 +183,15 @@ func (t *Trainer) drop(values, factors []float32, share float64) {
 	bound, scale, seed := t.dropping(share)
 	runs := (len(values) + dropRun - 1) / dropRun
 	Share(t.Workers, len(values), runs, func(_, first, end int) {
-		var words dropWords
+		var random dropBytes
 		for run := first; run < end; run++ {
-			words.fill(seed, uint64(run))
+			random.fill(seed, uint64(run))
 			from, to := run*dropRun, min((run+1)*dropRun, len(values))
 			var of []float32
 			if factors != nil {
 				of = factors[from:to]
 			}
-			dropRunOf(values[from:to], of, &words, bound, scale)
+			dropRunOf(values[from:to], of, &random, bound, scale)
 		}
 	})
 }
@@ -223,22 +209,30 @@ func (t *Trainer) dropSparse(x *Rows, share float64) *Rows {
 		at += x.ends[r] - start
 	}
 	Share(t.Workers, numbers, x.Count, func(_, first, end int) {
-		var words dropWords
-		filled := -1 // the run that words are of
+		var random dropBytes
+		filled := -1 // the run that random is of
 		for r := first; r < end; r++ {
-			to := kept.starts[r]
 			columns, values := x.row(r)
-			for i, column := range columns {
-				at := r*x.Width + int(column)
-				if run := at / dropRun; run != filled {
-					words.fill(seed, uint64(run))
+			to := kept.starts[r]
+			toColumns, toValues := kept.columns[to:to+len(columns)], kept.values[to:to+len(columns)]
+			left := 0
+			for i := 0; i < len(columns); {
+				run := (r*x.Width + int(columns[i])) / dropRun
+				if run != filled {
+					random.fill(seed, uint64(run))
 					filled = run
 				}
-				random := uint32(words[at%dropRun/8] >> (at % 8 * 8) & 255)
-				kept.columns[to], kept.values[to] = column, values[i]*scale
-				to += int((random-bound)>>31 ^ 1)
+				before := r*x.Width - run*dropRun // of the row's first number, in the run
+				for ; i < len(columns); i++ {
+					at := before + int(columns[i])
+					if at >= dropRun {
+						break
+					}
+					toColumns[left], toValues[left] = columns[i], values[i]*scale
+					left += int((uint32(random[at])-bound)>>31 ^ 1)
+				}
 			}
-			kept.ends[r] = to
+			kept.ends[r] = to + left
 		}
 	})
 	return kept

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -134,16 +135,29 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 		if !slices.Equal(rows, less) {
 			t.Fatalf("seed %d, rows of %d less the largest: got %v, want %v", seed, width, rows, less)
 		}
-		var words dropWords
-		words.fill(seed, 7)
+		var random dropBytes
+		random.fill(seed, 7)
 		bound := uint32(r.IntN(256))
 		compare("dropout", func(v [4][]float32) {
-			dropRunOf(v[0], nil, &words, bound, 1.7)
-			dropRunOf(v[1], v[2], &words, bound, 1.7)
+			dropRunOf(v[0], nil, &random, bound, 1.7)
+			dropRunOf(v[1], v[2], &random, bound, 1.7)
 		},
 			func(v [4][]float32) {
-				dropPlainly(v[0], nil, words[:], bound, 1.7)
-				dropPlainly(v[1], v[2], words[:], bound, 1.7)
+				dropPlainly(v[0], nil, random[:], bound, 1.7)
+				dropPlainly(v[1], v[2], random[:], bound, 1.7)
 			})
+	}
+}
+
+func TestDropBytesAreThoseOfPCG(t *testing.T) {
+	for seed := range uint64(20) {
+		want := rand.NewPCG(seed*0x9e3779b97f4a7c15, seed)
+		var got dropBytes
+		got.fill(seed*0x9e3779b97f4a7c15, seed)
+		for i := 0; i < len(got); i += 8 {
+			if got, want := binary.LittleEndian.Uint64(got[i:]), want.Uint64(); got != want {
+				t.Fatalf("seed %d, bytes %d to %d: got %x, want %x", seed, i, i+7, got, want)
+			}
+		}
 	}
 }

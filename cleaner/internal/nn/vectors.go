@@ -23,13 +23,12 @@ func (s *adamStep) takePlainly(p, mean, square, gradient []float32) {
 	}
 }
 
-// dropPlainly multiplies values by zero where their byte of words is below bound, and else by scale; factors, if not nil, gets what each
-// was multiplied by.
-func dropPlainly(values, factors []float32, words []uint64, bound uint32, scale float32) {
+// dropPlainly multiplies values by zero where their random number is below bound, and else by scale; factors, if not nil, gets what each was
+// multiplied by.
+func dropPlainly(values, factors []float32, random []byte, bound uint32, scale float32) {
 	bits := math.Float32bits(scale)
 	for i, value := range values {
-		random := uint32(words[i/8] >> (i % 8 * 8) & 255)
-		mask := uint32(int32(random-bound) >> 31) // all bits or none, without a branch
+		mask := uint32(int32(uint32(random[i])-bound) >> 31) // all bits or none, without a branch
 		factor := math.Float32frombits(bits &^ mask)
 		values[i] = value * factor
 		if factors != nil {

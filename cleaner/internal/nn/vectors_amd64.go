@@ -38,7 +38,7 @@ func adamVectors(p, mean, square, gradient *float32, groups int, step *adamStep)
 // dropVectors is dropPlainly of so many groups of eight. factors may be nil.
 //
 //go:noescape
-func dropVectors(values, factors *float32, words *uint64, groups int, bound uint32, scale float32)
+func dropVectors(values, factors *float32, random *byte, groups int, bound uint32, scale float32)
 
 // reluVectors is reluPlainly of so many groups of eight.
 //
@@ -133,13 +133,13 @@ func (s *adamStep) take(p, mean, square, gradient []float32) {
 	s.takePlainly(p[8*groups:], mean[8*groups:], square[8*groups:], gradient[8*groups:])
 }
 
-func dropRunOf(values, factors []float32, words *dropWords, bound uint32, scale float32) {
+func dropRunOf(values, factors []float32, random *dropBytes, bound uint32, scale float32) {
 	groups := vectorGroups(len(values))
 	if groups > 0 {
-		_, _ = words[groups-1], behind(factors, len(values))
-		dropVectors(&values[0], unsafe.SliceData(factors), &words[0], groups, bound, scale)
+		_, _ = random[8*groups-1], behind(factors, len(values))
+		dropVectors(&values[0], unsafe.SliceData(factors), &random[0], groups, bound, scale)
 	}
-	dropPlainly(values[8*groups:], behind(factors, 8*groups), words[groups:], bound, scale)
+	dropPlainly(values[8*groups:], behind(factors, 8*groups), random[8*groups:], bound, scale)
 }
 
 func relu(h []float32) {

@@ -228,11 +228,11 @@ loop:
 	VZEROUPPER
 	RET
 
-// func dropVectors(values, factors *float32, words *uint64, groups int, bound uint32, scale float32)
+// func dropVectors(values, factors *float32, random *byte, groups int, bound uint32, scale float32)
 TEXT ·dropVectors(SB), NOSPLIT, $0-40
 	MOVQ         values+0(FP), DI
 	MOVQ         factors+8(FP), SI
-	MOVQ         words+16(FP), DX
+	MOVQ         random+16(FP), DX
 	MOVQ         groups+24(FP), CX
 	MOVL         bound+32(FP), AX
 	VMOVD        AX, X1

@@ -14,8 +14,8 @@ func (s *adamStep) take(p, mean, square, gradient []float32) {
 	s.takePlainly(p, mean, square, gradient)
 }
 
-func dropRunOf(values, factors []float32, words *dropWords, bound uint32, scale float32) {
-	dropPlainly(values, factors, words[:], bound, scale)
+func dropRunOf(values, factors []float32, random *dropBytes, bound uint32, scale float32) {
+	dropPlainly(values, factors, random[:], bound, scale)
 }
 
 func relu(h []float32) { reluPlainly(h) }
