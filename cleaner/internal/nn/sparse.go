@@ -6,20 +6,18 @@ const (
 	wideColumns   = 64
 )
 
-// multiplySparse is multiply of sparse rows: it sets c [Count×n] to start + x b, where b [Width×n] is row-major. The products that are
+// multiplySparse is multiply of sparse rows: it sets c [Count×n] to start [n] + x b, where b [Width×n] is row-major. The products that are
 // left out are zero and change no sum.
 func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
 	workers := min(p.workers, x.numbers()*n/parallelProduct)
 	inParts(workers, x.Count, func(_, first, end int) {
-		for r := first; r < end; r++ {
-			sums := c[r*n:][:n]
-			if start == nil {
-				clear(sums)
-			} else {
-				copy(sums, start)
-			}
+		part := x.Slice(first, end)
+		at := multiplyWide(&part, n, b, start, c[first*n:end*n])
+		for r := first; r < end && at < n; r++ {
+			sums := c[r*n+at:][:n-at]
+			copy(sums, start[at:])
 			columns, values := x.row(r)
-			addRows(sums, columns, values, b, n)
+			addRows(sums, columns, values, b[at:], n)
 		}
 	})
 }

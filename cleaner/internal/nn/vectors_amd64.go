@@ -15,10 +15,10 @@ import (
 //go:noescape
 func addRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
 
-// addWideRowsVectors is addRowsPlainly of wideColumns columns.
+// multiplyRowsVectors is multiplySparse of so many rows, and of wideColumns columns; stride is that of b and c in bytes.
 //
 //go:noescape
-func addWideRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
+func multiplyRowsVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
 
 // addToRowsVectors is addToRowsPlainly of sparseColumns columns; stride is that of c in bytes.
 //
@@ -80,6 +80,19 @@ func roundVectors(rounded *float32, values *float64, groups int)
 //go:noescape
 func divideByVectors(values *float32, groups int, by float64)
 
+// multiplyWide sets the first columns of c to start + x b, as many as kernels of whole rows do, and returns how many those are.
+func multiplyWide(x *Rows, n int, b, start, c []float32) (done int) {
+	if !cpu.X86.HasAVX2 || x.Count == 0 || len(x.values) == 0 {
+		return 0
+	}
+	_, _, _ = c[x.Count*n-1], b[x.Width*n-1], start[n-1]
+	for ; done+wideColumns <= n; done += wideColumns {
+		multiplyRowsVectors(
+			&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count, &x.columns[0], &x.values[0])
+	}
+	return done
+}
+
 func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
 	if !cpu.X86.HasAVX2 || len(columns) == 0 {
 		addRowsPlainly(sums, columns, values, b, n)
@@ -87,9 +100,6 @@ func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
 	}
 	_ = values[len(columns)-1]
 	at := 0
-	for ; at+wideColumns <= len(sums); at += wideColumns {
-		addWideRowsVectors(&sums[at], &columns[0], &values[0], len(columns), &b[at], uintptr(4*n))
-	}
 	for ; at+sparseColumns <= len(sums); at += sparseColumns {
 		addRowsVectors(&sums[at], &columns[0], &values[0], len(columns), &b[at], uintptr(4*n))
 	}

@@ -39,25 +39,35 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addWideRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
-TEXT ·addWideRowsVectors(SB), NOSPLIT, $0-48
-	MOVQ    sums+0(FP), DI
-	MOVQ    columns+8(FP), SI
-	MOVQ    values+16(FP), DX
-	MOVQ    count+24(FP), CX
-	MOVQ    b+32(FP), R8
-	MOVQ    stride+40(FP), R9
-	VMOVUPS (DI), Y0
-	VMOVUPS 32(DI), Y1
-	VMOVUPS 64(DI), Y2
-	VMOVUPS 96(DI), Y3
-	VMOVUPS 128(DI), Y4
-	VMOVUPS 160(DI), Y5
-	VMOVUPS 192(DI), Y6
-	VMOVUPS 224(DI), Y7
-	LEAQ    (SI)(CX*4), SI
-	LEAQ    (DX)(CX*4), DX
-	NEGQ    CX
+// func multiplyRowsVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
+TEXT ·multiplyRowsVectors(SB), NOSPLIT, $0-72
+	MOVQ c+0(FP), DI
+	MOVQ start+8(FP), R15
+	MOVQ b+16(FP), R8
+	MOVQ stride+24(FP), R9
+	MOVQ starts+32(FP), R10
+	MOVQ ends+40(FP), R11
+	MOVQ rows+48(FP), R12
+	MOVQ columns+56(FP), R13
+	MOVQ values+64(FP), BX
+
+row:
+	MOVQ    (R10), CX
+	MOVQ    (R11), AX
+	ADDQ    $8, R10
+	ADDQ    $8, R11
+	LEAQ    (R13)(AX*4), SI
+	LEAQ    (BX)(AX*4), DX
+	VMOVUPS (R15), Y0
+	VMOVUPS 32(R15), Y1
+	VMOVUPS 64(R15), Y2
+	VMOVUPS 96(R15), Y3
+	VMOVUPS 128(R15), Y4
+	VMOVUPS 160(R15), Y5
+	VMOVUPS 192(R15), Y6
+	VMOVUPS 224(R15), Y7
+	SUBQ    AX, CX             // less than zero by the numbers of the row
+	JZ      done
 
 loop:
 	MOVL         (SI)(CX*4), AX
@@ -83,6 +93,7 @@ loop:
 	INCQ         CX
 	JNZ          loop
 
+done:
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y1, 32(DI)
 	VMOVUPS Y2, 64(DI)
@@ -91,6 +102,9 @@ loop:
 	VMOVUPS Y5, 160(DI)
 	VMOVUPS Y6, 192(DI)
 	VMOVUPS Y7, 224(DI)
+	ADDQ    R9, DI
+	DECQ    R12
+	JNZ     row
 	VZEROUPPER
 	RET
 
