@@ -181,3 +181,28 @@ loop:
 	JNZ     loop
 	VZEROUPPER
 	RET
+
+// func fetchVectors(from *float32, rows *uint32, count int, stride, bytes uintptr)
+TEXT ·fetchVectors(SB), NOSPLIT, $0-40
+	MOVQ from+0(FP), SI
+	MOVQ rows+8(FP), DI
+	MOVQ count+16(FP), CX
+	MOVQ stride+24(FP), R8
+	MOVQ bytes+32(FP), R9
+
+row:
+	MOVL  (DI), AX
+	ADDQ  $4, DI
+	IMULQ R8, AX
+	ADDQ  SI, AX
+	LEAQ  -1(AX)(R9*1), DX     // the last byte
+
+line:
+	PREFETCHT0 (AX)
+	ADDQ       $64, AX
+	CMPQ       AX, DX
+	JLT        line
+	PREFETCHT0 (DX)
+	DECQ       CX
+	JNZ        row
+	RET

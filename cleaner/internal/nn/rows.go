@@ -73,6 +73,12 @@ func (x *Rows) Slice(first, end int) Rows {
 	return part
 }
 
+// Rows of at most so many numbers are fetched some at a time, of so many numbers together. A processor fetches longer ones by itself.
+const (
+	fetchedRow     = 128
+	fetchedNumbers = 512
+)
+
 // Gather makes x rows of from. Of dense rows it has copies; sparse ones stay in the memory of from.
 func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
 	x.Count, x.Width = len(rows), from.Width
@@ -80,8 +86,15 @@ func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
 	if !from.isSparse() {
 		x.dense = slices.Grow(x.dense[:0], len(rows)*width)[:len(rows)*width]
 		Share(workers, len(x.dense), len(rows), func(_, first, end int) {
-			for i, row := range rows[first:end] {
-				copy(x.dense[(first+i)*width:][:width], from.dense[int(row)*width:])
+			for at := first; at < end; {
+				next := end
+				if width <= fetchedRow {
+					next = min(end, at+fetchedNumbers/max(width, 1))
+					fetchRows(from.dense, rows[at:next], width)
+				}
+				for ; at < next; at++ {
+					copy(x.dense[at*width:][:width], from.dense[int(rows[at])*width:])
+				}
 			}
 		})
 		return
