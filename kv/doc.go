@@ -1,6 +1,6 @@
 // Package kv keeps a labelled graph on disk: nodes and their external ids, adjacency, property columns, matrices, and
 // whatever upper rooms store in lent key ranges and small documents. It is built on Badger, which only its package
-// kv/internal/lsm imports.
+// kv/internal/lsm imports. A store that is opened to be read is read without Badger, from the same files.
 //
 // # Use
 //
@@ -98,7 +98,8 @@
 //     second copy. Tables from before Open are compared with their checksums before they are merged, so that a merge hides
 //     no damage (TestFlippedBytes; shell TestDamagedFiles). Each table is compared once. The file "verified" has the size,
 //     the times and the inode number of each compared table. If one of them changes, the table is compared again
-//     (TestTablesAreVerifiedOnce). The disk may change a byte of a table after the comparison. If that byte is outside the
+//     (TestTablesAreVerifiedOnce). Open for reading looks at the index and the last block of every other table. It compares the
+//     index of a listed table when a read first needs it (lsm TestReadOnlyIndexIsComparedLater). The disk may change a byte of a table after the comparison. If that byte is outside the
 //     body of a record, a merge may hide the change.
 //   - If a table is cut short while the store is open, or the disk cannot read a page of it, reads of the table return
 //     [ErrCorrupt], and the process goes on (TestTablesCutShortBelowAStore). The store compares the sizes of the tables

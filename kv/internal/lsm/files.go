@@ -45,36 +45,9 @@ type tableFile struct {
 // damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed), because
 // Badger would clean up.
 func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile, error) {
-	if err := checkRegistry(dir); err != nil {
-		return nil, err
-	}
-	empty, err := checkLogs(dir)
+	manifest, strays, err := checkNames(dir, crashed, readOnly)
 	if err != nil {
 		return nil, err
-	}
-	manifest, cut, err := readManifest(dir)
-	if err != nil {
-		return nil, err
-	}
-	leftover := cmp.Or(empty, cut)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var strays []uint64
-	for _, entry := range entries {
-		if id, ok := table.ParseFileID(entry.Name()); ok {
-			if _, named := manifest.Tables[id]; !named {
-				strays = append(strays, id)
-				leftover = cmp.Or(leftover, record.CorruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
-			}
-		}
-	}
-	switch {
-	case leftover != nil && !crashed:
-		return nil, leftover
-	case leftover != nil && readOnly:
-		return nil, CrashedError(dir)
 	}
 	var tables []tableFile
 	for id, entry := range manifest.Tables {
@@ -97,6 +70,41 @@ func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile
 		return tables, nil
 	}
 	return tables, clearUnnamed(dir, manifest, orphans, beside)
+}
+
+// checkNames is checkFiles but for what is in tables. It returns the manifest, and the tables that this does not name.
+func checkNames(dir string, crashed, readOnly bool) (manifest badger.Manifest, strays []uint64, err error) {
+	if err := checkRegistry(dir); err != nil {
+		return manifest, nil, err
+	}
+	empty, err := checkLogs(dir)
+	if err != nil {
+		return manifest, nil, err
+	}
+	manifest, cut, err := readManifest(dir)
+	if err != nil {
+		return manifest, nil, err
+	}
+	leftover := cmp.Or(empty, cut)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return manifest, nil, err
+	}
+	for _, entry := range entries {
+		if id, ok := table.ParseFileID(entry.Name()); ok {
+			if _, named := manifest.Tables[id]; !named {
+				strays = append(strays, id)
+				leftover = cmp.Or(leftover, record.CorruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
+			}
+		}
+	}
+	switch {
+	case leftover != nil && !crashed:
+		return manifest, nil, leftover
+	case leftover != nil && readOnly:
+		return manifest, nil, CrashedError(dir)
+	}
+	return manifest, strays, nil
 }
 
 // readManifest reads the manifest as Badger does; cut is not nil if its last record is not complete.

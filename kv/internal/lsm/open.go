@@ -77,7 +77,8 @@ type Journal interface {
 type DB struct {
 	dir      string
 	readOnly bool
-	db       *badger.DB
+	db       *badger.DB  // nil if tables is not
+	tables   *readTables // of a database that is read without Badger
 	reading  func() bool
 
 	failure  *writeFailure
@@ -94,6 +95,9 @@ type DB struct {
 
 // Open opens what is in a directory, or makes it.
 func Open(dir string, opt Options) (*DB, error) {
+	if opt.ReadOnly && storedir.HasLocks {
+		return openReadOnly(dir)
+	}
 	b, err := badgerOptions(dir, opt)
 	if err != nil {
 		return nil, err

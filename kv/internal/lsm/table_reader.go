@@ -2,9 +2,11 @@ package lsm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/dgraph-io/badger/v4/fb"
@@ -21,7 +23,6 @@ import (
 // bytes. Badger itself reads blocks without comparing their checksums: see badgerOptions.
 type tableReader struct {
 	path  string
-	file  *z.MmapFile
 	data  []byte // the file, mapped
 	index *fb.TableIndex
 	count int // of blocks
@@ -29,31 +30,55 @@ type tableReader struct {
 
 // openTableReader maps a table and checks its index; damage to that is an ErrCorrupt.
 func openTableReader(path string) (*tableReader, error) {
-	info, err := os.Stat(path)
+	t, err := mapTable(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(t.checkIndex(), t.parse()); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// mapTable maps a table, and reads nothing of it.
+func mapTable(path string) (t *tableReader, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }() // the pages stay mapped
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if info.Size() == 0 {
 		return nil, record.CorruptFile(path, "it is empty") // and cannot be mapped
 	}
-	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+	data, err := z.Mmap(f, false, info.Size())
 	if err != nil {
-		return nil, err
+		return nil, &fs.PathError{Op: "mmap", Path: path, Err: err}
 	}
-	t := &tableReader{path: path, file: file, data: file.Data}
-	if err := t.parse(); err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	return t, nil
+	return &tableReader{path: path, data: data}, nil
 }
 
-func (t *tableReader) close() error { return t.file.Close(-1) }
+func (t *tableReader) close() error { return z.Munmap(t.data) }
 
+// checkIndex compares the checksum of the index.
+func (t *tableReader) checkIndex() error {
+	return guardFile(t.path, func() error {
+		if index, sum, ok := tableIndex(t.data); !ok || crc32c.Of(index) != sum {
+			return errors.New("the checksum of its index does not match")
+		}
+		return nil
+	})
+}
+
+// parse finds the index.
 func (t *tableReader) parse() error {
 	return guardFile(t.path, func() error {
-		index, ok := tableIndex(t.data)
+		index, _, ok := tableIndex(t.data)
 		if !ok {
-			return errors.New("the checksum of its index does not match")
+			return errors.New("it does not end with an index")
 		}
 		t.index = fb.GetRootAsTableIndex(index, 0)
 		if t.count = t.index.OffsetsLength(); t.count == 0 {
@@ -63,19 +88,18 @@ func (t *tableReader) parse() error {
 	})
 }
 
-// tableIndex is the index of a table, false if its checksum does not match.
-func tableIndex(data []byte) (index []byte, ok bool) {
+// tableIndex is the index of a table, with its checksum, false if the table does not end with one.
+func tableIndex(data []byte) (index []byte, sum uint32, ok bool) {
 	body, sum, ok := cutTableChecksum(data)
 	if !ok || len(body) < 4 {
-		return nil, false
+		return nil, 0, false
 	}
 	length := int64(binary.BigEndian.Uint32(body[len(body)-4:]))
 	body = body[:len(body)-4]
 	if length > int64(len(body)) {
-		return nil, false
+		return nil, 0, false
 	}
-	index = body[int64(len(body))-length:]
-	return index, crc32c.Of(index) == sum
+	return body[int64(len(body))-length:], sum, true
 }
 
 // cutTableChecksum cuts off what appendTableChecksum appends.
@@ -117,15 +141,21 @@ func (t *tableReader) place(i int) (from, to int, err error) {
 
 // first is the first key of block i, without its version.
 func (t *tableReader) first(i int) (key []byte, err error) {
-	err = guardFile(t.path, func() error {
-		var at fb.BlockOffset
-		if !t.index.Offsets(&at, i) || len(at.KeyBytes()) < 8 {
-			return fmt.Errorf("block %d has no key", i)
-		}
-		key = bytes.Clone(y.ParseKey(at.KeyBytes()))
-		return nil
+	err = guardFile(t.path, func() (err error) {
+		key, err = t.firstMapped(i)
+		key = bytes.Clone(y.ParseKey(key))
+		return err
 	})
 	return key, err
+}
+
+// firstMapped is the first key of block i, with its version, mapped. The caller guards it.
+func (t *tableReader) firstMapped(i int) ([]byte, error) {
+	var at fb.BlockOffset
+	if !t.index.Offsets(&at, i) || len(at.KeyBytes()) < 8 {
+		return nil, fmt.Errorf("block %d has no key", i)
+	}
+	return at.KeyBytes(), nil
 }
 
 // verify compares the checksum of block i.
@@ -162,25 +192,45 @@ type tableEntry struct {
 	value y.ValueStruct
 }
 
+// cutBlock returns the entries of a block, and where each begins, false if it does not say.
+func cutBlock(block []byte) (entries, starts []byte, ok bool) {
+	body, _, ok := cutTableChecksum(block)
+	if !ok || len(body) < 4 {
+		return nil, nil, false
+	}
+	n := 4 * int64(binary.BigEndian.Uint32(body[len(body)-4:]))
+	body = body[:len(body)-4]
+	if n > int64(len(body)) {
+		return nil, nil, false
+	}
+	at := int64(len(body)) - n
+	return body[:at], body[at:], true
+}
+
+// startOf is where entry i of a block begins.
+func startOf(starts []byte, i int) int { return int(binary.NativeEndian.Uint32(starts[4*i:])) }
+
+// entryHeader is the size of the two lengths that an entry begins with.
+const entryHeader = 4
+
+// entryLengths are how many bytes of its key an entry shares with the first of its block, and how many follow.
+func entryLengths(entry []byte) (overlap, rest int) {
+	return int(binary.NativeEndian.Uint16(entry)), int(binary.NativeEndian.Uint16(entry[2:]))
+}
+
 // blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero if it does not
 // say.
 func blockEntries(block []byte) (entries []tableEntry, count int) {
-	body, _, ok := cutTableChecksum(block)
-	if !ok || len(body) < 4 {
+	body, starts, ok := cutBlock(block)
+	if !ok {
 		return nil, 0
 	}
-	n := int64(binary.BigEndian.Uint32(body[len(body)-4:]))
-	body = body[:len(body)-4]
-	if 4*n > int64(len(body)) {
-		return nil, 0
-	}
-	starts := body[int64(len(body))-4*n:]
-	body = body[:int64(len(body))-4*n]
+	n := int64(len(starts) / 4)
 	start := func(i int64) int64 {
 		if i == n {
 			return int64(len(body))
 		}
-		return int64(binary.NativeEndian.Uint32(starts[4*i:]))
+		return int64(startOf(starts, int(i)))
 	}
 	var base []byte
 	for i := range n {
@@ -200,16 +250,16 @@ func blockEntries(block []byte) (entries []tableEntry, count int) {
 }
 
 func parseEntry(b, base []byte) (e tableEntry, ok bool) {
-	const header, version, least = 4, 8, 3
-	if len(b) < header {
+	const version, least = 8, 3
+	if len(b) < entryHeader {
 		return e, false
 	}
-	overlap, rest := int(binary.NativeEndian.Uint16(b)), int(binary.NativeEndian.Uint16(b[2:]))
-	if overlap > len(base) || overlap+rest <= version || header+rest+least > len(b) {
+	overlap, rest := entryLengths(b)
+	if overlap > len(base) || overlap+rest <= version || entryHeader+rest+least > len(b) {
 		return e, false
 	}
-	e.key = append(append([]byte(nil), base[:overlap]...), b[header:header+rest]...)
-	value := b[header+rest:]
+	e.key = append(append([]byte(nil), base[:overlap]...), b[entryHeader:entryHeader+rest]...)
+	value := b[entryHeader+rest:]
 	if _, n := binary.Uvarint(value[2:]); n <= 0 {
 		return e, false
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -14,8 +15,8 @@ import (
 // sees what those before it wrote.
 type Txn struct {
 	d    *DB
-	txn  *badger.Txn
-	room int64 // that its writes take on the disk, as far as MakeRoom was not asked for it
+	txn  *badger.Txn // nil of a database that is read without Badger
+	room int64       // that its writes take on the disk, as far as MakeRoom was not asked for it
 
 	own    written // by the user
 	before written // by the users before
@@ -52,6 +53,9 @@ func (t *Txn) Next() bool {
 
 // checkSize returns ErrTxTooBig if the user cannot write another entry.
 func (t *Txn) checkSize(key, value []byte) error {
+	if t.txn == nil {
+		return ErrReadOnly
+	}
 	t.own.add(key, value)
 	most := t.d.db.MaxBatchSize() - lent.bytes
 	if t.own.bytes > most || t.own.entries > t.d.db.MaxBatchCount()-lent.entries {
@@ -62,6 +66,9 @@ func (t *Txn) checkSize(key, value []byte) error {
 
 // Begin begins a transaction, which must be discarded. Of those that write there is one at a time.
 func (d *DB) Begin(write bool) *Txn {
+	if d.tables != nil {
+		return &Txn{d: d}
+	}
 	return &Txn{d: d, txn: d.db.NewTransaction(write)}
 }
 
@@ -75,12 +82,17 @@ func (d *DB) View(use func(t *Txn) error) error {
 // Discard ends the transaction. What it wrote is gone, unless it was committed.
 func (t *Txn) Discard() {
 	t.closeSpare()
-	t.txn.Discard()
+	if t.txn != nil {
+		t.txn.Discard()
+	}
 }
 
 // Commit makes what it wrote visible. It may be lost with the process: the journal of the caller makes commits durable.
 func (t *Txn) Commit() error {
 	t.closeSpare()
+	if t.txn == nil {
+		return nil
+	}
 	if err := t.txn.Commit(); err != nil {
 		return wrapBadger(err)
 	}
@@ -130,11 +142,21 @@ func (t *Txn) Restore(key, value []byte) error {
 }
 
 // ReadVersion is the version of the last commit that the transaction sees.
-func (t *Txn) ReadVersion() uint64 { return t.txn.ReadTs() }
+func (t *Txn) ReadVersion() uint64 {
+	if t.txn == nil {
+		return t.d.tables.newest
+	}
+	return t.txn.ReadTs()
+}
 
 // Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is none.
 func (t *Txn) Get(key []byte) (value []byte, err error) {
 	err = guard(key, func() error {
+		if t.txn == nil {
+			body, _, err := t.d.tables.get(key)
+			value = bytes.Clone(body)
+			return err
+		}
 		item, err := t.txn.Get(key)
 		if err != nil {
 			return err
@@ -149,7 +171,11 @@ func (t *Txn) Get(key []byte) (value []byte, err error) {
 
 // Version is that of the commit that wrote the value under a key; record.ErrNotFound if there is none.
 func (t *Txn) Version(key []byte) (version uint64, err error) {
-	err = guard(key, func() error {
+	err = guard(key, func() (err error) {
+		if t.txn == nil {
+			_, version, err = t.d.tables.get(key)
+			return err
+		}
 		item, err := t.txn.Get(key)
 		if err == nil {
 			version = item.Version()
@@ -161,7 +187,13 @@ func (t *Txn) Version(key []byte) (version uint64, err error) {
 
 // Last is the version of the last that is known of a key, and whether that was a deletion; zero if nothing is known.
 func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
-	err = guard(key, func() error {
+	err = guard(key, func() (err error) {
+		if t.txn == nil {
+			var value y.ValueStruct
+			version, value, err = t.d.tables.last(key)
+			deleted = isDeleted(value)
+			return err
+		}
 		it := t.txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
 		defer it.Close()
 		if it.Rewind(); it.Valid() {
@@ -174,7 +206,10 @@ func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
 
 // Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed.
 func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
-	return &Iterator{t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}
+	if t.txn == nil {
+		return &Iterator{t.d.tables.walk(prefix, descending)}
+	}
+	return &Iterator{badgerWalk{t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}}
 }
 
 // A Borrowed is an Iterator that a transaction lends.
@@ -225,17 +260,54 @@ func (t *Txn) closeSpare() {
 }
 
 // An Iterator reads records in the order of their keys. A table that cannot be read is an ErrCorrupt.
-type Iterator struct{ it *badger.Iterator }
+type Iterator struct{ it walk }
+
+// A walk is what an Iterator does, unguarded.
+type walk interface {
+	close()
+	seek(key []byte) error
+	next() error
+	valid() bool
+	key() []byte
+	version() uint64
+	valueSize() int64
+	value() ([]byte, error)
+}
+
+// A badgerWalk is that of an iterator of Badger's.
+type badgerWalk struct{ it *badger.Iterator }
+
+func (w badgerWalk) close() { w.it.Close() }
+
+func (w badgerWalk) seek(key []byte) error {
+	w.it.Seek(key)
+	return nil
+}
+
+func (w badgerWalk) next() error {
+	w.it.Next()
+	return nil
+}
+
+func (w badgerWalk) valid() bool      { return w.it.Valid() }
+func (w badgerWalk) key() []byte      { return w.it.Item().Key() }
+func (w badgerWalk) version() uint64  { return w.it.Item().Version() }
+func (w badgerWalk) valueSize() int64 { return w.it.Item().ValueSize() }
+
+func (w badgerWalk) value() (value []byte, err error) {
+	err = w.it.Item().Value(func(v []byte) error {
+		value = v
+		return nil
+	})
+	return value, err
+}
 
 // Close ends the iterator.
-func (i *Iterator) Close() { i.it.Close() }
+func (i *Iterator) Close() { i.it.close() }
 
 // Seek goes to the first record whose key is not before one.
 func (i *Iterator) Seek(key []byte) error {
-	return guard(key, func() error {
-		i.it.Seek(key)
-		return nil
-	})
+	return guard(key, func() error { return i.it.seek(key) })
 }
 
 // Next goes to the next record.
@@ -244,35 +316,29 @@ func (i *Iterator) Next() error {
 	if i.Valid() {
 		key = i.Key()
 	}
-	return guard(key, func() error {
-		i.it.Next()
-		return nil
-	})
+	return guard(key, i.it.next)
 }
 
 // Valid says whether there is a record; false at the end.
-func (i *Iterator) Valid() bool { return i.it.Valid() }
+func (i *Iterator) Valid() bool { return i.it.valid() }
 
 // Key is the key of the record, borrowed until the next step.
-func (i *Iterator) Key() []byte { return i.it.Item().Key() }
+func (i *Iterator) Key() []byte { return i.it.key() }
 
 // On says whether the record is that under a key.
 func (i *Iterator) On(key []byte) bool { return i.Valid() && bytes.Equal(i.Key(), key) }
 
 // Version is that of the commit that wrote the record.
-func (i *Iterator) Version() uint64 { return i.it.Item().Version() }
+func (i *Iterator) Version() uint64 { return i.it.version() }
 
 // ValueSize is the size of the value in bytes.
-func (i *Iterator) ValueSize() int64 { return i.it.Item().ValueSize() }
+func (i *Iterator) ValueSize() int64 { return i.it.valueSize() }
 
 // Value is the value as it is stored, borrowed until the next step.
 func (i *Iterator) Value() (value []byte, err error) {
-	item := i.it.Item()
-	err = guard(item.Key(), func() error {
-		return item.Value(func(v []byte) error {
-			value = v
-			return nil
-		})
+	err = guard(i.Key(), func() (err error) {
+		value, err = i.it.value()
+		return err
 	})
 	return value, wrapBadger(err)
 }
@@ -363,10 +429,18 @@ func (d *DB) Version() uint64 {
 }
 
 // MaxVersion is the greatest version of anything that the database holds.
-func (d *DB) MaxVersion() uint64 { return d.db.MaxVersion() }
+func (d *DB) MaxVersion() uint64 {
+	if d.tables != nil {
+		return d.tables.newest
+	}
+	return d.db.MaxVersion()
+}
 
 // FlushedVersion is the version up to which everything is in tables, no longer in logs alone.
 func (d *DB) FlushedVersion() (version uint64) {
+	if d.tables != nil {
+		return d.tables.newest
+	}
 	for _, t := range d.db.Tables() {
 		version = max(version, t.MaxVersion) // memtables become tables in the order they were written
 	}

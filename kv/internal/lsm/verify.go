@@ -226,6 +226,9 @@ func (d *DB) FindDamage(
 // returns. Those that it makes at this moment are not among them. The caller holds the writer's lock, or has acquired a
 // snapshot.
 func (d *DB) holdTables(use func(tables []uint64) error) error {
+	if d.tables != nil {
+		return use(d.tables.ids())
+	}
 	return d.db.View(func(txn *badger.Txn) error {
 		before := map[uint64]bool{}
 		for _, info := range d.db.Tables() {

@@ -239,6 +239,9 @@ func (d *DB) countLogs() error {
 // others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
 // is left as one that crashed, so that the next open for writing removes them.
 func (d *DB) Close(dirty bool) (crashed bool, err error) {
+	if d.tables != nil {
+		return false, d.tables.close()
+	}
 	err = wrapBadger(d.db.Close())
 	if d.readOnly {
 		return false, err

@@ -1,0 +1,521 @@
+package lsm
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	badgeroptions "github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// A database that is opened to be read, and that was closed, is its tables: there is no log, and nothing changes. Badger would read the
+// index of every table, twice with the check that keeps it from a panic, begin goroutines, and wait for them at the end. For a process
+// that asks one question, this is most of its time. So such a database is read without Badger.
+//
+// Each table is mapped when the database is opened. One that is listed in the file "verified", and whose file has not changed since,
+// has no more read of it than its first key and its newest version; the checksum of its index is compared when it is first looked
+// into. Of every other table the index and the last block are compared at once.
+
+// readTables are the tables of a database that is only read.
+type readTables struct {
+	// runs are tables in the order of their keys, none of which overlap: a table of level 0 by itself, or all of another level. Of two
+	// runs that hold the same version of a key, the first counts.
+	runs   [][]*readTable
+	newest uint64 // version
+}
+
+// A readTable is one of them.
+type readTable struct {
+	*tableReader
+	id    uint64
+	first []byte       // its first key, with its version, mapped
+	sound func() error // whether the checksum of its index matches
+}
+
+// openReadOnly opens a database to read it.
+func openReadOnly(dir string) (d *DB, err error) {
+	d = &DB{dir: dir, readOnly: true, failure: new(writeFailure), tables: new(readTables), verified: readVerified(dir)}
+	crashed, err := LeftByCrash(dir)
+	if err != nil {
+		return nil, err
+	}
+	if crashed {
+		return nil, CrashedError(dir)
+	}
+	err = guardFaults(func() error {
+		manifest, strays, err := checkNames(dir, false, true)
+		if err != nil {
+			return err
+		}
+		if len(strays) > 0 {
+			return CrashedError(dir)
+		}
+		return d.openTables(manifest)
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), d.tables.close())
+	}
+	return d, nil
+}
+
+// openTables opens the tables that a manifest names.
+func (d *DB) openTables(manifest badger.Manifest) error {
+	levels := map[uint8][]*readTable{}
+	for id, entry := range manifest.Tables {
+		path := table.NewFilename(id, d.dir)
+		mark, err := storedir.MarkOf(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return record.CorruptFile(path, "it is missing")
+		}
+		if err != nil {
+			return err
+		}
+		if entry.Compression != badgeroptions.None {
+			return record.CorruptFile(path, "%s says that it is compressed", badger.ManifestFilename)
+		}
+		t, err := openReadTable(path, id, d.verified.marks[id] == mark)
+		if err != nil {
+			return err
+		}
+		d.tables.newest = max(d.tables.newest, t.index.MaxVersion())
+		d.verified.sizes[id] = int64(len(t.data))
+		if entry.Level == 0 {
+			d.tables.runs = append(d.tables.runs, []*readTable{t})
+		} else {
+			levels[entry.Level] = append(levels[entry.Level], t)
+		}
+	}
+	slices.SortFunc(d.tables.runs, func(a, b []*readTable) int { return cmp.Compare(b[0].id, a[0].id) })
+	for _, level := range slices.Sorted(maps.Keys(levels)) {
+		run := levels[level]
+		slices.SortFunc(run, func(a, b *readTable) int { return y.CompareKeys(a.first, b.first) })
+		d.tables.runs = append(d.tables.runs, run)
+	}
+	return nil
+}
+
+// openReadTable opens a table; verified says that its blocks were once compared with their checksums.
+func openReadTable(path string, id uint64, verified bool) (*readTable, error) {
+	r, err := mapTable(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &readTable{tableReader: r, id: id}
+	t.sound = sync.OnceValue(t.checkIndex)
+	if err = t.parse(); err == nil && !verified {
+		if err = t.sound(); err == nil {
+			err = t.verify(t.count - 1)
+		}
+	}
+	if err == nil {
+		err = guardFile(path, func() (err error) {
+			t.first, err = t.firstMapped(0)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+func (r *readTables) close() (err error) {
+	for _, run := range r.runs {
+		for _, t := range run {
+			err = errors.Join(err, t.close())
+		}
+	}
+	r.runs = nil
+	return err
+}
+
+// ids are the numbers of the tables.
+func (r *readTables) ids() (ids []uint64) {
+	for _, run := range r.runs {
+		for _, t := range run {
+			ids = append(ids, t.id)
+		}
+	}
+	return ids
+}
+
+// get returns the value under a key, mapped; record.ErrNotFound if there is none.
+func (r *readTables) get(key []byte) ([]byte, uint64, error) {
+	version, value, err := r.last(key)
+	if err == nil && (version == 0 || isDeleted(value)) {
+		err = record.ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	body, err := valueIn(value)
+	return body, version, err
+}
+
+// last returns the newest version of a key and what is under it then, mapped; version 0 if nothing is known of the key.
+func (r *readTables) last(key []byte) (version uint64, value y.ValueStruct, err error) {
+	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
+	for _, run := range r.runs {
+		c := &runCursor{run: run}
+		if at := c.tableOf(seek); at >= 0 && run[at].lacks(hash) {
+			// The key may still begin the next table.
+			if at+1 == len(run) || !bytes.Equal(y.ParseKey(run[at+1].first), key) {
+				continue
+			}
+		}
+		if err := c.seek(seek); err != nil {
+			return 0, value, err
+		}
+		if c.valid() && y.SameKey(seek, c.key) && y.ParseTs(c.key) > version {
+			version = y.ParseTs(c.key)
+			value.Decode(c.value)
+		}
+	}
+	return version, value, nil
+}
+
+// lacks says that a table has no key of a hash.
+func (t *readTable) lacks(hash uint32) bool {
+	filter := t.index.BloomFilterBytes()
+	return len(filter) > 0 && t.sound() == nil && !y.Filter(filter).MayContain(hash)
+}
+
+// isDeleted says whether a value stands for a deletion. Nothing is written that expires.
+func isDeleted(value y.ValueStruct) bool { return value.Meta&deleteMark != 0 }
+
+// Bits that Badger sets beside a value.
+const (
+	deleteMark = 1 // it stands for a deletion
+	awayMark   = 2 // the value is in the value log, where nothing is written
+)
+
+// valueIn returns a value that is there, mapped.
+func valueIn(value y.ValueStruct) ([]byte, error) {
+	if value.Meta&awayMark != 0 {
+		return nil, errors.New("its value is not in its table")
+	}
+	return value.Value, nil
+}
+
+// A runCursor stands on an entry of a run, or on none.
+type runCursor struct {
+	run   []*readTable
+	at    int // the table
+	block int
+	entry int
+	on    bool // it stands on an entry
+
+	of     *readTable // that the block is of
+	data   []byte     // of the block: its entries
+	starts []byte     // where they begin
+	base   []byte     // the key of the first
+	key    []byte     // with its version
+	value  []byte     // mapped
+}
+
+func (c *runCursor) valid() bool { return c.on }
+
+// tableOf is the last table that begins at a key or before it; −1 for none.
+func (c *runCursor) tableOf(key []byte) int {
+	at, found := slices.BinarySearchFunc(c.run, key, func(t *readTable, key []byte) int { return y.CompareKeys(t.first, key) })
+	if found {
+		return at
+	}
+	return at - 1
+}
+
+// load goes to a block of a table.
+func (c *runCursor) load(at, block int) error {
+	t := c.run[at]
+	if c.of == t && c.at == at && c.block == block {
+		return nil
+	}
+	c.on, c.of = false, nil
+	if err := t.sound(); err != nil {
+		return err
+	}
+	from, to, err := t.place(block)
+	if err != nil {
+		return err
+	}
+	entries, starts, ok := cutBlock(t.data[from:to])
+	if !ok || len(starts) == 0 {
+		return record.CorruptFile(t.path, "block %d, %d bytes from byte %d, has no entries", block, to-from, from)
+	}
+	c.of, c.at, c.block, c.data, c.starts = t, at, block, entries, starts
+	_, rest := entryLengths(entries)
+	c.base = entries[entryHeader : entryHeader+rest]
+	return nil
+}
+
+func (c *runCursor) entries() int { return len(c.starts) / 4 }
+
+// set goes to an entry of the block.
+func (c *runCursor) set(i int) {
+	from, to := startOf(c.starts, i), len(c.data)
+	if i+1 < c.entries() {
+		to = startOf(c.starts, i+1)
+	}
+	e := c.data[from:to]
+	overlap, rest := entryLengths(e)
+	c.key = append(append(c.key[:0], c.base[:overlap]...), e[entryHeader:entryHeader+rest]...)
+	c.value = e[entryHeader+rest:]
+	c.entry, c.on = i, true
+}
+
+// find finds the block in which a key lies, or would, and the first entry of that block that is not before the key, or is behind it.
+func (c *runCursor) find(key []byte, behind bool) (i int, err error) {
+	at := max(c.tableOf(key), 0)
+	t := c.run[at]
+	if err := t.sound(); err != nil {
+		return 0, err
+	}
+	low, high := 0, t.count // blocks: the first that begins behind the key
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		first, err := t.firstMapped(middle)
+		if err != nil {
+			return 0, err
+		}
+		if y.CompareKeys(first, key) > 0 {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	if err := c.load(at, max(low-1, 0)); err != nil {
+		return 0, err
+	}
+	low, high = 0, c.entries()
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		c.set(middle)
+		if order := y.CompareKeys(c.key, key); order > 0 || order == 0 && !behind {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low, nil
+}
+
+// seek goes to the first entry that is not before a key.
+func (c *runCursor) seek(key []byte) error {
+	i, err := c.find(key, false)
+	if err != nil {
+		return err
+	}
+	if i < c.entries() {
+		c.set(i)
+		return nil
+	}
+	c.entry = i - 1
+	return c.next()
+}
+
+// seekBack goes to the last entry that is not behind a key.
+func (c *runCursor) seekBack(key []byte) error {
+	i, err := c.find(key, true)
+	if err != nil {
+		return err
+	}
+	if i > 0 {
+		c.set(i - 1)
+		return nil
+	}
+	c.entry = 0
+	return c.previous()
+}
+
+// next goes to the next entry.
+func (c *runCursor) next() error {
+	if c.entry+1 < c.entries() {
+		c.set(c.entry + 1)
+		return nil
+	}
+	at, block := c.at, c.block+1
+	if block == c.of.count {
+		at, block = at+1, 0
+	}
+	if c.on = false; at == len(c.run) {
+		return nil
+	}
+	if err := c.load(at, block); err != nil {
+		return err
+	}
+	c.set(0)
+	return nil
+}
+
+// previous goes to the entry before.
+func (c *runCursor) previous() error {
+	if c.entry > 0 {
+		c.set(c.entry - 1)
+		return nil
+	}
+	at, block := c.at, c.block-1
+	if block < 0 && at > 0 {
+		at--
+		block = c.run[at].count - 1
+	}
+	if c.on = false; block < 0 {
+		return nil
+	}
+	if err := c.load(at, block); err != nil {
+		return err
+	}
+	c.set(c.entries() - 1)
+	return nil
+}
+
+// A tablesWalk reads records in the order of their keys, each in its newest version.
+type tablesWalk struct {
+	cursors    []*runCursor
+	prefix     []byte
+	descending bool
+
+	from    *runCursor // that stands on the record, ascending
+	onKey   []byte     // the key of the record
+	newest  uint64     // its version
+	holds   y.ValueStruct
+	on      bool
+	scratch []byte // the value, lent
+}
+
+func (r *readTables) walk(prefix []byte, descending bool) *tablesWalk {
+	w := &tablesWalk{prefix: prefix, descending: descending}
+	for _, run := range r.runs {
+		w.cursors = append(w.cursors, &runCursor{run: run})
+	}
+	return w
+}
+
+func (w *tablesWalk) close() { w.cursors, w.on = nil, false }
+
+func (w *tablesWalk) seek(key []byte) error {
+	if len(key) == 0 {
+		key = w.prefix
+	}
+	w.on, w.from, w.onKey = false, nil, w.onKey[:0]
+	for _, c := range w.cursors {
+		var err error
+		if w.descending {
+			err = c.seekBack(y.KeyWithTs(key, 0))
+		} else {
+			err = c.seek(y.KeyWithTs(key, math.MaxUint64))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.settle()
+}
+
+func (w *tablesWalk) next() error {
+	if w.from != nil {
+		if err := w.from.next(); err != nil {
+			w.on = false
+			return err
+		}
+	}
+	return w.settle()
+}
+
+// foremost is the cursor that comes first; nil at the end.
+func (w *tablesWalk) foremost() (first *runCursor) {
+	for _, c := range w.cursors {
+		if !c.on {
+			continue
+		}
+		if first == nil {
+			first = c
+		} else if order := y.CompareKeys(c.key, first.key); order < 0 && !w.descending || order > 0 && w.descending {
+			first = c
+		}
+	}
+	return first
+}
+
+// settle goes on to the next record that is there.
+func (w *tablesWalk) settle() error {
+	w.on, w.from = false, nil
+	for {
+		c := w.foremost()
+		if c == nil {
+			return nil
+		}
+		key := y.ParseKey(c.key)
+		if !w.descending && !bytes.HasPrefix(key, w.prefix) {
+			return nil
+		}
+		if w.descending {
+			if err := w.gather(c); err != nil {
+				return err
+			}
+		} else {
+			if bytes.Equal(key, w.onKey) { // an older version
+				if err := c.next(); err != nil {
+					return err
+				}
+				continue
+			}
+			w.onKey, w.newest = append(w.onKey[:0], key...), y.ParseTs(c.key)
+			w.holds.Decode(c.value)
+			w.from = c
+		}
+		if !isDeleted(w.holds) && !bytes.HasPrefix(w.onKey, badgersKeys) {
+			w.on = bytes.HasPrefix(w.onKey, w.prefix)
+			return nil
+		}
+		if w.from != nil {
+			if err := w.from.next(); err != nil {
+				return err
+			}
+			w.from = nil
+		}
+	}
+}
+
+// badgersKeys is how keys begin that Badger keeps for itself.
+var badgersKeys = []byte("!badger!")
+
+// gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come first.
+func (w *tablesWalk) gather(c *runCursor) error {
+	w.onKey = append(w.onKey[:0], y.ParseKey(c.key)...)
+	w.newest = 0
+	for c != nil && bytes.Equal(y.ParseKey(c.key), w.onKey) {
+		if version := y.ParseTs(c.key); version > w.newest { // of two that are equal, the first run has the say
+			w.newest = version
+			w.holds.Decode(c.value)
+		}
+		if err := c.previous(); err != nil {
+			return err
+		}
+		c = w.foremost()
+	}
+	return nil
+}
+
+func (w *tablesWalk) valid() bool      { return w.on }
+func (w *tablesWalk) key() []byte      { return w.onKey }
+func (w *tablesWalk) version() uint64  { return w.newest }
+func (w *tablesWalk) valueSize() int64 { return int64(len(w.holds.Value)) }
+
+// value copies the value: a fault of the mapped file is to be found here.
+func (w *tablesWalk) value() ([]byte, error) {
+	value, err := valueIn(w.holds)
+	w.scratch = append(w.scratch[:0], value...)
+	return w.scratch, err
+}

@@ -1,0 +1,160 @@
+package lsm
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// readOnlyOptions are those of a database that is only read.
+var readOnlyOptions = Options{MemoryBudget: testBudget, ReadOnly: true, Journal: noJournal{}}
+
+// drawnDatabase makes a database with tables of several levels: records that were written, written again and deleted.
+func drawnDatabase(t *testing.T, r *rand.Rand) (dir string) {
+	dir = filepath.Join(t.TempDir(), "store")
+	for session := range 6 {
+		d := openTest(t, dir)
+		txn := d.Begin(true)
+		err := d.makeRoom(16 << 20)
+		for range r.IntN(200) {
+			key := testKey(r.IntN(300))
+			if r.IntN(4) == 0 {
+				err = errors.Join(err, txn.Delete(key))
+			} else {
+				err = errors.Join(err, txn.Set(key, record.Encode(key, randomBody(r))))
+			}
+		}
+		if err = errors.Join(err, txn.Commit()); err == nil && session == 2 {
+			err = d.Flatten()
+		}
+		txn.Discard()
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeTest(t, d)
+	}
+	return dir
+}
+
+// told is all that a database tells of its records.
+func told(t *testing.T, d *DB) (lines []string) {
+	txn := d.Begin(false)
+	defer txn.Discard()
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	say("version %d, %d", txn.ReadVersion(), d.MaxVersion())
+	for i := range 302 {
+		value, err := txn.Get(testKey(i))
+		version, reading := txn.Version(testKey(i))
+		last, deleted, searching := txn.Last(testKey(i))
+		say("%d: %x %v, %d %v, %d %v %v", i, value, err, version, reading, last, deleted, searching)
+	}
+	for _, prefix := range [][]byte{nil, record.Prefix(record.KindSpace, 1), testKey(7)[:8], testKey(9), record.Prefix(record.KindSpace, 2)} {
+		for _, descending := range []bool{false, true} {
+			it := txn.Iterator(prefix, descending)
+			for _, from := range [][]byte{prefix, testKey(0), testKey(77), testKey(78), testKey(150), testKey(299), testKey(400), {0xff}} {
+				if len(from) == 0 {
+					continue
+				}
+				steps := 0
+				for err := it.Seek(from); it.Valid(); err = it.Next() {
+					value, reading := it.Value()
+					say("%q %v from %q: %q %d %d %x %v %v", prefix, descending, from, it.Key(), it.Version(), it.ValueSize(), value, err, reading)
+					if steps++; steps == 400 {
+						break
+					}
+				}
+				say("%d", steps)
+			}
+			it.Close()
+		}
+	}
+	return lines
+}
+
+// TestReadOnlyIsAsBadger reads drawn databases without Badger, and expects what Badger has read.
+func TestReadOnlyIsAsBadger(t *testing.T) {
+	for seed := range uint64(8) {
+		dir := drawnDatabase(t, rand.New(rand.NewPCG(seed, 3)))
+		d := openTest(t, dir)
+		want := told(t, d)
+		closeTest(t, d)
+		d, err := Open(dir, readOnlyOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := told(t, d)
+		for i := range want {
+			if i >= len(got) || got[i] != want[i] {
+				t.Fatalf("seed %d, line %d: got %.300s, want %.300s", seed, i, got[i], want[i])
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("seed %d: got %d lines, want %d", seed, len(got), len(want))
+		}
+		if _, err := d.Close(false); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReadOnlyIndexIsComparedLater changes the index of a table. Where the list says that the table was compared, opening does not
+// read the index, and the first read says that it is damaged. Else opening does.
+func TestReadOnlyIndexIsComparedLater(t *testing.T) {
+	dir := sessions(t, 2)
+	path := slices.Max(tablesIn(t, dir))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := openTableReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, end, err := r.place(r.blocks() - 1)
+	filter := strings.Index(string(text[end:]), string(r.index.BloomFilterBytes()))
+	if err := errors.Join(err, r.close()); err != nil || filter < 0 {
+		t.Fatal(err, filter)
+	}
+	text[end+filter] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, readOnlyOptions); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a changed table: got %v, want ErrCorrupt of %s", err, path)
+	}
+	id, _ := table.ParseFileID(filepath.Base(path))
+	v := readVerified(dir)
+	if v.marks[id], err = storedir.MarkOf(path); err != nil {
+		t.Fatal(err)
+	}
+	v.save()
+	d, err := Open(dir, readOnlyOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close(false) //nolint:errcheck // it was read only
+	err = d.View(func(txn *Txn) error {
+		_, err := txn.Get(testKey(1))
+		it := txn.Iterator(record.Prefix(record.KindSpace, 1), false)
+		defer it.Close()
+		for _, err := range []error{err, it.Seek(testKey(1))} {
+			if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+				t.Errorf("a read: got %v, want ErrCorrupt of %s", err, path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
