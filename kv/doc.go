@@ -96,11 +96,12 @@
 //   - If a byte in any file of a closed store is changed, Open, a read or Store.Check finds it, or it changes nothing that
 //     can be read. Only Check finds that a change, document or entry is missing; it may miss an entry of a space without a
 //     second copy. Tables from before Open are compared with their checksums before they are merged, so that a merge hides
-//     no damage (TestFlippedBytes; shell TestDamagedFiles). Each table is compared once. The file "verified" has the size,
-//     the times and the inode number of each compared table. If one of them changes, the table is compared again
-//     (TestTablesAreVerifiedOnce). Open for reading looks at the index and the last block of every other table. It compares the
-//     index of a listed table when a read first needs it (lsm TestReadOnlyIndexIsComparedLater). The disk may change a byte of a table after the comparison. If that byte is outside the
-//     body of a record, a merge may hide the change.
+//     no damage (TestFlippedBytes; shell TestDamagedFiles). Each table is compared once. The file "verified" lists the tables,
+//     each with the size, the times and the inode number of its file. If one of them changes, the table is compared again
+//     (TestTablesAreVerifiedOnce). The disk may change a byte of a table after the comparison. If that byte is outside the
+//     body of a record, a merge may hide the change. Open for reading compares the index and the last block of every table
+//     that is not listed; the index of a listed one is compared when a read first needs the table (lsm
+//     TestReadOnlyIndexIsComparedLater).
 //   - If a table is cut short while the store is open, or the disk cannot read a page of it, reads of the table return
 //     [ErrCorrupt], and the process goes on (TestTablesCutShortBelowAStore). The store compares the sizes of the tables
 //     before it starts work that may merge them. One risk remains: Badger merges tables and writes its logs through mapped
@@ -150,7 +151,7 @@
 //
 // [Store.Work] lends the directory "work" of a store to long jobs, which keep finished stages there. It is no part of the
 // store, and may be deleted while no process has the store open. The file "verified" and the directory "quarantine" are no
-// part of the store either. "verified" lists the tables that were compared. In "quarantine" Repair keeps the old files of
+// part of the store either. "verified" lists the tables. In "quarantine" Repair keeps the old files of
 // the store; each repair takes as much room as the store. Delete it, or one of its numbered directories, to free that room;
 // that repair can then not be undone. If a numbered directory contains two of the directories before, after, repaired and
 // incoming, a repair was stopped while it exchanged files. Then run Repair again first (TestStoppedSwitch).

@@ -10,11 +10,13 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
+	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
@@ -24,9 +26,8 @@ import (
 // index of every table, twice with the check that keeps it from a panic, begin goroutines, and wait for them at the end. For a process
 // that asks one question, this is most of its time. So such a database is read without Badger.
 //
-// Each table is mapped when the database is opened. One that is listed in the file "verified", and whose file has not changed since,
-// has no more read of it than its first key and its newest version; the checksum of its index is compared when it is first looked
-// into. Of every other table the index and the last block are compared at once.
+// A table that the file "verified" lists, and whose file has not changed since, is not touched before a read needs it. Of every other
+// table the index and the last block are compared with their checksums at once, as Badger does.
 
 // readTables are the tables of a database that is only read.
 type readTables struct {
@@ -38,10 +39,13 @@ type readTables struct {
 
 // A readTable is one of them.
 type readTable struct {
-	*tableReader
-	id    uint64
-	first []byte       // its first key, with its version, mapped
-	sound func() error // whether the checksum of its index matches
+	*tableReader // nil before the table is open
+	id           uint64
+	newest       uint64       // version
+	size         int64        // of its file
+	first        []byte       // its first key, with its version
+	open         func() error // opens the table if it is not
+	seen         []uint64     // a bit for each block that was asked for
 }
 
 // openReadOnly opens a database to read it.
@@ -82,15 +86,23 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 		if err != nil {
 			return err
 		}
+		if mark.Size == 0 {
+			return record.CorruptFile(path, "it is empty")
+		}
 		if entry.Compression != badgeroptions.None {
 			return record.CorruptFile(path, "%s says that it is compressed", badger.ManifestFilename)
 		}
-		t, err := openReadTable(path, id, d.verified.marks[id] == mark)
-		if err != nil {
-			return err
+		listed := d.verified.listed[id]
+		known := listed.Mark == mark && len(listed.First) > 0
+		if !known {
+			if listed, err = lookAtTable(path, mark); err != nil {
+				return err
+			}
 		}
-		d.tables.newest = max(d.tables.newest, t.index.MaxVersion())
-		d.verified.sizes[id] = int64(len(t.data))
+		t := &readTable{id: id, newest: listed.Newest, size: mark.Size, first: listed.First}
+		t.open = sync.OnceValue(func() error { return t.begin(path, listed.Index) })
+		d.tables.newest = max(d.tables.newest, listed.Newest)
+		d.verified.sizes[id] = mark.Size
 		if entry.Level == 0 {
 			d.tables.runs = append(d.tables.runs, []*readTable{t})
 		} else {
@@ -106,26 +118,41 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 	return nil
 }
 
-// openReadTable opens a table; verified says that its blocks were once compared with their checksums.
-func openReadTable(path string, id uint64, verified bool) (*readTable, error) {
-	r, err := mapTable(path)
+// begin opens the table, whose index begins at a byte.
+func (t *readTable) begin(path string, index int64) error {
+	r, err := openAtRandom(path, int(index))
+	if err != nil {
+		return err
+	}
+	err = guardFile(path, func() error {
+		if first, err := r.firstMapped(0); err != nil || int64(len(r.data)) != t.size || !bytes.Equal(first, t.first) {
+			return fmt.Errorf("it is not the table that was there when the store was opened, of %d bytes", t.size)
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, r.close())
+	}
+	t.tableReader, t.seen = r, make([]uint64, (r.count+63)/64)
+	return nil
+}
+
+// openAtRandom is openTableReader for who reads a few blocks. The system is told which, as it would else read megabytes around each page
+// that is touched. The byte at which the index begins is 0 if it is not known.
+func openAtRandom(path string, index int) (*tableReader, error) {
+	t, err := mapTable(path)
 	if err != nil {
 		return nil, err
 	}
-	t := &readTable{tableReader: r, id: id}
-	t.sound = sync.OnceValue(t.checkIndex)
-	if err = t.parse(); err == nil && !verified {
-		if err = t.sound(); err == nil {
-			err = t.verify(t.count - 1)
+	z.Madvise(t.data, false) //nolint:errcheck // it saves time only
+	if index == 0 || index >= len(t.data) {
+		if err := t.parse(); err != nil {
+			return nil, errors.Join(err, t.close())
 		}
+		index = t.indexAt
 	}
-	if err == nil {
-		err = guardFile(path, func() (err error) {
-			t.first, err = t.firstMapped(0)
-			return err
-		})
-	}
-	if err != nil {
+	willRead(t.data, index, len(t.data))
+	if err := cmp.Or(t.checkIndex(), t.parse()); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
@@ -134,7 +161,9 @@ func openReadTable(path string, id uint64, verified bool) (*readTable, error) {
 func (r *readTables) close() (err error) {
 	for _, run := range r.runs {
 		for _, t := range run {
-			err = errors.Join(err, t.close())
+			if t.tableReader != nil {
+				err = errors.Join(err, t.close())
+			}
 		}
 	}
 	r.runs = nil
@@ -169,9 +198,15 @@ func (r *readTables) last(key []byte) (version uint64, value y.ValueStruct, err 
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
 	for _, run := range r.runs {
 		c := &runCursor{run: run}
-		if at := c.tableOf(seek); at >= 0 && run[at].lacks(hash) {
-			// The key may still begin the next table.
-			if at+1 == len(run) || !bytes.Equal(y.ParseKey(run[at+1].first), key) {
+		at := c.tableOf(seek)
+		if at < 0 {
+			continue
+		}
+		// Where the next table begins with the key, that one is as good as found.
+		if at+1 == len(run) || !run[at+1].beginsWith(key) {
+			if lacks, err := run[at].lacks(hash); err != nil {
+				return 0, value, err
+			} else if lacks {
 				continue
 			}
 		}
@@ -186,10 +221,16 @@ func (r *readTables) last(key []byte) (version uint64, value y.ValueStruct, err 
 	return version, value, nil
 }
 
+// beginsWith says whether a table begins with a version of a key.
+func (t *readTable) beginsWith(key []byte) bool { return bytes.Equal(y.ParseKey(t.first), key) }
+
 // lacks says that a table has no key of a hash.
-func (t *readTable) lacks(hash uint32) bool {
+func (t *readTable) lacks(hash uint32) (bool, error) {
+	if err := t.open(); err != nil {
+		return false, err
+	}
 	filter := t.index.BloomFilterBytes()
-	return len(filter) > 0 && t.sound() == nil && !y.Filter(filter).MayContain(hash)
+	return len(filter) > 0 && !y.Filter(filter).MayContain(hash), nil
 }
 
 // isDeleted says whether a value stands for a deletion. Nothing is written that expires.
@@ -217,6 +258,7 @@ type runCursor struct {
 	entry int
 	on    bool // it stands on an entry
 
+	ahead  readAhead
 	of     *readTable // that the block is of
 	data   []byte     // of the block: its entries
 	starts []byte     // where they begin
@@ -227,13 +269,15 @@ type runCursor struct {
 
 func (c *runCursor) valid() bool { return c.on }
 
-// tableOf is the last table that begins at a key or before it; −1 for none.
+// tableOf is the last table that begins at a key or before it; −1 for none. A table that begins with a version of the key counts too, if
+// the table before it cannot have a newer one.
 func (c *runCursor) tableOf(key []byte) int {
-	at, found := slices.BinarySearchFunc(c.run, key, func(t *readTable, key []byte) int { return y.CompareKeys(t.first, key) })
-	if found {
-		return at
+	next, found := slices.BinarySearchFunc(c.run, key, func(t *readTable, key []byte) int { return y.CompareKeys(t.first, key) })
+	if found || next < len(c.run) && c.run[next].beginsWith(y.ParseKey(key)) &&
+		(next == 0 || c.run[next-1].newest <= y.ParseTs(c.run[next].first)) {
+		return next
 	}
-	return at - 1
+	return next - 1
 }
 
 // load goes to a block of a table.
@@ -242,13 +286,25 @@ func (c *runCursor) load(at, block int) error {
 	if c.of == t && c.at == at && c.block == block {
 		return nil
 	}
+	before := c.block
+	if c.of != t {
+		before = -2 // of no block beside this one
+	}
 	c.on, c.of = false, nil
-	if err := t.sound(); err != nil {
+	if err := t.open(); err != nil {
 		return err
 	}
 	from, to, err := t.place(block)
 	if err != nil {
 		return err
+	}
+	switch block {
+	case before + 1:
+		c.ahead.up(t, from, to)
+	case before - 1:
+		c.ahead.down(t, from, to)
+	default:
+		c.ahead.begin(t, block, from, to)
 	}
 	entries, starts, ok := cutBlock(t.data[from:to])
 	if !ok || len(starts) == 0 {
@@ -279,8 +335,11 @@ func (c *runCursor) set(i int) {
 func (c *runCursor) find(key []byte, behind bool) (i int, err error) {
 	at := max(c.tableOf(key), 0)
 	t := c.run[at]
-	if err := t.sound(); err != nil {
+	if err := t.open(); err != nil {
 		return 0, err
+	}
+	if y.ParseTs(key) > t.newest { // so that a block which begins with the newest version is found, not the block before
+		key = y.KeyWithTs(y.ParseKey(key), t.newest)
 	}
 	low, high := 0, t.count // blocks: the first that begins behind the key
 	for low < high {
@@ -368,6 +427,9 @@ func (c *runCursor) previous() error {
 	at, block := c.at, c.block-1
 	if block < 0 && at > 0 {
 		at--
+		if err := c.run[at].open(); err != nil {
+			return err
+		}
 		block = c.run[at].count - 1
 	}
 	if c.on = false; block < 0 {
@@ -378,6 +440,45 @@ func (c *runCursor) previous() error {
 	}
 	c.set(c.entries() - 1)
 	return nil
+}
+
+// A readAhead asks the system for the bytes of a table that are read next: the more, the longer the reads go on in one direction.
+type readAhead struct {
+	from, to int // what was asked for
+	stride   int
+}
+
+// How much is asked for at once.
+const (
+	leastAhead = 64 << 10
+	mostAhead  = 2 << 20
+)
+
+// begin is told of a block that is read after one elsewhere. A block is asked for once.
+func (a *readAhead) begin(t *readTable, block, from, to int) {
+	*a = readAhead{from, to, 0}
+	bit := uint64(1) << (block % 64)
+	if atomic.OrUint64(&t.seen[block/64], bit)&bit == 0 {
+		willRead(t.data, from, to)
+	}
+}
+
+// up is told of a block behind the last.
+func (a *readAhead) up(t *readTable, from, to int) {
+	if to+a.stride/2 > a.to && a.to < len(t.data) {
+		next := min(to+a.stride, len(t.data))
+		willRead(t.data, max(from, a.to), next)
+		a.to, a.stride = next, min(2*a.stride+leastAhead, mostAhead)
+	}
+}
+
+// down is told of a block before the last.
+func (a *readAhead) down(t *readTable, from, to int) {
+	if from-a.stride/2 < a.from && a.from > 0 {
+		next := max(from-a.stride, 0)
+		willRead(t.data, next, min(to, a.from))
+		a.from, a.stride = next, min(2*a.stride+leastAhead, mostAhead)
+	}
 }
 
 // A tablesWalk reads records in the order of their keys, each in its newest version.

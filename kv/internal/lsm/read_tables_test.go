@@ -34,7 +34,7 @@ func drawnDatabase(t *testing.T, r *rand.Rand) (dir string) {
 				err = errors.Join(err, txn.Set(key, record.Encode(key, randomBody(r))))
 			}
 		}
-		if err = errors.Join(err, txn.Commit()); err == nil && session == 2 {
+		if err = errors.Join(err, txn.Commit()); err == nil && session == 3 {
 			err = d.Flatten()
 		}
 		txn.Discard()
@@ -56,6 +56,9 @@ func told(t *testing.T, d *DB) (lines []string) {
 		value, err := txn.Get(testKey(i))
 		version, reading := txn.Version(testKey(i))
 		last, deleted, searching := txn.Last(testKey(i))
+		if deleted { // a merge that Badger has begun may have forgotten that
+			last, deleted = 0, false
+		}
 		say("%d: %x %v, %d %v, %d %v %v", i, value, err, version, reading, last, deleted, searching)
 	}
 	for _, prefix := range [][]byte{nil, record.Prefix(record.KindSpace, 1), testKey(7)[:8], testKey(9), record.Prefix(record.KindSpace, 2)} {
@@ -134,9 +137,11 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	}
 	id, _ := table.ParseFileID(filepath.Base(path))
 	v := readVerified(dir)
-	if v.marks[id], err = storedir.MarkOf(path); err != nil {
+	listed := v.listed[id]
+	if listed.Mark, err = storedir.MarkOf(path); err != nil {
 		t.Fatal(err)
 	}
+	v.listed[id] = listed
 	v.save()
 	d, err := Open(dir, readOnlyOptions)
 	if err != nil {

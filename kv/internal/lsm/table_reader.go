@@ -22,10 +22,11 @@ import (
 // A tableReader reads one of Badger's tables, whose form tableWriter describes, block by block, and trusts none of its
 // bytes. Badger itself reads blocks without comparing their checksums: see badgerOptions.
 type tableReader struct {
-	path  string
-	data  []byte // the file, mapped
-	index *fb.TableIndex
-	count int // of blocks
+	path    string
+	data    []byte // the file, mapped
+	index   *fb.TableIndex
+	indexAt int // the byte at which the index begins
+	count   int // of blocks
 }
 
 // openTableReader maps a table and checks its index; damage to that is an ErrCorrupt.
@@ -66,7 +67,7 @@ func (t *tableReader) close() error { return z.Munmap(t.data) }
 // checkIndex compares the checksum of the index.
 func (t *tableReader) checkIndex() error {
 	return guardFile(t.path, func() error {
-		if index, sum, ok := tableIndex(t.data); !ok || crc32c.Of(index) != sum {
+		if at, to, sum, ok := tableIndex(t.data); !ok || crc32c.Of(t.data[at:to]) != sum {
 			return errors.New("the checksum of its index does not match")
 		}
 		return nil
@@ -76,11 +77,11 @@ func (t *tableReader) checkIndex() error {
 // parse finds the index.
 func (t *tableReader) parse() error {
 	return guardFile(t.path, func() error {
-		index, _, ok := tableIndex(t.data)
+		at, to, _, ok := tableIndex(t.data)
 		if !ok {
 			return errors.New("it does not end with an index")
 		}
-		t.index = fb.GetRootAsTableIndex(index, 0)
+		t.indexAt, t.index = at, fb.GetRootAsTableIndex(t.data[at:to], 0)
 		if t.count = t.index.OffsetsLength(); t.count == 0 {
 			return errors.New("it has no blocks")
 		}
@@ -88,36 +89,42 @@ func (t *tableReader) parse() error {
 	})
 }
 
-// tableIndex is the index of a table, with its checksum, false if the table does not end with one.
-func tableIndex(data []byte) (index []byte, sum uint32, ok bool) {
+// tableIndex is from where to where the index of a table lies, and its checksum, false if the table does not end with one.
+func tableIndex(data []byte) (from, to int, sum uint32, ok bool) {
 	body, sum, ok := cutTableChecksum(data)
 	if !ok || len(body) < 4 {
-		return nil, 0, false
+		return 0, 0, 0, false
 	}
-	length := int64(binary.BigEndian.Uint32(body[len(body)-4:]))
-	body = body[:len(body)-4]
-	if length > int64(len(body)) {
-		return nil, 0, false
+	to = len(body) - 4
+	length := int64(binary.BigEndian.Uint32(body[to:]))
+	if length > int64(to) {
+		return 0, 0, 0, false
 	}
-	return body[int64(len(body))-length:], sum, true
+	return to - int(length), to, sum, true
 }
 
 // cutTableChecksum cuts off what appendTableChecksum appends.
 func cutTableChecksum(data []byte) (body []byte, sum uint32, ok bool) {
-	if len(data) < 4 {
+	body, text, ok := cutLast(data)
+	var c pb.Checksum
+	if !ok || proto.Unmarshal(text, &c) != nil || c.Algo != pb.Checksum_CRC32C || c.Sum>>32 != 0 {
 		return nil, 0, false
+	}
+	return body, uint32(c.Sum), true
+}
+
+// cutLast cuts off the last piece of something, the length of which follows it.
+func cutLast(data []byte) (body, last []byte, ok bool) {
+	if len(data) < 4 {
+		return nil, nil, false
 	}
 	length := int64(binary.BigEndian.Uint32(data[len(data)-4:]))
 	data = data[:len(data)-4]
 	if length > int64(len(data)) {
-		return nil, 0, false
+		return nil, nil, false
 	}
 	at := int64(len(data)) - length
-	var c pb.Checksum
-	if proto.Unmarshal(data[at:], &c) != nil || c.Algo != pb.Checksum_CRC32C || c.Sum>>32 != 0 {
-		return nil, 0, false
-	}
-	return data[:at], uint32(c.Sum), true
+	return data[:at], data[at:], true
 }
 
 // blocks is the number of blocks.
@@ -192,9 +199,9 @@ type tableEntry struct {
 	value y.ValueStruct
 }
 
-// cutBlock returns the entries of a block, and where each begins, false if it does not say.
+// cutBlock returns the entries of a block, and where each begins, false if it does not say. It does not look at the checksum.
 func cutBlock(block []byte) (entries, starts []byte, ok bool) {
-	body, _, ok := cutTableChecksum(block)
+	body, _, ok := cutLast(block)
 	if !ok || len(body) < 4 {
 		return nil, nil, false
 	}
@@ -221,6 +228,9 @@ func entryLengths(entry []byte) (overlap, rest int) {
 // blockEntries returns the entries of a block that can be told apart, and how many it says that it has; zero if it does not
 // say.
 func blockEntries(block []byte) (entries []tableEntry, count int) {
+	if _, _, ok := cutTableChecksum(block); !ok {
+		return nil, 0
+	}
 	body, starts, ok := cutBlock(block)
 	if !ok {
 		return nil, 0

@@ -1,9 +1,11 @@
 package lsm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -23,14 +26,26 @@ import (
 // So the blocks of a table are compared with their checksums before the table is merged. That reads what the merge would
 // read.
 //
-// A table never changes once it is written. So the store keeps a list of the tables that were compared, with the size, the
-// times and the number that the file system gave their files then, and a table whose file still has these is not compared
-// again. Without the list a store with as many tables of level 0 as make a merge due would be read as a whole whenever it
-// is opened. What changes a byte of a file changes these, but for the medium itself.
+// A table never changes once it is written. So the store keeps a list of its tables, with the size, the times and the number
+// that the file system gave their files, and a table whose file still has these is not compared again once it was. Without
+// the list a store with as many tables of level 0 as make a merge due would be read as a whole whenever it is opened. What
+// changes a byte of a file changes these, but for the medium itself.
+//
+// The list also has what is to be known of a table to read a store without Badger, so that a question looks only into the
+// tables which it needs.
 
-// verifiedName is the file of a store that lists the tables which were compared with their checksums. It may be deleted:
-// they are compared again then.
+// verifiedName is the file of a store that lists its tables: their checksum, CRC-32C in hexadecimal, in a line, and a JSON
+// object of listedTable. It may be deleted: the tables are compared again then.
 const verifiedName = "verified"
+
+// A listedTable is what the list says of a table.
+type listedTable struct {
+	storedir.Mark
+	Fresh  bool   `json:",omitempty"` // its blocks were not compared since they were written
+	Index  int64  // the byte at which its index begins; the checksum of that matched
+	First  []byte // its first key, with its version; none if the index was not looked at
+	Newest uint64 // version
+}
 
 // verifiedTables are those of a store that need no more comparing.
 type verifiedTables struct {
@@ -41,9 +56,9 @@ type verifiedTables struct {
 	// newest is the number of the last table there was when the store was opened: later ones have come out of this
 	// process.
 	newest uint64
-	marks  map[uint64]storedir.Mark // the tables that were compared
-	all    bool                     // those up to newest are known
-	sizes  map[uint64]int64         // of the files of tables, in bytes, as they were first seen
+	listed map[uint64]listedTable
+	all    bool             // those up to newest are known
+	sizes  map[uint64]int64 // of the files of tables, in bytes, as they were first seen
 
 	counted tableCount // what verifyChangedTables found last; of the writer's lock
 }
@@ -54,18 +69,19 @@ type tableCount struct {
 	bytes  int64
 }
 
-// readVerified reads which tables of a store were compared. If the list is damaged, none was.
+// readVerified reads the list of a store. If it is damaged, no table is listed.
 func readVerified(dir string) *verifiedTables {
-	v := &verifiedTables{dir: dir, marks: map[uint64]storedir.Mark{}, sizes: map[uint64]int64{}}
+	v := &verifiedTables{dir: dir, sizes: map[uint64]int64{}}
 	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
-	if err == nil {
-		err = json.Unmarshal(text, &v.marks)
-	}
-	if err != nil || v.marks == nil {
-		v.marks = map[uint64]storedir.Mark{}
+	sum, body, _ := bytes.Cut(text, []byte("\n"))
+	if err != nil || string(sum) != checksumLine(body) || json.Unmarshal(body, &v.listed) != nil || v.listed == nil {
+		v.listed = map[uint64]listedTable{}
 	}
 	return v
 }
+
+// checksumLine is the first line of the list.
+func checksumLine(body []byte) string { return fmt.Sprintf("%08x", crc32c.Of(body)) }
 
 // opened takes note of the tables that Badger has opened.
 func (v *verifiedTables) opened(db *badger.DB) error {
@@ -80,10 +96,10 @@ func (v *verifiedTables) opened(db *badger.DB) error {
 // compare compares the blocks of tables with their checksums, if they were not compared before. All tables that there are
 // must be among them, up to some number.
 func (v *verifiedTables) compare(ids []uint64) (err error) {
-	compared := map[uint64]storedir.Mark{}
+	compared := map[uint64]listedTable{}
 	changed := false
 	defer func() {
-		v.marks = compared
+		v.listed = compared
 		if changed {
 			v.save()
 		}
@@ -94,23 +110,74 @@ func (v *verifiedTables) compare(ids []uint64) (err error) {
 		if err != nil {
 			return err
 		}
-		if v.marks[id] != mark {
+		listed := v.listed[id]
+		if listed.Mark != mark {
+			listed = listedTable{Mark: mark, Fresh: true}
+		}
+		if listed.Fresh {
 			if err := verifyTable(path); err != nil {
 				return err
 			}
-			changed = true
+			listed.Fresh, changed = false, true
 		}
-		compared[id] = mark
+		compared[id] = listed
 	}
 	return nil
 }
 
+// list brings the list up to date once the store is closed. It saves time only, so an error leaves it as it is.
+func (v *verifiedTables) list() {
+	manifest, cut, err := readManifest(v.dir)
+	if err != nil || cut != nil {
+		return
+	}
+	listed, changed := map[uint64]listedTable{}, len(manifest.Tables) != len(v.listed)
+	for id := range manifest.Tables {
+		path := table.NewFilename(id, v.dir)
+		mark, err := storedir.MarkOf(path)
+		if err != nil {
+			return
+		}
+		was := v.listed[id]
+		if was.Mark != mark || len(was.First) == 0 {
+			fresh := was.Mark != mark || was.Fresh
+			if was, err = lookAtTable(path, mark); err != nil {
+				return
+			}
+			was.Fresh, changed = fresh, true
+		}
+		listed[id] = was
+	}
+	if v.listed = listed; changed {
+		v.save()
+	}
+}
+
+// lookAtTable returns what the list has to say of a table, of which it compares the index and the last block.
+func lookAtTable(path string, mark storedir.Mark) (l listedTable, err error) {
+	t, err := openAtRandom(path, 0)
+	if err != nil {
+		return l, err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	if err := t.verify(t.count - 1); err != nil {
+		return l, err
+	}
+	err = guardFile(path, func() error {
+		first, err := t.firstMapped(0)
+		l = listedTable{Mark: mark, Index: int64(t.indexAt), First: bytes.Clone(first), Newest: t.index.MaxVersion()}
+		return err
+	})
+	return l, err
+}
+
 // save writes the list. It saves time only: if it cannot be written, the tables are compared again.
 func (v *verifiedTables) save() {
-	text, err := json.Marshal(v.marks)
+	text, err := json.Marshal(v.listed)
 	if err != nil {
 		return
 	}
+	text = append([]byte(checksumLine(text)+"\n"), text...)
 	draft := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
 	if os.WriteFile(draft, text, storedir.FileMode(storedir.Mode)) != nil || os.Rename(draft, filepath.Join(v.dir, verifiedName)) != nil {
 		os.Remove(draft) //nolint:errcheck // the next open does

@@ -255,7 +255,10 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if crashed = failure != nil || unnamed || dirty; crashed {
 		reading = errors.Join(reading, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, 0o600))
 	}
-	return crashed, errors.Join(failure, err, reading)
+	if err = errors.Join(failure, err, reading); err == nil && !crashed {
+		d.verified.list()
+	}
+	return crashed, err
 }
 
 // hasUnnamedTables says whether there are tables that the manifest does not name, or its last change is cut off.
