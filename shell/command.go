@@ -121,10 +121,10 @@ func (s *streams) run(args []string) int {
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	writer := &stickyWriter{out: s.out}
-	parser := s.parser(&cli, args, s.program, writer, func(int) { exited = true })
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	parser := s.parser(&cli, args, s.program, writer, func(int) { exited = true })
 	arguments, err := parser.Parse(args)
 	if exited {
 		return s.exitCode(writer.err)
@@ -151,30 +151,41 @@ func (s *streams) run(args []string) int {
 	return s.exitCode(err)
 }
 
-// only returns the option by which a parser knows one command alone, if the arguments begin with one; nil otherwise. A parser of all
-// commands takes longer to make than many a command takes.
-func (c *commandLine) only(args []string) kong.Option {
-	if len(args) == 0 {
-		return nil
+// grammar is what a parser of some arguments has to know: of the command that they begin with, that command; of a lone --help, the
+// names of commands; of a lone --version, none. A parser of all commands takes longer to make than many a command takes.
+func (c *commandLine) grammar(args []string) (grammar any, commands []kong.Option) {
+	lone := ""
+	if len(args) == 1 {
+		lone = args[0]
+	}
+	if lone == "--version" {
+		return &c.commonFlags, nil
 	}
 	fields := reflect.ValueOf(c).Elem()
 	for i := range fields.NumField() {
 		field := fields.Type().Field(i)
-		if _, command := field.Tag.Lookup("cmd"); command && strings.ToLower(field.Name) == args[0] {
-			return kong.DynamicCommand(args[0], field.Tag.Get("help"), "", fields.Field(i).Addr().Interface())
+		if _, command := field.Tag.Lookup("cmd"); !command {
+			continue
+		}
+		name, help := strings.ToLower(field.Name), field.Tag.Get("help")
+		switch {
+		case lone == "--help" || lone == "-h":
+			commands = append(commands, kong.DynamicCommand(name, help, "", new(struct{})))
+		case len(args) > 0 && name == args[0]:
+			return &c.commonFlags, []kong.Option{kong.DynamicCommand(name, help, "", fields.Field(i).Addr().Interface())}
 		}
 	}
-	return nil
+	if commands == nil {
+		return c, nil
+	}
+	return &c.commonFlags, commands
 }
 
 // parser parses command lines of a program of a name: those that begin as args, or all without args. It prints help to out, and calls
 // exit after that.
 func (s *streams) parser(cli *commandLine, args []string, program string, out io.Writer, exit func(int)) *kong.Kong {
-	grammar, commands := any(cli), kong.Option(kong.OptionFunc(func(*kong.Kong) error { return nil }))
-	if only := cli.only(args); only != nil {
-		grammar, commands = &cli.commonFlags, only
-	}
-	parser, err := kong.New(grammar, commands,
+	grammar, options := cli.grammar(args)
+	parser, err := kong.New(grammar, append(options,
 		kong.Name(program),
 		kong.Description(fmt.Sprintf(description, program)),
 		kong.Writers(out, s.err),
@@ -190,7 +201,7 @@ func (s *streams) parser(cli *commandLine, args []string, program string, out io
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(s.tellingWaits(s.ctx), (*context.Context)(nil)),
 		kong.Bind(s),
-	)
+	)...)
 	if err != nil {
 		panic(err) // the struct tags above are wrong
 	}

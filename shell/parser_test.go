@@ -7,6 +7,27 @@ import (
 	"testing"
 )
 
+// saidBy is what the parser for some arguments says of others.
+func saidBy(t *testing.T, known, args []string) string {
+	var out bytes.Buffer
+	s := &streams{ctx: t.Context(), messages: messages{err: &out}}
+	_, err := s.parser(new(commandLine), known, installedName, &out, func(int) {}).Parse(args)
+	if err != nil {
+		out.WriteString(err.Error())
+	}
+	return out.String()
+}
+
+// TestLoneFlags compares the parsers for --help and --version alone with that of all commands.
+func TestLoneFlags(t *testing.T) {
+	for flag, part := range map[string]string{"--help": "\n  import ", "-h": "\n  import ", "--version": "graphcleaner "} {
+		got, want := saidBy(t, []string{flag}, []string{flag}), saidBy(t, nil, []string{flag})
+		if !strings.HasPrefix(want, strings.TrimSpace(got)) || !strings.Contains(got, part) { // the program ends after it
+			t.Errorf("%s: got\n%s\nwant\n%s", flag, got, want)
+		}
+	}
+}
+
 // TestOneCommand compares the parser that knows one command with that of all: both print the same help of it, and the same errors.
 func TestOneCommand(t *testing.T) {
 	commands := 0
@@ -18,23 +39,10 @@ func TestOneCommand(t *testing.T) {
 		commands++
 		name := strings.ToLower(field.Name)
 		for _, arg := range []string{"--help", "--nonsense", "a"} {
-			var said [2]string
-			for all := range said {
-				var out bytes.Buffer
-				s := &streams{ctx: t.Context(), messages: messages{err: &out}}
-				args := []string{name, arg}
-				known := args
-				if all == 1 {
-					known = nil
-				}
-				_, err := s.parser(new(commandLine), known, installedName, &out, func(int) {}).Parse(args)
-				if err != nil {
-					out.WriteString(err.Error())
-				}
-				said[all] = out.String()
-			}
-			if said[0] != said[1] || arg == "--help" && !strings.Contains(said[0], "Usage: ") {
-				t.Errorf("%s %s: got\n%s\nwant\n%s", name, arg, said[0], said[1])
+			args := []string{name, arg}
+			got, want := saidBy(t, args, args), saidBy(t, nil, args)
+			if got != want || arg == "--help" && !strings.Contains(got, "Usage: ") {
+				t.Errorf("%s %s: got\n%s\nwant\n%s", name, arg, got, want)
 			}
 		}
 	}

@@ -306,7 +306,9 @@ var pages = sync.OnceValue(func() *template.Template {
 })
 
 // assetVersion is in the addresses of assets, so that no browser shows those of an earlier version.
-var assetVersion = fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(assetText("page.css")+assetText("page.js")+picture.Style+figure.Style)))
+var assetVersion = sync.OnceValue(func() string {
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(assetText("page.css")+assetText("page.js")+picture.Style+figure.Style)))
+})
 
 func assetText(name string) string {
 	text, err := fs.ReadFile(assets, name)

@@ -562,7 +562,7 @@ var functions = template.FuncMap{
 	"named":   func(name string, class int) shownClass { return shownClass{name, class} },
 	"add":     func(a, b int) int { return a + b },
 	"count":   grouped,
-	"version": func() string { return assetVersion },
+	"version": assetVersion,
 }
 
 // number is a number in a form, "" if there is none.
