@@ -148,6 +148,7 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 	if err := c.judge(ctx); err != nil {
 		return nil, mark, err
 	}
+	began := time.Now()
 	values, err := scratch.New[float32](dir, combinedStage, len(p.labels)*p.classes)
 	if err != nil {
 		return nil, mark, err
@@ -161,6 +162,7 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 	if err != nil {
 		return nil, mark, errors.Join(err, mixture.Detach())
 	}
+	opt.stage("combine", began)
 	return mixture, mark, nil
 }
 
@@ -238,11 +240,13 @@ func (c *combination) judge(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, every.Close()) }()
+	opt.stage("combine", began)
 	z, err := s.agreement(ctx, []labelling{{nodes: sample.nodes, labels: every.Data, fold: c.classes}})
 	defer func() { err = errors.Join(err, detachAll(z), s.ownDiagonals.Close()) }()
 	if err != nil {
 		return err
 	}
+	began = time.Now()
 	if c.votes, err = c.votesFor(ctx, sample, c.opt.Workers); err != nil {
 		return err
 	}

@@ -99,8 +99,9 @@ const (
 	stepCost     = 12      // an elementary step of exact diagonals
 	drawCost     = 150     // a step of sampled diagonals
 	detectorCost = 50_000  // a step of training the detector
-	modelCost    = 10_000  // a cell that the label model is fitted to
-	combineCost  = 50_000  // a cell of the sample on which predictions are compared
+	modelCost    = 5_000   // a cell that the label model is fitted to
+	combineCost  = 11_000  // a cell of the sample on which predictions are compared
+	knownCost    = 1_000   // a cell of the same sample, whose label model that comparison has fitted, most often
 	scoreCost    = 130     // a node under one label
 	writeCost    = 1000    // a node that is written
 	batchCost    = 100_000 // a step of training the base classifier, beside its products and cells
@@ -200,6 +201,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
 		if c.Predictions && trains {
 			e.add(StageWork{Name: "combine", Seconds: e.seconds(float64(most), combineCost)})
+			learn.Seconds = e.seconds(float64(most), knownCost)
 		}
 	}
 	e.add(

@@ -128,6 +128,12 @@ func TestSecondsGrowWithTheWork(t *testing.T) {
 		c.BuiltIn, c.Features = false, 9
 		return c
 	}
+	const fit = "label model"
+	joined, asGiven := seconds(outside(1<<16, 10, 1e6), Options{}), seconds(outside(1<<16, 10, 1e6), Options{AsGiven: true})
+	if joined[fit] >= asGiven[fit] || asGiven[fit] >= joined["combine"] {
+		t.Errorf("label model of joined predictions: got %g s, want less than %g s as given, and these less than the %g s of joining",
+			joined[fit], asGiven[fit], joined["combine"])
+	}
 	small := seconds(outside(1<<12, 10, 1e6), Options{})
 	for stage, took := range seconds(outside(1<<16, 40, 1e8), Options{}) {
 		if took <= small[stage] {
