@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -19,15 +22,40 @@ import (
 //	err = b.Finish()          // before bulk.Commit
 //	err = bulk.Commit(b.Mark) // column and index become visible together
 //
-// A kv.Bulk.Sorter sorts the entries. A Builder belongs to
-// one goroutine.
+// As long as the values are few, and the nodes of each come ascending, as those of labels do, it keeps the nodes of each value. Else a
+// kv.Bulk.Sorter sorts the entries. A Builder belongs to one goroutine.
 type Builder struct {
 	column  string
-	removed kv.NodeSet // whose values the column drops
+	removed kv.NodeSet                 // whose values the column drops
+	few     map[string]*ascendingNodes // by key; nil if the entries are in sorter
+	bytes   int64                      // of the nodes in few
 	sorter  *spill.Sorter
 	entry   []byte
 	out     leafWriter
 }
+
+// ascendingNodes are nodes that ascend: the differences between neighbours, the first from zero, as varints.
+type ascendingNodes struct {
+	last kv.NodeID
+	gaps []byte
+}
+
+// all yields the nodes.
+func (n *ascendingNodes) all() iter.Seq[kv.NodeID] {
+	return func(yield func(kv.NodeID) bool) {
+		v := uint64(0)
+		for rest := n.gaps; len(rest) > 0; {
+			gap, length := binary.Uvarint(rest)
+			v, rest = v+gap, rest[length:]
+			if !yield(kv.NodeID(v)) {
+				return
+			}
+		}
+	}
+}
+
+// maxFew is how many values are few.
+const maxFew = 1 << 10
 
 // NewBuilder begins the index of a column. The column need not be there before Mark.
 func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
@@ -42,6 +70,7 @@ func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
 	return &Builder{
 		column:  column,
 		removed: removed,
+		few:     map[string]*ascendingNodes{},
 		sorter:  b.Sorter(),
 		out:     leafWriter{column: column, space: space},
 	}, nil
@@ -54,14 +83,75 @@ func (b *Builder) Add(v kv.NodeID, value kv.Value) error {
 		return nil
 	}
 	b.entry, _ = appendKey(b.entry[:0], value)
+	if b.few != nil {
+		if b.addFew(v) {
+			return nil
+		}
+		if err := b.sortFew(); err != nil {
+			return b.wrap(err)
+		}
+		b.entry, _ = appendKey(b.entry[:0], value)
+	}
+	return b.wrap(b.addEntry(v))
+}
+
+// addFew adds a node with the key in entry to few; false if it does not go there.
+func (b *Builder) addFew(v kv.NodeID) bool {
+	nodes := b.few[string(b.entry)]
+	switch {
+	case b.bytes >= b.sorter.Limit()/4: // arrays are longer than what is in them, and in sortFew the sorter has as much
+		return false
+	case nodes == nil && len(b.few) == maxFew:
+		return false
+	case nodes == nil:
+		nodes = &ascendingNodes{}
+		b.few[string(b.entry)] = nodes
+	case v <= nodes.last:
+		return false
+	}
+	before := len(nodes.gaps)
+	nodes.gaps = binary.AppendUvarint(nodes.gaps, uint64(v-nodes.last))
+	nodes.last = v
+	b.bytes += int64(len(nodes.gaps) - before)
+	return true
+}
+
+// sortFew moves the entries from few to the sorter.
+func (b *Builder) sortFew() error {
+	few := b.few
+	b.few = nil
+	for key, nodes := range few {
+		for v := range nodes.all() {
+			b.entry = append(b.entry[:0], key...)
+			if err := b.addEntry(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addEntry adds a node with the key in entry to the sorter.
+func (b *Builder) addEntry(v kv.NodeID) error {
 	b.entry = binary.BigEndian.AppendUint32(b.entry, uint32(v))
-	return b.wrap(b.sorter.Add(b.entry, nil))
+	return b.sorter.Add(b.entry, nil)
 }
 
 // Finish sorts what was added and writes the leaves. An entry given twice is a *kv.DuplicateRowError.
 func (b *Builder) Finish() error { return b.finish(context.Background()) }
 
 func (b *Builder) finish(ctx context.Context) error {
+	for _, text := range slices.Sorted(maps.Keys(b.few)) {
+		key := []byte(text)
+		for v := range b.few[text].all() {
+			if v%checkEvery == 0 && ctx.Err() != nil {
+				return b.wrap(ctx.Err())
+			}
+			if err := b.out.add(key, v); err != nil {
+				return b.wrap(err)
+			}
+		}
+	}
 	var last []byte
 	for record, err := range b.sorter.Records(ctx) {
 		if err != nil {
@@ -87,7 +177,10 @@ func (b *Builder) finish(ctx context.Context) error {
 func (b *Builder) Mark(tx *kv.Tx) error { return b.wrap(b.out.mark(tx)) }
 
 // Close removes the temporary file. Call it if Finish is not called; after Finish it does nothing.
-func (b *Builder) Close() error { return b.sorter.Close() }
+func (b *Builder) Close() error {
+	b.few = nil
+	return b.sorter.Close()
+}
 
 func (b *Builder) wrap(err error) error {
 	if err == nil {

@@ -59,6 +59,9 @@ func New(dir string, limit int64) *Sorter {
 	return &Sorter{dir: dir, limit: max(limit, minLimit)}
 }
 
+// Limit is about how many bytes it holds.
+func (s *Sorter) Limit() int64 { return s.limit }
+
 // Len is the number of records added.
 func (s *Sorter) Len() int64 { return s.count }
 
