@@ -51,7 +51,7 @@ func (s *Space) Get(key []byte) (value []byte, err error) {
 		}
 		return nil, ErrNotFound
 	}
-	err = s.tx.records().Get(spaceKey(g, key), func(body []byte) error {
+	err = s.tx.records().GetAfter(nil, spaceKey(g, key), func(body []byte) error {
 		value = bytes.Clone(body)
 		return nil
 	})

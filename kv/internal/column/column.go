@@ -77,7 +77,7 @@ func (c *Column) cellInPlace(name snapshot.Name, row int) (cell codec.Value, err
 
 // changed is the value of a node that changed since the blocks were written, or record.ErrNotFound.
 func (c *Column) changed(v record.NodeID) (cell codec.Value, err error) {
-	err = c.Records.GetAfter(nil, DeltaKey(c.Generation, v), func(body []byte) error {
+	err = snapshot.InPlace(c.Records).Get(DeltaKey(c.Generation, v), func(body []byte) error {
 		cell, err = codec.ParseValue(body)
 		return err
 	})
@@ -137,8 +137,7 @@ func (c *Column) load(name snapshot.Name) (block *codec.Column, err error) {
 
 // lend calls use with an encoded block where it lies, borrowed.
 func (c *Column) lend(number uint32, use func(body []byte) error) error {
-	get := func(key []byte, use func(body []byte) error) error { return c.Records.GetAfter(nil, key, use) }
-	return c.body(snapshot.GetFunc(get), number, use)
+	return c.body(snapshot.InPlace(c.Records), number, use)
 }
 
 // keep keeps a block for later lookups.

@@ -51,7 +51,7 @@ func (r *Reader) record(name snapshot.Name, last int, walk *[]byte) ([]byte, err
 	case !follows && r.dict.Records.Cache().Again(name):
 		return snapshot.Lookup(r.dict.Records, name)
 	}
-	err := snapshot.NeedAfter(r.dict.Records, previous, name.Key(), func(body []byte) error {
+	err := snapshot.Need(snapshot.After(r.dict.Records, previous), name.Key(), func(body []byte) error {
 		*walk = append((*walk)[:0], body...)
 		return nil
 	})
@@ -108,7 +108,7 @@ func (r *Reader) AtPosition(position int) (string, error) {
 		return r.loaded(position)
 	}
 	var id string
-	err := snapshot.Need(r.dict.Records, AddedNodeKey(r.dict.Generation, record.NodeID(position)), func(body []byte) error {
+	err := snapshot.Need(snapshot.InPlace(r.dict.Records), AddedNodeKey(r.dict.Generation, record.NodeID(position)), func(body []byte) error {
 		id = string(body)
 		return nil
 	})

@@ -202,7 +202,7 @@ func (g *Graph) readPart(d *Directory, b int, part uint32, key []byte, use func(
 	case b > 0:
 		previous = record.PairKey(k, d.Generation, uint32(b-1), d.Parts[b-1]-1)
 	}
-	return snapshot.NeedAfter(g.Records, previous, key, use)
+	return snapshot.Need(snapshot.After(g.Records, previous), key, use)
 }
 
 // readBlock hands one part of block b to read, whose error is that of a damaged record.

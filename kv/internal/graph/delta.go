@@ -51,7 +51,7 @@ func degreeDeltaKey(g record.Generation, v record.NodeID) []byte {
 func (g *Graph) Delta(u, v record.NodeID) (Delta, error) {
 	key := edgeDeltaKey(g.Generation, u, v)
 	d := Delta{U: u, V: v}
-	_, err := snapshot.Find(g.Records, key, func(body []byte) (err error) {
+	_, err := snapshot.Find(snapshot.InPlace(g.Records), key, func(body []byte) (err error) {
 		d.Change, d.Arc, err = decodeDelta(g.Form, key, body)
 		return err
 	})
@@ -112,7 +112,7 @@ func (d *DegreeDelta) Count(change Change, n int) {
 func (g *Graph) DegreeDelta(v record.NodeID) (DegreeDelta, error) {
 	key := degreeDeltaKey(g.Generation, v)
 	var d DegreeDelta
-	_, err := snapshot.Find(g.Records, key, func(body []byte) (err error) {
+	_, err := snapshot.Find(snapshot.InPlace(g.Records), key, func(body []byte) (err error) {
 		d, err = decodeDegreeDelta(key, body)
 		return err
 	})

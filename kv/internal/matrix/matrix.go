@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -129,7 +130,8 @@ func (m Matrix) lookupTile(t tilePlace, part codec.TilePart, dst codec.Window) e
 // loadTile reads a tile from the disk.
 func (m Matrix) loadTile(t tilePlace) (*snapshot.Entry, error) {
 	entry, key := &snapshot.Entry{Name: t.name}, t.name.Key()
-	err := snapshot.Need(m.Records, key, func(body []byte) error {
+	err := snapshot.Need(snapshot.InPlace(m.Records), key, func(body []byte) error {
+		body = bytes.Clone(body)
 		tile, err := codec.NewTile(body, t.rows, t.columns)
 		if err != nil {
 			return describe(key, err)

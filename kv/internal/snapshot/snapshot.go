@@ -3,6 +3,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"errors"
 	"iter"
 
@@ -61,9 +62,12 @@ func Need(r Getter, key []byte, read func(body []byte) error) error {
 	return err
 }
 
-// NeedAfter is GetAfter for a record that must be there.
-func NeedAfter(r Reader, previous, key []byte, read func(body []byte) error) error {
-	return Need(GetFunc(func(key []byte, use func(body []byte) error) error { return r.GetAfter(previous, key, use) }), key, read)
+// InPlace reads records where they lie: bodies are borrowed.
+func InPlace(r Reader) Getter { return After(r, nil) }
+
+// After is InPlace for the record behind the one under previous, which was read last.
+func After(r Reader, previous []byte) Getter {
+	return GetFunc(func(key []byte, use func(body []byte) error) error { return r.GetAfter(previous, key, use) })
 }
 
 // Find is Get for a record that may be there.
@@ -84,8 +88,8 @@ func Lookup(r Reader, name Name) ([]byte, error) {
 		return entry.Body, nil
 	}
 	entry := &Entry{Name: name}
-	err := Need(r, name.Key(), func(body []byte) error {
-		entry.Body = body
+	err := Need(InPlace(r), name.Key(), func(body []byte) error {
+		entry.Body = bytes.Clone(body)
 		return nil
 	})
 	if err != nil {
