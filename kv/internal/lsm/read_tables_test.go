@@ -147,7 +147,7 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close(false) //nolint:errcheck // it was read only
+	defer d.Close(false)
 	err = d.View(func(txn *Txn) error {
 		_, err := txn.Get(testKey(1))
 		it := txn.Iterator(record.Prefix(record.KindSpace, 1), false)
