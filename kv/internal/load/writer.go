@@ -18,6 +18,7 @@ type EdgeWriter struct {
 	rows      edgeRows   // nil if ids are joined by sorting
 	batch     *edgeBatch // nil if ids are joined by sorting
 	records   []byte     // records for the idJoin collected
+	digits    [2][20]byte // of ids that are integers
 	selfLoops int64
 	err       error // why it could not begin
 	closed    bool
@@ -69,7 +70,8 @@ func (w *EdgeWriter) AddWeighted(src, dst string, weight float32, source int64) 
 // AddIntegers is Add for ids that are integers from 0 up, in their shortest form.
 func (w *EdgeWriter) AddIntegers(src, dst uint64, source int64) error {
 	if w.err != nil || w.closed || w.batch == nil || w.l.ids.byText || src >= noInteger || dst >= noInteger {
-		return w.Add(strconv.FormatUint(src, 10), strconv.FormatUint(dst, 10), source)
+		first, second := strconv.AppendUint(w.digits[0][:0], src, 10), strconv.AppendUint(w.digits[1][:0], dst, 10)
+		return w.Add(viewText(first), viewText(second), source)
 	}
 	w.batch.add(src, dst, 1, source)
 	if w.batch.edges < batchEdges {
