@@ -15,9 +15,9 @@ import (
 // fails otherwise. An error of it ends the load: Commit fails with it.
 type EdgeWriter struct {
 	l         *Load
-	rows      edgeRows   // nil if ids are joined by sorting
-	batch     *edgeBatch // nil if ids are joined by sorting
-	records   []byte     // records for the idJoin collected
+	rows      edgeRows    // nil if ids are joined by sorting
+	batch     *edgeBatch  // nil if ids are joined by sorting
+	records   []byte      // records for the idJoin collected
 	digits    [2][20]byte // of ids that are integers
 	selfLoops int64
 	err       error // why it could not begin
