@@ -78,7 +78,9 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 		}
 		return r.tx.idValue(id)
 	}
-	if block := v / codec.ColumnRows; r.name != degreeColumn && !r.holds(v) && (!r.asked || r.askedOf != block) {
+	block := v / codec.ColumnRows
+	follows := r.loaded && block == r.rng.End/codec.ColumnRows // on the current block, as in a walk over all nodes
+	if r.name != degreeColumn && !r.holds(v) && !follows && (!r.asked || r.askedOf != block) {
 		r.asked, r.askedOf = true, block
 		return r.once(v) // of many blocks only one value is wanted
 	}
