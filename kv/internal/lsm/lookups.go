@@ -17,8 +17,9 @@ import (
 // memory each time, and its iterator copies it twice, and the value behind it once: of records as large as blocks of columns that costs
 // several times what reading them does. One goroutine at a time. It does not see what the transaction writes later.
 type Lookups struct {
-	txn *badger.Txn
-	it  *badger.Iterator
+	cursors []*runCursor // of a database that is read without Badger, which leaves the rest empty
+	txn     *badger.Txn
+	it      *badger.Iterator
 
 	// tables are what the iterator goes over: the versions of all records, nil if there is none.
 	tables y.Iterator
@@ -42,6 +43,9 @@ const (
 
 // Lookups begins to read records whose keys begin with prefix. It must be closed.
 func (t *Txn) Lookups(prefix []byte) *Lookups {
+	if t.txn == nil {
+		return &Lookups{cursors: t.d.tables.cursors()}
+	}
 	it := t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	l := &Lookups{txn: t.txn, it: it}
 	l.tables, l.shown = tablesOf(it)
@@ -58,7 +62,11 @@ func tablesOf(it *badger.Iterator) (tables y.Iterator, ok bool) {
 }
 
 // Close ends the lookups.
-func (l *Lookups) Close() { l.it.Close() }
+func (l *Lookups) Close() {
+	if l.it != nil {
+		l.it.Close()
+	}
+}
 
 // Record calls use with the body of the record under key, which is borrowed; record.ErrNotFound if there is none. Next says that it is
 // probably the one behind the record that was read last: then it is found without a search.
@@ -79,6 +87,10 @@ func (l *Lookups) Record(key []byte, next bool, use func(body []byte) error) err
 
 // value is the value under key, borrowed.
 func (l *Lookups) value(key []byte, next bool) ([]byte, error) {
+	if l.it == nil {
+		value, _, err := lookUp(l.cursors, key)
+		return value, err
+	}
 	if l.shown {
 		if l.tables == nil || !l.find(key, next) {
 			return nil, badger.ErrKeyNotFound

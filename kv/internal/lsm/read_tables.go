@@ -181,8 +181,11 @@ func (r *readTables) ids() (ids []uint64) {
 }
 
 // get returns the value under a key, mapped; record.ErrNotFound if there is none.
-func (r *readTables) get(key []byte) ([]byte, uint64, error) {
-	version, value, err := r.last(key)
+func (r *readTables) get(key []byte) ([]byte, uint64, error) { return lookUp(r.cursors(), key) }
+
+// lookUp is get by way of cursors, which may be used for many keys.
+func lookUp(cursors []*runCursor, key []byte) ([]byte, uint64, error) {
+	version, value, err := lastOf(cursors, key)
 	if err == nil && (version == 0 || isDeleted(value)) {
 		err = record.ErrNotFound
 	}
@@ -195,10 +198,23 @@ func (r *readTables) get(key []byte) ([]byte, uint64, error) {
 
 // last returns the newest version of a key and what is under it then, mapped; version 0 if nothing is known of the key.
 func (r *readTables) last(key []byte) (version uint64, value y.ValueStruct, err error) {
+	return lastOf(r.cursors(), key)
+}
+
+// cursors are one for each run.
+func (r *readTables) cursors() []*runCursor {
+	all := make([]*runCursor, len(r.runs))
+	for i, run := range r.runs {
+		all[i] = &runCursor{run: run}
+	}
+	return all
+}
+
+// lastOf is last by way of cursors, which may be used for many keys.
+func lastOf(cursors []*runCursor, key []byte) (version uint64, value y.ValueStruct, err error) {
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
-	for _, run := range r.runs {
-		c := &runCursor{run: run}
-		at := c.tableOf(seek)
+	for _, c := range cursors {
+		run, at := c.run, c.tableOf(seek)
 		if at < 0 {
 			continue
 		}
@@ -310,9 +326,9 @@ func (c *runCursor) load(at, block int) error {
 	if !ok || len(starts) == 0 {
 		return record.CorruptFile(t.path, "block %d, %d bytes from byte %d, has no entries", block, to-from, from)
 	}
-	c.of, c.at, c.block, c.data, c.starts = t, at, block, entries, starts
 	_, rest := entryLengths(entries)
 	c.base = entries[entryHeader : entryHeader+rest]
+	c.of, c.at, c.block, c.data, c.starts = t, at, block, entries, starts
 	return nil
 }
 
@@ -496,11 +512,7 @@ type tablesWalk struct {
 }
 
 func (r *readTables) walk(prefix []byte, descending bool) *tablesWalk {
-	w := &tablesWalk{prefix: prefix, descending: descending}
-	for _, run := range r.runs {
-		w.cursors = append(w.cursors, &runCursor{run: run})
-	}
-	return w
+	return &tablesWalk{cursors: r.cursors(), prefix: prefix, descending: descending}
 }
 
 func (w *tablesWalk) close() { w.cursors, w.on = nil, false }

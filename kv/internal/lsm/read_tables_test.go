@@ -61,6 +61,19 @@ func told(t *testing.T, d *DB) (lines []string) {
 		}
 		say("%d: %x %v, %d %v, %d %v %v", i, value, err, version, reading, last, deleted, searching)
 	}
+	lookups := txn.Lookups(record.Prefix(record.KindSpace, 1))
+	defer lookups.Close()
+	for step := range 900 { // all in order, and then here and there
+		i := step
+		if step >= 302 {
+			i = step * 7919 % 302
+		}
+		err := lookups.Record(testKey(i), step < 302, func(body []byte) error {
+			say("%d: looked up %x", i, body)
+			return nil
+		})
+		say("%d: %v", i, err)
+	}
 	for _, prefix := range [][]byte{nil, record.Prefix(record.KindSpace, 1), testKey(7)[:8], testKey(9), record.Prefix(record.KindSpace, 2)} {
 		for _, descending := range []bool{false, true} {
 			it := txn.Iterator(prefix, descending)
