@@ -356,6 +356,56 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 	})
 }
 
+// TestReadOnlyTellsTheSame reads all of every node from a store that was opened to be written, and then to be read.
+func TestReadOnlyTellsTheSame(t *testing.T) {
+	t.Parallel()
+	dir := everyKind(t, 3000)
+	told := func(opt Options) (all []string) {
+		s := openStore(t, dir, opt)
+		defer closeStore(t, s)
+		view(t, s, func(tx *Tx) error {
+			var readers []*ColumnReader
+			for _, c := range tx.Columns() {
+				r, err := tx.Reader(c.Name)
+				if err != nil {
+					return err
+				}
+				readers = append(readers, r)
+			}
+			places, err := tx.Places()
+			if err != nil {
+				return err
+			}
+			for i := range 2 * tx.NumNodes() { // in order, and then here and there
+				v := NodeID(i)
+				if i >= tx.NumNodes() {
+					v = NodeID(i * 7919 % tx.NumNodes())
+				}
+				id, err1 := tx.ID(v)
+				back, err2 := tx.Node(id)
+				place, err3 := places.Of(v)
+				line := fmt.Sprint(v, id, err1, back, err2, place, err3) // some are removed
+				for _, r := range readers {
+					value, err := r.At(v)
+					line += fmt.Sprintf(" %v %v", value, err)
+				}
+				for w, err := range tx.Neighbors(v) {
+					line += fmt.Sprint(" ", w, err)
+				}
+				all = append(all, line)
+			}
+			return nil
+		})
+		return all
+	}
+	want, got := told(Options{}), told(Options{ReadOnly: true})
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("got %q, want %q", got[i], want[i])
+		}
+	}
+}
+
 // TestKilledBetweenLogs leaves empty logs, as a process does that is killed while Badger makes or deletes one.
 func TestKilledBetweenLogs(t *testing.T) {
 	s := newStore(t, Options{})
