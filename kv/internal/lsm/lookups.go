@@ -116,7 +116,7 @@ func (l *Lookups) find(key []byte, next bool) bool {
 	l.place = unknown // until it returns: Badger may panic
 	on := func() bool { return l.tables.Valid() && bytes.Equal(y.ParseKey(l.tables.Key()), key) }
 	if next && place != unknown && l.misses <= l.hits && l.tables.Valid() {
-		if place == onRecord {
+		if place == onRecord && !on() { // else an older version is next
 			l.tables.Next()
 		}
 		for on() && y.ParseTs(l.tables.Key()) > version {

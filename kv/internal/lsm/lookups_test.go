@@ -97,6 +97,28 @@ func TestLookupsOfNothing(t *testing.T) {
 	}
 }
 
+// TestLookupOfTheSameRecord looks up a record of several versions again and again, though it is said to be another that follows.
+func TestLookupOfTheSameRecord(t *testing.T) {
+	d := testDB(t)
+	set(t, d, 20, "old")
+	set(t, d, 20, "new")
+	txn := d.Begin(false)
+	defer txn.Discard()
+	l := txn.Lookups(record.Prefix(record.KindSpace, 1))
+	defer l.Close()
+	for look := range 3 {
+		err := l.Record(testKey(4), look > 0, func(body []byte) error {
+			if string(body) != "new4" {
+				t.Errorf("look %d: got %q, want new4", look, body)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestLookupOfADamagedRecord changes a byte of a record.
 func TestLookupOfADamagedRecord(t *testing.T) {
 	d := testDB(t)
