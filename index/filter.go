@@ -21,6 +21,9 @@ type filter struct {
 	holds condition
 	reads *Reads
 
+	tx         *kv.Tx
+	properties []string // that decide
+
 	order  []int // of the batch's nodes, ascending
 	passed []bool
 }
@@ -34,7 +37,7 @@ func newFilter(r *reader, p Predicate, reads *Reads) (*filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &filter{holds: holds, reads: reads}, nil
+	return &filter{holds: holds, reads: reads, tx: r.tx, properties: Properties(p)}, nil
 }
 
 // one decides a single node.
@@ -62,6 +65,13 @@ func (f *filter) decide(ctx context.Context, batch []kv.NodeID) ([]bool, error) 
 		return f.passed, nil
 	}
 	slices.SortFunc(f.order, func(i, j int) int { return cmp.Compare(batch[i], batch[j]) })
+	f.tx.WillRead(f.properties, func(yield func(kv.NodeID) bool) {
+		for _, i := range f.order {
+			if !yield(batch[i]) {
+				return
+			}
+		}
+	})
 	for _, i := range f.order {
 		ok, err := f.one(batch[i])
 		if err != nil {

@@ -95,6 +95,9 @@ func (tx *Tx) Places() (*Places, error) {
 	return &Places{tx, tx.dict().Reader()}, nil
 }
 
+// WillRead says at which ascending places ids are read soon; see Tx.WillRead.
+func (p *Places) WillRead(positions iter.Seq[int]) { p.tx.willRead(p.tx.dict().IDKeys(positions)) }
+
 // Of is Position of a node that is there.
 func (p *Places) Of(v NodeID) (int, error) {
 	if err := p.tx.checkNumber(v); err != nil {

@@ -59,6 +59,27 @@ func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) er
 	}))
 }
 
+// WillRead says of which ascending nodes which properties are read soon; of the id, the place in the node file. A store that is opened to be
+// read asks the system for them at once, so that the disk finds them side by side. A property that is not stored is ignored.
+func (tx *Tx) WillRead(properties []string, nodes iter.Seq[NodeID]) {
+	for _, name := range properties {
+		if name == idColumn {
+			tx.willRead(tx.dict().PositionKeys(nodes))
+		} else if entry, err := tx.columnEntry(name); err == nil {
+			tx.willRead(tx.column(entry).Keys(nodes))
+		}
+	}
+}
+
+// willRead says under which keys records are read soon.
+func (tx *Tx) willRead(keys iter.Seq[[]byte]) {
+	if tx.acquire() != nil {
+		return
+	}
+	defer tx.release()
+	tx.txn.WillRead(keys)
+}
+
 // lookUp reads a record where it lies.
 func (tx *Tx) lookUp(l *lsm.Lookups, key []byte, next bool, use func(body []byte) error) error {
 	damaged := true

@@ -191,6 +191,13 @@ func (f *Fetcher) fetchBeside(
 		visits[i] = newVisit(uint32(v), i)
 	}
 	sortVisits(visits)
+	if len(visits) <= lastBatch { // more of them are in so many blocks that one read finds the next
+		names := f.names
+		if column >= 0 {
+			names = slices.Delete(slices.Clone(names), column, column+1)
+		}
+		f.tx.WillRead(names, eachVisit[kv.NodeID](visits))
+	}
 	rows := make([][]kv.Value, len(nodes))
 	hasID := slices.Contains(f.names, "id")
 	err := f.share(ctx, visits, func(r *rowReader, some []visit) error {
@@ -254,6 +261,9 @@ func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.V
 		return err
 	}
 	sortVisits(visits)
+	if len(visits) <= lastBatch {
+		f.readers[0].file.WillRead(eachVisit[int](visits))
+	}
 	return f.share(ctx, visits, func(r *rowReader, some []visit) error {
 		for _, visit := range some {
 			if removed.Has(nodes[visit.row()]) {

@@ -1,6 +1,9 @@
 package query
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // A visit is the number of a node, or of a place, in its upper half, and the number of the row that is read there in its lower.
 type visit uint64
@@ -9,6 +12,17 @@ func newVisit(of uint32, row int) visit { return visit(of)<<32 | visit(uint32(ro
 
 func (v visit) of() uint32 { return uint32(v >> 32) }
 func (v visit) row() int   { return int(uint32(v)) }
+
+// eachVisit yields what visits are of.
+func eachVisit[N ~uint32 | ~int](visits []visit) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		for _, v := range visits {
+			if !yield(N(v.of())) {
+				return
+			}
+		}
+	}
+}
 
 const (
 	digitBits = 11 // of a number that visits are sorted by at a time

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -28,6 +29,11 @@ type Column struct {
 	Entry
 	Records snapshot.Reader
 	Nodes   int
+}
+
+// Keys are those of the blocks that hold the values of ascending nodes.
+func (c *Column) Keys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
+	return snapshot.BlockKeys(nodes, codec.ColumnRows, int(c.Rows), func(block uint32) []byte { return Key(c.Generation, block) })
 }
 
 // Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block lies.

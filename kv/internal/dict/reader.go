@@ -1,6 +1,7 @@
 package dict
 
 import (
+	"iter"
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -138,4 +139,19 @@ func (r *Reader) loaded(position int) (string, error) {
 		begin = r.ends[i-1]
 	}
 	return string(r.text[begin:r.ends[i]]), nil
+}
+
+// PositionKeys are the keys of the blocks that hold the positions of ascending nodes.
+func (d *Dict) PositionKeys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
+	return snapshot.BlockKeys(nodes, NumbersPerBlock, d.LoadedNodes, func(block uint32) []byte {
+		return snapshot.Name{Kind: record.KindPosition, Generation: d.Generation, A: block}.Key()
+	})
+}
+
+// IDKeys are the keys of the blocks that hold the ids at ascending positions.
+func (d *Dict) IDKeys(positions iter.Seq[int]) iter.Seq[[]byte] {
+	if d.Dense {
+		return func(func([]byte) bool) {}
+	}
+	return snapshot.BlockKeys(positions, IDsPerBlock, d.LoadedNodes, func(block uint32) []byte { return d.idBlock(int(block)).Key() })
 }

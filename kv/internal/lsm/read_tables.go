@@ -214,17 +214,10 @@ func (r *readTables) cursors() []*runCursor {
 func lastOf(cursors []*runCursor, key []byte) (version uint64, value y.ValueStruct, err error) {
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
 	for _, c := range cursors {
-		run, at := c.run, c.tableOf(seek)
-		if at < 0 {
+		if may, err := c.mayHave(key, seek, hash); err != nil {
+			return 0, value, err
+		} else if !may {
 			continue
-		}
-		// Where the next table begins with the key, that one is as good as found.
-		if at+1 == len(run) || !run[at+1].beginsWith(key) {
-			if lacks, err := run[at].lacks(hash); err != nil {
-				return 0, value, err
-			} else if lacks {
-				continue
-			}
 		}
 		if err := c.seek(seek); err != nil {
 			return 0, value, err
@@ -235,6 +228,30 @@ func lastOf(cursors []*runCursor, key []byte) (version uint64, value y.ValueStru
 		}
 	}
 	return version, value, nil
+}
+
+// askFor asks the system for the blocks in which a key lies, if it lies there.
+func askFor(cursors []*runCursor, key []byte) error {
+	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
+	for _, c := range cursors {
+		may, err := c.mayHave(key, seek, hash)
+		if err != nil {
+			return err
+		}
+		if !may {
+			continue
+		}
+		at, block, err := c.place(seek)
+		if err != nil {
+			return err
+		}
+		from, to, err := c.run[at].place(block)
+		if err != nil {
+			return err
+		}
+		c.run[at].askFor(block, from, to)
+	}
+	return nil
 }
 
 // beginsWith says whether a table begins with a version of a key.
@@ -284,6 +301,19 @@ type runCursor struct {
 }
 
 func (c *runCursor) valid() bool { return c.on }
+
+// mayHave says whether the run may have a version of a key of some hash; seek is the key as it is searched for.
+func (c *runCursor) mayHave(key, seek []byte, hash uint32) (bool, error) {
+	at := c.tableOf(seek)
+	if at < 0 {
+		return false, nil
+	}
+	if at+1 < len(c.run) && c.run[at+1].beginsWith(key) { // that one is as good as found
+		return true, nil
+	}
+	lacks, err := c.run[at].lacks(hash)
+	return !lacks, err
+}
 
 // tableOf is the last table that begins at a key or before it; −1 for none. A table that begins with a version of the key counts too, if
 // the table before it cannot have a newer one.
@@ -347,22 +377,22 @@ func (c *runCursor) set(i int) {
 	c.entry, c.on = i, true
 }
 
-// find finds the block in which a key lies, or would, and the first entry of that block that is not before the key, or is behind it.
-func (c *runCursor) find(key []byte, behind bool) (i int, err error) {
-	at := max(c.tableOf(key), 0)
+// place finds the table and the block in which a key lies, or would.
+func (c *runCursor) place(key []byte) (at, block int, err error) {
+	at = max(c.tableOf(key), 0)
 	t := c.run[at]
 	if err := t.open(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if y.ParseTs(key) > t.newest { // so that a block which begins with the newest version is found, not the block before
 		key = y.KeyWithTs(y.ParseKey(key), t.newest)
 	}
-	low, high := 0, t.count // blocks: the first that begins behind the key
+	low, high := 0, t.count // the first that begins behind the key
 	for low < high {
 		middle := int(uint(low+high) >> 1)
 		first, err := t.firstMapped(middle)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if y.CompareKeys(first, key) > 0 {
 			high = middle
@@ -370,10 +400,19 @@ func (c *runCursor) find(key []byte, behind bool) (i int, err error) {
 			low = middle + 1
 		}
 	}
-	if err := c.load(at, max(low-1, 0)); err != nil {
+	return at, max(low-1, 0), nil
+}
+
+// find finds the block in which a key lies, or would, and the first entry of that block that is not before the key, or is behind it.
+func (c *runCursor) find(key []byte, behind bool) (i int, err error) {
+	at, block, err := c.place(key)
+	if err != nil {
 		return 0, err
 	}
-	low, high = 0, c.entries()
+	if err := c.load(at, block); err != nil {
+		return 0, err
+	}
+	low, high := 0, c.entries()
 	for low < high {
 		middle := int(uint(low+high) >> 1)
 		c.set(middle)
@@ -470,9 +509,14 @@ const (
 	mostAhead  = 2 << 20
 )
 
-// begin is told of a block that is read after one elsewhere. A block is asked for once.
+// begin is told of a block that is read after one elsewhere.
 func (a *readAhead) begin(t *readTable, block, from, to int) {
 	*a = readAhead{from, to, 0}
+	t.askFor(block, from, to)
+}
+
+// askFor asks the system for a block, once.
+func (t *readTable) askFor(block, from, to int) {
 	bit := uint64(1) << (block % 64)
 	if atomic.OrUint64(&t.seen[block/64], bit)&bit == 0 {
 		willRead(t.data, from, to)

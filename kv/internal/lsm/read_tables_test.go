@@ -3,6 +3,7 @@ package lsm
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -181,5 +182,58 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWillRead says which records will be read: then the system was asked for all blocks in which they lie, and for no others, and the
+// records are the same.
+func TestWillRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 0))
+	dir := drawnDatabase(t, r)
+	plain, err := Open(dir, readOnlyOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, plain)
+	want := told(t, plain)
+	d, err := Open(dir, readOnlyOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, d)
+	txn := d.Begin(false)
+	defer txn.Discard()
+	wanted := []int{3, 77, 78, 150, 151, 299}
+	asked := func() (blocks int) {
+		for _, run := range d.tables.runs {
+			for _, table := range run {
+				for _, word := range table.seen {
+					blocks += bits.OnesCount64(word)
+				}
+			}
+		}
+		return blocks
+	}
+	txn.WillRead(func(yield func([]byte) bool) {
+		for _, i := range wanted {
+			if !yield(testKey(i)) {
+				return
+			}
+		}
+	})
+	before := asked()
+	if before == 0 {
+		t.Error("no block was asked for")
+	}
+	for _, i := range wanted {
+		if _, err := txn.Get(testKey(i)); err != nil && !errors.Is(err, record.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	if after := asked(); after != before {
+		t.Errorf("%d blocks were asked for before the records were read, and %d after", before, after)
+	}
+	if got := told(t, d); !slices.Equal(got, want) {
+		t.Error("the database does not tell the same")
 	}
 }

@@ -2,6 +2,7 @@ package lsm
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"sync"
 
@@ -167,6 +168,20 @@ func (t *Txn) Get(key []byte) (value []byte, err error) {
 		})
 	})
 	return value, wrapBadger(err)
+}
+
+// WillRead says under which keys records are read soon. A database that is read without Badger asks the system for them at once, so that the
+// disk finds them side by side. What goes wrong is told by the reads themselves.
+func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
+	if t.txn != nil {
+		return
+	}
+	cursors := t.d.tables.cursors()
+	for key := range keys {
+		if guard(key, func() error { return askFor(cursors, key) }) != nil {
+			return
+		}
+	}
 }
 
 // Version is that of the commit that wrote the value under a key; record.ErrNotFound if there is none.

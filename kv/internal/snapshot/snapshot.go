@@ -98,3 +98,17 @@ func Lookup(r Reader, name Name) ([]byte, error) {
 	r.Cache().Add(entry)
 	return entry.Body, nil
 }
+
+// BlockKeys yields the keys of the blocks of some ascending numbers below end, so many in a block.
+func BlockKeys[N ~uint32 | ~int](numbers iter.Seq[N], inBlock, end int, key func(block uint32) []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		last := -1
+		for n := range numbers {
+			if block := int(n) / inBlock; block != last && int(n) < end {
+				if last = block; !yield(key(uint32(block))) {
+					return
+				}
+			}
+		}
+	}
+}
