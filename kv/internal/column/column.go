@@ -31,9 +31,11 @@ type Column struct {
 	Nodes   int
 }
 
-// Keys are those of the blocks that hold the values of ascending nodes.
+// Keys are those of the blocks that hold the values of ascending nodes, each of its first part, which few blocks are longer than.
 func (c *Column) Keys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
-	return snapshot.BlockKeys(nodes, codec.ColumnRows, int(c.Rows), func(block uint32) []byte { return Key(c.Generation, block) })
+	return snapshot.BlockKeys(nodes, codec.ColumnRows, int(c.Rows), func(block uint32) []byte {
+		return record.PartKey(Key(c.Generation, block), 0)
+	})
 }
 
 // Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block lies.

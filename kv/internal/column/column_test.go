@@ -89,6 +89,22 @@ func TestColumn(t *testing.T) {
 					t.Fatalf("%s, node %d: got %v, %v, want %v", what, v, got, err, want)
 				}
 			}
+			keys := 0
+			for key := range c.Keys(func(yield func(record.NodeID) bool) {
+				for v := range want {
+					if !yield(record.NodeID(v)) {
+						return
+					}
+				}
+			}) {
+				keys++
+				if err := c.Records.Get(key, func([]byte) error { return nil }); err != nil {
+					t.Fatalf("%s: the record %x: %v", what, key, err)
+				}
+			}
+			if blocks := (size.rows + codec.ColumnRows - 1) / codec.ColumnRows; keys != blocks {
+				t.Fatalf("%s: got %d keys of blocks, want %d", what, keys, blocks)
+			}
 			for range 8 {
 				rng := record.Range{First: record.NodeID(r.IntN(size.nodes + 1)), End: record.NodeID(size.nodes)}
 				rng.End -= record.NodeID(r.IntN(rng.Len() + 1))

@@ -78,6 +78,14 @@ func TestDict(t *testing.T) {
 func compare(t *testing.T, what string, d *Dict, ids []string, perm []int) {
 	t.Helper()
 	byPlace, byNode := d.Reader(), d.Reader()
+	keys := slices.Collect(d.PositionKeys(slices.Values(numbers[record.NodeID](len(ids)))))
+	if want := keysUnder(t, d, record.KindPosition); !slices.EqualFunc(keys, want, bytes.Equal) {
+		t.Fatalf("%s: got the keys %x of positions, want %x", what, keys, want)
+	}
+	keys = slices.Collect(d.IDKeys(slices.Values(numbers[int](len(ids)))))
+	if want := keysUnder(t, d, record.KindIDs); !slices.EqualFunc(keys, want, bytes.Equal) {
+		t.Fatalf("%s: got the keys %x of ids, want %x", what, keys, want)
+	}
 	for position, id := range ids {
 		v := position
 		if position < len(perm) {
@@ -110,6 +118,26 @@ func compare(t *testing.T, what string, d *Dict, ids []string, perm []int) {
 	if !slices.EqualFunc(numbers, perm, func(n uint32, v int) bool { return int(n) == v }) {
 		t.Errorf("%s: got blocks of other numbers than were written", what)
 	}
+}
+
+// numbers are 0 to n-1.
+func numbers[N ~uint32 | ~int](n int) (all []N) {
+	for i := range n {
+		all = append(all, N(i))
+	}
+	return all
+}
+
+// keysUnder are the keys of the records of a kind.
+func keysUnder(t *testing.T, d *Dict, kind record.Kind) (keys [][]byte) {
+	t.Helper()
+	for r, err := range d.Records.Scan(record.Prefix(kind, d.Generation), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, bytes.Clone(r.Key))
+	}
+	return keys
 }
 
 func TestInteger(t *testing.T) {
