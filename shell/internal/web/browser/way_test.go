@@ -224,9 +224,8 @@ func TestWay(t *testing.T) {
 		t.Errorf("the link to the list: got %s", href)
 	}
 	w.run(chromedp.Click("button[value=clean]"))
-	w.until("document.querySelector('#job-text').innerText.startsWith('clean')")
-	w.ready()
-	w.run(chromedp.Click("#stop button"))
+	// The button is there for as long as the clean runs, which is short.
+	w.until("(stop => stop && !stop.hidden && (stop.querySelector('button').click(), true))(document.querySelector('#stop'))")
 	w.until("document.querySelector('#job-text').innerText.includes('was stopped')")
 
 	// What is decided is right.
