@@ -18,6 +18,20 @@ def write_result(path, **values):
         json.dump(values, out)
 
 
+def write_load(args, began, nodes, edges, version):
+    """The result of a load that began, had its nodes and had its edges at these times, and whose database was closed now."""
+    closed = time.perf_counter()
+    write_result(
+        args.result,
+        seconds=closed - began,
+        nodes_seconds=nodes - began,
+        edges_seconds=edges - nodes,
+        close_seconds=closed - edges,
+        disk_bytes=disk_bytes(args.db),
+        version=version,
+    )
+
+
 def kuzu_copy(args):
     """COPY of nodes and edges into a fresh database, up to the checkpoint that closing makes."""
     import kuzu
@@ -35,16 +49,7 @@ def kuzu_copy(args):
     edges = time.perf_counter()
     connection.close()
     database.close()
-    closed = time.perf_counter()
-    write_result(
-        args.result,
-        seconds=closed - began,
-        nodes_seconds=nodes - began,
-        edges_seconds=edges - nodes,
-        close_seconds=closed - edges,
-        disk_bytes=disk_bytes(args.db),
-        version=kuzu.__version__,
-    )
+    write_load(args, began, nodes, edges, kuzu.__version__)
 
 
 def duckdb_sort(args):
@@ -65,16 +70,7 @@ def duckdb_sort(args):
     )
     edges = time.perf_counter()
     connection.close()
-    closed = time.perf_counter()
-    write_result(
-        args.result,
-        seconds=closed - began,
-        nodes_seconds=nodes - began,
-        edges_seconds=edges - nodes,
-        close_seconds=closed - edges,
-        disk_bytes=disk_bytes(args.db),
-        version=duckdb.__version__,
-    )
+    write_load(args, began, nodes, edges, duckdb.__version__)
 
 
 def disk_bytes(path):

@@ -96,7 +96,7 @@ func (l *Lookups) value(key []byte, next bool) ([]byte, error) {
 			return nil, badger.ErrKeyNotFound
 		}
 		v := l.tables.Value()
-		if v.Meta&markDeleted != 0 {
+		if isDeleted(v) {
 			return nil, badger.ErrKeyNotFound
 		}
 		if v.Meta&markElsewhere == 0 {

@@ -1,0 +1,144 @@
+package lsm
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/dgraph-io/badger/v4/y"
+)
+
+// A tablesWalk reads records in the order of their keys, each in its newest version.
+type tablesWalk struct {
+	cursors    []*runCursor
+	prefix     []byte
+	descending bool
+
+	from    *runCursor // that stands on the record, ascending
+	onKey   []byte     // the key of the record
+	newest  uint64     // its version
+	holds   y.ValueStruct
+	on      bool
+	scratch []byte // the value, lent
+}
+
+func (r *readTables) walk(prefix []byte, descending bool) *tablesWalk {
+	return &tablesWalk{cursors: r.cursors(), prefix: prefix, descending: descending}
+}
+
+func (w *tablesWalk) close() { w.cursors, w.on = nil, false }
+
+func (w *tablesWalk) seek(key []byte) error {
+	if len(key) == 0 {
+		key = w.prefix
+	}
+	w.on, w.from, w.onKey = false, nil, w.onKey[:0]
+	for _, c := range w.cursors {
+		var err error
+		if w.descending {
+			err = c.seekBack(y.KeyWithTs(key, 0))
+		} else {
+			err = c.seek(y.KeyWithTs(key, math.MaxUint64))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.settle()
+}
+
+func (w *tablesWalk) next() error {
+	if w.from != nil {
+		if err := w.from.next(); err != nil {
+			w.on = false
+			return err
+		}
+	}
+	return w.settle()
+}
+
+// foremost is the cursor that comes first; nil at the end.
+func (w *tablesWalk) foremost() (first *runCursor) {
+	for _, c := range w.cursors {
+		if !c.on {
+			continue
+		}
+		if first == nil {
+			first = c
+		} else if order := y.CompareKeys(c.key, first.key); order < 0 && !w.descending || order > 0 && w.descending {
+			first = c
+		}
+	}
+	return first
+}
+
+// settle goes on to the next record that is there.
+func (w *tablesWalk) settle() error {
+	w.on, w.from = false, nil
+	for {
+		c := w.foremost()
+		if c == nil {
+			return nil
+		}
+		key := y.ParseKey(c.key)
+		if !w.descending && !bytes.HasPrefix(key, w.prefix) {
+			return nil
+		}
+		if w.descending {
+			if err := w.gather(c); err != nil {
+				return err
+			}
+		} else {
+			if bytes.Equal(key, w.onKey) { // an older version
+				if err := c.next(); err != nil {
+					return err
+				}
+				continue
+			}
+			w.onKey, w.newest = append(w.onKey[:0], key...), y.ParseTs(c.key)
+			w.holds.Decode(c.value)
+			w.from = c
+		}
+		if !isDeleted(w.holds) && !bytes.HasPrefix(w.onKey, badgersKeys) {
+			w.on = bytes.HasPrefix(w.onKey, w.prefix)
+			return nil
+		}
+		if w.from != nil {
+			if err := w.from.next(); err != nil {
+				return err
+			}
+			w.from = nil
+		}
+	}
+}
+
+// badgersKeys is how keys begin that Badger keeps for itself.
+var badgersKeys = []byte("!badger!")
+
+// gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come first.
+func (w *tablesWalk) gather(c *runCursor) error {
+	w.onKey = append(w.onKey[:0], y.ParseKey(c.key)...)
+	w.newest = 0
+	for c != nil && bytes.Equal(y.ParseKey(c.key), w.onKey) {
+		if version := y.ParseTs(c.key); version > w.newest { // of two that are equal, the first run has the say
+			w.newest = version
+			w.holds.Decode(c.value)
+		}
+		if err := c.previous(); err != nil {
+			return err
+		}
+		c = w.foremost()
+	}
+	return nil
+}
+
+func (w *tablesWalk) valid() bool      { return w.on }
+func (w *tablesWalk) key() []byte      { return w.onKey }
+func (w *tablesWalk) version() uint64  { return w.newest }
+func (w *tablesWalk) valueSize() int64 { return int64(len(w.holds.Value)) }
+
+// value copies the value: a fault of the mapped file is to be found here.
+func (w *tablesWalk) value() ([]byte, error) {
+	value, err := valueIn(w.holds)
+	w.scratch = append(w.scratch[:0], value...)
+	return w.scratch, err
+}
