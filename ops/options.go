@@ -8,7 +8,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-const defaultMaxPrice = 2e11
+const defaultMaxPrice = 1e12
 
 // Options tunes the operators. The zero value is ready to use. None of its fields changes a bit of a result.
 type Options struct {
@@ -21,7 +21,7 @@ type Options struct {
 	Workers int
 
 	// MaxPrice is the most elementary steps that ComputeDiagonals may take, such as looking at one
-	// neighbour. Zero means 2e11, four to eight minutes of two cores.
+	// neighbour. Zero means 1e12, some twenty minutes of two cores.
 	MaxPrice float64
 
 	// Have is diag(Ã^k) [n] of the first hops, k = 1, 2, …, by NodeID. ComputeDiagonals puts it into its Diagonals and
