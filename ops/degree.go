@@ -11,7 +11,7 @@ import (
 
 // Degrees returns the degree of every node [n], by NodeID: the length of its list.
 func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
-	_, s, err := newSurvey(ctx, g, opt.withDefaults())
+	s, err := surveyAlone(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func Degrees(ctx context.Context, g Graph, opt Options) ([]uint32, error) {
 
 // Measure walks the adjacency for its Sizes.
 func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
-	_, s, err := newSurvey(ctx, g, opt.withDefaults())
+	s, err := surveyAlone(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +77,15 @@ func newSurvey(ctx context.Context, g Graph, opt Options) (*walker, *survey, err
 		series.walker, series.survey = w, s
 	}
 	return w, s, err
+}
+
+// surveyAlone is the survey of newSurvey where no other walk follows.
+func surveyAlone(ctx context.Context, g Graph, opt Options) (*survey, error) {
+	w, s, err := newSurvey(ctx, g, opt.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	return s, w.free()
 }
 
 func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {

@@ -86,8 +86,9 @@ func newRowWalker(g Graph, workers int) (*walker, error) {
 	return w, nil
 }
 
-// limit keeps only so many workers.
+// limit keeps only so many workers, and of the others no block.
 func (w *walker) limit(workers int) {
+	clear(w.bufs[workers:])
 	if w.bufs = w.bufs[:workers:workers]; w.columns != nil {
 		w.columns.limit(workers)
 	}
@@ -114,9 +115,10 @@ func (w *walker) keep(degrees []uint32) (err error) {
 	return nil
 }
 
-// free gives back what keep took, unless the next operator of a Series may want it.
+// free gives back what keep took. What the next operator of a Series may want stays, and no block of a worker.
 func (w *walker) free() error {
 	if w.series {
+		w.bufs = nil
 		return nil
 	}
 	return w.drop()

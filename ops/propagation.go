@@ -112,8 +112,8 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 		frees = append(frees, m.Free)
 		return m.Data, nil
 	}
+	frees = append(frees, p.walker.free)
 	if p.plan.Held {
-		frees = append(frees, p.walker.free)
 		if err := p.walker.keep(p.degrees); err != nil {
 			return free, err
 		}

@@ -56,15 +56,14 @@ func SampleDiagonals(
 	if samples.Samples == 0 {
 		samples.Samples = defaultSamples
 	}
-	w, err := newWalker(g, opt.Workers)
+	w, survey, err := newSurvey(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}
 	if !w.isSimple() {
 		return nil, fmt.Errorf("%w: got a graph that is directed or weighted, whose diagonals are not sampled", ErrShape)
 	}
-	survey, err := w.survey(ctx, opt)
-	if err != nil {
+	if err := w.drop(); err != nil { // the budget of samples has no room for kept lists
 		return nil, err
 	}
 	workers, capacity, err := divideSampleBudget(hops, samples.Samples, &survey.Sizes, opt)
