@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
@@ -256,7 +257,7 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 		for first := 0; first < len(later); first += searchedEnds {
 			part := later[first:min(first+searchedEnds, len(later))]
 			for i, z := range part {
-				scratch.ends[i] = triangleEnd{lists.of(z), s.graph.delta(z), s.units.common.Data[z]}
+				scratch.ends[i] = triangleEnd{lists.of(z), s.graph.delta(z), atomic.LoadUint64(&s.units.common.Data[z])}
 			}
 			for i, z := range part {
 				end, next := scratch.ends[i], scratch.ends[min(i+2, len(part)-1)].before
