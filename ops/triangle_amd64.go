@@ -33,6 +33,7 @@ func closeWedges(acc, delta []float64, row, next rankMap, words []mapWord, at fl
 	if !extractsBits || len(words) == 0 {
 		return closeWedgesPlainly(acc, delta, row, words, at)
 	}
+	_ = row[words[len(words)-1].index] // the last that is read; how long the list is, the caller knows
 	var sums [closingLanes]float64
 	closeWords(&sums, &acc[0], &delta[0], &row[0], &words[0], len(words), at, unsafe.SliceData(next))
 	return sumLanes(&sums)
