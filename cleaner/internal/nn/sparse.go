@@ -17,7 +17,7 @@ func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
 			sums := c[r*n+at:][:n-at]
 			copy(sums, start[at:])
 			columns, values := x.row(r)
-			addRows(sums, columns, values, b[at:], n)
+			addRowsPlainly(sums, columns, values, b[at:], n)
 		}
 	})
 }

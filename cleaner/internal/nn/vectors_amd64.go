@@ -10,11 +10,6 @@ import (
 
 // The kernels round every product, sum, quotient and root by itself: the bits are those of the plain ones. They check no bounds.
 
-// addRowsVectors is addRowsPlainly of sparseColumns columns; stride is that of b in bytes.
-//
-//go:noescape
-func addRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
-
 // multiplyRowsVectors is multiplySparse of so many rows, and of wideColumns columns; stride is that of b and c in bytes.
 //
 //go:noescape
@@ -91,21 +86,6 @@ func multiplyWide(x *Rows, n int, b, start, c []float32) (done int) {
 			&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count, &x.columns[0], &x.values[0])
 	}
 	return done
-}
-
-func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
-	if !cpu.X86.HasAVX2 || len(columns) == 0 {
-		addRowsPlainly(sums, columns, values, b, n)
-		return
-	}
-	_ = values[len(columns)-1]
-	at := 0
-	for ; at+sparseColumns <= len(sums); at += sparseColumns {
-		addRowsVectors(&sums[at], &columns[0], &values[0], len(columns), &b[at], uintptr(4*n))
-	}
-	if at < len(sums) {
-		addRowsPlainly(sums[at:], columns, values, b[at:], n)
-	}
 }
 
 func addToRows(c []float32, columns []uint32, values, row []float32, n int) {

@@ -2,43 +2,6 @@
 
 #include "textflag.h"
 
-// func addRowsVectors(sums *float32, columns *uint32, values *float32, count int, b *float32, stride uintptr)
-TEXT ·addRowsVectors(SB), NOSPLIT, $0-48
-	MOVQ    sums+0(FP), DI
-	MOVQ    columns+8(FP), SI
-	MOVQ    values+16(FP), DX
-	MOVQ    count+24(FP), CX
-	MOVQ    b+32(FP), R8
-	MOVQ    stride+40(FP), R9
-	VMOVUPS (DI), Y0
-	VMOVUPS 32(DI), Y1
-	VMOVUPS 64(DI), Y2
-	VMOVUPS 96(DI), Y3
-
-loop:
-	MOVL         (SI), AX
-	IMULQ        R9, AX
-	VBROADCASTSS (DX), Y4
-	VMULPS       (R8)(AX*1), Y4, Y5
-	VMULPS       32(R8)(AX*1), Y4, Y6
-	VMULPS       64(R8)(AX*1), Y4, Y7
-	VMULPS       96(R8)(AX*1), Y4, Y8
-	VADDPS       Y5, Y0, Y0
-	VADDPS       Y6, Y1, Y1
-	VADDPS       Y7, Y2, Y2
-	VADDPS       Y8, Y3, Y3
-	ADDQ         $4, SI
-	ADDQ         $4, DX
-	DECQ         CX
-	JNZ          loop
-
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	VMOVUPS Y2, 64(DI)
-	VMOVUPS Y3, 96(DI)
-	VZEROUPPER
-	RET
-
 // func multiplyRowsVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
 TEXT ·multiplyRowsVectors(SB), NOSPLIT, $0-72
 	MOVQ c+0(FP), DI

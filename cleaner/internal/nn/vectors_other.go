@@ -4,10 +4,6 @@ package nn
 
 func multiplyWide(*Rows, int, []float32, []float32, []float32) (done int) { return 0 }
 
-func addRows(sums []float32, columns []uint32, values, b []float32, n int) {
-	addRowsPlainly(sums, columns, values, b, n)
-}
-
 func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 	addToRowsPlainly(c, columns, values, row, n)
 }
