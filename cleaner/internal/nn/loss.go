@@ -27,7 +27,7 @@ func SoftmaxLoss(logits []float32, right []int) float64 {
 		}
 		rows = rows[len(part)*classes:]
 	}
-	divide(logits, float32(len(right)))
+	divide(logits, float64(len(right)))
 	return loss / float64(max(len(right), 1))
 }
 
@@ -55,7 +55,7 @@ func Softmaxes(logits []float32, classes int) {
 			}
 			exps = exps[count:]
 			if summed += count; summed == classes {
-				divideBy(logits[first:first+classes], sum)
+				divide(logits[first:first+classes], sum)
 				first, summed, sum = first+classes, 0, 0
 			}
 		}

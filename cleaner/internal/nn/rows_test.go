@@ -74,11 +74,13 @@ func TestAreSparse(t *testing.T) {
 	}
 }
 
+// sameBits says so of two numbers, and of any two that are none.
+func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }
+
 // TestKernelsAreThePlainOnes compares bits, also of zeros, of what is infinite and of what is no number.
 func TestKernelsAreThePlainOnes(t *testing.T) {
 	inf := float32(math.Inf(1))
 	odd := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, float32(math.NaN()), 1e-45, -1e-45, 3e38}
-	sameBits := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		n := r.IntN(100)
@@ -113,10 +115,7 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 			maskPlainly(v[0], nil, v[1])
 			maskPlainly(v[2], v[3], v[1])
 		})
-		compare("quotients", func(v [4][]float32) { divide(v[0], 1.7); divideBy(v[1], 1.7) }, func(v [4][]float32) {
-			dividePlainly(v[0], 1.7)
-			divideByPlainly(v[1], 1.7)
-		})
+		compare("quotients", func(v [4][]float32) { divide(v[0], 1.7) }, func(v [4][]float32) { dividePlainly(v[0], 1.7) })
 		wider := make([]float64, n)
 		compare("other precision", func(v [4][]float32) { widen(wider, v[0]); round(v[1], wider) }, func(v [4][]float32) {
 			widenPlainly(wider, v[0])
@@ -146,6 +145,33 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 				dropPlainly(v[0], nil, random[:], bound, 1.7)
 				dropPlainly(v[1], v[2], random[:], bound, 1.7)
 			})
+	}
+}
+
+// TestQuotientsAreThoseOfFloat32: dividing in float64 rounds no float32 quotient otherwise, of whatever bits, also of those with the fewest digits.
+func TestQuotientsAreThoseOfFloat32(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 0))
+	values := make([]float32, 1000)
+	for range 2000 {
+		by := float32(1 + r.IntN(1<<(1+r.IntN(24))))
+		if r.IntN(4) == 0 {
+			by = math.Float32frombits(r.Uint32())
+		}
+		want := make([]float32, len(values))
+		for i := range values {
+			values[i] = math.Float32frombits(r.Uint32())
+			if r.IntN(4) == 0 { // a quotient in the middle between two numbers, or beside it
+				values[i] = float32(math.Ldexp(float64(by)*float64(1<<24+r.IntN(1<<25)), -r.IntN(175)))
+			}
+			want[i] = values[i] / by
+		}
+		got := slices.Clone(values)
+		divide(got, float64(by))
+		for i := range got {
+			if !sameBits(got[i], want[i]) {
+				t.Fatalf("%x by %x: got %x, want %x", values[i], by, got[i], want[i])
+			}
+		}
 	}
 }
 

@@ -56,13 +56,6 @@ func maskPlainly(down, scale, h []float32) {
 	}
 }
 
-// dividePlainly divides values by a number, each rounded to float32.
-func dividePlainly(values []float32, by float32) {
-	for i := range values {
-		values[i] /= by
-	}
-}
-
 // subtractLargestPlainly subtracts from the numbers of each row, of so many, the largest of them.
 func subtractLargestPlainly(values []float32, width int) {
 	for row := range slices.Chunk(values, width) {
@@ -96,8 +89,9 @@ func roundPlainly(rounded []float32, values []float64) {
 	}
 }
 
-// divideByPlainly divides values by a number in float64.
-func divideByPlainly(values []float32, by float64) {
+// dividePlainly divides values by a number in float64. By one that is a float32, the quotients are those of float32: their 53 digits do not come
+// so near to the middle between two numbers of 24 digits that rounding twice makes a difference.
+func dividePlainly(values []float32, by float64) {
 	for i, value := range values {
 		values[i] = float32(float64(value) / by)
 	}

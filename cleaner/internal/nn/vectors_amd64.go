@@ -45,11 +45,6 @@ func reluVectors(h *float32, groups int)
 //go:noescape
 func maskVectors(down, scale, h *float32, groups int)
 
-// divideVectors is dividePlainly of so many groups of eight.
-//
-//go:noescape
-func divideVectors(values *float32, groups int, by float32)
-
 // subtractLargestVectors is subtractLargestPlainly of so many rows. width ≥ 8.
 //
 //go:noescape
@@ -70,10 +65,10 @@ func sumColumnsVectors(sums, rows *float32, groups, count int, stride uintptr)
 //go:noescape
 func roundVectors(rounded *float32, values *float64, groups int)
 
-// divideByVectors is divideByPlainly of so many groups of eight.
+// divideVectors is dividePlainly of so many groups of eight.
 //
 //go:noescape
-func divideByVectors(values *float32, groups int, by float64)
+func divideVectors(values *float32, groups int, by float64)
 
 // multiplyWide sets the first columns of c to start + x b, as many as kernels of whole rows do, and returns how many those are.
 func multiplyWide(x *Rows, n int, b, start, c []float32) (done int) {
@@ -149,14 +144,6 @@ func mask(down, scale, h []float32) {
 	maskPlainly(down[8*groups:], behind(scale, 8*groups), h[8*groups:])
 }
 
-func divide(values []float32, by float32) {
-	groups := vectorGroups(len(values))
-	if groups > 0 {
-		divideVectors(&values[0], groups, by)
-	}
-	dividePlainly(values[8*groups:], by)
-}
-
 func subtractLargest(values []float32, width int) {
 	if vectorGroups(width) == 0 || len(values) == 0 {
 		subtractLargestPlainly(values, width)
@@ -195,12 +182,12 @@ func round(rounded []float32, values []float64) {
 	roundPlainly(rounded[8*groups:], values[8*groups:])
 }
 
-func divideBy(values []float32, by float64) {
+func divide(values []float32, by float64) {
 	groups := vectorGroups(len(values))
 	if groups > 0 {
-		divideByVectors(&values[0], groups, by)
+		divideVectors(&values[0], groups, by)
 	}
-	divideByPlainly(values[8*groups:], by)
+	dividePlainly(values[8*groups:], by)
 }
 
 // behind are the numbers from at on; nil stays nil.

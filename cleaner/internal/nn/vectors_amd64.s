@@ -299,22 +299,6 @@ alone:
 	VZEROUPPER
 	RET
 
-// func divideVectors(values *float32, groups int, by float32)
-TEXT ·divideVectors(SB), NOSPLIT, $0-20
-	MOVQ         values+0(FP), DI
-	MOVQ         groups+8(FP), CX
-	VBROADCASTSS by+16(FP), Y1
-
-loop:
-	VMOVUPS (DI), Y0
-	VDIVPS  Y1, Y0, Y0
-	VMOVUPS Y0, (DI)
-	ADDQ    $32, DI
-	DECQ    CX
-	JNZ     loop
-	VZEROUPPER
-	RET
-
 // func subtractLargestVectors(values *float32, rows, width int)
 TEXT ·subtractLargestVectors(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
@@ -478,8 +462,8 @@ loop:
 	VZEROUPPER
 	RET
 
-// func divideByVectors(values *float32, groups int, by float64)
-TEXT ·divideByVectors(SB), NOSPLIT, $0-24
+// func divideVectors(values *float32, groups int, by float64)
+TEXT ·divideVectors(SB), NOSPLIT, $0-24
 	MOVQ         values+0(FP), DI
 	MOVQ         groups+8(FP), CX
 	VBROADCASTSD by+16(FP), Y2

@@ -20,8 +20,6 @@ func relu(h []float32) { reluPlainly(h) }
 
 func mask(down, scale, h []float32) { maskPlainly(down, scale, h) }
 
-func divide(values []float32, by float32) { dividePlainly(values, by) }
-
 func subtractLargest(values []float32, width int) { subtractLargestPlainly(values, width) }
 
 func widen(widened []float64, values []float32) { widenPlainly(widened, values) }
@@ -30,4 +28,4 @@ func sumColumns(sums, rows []float32) { sumColumnsPlainly(sums, rows, len(sums))
 
 func round(rounded []float32, values []float64) { roundPlainly(rounded, values) }
 
-func divideBy(values []float32, by float64) { divideByPlainly(values, by) }
+func divide(values []float32, by float64) { dividePlainly(values, by) }
