@@ -18,8 +18,8 @@ type generator struct{ high, low uint64 }
 type leap struct{ times, plus generator }
 
 var (
-	one = leap{generator{2549297995355413924, 4865540595714422341}, generator{6364136223846793005, 1442695040888963407}}
-	two = leap{one.times.times(one.times), one.of(one.plus)}
+	leapOne = leap{generator{2549297995355413924, 4865540595714422341}, generator{6364136223846793005, 1442695040888963407}}
+	leapTwo = leap{leapOne.times.times(leapOne.times), leapOne.of(leapOne.plus)}
 )
 
 func (l *leap) of(g generator) generator {
@@ -45,9 +45,9 @@ func (g generator) number() uint64 {
 
 // fill draws the numbers of rand.NewPCG(seed, run), little end first. Two states that leap over each other do not wait for one another.
 func (b *dropBytes) fill(seed, run uint64) {
-	step := two
-	even := one.of(generator{seed, run})
-	odd := one.of(even)
+	step := leapTwo
+	even := leapOne.of(generator{seed, run})
+	odd := leapOne.of(even)
 	for i := 0; i < len(b); i += 16 {
 		binary.LittleEndian.PutUint64(b[i:], even.number())
 		binary.LittleEndian.PutUint64(b[i+8:], odd.number())

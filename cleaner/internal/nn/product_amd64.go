@@ -50,14 +50,14 @@ func copyPieces(to, from []float32, stride, pieces int) {
 	copyVectors(&to[0], &from[0], uintptr(4*stride), pieces)
 }
 
-// fetchVectors asks for so many rows, of so many bytes and stride bytes apart, to come into the nearest cache. count and bytes ≥ 1.
+// fetchLines asks for the cache lines of so many rows, of so many bytes each, to come into the nearest cache. count and bytes ≥ 1.
 //
 //go:noescape
-func fetchVectors(from *float32, rows *uint32, count int, stride, bytes uintptr)
+func fetchLines(from *float32, rows *uint32, count int, bytes uintptr)
 
 // fetchRows asks for rows of so many numbers of a matrix, so that they are not waited for one after the other.
 func fetchRows(from []float32, rows []uint32, width int) {
 	if len(rows) > 0 && width > 0 {
-		fetchVectors(&from[0], &rows[0], len(rows), uintptr(4*width), uintptr(4*width))
+		fetchLines(&from[0], &rows[0], len(rows), uintptr(4*width))
 	}
 }

@@ -182,20 +182,19 @@ loop:
 	VZEROUPPER
 	RET
 
-// func fetchVectors(from *float32, rows *uint32, count int, stride, bytes uintptr)
-TEXT ·fetchVectors(SB), NOSPLIT, $0-40
+// func fetchLines(from *float32, rows *uint32, count int, bytes uintptr)
+TEXT ·fetchLines(SB), NOSPLIT, $0-32
 	MOVQ from+0(FP), SI
 	MOVQ rows+8(FP), DI
 	MOVQ count+16(FP), CX
-	MOVQ stride+24(FP), R8
-	MOVQ bytes+32(FP), R9
+	MOVQ bytes+24(FP), R8
 
 row:
 	MOVL  (DI), AX
 	ADDQ  $4, DI
 	IMULQ R8, AX
 	ADDQ  SI, AX
-	LEAQ  -1(AX)(R9*1), DX     // the last byte
+	LEAQ  -1(AX)(R8*1), DX     // the last byte
 
 line:
 	PREFETCHT0 (AX)

@@ -1,9 +1,9 @@
 package nn
 
-// sparseColumns are as many columns of a product with sparse rows as are held in some registers, and wideColumns in most of them.
+// A strip of a product with sparse rows is as many columns as are held in most registers.
 const (
-	sparseColumns = 32
-	wideColumns   = 64
+	stripColumns = 64
+	halfStrip    = stripColumns / 2
 )
 
 // multiplySparse is multiply of sparse rows: it sets c [Count×n] to start [n] + x b, where b [Width×n] is row-major. The products that are
@@ -12,7 +12,7 @@ func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
 	workers := min(p.workers, x.numbers()*n/parallelProduct)
 	inParts(workers, x.Count, func(_, first, end int) {
 		part := x.Slice(first, end)
-		at := multiplyWide(&part, n, b, start, c[first*n:end*n])
+		at := multiplyStrips(&part, n, b, start, c[first*n:end*n])
 		for r := first; r < end && at < n; r++ {
 			sums := c[r*n+at:][:n-at]
 			copy(sums, start[at:])
@@ -24,11 +24,11 @@ func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
 
 // multiplySparseTransposed sets c [Width×n] to the transpose of x times b [Count×n], both row-major, as multiply does.
 func (p *multiplier) multiplySparseTransposed(x *Rows, n int, b, c []float32) {
-	groups := (n + sparseColumns - 1) / sparseColumns
+	groups := (n + halfStrip - 1) / halfStrip
 	workers := min(p.workers, x.numbers()*n/parallelProduct)
 	clear(c)
 	inParts(workers, groups, func(_, first, end int) {
-		left, right := first*sparseColumns, min(end*sparseColumns, n)
+		left, right := first*halfStrip, min(end*halfStrip, n)
 		for r := range x.Count {
 			columns, values := x.row(r)
 			addToRows(c[left:], columns, values, b[r*n+left:r*n+right], n)

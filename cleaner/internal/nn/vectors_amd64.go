@@ -10,20 +10,20 @@ import (
 
 // The kernels round every product, sum, quotient and root by itself: the bits are those of the plain ones. They check no bounds.
 
-// multiplyRowsVectors is multiplySparse of so many rows, and of wideColumns columns; stride is that of b and c in bytes.
+// multiplyStripVectors is multiplySparse of so many rows and a strip; stride is that of b and c in bytes.
 //
 //go:noescape
-func multiplyRowsVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
+func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
 
-// addToRowsVectors is addToRowsPlainly of sparseColumns columns; stride is that of c in bytes.
+// addToHalfStripVectors is addToRowsPlainly of half a strip; stride is that of c in bytes.
 //
 //go:noescape
-func addToRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+func addToHalfStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 
-// addToWideRowsVectors is addToRowsPlainly of wideColumns columns.
+// addToStripVectors is addToRowsPlainly of a strip.
 //
 //go:noescape
-func addToWideRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+func addToStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 
 // adamVectors is adamPlainly of so many groups of eight.
 //
@@ -70,14 +70,14 @@ func roundVectors(rounded *float32, values *float64, groups int)
 //go:noescape
 func divideVectors(values *float32, groups int, by float64)
 
-// multiplyWide sets the first columns of c to start + x b, as many as kernels of whole rows do, and returns how many those are.
-func multiplyWide(x *Rows, n int, b, start, c []float32) (done int) {
+// multiplyStrips sets the first columns of c to start + x b, as many as are whole strips, and returns how many those are.
+func multiplyStrips(x *Rows, n int, b, start, c []float32) (done int) {
 	if !cpu.X86.HasAVX2 || x.Count == 0 || len(x.values) == 0 {
 		return 0
 	}
 	_, _, _ = c[x.Count*n-1], b[x.Width*n-1], start[n-1]
-	for ; done+wideColumns <= n; done += wideColumns {
-		multiplyRowsVectors(
+	for ; done+stripColumns <= n; done += stripColumns {
+		multiplyStripVectors(
 			&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count, &x.columns[0], &x.values[0])
 	}
 	return done
@@ -90,11 +90,11 @@ func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 	}
 	_ = values[len(columns)-1]
 	at := 0
-	for ; at+wideColumns <= len(row); at += wideColumns {
-		addToWideRowsVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
+	for ; at+stripColumns <= len(row); at += stripColumns {
+		addToStripVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
 	}
-	for ; at+sparseColumns <= len(row); at += sparseColumns {
-		addToRowsVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
+	for ; at+halfStrip <= len(row); at += halfStrip {
+		addToHalfStripVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
 	}
 	if at < len(row) {
 		addToRowsPlainly(c[at:], columns, values, row[at:], n)

@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// func multiplyRowsVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
-TEXT ·multiplyRowsVectors(SB), NOSPLIT, $0-72
+// func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
+TEXT ·multiplyStripVectors(SB), NOSPLIT, $0-72
 	MOVQ c+0(FP), DI
 	MOVQ start+8(FP), R15
 	MOVQ b+16(FP), R8
@@ -71,8 +71,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func addToRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
-TEXT ·addToRowsVectors(SB), NOSPLIT, $0-48
+// func addToHalfStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+TEXT ·addToHalfStripVectors(SB), NOSPLIT, $0-48
 	MOVQ    c+0(FP), DI
 	MOVQ    columns+8(FP), SI
 	MOVQ    values+16(FP), DX
@@ -108,8 +108,8 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addToWideRowsVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
-TEXT ·addToWideRowsVectors(SB), NOSPLIT, $0-48
+// func addToStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+TEXT ·addToStripVectors(SB), NOSPLIT, $0-48
 	MOVQ    c+0(FP), DI
 	MOVQ    columns+8(FP), SI
 	MOVQ    values+16(FP), DX

@@ -2,7 +2,7 @@
 
 package nn
 
-func multiplyWide(*Rows, int, []float32, []float32, []float32) (done int) { return 0 }
+func multiplyStrips(*Rows, int, []float32, []float32, []float32) (done int) { return 0 }
 
 func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 	addToRowsPlainly(c, columns, values, row, n)
