@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Rows are inputs of a network, dense, or sparse where at most half of their numbers are not zero. A network computes the same bits of
-// both.
+// Rows are inputs of a network, dense, or sparse where at most half of their numbers are not zero. A network with finite
+// weights computes the same bits of both.
 type Rows struct {
 	Count, Width int
 

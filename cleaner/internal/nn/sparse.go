@@ -7,7 +7,7 @@ const (
 )
 
 // multiplySparse is multiply of sparse rows: it sets c [Count×n] to start [n] + x b, where b [Width×n] is row-major. The products that are
-// left out are zero and change no sum.
+// left out are zero where b is finite, and change no sum.
 func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
 	workers := min(p.workers, x.numbers()*n/parallelProduct)
 	inParts(workers, x.Count, func(_, first, end int) {

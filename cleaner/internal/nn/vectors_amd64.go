@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// The kernels round every product, sum, quotient and root by itself: the bits are those of the plain ones. They check no bounds.
+// The kernels round every product, sum, quotient and root by itself: the bits are those of the plain ones, unless it says otherwise. They
+// check no bounds.
 
 // multiplyStripVectors is multiplySparse of so many rows and a strip; stride is that of b and c in bytes.
 //
@@ -25,7 +26,7 @@ func addToHalfStripVectors(c *float32, columns *uint32, values *float32, count i
 //go:noescape
 func addToStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 
-// adamVectors is adamPlainly of so many groups of eight.
+// adamVectors is takePlainly of so many groups of eight.
 //
 //go:noescape
 func adamVectors(p, mean, square, gradient *float32, groups int, step *adamStep)
@@ -45,7 +46,8 @@ func reluVectors(h *float32, groups int)
 //go:noescape
 func maskVectors(down, scale, h *float32, groups int)
 
-// subtractLargestVectors is subtractLargestPlainly of so many rows. width ≥ 8.
+// subtractLargestVectors is subtractLargestPlainly of so many rows. width ≥ 8. Of a row with something that is no number it may take the
+// largest number, and of 0 and −0 either. A softmax is the same of both.
 //
 //go:noescape
 func subtractLargestVectors(values *float32, rows, width int)
