@@ -187,11 +187,7 @@ func (t *Trainer) drop(values, factors []float32, share float64) {
 		for run := first; run < end; run++ {
 			random.fill(seed, uint64(run))
 			from, to := run*dropRun, min((run+1)*dropRun, len(values))
-			var of []float32
-			if factors != nil {
-				of = factors[from:to]
-			}
-			dropRunOf(values[from:to], of, &random, bound, scale)
+			dropRunOf(values[from:to], behind(factors, from), &random, bound, scale)
 		}
 	})
 }

@@ -37,6 +37,14 @@ func dropPlainly(values, factors []float32, random []byte, bound uint32, scale f
 	}
 }
 
+// behind are the numbers from at on; nil stays nil.
+func behind(numbers []float32, at int) []float32 {
+	if numbers == nil {
+		return nil
+	}
+	return numbers[at:]
+}
+
 // reluPlainly sets negative numbers to zero.
 func reluPlainly(h []float32) {
 	for i, value := range h {

@@ -191,11 +191,3 @@ func divide(values []float32, by float64) {
 	}
 	dividePlainly(values[8*groups:], by)
 }
-
-// behind are the numbers from at on; nil stays nil.
-func behind(numbers []float32, at int) []float32 {
-	if numbers == nil {
-		return nil
-	}
-	return numbers[at:]
-}
