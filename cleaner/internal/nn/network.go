@@ -72,7 +72,7 @@ type Activations struct {
 // Outputs applies a network to the batch x [rows×Widths[0]]. The outputs [rows×Widths[last]] are valid until the next
 // call.
 func (a *Activations) Outputs(net *Network, x Rows) []float32 {
-	if !x.isSparse() {
+	if !x.isSparse() && net.Widths[1] >= stripColumns { // of fewer columns the dense kernel is faster
 		x = a.sparse.compressed(x)
 	}
 	return a.forward(net, &x, nil)
