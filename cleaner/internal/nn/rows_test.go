@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // sparseRows are random rows, of which a share of the numbers is not zero, dense and sparse.
@@ -75,29 +77,33 @@ func TestAreSparse(t *testing.T) {
 }
 
 // sameBits says so of two numbers, and of any two that are none.
-func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }
+func sameBits(a, b float32) bool {
+	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
+}
+
+// oddNumbers are so many, of which some are zero, infinite, none at all, or as small or large as they can be.
+func oddNumbers(r *rand.Rand, n int) []float32 {
+	inf := float32(math.Inf(1))
+	odd := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, float32(math.NaN()), 1e-45, -1e-45, 3e38}
+	values := normals(r, n)
+	for i := range values {
+		if r.IntN(4) == 0 {
+			values[i] = odd[r.IntN(len(odd))]
+		}
+	}
+	return values
+}
 
 // TestKernelsAreThePlainOnes compares bits, also of zeros, of what is infinite and of what is no number.
 func TestKernelsAreThePlainOnes(t *testing.T) {
-	inf := float32(math.Inf(1))
-	odd := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, float32(math.NaN()), 1e-45, -1e-45, 3e38}
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		n := r.IntN(100)
-		numbers := func(n int) []float32 {
-			values := normals(r, n)
-			for i := range values {
-				if r.IntN(4) == 0 {
-					values[i] = odd[r.IntN(len(odd))]
-				}
-			}
-			return values
-		}
 		compare := func(name string, kernel, plain func(v [4][]float32)) {
 			t.Helper()
 			var got, want [4][]float32
 			for i := range got {
-				got[i] = numbers(n)
+				got[i] = oddNumbers(r, n)
 				want[i] = slices.Clone(got[i])
 			}
 			kernel(got)
@@ -122,9 +128,10 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 			roundPlainly(v[1], wider)
 		})
 		width := 1 + r.IntN(50)
-		if columns := n / 5; columns > 0 {
-			compare("sums of columns", func(v [4][]float32) { sumColumns(v[0][:columns], v[1][:4*columns]) }, func(v [4][]float32) {
-				sumColumnsPlainly(v[0][:columns], v[1][:4*columns], columns)
+		count := 1 + r.IntN(4) // of rows
+		if columns := n / count; columns > 0 {
+			compare("sums of columns", func(v [4][]float32) { sumColumns(v[0][:columns], v[1][:count*columns]) }, func(v [4][]float32) {
+				sumColumnsPlainly(v[0][:columns], v[1][:count*columns], columns)
 			})
 		}
 		rows := normals(r, width*r.IntN(4))
@@ -145,6 +152,81 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 				dropPlainly(v[0], nil, random[:], bound, 1.7)
 				dropPlainly(v[1], v[2], random[:], bound, 1.7)
 			})
+	}
+}
+
+// TestSparseKernelsAreThePlainOnes: those of whole strips, of half a strip, and of what is left.
+func TestSparseKernelsAreThePlainOnes(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		n, width, count := 31+r.IntN(99), 1+r.IntN(30), 1+r.IntN(6)
+		counts, total := make([]int, count), 0
+		for i := range counts { // some rows have nothing
+			counts[i] = r.IntN(width+1) * r.IntN(2)
+			total += counts[i]
+		}
+		x := Sparse(width, counts, make([]uint32, total), oddNumbers(r, total))
+		for i := range counts {
+			columns, _ := x.row(i)
+			for j, column := range r.Perm(width)[:len(columns)] {
+				columns[j] = uint32(column)
+			}
+			slices.Sort(columns)
+		}
+		b, start := oddNumbers(r, width*n), oddNumbers(r, n)
+		got, want := normals(r, count*n), make([]float32, 0, count*n)
+		for i := range count {
+			columns, values := x.row(i)
+			want = append(want, start...)
+			addRowsPlainly(want[i*n:], columns, values, b, n)
+		}
+		new(multiplier).multiplySparse(&x, n, b, start, got)
+		if !slices.EqualFunc(got, want, sameBits) {
+			t.Fatalf("seed %d, %d rows of %d columns: got products %v, want %v", seed, count, n, got, want)
+		}
+		got = oddNumbers(r, width*n)
+		want = slices.Clone(got)
+		for i := range count {
+			columns, values := x.row(i)
+			first := r.IntN(n) // of the columns
+			row := oddNumbers(r, r.IntN(n-first+1))
+			addToRows(got[first:], columns, values, row, n)
+			addToRowsPlainly(want[first:], columns, values, row, n)
+			if !slices.EqualFunc(got, want, sameBits) {
+				t.Fatalf("seed %d, columns %d to %d of %d: got sums %v, want %v", seed, first, first+len(row), n, got, want)
+			}
+		}
+	}
+}
+
+// TestSoftmaxesOfOddNumbers: a kernel takes the largest of a row otherwise than the plain steps where something is no number, and their softmax is
+// the same.
+func TestSoftmaxesOfOddNumbers(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		classes := 1 + r.IntN(70)
+		got := oddNumbers(r, classes*(1+r.IntN(20)))
+		for i := range got {
+			if got[i] != got[i] && r.IntN(8) > 0 { // so that not every row has one
+				got[i] = 0
+			}
+		}
+		want := slices.Clone(got)
+		Softmaxes(got, classes)
+		for row := range slices.Chunk(want, classes) {
+			exps, sum := make([]float64, classes), 0.0
+			subtractLargestPlainly(row, classes)
+			widenPlainly(exps, row)
+			elementary.Exps(exps)
+			for _, e := range exps {
+				sum += e
+			}
+			roundPlainly(row, exps)
+			dividePlainly(row, sum)
+		}
+		if !slices.EqualFunc(got, want, sameBits) {
+			t.Fatalf("seed %d, rows of %d: got %v, want %v", seed, classes, got, want)
+		}
 	}
 }
 
