@@ -82,7 +82,7 @@ type labelFit struct {
 	x              *scratch.Array[float32] // [lines×classes×width×lanes], centred on each row, divided by scale; zero without a label
 	posterior      *scratch.Array[float32] // q [lines×classes×lanes]
 	workers        int
-	scratch        []sweepScratch // [workers]
+	scratch        []sweepScratch // of each worker that sweeps
 	prior          float64        // counts a true class
 }
 
@@ -240,14 +240,14 @@ func newLabelFit(
 	if f.votes != nil {
 		f.width++
 	}
-	for range f.workers {
-		f.scratch = append(f.scratch, newSweepScratch(classes, f.width))
-	}
 	for r, y := range of.Labels {
 		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
 			y = kv.NoClass
 		}
 		f.labels = append(f.labels, y)
+	}
+	for range min(f.workers, f.countTeams()) { // more do not sweep
+		f.scratch = append(f.scratch, newSweepScratch(classes, f.width))
 	}
 	f.findKinds(of.Truth)
 	if f.x, err = scratch.New[float32](dir, "log-features", linesOf(rows)*lanes*classes*f.width); err != nil {
