@@ -71,7 +71,7 @@ func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) 
 	}
 	var weights []float64 // a vector each
 	for _, weight := range s.weights {
-		weights = append(weights, weight, weight, weight, weight)
+		weights = append(weights, slices.Repeat([]float64{weight}, lanes)...)
 	}
 	partial := make([]float64, f.countTeams()*lanes*f.sumWidth())
 	err := f.teams(ctx, func(worker, team, first, end int) {

@@ -2,17 +2,12 @@
 
 #include "textflag.h"
 
-// FOUR makes four copies of a float64, given its bits.
-#define FOUR(name, bits) \
-	DATA name<>+0(SB)/8, $bits; \
-	DATA name<>+8(SB)/8, $bits; \
-	DATA name<>+16(SB)/8, $bits; \
-	DATA name<>+24(SB)/8, $bits; \
-	GLOBL name<>(SB), RODATA|NOPTR, $32
-
-FOUR(leastChance, 0x3e112e0be826d695) // 1e-9
-FOUR(smallest, 0x0000000000000001)
-FOUR(belowAll, 0xfff0000000000000)
+DATA leastChance<>(SB)/8, $0x3e112e0be826d695 // 1e-9
+DATA smallest<>(SB)/8, $0x0000000000000001
+DATA belowAll<>(SB)/8, $0xfff0000000000000
+GLOBL leastChance<>(SB), RODATA|NOPTR, $8
+GLOBL smallest<>(SB), RODATA|NOPTR, $8
+GLOBL belowAll<>(SB), RODATA|NOPTR, $8
 
 // func weighVectors(utility *float64, x *float32, weights *float64, lines, classes, width int)
 TEXT ·weighVectors(SB), NOSPLIT, $0-48
@@ -25,9 +20,9 @@ TEXT ·weighVectors(SB), NOSPLIT, $0-48
 	SHLQ $4, R9 // what the features of a class take
 
 line:
-	VMOVUPD belowAll<>(SB), Y1
-	MOVQ    DI, R10
-	MOVQ    R8, BX
+	VBROADCASTSD belowAll<>(SB), Y1
+	MOVQ         DI, R10
+	MOVQ         R8, BX
 
 class:
 	VXORPD Y0, Y0, Y0
@@ -121,14 +116,14 @@ joint:
 	CMPQ        AX, CX
 	JLT         joint
 
-	VMOVUPD smallest<>(SB), Y2
-	VMAXPD  Y1, Y2, Y1 // the sum, unless the smallest is larger
-	MOVQ    likelihood+24(FP), R12
-	VMOVUPD Y1, (R12)
-	ADDQ    $32, R12
-	MOVQ    R12, likelihood+24(FP)
-	MOVQ    excess+8(FP), R12
-	XORQ    AX, AX
+	VBROADCASTSD smallest<>(SB), Y2
+	VMAXPD       Y1, Y2, Y1 // the sum, unless the smallest is larger
+	MOVQ         likelihood+24(FP), R12
+	VMOVUPD      Y1, (R12)
+	ADDQ         $32, R12
+	MOVQ         R12, likelihood+24(FP)
+	MOVQ         excess+8(FP), R12
+	XORQ         AX, AX
 
 posterior:
 	VCVTPS2PD  (SI), Y2
@@ -257,11 +252,11 @@ classOfLast:
 	ADDQ    $32, CX
 
 deviations:
-	MOVQ    deviations+32(FP), R8
-	LEAQ    (R8)(R13*2), R11
-	VMOVUPD leastChance<>(SB), Y6
-	XORQ    R12, R12
-	MOVQ    classes+48(FP), DI
+	MOVQ         deviations+32(FP), R8
+	LEAQ         (R8)(R13*2), R11
+	VBROADCASTSD leastChance<>(SB), Y6
+	XORQ         R12, R12
+	MOVQ         classes+48(FP), DI
 
 class:
 	VMOVUPD   (DX), Y0
