@@ -210,13 +210,55 @@ func TestSameRowsAreFittedOnce(t *testing.T) {
 			of.Truth = slices.Repeat([]kv.Class{kv.NoClass}, len(of.Labels))
 			of.Truth[3] = AnotherClass
 		},
-		"doubt": func(of *Rows) { of.Doubtful = true },
+		"doubt":       func(of *Rows) { of.Doubtful = true },
+		"votes":       func(of *Rows) { of.Votes = normals(rand.New(rand.NewPCG(3, 0)), len(of.Labels)*4) },
+		"other votes": func(of *Rows) { of.Votes = normals(rand.New(rand.NewPCG(4, 0)), len(of.Labels)*4) },
 	} {
 		want, _, _ := fit(change)
 		got, _, told := fit(func(of *Rows) { keep(of); change(of) })
 		if told <= all/2-1 || !reflect.DeepEqual(got, want) {
 			t.Errorf("with %s changed: got %+v after %d calls of done, want %+v", name, got, told, want)
 		}
+	}
+}
+
+// TestDigestHasTheColumns: from equal numbers of other columns another model is made, with the weights at other places.
+func TestDigestHasTheColumns(t *testing.T) {
+	rows := newMixture(7, 50, 4, 0.1, true, true).rows(4)
+	for i := range rows.Z {
+		if i%rows.Width == 4 {
+			rows.Z[i] = rows.Z[i-1]
+		}
+	}
+	var digests [][32]byte
+	for _, columns := range [][]int{{0, 3}, {0, 4}, {0, 3}} {
+		f, err := newLabelFit(t.Context(), nil, rows, columns, 1, clearDecile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, f.digest())
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if digests[0] == digests[1] || digests[0] != digests[2] {
+		t.Errorf("columns 0 and 3, 0 and 4, 0 and 3: got digests %x, want the first and the last alike and no others", digests)
+	}
+}
+
+// TestFewRowsTakeLittle: one worker sweeps few rows.
+func TestFewRowsTakeLittle(t *testing.T) {
+	const classes, workers = 3, 16
+	rows := newMixture(7, 100, classes, 0.1, false, false).rows(classes)
+	f, err := newLabelFit(t.Context(), nil, rows, evidenceColumns(rows.Width), workers, noBackground)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.scratch) != 1 {
+		t.Errorf("%d rows, %d workers: got memory to sweep for %d, want 1", len(rows.Labels), workers, len(f.scratch))
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
