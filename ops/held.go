@@ -57,10 +57,10 @@ func (h *heldLists) fill(
 ) error {
 	return g.walk(ctx, s, nil, func(_ context.Context, _ int, x rank, list []rank) error {
 		list = part(x, list)
-		if len(h.of(x)) != len(list) {
+		own := h.of(x)
+		if len(own) != len(list) {
 			return fmt.Errorf("%w: the list of rank %d changed while it was read", ErrGraph, x)
 		}
-		own := h.of(x)
 		copy(own, list)
 		if least > 0 {
 			for i := range own {

@@ -11,9 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A rank is the place of a node when all are sorted by descending degree, ties by NodeID. Cycles are found from their
-// node of least or greatest rank; no node has more than √(2m) neighbours of a lesser rank, which keeps the search short
-// where there are hubs. After a bulk load ranks are NodeIDs; edges added since may part them.
+// A rank is the place of a node when all are sorted by descending degree, ties by NodeID. Triangles are found from their
+// node of greatest or middle rank, other cycles from that of least rank; no node has more than √(2m) neighbours of a
+// lesser rank, which keeps the search short where there are hubs. After a bulk load ranks are NodeIDs; edges added since
+// may part them.
 type rank uint32
 
 func isRanked(degrees []uint32) bool {
