@@ -13,6 +13,9 @@ const (
 	// maxDigitBits is the greatest width of a digit of the sort in cache: its counters stay in the first-level cache.
 	maxDigitBits = 11
 
+	// keyCost is what a key takes for a digit, in what a counter takes.
+	keyCost = 8
+
 	// splitBits is the width of the digit by which longer arrays are split.
 	splitBits = 8
 
@@ -48,28 +51,40 @@ func differingBits[T Number](keys []T) int {
 	return bits.Len64(all)
 }
 
-// sortLeaf sorts by digits of about the same width, least significant first. Keys agree outside their low width bits.
-func sortLeaf[T Number](keys, scratch []T, width int) {
+// countDigits is how many digits of about the same width take the least time, for so many keys that differ in width bits: with fewer of them
+// there are more counters.
+func countDigits(keys, width int) int {
+	cost := func(digits int) int { return digits * (keyCost*keys + 1<<((width+digits-1)/digits)) }
 	digits := (width + maxDigitBits - 1) / maxDigitBits
-	if digits == 0 {
+	for cost(digits+1) < cost(digits) {
+		digits++
+	}
+	return digits
+}
+
+// sortLeaf sorts by digits, least significant first. Keys agree outside their low width bits.
+func sortLeaf[T Number](keys, scratch []T, width int) {
+	if width == 0 {
 		return
 	}
+	digits := countDigits(len(keys), width)
 	digitBits := (width + digits - 1) / digits
-	mask := uint64(1)<<(digitBits&63) - 1
 	from, to := keys, scratch[:len(keys)]
+	var memory [1 << maxDigitBits]uint32
+	place := memory[:1<<digitBits] // from whose length the compiler knows that a digit is in it
 	for digit := range digits {
 		shift := digit * digitBits
-		var place [1 << maxDigitBits]uint32
+		clear(place)
 		for i := range from {
-			place[keyOf(&from[i])>>(shift&63)&mask&(1<<maxDigitBits-1)]++
+			place[keyOf(&from[i])>>(shift&63)&uint64(len(place)-1)]++
 		}
 		sum := uint32(0)
-		for d, n := range place[:mask+1] {
+		for d, n := range place {
 			place[d] = sum
 			sum += n
 		}
 		for i := range from {
-			d := keyOf(&from[i]) >> (shift & 63) & mask & (1<<maxDigitBits - 1)
+			d := keyOf(&from[i]) >> (shift & 63) & uint64(len(place)-1)
 			to[place[d]] = from[i]
 			place[d]++
 		}

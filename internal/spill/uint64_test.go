@@ -314,20 +314,23 @@ func FuzzSortKeys(f *testing.F) {
 }
 
 func BenchmarkSortKeys(b *testing.B) {
-	for _, n := range []int{1 << 14, 1 << 22} {
-		for _, width := range []int{30, 44, 64} {
+	for _, n := range []int{400, 4000, 1 << 14, 100_000, 1 << 22} {
+		for _, width := range []int{22, 30, 36, 44, 64} {
 			b.Run(fmt.Sprintf("keys=%d/bits=%d", n, width), func(b *testing.B) {
 				r := rand.New(rand.NewPCG(1, 0))
-				from, keys, scratch := make([]uint64, n), make([]uint64, n), make([]uint64, leafKeys)
+				all := max(1<<16/n, 1) * n // several arrays, so that a processor learns no branches by heart
+				from, keys, scratch := make([]uint64, all), make([]uint64, all), make([]uint64, leafKeys)
 				for i := range from {
 					from[i] = r.Uint64() >> (64 - width)
 				}
 				b.ReportAllocs()
 				for b.Loop() {
 					copy(keys, from)
-					sortKeys(keys, scratch)
+					for part := range slices.Chunk(keys, n) {
+						sortKeys(part, scratch)
+					}
 				}
-				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+				b.ReportMetric(float64(all)*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
 			})
 		}
 	}
