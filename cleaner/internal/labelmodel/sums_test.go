@@ -113,3 +113,21 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
 }
+
+func BenchmarkCountFlips(b *testing.B) {
+	const rows, classes = 1 << 16, 8
+	r := rand.New(rand.NewPCG(1, 2))
+	f := &labelFit{classes: classes, width: 5, workers: 1}
+	for range rows {
+		f.labels = append(f.labels, kv.Class(r.IntN(classes)))
+	}
+	f.findKinds(nil)
+	f.posterior = &scratch.Array[float32]{Data: normals(r, rows*classes)}
+	s := f.start()
+	for b.Loop() {
+		for first := 0; first < classes; first += countedClasses {
+			f.countFlips(s.counts, first, first+countedClasses)
+		}
+	}
+	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
+}
