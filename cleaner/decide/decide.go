@@ -278,6 +278,7 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 		if err != nil {
 			return err
 		}
+		u.last = w.seq
 		if err := name(w); err != nil {
 			return err
 		}

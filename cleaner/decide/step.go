@@ -182,15 +182,6 @@ func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFa
 	return f, err
 }
 
-// readStanding reads the standing decisions about a node, which there are only if one is in force.
-func (f *nodeFacts) readStanding(ctx context.Context, tx *kv.Tx, v kv.NodeID) (err error) {
-	f.standing = &standing{}
-	if f.decision != None {
-		f.standing, err = readStanding(ctx, tx, v)
-	}
-	return err
-}
-
 // view is what a person would see of a node.
 func (f *nodeFacts) view() View {
 	return View{Label: f.label, Suggestion: f.suggestion, Decision: f.decision, Disputed: f.disputed, Run: f.run}

@@ -28,11 +28,9 @@ func undo(
 				return err
 			}
 		}
-		tx := s.Begin() // entries that are there do not change, and are read in order
-		defer tx.Close()
 		step := int64(0)
 		for _, r := range ranges {
-			for undone, err := range historyBackwards(ctx, tx, r.last) {
+			for undone, err := range historyBackwards(ctx, w.tx, r.last) {
 				if err != nil {
 					return err
 				}

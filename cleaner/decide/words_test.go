@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -162,6 +164,52 @@ func TestAViewHoldsDisputes(t *testing.T) {
 	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "people do not disagree") {
 		t.Errorf("got %v, want ErrChanged for the end of the dispute", err)
 	}
+}
+
+// TestDecidersAtOnce has people write while nobody's commit is synced: each knows the words, and can take back the steps, of those before.
+func TestDecidersAtOnce(t *testing.T) {
+	s := loaded(t, 7, 40)
+	first := labelledNode(t, s, 0)
+	both := labelledNode(t, s, first+1)
+	one := labelledNode(t, s, both+1)
+	mustDecide(t, s, Options{Who: "ann"}, Request{Node: first, Kind: Reject}) // makes columns, so that those below share a sync
+	before := states(t, s)
+	atOnce := func(writes ...func() error) {
+		t.Helper()
+		others, err := s.Bulk()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for _, write := range writes {
+			all.Go(func() {
+				if err := write(); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(10 * time.Millisecond) // until it waits for the Bulk
+		}
+		others.Abort()
+		all.Wait()
+	}
+	relabel := func(v kv.NodeID, who, class string) func() error {
+		return func() error {
+			_, err := Write(t.Context(), s, []Request{{Node: v, Kind: Relabel, To: class}}, Options{Who: who})
+			return err
+		}
+	}
+	atOnce(relabel(both, "ann", "beta"), relabel(both, "bob", "gamma"))
+	if got := peopleOf(t, s, both); got != "beta relabel ann, bob disputed" {
+		t.Errorf("got %q, want the words of ann and bob", got)
+	}
+	atOnce(relabel(one, "cy", "beta"), func() error {
+		_, err := Undo(t.Context(), s, 1, Options{Who: "cy"}, nil)
+		return err
+	})
+	if got := states(t, s)[one]; got != before[one] {
+		t.Errorf("after undo: got %+v, want %+v", got, before[one])
+	}
+	mustEndTrue(t, s)
 }
 
 // TestOldHistories decides in a store whose columns about people are gone, as they are in stores from before there were any.

@@ -19,8 +19,10 @@ type updater struct {
 	change   *ChangedError // once a node was not as shown; nothing is written from then on
 	disputed int64         // counts the entries after which their node is disputed
 
-	before   *kv.Tx                  // a snapshot without the writes of tx, in which entries are found faster
-	standing map[kv.NodeID]*standing // of the nodes that tx has decided on
+	standing map[kv.NodeID]*standing  // of the nodes that u has decided on
+	before   *kv.Tx                   // a snapshot of what is committed, in which entries are found faster
+	last     int64                    // the newest entry that tx saw before those of u
+	waiting  map[kv.NodeID][]Decision // entries up to last that before lacks: of Updates that wait for their commit; nil: not read yet
 }
 
 // take makes an entry.
@@ -41,8 +43,7 @@ func (u *updater) take(d draft) error {
 	}
 	facts, err := readFacts(id, func(column string) (kv.Value, error) { return valueOrNull(u.tx, d.Node, column) })
 	if err == nil && u.standing[d.Node] == nil {
-		err = facts.readStanding(u.ctx, u.before, d.Node)
-		u.standing[d.Node] = facts.standing
+		u.standing[d.Node], err = u.readStanding(d.Node, facts.decision)
 	}
 	if err != nil {
 		return naming.Node(u.tx, d.Node, err)
@@ -66,6 +67,46 @@ func (u *updater) take(d draft) error {
 		u.disputed++
 	}
 	return u.put(d, facts.standing.decidedBy())
+}
+
+// readStanding reads the standing decisions about a node that u has not decided on, which there are only if one is in force.
+func (u *updater) readStanding(v kv.NodeID, inForce Kind) (*standing, error) {
+	if inForce == None {
+		return &standing{}, nil
+	}
+	if err := u.readWaiting(); err != nil {
+		return nil, err
+	}
+	s, err := readStanding(u.ctx, u.before, v)
+	for _, d := range u.waiting[v] {
+		s.add(d)
+	}
+	return s, err
+}
+
+// readWaiting reads the entries that tx saw at first and before does not, once.
+func (u *updater) readWaiting() error {
+	if u.waiting != nil {
+		return nil
+	}
+	committed, err := Newest(u.before)
+	if err != nil {
+		return err
+	}
+	u.waiting = map[kv.NodeID][]Decision{}
+	if committed == u.last {
+		return nil
+	}
+	for d, err := range historyRecords(u.ctx, u.tx, committed+1) {
+		if err != nil {
+			return err
+		}
+		u.waiting[d.Node] = append(u.waiting[d.Node], d.Decision)
+		if d.Seq == u.last {
+			break
+		}
+	}
+	return nil
 }
 
 // put writes an entry, and what it changes of its node.
