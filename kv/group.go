@@ -2,8 +2,10 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -110,6 +112,18 @@ func (g *commitGroup) admits() bool {
 	return !last.changed && !last.dropped && len(g.members) < mostInGroup && g.txn.Next()
 }
 
+// lost waits until the group, if there is one, is committed, and returns why nothing of it is written.
+func (g *commitGroup) lost() error {
+	if g == nil {
+		return nil
+	}
+	<-g.done
+	if err := g.members[0].result; !errors.Is(err, ErrCommitted) {
+		return err
+	}
+	return nil
+}
+
 // await waits until a transaction that has entered a group is committed. If it leads the group it sees to that.
 func (s *Store) await(tx *Tx) error {
 	g := tx.group
@@ -158,6 +172,7 @@ func (s *Store) commitGroup() {
 // commit writes the commits of transactions, which wrote in one of Badger, into the journal, syncs that, and gives them to Badger. It
 // tells each what became of it.
 func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
+	began := time.Now()
 	var commits [][]journal.Entry
 	for _, tx := range members {
 		if tx.numbered {
@@ -186,6 +201,6 @@ func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 		tx.result = err
 	}
 	for _, tx := range members {
-		s.committed(tx)
+		s.committed(tx, began)
 	}
 }

@@ -237,6 +237,67 @@ func TestFailsAfterWhatItSaw(t *testing.T) {
 	all.Wait()
 }
 
+// inOneGroup holds the writer's lock until all of some Updates wait for it, one after another, and returns what they return.
+func inOneGroup(s *Store, updates ...func(tx *Tx) error) []error {
+	s.writer.Lock()
+	var all sync.WaitGroup
+	got := make([]error, len(updates))
+	for i, fn := range updates {
+		all.Go(func() { got[i] = s.Update(fn) })
+		time.Sleep(5 * time.Millisecond) // until it waits
+	}
+	s.writer.Unlock()
+	all.Wait()
+	return got
+}
+
+// TestFailsWithItsGroup has Updates fail for what they saw of one whose commit fails: they say that, since what they saw is nowhere.
+func TestFailsWithItsGroup(t *testing.T) {
+	s, err := Create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := errors.New("exists")
+	create := func(tx *Tx) error {
+		var n int
+		if err := tx.Document("test", "x", &n); err == nil {
+			return exists
+		}
+		return tx.PutDocument("test", "x", 1)
+	}
+	fail := func(*Tx) error {
+		s.db.Fail(errors.New("the disk is full"))
+		return exists
+	}
+	for i, err := range inOneGroup(s, create, create, fail) {
+		if !errors.Is(err, ErrFailed) || errors.Is(err, exists) {
+			t.Errorf("Update %d: got %v, want ErrFailed", i, err)
+		}
+	}
+	if err := s.Close(); !errors.Is(err, ErrFailed) {
+		t.Errorf("Close: got %v, want ErrFailed", err)
+	}
+}
+
+// TestCommitsLeaveOutClosures: the duration of a commit has nothing of the closures that ran while it waited for its sync.
+func TestCommitsLeaveOutClosures(t *testing.T) {
+	var ended time.Time // the last closure
+	s := newStore(t, Options{Observe: func(e Event) {
+		if e.Kind == EventCommit && !ended.IsZero() && e.Duration > time.Since(ended) {
+			t.Errorf("a commit took %v, and the last closure ended %v ago", e.Duration, time.Since(ended))
+		}
+	}})
+	write := func(tx *Tx) error {
+		time.Sleep(20 * time.Millisecond)
+		_, err := addOne(tx)
+		ended = time.Now()
+		return err
+	}
+	if err := errors.Join(inOneGroup(s, write, write, write)...); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPanicOfObserve: a panic of Observe leaves the writer's lock free.
 func TestPanicOfObserve(t *testing.T) {
 	armed := false

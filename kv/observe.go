@@ -28,7 +28,7 @@ type EventKind uint8
 // The events of a store. Those marked with a star have Records and Bytes.
 const (
 	EventOpen       EventKind = iota + 1 // Open or Create, with the replay and sweep after a crash
-	EventCommit                          // * one transaction was committed, or failed; Duration leaves out its closure
+	EventCommit                          // * one transaction was committed, or failed; Duration is of the sync, without closures
 	EventBulkWrite                       // * a Bulk, from its begin until all its writes are on disk, or until Abort
 	EventBulkSwitch                      // Bulk.Commit made the writes visible
 	EventSweep                           // * unused records were deleted
@@ -114,11 +114,11 @@ func (s *Store) damaged(err error) error {
 	return err
 }
 
-// committed reports a transaction that was committed, or failed.
-func (s *Store) committed(tx *Tx) {
+// committed reports a transaction that was committed, or failed; began is when it was given to the journal.
+func (s *Store) committed(tx *Tx, began time.Time) {
 	e := Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: tx.result}
 	if e.Err == nil {
 		e.Commit = tx.last
 	}
-	s.observe(e, tx.committing)
+	s.observe(e, began)
 }

@@ -409,6 +409,10 @@ func (s *Store) Begin() *Tx { return s.begin(false) }
 // inside fn waits for ever. If fn returns nil, all its writes are on disk when Update returns. If fn returns an error or
 // panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update returns
 // ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine only.
+//
+// Updates that come at the same time share one sync. So the Tx may see what Updates before it wrote and what is not on disk yet. A View
+// or a snapshot of Begin inside fn does not see that: fn reads from its Tx. And Update may return only after the fn of a later Update
+// has run: no fn may wait for anything that somebody holds who calls Update.
 func (s *Store) Update(fn func(*Tx) error) error {
 	return s.UpdateContext(context.Background(), fn)
 }
@@ -421,10 +425,7 @@ func (s *Store) UpdateContext(ctx context.Context, fn func(*Tx) error) error {
 	group := s.group
 	tx, err := s.enterUpdate(fn)
 	if err != nil {
-		if group != nil {
-			<-group.done // the error may follow from what others wrote
-		}
-		return err
+		return cmp.Or(group.lost(), err) // err may follow from what others wrote
 	}
 	return s.await(tx)
 }

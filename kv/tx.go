@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -35,10 +34,9 @@ type Tx struct {
 	group *commitGroup // in which it wrote or waits; nil for none
 	leads bool         // it sees to the commit of the group
 
-	committing time.Time // when it began to
-	numbered   bool      // it is a commit with a number
-	last       uint64    // the number of the last commit, itself if it has one
-	result     error     // of the commit
+	numbered bool   // it is a commit with a number
+	last     uint64 // the number of the last commit, itself if it has one
+	result   error  // of the commit
 
 	entries        []journal.Entry // for the journal
 	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
@@ -338,7 +336,6 @@ func (tx *Tx) prepare() error {
 	if err := tx.txn.MakeRoom(); err != nil {
 		return fmt.Errorf("nothing is written: %w", err)
 	}
-	tx.committing = time.Now()
 	s := tx.s
 	if len(tx.entries) > 0 && (!s.synced || s.journal != nil) { // else it changes nothing, or there is no journal yet
 		e := journal.Entry{Key: record.CommitKey()}
