@@ -42,10 +42,9 @@ type tableFile struct {
 }
 
 // checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
-// damaged; crashed says whether it was left by a crash, in which case a read-only open must not go on (ErrCrashed), because
-// Badger would clean up.
-func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile, error) {
-	manifest, strays, err := checkNames(dir, crashed, readOnly)
+// damaged; crashed says whether it was left by a crash.
+func checkFiles(dir string, crashed bool, beside Journal) ([]tableFile, error) {
+	manifest, strays, err := checkNames(dir, crashed)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +71,9 @@ func checkFiles(dir string, crashed, readOnly bool, beside Journal) ([]tableFile
 	return tables, clearUnnamed(dir, manifest, orphans, beside)
 }
 
-// checkNames is checkFiles but for what is in tables. It returns the manifest, and the tables that this does not name.
-func checkNames(dir string, crashed, readOnly bool) (manifest badger.Manifest, strays []uint64, err error) {
+// checkNames is checkFiles but for what is in tables. It returns the manifest, and the tables that this does not name, which there are
+// only after a crash.
+func checkNames(dir string, crashed bool) (manifest badger.Manifest, strays []uint64, err error) {
 	if err := checkRegistry(dir); err != nil {
 		return manifest, nil, err
 	}
@@ -98,11 +98,8 @@ func checkNames(dir string, crashed, readOnly bool) (manifest badger.Manifest, s
 			}
 		}
 	}
-	switch {
-	case leftover != nil && !crashed:
+	if leftover != nil && !crashed {
 		return manifest, nil, leftover
-	case leftover != nil && readOnly:
-		return manifest, nil, CrashedError(dir)
 	}
 	return manifest, strays, nil
 }

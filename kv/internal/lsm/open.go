@@ -84,7 +84,7 @@ type DB struct {
 	failure  *writeFailure
 	merges   *mergeGuard
 	built    tableMemory
-	disk     storedir.Disk // unless it is read only
+	disk     storedir.Disk // zero if Badger only reads
 	pinned   int           // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
 	logs     logCount      // of who holds the writer's lock
 	tree     tree          // of who holds the writer's lock
@@ -170,23 +170,16 @@ func LeftByCrash(dir string) (bool, error) {
 	return len(logs) > 0 || lockFile == nil, err
 }
 
-// prepare makes sure that Badger can open what is in a directory. The caller has locked that.
+// prepare makes sure that Badger can open what is in a directory for writing. The caller has locked that.
 func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
-	if !b.ReadOnly {
-		if err := storedir.Writable(dir); err != nil {
-			return fmt.Errorf("%s cannot be written to, only opened read-only: %w", dir, err)
-		}
+	if err := storedir.Writable(dir); err != nil {
+		return fmt.Errorf("%s cannot be written to, only opened read-only: %w", dir, err)
 	}
-	if b.ReadOnly && crashed {
-		return CrashedError(dir)
+	if err := removeEmptyLogs(dir); err != nil {
+		return err
 	}
-	if !b.ReadOnly {
-		if err := removeEmptyLogs(dir); err != nil {
-			return err
-		}
-		if err := setLogsAside(dir, opt.Journal); err != nil {
-			return err
-		}
+	if err := setLogsAside(dir, opt.Journal); err != nil {
+		return err
 	}
 	var tables []tableFile
 	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
@@ -194,14 +187,14 @@ func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
 		err = undoMerges(dir)
 	}
 	if err == nil {
-		tables, err = checkFiles(dir, crashed, b.ReadOnly, opt.Journal)
+		tables, err = checkFiles(dir, crashed, opt.Journal)
 		if err == nil && crashed && opt.Look != nil {
 			err = opt.Look(dir)
 		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
-	if err != nil || b.ReadOnly {
+	if err != nil {
 		return err
 	}
 	if err := roomToOpen(dir, tables, b); err != nil {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
@@ -41,11 +41,14 @@ type readTables struct {
 type readTable struct {
 	*tableReader // nil before the table is open
 	id           uint64
-	newest       uint64       // version
-	size         int64        // of its file
-	first        []byte       // its first key, with its version
-	open         func() error // opens the table if it is not
-	seen         []uint64     // a bit for each block that was asked for
+	disk         storedir.Disk // has its file
+	path         string
+	listed       listedTable
+	opening      sync.Mutex
+	isOpen       atomic.Bool
+
+	seen      []uint64     // a bit for each block that was asked for lately
+	forgotten atomic.Int64 // the second since 1970 when the bits were last cleared
 }
 
 // openReadOnly opens a database to read it.
@@ -59,17 +62,17 @@ func openReadOnly(dir string) (d *DB, err error) {
 		return nil, CrashedError(dir)
 	}
 	err = guardFaults(func() error {
-		manifest, strays, err := checkNames(dir, false, true)
+		manifest, _, err := checkNames(dir, false)
 		if err != nil {
 			return err
 		}
-		if len(strays) > 0 {
-			return CrashedError(dir)
+		if d.disk, err = storedir.OpenDisk(dir); err != nil {
+			return err
 		}
 		return d.openTables(manifest)
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), d.tables.close())
+		return nil, errors.Join(err, d.closeTables())
 	}
 	return d, nil
 }
@@ -95,12 +98,11 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 		listed := d.verified.listed[id]
 		known := listed.Mark == mark && len(listed.First) > 0
 		if !known {
-			if listed, err = lookAtTable(path, mark); err != nil {
+			if listed, err = lookAtTable(path); err != nil {
 				return err
 			}
 		}
-		t := &readTable{id: id, newest: listed.Newest, size: mark.Size, first: listed.First}
-		t.open = sync.OnceValue(func() error { return t.begin(path, listed.Index) })
+		t := &readTable{id: id, disk: d.disk, path: path, listed: listed}
 		d.tables.newest = max(d.tables.newest, listed.Newest)
 		d.verified.sizes[id] = mark.Size
 		if entry.Level == 0 {
@@ -112,61 +114,68 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 	slices.SortFunc(d.tables.runs, func(a, b []*readTable) int { return cmp.Compare(b[0].id, a[0].id) })
 	for _, level := range slices.Sorted(maps.Keys(levels)) {
 		run := levels[level]
-		slices.SortFunc(run, func(a, b *readTable) int { return y.CompareKeys(a.first, b.first) })
+		slices.SortFunc(run, func(a, b *readTable) int { return y.CompareKeys(a.listed.First, b.listed.First) })
 		d.tables.runs = append(d.tables.runs, run)
 	}
 	return nil
 }
 
-// begin opens the table, whose index begins at a byte.
-func (t *readTable) begin(path string, index int64) error {
-	r, err := openAtRandom(path, int(index))
+// open opens the table if it is not. What fails is tried again by the next read.
+func (t *readTable) open() error {
+	if t.isOpen.Load() {
+		return nil
+	}
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if t.isOpen.Load() {
+		return nil
+	}
+	f, err := t.disk.Open(t.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return record.CorruptFile(t.path, "it is missing")
+	}
 	if err != nil {
 		return err
 	}
-	err = guardFile(path, func() error {
-		if first, err := r.firstMapped(0); err != nil || int64(len(r.data)) != t.size || !bytes.Equal(first, t.first) {
-			return fmt.Errorf("it is not the table that was there when the store was opened, of %d bytes", t.size)
-		}
-		return nil
-	})
+	r, err := mapOpened(t.path, f)
+	if err != nil {
+		return err
+	}
+	if r.mark.SameContent(t.listed.Mark) {
+		err = r.parseAtRandom(int(t.listed.Index))
+	} else {
+		err = record.CorruptFile(t.path, "it is not the table that was there when the store was opened, of %d bytes", t.listed.Size)
+	}
 	if err != nil {
 		return errors.Join(err, r.close())
 	}
 	t.tableReader, t.seen = r, make([]uint64, (r.count+63)/64)
+	t.isOpen.Store(true)
 	return nil
 }
 
-// openAtRandom is openTableReader for who reads a few blocks. The system is told which, as it would else read megabytes around each page
-// that is touched. The byte at which the index begins is 0 if it is not known.
-func openAtRandom(path string, index int) (*tableReader, error) {
-	t, err := mapTable(path)
-	if err != nil {
-		return nil, err
-	}
+// parseAtRandom is parse for who reads a few blocks. The system is told which, as it would else read megabytes around each page that is
+// touched. The byte at which the index begins is 0 if it is not known.
+func (t *tableReader) parseAtRandom(index int) error {
 	z.Madvise(t.data, false) //nolint:errcheck // it saves time only
-	if index == 0 || index >= len(t.data) {
-		if err := t.parse(); err != nil {
-			return nil, errors.Join(err, t.close())
-		}
-		index = t.indexAt
+	known := index > 0 && index < len(t.data)
+	if known {
+		willRead(t.data, index, len(t.data))
 	}
-	willRead(t.data, index, len(t.data))
-	if err := cmp.Or(t.checkIndex(), t.parse()); err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	return t, nil
+	return t.parse(!known)
 }
 
-func (r *readTables) close() (err error) {
-	for _, run := range r.runs {
+// closeTables closes a database that is read without Badger.
+func (d *DB) closeTables() error {
+	err := d.disk.Close()
+	for _, run := range d.tables.runs {
 		for _, t := range run {
 			if t.tableReader != nil {
 				err = errors.Join(err, t.close())
 			}
 		}
 	}
-	r.runs = nil
+	d.tables.runs = nil
 	return err
 }
 
@@ -255,7 +264,7 @@ func askFor(cursors []*runCursor, key []byte) error {
 }
 
 // beginsWith says whether a table begins with a version of a key.
-func (t *readTable) beginsWith(key []byte) bool { return bytes.Equal(y.ParseKey(t.first), key) }
+func (t *readTable) beginsWith(key []byte) bool { return bytes.Equal(y.ParseKey(t.listed.First), key) }
 
 // lacks says that a table has no key of a hash.
 func (t *readTable) lacks(hash uint32) (bool, error) {
@@ -312,9 +321,9 @@ func (c *runCursor) mayHave(key, seek []byte, hash uint32) (bool, error) {
 // tableOf is the last table that begins at a key or before it; −1 for none. A table that begins with a version of the key counts too, if
 // the table before it cannot have a newer one.
 func (c *runCursor) tableOf(key []byte) int {
-	next, found := slices.BinarySearchFunc(c.run, key, func(t *readTable, key []byte) int { return y.CompareKeys(t.first, key) })
+	next, found := slices.BinarySearchFunc(c.run, key, func(t *readTable, key []byte) int { return y.CompareKeys(t.listed.First, key) })
 	if found || next < len(c.run) && c.run[next].beginsWith(y.ParseKey(key)) &&
-		(next == 0 || c.run[next-1].newest <= y.ParseTs(c.run[next].first)) {
+		(next == 0 || c.run[next-1].listed.Newest <= y.ParseTs(c.run[next].listed.First)) {
 		return next
 	}
 	return next - 1
@@ -378,8 +387,8 @@ func (c *runCursor) place(key []byte) (at, block int, err error) {
 	if err := t.open(); err != nil {
 		return 0, 0, err
 	}
-	if y.ParseTs(key) > t.newest { // so that a block which begins with the newest version is found, not the block before
-		key = y.KeyWithTs(y.ParseKey(key), t.newest)
+	if newest := t.listed.Newest; y.ParseTs(key) > newest { // so that a block which begins with the newest version is found, not the block before
+		key = y.KeyWithTs(y.ParseKey(key), newest)
 	}
 	low, high := 0, t.count // the first that begins behind the key
 	for low < high {
@@ -509,8 +518,17 @@ func (a *readAhead) begin(t *readTable, block, from, to int) {
 	t.askFor(block, from, to)
 }
 
-// askFor asks the system for a block, once.
+// askAgain is after how many seconds the system is asked for a block again: by then its pages may have gone from memory.
+const askAgain = 60
+
+// askFor asks the system for a block, if it was not asked lately.
 func (t *readTable) askFor(block, from, to int) {
+	now, last := time.Now().Unix(), t.forgotten.Load()
+	if now-last >= askAgain && t.forgotten.CompareAndSwap(last, now) {
+		for i := range t.seen {
+			atomic.StoreUint64(&t.seen[i], 0)
+		}
+	}
 	bit := uint64(1) << (block % 64)
 	if atomic.OrUint64(&t.seen[block/64], bit)&bit == 0 {
 		willRead(t.data, from, to)

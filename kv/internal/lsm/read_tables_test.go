@@ -153,7 +153,7 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, readOnlyOptions); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+	if _, err := Open(dir, readOnlyOptions); !errors.Is(err, record.ErrCorrupt) || strings.Count(err.Error(), dir) != 1 || !strings.Contains(err.Error(), path) {
 		t.Errorf("a changed table: got %v, want ErrCorrupt of %s", err, path)
 	}
 	id, _ := table.ParseFileID(filepath.Base(path))
@@ -182,6 +182,102 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReadOnlyStaysWithItsTables opens a database to read it, and then has another lie under its path, tables missing for a while, and tables
+// that others were put in the place of.
+func TestReadOnlyStaysWithItsTables(t *testing.T) {
+	dir, other := drawnDatabase(t, rand.New(rand.NewPCG(1, 3))), drawnDatabase(t, rand.New(rand.NewPCG(2, 3)))
+	open := func() *DB {
+		t.Helper()
+		d, err := Open(dir, readOnlyOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	get := func(d *DB) error {
+		return d.View(func(txn *Txn) error {
+			_, err := txn.Get(testKey(1))
+			return err
+		})
+	}
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := open()
+	want := told(t, before)
+	closeTest(t, before)
+
+	d := open()
+	defer closeTest(t, d)
+	tables := tablesIn(t, dir)
+	for _, path := range tables {
+		rename(path, path+".away")
+	}
+	if err := get(d); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("without tables: got %v, want ErrCorrupt", err)
+	}
+	for _, path := range tables {
+		rename(path+".away", path)
+		if err := os.Chmod(path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	away := dir + ".away"
+	rename(dir, away)
+	rename(other, dir)
+	if got := told(t, d); !slices.Equal(got, want) {
+		t.Error("with another database under its path it does not tell the same")
+	}
+	rename(dir, other)
+	rename(away, dir)
+
+	replaced := open()
+	defer closeTest(t, replaced)
+	for _, path := range tables {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path+".new", text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rename(path+".new", path)
+	}
+	if err := get(replaced); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "not the table") {
+		t.Errorf("with tables in the place of others: got %v, want ErrCorrupt", err)
+	}
+}
+
+// TestAskAgain asks the system for a block again after a while, and not before.
+func TestAskAgain(t *testing.T) {
+	d, err := Open(drawnDatabase(t, rand.New(rand.NewPCG(4, 0))), readOnlyOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, d)
+	table := d.tables.runs[0][0]
+	if err := table.open(); err != nil {
+		t.Fatal(err)
+	}
+	from, to, err := table.place(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.askFor(0, from, to)
+	const another = 1 << 63 // a block that is not there
+	table.seen[0] |= another
+	if table.askFor(0, from, to); table.seen[0] != another|1 {
+		t.Errorf("at once: got %b, want that nothing is forgotten", table.seen[0])
+	}
+	table.forgotten.Add(-askAgain)
+	if table.askFor(0, from, to); table.seen[0] != 1 {
+		t.Errorf("after a while: got %b, want one block", table.seen[0])
 	}
 }
 

@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,13 +16,15 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A tableReader reads one of Badger's tables, whose form tableWriter describes, block by block, and trusts none of its
 // bytes. Badger itself reads blocks without comparing their checksums: see badgerOptions.
 type tableReader struct {
 	path    string
-	data    []byte // the file, mapped
+	mark    storedir.Mark // of the file
+	data    []byte        // the file, mapped
 	index   *fb.TableIndex
 	indexAt int // the byte at which the index begins
 	count   int // of blocks
@@ -35,51 +36,52 @@ func openTableReader(path string) (*tableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(t.checkIndex(), t.parse()); err != nil {
+	if err := t.parse(false); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
 
 // mapTable maps a table, and reads nothing of it.
-func mapTable(path string) (t *tableReader, err error) {
+func mapTable(path string) (*tableReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
+	return mapOpened(path, f)
+}
+
+// mapOpened is mapTable of a file, which it closes.
+func mapOpened(path string, f *os.File) (t *tableReader, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }() // the pages stay mapped
-	info, err := f.Stat()
+	mark, err := storedir.MarkOfFile(f)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() == 0 {
+	if mark.Size == 0 {
 		return nil, record.CorruptFile(path, "it is empty") // and cannot be mapped
 	}
-	data, err := z.Mmap(f, false, info.Size())
+	data, err := z.Mmap(f, false, mark.Size)
 	if err != nil {
 		return nil, &fs.PathError{Op: "mmap", Path: path, Err: err}
 	}
-	return &tableReader{path: path, data: data}, nil
+	return &tableReader{path: path, mark: mark, data: data}, nil
 }
 
 func (t *tableReader) close() error { return z.Munmap(t.data) }
 
-// checkIndex compares the checksum of the index.
-func (t *tableReader) checkIndex() error {
+// parse finds the index and compares its checksum. With ask the system is asked for the index first.
+func (t *tableReader) parse(ask bool) error {
 	return guardFile(t.path, func() error {
-		if at, to, sum, ok := tableIndex(t.data); !ok || crc32c.Of(t.data[at:to]) != sum {
-			return errors.New("the checksum of its index does not match")
-		}
-		return nil
-	})
-}
-
-// parse finds the index.
-func (t *tableReader) parse() error {
-	return guardFile(t.path, func() error {
-		at, to, _, ok := tableIndex(t.data)
+		at, to, sum, ok := tableIndex(t.data)
 		if !ok {
 			return errors.New("it does not end with an index")
+		}
+		if ask {
+			willRead(t.data, at, to)
+		}
+		if crc32c.Of(t.data[at:to]) != sum {
+			return errors.New("the checksum of its index does not match")
 		}
 		t.indexAt, t.index = at, fb.GetRootAsTableIndex(t.data[at:to], 0)
 		if t.count = t.index.OffsetsLength(); t.count == 0 {

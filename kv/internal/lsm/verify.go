@@ -141,7 +141,7 @@ func (v *verifiedTables) list() {
 		was := v.listed[id]
 		if was.Mark != mark || len(was.First) == 0 {
 			fresh := was.Mark != mark || was.Fresh
-			if was, err = lookAtTable(path, mark); err != nil {
+			if was, err = lookAtTable(path); err != nil {
 				return
 			}
 			was.Fresh, changed = fresh, true
@@ -154,18 +154,21 @@ func (v *verifiedTables) list() {
 }
 
 // lookAtTable returns what the list has to say of a table, of which it compares the index and the last block.
-func lookAtTable(path string, mark storedir.Mark) (l listedTable, err error) {
-	t, err := openAtRandom(path, 0)
+func lookAtTable(path string) (l listedTable, err error) {
+	t, err := mapTable(path)
 	if err != nil {
 		return l, err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
+	if err := t.parseAtRandom(0); err != nil {
+		return l, err
+	}
 	if err := t.verify(t.count - 1); err != nil {
 		return l, err
 	}
 	err = guardFile(path, func() error {
 		first, err := t.firstMapped(0)
-		l = listedTable{Mark: mark, Index: int64(t.indexAt), First: bytes.Clone(first), Newest: t.index.MaxVersion()}
+		l = listedTable{Mark: t.mark, Index: int64(t.indexAt), First: bytes.Clone(first), Newest: t.index.MaxVersion()}
 		return err
 	})
 	return l, err

@@ -20,7 +20,7 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables, err := checkFiles(dir, false, false, noJournal{})
+	tables, err := checkFiles(dir, false, noJournal{})
 	if err != nil {
 		t.Fatal(err)
 	}

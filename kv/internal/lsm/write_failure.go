@@ -194,11 +194,11 @@ func (d *DB) logsPinned() bool {
 type logCount struct {
 	count  int   // 0 before the first look
 	bytes  int64 // that they took on disk
-	output int64 // DB.written then
+	output int64 // DB.output then
 }
 
-// recount is the part of a memtable, one in so many, that may be written until the logs are looked at again. Less than a
-// memtable adds one log at most.
+// recount is the part of a memtable, one in so many, that may be written until the logs are looked at again, and until merges get a
+// new reader. Less than a memtable adds one log at most.
 const recount = 8
 
 // enough says whether there are certainly few logs, after so many bytes were written in all.
@@ -240,7 +240,7 @@ func (d *DB) countLogs() error {
 // is left as one that crashed, so that the next open for writing removes them.
 func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if d.tables != nil {
-		return false, d.tables.close()
+		return false, d.closeTables()
 	}
 	err = wrapBadger(d.db.Close())
 	if d.readOnly {
@@ -255,7 +255,7 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if crashed = failure != nil || unnamed || dirty; crashed {
 		reading = errors.Join(reading, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, 0o600))
 	}
-	if err = errors.Join(failure, err, reading); err == nil && !crashed {
+	if err = errors.Join(failure, err, reading); err == nil && !crashed && storedir.HasLocks { // else every open asks Badger
 		d.verified.list()
 	}
 	return crashed, err

@@ -84,6 +84,12 @@ type Mark struct {
 	Number            uint64 // of the file in its file system, 0 if the system does not say
 }
 
+// SameContent says whether another mark is of the same file with the same content. Its mode, or its links, may have changed.
+func (m Mark) SameContent(other Mark) bool {
+	m.Changed = other.Changed
+	return m == other
+}
+
 // WrapFull is ErrNoSpace for an error of the system that the disk is full; any other stays as it is.
 func WrapFull(err error) error {
 	if err != nil && strings.Contains(err.Error(), syscall.ENOSPC.Error()) { // not everybody wraps it

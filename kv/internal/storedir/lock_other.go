@@ -20,11 +20,14 @@ func Lock(string, bool) (unlock func() error, err error) {
 // FreeBytes is not known here: a full disk is met when it is written to.
 func FreeBytes(string) (int64, error) { return math.MaxInt64, nil }
 
-// A Disk is the file system of a directory. See FreeBytes.
+// A Disk is a directory. See FreeBytes.
 type Disk struct{}
 
 // OpenDisk opens nothing here.
 func OpenDisk(string) (Disk, error) { return Disk{}, nil }
+
+// Open opens a file to read it.
+func (Disk) Open(path string) (*os.File, error) { return os.Open(path) }
 
 // CheckRoom finds none lacking.
 func (Disk) CheckRoom(int64) error { return nil }
@@ -36,7 +39,13 @@ func AllocatedBytes(info fs.FileInfo) int64 { return info.Size() }
 
 // MarkOf returns the mark of a file.
 func MarkOf(path string) (Mark, error) {
-	info, err := os.Stat(path)
+	return markOf(os.Stat(path))
+}
+
+// MarkOfFile is MarkOf an open file.
+func MarkOfFile(f *os.File) (Mark, error) { return markOf(f.Stat()) }
+
+func markOf(info fs.FileInfo, err error) (Mark, error) {
 	if err != nil {
 		return Mark{}, err
 	}
