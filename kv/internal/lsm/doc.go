@@ -2,7 +2,7 @@
 // saying so. It alone imports Badger, and alone knows what Badger logs, how Badger names its files and which errors Badger
 // hides. It knows the form of records, but not their meaning. The journal of the caller makes commits durable.
 //
-// A database that is opened to be read is read without Badger [read_tables.go, read_walk.go]. For the others this package works around these
+// Where directories have locks, a database that is opened to be read is read without Badger [read_tables.go, read_walk.go]. For the others this package works around these
 // faults of Badger 4.9.6, in the files in brackets. If you raise the version, run the tests of these files.
 //
 //   - A write in the background that fails is only logged. A memtable that cannot become a table is tried again for ever, and

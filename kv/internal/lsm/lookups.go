@@ -21,24 +21,24 @@ type Lookups struct {
 	txn     *badger.Txn
 	it      *badger.Iterator
 
-	// tables are what the iterator goes over: the versions of all records, nil if there is none.
-	tables y.Iterator
-	shown  bool   // Badger has tables where they are expected
-	place  place  // where they are
-	seek   []byte // scratch: a key with the version that is read
-	buf    []byte // scratch: of a value that Badger copies
+	// versions are what the iterator goes over: those of all records, nil if there is none.
+	versions y.Iterator
+	shown    bool     // Badger has them where they are expected
+	at       position // where they are
+	seek     []byte   // scratch: a key with the version that is read
+	buf      []byte   // scratch: of a value that Badger copies
 
 	// hits and misses count how often the record behind the last one was the one that was wanted, and how often not.
 	hits, misses int
 }
 
-// A place says where the tables of lookups are.
-type place byte
+// A position says where the versions of lookups are.
+type position byte
 
 const (
-	unknown      place = iota
-	onRecord           // on the version of the record that was read last
-	beforeRecord       // on the first version of a record behind what was asked for last, or at the end
+	unknown      position = iota
+	onRecord              // on the version of the record that was read last
+	beforeRecord          // on the first version of a record behind what was asked for last, or at the end
 )
 
 // Lookups begins to read records whose keys begin with prefix. It must be closed.
@@ -48,12 +48,12 @@ func (t *Txn) Lookups(prefix []byte) *Lookups {
 	}
 	it := t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
 	l := &Lookups{txn: t.txn, it: it}
-	l.tables, l.shown = tablesOf(it)
+	l.versions, l.shown = versionsOf(it)
 	return l
 }
 
-// tablesOf is what an iterator of Badger 4.9.6 goes over, which it does not show; ok is false if it is not where that version has it.
-func tablesOf(it *badger.Iterator) (tables y.Iterator, ok bool) {
+// versionsOf is what an iterator of Badger 4.9.6 goes over, which it does not show; ok is false if it is not where that version has it.
+func versionsOf(it *badger.Iterator) (versions y.Iterator, ok bool) {
 	field := reflect.ValueOf(it).Elem().FieldByName("iitr")
 	if !field.IsValid() || field.Type() != reflect.TypeFor[y.Iterator]() {
 		return nil, false
@@ -88,14 +88,14 @@ func (l *Lookups) Record(key []byte, next bool, use func(body []byte) error) err
 // value is the value under key, borrowed.
 func (l *Lookups) value(key []byte, next bool) ([]byte, error) {
 	if l.it == nil {
-		value, _, err := lookUp(l.cursors, key)
+		value, _, err := getFrom(l.cursors, key)
 		return value, err
 	}
 	if l.shown {
-		if l.tables == nil || !l.find(key, next) {
+		if l.versions == nil || !l.find(key, next) {
 			return nil, badger.ErrKeyNotFound
 		}
-		v := l.tables.Value()
+		v := l.versions.Value()
 		if isDeleted(v) {
 			return nil, badger.ErrKeyNotFound
 		}
@@ -112,28 +112,28 @@ func (l *Lookups) value(key []byte, next bool) ([]byte, error) {
 
 // find goes to the last version of a key that the transaction sees. If there is none it returns false, and is at the first version of a later key.
 func (l *Lookups) find(key []byte, next bool) bool {
-	version, place := l.txn.ReadTs(), l.place
-	l.place = unknown // until it returns: Badger may panic
-	on := func() bool { return l.tables.Valid() && bytes.Equal(y.ParseKey(l.tables.Key()), key) }
-	if next && place != unknown && l.misses <= l.hits && l.tables.Valid() {
-		if place == onRecord && !on() { // else an older version is next
-			l.tables.Next()
+	version, at := l.txn.ReadTs(), l.at
+	l.at = unknown // until it returns: Badger may panic
+	on := func() bool { return l.versions.Valid() && bytes.Equal(y.ParseKey(l.versions.Key()), key) }
+	if next && at != unknown && l.misses <= l.hits && l.versions.Valid() {
+		if at == onRecord && !on() { // else an older version is next
+			l.versions.Next()
 		}
-		for on() && y.ParseTs(l.tables.Key()) > version {
-			l.tables.Next()
+		for on() && y.ParseTs(l.versions.Key()) > version {
+			l.versions.Next()
 		}
 		if on() {
 			l.hits++
-			l.place = onRecord
+			l.at = onRecord
 			return true
 		}
 		l.misses++
 	}
 	l.seek = append(l.seek[:0], key...)
 	l.seek = binary.BigEndian.AppendUint64(l.seek, math.MaxUint64-version) // as y.KeyWithTs does
-	l.tables.Seek(l.seek)
-	if l.place = beforeRecord; on() {
-		l.place = onRecord
+	l.versions.Seek(l.seek)
+	if l.at = beforeRecord; on() {
+		l.at = onRecord
 	}
-	return l.place == onRecord
+	return l.at == onRecord
 }

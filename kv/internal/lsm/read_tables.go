@@ -190,10 +190,10 @@ func (r *readTables) ids() (ids []uint64) {
 }
 
 // get returns the value under a key, mapped; record.ErrNotFound if there is none.
-func (r *readTables) get(key []byte) ([]byte, uint64, error) { return lookUp(r.cursors(), key) }
+func (r *readTables) get(key []byte) ([]byte, uint64, error) { return getFrom(r.cursors(), key) }
 
-// lookUp is get by way of cursors, which may be used for many keys.
-func lookUp(cursors []*runCursor, key []byte) ([]byte, uint64, error) {
+// getFrom is get by way of cursors, which may be used for many keys.
+func getFrom(cursors []*runCursor, key []byte) ([]byte, uint64, error) {
 	version, value, err := lastOf(cursors, key)
 	if err == nil && (version == 0 || isDeleted(value)) {
 		err = record.ErrNotFound
@@ -250,7 +250,7 @@ func askFor(cursors []*runCursor, key []byte) error {
 		if !may {
 			continue
 		}
-		at, block, err := c.place(seek)
+		at, block, err := c.locate(seek)
 		if err != nil {
 			return err
 		}
@@ -380,8 +380,8 @@ func (c *runCursor) set(i int) {
 	c.entry, c.on = i, true
 }
 
-// place finds the table and the block in which a key lies, or would.
-func (c *runCursor) place(key []byte) (at, block int, err error) {
+// locate finds the table and the block in which a key lies, or would.
+func (c *runCursor) locate(key []byte) (at, block int, err error) {
 	at = max(c.tableOf(key), 0)
 	t := c.run[at]
 	if err := t.open(); err != nil {
@@ -408,7 +408,7 @@ func (c *runCursor) place(key []byte) (at, block int, err error) {
 
 // find finds the block in which a key lies, or would, and the first entry of that block that is not before the key, or is behind it.
 func (c *runCursor) find(key []byte, behind bool) (i int, err error) {
-	at, block, err := c.place(key)
+	at, block, err := c.locate(key)
 	if err != nil {
 		return 0, err
 	}
