@@ -74,9 +74,11 @@ func (s *blockScan) worker(number int) (*blockWorker, error) {
 	w := &blockWorker{scanner: newScanner(r, &Reads{}), where: degreesFirst(s.plan.residual), outcomes: make([]truth, kv.BlockRows)}
 	w.isAlways = isAlways(w.where)
 	var err error
-	w.test, err = r.blockTest(w.where)
+	if w.test, err = r.blockTest(w.where); err != nil {
+		return nil, err
+	}
 	s.workers[number] = w
-	return w, err
+	return w, nil
 }
 
 // reads moves what the workers have read to reads. No worker is at work.

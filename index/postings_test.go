@@ -255,6 +255,33 @@ func TestDamagedLeafIsAnError(t *testing.T) {
 	})
 }
 
+// TestEntryBeyondTheNodes: an index that has an entry of a node that is not there is damaged, and no reader panics.
+func TestEntryBeyondTheNodes(t *testing.T) {
+	s := storeToDamage(t, 3)
+	update(t, s, func(tx *kv.Tx) error {
+		return errors.Join(tx.SetValue(1, "title", text("a")), openPostings(tx, "title").set(text("a"), 5000, true))
+	})
+	view(t, s, func(tx *kv.Tx) error {
+		for _, q := range []Query{
+			{Where: Compare{"title", Eq, text("a")}, Limit: -1},
+			{Where: Compare{"title", Eq, text("a")}, Order: []Order{{Property: "title"}}, Limit: 2},
+		} {
+			plan, err := NewPlan(tx, q)
+			if err != nil {
+				return err
+			}
+			_, err = plan.Count(t.Context())
+			for _, row := range plan.Rows(t.Context()) {
+				err = errors.Join(err, row)
+			}
+			if !errors.Is(err, kv.ErrCorrupt) || plan.way == byScan {
+				t.Errorf("%v: got %v, want a kv.ErrCorrupt", plan, err)
+			}
+		}
+		return nil
+	})
+}
+
 func TestStatisticsBounds(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 256, 257, 1000, 100_000} {
 		var taker boundTaker

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -98,6 +99,9 @@ func (s *rangeScan) groups(
 			}
 			steps++
 			reads.IndexEntries += int64(len(g.nodes))
+			if last := len(g.nodes) - 1; last >= 0 && int(g.nodes[last]) >= r.tx.NumNodes() {
+				return s.postings.wrap(fmt.Errorf("an entry of node number %d of %d: %w", g.nodes[last], r.tx.NumNodes(), kv.ErrCorrupt))
+			}
 			if g.nodes, err = accept.keep(g); err != nil {
 				return err
 			}
