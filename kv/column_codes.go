@@ -57,7 +57,11 @@ func (r *ColumnReader) encode() (ok bool, err error) {
 		}
 		r.block.ReadOffsets(loaded, uint32(r.block.Least())+1)
 		for _, c := range r.changes {
-			r.codes.Rows[c.row] = uint32(slices.Index(r.codes.Table, c.cell))
+			n := slices.Index(r.codes.Table, c.cell)
+			if n < 0 {
+				return false, fmt.Errorf("%w: %v of a bool", ErrCorrupt, c.cell)
+			}
+			r.codes.Rows[c.row] = uint32(n)
 		}
 		return true, nil
 	case KindString:

@@ -1,9 +1,11 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -120,4 +122,26 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s has neither codes nor floats", name)
 		}
 	}
+}
+
+// TestCodesOfAnotherKind: a change of a bool that is no bool is damage.
+func TestCodesOfAnotherKind(t *testing.T) {
+	s := newStore(t, Options{})
+	damagedStores.Store(s.dir, true)
+	setNodes(t, s, 10)
+	update(t, s, func(tx *Tx) error {
+		err := errors.Join(tx.AddColumn("b", KindBool), tx.SetValue(3, "b", BoolValue(true)))
+		entry, err2 := tx.columnEntry("b")
+		return errors.Join(err, err2, tx.column(entry).Set(tx.records(), 3, IntValue(7)))
+	})
+	view(t, s, func(tx *Tx) error {
+		r, err := tx.Reader("b")
+		if err != nil {
+			return err
+		}
+		if _, _, err := r.Codes(3); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "column b") {
+			t.Errorf("got %v, want an ErrCorrupt that names the column", err)
+		}
+		return nil
+	})
 }

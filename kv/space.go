@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // Limits on what a Space takes, in bytes.
@@ -51,7 +52,7 @@ func (s *Space) Get(key []byte) (value []byte, err error) {
 		}
 		return nil, ErrNotFound
 	}
-	err = s.tx.records().GetAfter(nil, spaceKey(g, key), func(body []byte) error {
+	err = snapshot.InPlace(s.tx.records()).Get(spaceKey(g, key), func(body []byte) error {
 		value = bytes.Clone(body)
 		return nil
 	})
