@@ -23,7 +23,7 @@ USAGE
 
 out=bench-results parts=import,propagate,powers,cleanlab scales=20,22 classes=8,40 import_scale=20
 power_scales=12,14,16,18 power_limit=8GiB power_timeout=1800 repeats=5 memory=1GiB threads=2 keep=
-numpy=2.4.6 scipy=1.17.1 cleanlab=2.9.0 kuzu=0.11.3 duckdb=2.0.1
+numpy=2.4.6 scipy=1.17.1 cleanlab=2.9.0 kuzu=0.11.3
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/options.sh"
 read_options "$@"

@@ -22,7 +22,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/options.sh"
 read_options "$@"
 no_arguments
-duckdb=2.0.1 pyarrow=26.0.1
+pyarrow=26.0.1
 
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

@@ -197,7 +197,7 @@ func (r results) importRows() []tableRow {
 			a, b := ours.values(wallSeconds), theirs.values(statedSeconds)
 			rows = append(rows,
 				tableRow{"import; " + peer.does, nodesOf(graph), rate(a, read), rate(b, read), ratio(b, a)},
-				memoryRow("peak anonymous memory of it", nodesOf(graph), ours, theirs))
+				memoryRow("import: peak anonymous memory", nodesOf(graph), ours, theirs))
 		}
 		if of := r.of("part", "adjacency", "scale", graph[0]); len(of) > 0 {
 			bytes := fmt.Sprintf("%.2f", of[0].result.Bytes)
@@ -290,7 +290,7 @@ func (r results) cleanlabRows() []tableRow {
 		what := nodesOf(graph) + ", " + graph[1] + " classes"
 		rows = append(rows,
 			tableRow{"clean; cleanlab: find_label_issues", what, seconds(a), seconds(b), ratio(b, a)},
-			memoryRow("peak anonymous memory of it", what, ours, theirs))
+			memoryRow("clean: peak anonymous memory", what, ours, theirs))
 	}
 	return rows
 }
