@@ -1,6 +1,6 @@
 // Package kv keeps a labelled graph on disk: nodes and their external ids, adjacency, property columns, matrices, and
 // whatever upper rooms store in lent key ranges and small documents. It is built on Badger, which only its package
-// kv/internal/lsm imports. A store that is opened to be read is read without Badger, from the same files.
+// kv/internal/lsm imports. Where directories have locks, a store that is opened to be read is read without Badger, from the same files.
 //
 // # Use
 //
@@ -101,12 +101,16 @@
 //     (TestTablesAreVerifiedOnce). The disk may change a byte of a table after the comparison. If that byte is outside the
 //     body of a record, a merge may hide the change. Open for reading compares the index and the last block of every table
 //     that is not listed; the index of a listed one is compared when a read first needs the table (lsm
-//     TestReadOnlyIndexIsComparedLater).
+//     TestReadOnlyIndexIsComparedLater). Close of a store that was open for writing writes the list. In a copy of a store no
+//     table is listed until then, so each Open for reading compares all of them.
 //   - If a table is cut short while the store is open, or the disk cannot read a page of it, reads of the table return
-//     [ErrCorrupt], and the process goes on (TestTablesCutShortBelowAStore). The store compares the sizes of the tables
-//     before it starts work that may merge them. One risk remains: Badger merges tables and writes its logs through mapped
-//     files, in goroutines of its own. If a file is cut short or a page cannot be read while Badger itself uses it, the
-//     system ends the process. The store survives that like any other crash.
+//     [ErrCorrupt], and the process goes on (TestTablesCutShortBelowAStore). Compact compares the sizes of the tables before it
+//     merges them. Once tables have come or gone, the next write after which a merge may follow does so too. One risk remains:
+//     Badger merges tables and writes its logs through mapped files, in goroutines of its own. If a file is cut short or a page
+//     cannot be read while Badger itself uses it, the system ends the process. The store survives that like any other crash.
+//   - A store that is open to be read stays the one that was opened, also if its directory is moved and another store lies under
+//     its path. If a file is put in the place of a table, reads of the table return [ErrCorrupt] (lsm
+//     TestReadOnlyStaysWithItsTables).
 //   - Close may run at the same time as everything else. It waits for a running Compact. A running Check or
 //     Backup, and every snapshot, ends with [ErrClosed] (TestOperationsBesideClose, TestClosedSnapshotsSaySo). At its
 //     beginning Check compares the second copy of spaces. An Update waits only for that part (TestUpdatesBesideCheck,
@@ -150,11 +154,11 @@
 // docs/durability/run runs the tests of crashes and damage for long.
 //
 // [Store.Work] lends the directory "work" of a store to long jobs, which keep finished stages there. It is no part of the
-// store, and may be deleted while no process has the store open. The file "verified" and the directory "quarantine" are no
-// part of the store either. "verified" lists the tables. In "quarantine" Repair keeps the old files of
-// the store; each repair takes as much room as the store. Delete it, or one of its numbered directories, to free that room;
-// that repair can then not be undone. If a numbered directory contains two of the directories before, after, repaired and
-// incoming, a repair was stopped while it exchanged files. Then run Repair again first (TestStoppedSwitch).
+// store, and may be deleted while no process has the store open. The directory "quarantine" is no part of the store either.
+// In it Repair keeps the old files of the store; each repair takes as much room as the store. Delete it, or one of its
+// numbered directories, to free that room; that repair can then not be undone. If a numbered directory contains two of the
+// directories before, after, repaired and incoming, a repair was stopped while it exchanged files. Then run Repair again
+// first (TestStoppedSwitch).
 //
 // The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
 // write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). If a system has no such locks, Badger
@@ -192,6 +196,7 @@
 //	00001.mem …                            Badger's logs, of what is in no table yet; not synced
 //	journal-000001.log …                   the journal: the commits that may be in no table yet, synced with each
 //	copy-000001.log …                      the second copy of spaces that are kept twice
+//	verified                               the tables that were compared; may be deleted
 //	work, quarantine                       no part of the store
 //
 // A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync, or less:
@@ -250,5 +255,6 @@
 //	4   what commits changed is kept, and nodes may be removed
 //
 // A store has version 3 until [Tx.TrackChanges] is called or its first node is removed, so that programs that know version 3 can
-// open it.
+// open it. Programs from before the first release may know another form of versions 3 and 4: they take frames of the journal that
+// share a sync, which a crash leaves there, for damage.
 package kv

@@ -21,7 +21,8 @@ import (
 // that is damaged. So the store keeps a journal beside it, and Badger's log need not be synced:
 //
 //   - A transaction is numbered, appended to the journal and synced, and then given to Badger, with its number as a
-//     record. Those that wait at the same time are appended and given together (group.go). What a Bulk writes goes to the journal too, unsynced: the transaction that makes it visible syncs it.
+//     record. Those that wait at the same time are appended and given together (group.go). What a Bulk writes goes to the
+//     journal too, unsynced: the transaction that makes it visible syncs it.
 //   - After a crash whatever Badger does not hold of the journal is written again. That Badger holds a later commit than
 //     the journal, or the journal begins after what Badger holds, or misses something in between, is ErrCorrupt.
 //   - A segment of the journal is removed once all that is in it is in tables, at the latest by Close.
