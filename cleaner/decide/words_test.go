@@ -172,7 +172,7 @@ func TestDecidersAtOnce(t *testing.T) {
 	first := labelledNode(t, s, 0)
 	both := labelledNode(t, s, first+1)
 	one := labelledNode(t, s, both+1)
-	mustDecide(t, s, Options{Who: "ann"}, Request{Node: first, Kind: Reject}) // makes columns, so that those below share a sync
+	mustDecide(t, s, Options{Who: "ann"}, Request{Node: first, Kind: Unlabel}) // changes the catalogue, so that those below share a sync
 	before := states(t, s)
 	atOnce := func(writes ...func() error) {
 		t.Helper()
