@@ -18,47 +18,25 @@ import (
 type idJoin struct {
 	dir      string
 	limit    int64
+	workers  int
 	weighted bool
-	edges    *spill.Sorter // first end → source, weight of a weighted load, second end
+	edges    dealtSorters // first end → source, weight of a weighted load, second end
 }
 
-func newIDJoin(dir string, limit int64, weighted bool) *idJoin {
-	return &idJoin{dir: dir, limit: limit, weighted: weighted, edges: spill.New(dir, limit)}
+func newIDJoin(dir string, limit int64, workers int, weighted bool) *idJoin {
+	j := &idJoin{dir: dir, limit: limit, workers: workers, weighted: weighted}
+	j.edges = j.sorters()
+	return j
 }
 
-// Append appends the record of an edge: the lengths of both ends as varints, the first end, and the value.
-func (j *idJoin) appendRecord(dst []byte, src, second string, weight float32, source int64) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(src)))
-	dst = binary.AppendUvarint(dst, uint64(len(second)))
-	dst = append(dst, src...)
-	dst = j.appendWeight(binary.AppendVarint(dst, source), weight)
-	return append(dst, second...)
-}
-
-// add takes records of Append.
-func (j *idJoin) add(records []byte) error {
-	for len(records) > 0 {
-		key, n := binary.Uvarint(records)
-		second, m := binary.Uvarint(records[n:])
-		records = records[n+m:]
-		end := int(key)
-		_, n = binary.Varint(records[end:])
-		_, m = j.weightAt(records[end+n:])
-		end += n + m + int(second)
-		if err := j.edges.Add(records[:key], records[key:end]); err != nil {
-			return err
-		}
-		records = records[end:]
-	}
-	return nil
-}
-
-func (j *idJoin) close() error { return j.edges.Close() }
+// sorters are others of the same memory.
+func (j *idJoin) sorters() dealtSorters { return newDealtSorters(j.dir, j.limit, j.workers) }
 
 // joinIDs finds repeated ids, and the positions of the ends of all edges.
 func (l *Load) joinIDs(ctx context.Context) (err error) {
-	ids := spill.New(l.opt.Dir, l.join.limit) // id → position, source
-	defer func() { err = errors.Join(err, ids.Close()) }()
+	ids := l.join.sorters() // id → position, source
+	defer func() { err = errors.Join(err, ids.close()) }()
+	dealer := ids.dealer()
 	var value []byte
 	for row, err := range l.rows.all(ctx) {
 		if err != nil {
@@ -66,26 +44,40 @@ func (l *Load) joinIDs(ctx context.Context) (err error) {
 		}
 		value = binary.AppendUvarint(value[:0], uint64(row.position))
 		value = binary.AppendVarint(value, row.source)
-		if err := ids.Add(row.id, value); err != nil {
+		if err := dealer.add(viewText(row.id), value); err != nil {
 			return err
 		}
+	}
+	if err := dealer.flush(); err != nil {
+		return err
 	}
 	if err := l.findRepeated(ctx, ids); err != nil || l.duplicate.found {
 		return err
 	}
-	edges := &EdgeWriter{l: l, rows: l.edges.writer()}
-	return errors.Join(l.resolveEnds(ctx, ids, edges), edges.handOver())
+	return l.resolveEnds(ctx, ids)
 }
 
 // findRepeated notes repeated ids, or reports them and drops their rows but the first.
-func (l *Load) findRepeated(ctx context.Context, ids *spill.Sorter) error {
+func (l *Load) findRepeated(ctx context.Context, ids dealtSorters) error {
+	repeats := make([][]uint32, len(ids))
+	err := ids.each(ctx, func(ctx context.Context, i int) (err error) {
+		repeats[i], err = l.repeatedIn(ctx, ids[i].Sorter)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return l.drop(ctx, slices.Concat(repeats...))
+}
+
+// repeatedIn are the positions of the rows of some ids that are to be dropped.
+func (l *Load) repeatedIn(ctx context.Context, ids *spill.Sorter) (repeats []uint32, err error) {
 	var id []byte
 	var firstSource int64
 	first, any := 0, false
-	var repeats []uint32
 	for r, err := range ids.Records(ctx) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		position, n := binary.Uvarint(r.Value)
 		source, _ := binary.Varint(r.Value[n:])
@@ -93,16 +85,25 @@ func (l *Load) findRepeated(ctx context.Context, ids *spill.Sorter) error {
 			id, first, firstSource, any = append(id[:0], r.Key...), int(position), source, true
 			continue
 		}
-		if l.opt.BadRow == nil {
-			l.duplicate.note(string(id), source, first)
-			continue
+		if err := l.repeated(string(id), first, firstSource, source); err != nil {
+			return nil, err
 		}
-		if err := l.opt.BadRow(&DuplicateNodeError{ID: string(id), First: firstSource, Second: source}); err != nil {
-			return err
+		if l.opt.BadRow != nil {
+			repeats = append(repeats, uint32(position))
 		}
-		repeats = append(repeats, uint32(position))
 	}
-	return l.drop(ctx, repeats)
+	return repeats, nil
+}
+
+// repeated notes that an id stands for another row, or reports it.
+func (l *Load) repeated(id string, first int, firstSource, source int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opt.BadRow != nil {
+		return l.opt.BadRow(&DuplicateNodeError{ID: id, First: firstSource, Second: source})
+	}
+	l.duplicate.note(id, source, first)
+	return nil
 }
 
 // drop takes rows out, as if they had never been added.
@@ -141,12 +142,25 @@ func (l *Load) forget(rest []byte) error {
 	return nil
 }
 
-// resolveEnds hands the positions of the ends of every edge to a sorter.
-func (l *Load) resolveEnds(ctx context.Context, ids *spill.Sorter, edges *EdgeWriter) (err error) {
-	second := spill.New(l.opt.Dir, l.join.limit) // second end → position of the first, source, weight
-	defer func() { err = errors.Join(err, second.Close()) }()
+// resolveEnds hands the positions of the ends of every edge to the sorter of edges.
+func (l *Load) resolveEnds(ctx context.Context, ids dealtSorters) (err error) {
+	second := l.join.sorters() // second end → position of the first, source, weight
+	defer func() { err = errors.Join(err, second.close()) }()
+	err = ids.each(ctx, func(ctx context.Context, i int) error { return l.resolveFirst(ctx, ids[i].Sorter, l.join.edges[i].Sorter, second) })
+	if err != nil {
+		return err
+	}
+	if err := l.join.edges.close(); err != nil {
+		return err
+	}
+	return ids.each(ctx, func(ctx context.Context, i int) error { return l.resolveSecond(ctx, ids[i].Sorter, second[i].Sorter) })
+}
+
+// resolveFirst finds the first ends of some edges.
+func (l *Load) resolveFirst(ctx context.Context, ids, edges *spill.Sorter, second dealtSorters) error {
+	dealer := second.dealer()
 	var value []byte
-	err = l.joinPositions(ctx, ids, l.join.edges, func(r spill.Record, p uint32, known bool) error {
+	err := l.joinPositions(ctx, ids, edges, func(r spill.Record, p uint32, known bool) error {
 		source, n := binary.Varint(r.Value)
 		if !known {
 			return l.unknownEnd(string(r.Key), source)
@@ -155,15 +169,20 @@ func (l *Load) resolveEnds(ctx context.Context, ids *spill.Sorter, edges *EdgeWr
 		value = binary.AppendUvarint(value[:0], uint64(p))
 		value = binary.AppendVarint(value, source)
 		value = l.join.appendWeight(value, weight)
-		return second.Add(r.Value[n+m:], value)
+		return dealer.add(viewText(r.Value[n+m:]), value)
 	})
 	if err != nil {
 		return err
 	}
-	if err := l.join.close(); err != nil {
-		return err
-	}
-	return l.joinPositions(ctx, ids, second, func(r spill.Record, q uint32, known bool) error {
+	return dealer.flush()
+}
+
+// resolveSecond finds the second ends of some edges.
+func (l *Load) resolveSecond(ctx context.Context, ids, edges *spill.Sorter) error {
+	l.mu.Lock()
+	w := &EdgeWriter{l: l, rows: l.edges.writer()}
+	l.mu.Unlock()
+	err := l.joinPositions(ctx, ids, edges, func(r spill.Record, q uint32, known bool) error {
 		p, n := binary.Uvarint(r.Value)
 		source, m := binary.Varint(r.Value[n:])
 		if !known {
@@ -171,11 +190,12 @@ func (l *Load) resolveEnds(ctx context.Context, ids *spill.Sorter, edges *EdgeWr
 		}
 		weight, _ := l.join.weightAt(r.Value[n+m:])
 		if uint32(p) == q {
-			edges.selfLoops++
+			w.selfLoops++
 			return nil
 		}
-		return edges.rows.add([]uint32{uint32(p), q}, []float32{weight})
+		return w.rows.add([]uint32{uint32(p), q}, []float32{weight})
 	})
+	return errors.Join(err, w.handOver())
 }
 
 // appendWeight writes a weight, for which there is no room in an unweighted load.

@@ -102,7 +102,7 @@ func newLoad(opt Options) *Load {
 	unit := Unit(opt.MemoryBudget)
 	l := &Load{opt: opt, classes: newClasses(opt.Classes), ids: newIDIndex(unit), integerIDs: true}
 	l.edges = newEdgeSorter(l)
-	l.join = newIDJoin(opt.Dir, unit/3, opt.Weighted)
+	l.join = newIDJoin(opt.Dir, unit/3, opt.Workers, opt.Weighted)
 	return l
 }
 
@@ -317,7 +317,7 @@ func (l *Load) Suspend() error { return errors.Join(l.end(), l.rows.file.Close()
 // end gives back all that is not on disk.
 func (l *Load) end() error {
 	l.ended = true
-	return errors.Join(l.edges.close(), l.join.close(), l.nodeAt.Free(), l.ids.turnOff())
+	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff())
 }
 
 // path is that of a file of the load.

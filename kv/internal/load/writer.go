@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -17,7 +18,8 @@ type EdgeWriter struct {
 	l         *Load
 	rows      edgeRows    // nil if ids are joined by sorting
 	batch     *edgeBatch  // nil if ids are joined by sorting
-	records   []byte      // records for the idJoin collected
+	join      *dealer     // to the idJoin, if ids are joined by sorting
+	value     []byte      // scratch of it
 	digits    [2][20]byte // of ids that are integers
 	selfLoops int64
 	err       error // why it could not begin
@@ -35,6 +37,7 @@ func (l *Load) EdgeWriter() *EdgeWriter {
 	case l.checkpoint != nil:
 		w.err = errEdgesThere
 	case l.ids.off:
+		w.join = l.join.edges.dealer()
 	default:
 		w.rows = l.edges.writer()
 	}
@@ -88,7 +91,7 @@ func (w *EdgeWriter) add(src, dst string, weight float32, source int64) error {
 		return fmt.Errorf("edge at %d: %w: got weight %v", source, graph.ErrInvalidEdge, weight)
 	}
 	if w.batch == nil {
-		return w.join(src, dst, weight, source)
+		return w.addToJoin(src, dst, weight, source)
 	}
 	if w.l.ids.byText {
 		w.batch.addTexts(src, dst, weight, source)
@@ -157,8 +160,8 @@ func (w *EdgeWriter) handOver() error {
 	w.l.mu.Lock()
 	w.l.selfLoops += w.selfLoops
 	w.l.mu.Unlock()
-	if len(w.records) > 0 {
-		err = errors.Join(err, w.flushJoined())
+	if w.join != nil {
+		err = errors.Join(err, w.join.flush())
 	}
 	if w.rows != nil {
 		err = errors.Join(err, w.rows.Close())
@@ -206,23 +209,9 @@ func (l *Load) unknownEnd(id string, source int64) error {
 	return nil
 }
 
-// joinedBytes is how much an EdgeWriter collects for the idJoin before it waits for it.
-const joinedBytes = 64 << 10
-
-// join keeps an edge until the ids have been sorted.
-func (w *EdgeWriter) join(src, dst string, weight float32, source int64) error {
-	w.records = w.l.join.appendRecord(w.records, src, dst, weight, source)
-	if len(w.records) < joinedBytes {
-		return nil
-	}
-	return w.flushJoined()
-}
-
-// flushJoined hands over the records collected for the idJoin.
-func (w *EdgeWriter) flushJoined() error {
-	w.l.mu.Lock()
-	defer w.l.mu.Unlock()
-	err := w.l.join.add(w.records)
-	w.records = w.records[:0]
-	return err
+// addToJoin keeps an edge until the ids have been sorted.
+func (w *EdgeWriter) addToJoin(src, dst string, weight float32, source int64) error {
+	w.value = w.l.join.appendWeight(binary.AppendVarint(w.value[:0], source), weight)
+	w.value = append(w.value, dst...)
+	return w.join.add(src, w.value)
 }
