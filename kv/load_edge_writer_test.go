@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -91,6 +92,63 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 					t.Errorf("ids like %s1, budget %d, %d workers: got other records, or %+v, want %+v", prefix, budget, workers, stats, wantStats)
 				}
 			}
+		}
+	}
+}
+
+// Ids that memory does not hold are joined by several sorters at once, with the same graph and the same bad rows as in memory.
+func TestLongIDsAreTheSameBeyondMemory(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(12, 12))
+	g := &testGraph{}
+	const n = 2500
+	long := strings.Repeat("long ", 160)
+	for i := range n {
+		g.ids = append(g.ids, long+strconv.Itoa(i*7919%n))
+		g.labels, g.years = append(g.labels, "c"+strconv.Itoa(i%5)), append(g.years, IntValue(int64(i)))
+		if i%500 == 77 {
+			g.ids[i] = g.ids[i/2] // repeats it
+		}
+	}
+	for i := range 4000 {
+		src, dst := g.ids[r.IntN(n)], g.ids[r.IntN(1+r.IntN(n))]
+		if i%900 == 7 {
+			dst += " of nobody"
+		}
+		g.src, g.dst = append(g.src, src), append(g.dst, dst)
+	}
+	var want map[string]string
+	var wantBad map[string]int
+	for _, c := range []struct {
+		budget  int64
+		workers int
+	}{{1 << 30, 2}, {6 << 20, 3}, {6 << 20, 1}} {
+		bad := map[string]int{}
+		dir := filepath.Join(t.TempDir(), "graph")
+		l, err := NewLoader(t.Context(), dir, LoadOptions{
+			MemoryBudget: c.budget, Workers: c.workers, Properties: []Column{{Name: "year", Kind: KindInt}},
+			BadRow: func(err error) error {
+				bad[err.Error()]++
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(g.addNodes(l), g.addEdges(l, c.workers)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Commit(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		s := openTest(t, dir)
+		checkClean(t, s)
+		got := graphRecords(t, s)
+		if want == nil {
+			want, wantBad = got, bad
+		}
+		if !maps.Equal(got, want) || !maps.Equal(bad, wantBad) || len(bad) == 0 {
+			t.Errorf("%+v: got other records than in memory, or the bad rows %v, want %v", c, bad, wantBad)
 		}
 	}
 }

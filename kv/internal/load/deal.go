@@ -19,9 +19,12 @@ type dealtSorter struct {
 	*spill.Sorter
 }
 
-// newDealtSorters returns a sorter for each worker, which hold about limit bytes together.
+// leastDealt is how many bytes a dealtSorter holds at least if there is another: with less it would merge its records over and over.
+const leastDealt = 256 << 10
+
+// newDealtSorters returns a sorter for each worker, which hold about limit bytes together; fewer if that is little.
 func newDealtSorters(dir string, limit int64, workers int) dealtSorters {
-	d := make(dealtSorters, parallel.Workers(workers))
+	d := make(dealtSorters, max(1, min(int64(parallel.Workers(workers)), limit/leastDealt)))
 	for i := range d {
 		d[i] = &dealtSorter{Sorter: spill.New(dir, limit/int64(len(d)))}
 	}

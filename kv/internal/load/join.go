@@ -146,7 +146,9 @@ func (l *Load) forget(rest []byte) error {
 func (l *Load) resolveEnds(ctx context.Context, ids dealtSorters) (err error) {
 	second := l.join.sorters() // second end → position of the first, source, weight
 	defer func() { err = errors.Join(err, second.close()) }()
-	err = ids.each(ctx, func(ctx context.Context, i int) error { return l.resolveFirst(ctx, ids[i].Sorter, l.join.edges[i].Sorter, second) })
+	err = ids.each(ctx, func(ctx context.Context, i int) error {
+		return l.resolveFirst(ctx, ids[i].Sorter, l.join.edges[i].Sorter, second)
+	})
 	if err != nil {
 		return err
 	}
@@ -182,18 +184,20 @@ func (l *Load) resolveSecond(ctx context.Context, ids, edges *spill.Sorter) erro
 	l.mu.Lock()
 	w := &EdgeWriter{l: l, rows: l.edges.writer()}
 	l.mu.Unlock()
+	ends, weights := make([]uint32, 2), make([]float32, 1)
 	err := l.joinPositions(ctx, ids, edges, func(r spill.Record, q uint32, known bool) error {
 		p, n := binary.Uvarint(r.Value)
 		source, m := binary.Varint(r.Value[n:])
 		if !known {
 			return l.unknownEnd(string(r.Key), source)
 		}
-		weight, _ := l.join.weightAt(r.Value[n+m:])
+		weights[0], _ = l.join.weightAt(r.Value[n+m:])
 		if uint32(p) == q {
 			w.selfLoops++
 			return nil
 		}
-		return w.rows.add([]uint32{uint32(p), q}, []float32{weight})
+		ends[0], ends[1] = uint32(p), q
+		return w.rows.add(ends, weights)
 	})
 	return errors.Join(err, w.handOver())
 }
