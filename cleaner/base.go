@@ -95,7 +95,8 @@ func (p *baseProblem) trainAndPredict(ctx context.Context, opt PredictOptions) (
 	if t, err = p.train(ctx, opt); err != nil {
 		return nil, nil, err
 	}
-	predictions, err = p.predictAll(ctx, t.fit, t.inputs, t.opt, t.budget)
+	opt = t.opt
+	predictions, err = p.predictAll(ctx, t.fit, t.inputs, opt, t.budget)
 	err = errors.Join(err, t.inputs.Close())
 	if err == nil {
 		err = p.measure(ctx, predictions, t.report)
@@ -107,6 +108,7 @@ func (p *baseProblem) trainAndPredict(ctx context.Context, opt PredictOptions) (
 		return nil, nil, err
 	}
 	t.report.Seconds = time.Since(began).Seconds()
+	opt.stage("predict")
 	return predictions, t, nil
 }
 
@@ -138,7 +140,7 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 		return nil, fmt.Errorf(
 			"no labelled node in the training split or in none, want some to learn from: %w", ErrNoLabels)
 	}
-	least, err := p.leastForTraining(ctx)
+	least, err := p.leastForTraining(ctx, opt.measuring())
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +151,7 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 	if err != nil {
 		return nil, err
 	}
+	opt.stage("count")
 	if p.observe != nil || p.count(p.stops) == 0 {
 		candidates = candidates[len(candidates)-1:]
 	}
@@ -176,17 +179,18 @@ func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt PredictO
 	t := &trainedBase{
 		opt: opt, budget: opt.MemoryBudget - p.heldInTraining(), report: &PredictReport{Inputs: input.name},
 	}
-	var err error
+	err := limitSeries(p.graph, t.budget)
+	if err != nil {
+		return nil, err
+	}
 	if t.inputs, err = input.make(ctx, opt, t.budget); err != nil {
 		return nil, err
 	}
-	began := time.Now()
+	opt.stage("smooth")
 	if t.fit, err = p.fitBase(ctx, t.inputs, opt, t.report); err != nil {
 		return nil, errors.Join(err, t.inputs.Close())
 	}
-	if opt.OnStage != nil {
-		opt.OnStage(ops.Stage{Name: "train", Seconds: time.Since(began).Seconds(), Columns: t.inputs.Width()})
-	}
+	opt.clock.end(ops.Stage{Name: "train", Columns: t.inputs.Width()})
 	return t, nil
 }
 

@@ -112,12 +112,12 @@ func (p *baseProblem) fitBase(
 	for fold := range seeds {
 		seeds[fold] = random.Uint64()
 	}
-	progress := &foldProgress{progress: opt.Progress, epochs: make([]int, folds)}
+	progress := &foldProgress{progress: opt.Progress, trainings: folds + len(dropouts) - 1}
 	one := func(ctx context.Context, fold, workers int, dropout float64) (*training, error) {
 		t := &training{
 			baseProblem: p, train: train, rows: fit.rowsFor(fold, train.order), validation: validation, dropout: dropout,
 			random: rand.New(rand.NewPCG(seeds[fold], 0)), workers: workers,
-			progress: func(epoch, most int) { progress.tell(fold, epoch, most) },
+			progress: progress.begin(),
 		}
 		return t, t.fit(ctx)
 	}
@@ -173,21 +173,29 @@ func (f *crossFit) rowsFor(fold int, rows []uint32) []uint32 {
 
 // foldProgress adds up how far the trainings of the folds are.
 type foldProgress struct {
-	progress kv.Progress // nil: nobody is told
-	mu       sync.Mutex  // guards epochs, and calls of progress
-	epochs   []int
+	progress  kv.Progress // nil: nobody is told
+	trainings int         // in all
+	mu        sync.Mutex  // guards epochs, and calls of progress
+	epochs    []int       // of those that have begun
 }
 
-func (f *foldProgress) tell(fold, epoch, most int) {
-	if f.progress == nil {
-		return
-	}
+// begin returns what a training tells.
+func (f *foldProgress) begin() func(epoch, most int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.epochs[fold] = epoch
-	done := 0
-	for _, epochs := range f.epochs {
-		done += epochs
+	training := len(f.epochs)
+	f.epochs = append(f.epochs, 0)
+	return func(epoch, most int) {
+		if f.progress == nil {
+			return
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.epochs[training] = epoch
+		done := 0
+		for _, epochs := range f.epochs {
+			done += epochs
+		}
+		f.progress("train", int64(done), int64(f.trainings*most))
 	}
-	f.progress("train", int64(done), int64(len(f.epochs)*most))
 }

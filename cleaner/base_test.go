@@ -303,6 +303,32 @@ func TestEarlyStopping(t *testing.T) {
 	}
 }
 
+// TestTrainingProgress wants a progress that goes on, also where two trainings of the first fold run side by side.
+func TestTrainingProgress(t *testing.T) {
+	p := newBaseProblem(t, 7, 600, 2, baseWide)
+	ctx := context.Background()
+	inputs, err := p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, inputs)
+	var last int64
+	totals := make(map[int64]bool)
+	opt := PredictOptions{Workers: 2, Progress: func(_ string, done, total int64) {
+		if done <= last {
+			t.Errorf("progress after %d: got %d, want more", last, done)
+		}
+		last, totals[total] = done, true
+	}}
+	fit, err := p.fitBase(ctx, inputs, opt, new(PredictReport))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := int64(len(fit.nets)+1) * baseEpochs; len(totals) != 1 || !totals[want] {
+		t.Errorf("progress: got totals %v, want %d epochs of %d folds and one more training", totals, want, len(fit.nets))
+	}
+}
+
 // TestStructureDoesNotSeeOwnLabel changes labels of training nodes one at a time.
 func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 	ctx := context.Background()

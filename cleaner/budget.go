@@ -113,9 +113,9 @@ func leastForScore(preset Preset, s *ops.Sizes, n, fitting, classes, hops int) i
 	return scoringBytes(preset, n, fitting, classes) + leastForFeatures(s, hops)
 }
 
-// leastForTraining is what trainBase needs.
-func (p *baseProblem) leastForTraining(ctx context.Context) (int64, error) {
-	s, err := p.graphSizes(ctx)
+// leastForTraining is what trainBase needs. The graph is measured with opt.
+func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (int64, error) {
+	s, err := p.graphSizes(ctx, opt)
 	if err != nil {
 		return 0, err
 	}
@@ -139,9 +139,9 @@ func (p *baseProblem) classBytes() int64 {
 }
 
 // graphSizes are the sizes of the graph, walked for them once.
-func (p *baseProblem) graphSizes(ctx context.Context) (*ops.Sizes, error) {
+func (p *baseProblem) graphSizes(ctx context.Context, opt ops.Options) (*ops.Sizes, error) {
 	if p.sizes == nil {
-		sizes, err := ops.Measure(ctx, p.graph, ops.Options{})
+		sizes, err := ops.Measure(ctx, p.graph, opt)
 		if err != nil {
 			return nil, err
 		}

@@ -337,16 +337,19 @@ func (k *classifier) features(tx *kv.Tx) (ops.Source, error) {
 func (k *classifier) labelHops() int { return (k.Widths[0][0] - 1) / len(k.Classes) }
 
 // inputs are those of the networks, of every node.
-func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (*rowstore.Store, error) {
+func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (inputs *rowstore.Store, err error) {
 	opt.Hops, opt.Direction = k.Hops, kv.Direction(k.Direction)
-	opt, err := opt.withDefaults()
-	if err != nil {
+	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
 	p := baseProblem{classes: len(k.Classes), place: place, order: tx.InFileOrder()}
-	if p.graph, err = along(tx, opt.Direction); err != nil {
+	graph, err := along(tx, opt.Direction)
+	if err != nil {
 		return nil, err
 	}
+	var free func() error
+	p.graph, free = inSeries(graph)
+	defer func() { err = errors.Join(err, free()) }()
 	if p.labels, err = readLabels(tx); err != nil {
 		return nil, err
 	}
@@ -377,7 +380,7 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, op
 			return nil, err
 		}
 	}
-	least, err := p.leastForTraining(ctx)
+	least, err := p.leastForTraining(ctx, opt.measuring())
 	if err != nil {
 		return nil, err
 	}

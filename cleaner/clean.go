@@ -58,12 +58,16 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, fmt.Errorf("clean: %w", kv.ErrReadOnly) // now, not when everything is computed
 	}
 	start := time.Now()
+	defer func() {
+		if err == nil {
+			opt.stage("write") // and what is given back at the end
+		}
+	}()
 	tx, err := begin(ctx, s, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Close()
-	reading := time.Now()
 	last, err := lastElsewhere(tx)
 	if err != nil {
 		return nil, err
@@ -82,6 +86,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	p.place = place
+	var free func() error
+	p.graph, free = inSeries(p.graph)
+	defer func() { err = errors.Join(err, free()) }()
 	source, err := predictionSource(tx)
 	if err != nil {
 		return nil, err
@@ -129,15 +136,32 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err := place.beginRun(key); err != nil {
 		return nil, err
 	}
-	opt.stage("read", reading)
+	base := p.base()
 	if joined {
-		base := p.base()
 		if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 			return nil, err
 		}
+	}
+	opt.stage("read")
+	if p.sizes, err = base.graphSizes(ctx, opt.ops(0)); err != nil {
+		return nil, err
+	}
+	if joined {
 		if err := p.checkJoining(ctx, base, opt); err != nil {
 			return nil, err
 		}
+	}
+	diagonals, err := p.computeDiagonals(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, diagonals.Close()) }()
+	homophily, err := p.homophily(ctx, tx, opt.Workers)
+	if err != nil {
+		return nil, err
+	}
+	opt.stage("count")
+	if joined {
 		mixture, summary, combining := combine(ctx, &p, base, opt)
 		if combining != nil {
 			return nil, combining
@@ -157,11 +181,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	counting := time.Now()
-	homophily, err := statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
-	if err != nil {
-		return nil, err
-	}
 	warnings := warningsOf(homophily, result.model)
 	for _, warning := range warnings {
 		opt.notice("%s", warning)
@@ -206,12 +225,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if err != nil {
 		return nil, err
 	}
-	opt.stage("count", counting)
-	began := time.Now()
+	opt.stage("count")
 	if err := writeRun(ctx, s, tx, run, start, &p, result, fitting, opt.Workers); err != nil {
 		return nil, err
 	}
-	opt.stage("write", began)
 	return run, place.finishRun()
 }
 
@@ -367,6 +384,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		if err := index.Create(ctx, s, kv.LabelColumn); err != nil && !errors.Is(err, kv.ErrExists) {
 			return fmt.Errorf("index on %s: %w", kv.LabelColumn, err)
 		}
+		opt.stage("index")
 	}
 	return nil
 }
@@ -422,6 +440,7 @@ func fillPredictions(ctx context.Context, s *kv.Store, opt Options) (filled int6
 		return 0, fmt.Errorf("predictions of added nodes: %w", err)
 	}
 	if filled > 0 {
+		opt.stage("predict")
 		opt.notice("the kept classifier has predicted %s without predictions: %s", plural(int(filled), "node"), unseen)
 	}
 	return filled, nil
@@ -442,27 +461,32 @@ func tellAge(ctx context.Context, s *kv.Store, opt Options) error {
 }
 
 // checkBudget says, before predictions are trained or an index is made, that the budget is too small for them or for
-// what comes after.
+// what comes after. Before predictions are trained it computes the diagonals, which may cost too much, and keeps them for what comes after.
 func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) error {
-	return s.View(func(tx *kv.Tx) error {
+	return s.View(func(tx *kv.Tx) (err error) {
 		silent := opt
 		silent.Notice = nil // all of it is said when the problem is read again
 		p, err := readProblem(tx, silent)
 		if err != nil {
 			return err
 		}
+		var free func() error
+		p.graph, free = inSeries(p.graph)
+		defer func() { err = errors.Join(err, free()) }()
 		base := p.base()
-		sizes, err := base.graphSizes(ctx)
-		if err != nil {
-			return err
-		}
-		fitting := fittingIn(p.labels, p.splits)
-		least, ofClasses := leastForScore(opt.Preset, sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), MatrixBytes(opt.Preset, p.classes, fitting)
 		if !predicted {
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
 			}
-			training, err := base.leastForTraining(ctx)
+		}
+		opt.stage("read")
+		if p.sizes, err = base.graphSizes(ctx, opt.ops(0)); err != nil {
+			return err
+		}
+		fitting := fittingIn(p.labels, p.splits)
+		least, ofClasses := leastForScore(opt.Preset, p.sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), MatrixBytes(opt.Preset, p.classes, fitting)
+		if !predicted {
+			training, err := base.leastForTraining(ctx, opt.ops(0))
 			if err != nil {
 				return err
 			}
@@ -480,7 +504,17 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 				return err
 			}
 		}
-		return p.requireForScore(opt, least, ofClasses)
+		if err := p.requireForScore(opt, least, ofClasses); err != nil || predicted {
+			return err
+		}
+		place, err := openWorkplace(ctx, s, tx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, place.Close()) }()
+		p.place = place
+		diagonals, err := p.computeDiagonals(ctx, opt)
+		return errors.Join(err, diagonals.Close())
 	})
 }
 
@@ -494,16 +528,12 @@ func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Optio
 	if !base.crossFits() || !joins(len(p.labels), p.classes) {
 		return nil
 	}
-	training, err := base.leastForTraining(ctx)
-	if err != nil {
-		return err
-	}
-	sizes, err := base.graphSizes(ctx)
+	training, err := base.leastForTraining(ctx, opt.ops(0))
 	if err != nil {
 		return err
 	}
 	fitting := fittingIn(p.labels, p.splits)
-	least := max(training, leastForScore(opt.Preset, sizes, len(p.labels), fitting, p.classes, opt.Hops))
+	least := max(training, leastForScore(opt.Preset, base.sizes, len(p.labels), fitting, p.classes, opt.Hops))
 	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), base.classBytes()))
 }
 

@@ -491,7 +491,7 @@ func setPredictions(t *testing.T, s *kv.Store) {
 
 func TestCleanCancelledLeavesTheStore(t *testing.T) {
 	s := newPlanted(7, 400).load(t, false)
-	for _, when := range []string{"noise", "diagonal", "features", "propagate", "detector"} {
+	for _, when := range []string{"diagonal", "noise", "features", "propagate", "detector"} {
 		ctx, cancel := context.WithCancel(context.Background())
 		_, err := Clean(ctx, s, Options{Preset: PresetPaper, OnStage: func(stage ops.Stage) {
 			if stage.Name == when {

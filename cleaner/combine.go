@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
@@ -136,6 +135,7 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 		if ok && mark.Kept.check() == nil {
 			values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
 			if err != nil || values != nil {
+				opt.stage("keep")
 				return rowstore.Of(values, len(p.labels), p.classes), mark, err
 			}
 		}
@@ -148,7 +148,6 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 	if err := c.judge(ctx); err != nil {
 		return nil, mark, err
 	}
-	began := time.Now()
 	values, err := scratch.New[float32](dir, combinedStage, len(p.labels)*p.classes)
 	if err != nil {
 		return nil, mark, err
@@ -162,7 +161,7 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 	if err != nil {
 		return nil, mark, errors.Join(err, mixture.Detach())
 	}
-	opt.stage("combine", began)
+	opt.stage("combine")
 	return mixture, mark, nil
 }
 
@@ -221,7 +220,6 @@ func (c *combination) group(v kv.NodeID) int {
 
 // judge finds out, on a sample, what to do with each group.
 func (c *combination) judge(ctx context.Context) (err error) {
-	began := time.Now()
 	own := *c.problem
 	own.predictions, own.crossFitted, own.splits = c.own, true, c.base.splits
 	if c.place != nil {
@@ -230,7 +228,12 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	own.taught = own.countTaught()
 	opt := c.opt
 	opt.Notice = nil
-	s := &stages{problem: own, opt: opt, labelsOnly: true, operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes))}
+	s := &stages{
+		problem: own, opt: opt, labelsOnly: true, keepsLists: true, operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes)),
+	}
+	if err := limitSeries(s.graph, s.operators.MemoryBudget); err != nil {
+		return err
+	}
 	sample, err := s.drawUnseen(opt.Seed)
 	if err != nil {
 		return err
@@ -240,13 +243,12 @@ func (c *combination) judge(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, every.Close()) }()
-	opt.stage("combine", began)
+	opt.stage("combine")
 	z, err := s.agreement(ctx, []labelling{{nodes: sample.nodes, labels: every.Data, fold: c.classes}})
 	defer func() { err = errors.Join(err, detachAll(z), s.ownDiagonals.Close()) }()
 	if err != nil {
 		return err
 	}
-	began = time.Now()
 	if c.votes, err = c.votesFor(ctx, sample, c.opt.Workers); err != nil {
 		return err
 	}
@@ -265,7 +267,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	opt.stage("combine", began)
+	opt.stage("combine")
 	return nil
 }
 

@@ -15,16 +15,32 @@ import (
 // make them too sure of nodes between two classes, whose wrong labels are then found less well (amazon_computers: F1 .91
 // without, .90 with votes).
 func (p *problem) compatibility(ctx context.Context, workers int) (*labelmodel.Compatibility, error) {
-	arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, workers)
-	if err != nil || arcs == nil {
+	if err := p.countArcs(ctx, workers); err != nil || !disagree(p.arcs, p.classes) {
 		return nil, err
 	}
-	return labelmodel.NewCompatibility(arcs, p.classes), nil
+	return labelmodel.NewCompatibility(p.arcs, p.classes), nil
 }
 
-// disagreement counts the arcs between given labels [c×c], a line the class of the node; nil if there are more classes
-// than labelmodel.MostCompatible, and unless the adjusted homophily is below LowHomophily.
+// countArcs counts the arcs between the given labels, unless that was done before.
+func (p *problem) countArcs(ctx context.Context, workers int) (err error) {
+	if p.arcs == nil {
+		p.arcs, err = countArcs(ctx, p.graph, p.labels, p.classes, workers)
+	}
+	return err
+}
+
+// disagreement is countArcs; nil unless neighbours disagree.
 func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
+	arcs, err := countArcs(ctx, graph, labels, c, workers)
+	if err != nil || !disagree(arcs, c) {
+		return nil, err
+	}
+	return arcs, nil
+}
+
+// countArcs counts the arcs between given labels [c×c], a line the class of the node; nil if there are more classes
+// than labelmodel.MostCompatible.
+func countArcs(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
 	if c > labelmodel.MostCompatible {
 		return nil, nil
 	}
@@ -68,26 +84,44 @@ func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, wo
 			all[at] += arcs
 		}
 	}
-	if !disagree(all, c) {
-		return nil, nil
-	}
 	return all, nil
 }
 
-// disagree says whether neighbours do, from arcs [c×c]: whether the adjusted homophily is below LowHomophily, and not NaN.
-func disagree(arcs []int64, c int) bool { return adjustedHomophily(arcs, c) < LowHomophily }
+// disagree says whether neighbours do, from arcs [c×c]: whether the adjusted homophily is below LowHomophily, and not NaN. It is not
+// known without arcs.
+func disagree(arcs []int64, c int) bool {
+	if arcs == nil {
+		return false
+	}
+	s := LabelStatistics{Classes: make([]ClassStatistics, c)}
+	s.setArcs(arcs)
+	return s.AdjustedHomophily < LowHomophily
+}
 
-// adjustedHomophily is that of LabelStatistics, from arcs [c×c].
-func adjustedHomophily(arcs []int64, c int) float64 {
+// setArcs computes homophily from arcs [c×c].
+func (s *LabelStatistics) setArcs(arcs []int64) {
+	c := len(s.Classes)
 	agreeing, neighbors := make([]int64, c), make([]int64, c)
 	for i, count := range arcs {
 		if neighbors[i/c] += count; i/c == i%c {
 			agreeing[i/c] = count
 		}
 	}
-	s := LabelStatistics{Classes: make([]ClassStatistics, c)}
 	s.setHomophily(agreeing, neighbors)
-	return s.AdjustedHomophily
+}
+
+// homophily measures that of the given labels. A direction that the graph is walked along does not count.
+func (p *problem) homophily(ctx context.Context, tx *kv.Tx, workers int) (*LabelStatistics, error) {
+	if _, simple := p.graph.(*ops.Series); !simple || p.classes > labelmodel.MostCompatible {
+		return statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
+	}
+	if err := p.countArcs(ctx, workers); err != nil {
+		return nil, err
+	}
+	return statisticsOf(ctx, tx, p.labels, func(s *LabelStatistics, _ context.Context, _ *kv.Tx, _ []kv.Class) error {
+		s.setArcs(p.arcs)
+		return nil
+	})
 }
 
 // A sampleVotes is a compatibility, and what it says of the nodes of a sample.

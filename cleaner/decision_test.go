@@ -276,8 +276,8 @@ func TestDecideDuringClean(t *testing.T) {
 	v := labelledNode(t, s, 0)
 	before := states(t, s)[v]
 	decided := false
-	run := mustClean(t, s, Options{Preset: PresetPaper, OnStage: func(ops.Stage) {
-		if !decided {
+	run := mustClean(t, s, Options{Preset: PresetPaper, OnStage: func(stage ops.Stage) {
+		if !decided && stage.Name == "noise" {
 			mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Unlabel})
 			decided = true
 		}

@@ -113,8 +113,8 @@ type Evaluation struct {
 // labelled nodes of the test split, of each other split, and of all (see MethodNames). Predictions in the store are not
 // used: they have seen the labels.
 //
-// The store is only read. OnStage is told the seconds of every draw of noise, as "noise", of every training, as "base",
-// and of every method, by its name. If there are too few labels, it returns ErrNoLabels, ErrOneClass or
+// The store is only read. OnStage is told the seconds of reading it, as "read", of every draw of noise, as "noise", of every training,
+// as "base", of every method, by its name, and of the means, as "count". If there are too few labels, it returns ErrNoLabels, ErrOneClass or
 // ErrFewFittingNodes. If an option does not fit the store, it returns ErrOptions, ErrShape, ErrUnknownClass or ErrSplit.
 func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evaluation, err error) {
 	e, err := newEvaluator(ctx, s, opt)
@@ -143,7 +143,9 @@ func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evalua
 		}
 	}
 	e.opt.progress("repeat", int64(all), int64(all))
-	return e.summarize(repeats), nil
+	result = e.summarize(repeats)
+	e.opt.stage("count")
+	return result, nil
 }
 
 // summarize turns the metrics of repeats, each by method, into results.
@@ -205,6 +207,7 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator
 	if err := e.read(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	opt.stage("read")
 	return e, nil
 }
 
@@ -357,10 +360,10 @@ func (e *evaluator) trueGraph(opt Options) *labelnoise.Graph {
 			if err != nil {
 				return 0, err
 			}
-			return base.leastForTraining(ctx)
+			return base.leastForTraining(ctx, opt.ops(0))
 		},
 		LeastToPropagate: func(ctx context.Context) (int64, error) {
-			sizes, err := p.graphSizes(ctx)
+			sizes, err := p.graphSizes(ctx, opt.ops(0))
 			if err != nil {
 				return 0, err
 			}
@@ -390,7 +393,7 @@ func (e *evaluator) checkMethods() error {
 
 // checkBudget fails if the budget is too small for a repeat.
 func (e *evaluator) checkBudget(ctx context.Context) error {
-	sizes, err := e.base.graphSizes(ctx)
+	sizes, err := e.base.graphSizes(ctx, e.opt.ops(0))
 	if err != nil {
 		return err
 	}
@@ -403,7 +406,7 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	}
 	var least int64
 	if e.trains() {
-		if least, err = base.leastForTraining(ctx); err != nil {
+		if least, err = base.leastForTraining(ctx, e.opt.ops(0)); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -29,14 +28,14 @@ func (e *evaluator) draw(ctx context.Context, r int) (*drawing, error) {
 		return nil, err
 	}
 	if d.base.labels = e.opt.NoisyLabels; d.base.labels == nil {
-		began, opt := time.Now(), e.opt.Options
+		opt := e.opt.Options
 		opt.MemoryBudget, opt.Seed = opt.MemoryBudget-e.footprint(), d.seed
 		operators := opt.ops(0)
 		operators.OnStage = nil
 		if d.base.labels, err = e.noise.Inject(ctx, e.trueGraph(opt), d.seed, operators); err != nil {
 			return nil, err
 		}
-		e.opt.stage("noise", began)
+		e.opt.stage("noise")
 	}
 	var wrong float64
 	for v, err := range e.base.order {
@@ -89,13 +88,12 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (metric
 	opt.MemoryBudget -= e.footprint()
 	opt.OnStage = nil // of the parts of a method
 	for _, name := range e.opt.Methods {
-		began := time.Now()
 		m := findMethod(name)
 		judgement, err := m.run(ctx, t, m.options(opt))
 		if err != nil {
 			return nil, fmt.Errorf("method %s: %w", name, err)
 		}
-		e.opt.stage(name, began)
+		e.opt.stage(name)
 		metrics = append(metrics, judgement.measure(d))
 		if e.opt.OnMeasurement == nil {
 			continue
@@ -119,7 +117,6 @@ func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*ro
 	if len(e.opt.Predictions) > 0 {
 		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[model], d.base.labels)
 	}
-	began := time.Now()
 	predictions, _, err := trainBase(ctx, d.base, PredictOptions{
 		Seed: d.modelSeed(model), Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.footprint(),
 		Progress: e.opt.Progress,
@@ -127,7 +124,7 @@ func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*ro
 	if err != nil {
 		return nil, err
 	}
-	e.opt.stage("base", began)
+	e.opt.stage("base")
 	return predictions, nil
 }
 

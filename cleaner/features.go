@@ -40,16 +40,11 @@ func agreementRows(
 	g, free := inSeries(g)
 	defer func() { err = errors.Join(err, free()) }()
 	p := problem{graph: g, place: place, labels: labels, classes: classes, predictions: predictions}
-	var degrees ops.Stage // told once it is known that the budget suffices
-	measuring := ops.Options{Workers: opt.Workers, OnStage: func(s ops.Stage) { degrees = s }}
-	if p.sizes, err = ops.Measure(ctx, g, measuring); err != nil {
+	if p.sizes, err = ops.Measure(ctx, g, opt); err != nil {
 		return nil, err
 	}
 	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops), classes, 0); err != nil {
 		return nil, err
-	}
-	if opt.OnStage != nil {
-		opt.OnStage(degrees)
 	}
 	diagonals, err := place.diagonals(ctx, g, diagonalJob{hops: hops}, opt)
 	if err != nil {
@@ -72,13 +67,22 @@ func agreementRows(
 	return z, nil
 }
 
-// inSeries makes a Series of a graph that can be one, for the operators until free.
+// inSeries makes a Series of a graph that can be one and is none yet, for the operators until free.
 func inSeries(g ops.Graph) (series ops.Graph, free func() error) {
-	if _, ok := g.(*kv.Oriented); ok {
+	switch g.(type) {
+	case *kv.Oriented, *ops.Series:
 		return g, func() error { return nil }
 	}
 	s := ops.NewSeries(g)
 	return s, s.Close
+}
+
+// limitSeries makes room for what is held beside a graph, if that is a Series: it may hold so many bytes.
+func limitSeries(g ops.Graph, bytes int64) error {
+	if s, ok := g.(*ops.Series); ok {
+		return s.Limit(bytes)
+	}
+	return nil
 }
 
 // A labelling is one vector of labels under test.

@@ -32,6 +32,8 @@ func Features(
 	if hops == 0 {
 		hops = defaultHops
 	}
+	clock, onStage := newStageClock(opt.OnStage)
+	opt.OnStage = onStage
 	graph, err := along(tx, direction)
 	if err != nil {
 		return nil, err
@@ -51,6 +53,7 @@ func Features(
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = kv.DefaultMemoryBudget()
 	}
+	clock.end(ops.Stage{Name: "read"})
 	footprint, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
 	opt.MemoryBudget = max(1, budget-footprint) // 0 would ask for the default
 	place, err := readingPlace(tx)
@@ -64,6 +67,7 @@ func Features(
 	if err != nil {
 		return nil, err
 	}
+	clock.end(ops.Stage{Name: "features"})
 	return &FeatureRows{z[0]}, nil
 }
 

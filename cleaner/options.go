@@ -104,10 +104,13 @@ type Options struct {
 	CheckpointInterval time.Duration
 
 	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
-	// the user should know of how it was done, such as that there were no predictions.
+	// the user should know of how it was done, such as that there were no predictions. The seconds of the stages add up to those
+	// of the work.
 	Progress kv.Progress
 	OnStage  func(ops.Stage)
 	Notice   func(string)
+
+	clock *stageClock // of OnStage
 }
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
@@ -123,6 +126,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.CheckpointInterval == 0 {
 		o.CheckpointInterval = defaultCheckpointInterval
+	}
+	if o.clock == nil {
+		o.clock, o.OnStage = newStageClock(o.OnStage)
 	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Preset != PresetDefault && o.Preset != PresetPaper {
@@ -188,10 +194,10 @@ func (o Options) progress(stage string, done, total int64) {
 	}
 }
 
-// stage tells that a stage which began at a time is finished.
-func (o Options) stage(name string, began time.Time) {
+// stage tells that a stage ends now. It began when the one before it ended.
+func (o Options) stage(name string) {
 	if o.OnStage != nil {
-		o.OnStage(ops.Stage{Name: name, Seconds: time.Since(began).Seconds()})
+		o.clock.end(ops.Stage{Name: name})
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"sync"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
@@ -40,6 +39,7 @@ type problem struct {
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
 	fits        labelmodel.Fits  // of combine, the last of which is often that of score, too; nil: none are kept
 	sizes       *ops.Sizes       // of graph; nil: score measures them
+	arcs        []int64          // between the labels, by classes; nil: they are not counted yet, or the classes are too many
 
 	// kept is what a run has kept whose model is that of the problem; nil: it has none. tested are the labels under test [n]
 	// where some nodes have no predictions, and those of the others; nil: all labels are under test.
@@ -110,27 +110,54 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	p.taught = p.countTaught()
-	fitting, err := p.checkFitting()
+	fitting, operators, err := p.check(ctx, v.preset, opt)
 	if err != nil {
-		return nil, err
-	}
-	n := p.graph.NumNodes()
-	if p.sizes == nil {
-		if p.sizes, err = ops.Measure(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.requireForScore(opt, leastForScore(v.preset, p.sizes, n, fitting, p.classes, opt.Hops), MatrixBytes(v.preset, p.classes, fitting)); err != nil {
 		return nil, err
 	}
 	if p.tested != nil {
 		p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
 	}
-	opt.stage("count", began)
-	work := stages{problem: p, variant: v, opt: opt, operators: opt.ops(scoringBytes(v.preset, n, fitting, p.classes) + p.testedBytes())}
+	if err := limitSeries(p.graph, operators.MemoryBudget); err != nil {
+		return nil, err
+	}
+	work := stages{problem: p, variant: v, opt: opt, operators: operators}
 	return work.run(ctx, fitting)
+}
+
+// check counts the fitting nodes for score, and returns the options of its operators. The error says that the nodes are too few, or the
+// budget is too small.
+func (p *problem) check(ctx context.Context, preset Preset, opt Options) (fitting int, operators ops.Options, err error) {
+	p.taught = p.countTaught()
+	if fitting, err = p.checkFitting(); err != nil {
+		return 0, operators, err
+	}
+	if p.sizes == nil {
+		if p.sizes, err = ops.Measure(ctx, p.graph, opt.ops(0)); err != nil {
+			return 0, operators, err
+		}
+	}
+	n := p.graph.NumNodes()
+	if err := p.requireForScore(opt, leastForScore(preset, p.sizes, n, fitting, p.classes, opt.Hops), MatrixBytes(preset, p.classes, fitting)); err != nil {
+		return 0, operators, err
+	}
+	opt.stage("count")
+	return fitting, opt.ops(scoringBytes(preset, n, fitting, p.classes) + p.testedBytes()), nil
+}
+
+// computeDiagonals computes the diagonals of score, if they are exact, before anything is trained: they may cost too much. The caller
+// closes them.
+func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*heldDiagonals, error) {
+	_, operators, err := p.check(ctx, opt.Preset, opt)
+	if err != nil || opt.Diagonal != DiagonalExact {
+		return nil, err
+	}
+	held, err := p.place.diagonals(ctx, p.graph, diagonalJob{hops: opt.Hops}, operators)
+	if err != nil {
+		return nil, err
+	}
+	opt.stage("keep")
+	p.diagonals = held.Diagonals
+	return held, nil
 }
 
 // requireForScore returns an *ops.BudgetError if score wants more than its budget, of which matrices between classes take

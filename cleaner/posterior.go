@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
@@ -21,22 +20,21 @@ const posteriorStage = "label-model"
 
 // posterior is the pipeline of PresetDefault from the noise on.
 func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
-	began := time.Now()
 	unseen, err := s.drawUnseen(s.opt.Seed)
 	if err != nil {
 		return err
 	}
-	s.opt.stage("sample", began)
-	rivals, err := s.rivals(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rivals.Close()) }()
 	every, err := s.everyLabel(unseen)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, every.Close()) }()
+	s.opt.stage("sample")
+	rivals, err := s.rivals(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rivals.Close()) }()
 
 	labellings := append(s.withRivals(rivals.Data), labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
 	z, err := s.agreement(ctx, labellings)
@@ -114,7 +112,6 @@ func isForAll(c *calibration.Calibration) bool { return c.Mislabels(c.Estimate()
 
 // rivals are the classes that the given labels are tested against [countRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
-	began := time.Now()
 	n, count, ranks, tested := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses(), s.underTest()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
 	if err != nil {
@@ -150,7 +147,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	s.opt.stage("rivals", began)
+	s.opt.stage("rivals")
 	return all, nil
 }
 
@@ -174,7 +171,6 @@ func (s *stages) labelModel(
 		s.resumption = append(s.resumption, "label model")
 		return &mark, nil
 	}
-	began := time.Now()
 	votes, err := s.votesFor(ctx, sample, s.opt.Workers)
 	if err != nil {
 		return nil, err
@@ -186,7 +182,7 @@ func (s *stages) labelModel(
 	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
 		return nil, err
 	}
-	s.opt.stage("label model", began)
+	s.opt.stage("label model")
 	return model, nil
 }
 

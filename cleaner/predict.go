@@ -39,12 +39,17 @@ type PredictOptions struct {
 	Progress kv.Progress
 	OnStage  func(ops.Stage)
 	Notice   func(string)
+
+	clock *stageClock // of OnStage
 }
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
 func (o PredictOptions) withDefaults() (PredictOptions, error) {
 	if o.Hops == 0 {
 		o.Hops = baseHops
+	}
+	if o.clock == nil {
+		o.clock, o.OnStage = newStageClock(o.OnStage)
 	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Hops < 1 || o.Hops > mostBaseHops {
@@ -54,6 +59,14 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 		problems = append(problems, fmt.Errorf("top-k %d: want 0 or more", o.Encoding.TopK))
 	}
 	return o, joinOptions(problems)
+}
+
+// stage tells that a stage ends now. It began when the one before it ended.
+func (o PredictOptions) stage(name string) { o.clock.end(ops.Stage{Name: name}) }
+
+// measuring are the options for degrees.
+func (o PredictOptions) measuring() ops.Options {
+	return ops.Options{Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage}
 }
 
 // A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
@@ -123,11 +136,21 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	began := time.Now()
 	filled, unseen, err := predictMissing(ctx, s, opt)
 	if err == nil && filled > 0 {
+		opt.stage("predict")
 		return &PredictReport{Filled: filled, Unseen: unseen, Seconds: time.Since(began).Seconds()}, nil
 	}
 	if err != nil && !errors.Is(err, errNoClassifier) && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}
+	report, err = predictAnew(ctx, s, opt)
+	if err == nil {
+		opt.stage("write")
+	}
+	return report, err
+}
+
+// predictAnew is Predict by a classifier that it trains.
+func predictAnew(ctx context.Context, s *kv.Store, opt PredictOptions) (report *PredictReport, err error) {
 	tx := s.Begin()
 	defer tx.Close()
 	place, err := openWorkplace(ctx, s, tx)
@@ -136,9 +159,13 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
 	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder()}
-	if p.graph, err = along(tx, opt.Direction); err != nil {
+	graph, err := along(tx, opt.Direction)
+	if err != nil {
 		return nil, err
 	}
+	var free func() error
+	p.graph, free = inSeries(graph)
+	defer func() { err = errors.Join(err, free()) }()
 	if p.labels, err = readLabels(tx); err != nil {
 		return nil, err
 	}
@@ -152,6 +179,7 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	if opt.Notice != nil && notice != "" {
 		opt.Notice(notice)
 	}
+	opt.stage("read")
 	predictions, trained, err := p.trainAndPredict(ctx, opt)
 	if err != nil {
 		return nil, err

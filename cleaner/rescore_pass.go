@@ -97,7 +97,10 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 		return nil, err
 	}
 	p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
-	if p.sizes, err = ops.Measure(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
+	var free func() error
+	p.graph, free = inSeries(p.graph)
+	defer func() { err = errors.Join(err, free()) }()
+	if p.sizes, err = ops.Measure(ctx, p.graph, opt.ops(0)); err != nil {
 		return nil, err
 	}
 	n := len(p.labels)

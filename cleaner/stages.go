@@ -34,6 +34,9 @@ type stages struct {
 	// labelsOnly leaves out the predictions around nodes, P1 … PK, which no label model weighs.
 	labelsOnly bool
 
+	// keepsLists leaves the lists that operators have kept in memory: there will be more operators.
+	keepsLists bool
+
 	ownDiagonals *heldDiagonals // where they are not the problem's
 	resumption   []string       // stages, and parts of stages, that were finished before
 }
@@ -83,6 +86,7 @@ func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, draws.labels.Close()) }()
+	s.opt.stage("sample")
 
 	labellings := []labelling{{labels: s.underTest()}}
 	for draw := range draws.count {
@@ -154,7 +158,6 @@ func (s *stages) noise(ctx context.Context) (confident.Noise, error) {
 		s.resumption = append(s.resumption, noiseStage)
 		return confident.New(mark.GivenCounts, mark.Thresholds, mark.Joint), nil
 	}
-	began := time.Now()
 	noise, err := fitNoise(ctx, s.problem, s.opt.Workers)
 	if err != nil {
 		return confident.Noise{}, err
@@ -163,7 +166,7 @@ func (s *stages) noise(ctx context.Context) (confident.Noise, error) {
 		GivenCounts: noise.GivenCounts, Thresholds: noise.Thresholds, Joint: noise.Joint,
 	})
 	if err == nil {
-		s.opt.stage("noise", began)
+		s.opt.stage("noise")
 	}
 	return noise, err
 }
@@ -235,10 +238,9 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 			if end < 2*s.classes && time.Since(last) < s.opt.CheckpointInterval {
 				return nil
 			}
-			began := time.Now()
 			err := s.keepAgreement(ctx, g.z, labellings, end)
 			last = time.Now()
-			s.opt.stage("keep", began)
+			s.opt.stage("keep")
 			return err
 		}
 	}
@@ -248,7 +250,14 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 		return nil, err
 	}
 	g.graph, g.diagonals = graph, s.diagonals
-	return g.z, g.run(ctx, s.operators)
+	if err := g.run(ctx, s.operators); err != nil {
+		return nil, err
+	}
+	s.opt.stage("features")
+	if s.keepsLists {
+		return g.z, nil
+	}
+	return g.z, limitSeries(graph, 0)
 }
 
 // reach is the most hops of the features that are computed.
@@ -271,6 +280,7 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 	if s.ownDiagonals, err = s.place.diagonals(ctx, g, job, s.operators); err != nil {
 		return err
 	}
+	s.opt.stage("keep")
 	s.diagonals = s.ownDiagonals.Diagonals
 	return nil
 }
@@ -344,7 +354,6 @@ func (s *stages) keepAgreement(ctx context.Context, z []*agreement, labellings [
 
 // detectors fits a detector on each draw, z[d] the features of its labels by rank.
 func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]detector.Detector, error) {
-	began := time.Now()
 	columns := s.variant.columns(s.opt.Hops)
 	detectors := make([]detector.Detector, len(z))
 	var (
@@ -384,7 +393,7 @@ func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]det
 		s.resumption = append(s.resumption, fmt.Sprintf("%d of %d detectors", marks, len(detectors)))
 	}
 	if marks < len(detectors) {
-		s.opt.stage("detector", began)
+		s.opt.stage("detector")
 	}
 	return detectors, nil
 }
@@ -403,7 +412,6 @@ func (s *stages) scores(
 			return values, err
 		}
 	}
-	began := time.Now()
 	scores, err := scratch.New[float32](dir, scoreStage, len(s.labels))
 	if err != nil {
 		return nil, err
@@ -415,6 +423,6 @@ func (s *stages) scores(
 	if err != nil {
 		return nil, errors.Join(err, scores.Detach())
 	}
-	s.opt.stage("score", began)
+	s.opt.stage("score")
 	return scores, nil
 }

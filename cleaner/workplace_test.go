@@ -22,10 +22,19 @@ const narrow = 40 << 10
 // interrupted runs Clean until so many stages are told of, and says whether it was cancelled there.
 func interrupted(t *testing.T, s *kv.Store, opt Options, stages int) bool {
 	t.Helper()
+	return interruptedAt(t, s, opt, func(ops.Stage) bool {
+		stages--
+		return stages == 0
+	})
+}
+
+// interruptedAt is interrupted after a stage that is the one.
+func interruptedAt(t *testing.T, s *kv.Store, opt Options, isOne func(ops.Stage) bool) bool {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	opt.OnStage = func(ops.Stage) {
-		if stages--; stages == 0 {
+	opt.OnStage = func(stage ops.Stage) {
+		if isOne(stage) {
 			cancel()
 		}
 	}
@@ -77,11 +86,15 @@ func goesOn(t *testing.T, preset Preset, learning string, step int) {
 		return s
 	}
 	s := load()
-	last := 0
+	first, last := 0, 0 // nothing is kept of the run before the first, the noise
 	counted := opt
-	counted.OnStage = func(ops.Stage) { last++ }
+	counted.OnStage = func(stage ops.Stage) {
+		if last++; stage.Name == "noise" {
+			first = last
+		}
+	}
 	mustClean(t, s, counted)
-	if last < 8 {
+	if last < first+8 {
 		t.Errorf("got %d stages, want more than one tile", last)
 	}
 	want := outcome(t, s)
@@ -89,7 +102,7 @@ func goesOn(t *testing.T, preset Preset, learning string, step int) {
 		t.Errorf("after a finished run: got %v kept, want only what depends on the graph", names)
 	}
 	resumed := map[string]bool{}
-	for stages := last - 1; stages > 2; stages -= step { // nothing is kept of the first two, read and count
+	for stages := last - 1; stages >= first; stages -= step {
 		s := load()
 		if !interrupted(t, s, opt, stages) {
 			t.Fatalf("the run was not interrupted after stage %d of %d", stages, last)
@@ -174,8 +187,8 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 		}
 		return graph, run
 	}
-	const afterFeatures = 7 // read, count, degrees, noise, price, two diagonals come before
-	if !interrupted(t, s, opt, afterFeatures) {
+	isFeatures := func(stage ops.Stage) bool { return stage.Name == "features" }
+	if !interruptedAt(t, s, opt, isFeatures) {
 		t.Fatal("the run was not interrupted")
 	}
 	graph, run := directories()
@@ -205,7 +218,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 		if c.options != nil {
 			c.options(&opt)
 		}
-		if !interrupted(t, s, opt, afterFeatures-1) {
+		if !interruptedAt(t, s, opt, isFeatures) {
 			t.Fatal("the run was not interrupted")
 		}
 		otherGraph, otherRun := directories()

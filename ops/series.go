@@ -15,6 +15,17 @@ type Series struct {
 // NewSeries makes a Series of a graph, which must not be directed or weighted.
 func NewSeries(g Graph) *Series { return &Series{Graph: g} }
 
+// Limit drops the lists if they and the degrees take more than so many bytes, for work that needs the room.
+func (s *Series) Limit(bytes int64) error {
+	if s.walker == nil || s.walker.lists == nil {
+		return nil
+	}
+	if sizes := &s.survey.Sizes; sizes.scaleBytes()*int64(sizes.nodes)+sizes.keptBytes() <= bytes {
+		return nil
+	}
+	return s.walker.drop()
+}
+
 // Close gives the memory back. Closing twice is harmless.
 func (s *Series) Close() error {
 	if s.walker == nil {

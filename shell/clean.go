@@ -92,9 +92,12 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		if err := c.checkDirection(store); err != nil {
 			return err
 		}
-		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err == nil && c.Report != "" {
-			page, err = report.Clean(ctx, store, "Suspect labels of "+s.asGiven(c.DB))
+		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err != nil || c.Report == "" {
+			return err
 		}
+		began := time.Now()
+		page, err = report.Clean(ctx, store, "Suspect labels of "+s.asGiven(c.DB))
+		stages.end("report", began)
 		return err
 	})
 	if err != nil && run != nil {

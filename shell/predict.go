@@ -66,7 +66,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if report.Filled > 0 {
 		_, err = s.printf("%s: %s without predictions predicted by the kept classifier: %s; predict again to train a new one, %.1f s\n",
 			c.DB, wording.Nodes(report.Filled), report.Unseen, report.Seconds)
-		return err
+		return unreported(cmp.Or(err, stages.write(c.Stats, s)), "%s has its predictions", c.DB)
 	}
 	_, err = s.printf("%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s, %s, %s\n",
 		c.DB, report.Inputs, report.Epochs, report.Seconds,

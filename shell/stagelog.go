@@ -13,7 +13,7 @@ import (
 )
 
 // A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the command line is
-// read; open and close, of the store.
+// read; open and close, of the store; report, of the pictures of a page.
 type stageLog struct {
 	mu     sync.Mutex
 	stages []ops.Stage

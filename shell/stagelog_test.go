@@ -17,9 +17,11 @@ func TestStages(t *testing.T) {
 		args []string
 		want []string // in this order
 	}{
-		{[]string{"clean", in("g"), "--seed", "2"}, []string{"start", "open", "read", "count", "noise", "sample", "rivals", "degrees", "keep", "label model", "score", "count", "write", "close"}},
-		{[]string{"predict", in("g")}, []string{"start", "open", "train", "close"}},
-		{[]string{"export", in("g"), "features", "--out", in("f.npy")}, []string{"start", "open", "propagate", "close"}},
+		{[]string{"clean", in("g"), "--seed", "2", "--report", in("r.html")}, []string{
+			"start", "open", "read", "degrees", "count", "keep", "noise", "sample", "rivals", "keep", "label model", "score", "count", "write", "report", "close",
+		}},
+		{[]string{"predict", in("g")}, []string{"start", "open", "read", "train", "predict", "write", "close"}},
+		{[]string{"export", in("g"), "features", "--out", in("f.npy")}, []string{"start", "open", "read", "propagate", "write", "close"}},
 		{[]string{"import", in("h"), "--nodes", in("g.files/nodes.csv"), "--edges", in("g.files/edges.csv")}, []string{"start", "read nodes", "sync"}},
 	} {
 		mustRun(t, append(test.args, "--stats", in("s.json"))...)

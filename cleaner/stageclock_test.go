@@ -1,0 +1,150 @@
+package cleaner
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+func TestStageClock(t *testing.T) {
+	var told []ops.Stage
+	clock, onStage := newStageClock(func(s ops.Stage) { told = append(told, s) })
+	clock.began = time.Now().Add(-time.Hour)
+	onStage(ops.Stage{Name: "walk", Seconds: 3000})
+	clock.end(ops.Stage{Name: "first", Columns: 4})
+	clock.began = clock.began.Add(-time.Minute)
+	clock.end(ops.Stage{Name: "second"})
+	for i, want := range []ops.Stage{{Name: "walk", Seconds: 3000}, {Name: "first", Columns: 4, Seconds: 600}, {Name: "second", Seconds: 60}} {
+		got := told[i]
+		if took := got.Seconds - want.Seconds; took < 0 || took > 30 {
+			t.Errorf("stage %d: got %v seconds, want %v", i, got.Seconds, want.Seconds)
+		}
+		if got.Seconds = want.Seconds; got != want {
+			t.Errorf("stage %d: got %+v, want %+v", i, got, want)
+		}
+	}
+	if none, silent := newStageClock(nil); none != nil || silent != nil {
+		t.Error("nobody is told: got a clock, want none")
+	}
+}
+
+// TestStages wants a stage of everything that a job does: the seconds of all stages are those of the job.
+func TestStages(t *testing.T) {
+	ctx := context.Background()
+	p := newPlanted(41, 600)
+	p.honest(4)
+	given, bare := p.load(t, false), p.load(t, true)
+	clean := func(s *kv.Store, opt Options) func(func(ops.Stage)) error {
+		return func(tell func(ops.Stage)) error {
+			opt.Seed, opt.OnStage = 3, tell
+			_, err := Clean(ctx, s, opt)
+			return err
+		}
+	}
+	for _, job := range []struct {
+		name string
+		do   func(tell func(ops.Stage)) error
+		want []string // in this order
+	}{
+		{"joined", clean(given, Options{}), []string{
+			"read", "index", "read", "degrees", "count", "price", "diagonal", "keep", "smooth", "train", "predict", "combine", "features", "propagate",
+			"combine", "count", "noise", "sample", "rivals", "features", "propagate", "keep", "features", "label model", "score", "count", "write",
+		}},
+		{"as given", clean(given, Options{AsGiven: true, Hops: 2}), []string{
+			"read", "degrees", "count", "keep", "noise", "sample", "rivals", "features", "propagate", "label model", "score", "count", "write",
+		}},
+		{"paper", clean(given, Options{Preset: PresetPaper}), []string{"read", "noise", "sample", "features", "propagate", "detector", "score", "count", "write"}},
+		{"built-in", clean(bare, Options{}), []string{
+			"read", "degrees", "count", "price", "diagonal", "keep", "read", "smooth", "train", "predict", "write", "index", "read", "noise", "score", "count", "write",
+		}},
+		{"predict", func(tell func(ops.Stage)) error {
+			_, err := Predict(ctx, bare, PredictOptions{OnStage: tell})
+			return err
+		}, []string{"read", "degrees", "count", "smooth", "train", "predict", "write"}},
+		{"features", func(tell func(ops.Stage)) error {
+			return given.View(func(tx *kv.Tx) error {
+				rows, err := Features(ctx, tx, 3, kv.Both, ops.Options{OnStage: tell})
+				if err != nil {
+					return err
+				}
+				return rows.Close()
+			})
+		}, []string{"read", "degrees", "features", "propagate", "features"}},
+		{"eval", func(tell func(ops.Stage)) error {
+			_, err := Evaluate(ctx, given, EvalOptions{Options: Options{OnStage: tell}, Noise: "sym:0.1", Methods: []string{"default"}})
+			return err
+		}, []string{"read", "noise", "base", "default", "count"}},
+	} {
+		var names []string
+		var sum float64
+		began := time.Now()
+		err := job.do(func(s ops.Stage) {
+			names = append(names, s.Name)
+			sum += s.Seconds
+		})
+		took := time.Since(began).Seconds()
+		if err != nil {
+			t.Fatalf("%s: %v", job.name, err)
+		}
+		rest := names
+		for _, want := range job.want {
+			at := slices.Index(rest, want)
+			if at < 0 {
+				t.Errorf("%s: got stages %q, want %q there, in that order", job.name, names, job.want)
+				break
+			}
+			rest = rest[at+1:]
+		}
+		// Nothing but what comes before the clock and after it is left out, which has no work: half a second is for a busy machine.
+		if left := took - sum; left < 0 || left > 0.02*took+0.5 {
+			t.Errorf("%s: got %v seconds in stages, want nearly the %v that it took", job.name, sum, took)
+		}
+	}
+}
+
+// TestCleanReadsDegreesOnce counts how often the graph is walked for its degrees.
+func TestCleanReadsDegreesOnce(t *testing.T) {
+	p := newPlanted(42, 300)
+	p.honest(4)
+	s := p.load(t, false)
+	mustClean(t, s, Options{Seed: 1}) // which makes the index
+	for name, opt := range map[string]Options{
+		"joined": {Seed: 2}, "as given": {Seed: 2, AsGiven: true}, "paper": {Seed: 2, Preset: PresetPaper},
+	} {
+		degrees := 0
+		opt.OnStage = func(s ops.Stage) {
+			if s.Name == "degrees" {
+				degrees++
+			}
+		}
+		mustClean(t, s, opt)
+		if degrees != 1 {
+			t.Errorf("%s: the degrees were read %d times, want once", name, degrees)
+		}
+	}
+}
+
+// TestDiagonalsComeBeforeTraining wants exact diagonals, which may cost too much, before the classifier is trained.
+func TestDiagonalsComeBeforeTraining(t *testing.T) {
+	p := newPlanted(43, 300)
+	p.honest(4)
+	for _, bare := range []bool{false, true} {
+		s := p.load(t, bare)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var names []string
+		_, err := Clean(ctx, s, Options{OnStage: func(s ops.Stage) {
+			names = append(names, s.Name)
+			if s.Name == "price" {
+				cancel()
+			}
+		}})
+		if err == nil || !slices.Contains(names, "price") || slices.Contains(names, "train") {
+			t.Errorf("without predictions %v: got error %v and stages %q, want the price and no training", bare, err, names)
+		}
+	}
+}
