@@ -95,9 +95,8 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err != nil || c.Report == "" {
 			return err
 		}
-		began := time.Now()
 		page, err = report.Clean(ctx, store, "Suspect labels of "+s.asGiven(c.DB))
-		stages.end("report", began)
+		stages.end("report")
 		return err
 	})
 	if err != nil && run != nil {

@@ -117,7 +117,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 
 // run runs one command line.
 func (s *streams) run(args []string) int {
-	began := time.Now()
+	s.stages.began = time.Now()
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	writer := &stickyWriter{out: s.out}
@@ -144,7 +144,7 @@ func (s *streams) run(args []string) int {
 		err = s.asked.locate(arguments)
 	}
 	if err = cmp.Or(err, checkRepeated(arguments), checkFiles(arguments)); err == nil {
-		s.stages.end("start", began)
+		s.stages.end("start")
 		err = arguments.Run()
 	}
 	s.progress.clear()

@@ -18,7 +18,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -135,7 +134,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		if err := c.checkScores(ctx, store, s); err != nil {
 			return err
 		}
-		return s.writeFile(c.Out, func(out *bufio.Writer) error {
+		stages.end("read")
+		err := s.writeFile(c.Out, func(out *bufio.Writer) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {
@@ -151,6 +151,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			_, err = form.render(out, result, on)
 			return err
 		})
+		stages.end("write")
+		return err
 	})
 	if err != nil {
 		return leaving(c.inFlags(err), "%s was not written", c.Out)
@@ -420,10 +422,7 @@ func (c *exportCommand) writeArray(
 		return err
 	}
 	defer func() { err = errors.Join(err, features.Close()) }()
-	return files.Job{OnStage: stages.add}.Timed("write", func(stage *ops.Stage) error {
-		stage.Columns = features.Width()
-		return writeFeatures(ctx, tx, features, out)
-	})
+	return writeFeatures(ctx, tx, features, out)
 }
 
 // checkHops refuses hops that are given and cannot be.

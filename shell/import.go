@@ -283,6 +283,7 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r import
 	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled, stats.Classes,
 		took.Seconds(), r.Bad.Summary(c.Report))
+	r.stages.end("close")
 	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
 }
 

@@ -140,7 +140,6 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 		}
 		return fn(s.asked.store)
 	}
-	began := time.Now()
 	h, answer, err := c.acquire(s.ctx, s, dir, open, &request{Args: s.args, Writes: writes}, s.ask)
 	if err != nil {
 		return err
@@ -148,11 +147,10 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 	if h == nil {
 		return &answeredError{answer.Code}
 	}
-	s.stages.end("open", began)
+	s.stages.end("open")
 	defer func() {
-		began := time.Now()
 		err = errors.Join(err, h.close())
-		s.stages.end("close", began)
+		s.stages.end("close")
 	}()
 	return fn(h.store)
 }

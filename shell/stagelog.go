@@ -16,6 +16,7 @@ import (
 // read; open and close, of the store; report, of the pictures of a page.
 type stageLog struct {
 	mu     sync.Mutex
+	began  time.Time
 	stages []ops.Stage
 }
 
@@ -25,9 +26,15 @@ func (l *stageLog) add(stage ops.Stage) {
 	l.stages = append(l.stages, stage)
 }
 
-// end adds a stage that began at a time.
-func (l *stageLog) end(name string, began time.Time) {
-	l.add(ops.Stage{Name: name, Seconds: time.Since(began).Seconds()})
+// end adds a stage that ends now, of all the time that is in no stage before it.
+func (l *stageLog) end(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seconds := time.Since(l.began).Seconds()
+	for _, stage := range l.stages {
+		seconds -= stage.Seconds
+	}
+	l.stages = append(l.stages, ops.Stage{Name: name, Seconds: max(0, seconds)})
 }
 
 // write writes the stages and the process's peak memory as json; a path of "" writes nothing.

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestStages expects that what a command does around its work is in stages too: reading the command line, and opening and closing the store.
+// The seconds of the stages are those of the command.
 func TestStages(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -22,9 +24,11 @@ func TestStages(t *testing.T) {
 		}},
 		{[]string{"predict", in("g")}, []string{"start", "open", "read", "train", "predict", "write", "close"}},
 		{[]string{"export", in("g"), "features", "--out", in("f.npy")}, []string{"start", "open", "read", "propagate", "write", "close"}},
-		{[]string{"import", in("h"), "--nodes", in("g.files/nodes.csv"), "--edges", in("g.files/edges.csv")}, []string{"start", "read nodes", "sync"}},
+		{[]string{"import", in("h"), "--nodes", in("g.files/nodes.csv"), "--edges", in("g.files/edges.csv")}, []string{"start", "read nodes", "sync", "close"}},
 	} {
+		began := time.Now()
 		mustRun(t, append(test.args, "--stats", in("s.json"))...)
+		took := time.Since(began).Seconds()
 		text, err := os.ReadFile(in("s.json"))
 		if err != nil {
 			t.Fatal(err)
@@ -39,8 +43,14 @@ func TestStages(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
+		sum := 0.0
 		for _, stage := range said.Stages {
 			names = append(names, stage.Name)
+			sum += stage.Seconds
+		}
+		// Writing the stages is in none of them, and half a second is for a busy machine.
+		if left := took - sum; left < 0 || left > 0.02*took+0.5 {
+			t.Errorf("%v: got %v seconds in stages, want nearly the %v that it took", test.args, sum, took)
 		}
 		rest := names
 		for _, want := range test.want {
