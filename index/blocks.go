@@ -62,6 +62,13 @@ func (p *Plan) Workers() int {
 	return parallel.Workers(p.workers)
 }
 
+// reader returns what the plan reads values with.
+func (p *Plan) reader() *reader {
+	r := newReader(p.tx, p.computed)
+	r.workers = p.Workers()
+	return r
+}
+
 // blocks is the number of blocks of the store.
 func (s *blockScan) blocks() int { return (s.plan.tx.NumNodes() + kv.BlockRows - 1) / kv.BlockRows }
 
@@ -209,7 +216,7 @@ func (s *blockScan) inOrder(ctx context.Context, reads *Reads, worst *worstKey) 
 func (p *Plan) Blocks(ctx context.Context, use func(worker int, nodes []kv.NodeID) error) error {
 	if p.limit < 0 {
 		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
-		return p.unordered().eachBlock(ctx, newReader(p.tx, p.computed), &p.reads, use)
+		return p.unordered().eachBlock(ctx, p.reader(), &p.reads, use)
 	}
 	var some []kv.NodeID
 	for v, err := range p.Rows(ctx) {
@@ -232,7 +239,7 @@ func (p *Plan) eachBlock(ctx context.Context, r *reader, reads *Reads, use func(
 		return err
 	}
 	if s == nil {
-		return inBlocks(p.oneByOne(ctx, set, r, reads), use)
+		return inBlocks(p.some(ctx, set, r, reads), use)
 	}
 	err = parallel.Do(ctx, len(s.workers), s.blocks(), func(_ context.Context, number, block int) error {
 		w, err := s.worker(number)

@@ -79,6 +79,7 @@ type reader struct {
 	tx       *kv.Tx
 	columns  map[string]*kv.ColumnReader
 	computed map[string]Computed
+	workers  int // goroutines that a filter may decide nodes on; 0 is one
 }
 
 func newReader(tx *kv.Tx, computed map[string]Computed) *reader {

@@ -5,23 +5,41 @@ import (
 	"context"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // Nodes that come in another order than that of their numbers are filtered in batches, which grow, so that a query
 // that is soon satisfied reads little.
 const (
+	leastBatch = 4
 	firstBatch = 16
 	lastBatch  = 1024
 )
 
+// firstSize is how many nodes a walk decides first that wants so many to pass; below zero all. Often most pass that come first.
+func firstSize(limit int) int {
+	if limit < 0 {
+		return firstBatch
+	}
+	return min(max(limit, leastBatch), lastBatch)
+}
+
+// A batch is decided in parts of neighbours: some for each goroutine, so that all end at about the same time, and none so small that
+// handing it out takes longer.
+const (
+	partsEach = 4
+	leastPart = 16
+)
+
 // A filter keeps the nodes for which a predicate is true.
 type filter struct {
-	all   bool // the predicate is always true
-	holds condition
-	reads *Reads
+	where  Predicate
+	all    bool // it is always true
+	reader *reader
+	holds  []condition // the predicate, for each goroutine; made when first needed
+	reads  *Reads
 
-	tx         *kv.Tx
 	properties []string // that decide
 
 	order  []int // of the batch's nodes, ascending
@@ -33,11 +51,22 @@ func newFilter(r *reader, p Predicate, reads *Reads) (*filter, error) {
 	if isAlways(p) {
 		return &filter{all: true}, nil
 	}
-	holds, err := r.condition(p)
-	if err != nil {
-		return nil, err
+	f := &filter{where: p, reader: r, holds: make([]condition, max(r.workers, 1)), reads: reads, properties: Properties(p)}
+	_, err := f.condition(0)
+	return f, err
+}
+
+// condition is the predicate for a goroutine.
+func (f *filter) condition(worker int) (holds condition, err error) {
+	if f.holds[worker] != nil {
+		return f.holds[worker], nil
 	}
-	return &filter{holds: holds, reads: reads, tx: r.tx, properties: Properties(p)}, nil
+	r := f.reader
+	if worker > 0 {
+		r = newReader(r.tx, r.computed)
+	}
+	f.holds[worker], err = r.condition(f.where)
+	return f.holds[worker], err
 }
 
 // one decides a single node.
@@ -46,7 +75,7 @@ func (f *filter) one(v kv.NodeID) (bool, error) {
 		return true, nil
 	}
 	f.reads.Rows++
-	outcome, err := f.holds(v)
+	outcome, err := f.holds[0](v)
 	return outcome == isTrue, err
 }
 
@@ -65,19 +94,36 @@ func (f *filter) decide(ctx context.Context, batch []kv.NodeID) ([]bool, error) 
 		return f.passed, nil
 	}
 	slices.SortFunc(f.order, func(i, j int) int { return cmp.Compare(batch[i], batch[j]) })
-	f.tx.WillRead(f.properties, func(yield func(kv.NodeID) bool) {
+	f.reader.tx.WillRead(f.properties, func(yield func(kv.NodeID) bool) {
 		for _, i := range f.order {
 			if !yield(batch[i]) {
 				return
 			}
 		}
 	})
-	for _, i := range f.order {
-		ok, err := f.one(batch[i])
-		if err != nil {
-			return nil, err
-		}
-		f.passed[i] = ok
+	f.reads.Rows += int64(len(batch))
+	size := max(len(batch)/(partsEach*len(f.holds)), leastPart)
+	if len(f.holds) == 1 || len(batch) <= size {
+		return f.passed, f.decideSome(0, batch, f.order)
 	}
-	return f.passed, nil
+	err := parallel.Do(ctx, len(f.holds), (len(batch)+size-1)/size, func(_ context.Context, worker, part int) error {
+		return f.decideSome(worker, batch, f.order[part*size:min((part+1)*size, len(batch))])
+	})
+	return f.passed, err
+}
+
+// decideSome decides nodes of a batch on a goroutine.
+func (f *filter) decideSome(worker int, batch []kv.NodeID, some []int) error {
+	holds, err := f.condition(worker)
+	if err != nil {
+		return err
+	}
+	for _, i := range some {
+		outcome, err := holds(batch[i])
+		if err != nil {
+			return err
+		}
+		f.passed[i] = outcome == isTrue
+	}
+	return nil
 }

@@ -88,6 +88,9 @@ type Reads struct {
 // Reads counts the data that the last Rows or Count has read so far.
 func (p *Plan) Reads() Reads { return p.reads }
 
+// Limit is how many nodes Rows yields at most; below zero there is no limit.
+func (p *Plan) Limit() int { return p.limit }
+
 // LastValue returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.
 // The property is "" if there is none.
 func (p *Plan) LastValue() (property string, value kv.Value) {

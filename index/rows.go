@@ -18,7 +18,7 @@ import (
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
-		p.run(ctx, newReader(p.tx, p.computed), p.limit, &p.reads)(yield)
+		p.run(ctx, p.reader(), p.limit, &p.reads)(yield)
 	}
 }
 
@@ -30,7 +30,7 @@ func (p *Plan) Unordered(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
 		if match := p.unordered(); match.way != byNothing {
-			match.matches(ctx, newReader(p.tx, p.computed), &p.reads, nil)(yield)
+			match.matches(ctx, p.reader(), &p.reads, nil)(yield)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func (p *Plan) Unordered(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 // Count returns how many nodes Rows would yield, without putting them in order.
 func (p *Plan) Count(ctx context.Context) (int64, error) {
 	p.reads, p.gaveWay = Reads{}, false
-	total, err := p.unordered().count(ctx, newReader(p.tx, p.computed), &p.reads)
+	total, err := p.unordered().count(ctx, p.reader(), &p.reads)
 	if err != nil {
 		return 0, err
 	}
@@ -125,34 +125,35 @@ func (p *Plan) matches(
 		case s != nil:
 			s.inOrder(ctx, reads, worst)(yield)
 		default:
-			p.oneByOne(ctx, set, r, reads)(yield)
+			p.some(ctx, set, r, reads)(yield)
 		}
 	}
 }
 
-// oneByOne yields the nodes of a set for which the residual is true, ascending.
-func (p *Plan) oneByOne(ctx context.Context, set *roaring.Bitmap, r *reader, reads *Reads) iter.Seq2[kv.NodeID, error] {
+// some yields the nodes of a set for which the residual is true, ascending.
+func (p *Plan) some(ctx context.Context, set *roaring.Bitmap, r *reader, reads *Reads) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		f, err := newFilter(r, p.residual, reads)
 		if err != nil {
 			yield(0, err)
 			return
 		}
-		steps := 0
-		for nodes := set.Iterator(); nodes.HasNext(); steps++ {
-			if steps%checkEvery == 0 && ctx.Err() != nil {
-				yield(0, ctx.Err())
-				return
+		var batch []kv.NodeID
+		for nodes := set.Iterator(); nodes.HasNext(); {
+			if batch = append(batch, kv.NodeID(nodes.Next())); len(batch) < lastBatch && nodes.HasNext() {
+				continue
 			}
-			v := kv.NodeID(nodes.Next())
-			ok, err := f.one(v)
+			passed, err := f.decide(ctx, batch)
 			if err != nil {
 				yield(0, err)
 				return
 			}
-			if ok && !yield(v, nil) {
-				return
+			for i, v := range batch {
+				if passed[i] && !yield(v, nil) {
+					return
+				}
 			}
+			batch = batch[:0]
 		}
 	}
 }
@@ -164,7 +165,7 @@ func (p *Plan) inIndexOrder(
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		w := &indexWalk{
-			plan: p, reader: r, rest: limit, reads: reads, spend: spend, yield: yield, size: firstBatch,
+			plan: p, reader: r, rest: limit, reads: reads, spend: spend, yield: yield, size: firstSize(limit),
 		}
 		err := w.walk(ctx)
 		if err != nil {

@@ -36,22 +36,26 @@ func (pl *planner) sampledShare(p Predicate) (float64, error) {
 	if err != nil || pl.tx.NumPresent() == 0 {
 		return 0, err
 	}
+	sample := func(yield func(kv.NodeID) bool) {
+		for i := range sampleStretches {
+			first, end := i*n/sampleStretches, (i+1)*n/sampleStretches
+			first += max(0, end-first-sampleRows) / 2
+			for v := first; v < min(end, first+sampleRows); v++ {
+				if !removed.Has(kv.NodeID(v)) && !yield(kv.NodeID(v)) {
+					return
+				}
+			}
+		}
+	}
+	pl.tx.WillRead(Properties(p), sample)
 	trials, matches := 0, 0
-	for i := range sampleStretches {
-		first, end := i*n/sampleStretches, (i+1)*n/sampleStretches
-		first += max(0, end-first-sampleRows) / 2
-		end = min(end, first+sampleRows)
-		for v := first; v < end; v++ {
-			if removed.Has(kv.NodeID(v)) {
-				continue
-			}
-			outcome, err := holds(kv.NodeID(v))
-			if err != nil {
-				return 0, err
-			}
-			if trials++; outcome == isTrue {
-				matches++
-			}
+	for v := range sample {
+		outcome, err := holds(v)
+		if err != nil {
+			return 0, err
+		}
+		if trials++; outcome == isTrue {
+			matches++
 		}
 	}
 	if trials == pl.tx.NumPresent() {

@@ -13,8 +13,8 @@ import (
 )
 
 // Rows are fetched in batches that grow from the first size to the last: the first rows come at once, and
-// later each block of a column is decoded for many rows. If there is memory for more rows, as the rows so far were, batches grow on: rows
-// in the order of the nodes file lie in all blocks, and each batch decodes all of them.
+// later each block of a column is decoded for many rows. If it is known that few rows come, they are one batch. If there is memory for more
+// rows, as the rows so far were, batches grow on: rows in the order of the nodes file lie in all blocks, and each batch decodes all of them.
 const (
 	firstBatch = 16
 	lastBatch  = 4096
@@ -34,6 +34,7 @@ type Fetcher struct {
 	workers  int                                   // that read; zero means GOMAXPROCS
 	memory   int64                                 // bytes, of which batches take a share
 	past     past                                  // whose values stand in place of the stored ones
+	most     int                                   // nodes that come; zero or less if that is not known
 
 	// hint names a property of the node that was yielded last, with its value, if finding the node told it, and else
 	// "". It is always the same property. May be nil.
@@ -116,7 +117,7 @@ func (f *Fetcher) goroutines(nodes int) int {
 
 // FetchPlan yields the properties of the nodes that a plan finds, in its order.
 func (f *Fetcher) FetchPlan(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
-	f.hint = plan.LastValue
+	f.hint, f.most = plan.LastValue, plan.Limit()
 	return f.rows(ctx, plan.Rows(ctx))
 }
 
@@ -125,7 +126,7 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 	return func(yield func([]kv.Value, error) bool) {
 		var batch []kv.NodeID
 		var hints []kv.Value // of one column, by the nodes of the batch
-		column, size := -1, firstBatch
+		column, size := -1, min(max(f.most, firstBatch), lastBatch)
 		flush := func() bool {
 			values, err := f.fetchBeside(ctx, batch, column, hints)
 			if err != nil {

@@ -39,7 +39,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	}
 	r := &Result{columns: columns, cost: cost(nodes.plan)}
 	if f.past = nodes.past; f.past == nil && nodes.draw == nil {
-		f.hint = nodes.plan.LastValue
+		f.hint, f.most = nodes.plan.LastValue, nodes.plan.Limit()
 	}
 	if asked.distinct() {
 		skip, most, err := q.cut(asked.limit, asked.offset)
