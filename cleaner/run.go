@@ -189,6 +189,15 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 
 // lastDetectors is LastRun without the matrices between classes.
 func lastDetectors(tx *kv.Tx) (*Run, error) {
+	run, err := NewestRun(tx)
+	if err != nil {
+		return nil, err
+	}
+	return run, tx.Document(detectorsSpace, detectorsKey, &run.Detectors)
+}
+
+// NewestRun is LastRun without the detectors and the matrices between classes. Where these are not needed, it takes a part of the time.
+func NewestRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastRun(tx)
 	if err != nil {
 		return nil, err
@@ -197,7 +206,7 @@ func lastDetectors(tx *kv.Tx) (*Run, error) {
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil
 	}
-	return run, errors.Join(err, tx.Document(detectorsSpace, detectorsKey, &run.Detectors))
+	return run, err
 }
 
 // lastRun is LastRun as Runs returns it.

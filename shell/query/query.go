@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -146,7 +147,8 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 // A query answers one statement in one snapshot.
 type query struct {
 	Options
-	store *kv.Store // that the statement writes to; nil if it reads only
+	store *kv.Store    // that the statement writes to; nil if it reads only
+	run   *cleaner.Run // of newestRun, once it was read
 	*resolver
 }
 

@@ -172,10 +172,24 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 }
 
 // LastRun returns the run that the scores of a store come from. Before the first run the error is ErrNotCleaned.
-func LastRun(tx *kv.Tx) (*cleaner.Run, error) {
-	run, err := cleaner.LastRun(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, ErrNotCleaned
+func LastRun(tx *kv.Tx) (*cleaner.Run, error) { return cleaned(cleaner.LastRun(tx)) }
+
+// newestRun is LastRun without the detectors and the matrices between classes, read once.
+func (q *query) newestRun() (*cleaner.Run, error) {
+	var err error
+	if q.run == nil {
+		q.run, err = cleaned(cleaner.NewestRun(q.tx))
 	}
-	return run, err
+	return q.run, err
+}
+
+// cleaned is a run as it was read, or ErrNotCleaned.
+func cleaned(run *cleaner.Run, err error) (*cleaner.Run, error) {
+	if errors.Is(err, kv.ErrNotFound) {
+		err = ErrNotCleaned
+	}
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
 }

@@ -18,7 +18,7 @@ import (
 // guarantee is asked for, and that nobody has decided where it speaks of decision. Where the condition speaks of disputed or
 // decided_by, decided nodes come in addition: see orDecided. Without an order the highest score comes first.
 func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
-	run, err := LastRun(q.tx)
+	run, err := q.newestRun()
 	if err != nil {
 		return index.Query{}, err
 	}
@@ -56,7 +56,7 @@ func (q *query) remarkStale(ctx context.Context) error {
 	if !q.showsScores {
 		return nil
 	}
-	run, err := LastRun(q.tx)
+	run, err := q.newestRun()
 	if errors.Is(err, ErrNotCleaned) { // a repair has removed the runs
 		return nil
 	}
