@@ -11,11 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -388,5 +390,23 @@ func TestLocked(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCollectLate holds that the collector, once it has begun late, goes on as before.
+func TestCollectLate(t *testing.T) {
+	const usual = 100
+	defer debug.SetGCPercent(debug.SetGCPercent(usual))
+	collectLate()
+	collectLate() // which changes nothing
+	if got := debug.SetGCPercent(firstHeap); got != firstHeap {
+		t.Errorf("before the first collection: got %d%%, want %d%%", got, firstHeap)
+	}
+	for tries := 0; debug.SetGCPercent(firstHeap) != usual; tries++ {
+		if tries == 1000 {
+			t.Fatalf("%d%% do not return", usual)
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
 	}
 }
