@@ -32,6 +32,7 @@ type commands struct {
 	Reviews   reviewsCommand   `cmd:"" help:"Time the review page: cards, lists, bulk decisions."`
 	Adjacency adjacencyCommand `cmd:"" help:"Scan a store's adjacency and report its bytes and speed."`
 	Bandwidth bandwidthCommand `cmd:"" help:"Measure the machine's memory bandwidth."`
+	Reads     readsCommand     `cmd:"" help:"Measure the disk's reads at random places."`
 	Evict     evictCommand     `cmd:"" help:"Take files out of the page cache, for a cold start."`
 	Table     tableCommand     `cmd:"" help:"Summarise the results of compare.sh as a markdown table."`
 }

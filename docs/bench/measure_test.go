@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,31 @@ func TestLimitedReports(t *testing.T) {
 	if m.Seconds < 0.3 || m.PeakResidentBytes < 64<<20 || m.PeakAnonymousBytes < 64<<20 && m.PeakAnonymousBytes != 0 {
 		t.Errorf("%v s, %d bytes resident, %d anonymous: want 0.3 s and 64 MiB or more",
 			m.Seconds, m.PeakResidentBytes, m.PeakAnonymousBytes)
+	}
+}
+
+func TestReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run([]string{"reads", path, "--reads", "128", "--at-once", "8"}, &out, &errs)
+	if runtime.GOOS != "linux" {
+		if code != 1 || !strings.Contains(errs.String(), "only Linux") {
+			t.Errorf("exit code %d, %s", code, &errs)
+		}
+		return
+	}
+	var report readsReport
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %q, %s: %v", code, &out, &errs, err)
+	}
+	if report.BlockBytes != 16<<10 || report.AtOnce != 8 || report.OneByOnePerSecond <= 0 || report.ManyAtOncePerSecond <= 0 {
+		t.Errorf("got %+v", report)
+	}
+	if code := run([]string{"reads", path, "--reads", "4"}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "a read for each") {
+		t.Errorf("fewer reads than are under way: exit code %d, %s", code, &errs)
 	}
 }
 
