@@ -94,20 +94,29 @@ type StageWork struct {
 // Nanoseconds of one processor of 3 GHz. A graph that does not fit its caches, or a busy machine, takes two or three times as
 // long.
 const (
-	entryCost    = 5       // an entry of the adjacency: one walk for degrees or a price
-	cellCost     = 20      // a value of the predictions
-	stepCost     = 12      // an elementary step of exact diagonals
-	drawCost     = 150     // a step of sampled diagonals
-	detectorCost = 50_000  // a step of training the detector
-	modelCost    = 5_000   // a cell that the label model is fitted to
-	combineCost  = 11_000  // a cell of the sample on which predictions are compared
-	knownCost    = 1_000   // a cell of the same sample, whose label model that comparison has fitted, most often
-	scoreCost    = 130     // a node under one label
-	writeCost    = 1000    // a node that is written
-	batchCost    = 100_000 // a step of training the base classifier, beside its products and cells
-	productCost  = 0.075   // a product of a weight in such a step
-	outputCost   = 25      // a class of a row in such a step
-	applyCost    = 0.03    // a product of a weight of a network that is applied
+	readCost     = 80     // a node whose label and split are read
+	countCost    = 240    // a node that is counted, beside two walks
+	entryCost    = 4      // an entry of the adjacency: one walk for degrees or a price
+	cellCost     = 15     // a value of the predictions
+	drawnCost    = 70     // a node that a sample is drawn from
+	rivalCost    = 25     // an entry of the adjacency: a vote of a neighbour
+	stepCost     = 2      // an elementary step of exact diagonals
+	drawCost     = 150    // a step of sampled diagonals
+	detectorCost = 50_000 // a step of training the detector
+	modelCost    = 10_000 // a cell that the label model is fitted to
+	combineCost  = 28_000 // a cell of the sample on which predictions are compared
+	mixCost      = 35     // a value of predictions that are joined
+	knownCost    = 2_100  // a cell of the same sample, whose label model that comparison has fitted, most often
+	scoreCost    = 200    // a node under one label
+	keepCost     = 1.4    // a byte that a killed run would go on from
+	writeCost    = 800    // a node that is written
+	storeCost    = 40     // a value of predictions that is written
+	inputCost    = 10     // an input of the base classifier, made of a node
+	batchCost    = 55_000 // a step of training the base classifier, beside its products and cells
+	productCost  = 0.08   // a product of a weight in such a step
+	outputCost   = 2      // a class of a row in such a step
+	applyCost    = 0.03   // a product of a weight of a network that is applied
+	gatherCost   = 10     // a value that such a network predicts
 )
 
 // seconds is the time for units of a cost, shared among the workers.
@@ -128,7 +137,7 @@ type CleanEstimate struct {
 
 	// Steps of training the base classifier: the fewest after which it may stop, what is typical, and the most.
 	LeastSteps, BaseSteps, MostSteps int
-	baseWidth, baseDiagonals         int // inputs of the base classifier, and hops of their diagonals
+	baseWidth                        int // inputs of the base classifier
 
 	Stages []StageWork
 
@@ -167,66 +176,140 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{
-		Counts: c, workers: float64(parallel.Workers(opt.Workers)),
+		Counts: c, workers: float64(parallel.Workers(opt.Workers)), HeldBytes: scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes),
 		LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops),
 	}
+	scoring := opt.ops(e.HeldBytes)
+	scoring.Scratch = scratch.Temporary(os.TempDir())
 	trains := e.trains(opt)
+	joined := trains && c.Predictions
+	held, ofClasses := e.heldByBase()
 	if trains {
-		if err := e.base(ctx, opt); err != nil {
+		e.HeldBytes, e.LeastBytes = max(e.HeldBytes, held), max(e.LeastBytes, held+e.leastForBase())
+		if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, matrices)); err != nil {
 			return nil, err
 		}
 	}
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
 		return nil, err
 	}
-	footprint := scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes)
-	operators := opt.ops(footprint)
-	operators.Scratch = scratch.Temporary(os.TempDir())
-	if err := e.planDiagonals(ctx, opt, operators); err != nil {
+	e.add(StageWork{Name: "read", Seconds: float64(c.Nodes) * readCost / 1e9}, e.walk("degrees"))
+	if err := e.planDiagonals(ctx, opt, scoring); err != nil {
 		return nil, err
 	}
-	if e.Plan, err = ops.Plan(c.Sizes, 2*c.Classes, opt.Hops, operators); err != nil {
-		return nil, err
-	}
-	n, values := float64(c.Nodes), float64(c.Nodes)*float64(c.Classes)
-	rows, draws := plantedAmong(c.Fitting), opt.Preset.draws()
-	cells := int64(featureWidth(opt.Hops)) * 4
-	z := cells * (int64(c.Nodes) + int64(draws)*int64(rows))
-	learn := StageWork{Name: "detector", Seconds: float64(draws*detector.Steps(rows)) * detectorCost / 1e9}
-	labellings := draws
-	if opt.Preset == PresetDefault {
-		most := int64(min(c.Labels, mostModelNodes(c.Classes))) * int64(c.Classes)
-		labellings = 1 + labelmodel.CountRivals(c.Classes)
-		z = cells * (int64(labellings)*int64(c.Nodes) + 2*most) // of which the logarithms are kept beside them
-		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
-		if c.Predictions && trains {
-			e.add(StageWork{Name: "combine", Seconds: e.seconds(float64(most), combineCost)})
-			learn.Seconds = e.seconds(float64(most), knownCost)
+	count := e.walk("count") // of edges within classes
+	count.Seconds += e.seconds(float64(c.Nodes), countCost)
+	e.add(count)
+	if trains {
+		if err := e.base(ctx, opt, held); err != nil {
+			return nil, err
 		}
 	}
-	e.add(
-		StageWork{Name: "noise", Seconds: e.seconds(values, cellCost), Read: 8 * int64(values)},
-		StageWork{Name: "features", Seconds: e.seconds(values, cellCost), Read: 4 * int64(values), Wrote: z},
-		e.walk("degrees"),
-		StageWork{
-			Name: "propagate", Passes: e.Plan.Passes, Seconds: e.Plan.Seconds(), Read: e.Plan.ScratchBytes, Wrote: e.Plan.ScratchBytes,
-			MappedBytes: e.Plan.MemoryBytes,
-		},
-		learn,
-		StageWork{
-			Name: "score", Seconds: e.seconds(n*float64(labellings), scoreCost), Read: cells * int64(c.Nodes) * int64(labellings),
-		},
-		StageWork{
-			Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
-			StoreBytes: cells*int64(c.Labels) + resultBytes*int64(c.Nodes),
-		},
-	)
-	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+e.Plan.ScratchBytes+z+4*int64(c.Nodes))
-	e.HeldBytes = max(e.HeldBytes, footprint)
+	if joined {
+		if err := e.combine(opt); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.score(opt, scoring, joined); err != nil {
+		return nil, err
+	}
 	for _, s := range e.Stages {
 		e.MemoryBytes = max(e.MemoryBytes, e.HeldBytes+s.MappedBytes)
 	}
 	return e, nil
+}
+
+// score adds the stages from the noise to the results.
+func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (err error) {
+	c := e.Counts
+	n, values := float64(c.Nodes), float64(c.Nodes)*float64(c.Classes)
+	cells := 4 * int64(featureWidth(opt.Hops)) // bytes of the features of a label
+	var labellings int                         // of all nodes
+	var z, temporary int64                     // bytes of all features, and of what lies beside them
+	var learn StageWork
+	e.add(
+		StageWork{Name: "noise", Seconds: e.seconds(values, cellCost), Read: 8 * int64(values)},
+		StageWork{Name: "sample", Seconds: n * drawnCost / 1e9},
+	)
+	if opt.Preset == PresetDefault {
+		most := e.sampleCells()
+		labellings = 1 + labelmodel.CountRivals(c.Classes)
+		z = cells * (int64(labellings)*int64(c.Nodes) + most)
+		temporary = cells*most + 4*int64(labellings)*int64(c.Nodes) // logarithms; rivals and scores
+		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
+		if joined {
+			learn.Seconds = e.seconds(float64(most), knownCost)
+		}
+		rivals := e.seconds(float64(2*c.Sizes.Edges()), rivalCost)
+		e.add(StageWork{Name: "rivals", Passes: 1, Seconds: rivals, Read: 4 * int64(values)})
+	} else {
+		rows := plantedAmong(c.Fitting)
+		labellings = opt.Preset.draws() // whose detectors score all nodes
+		z = cells * (int64(c.Nodes) + int64(labellings)*int64(rows))
+		temporary = 4 * int64(c.Nodes)
+		learn = StageWork{Name: "detector", Seconds: float64(labellings*detector.Steps(rows)) * detectorCost / 1e9}
+	}
+	if e.Plan, err = ops.Plan(c.Sizes, 2*c.Classes, opt.Hops, operators); err != nil {
+		return err
+	}
+	written := StageWork{
+		Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
+		StoreBytes: cells*int64(c.Labels) + resultBytes*int64(c.Nodes),
+	}
+	if joined { // the predictions lie there to the end, and are stored
+		temporary += 4 * int64(values)
+		written.Seconds += values * storeCost / 1e9
+		written.StoreBytes += 4 * int64(values)
+	}
+	e.add(
+		StageWork{Name: "features", Seconds: e.seconds(values, cellCost), Read: 4 * int64(values), Wrote: z},
+		e.propagation("propagate", e.Plan),
+		StageWork{Name: "keep", Seconds: float64(z) * keepCost / 1e9, Read: z},
+		learn,
+		StageWork{
+			Name: "score", Seconds: e.seconds(n*float64(labellings), scoreCost), Read: cells * int64(c.Nodes) * int64(labellings),
+		},
+		written,
+	)
+	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+e.Plan.ScratchBytes+z+temporary)
+	return nil
+}
+
+// sampleCells is the rows of the sample that a label model is fitted to, times the classes.
+func (e *CleanEstimate) sampleCells() int64 {
+	return int64(min(e.Counts.Labels, mostModelNodes(e.Counts.Classes))) * int64(e.Counts.Classes)
+}
+
+// combine adds the stages in which predictions from outside are joined with those of the built-in classifier. Labels alone are
+// propagated.
+func (e *CleanEstimate) combine(opt Options) error {
+	c := e.Counts
+	operators := opt.ops(scoringBytes(PresetDefault, c.Nodes, 0, c.Classes))
+	operators.Scratch = scratch.Temporary(os.TempDir())
+	labels, err := ops.Plan(c.Sizes, c.Classes, opt.Hops, operators)
+	if err != nil {
+		return err
+	}
+	values, cells := int64(c.Nodes)*int64(c.Classes), e.sampleCells()
+	z := 4 * int64(featureWidth(opt.Hops)) * cells
+	e.add(
+		StageWork{
+			Name: "combine", Seconds: e.seconds(float64(cells), combineCost) + e.seconds(float64(values), mixCost), Read: 12 * values,
+			Wrote: 4 * values,
+		},
+		StageWork{Name: "features", Seconds: e.seconds(float64(values), cellCost), Read: 4 * values, Wrote: z},
+		e.propagation("propagate", labels),
+	)
+	// The predictions of the classifier, the joined ones, and the features with their logarithms.
+	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+labels.ScratchBytes+8*values+2*z)
+	return nil
+}
+
+// propagation is the stage of a propagation.
+func (e *CleanEstimate) propagation(name string, plan ops.PropagatePlan) StageWork {
+	return StageWork{
+		Name: name, Passes: plan.Passes, Seconds: plan.Seconds(), Read: plan.ScratchBytes, Wrote: plan.ScratchBytes, MappedBytes: plan.MemoryBytes,
+	}
 }
 
 // resultBytes is what is stored of a node beside its features, measured: columns of the scores, and the index on them.
@@ -252,14 +335,13 @@ func (e *CleanEstimate) add(stages ...StageWork) {
 	}
 }
 
-// planDiagonals adds the stages of the diagonals that are not there from those of the base classifier.
+// planDiagonals adds the stages of the diagonals.
 func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operators ops.Options) (err error) {
 	c := e.Counts
 	if opt.Diagonal == DiagonalSampled {
 		if e.Diagonal, err = c.Sizes.PlanSample(opt.Hops, diagonalSamples, operators); err != nil {
 			return err
 		}
-		e.add(e.walk("degrees"))
 		if opt.Hops >= 2 {
 			e.add(e.walk("sample"))
 		}
@@ -271,51 +353,59 @@ func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operator
 		}
 		return nil
 	}
-	if e.Diagonal, err = c.Diagonals(ctx, opt.Hops, operators); err != nil || opt.Hops <= e.baseDiagonals {
-		return err
+	if e.Diagonal, err = c.Diagonals(ctx, opt.Hops, operators); err == nil {
+		e.addDiagonals(e.Diagonal, opt.Hops)
 	}
-	e.addDiagonals(e.Diagonal, opt.Hops)
-	return nil
+	return err
 }
 
-// addDiagonals adds the stages of exact diagonals.
+// addDiagonals adds the stages of exact diagonals, but for the degrees.
 func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
-	e.add(e.walk("degrees"))
+	if hops >= 3 {
+		e.add(e.walk("price"))
+	}
 	if hops >= 2 {
 		e.add(e.walk("diagonal"))
 	}
 	if hops >= 3 {
-		e.add(e.walk("price"),
-			StageWork{
-				Name: cycleStage, Passes: plan.Passes - 3, Seconds: e.seconds(plan.Steps, stepCost), Wrote: plan.ScratchBytes,
-				MappedBytes: plan.MemoryBytes,
-			})
+		e.add(StageWork{
+			Name: cycleStage, Passes: plan.Passes - 3, Seconds: e.seconds(plan.Steps, stepCost), Wrote: plan.ScratchBytes,
+			MappedBytes: plan.MemoryBytes,
+		})
 	}
 }
 
-// base plans the base classifier.
-func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
+// heldByBase is what the base classifier holds, and what of it is for its classes.
+func (e *CleanEstimate) heldByBase() (held, ofClasses int64) {
 	c := e.Counts
-	hops, ofClasses := baseHops, featureClassBytes(c.Classes)
-	columns := c.Features
+	ofClasses = featureClassBytes(c.Classes)
+	if c.Features == 0 {
+		ofClasses = classBytes(c.Classes, labelHopsOf(c.Training, c.Nodes))
+	}
+	return trainingBytes*int64(c.Nodes) + ofClasses, ofClasses
+}
+
+// leastForBase is the least that its operators need beside that.
+func (e *CleanEstimate) leastForBase() int64 {
+	c := e.Counts
+	if c.Features > 0 {
+		return c.Sizes.LeastForPropagate()
+	}
+	return max(c.Sizes.LeastForPropagate(), c.Sizes.LeastForDiagonals(labelHopsOf(c.Training, c.Nodes)))
+}
+
+// base plans the base classifier, which holds so many bytes.
+func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err error) {
+	c := e.Counts
+	operators := opt.ops(held)
+	operators.Scratch = scratch.Temporary(os.TempDir())
+	hops, columns := baseHops, c.Features
 	e.baseWidth = c.Features
 	if c.Disagree { // both inputs are tried
 		e.baseWidth = 2*c.Features + c.Classes + 1
 	}
-	least := c.Sizes.LeastForPropagate()
 	if c.Features == 0 {
 		hops = labelHopsOf(c.Training, c.Nodes)
-		ofClasses = classBytes(c.Classes, hops)
-		least = max(least, c.Sizes.LeastForDiagonals(hops))
-	}
-	footprint := trainingBytes*int64(c.Nodes) + ofClasses
-	e.LeastBytes = max(e.LeastBytes, footprint+least)
-	if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, MatrixBytes(opt.Preset, c.Classes, c.Fitting))); err != nil {
-		return err
-	}
-	operators := opt.ops(footprint)
-	operators.Scratch = scratch.Temporary(os.TempDir())
-	if c.Features == 0 {
 		plan, err := c.Diagonals(ctx, hops, operators)
 		for err == nil && plan.Refusal != nil { // as labelDiagonals does
 			hops--
@@ -324,9 +414,10 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 		if err != nil {
 			return err
 		}
-		columns, e.baseDiagonals, e.baseWidth = c.Classes, hops, hops*c.Classes+1
-		e.addDiagonals(plan, hops)
-		e.add(e.walk("degrees")) // the last column of the inputs
+		if opt.Diagonal == DiagonalSampled || hops > opt.Hops {
+			e.addDiagonals(plan, hops)
+		}
+		columns, e.baseWidth = c.Classes, hops*c.Classes+1
 	}
 	smooth, err := ops.Plan(c.Sizes, columns, hops, operators)
 	if err != nil {
@@ -338,15 +429,10 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 	}
 	perEpoch, epochs, trainings := e.trainings()
 	e.LeastSteps, e.BaseSteps, e.MostSteps = trainingSteps(perEpoch, epochs, trainings, c.Validation > 0)
-	e.add(
-		e.walk("degrees"),
-		StageWork{
-			Name: "smooth", Passes: smooth.Passes, Seconds: smooth.Seconds(), Wrote: inputs, MappedBytes: smooth.MemoryBytes,
-		},
-		StageWork{
-			Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs, StoreBytes: 4 * int64(c.Nodes) * int64(c.Classes),
-		},
-	)
+	propagation := e.propagation("smooth", smooth)
+	propagation.Seconds += e.seconds(float64(c.Nodes)*float64(e.baseWidth), inputCost)
+	propagation.Wrote += inputs
+	e.add(propagation, StageWork{Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs})
 	matrices := int64(2) // of predictions: those of a network, and of all
 	var refine ops.PropagatePlan
 	if c.Features > 0 {
@@ -359,10 +445,16 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options) (err error) {
 			Wrote: int64(e.refinements()) * 4 * int64(c.Classes+1) * int64(c.Nodes), MappedBytes: refine.MemoryBytes,
 		})
 	}
+	predictions := 4 * int64(c.Nodes) * int64(c.Classes)
+	e.add(StageWork{Name: "predict", Seconds: e.predictSeconds(), Read: e.folds() * inputs, Wrote: predictions})
+	if !c.Predictions {
+		e.add(
+			e.walk("degrees"), e.walk("degrees"), // before Predict, for the memory, and of Predict
+			StageWork{Name: "write", Seconds: float64(c.Nodes) * float64(c.Classes) * storeCost / 1e9, StoreBytes: predictions},
+		)
+	}
 	rows := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
-	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, rows,
-		refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
-	e.HeldBytes = footprint
+	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, rows, refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
 	return nil
 }
 
@@ -384,8 +476,11 @@ func (e *CleanEstimate) trainings() (perEpoch, epochs, trainings int) {
 	return perEpoch, epochs, trainings
 }
 
-// typicalEpochs is after how many epochs a training of the base classifier most often stops.
-const typicalEpochs = 75
+// After so many epochs, or so many steps, a training of the base classifier most often stops, whichever comes first.
+const (
+	typicalEpochs = 45
+	typicalStop   = 22_000
+)
 
 // trainingSteps is how many steps so many trainings take together, of so many epochs at most each: at least, typically and at
 // most.
@@ -394,20 +489,37 @@ func trainingSteps(perEpoch, epochs, trainings int, stops bool) (least, typical,
 	least, typical = most, most
 	if stops {
 		least = min(max((basePatience+1)*perEpoch, (baseLeast+perEpoch-1)/perEpoch*perEpoch), most)
-		typical = min(max(typicalEpochs*perEpoch, least), most)
+		typical = min(max(min(typicalEpochs*perEpoch, typicalStop), least), most)
 	}
 	return trainings * least, trainings * typical, trainings * most
 }
 
-// trainSeconds is the time of the typical steps, so many an epoch, of looking at the validation nodes meanwhile, and of
-// predicting all nodes by the networks.
+// weights is how many a network of the base classifier has.
+func (e *CleanEstimate) weights() float64 {
+	return float64(baseUnits * (e.baseWidth + e.Counts.Classes))
+}
+
+// folds is how many networks predict.
+func (e *CleanEstimate) folds() int64 {
+	return int64(foldsOf(max(min(e.Counts.Training, baseTraining), 1)))
+}
+
+// trainSeconds is the time of the typical steps, so many an epoch, and of looking at the validation nodes meanwhile. As many
+// trainings as there are workers run side by side.
 func (e *CleanEstimate) trainSeconds(perEpoch int) float64 {
 	c := e.Counts
-	weights := float64(baseUnits * (e.baseWidth + c.Classes))
-	step := batchCost + float64(baseBatch*(float64(weights*productCost)+float64(float64(c.Classes)*outputCost)))
+	_, _, trainings := e.trainings()
+	batch := float64(min(baseBatch, max(c.Training, 1)))
+	step := batchCost + float64(batch*(float64(e.weights()*productCost)+float64(float64(c.Classes)*outputCost)))
 	looks := float64(e.BaseSteps / max(perEpoch, baseLook) * min(c.Validation, baseValidation))
-	predictions := float64(foldsOf(max(min(c.Training, baseTraining), 1)) * c.Nodes)
-	return float64(float64(e.BaseSteps)*step)/1e9 + e.seconds((looks+predictions)*weights, applyCost)
+	all := float64(float64(e.BaseSteps)*step) + float64(looks*e.weights()*applyCost)
+	return all / min(e.workers, float64(trainings)) / 1e9
+}
+
+// predictSeconds is the time in which all networks predict all nodes.
+func (e *CleanEstimate) predictSeconds() float64 {
+	rows := float64(e.folds() * int64(e.Counts.Nodes))
+	return e.seconds(rows, float64(e.weights()*applyCost)+float64(float64(e.Counts.Classes)*gatherCost))
 }
 
 // refinements is how often predictions are propagated at most.

@@ -44,24 +44,35 @@ func stageNames(e *CleanEstimate) (names []string) {
 
 func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
 	c := counted(1<<16, 40, 1e6)
-	after := []string{"noise", "features", "propagate", "label model", "score", "write"}
-	published := []string{"noise", "features", "propagate", "detector", "score", "write"}
-	exact := []string{"degrees", "diagonal", "price", cycleStage}
+	before := []string{"read", "degrees", "price", "diagonal", cycleStage, "count"}
+	after := []string{"features", "propagate", "keep", "label model", "score", "write"}
+	fitted := slices.Concat([]string{"noise", "sample", "rivals"}, after)
+	published := []string{"noise", "sample", "features", "propagate", "keep", "detector", "score", "write"}
 	for _, test := range []struct {
 		of   func(*Counts)
 		opt  Options
 		want []string
 	}{
-		{func(*Counts) {}, Options{}, slices.Concat(exact, after)},
-		{func(*Counts) {}, Options{Preset: PresetPaper}, slices.Concat(exact, published)},
-		{func(*Counts) {}, Options{Hops: 2}, slices.Concat(exact[:2], after)},
-		{func(*Counts) {}, Options{Diagonal: DiagonalSampled}, slices.Concat([]string{"degrees", "sample", sampleStage}, after)},
-		{func(c *Counts) { c.Predictions, c.BuiltIn = false, false }, Options{}, slices.Concat(exact, []string{"smooth", "train"}, after)},
-		{func(c *Counts) { c.BuiltIn = false }, Options{}, slices.Concat(exact, []string{"smooth", "train", "combine"}, after)},
-		{func(c *Counts) { c.BuiltIn = false }, Options{Preset: PresetPaper}, slices.Concat(exact, published)},
+		{func(*Counts) {}, Options{}, slices.Concat(before, fitted)},
+		{func(*Counts) {}, Options{Preset: PresetPaper}, slices.Concat(before, published)},
+		{func(*Counts) {}, Options{Hops: 2}, slices.Concat([]string{"read", "degrees", "diagonal", "count"}, fitted)},
 		{
-			func(c *Counts) { c.Predictions, c.BuiltIn, c.Features = false, false, 9 },
-			Options{}, slices.Concat([]string{"degrees", "smooth", "train", "refine"}, exact[1:], after),
+			func(*Counts) {}, Options{Diagonal: DiagonalSampled},
+			slices.Concat([]string{"read", "degrees", "sample", sampleStage, "count", "noise", "rivals"}, after),
+		},
+		{
+			func(c *Counts) { c.Predictions, c.BuiltIn = false, false }, Options{},
+			slices.Concat(before, []string{"smooth", "train", "predict", "write", "noise", "sample", "rivals"}, after[:5]),
+		},
+		{
+			func(c *Counts) { c.BuiltIn = false }, Options{}, slices.Concat(
+				before, []string{"smooth", "train", "predict", "combine", "features", "propagate", "noise", "sample", "rivals"}, after[2:]),
+		},
+		{func(c *Counts) { c.BuiltIn = false }, Options{Preset: PresetPaper}, slices.Concat(before, published)},
+		{func(c *Counts) { c.BuiltIn = false }, Options{AsGiven: true}, slices.Concat(before, fitted)},
+		{
+			func(c *Counts) { c.Predictions, c.BuiltIn, c.Features = false, false, 9 }, Options{},
+			slices.Concat(before, []string{"smooth", "train", "refine", "predict", "write", "noise", "sample", "rivals"}, after[:5]),
 		},
 	} {
 		of := c
@@ -85,8 +96,8 @@ func TestEstimateOfRefusedDiagonals(t *testing.T) {
 	}
 	c.Predictions = false
 	e = estimatedClean(t, c, Options{Hops: 2})
-	if e.Refusal() != nil || e.baseDiagonals != 2 || e.baseWidth != 2*40+1 {
-		t.Errorf("got %v, the base classifier over %d hops with %d inputs, want it over 2 with 81", e.Refusal(), e.baseDiagonals, e.baseWidth)
+	if e.Refusal() != nil || e.baseWidth != 2*40+1 {
+		t.Errorf("got %v, %d inputs of the base classifier, want 81, over 2 hops", e.Refusal(), e.baseWidth)
 	}
 }
 
@@ -98,9 +109,10 @@ func TestTrainingSteps(t *testing.T) {
 		least, typical, most int
 	}{
 		{140, true, 400, 400, 400},                // an epoch is a step
-		{6120, true, 408, 1800, 4800},             // 24 steps an epoch, at most 200 epochs
-		{90941, true, 3916, 26700, 40228},         // 356 steps: at most the epoch with step 40000
-		{baseTraining, true, 22528, 40960, 40960}, // 2048 steps: likewise
+		{6120, true, 408, 1080, 4800},             // 24 steps an epoch, at most 200 epochs
+		{90941, true, 3916, 16020, 40228},         // 356 steps: at most the epoch with step 40000
+		{262144, true, 11264, 22000, 40960},       // 1024 steps: likewise, and 22000 are typical
+		{baseTraining, true, 22528, 22528, 40960}, // 2048 steps: likewise, and the least are more
 		{6120, false, 4800, 4800, 4800},           // nothing to stop by
 	} {
 		perEpoch, epochs := baseSteps(test.rows)

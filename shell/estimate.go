@@ -154,6 +154,7 @@ type projection struct {
 // fileCounts is what else is known of the files that are imported, or were.
 type fileCounts struct {
 	rows        int64   // of edges
+	edgeArray   bool    // they are in an array
 	weights     int     // that differ; 0: there are none
 	splits      []int64 // nodes of the splits, by cleaner.Split; nil: there are none
 	features    fileShape
@@ -195,7 +196,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	if c.IDs == "" {
 		p.textIDs = nodes.text || edges.text
 	}
-	p.files.rows, p.files.weights = edges.rows, edges.weights
+	p.files.rows, p.files.weights, p.files.edgeArray = edges.rows, edges.weights, edges.array
 	p.loaded = cost.Graph{
 		Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.Degrees(),
 	}
@@ -387,15 +388,16 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 	return e, nil
 }
 
-// openAndClose names what is in no stage of a command, and openSeconds is the time of it.
+// Seconds of opening and closing a store.
 const (
-	openAndClose = "open and close"
-	openSeconds  = 0.2
+	openSeconds  = 0.02
+	closeSeconds = 0.2
 )
 
 // cleanStages adds those of clean, which reads so many bytes of adjacency in a pass, and returns the bytes that it adds to the
 // store.
 func (e *estimate) cleanStages(p *projection, adjacency int64) (growth int64) {
+	e.addStage(stageEstimate{Command: "clean", Stage: "open", Memory: idleBytes, Seconds: openSeconds})
 	for _, work := range p.clean.Stages {
 		growth += work.StoreBytes
 		stage := stageEstimate{
@@ -407,23 +409,25 @@ func (e *estimate) cleanStages(p *projection, adjacency int64) (growth int64) {
 		}
 		e.addStage(stage)
 	}
-	e.addStage(stageEstimate{Command: "clean", Stage: openAndClose, Memory: idleBytes, Seconds: openSeconds})
+	e.addStage(stageEstimate{Command: "clean", Stage: "close", Memory: idleBytes, Seconds: closeSeconds})
 	return growth
 }
 
-// Nanoseconds of an import on a processor of 3 GHz. Text is what an id that is no integer takes beside.
+// Nanoseconds of an import on two processors of 3 GHz. Text is what an id that is no integer takes beside. Spilled is of edges
+// that are sorted on disk.
 const (
-	readNodeCost, readNodeTextCost = 300, 600
-	readEdgeCost, readEdgeTextCost = 100, 170
-	idCost                         = 230 // a node
-	edgeCost                       = 20
-	adjacencyCost                  = 130 // an edge
-	columnsCost                    = 150 // a node
-	splitCost                      = 300 // a node
-	valueCost                      = 60  // a value of a matrix
-	commitCost                     = 200 // a node
-	indexCost                      = 200 // a node
-	spilled                        = 2   // times the seconds where edges are sorted on disk
+	readNodeCost, readNodeTextCost      = 300, 600
+	readEdgeCost, readEdgeTextCost      = 50, 170
+	readEdgeArrayCost                   = 40
+	idCost                              = 150 // a node
+	edgeCost, edgeSpilledCost           = 5, 37
+	adjacencyCost, adjacencySpilledCost = 60, 145 // an edge
+	columnsCost                         = 300     // a node
+	splitCost                           = 300     // a node
+	valueCost                           = 60      // a value of a matrix
+	commitCost                          = 9       // a byte of the matrices
+	indexCost                           = 290     // a node
+	syncSeconds                         = 0.05
 )
 
 // importStages are those of import.
@@ -436,19 +440,22 @@ func (p *projection) importStages() (stages []stageEstimate) {
 			})
 		}
 	}
-	readNode, readEdge, sorting := float64(readNodeCost), float64(readEdgeCost), 1.0
+	readNode, readEdge, edge, adjacency := float64(readNodeCost), float64(readEdgeCost), float64(edgeCost), float64(adjacencyCost)
+	if p.files.edgeArray {
+		readEdge = readEdgeArrayCost
+	}
 	if p.textIDs {
 		readNode, readEdge = readNode+readNodeTextCost, readEdge+readEdgeTextCost
 	}
 	if p.load.Spills {
-		sorting = spilled
+		edge, adjacency = edgeSpilledCost, adjacencySpilledCost
 	}
 	nodes, rows := p.loaded.Nodes, p.files.rows
 	add("read nodes", nodes, readNode, 0)
 	add("read edges", rows, readEdge, p.load.TemporaryBytes/2)
 	add("ids", nodes, idCost, 0)
-	add("edges", rows, edgeCost*sorting, p.load.TemporaryBytes/2)
-	add("adjacency", p.loaded.Edges, adjacencyCost*sorting, p.load.AdjacencyBytes)
+	add("edges", rows, edge, p.load.TemporaryBytes/2)
+	add("adjacency", p.loaded.Edges, adjacency, p.load.AdjacencyBytes)
 	add("columns", nodes, columnsCost, 0)
 	if p.files.splits != nil {
 		add("splits", nodes, splitCost, 0)
@@ -456,9 +463,9 @@ func (p *projection) importStages() (stages []stageEstimate) {
 	features, predictions := p.matrixBytes()
 	add("import features", nodes*int64(p.files.features.columns), valueCost*p.files.features.filled, features)
 	add("import predictions", nodes*int64(p.files.predictions.columns), valueCost, predictions)
-	add("commit", nodes, commitCost, 0)
+	add("commit", features+predictions, commitCost, 0)
 	add("index", nodes, indexCost, 0)
-	add(openAndClose, 1, openSeconds*1e9, 0)
+	add("sync", 1, syncSeconds*1e9, 0)
 	return stages
 }
 

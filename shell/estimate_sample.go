@@ -209,6 +209,7 @@ type edgeCount struct {
 	shape       ops.Shape // its form
 	share       float64
 	text        bool // some id is no integer
+	array       bool // the file is one
 }
 
 // manyWeights is more weights than are kept in a table.
@@ -217,7 +218,7 @@ const manyWeights = 1 << 10
 // countEdges looks at a file of edges. Of the shape it takes Directed.
 func countEdges(ctx context.Context, names files.Names, r files.Job, shape ops.Shape) (c edgeCount, err error) {
 	var s *fileSample
-	if len(names) == 1 && files.IsArray(names[0]) {
+	if c.array = len(names) == 1 && files.IsArray(names[0]); c.array {
 		s, err = sampleArray(ctx, names[0])
 	} else if parts, find := files.EdgeTable(names); find != nil {
 		err = find
