@@ -3,9 +3,11 @@ package shell
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +104,48 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 		got, want := before.clean.Plan, of.Plan
 		if got.Strategy != want.Strategy || got.Width != want.Width || got.Passes != want.Passes || got.Held != want.Held {
 			t.Errorf("%sbefore the import the plan is %+v, after it %+v", what, got, want)
+		}
+	}
+}
+
+// The stages of an estimate are those that --stats names afterwards.
+func TestEstimateNamesTheStages(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := newDemoGraph(120, 1).write("."); err != nil {
+		t.Fatal(err)
+	}
+	graph := []string{"--nodes", "nodes.csv", "--edges", "edges.csv"}
+	mustRun(t, append([]string{"import", "p"}, graph...)...)
+	mustRun(t, "predict", "p")
+	mustRun(t, "export", "p", "predictions", "--out", "p.npy")
+	for i, c := range []struct{ files, options []string }{
+		{[]string{"--features", "features.csv"}, nil},
+		{nil, []string{"--diagonal", "sampled"}},
+		{[]string{"--predictions", "p.npy"}, nil},
+		{[]string{"--predictions", "p.npy"}, []string{"--as-given", "--hops", "2"}},
+		{[]string{"--predictions", "p.npy"}, []string{"--preset", "paper"}},
+	} {
+		files, store := slices.Concat(graph, c.files), fmt.Sprintf("g%d", i)
+		said := map[string]map[string]bool{"import": {}, "clean": {}}
+		for _, stage := range estimated(t, slices.Concat(files, c.options)...).Stages {
+			name, _ := strings.CutSuffix(stage.Stage, " k ≥ 3")
+			said[stage.Command][name] = true
+		}
+		for _, args := range [][]string{slices.Concat([]string{"import", store}, files), slices.Concat([]string{"clean", store}, c.options)} {
+			mustRun(t, append(args, "--stats", "stages.json")...)
+			var had struct{ Stages []struct{ Name string } }
+			if err := json.Unmarshal(mustRead(t, "stages.json"), &had); err != nil {
+				t.Fatal(err)
+			}
+			names := map[string]bool{}
+			for _, stage := range had.Stages {
+				names[stage.Name] = true
+			}
+			delete(names, "start")
+			delete(names, "property kinds") // which estimate does not look at
+			if want := said[args[0]]; !maps.Equal(names, want) {
+				t.Errorf("%q: got the stages %v, the estimate has %v", args, slices.Sorted(maps.Keys(names)), slices.Sorted(maps.Keys(want)))
+			}
 		}
 	}
 }
