@@ -388,10 +388,10 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 	return e, nil
 }
 
-// Seconds of opening and closing a store.
+// openSeconds are those of opening a store, and closeCost is the nanoseconds for each byte that was written when it is closed.
 const (
-	openSeconds  = 0.02
-	closeSeconds = 0.2
+	openSeconds = 0.02
+	closeCost   = 3
 )
 
 // cleanStages adds those of clean, which reads so many bytes of adjacency in a pass, and returns the bytes that it adds to the
@@ -409,7 +409,7 @@ func (e *estimate) cleanStages(p *projection, adjacency int64) (growth int64) {
 		}
 		e.addStage(stage)
 	}
-	e.addStage(stageEstimate{Command: "clean", Stage: "close", Memory: idleBytes, Seconds: closeSeconds})
+	e.addStage(stageEstimate{Command: "clean", Stage: "close", Memory: idleBytes, Seconds: closeCost * float64(growth) / 1e9})
 	return growth
 }
 
