@@ -427,7 +427,7 @@ const (
 	valueCost                           = 60      // a value of a matrix
 	commitCost                          = 9       // a byte of the matrices
 	indexCost                           = 290     // a node
-	syncSeconds                         = 0.05
+	syncSeconds, moveSeconds            = 0.03, 0.02
 )
 
 // importStages are those of import.
@@ -466,6 +466,7 @@ func (p *projection) importStages() (stages []stageEstimate) {
 	add("commit", features+predictions, commitCost, 0)
 	add("index", nodes, indexCost, 0)
 	add("sync", 1, syncSeconds*1e9, 0)
+	add("close", 1, moveSeconds*1e9, 0)
 	return stages
 }
 
