@@ -70,7 +70,7 @@ type LoadOptions struct {
 	// Resume is a fingerprint of the input and of the options. If it is not empty, a load that is interrupted by ctx or by
 	// the end of its process keeps a checkpoint. The next load into the same target resumes from the checkpoint if its
 	// Resume is equal. Otherwise it removes the checkpoint. There are two checkpoints: the nodes and edges are read and
-	// sorted, and the neighbours of each node are sorted. A load of less than 64 MiB that fits into memory has none, as
+	// sorted, and the neighbours of each node are sorted. A load of less than 256 MiB that fits into memory has none, as
 	// reading its files again takes seconds.
 	Resume string
 
