@@ -207,7 +207,11 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 			for known < len(t.words) && int(t.words[known].index) < len(set) {
 				known++
 			}
-			closed := closeWedges(t.acc, t.delta, set, set, t.words[:known], atV)
+			next := t.maps.of(middle[min(place+1, len(middle)-1)])
+			if next == nil {
+				next = set
+			}
+			closed := closeWedges(t.acc, t.delta, set, next, t.words[:known], atV)
 			ofV = float64(float64(atU*atV) * closed)
 			before = list
 		} else {
