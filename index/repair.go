@@ -47,39 +47,45 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 }
 
 // build builds the index of a column, in place of one that is there, if allow returns nil.
-func build(ctx context.Context, s *kv.Store, column string, allow func(tx *kv.Tx) error) (err error) {
+func build(ctx context.Context, s *kv.Store, column string, allow func(tx *kv.Tx) error) error {
 	bulk, err := s.Bulk()
 	if err != nil {
 		return fmt.Errorf("index on %s: %w", column, err)
 	}
 	defer bulk.Abort()
-	tx := bulk.Tx()
-	if err := allow(tx); err != nil {
+	if err := allow(bulk.Tx()); err != nil {
 		return err
 	}
-	b, err := NewBuilder(bulk, column)
+	b, err := Build(ctx, bulk, column)
 	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	values, err := tx.Reader(column)
-	if err != nil {
-		return fmt.Errorf("index on %s: %w", column, err)
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		value, err := values.At(v)
-		if err != nil {
-			return fmt.Errorf("index on %s: %w", column, err)
-		}
-		if err := b.Add(v, value); err != nil {
-			return err
-		}
-	}
-	if err := b.finish(ctx); err != nil {
 		return err
 	}
 	return bulk.Commit(b.Mark)
+}
+
+// Build writes the index of a stored column as part of a kv.Bulk. Call Mark of the Builder in the final function of Bulk.Commit.
+func Build(ctx context.Context, bulk *kv.Bulk, column string) (_ *Builder, err error) {
+	tx := bulk.Tx()
+	values, err := tx.Reader(column)
+	if err != nil {
+		return nil, fmt.Errorf("index on %s: %w", column, err)
+	}
+	b, err := NewBuilder(bulk, column)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%checkEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		value, err := values.At(v)
+		if err != nil {
+			return nil, fmt.Errorf("index on %s: %w", column, err)
+		}
+		if err := b.Add(v, value); err != nil {
+			return nil, err
+		}
+	}
+	return b, b.finish(ctx)
 }

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/load"
-	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -116,9 +114,8 @@ type Loader struct {
 	suspended bool // a checkpoint outlives the load
 
 	// In Commit.
-	store      *Store
-	tables     *lsm.Tables
-	generation record.Generation
+	store *Store
+	bulk  *Bulk // writes all of it
 }
 
 // NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
@@ -272,10 +269,12 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 			return LoadStats{}, err
 		}
 	}
-	if err := l.createStore(); err != nil {
+	if err := l.createStore(ctx); err != nil {
 		return LoadStats{}, err
 	}
-	writeEdges := func(ctx context.Context) error { return l.load.WriteEdges(ctx, l.tables.Put, l.generation) }
+	writeEdges := func(ctx context.Context) error {
+		return l.load.WriteEdges(ctx, l.bulk.batch.Put, l.bulk.draft.Graph)
+	}
 	if err := l.stage(ctx, stageAdjacency, writeEdges); err != nil {
 		return LoadStats{}, err
 	}
@@ -330,38 +329,34 @@ func (l *Loader) stage(ctx context.Context, name string, run func(context.Contex
 	return nil
 }
 
-func (l *Loader) createStore() (err error) {
+func (l *Loader) createStore(ctx context.Context) (err error) {
 	l.store, err = create(l.work.store(), Options{MemoryBudget: load.Unit(l.opt.MemoryBudget)}, false)
 	if err != nil {
 		return err
 	}
-	l.tables = l.store.db.NewTables()
-	return l.store.Update(func(tx *Tx) error {
-		cat, err := tx.change()
-		if err != nil {
-			return err
-		}
-		l.generation, err = cat.newGeneration()
-		cat.Graph = l.generation
+	if l.bulk, err = l.store.beginBulk(ctx); err != nil {
 		return err
-	})
+	}
+	l.bulk.draft.Graph, err = l.bulk.newGeneration()
+	return err
 }
 
-// writeNodes writes all that is known of nodes beside their edges.
+// writeNodes writes all that is known of nodes beside their edges, and makes the graph visible.
 func (l *Loader) writeNodes(ctx context.Context) error {
-	if err := l.load.WriteIDs(ctx, l.tables.Put, l.generation); err != nil {
+	if err := l.load.WriteIDs(ctx, l.bulk.batch.Put, l.bulk.draft.Graph); err != nil {
 		return err
 	}
-	if err := l.tables.Flush(); err != nil {
+	stats, cat := l.load.Stats(), l.bulk.draft
+	cat.Nodes, cat.LoadedNodes, cat.Edges = int(stats.Nodes), int(stats.Nodes), stats.Edges
+	cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, stats.Arcs
+	cat.IntegerIDs, cat.DenseIDs = l.load.IDs()
+	for _, name := range SortClasses(l.load.Classes()) {
+		cat.class(name)
+	}
+	if err := l.writeColumns(ctx); err != nil {
 		return err
 	}
-	if err := l.store.attach(l.tables); err != nil {
-		return err
-	}
-	if err := l.writeCatalog(); err != nil {
-		return err
-	}
-	return l.writeColumns(ctx)
+	return l.bulk.Commit(nil)
 }
 
 func (l *Loader) closeStore() error {
@@ -390,8 +385,8 @@ func (l *Loader) suspend() error {
 func (l *Loader) end(loaded func() error) error {
 	l.ended = true
 	var errs []error
-	if l.tables != nil {
-		errs = append(errs, l.tables.Cancel())
+	if l.bulk != nil {
+		l.bulk.Abort()
 	}
 	errs = append(errs, loaded())
 	if l.store != nil { // last: what was given back is room to close it
@@ -401,39 +396,15 @@ func (l *Loader) end(loaded func() error) error {
 	return errors.Join(errs...)
 }
 
-// writeCatalog makes the graph visible to who opens the store.
-func (l *Loader) writeCatalog() error {
-	return l.store.Update(func(tx *Tx) error {
-		cat, err := tx.change()
-		if err != nil {
-			return err
-		}
-		stats := l.load.Stats()
-		cat.Graph = l.generation
-		cat.Nodes, cat.LoadedNodes, cat.Edges = int(stats.Nodes), int(stats.Nodes), stats.Edges
-		cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, stats.Arcs
-		cat.IntegerIDs, cat.DenseIDs = l.load.IDs()
-		for _, name := range SortClasses(l.load.Classes()) {
-			cat.class(name)
-		}
-		return nil
-	})
-}
-
 // writeColumns writes label and properties.
 func (l *Loader) writeColumns(ctx context.Context) error {
-	bulk, err := l.store.Bulk()
-	if err != nil {
-		return err
-	}
-	defer bulk.Abort()
-	label, err := bulk.ascendingColumn(LabelColumn, KindClass)
+	label, err := l.bulk.ascendingColumn(LabelColumn, KindClass)
 	if err != nil {
 		return err
 	}
 	columns := make([]*ColumnWriter, len(l.opt.Properties))
 	for i, column := range l.opt.Properties {
-		if columns[i], err = bulk.ascendingColumn(column.Name, column.Kind); err != nil {
+		if columns[i], err = l.bulk.ascendingColumn(column.Name, column.Kind); err != nil {
 			return err
 		}
 	}
@@ -445,7 +416,7 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 		}
 		return label.PutClasses(first, classes)
 	}
-	err = l.load.ReadColumns(ctx, bulk.Tx().Classes(), putLabels, func(v NodeID, values []Value) error {
+	return l.load.ReadColumns(ctx, l.bulk.draft.Classes, putLabels, func(v NodeID, values []Value) error {
 		for i, value := range values {
 			if err := columns[i].Put(v, value); err != nil {
 				return err
@@ -453,8 +424,4 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return bulk.Commit(nil)
 }

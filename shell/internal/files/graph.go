@@ -165,18 +165,11 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		if err := r.Bad.end(); err != nil {
 			return err
 		}
-		if _, err := g.Add(ctx, store, r); err != nil {
+		if _, err := g.add(ctx, store, r, true); err != nil {
 			return err
 		}
-		err := store.View(func(tx *kv.Tx) error {
+		return store.View(func(tx *kv.Tx) error {
 			return cmp.Or(r.sayTextIDs(ctx, tx), r.sayLookAlikes(ctx, tx))
-		})
-		if err != nil {
-			return err
-		}
-		return r.Timed("index", func(stage *ops.Stage) error {
-			stage.Columns = 1
-			return index.Create(ctx, store, kv.LabelColumn)
 		})
 	})
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
@@ -289,6 +282,11 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 	if g.Features == "" && g.Predictions == "" && g.Splits == "" {
 		return nil, nil
 	}
+	return g.add(ctx, store, r, false)
+}
+
+// add is Add, which builds the index of labels too if it is asked to.
+func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool) (parts []string, err error) {
 	bulk, err := store.Bulk()
 	if err != nil {
 		return nil, err
@@ -354,6 +352,20 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 				r.say("%s", wording.Elsewhere(run.Run()))
 			}
 		}()
+	}
+	if labelIndex {
+		err := r.Timed("index", func(stage *ops.Stage) error {
+			stage.Columns = 1
+			labels, err := index.Build(ctx, bulk, kv.LabelColumn)
+			if err != nil {
+				return err
+			}
+			marks = append(marks, labels.Mark)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	err = r.Timed("commit", func(*ops.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
