@@ -61,10 +61,7 @@ func TestLossesOfBlocks(t *testing.T) {
 // TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also behind a damaged block.
 func TestSearchBlocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table")
-	w, err := newTableWriter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newTableWriter(path)
 	d := testDB(t)
 	for i := range uint32(300) {
 		if err := w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, d.db.Opts()); err != nil {

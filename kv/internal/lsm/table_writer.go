@@ -1,7 +1,6 @@
 package lsm
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"io/fs"
@@ -39,9 +38,10 @@ import (
 //
 // Behind the blocks are the index, a flatbuffer, and its length, its checksum and the length of that.
 type tableWriter struct {
-	file   *os.File
-	w      *bufio.Writer
-	size   int64 // of the finished blocks
+	path   string
+	file   *os.File // nil while all blocks are in tail
+	tail   []byte   // finished blocks, and at the end the index, that are not in the file yet
+	size   int64    // of the finished blocks
 	block  []byte
 	first  []byte   // key of the block's first entry, with its version
 	starts []uint32 // of the block's entries
@@ -62,13 +62,43 @@ const tableVersion = 1
 // tableWriteBytes is how much is written to a table's file at once.
 const tableWriteBytes = 128 << 10
 
-// newTableWriter begins a table in a new file, which is removed when the store is next opened.
-func newTableWriter(path string) (*tableWriter, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, storedir.FileMode(storedir.Mode))
-	if err != nil {
-		return nil, err
+// newTableWriter begins a table, whose file a crash may leave: it is removed when the store is next opened.
+func newTableWriter(path string) *tableWriter { return &tableWriter{path: path} }
+
+// write adds to the file, which it makes once there is enough to write.
+func (t *tableWriter) write(b []byte) error {
+	t.tail = append(t.tail, b...)
+	if len(t.tail) < tableWriteBytes {
+		return nil
 	}
-	return &tableWriter{file: f, w: bufio.NewWriterSize(f, tableWriteBytes)}, nil
+	return t.flush()
+}
+
+// flush writes what is not in the file yet.
+func (t *tableWriter) flush() (err error) {
+	if t.file == nil {
+		t.file, err = os.OpenFile(t.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, storedir.FileMode(storedir.Mode))
+		if err != nil {
+			return err
+		}
+	}
+	_, err = t.file.Write(t.tail)
+	t.tail = t.tail[:0]
+	return err
+}
+
+// join adds the blocks of another table, which is not in a file yet. All its keys are greater.
+func (t *tableWriter) join(o *tableWriter) error {
+	if err := errors.Join(t.endBlock(), o.endBlock()); err != nil {
+		return err
+	}
+	for _, b := range o.blocks {
+		t.blocks = append(t.blocks, tableBlock{uint32(len(t.keys)) + b.keyEnd, uint32(t.size) + b.offset, b.length})
+	}
+	t.keys, t.hashes = append(t.keys, o.keys...), append(t.hashes, o.hashes...)
+	t.newest = max(t.newest, o.newest)
+	t.size += o.size
+	return t.write(o.tail)
 }
 
 // add adds a record of a version under a key, which is greater than the one before. The caller may reuse both.
@@ -119,7 +149,7 @@ func (t *tableWriter) endBlock() error {
 	if t.block, err = appendTableChecksum(t.block, t.block); err != nil {
 		return err
 	}
-	if _, err := t.w.Write(t.block); err != nil {
+	if err := t.write(t.block); err != nil {
 		return err
 	}
 	t.keys = append(t.keys, t.first...)
@@ -150,10 +180,10 @@ func (t *tableWriter) end(opt badger.Options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.w.Write(end); err != nil {
+	if err := t.write(end); err != nil {
 		return err
 	}
-	return t.w.Flush()
+	return t.flush()
 }
 
 func (t *tableWriter) index(opt badger.Options) []byte {
@@ -198,13 +228,16 @@ func (t *tableWriter) sync() error {
 	return t.file.Close()
 }
 
-// remove closes and deletes the file. It may be closed, or Badger's, already.
+// remove closes and deletes the file, if there is one. It may be closed, or Badger's, already.
 func (t *tableWriter) remove() error {
+	if t.file == nil {
+		return nil
+	}
 	err := t.file.Close()
 	if errors.Is(err, fs.ErrClosed) {
 		err = nil
 	}
-	if removing := os.Remove(t.file.Name()); !errors.Is(removing, fs.ErrNotExist) {
+	if removing := os.Remove(t.path); !errors.Is(removing, fs.ErrNotExist) {
 		err = errors.Join(err, removing)
 	}
 	return err

@@ -21,8 +21,9 @@ import (
 )
 
 // A Tables writes the records of a load as tables of Badger's last level, each byte once: there is no log, and
-// nothing to merge. The keys of a stream, which is a generation of one kind, and of a matrix one tile of it, ascend;
-// tables hold records of one stream, so that they do not overlap, whatever is written later.
+// nothing to merge. The keys of a stream, which is a generation of one kind, and of a matrix one tile of it, ascend.
+// Tables hold records of one stream, or all records of several of one kind: generations of that are newer later, so that
+// tables do not overlap, whatever is written later.
 //
 // The tables are files of other names until DB.Attach makes Badger know them. One goroutine.
 type Tables struct {
@@ -33,7 +34,8 @@ type Tables struct {
 	record  []byte // scratch
 	Newest  uint64 // version that tables say they have, at least
 	streams map[tableStream]*tableWriter
-	ended   []*tableWriter // in the order of their end
+	full    map[tableStream]bool // have a table that ended as it was full
+	ended   []*tableWriter       // in the order of their end
 
 	syncs   sync.WaitGroup
 	syncing chan struct{} // holds a token of each that runs
@@ -56,7 +58,7 @@ const (
 func (d *DB) NewTables() *Tables {
 	return &Tables{
 		dir: d.dir, opt: d.db.Opts(), most: tableBytes, Newest: tableVersion, streams: map[tableStream]*tableWriter{},
-		syncing: make(chan struct{}, tableSyncs),
+		full: map[tableStream]bool{}, syncing: make(chan struct{}, tableSyncs),
 	}
 }
 
@@ -79,13 +81,11 @@ func (b *Tables) add(key, body []byte) error {
 }
 
 // addRecord adds a record of a version to the table of a stream.
-func (b *Tables) addRecord(name tableStream, key, record []byte, version uint64) (err error) {
+func (b *Tables) addRecord(name tableStream, key, record []byte, version uint64) error {
 	t := b.streams[name]
 	if t == nil {
 		b.tables++
-		if t, err = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.tables))); err != nil {
-			return err
-		}
+		t = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.tables)))
 		t.newest = b.Newest
 		b.streams[name] = t
 	}
@@ -95,6 +95,7 @@ func (b *Tables) addRecord(name tableStream, key, record []byte, version uint64)
 	if t.bytes() < b.most {
 		return nil
 	}
+	b.full[name] = true
 	return b.end(name)
 }
 
@@ -144,6 +145,10 @@ func (b *Tables) Flush() error {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(x, y tableStream) int { return slices.Compare(x[:], y[:]) })
+	names, err := b.joinSmall(names)
+	if err != nil {
+		return b.wrap(err)
+	}
 	for _, name := range names {
 		if err := b.end(name); err != nil {
 			return b.wrap(err)
@@ -151,6 +156,39 @@ func (b *Tables) Flush() error {
 	}
 	b.syncs.Wait()
 	return b.wrap(b.failure)
+}
+
+// joinSmall adds the records of streams that have no file yet to the table of the stream before, where it can. So many small
+// columns are one file, which is synced once. It returns the streams, of those that names has ascending, that have a table.
+func (b *Tables) joinSmall(names []tableStream) (left []tableStream, err error) {
+	for _, name := range names {
+		t := b.streams[name]
+		if len(left) == 0 || t.file != nil || b.full[name] {
+			left = append(left, name)
+			continue
+		}
+		before := left[len(left)-1]
+		to := b.streams[before]
+		if before[0] != name[0] || to.bytes()+t.bytes() > b.most || b.fullBetween(before, name) {
+			left = append(left, name)
+			continue
+		}
+		if err := to.join(t); err != nil {
+			return nil, err
+		}
+		delete(b.streams, name)
+	}
+	return left, nil
+}
+
+// fullBetween says whether a stream between two others has a table that was full.
+func (b *Tables) fullBetween(x, y tableStream) bool {
+	for name := range b.full {
+		if slices.Compare(x[:], name[:]) < 0 && slices.Compare(name[:], y[:]) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Cancel removes the tables that Badger does not know.

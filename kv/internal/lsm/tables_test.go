@@ -34,10 +34,7 @@ func TestTableWriterWritesAsBadger(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		path := filepath.Join(t.TempDir(), "table")
-		w, err := newTableWriter(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := newTableWriter(path)
 		builder := table.NewTableBuilder(table.Options{
 			TableSize: 1 << 20, BlockSize: opt.BlockSize, BloomFalsePositive: opt.BloomFalsePositive,
 		})
@@ -67,7 +64,7 @@ func TestTableWriterWritesAsBadger(t *testing.T) {
 }
 
 // TestTableBatch writes records of several streams at once, in tables of random sizes and in several batches, and
-// expects to read them, each table whole and of one stream.
+// expects to read them, each table whole and of one kind.
 func TestTableBatch(t *testing.T) {
 	for seed := range uint64(6) {
 		d := testDB(t)
@@ -143,6 +140,69 @@ func TestTableBatch(t *testing.T) {
 	}
 }
 
+// TestSmallStreamsShareTables writes many streams at once, in several batches, most of them short. Badger opens no tables that
+// overlap.
+func TestSmallStreamsShareTables(t *testing.T) {
+	kinds := []record.Kind{record.KindColumn, record.KindSpace}
+	for seed := range uint64(8) {
+		d := testDB(t)
+		r := rand.New(rand.NewPCG(seed, 6))
+		want := map[string][]byte{}
+		for batch := range record.Generation(2) {
+			b := d.NewTables()
+			full := seed%2 == 1 // some have tables of their own, which others must not reach across
+			if full {
+				b.most = 100 << 10
+			}
+			rows := map[record.Generation]int{}
+			for g := 100 * (batch + 1); g < 100*(batch+1)+40; g++ {
+				if rows[g] = r.IntN(20); full && r.IntN(8) == 0 {
+					rows[g] = 100 + r.IntN(200)
+				}
+			}
+			for i := range 300 {
+				for g, count := range rows {
+					for _, kind := range kinds {
+						if i >= count {
+							continue
+						}
+						key, body := record.NumberKey(kind, g, uint32(i)), make([]byte, 500+r.IntN(500))
+						if err := b.Put(key, body); err != nil {
+							t.Fatal(err)
+						}
+						want[string(key)] = body
+					}
+				}
+			}
+			if err := b.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if !full && len(b.ended) != len(kinds) {
+				t.Errorf("seed %d: got %d tables, want one of each kind", seed, len(b.ended))
+			}
+			if open, err := d.Attach(b); err != nil || !open {
+				t.Fatal(open, err)
+			}
+		}
+		lastLevel(t, d)
+		err := d.View(func(txn *Txn) error {
+			for key, body := range want {
+				value, err := txn.Get([]byte(key))
+				if err != nil {
+					return err
+				}
+				if got, err := record.Decode([]byte(key), value); err != nil || len(got) != len(body) {
+					t.Fatalf("seed %d: %s: got %d bytes, %v, want %d", seed, record.Describe([]byte(key)), len(got), err, len(body))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // lastLevel returns the numbers of the tables of the last level, each of which it checks.
 func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 	t.Helper()
@@ -164,8 +224,8 @@ func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		if least, most := streamOf(opened.Smallest()), streamOf(opened.Biggest()); least != most {
-			t.Errorf("%s: goes from %x to %x, want one stream", path, least, most)
+		if least, most := opened.Smallest(), opened.Biggest(); least[0] != most[0] {
+			t.Errorf("%s: goes from %x to %x, want one kind", path, least, most)
 		}
 		if err := file.Close(-1); err != nil {
 			t.Fatal(err)
