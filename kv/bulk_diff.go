@@ -84,7 +84,7 @@ func (d *columnDiff) compare(v NodeID, cell Value) error {
 	}
 	old, err := Value{}, error(nil)
 	if int(v) < d.old.tx.cat.Nodes { // else the Bulk adds it
-		if err = d.old.load(v); err == nil {
+		if err = d.old.load(v, false); err == nil {
 			old = d.old.cell(int(v - d.old.rng.First))
 		}
 	}

@@ -28,7 +28,7 @@ func (r *ColumnReader) Codes(v NodeID) (codes Codes, ok bool, err error) {
 	if r.ids != nil || r.name == degreeColumn || r.kind == KindFloat || r.kind == KindSingle {
 		return Codes{}, false, nil
 	}
-	if err := r.load(v); err != nil {
+	if err := r.load(v, false); err != nil {
 		return Codes{}, false, err
 	}
 	if !r.coded {
@@ -122,7 +122,7 @@ func (r *ColumnReader) Floats(v NodeID) (values []float64, ok bool, err error) {
 	if r.kind != KindFloat && r.kind != KindSingle {
 		return nil, false, nil
 	}
-	if err := r.load(v); err != nil {
+	if err := r.load(v, false); err != nil {
 		return nil, false, err
 	}
 	if !r.coded {

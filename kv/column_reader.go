@@ -24,6 +24,8 @@ type ColumnReader struct {
 	block   *codec.Column // not changed
 	table   []Value       // the block's strings, made when first asked for
 	changes []change
+	reads   int    // values that were read of it
+	memory  []byte // of a block that other readers need not find
 	asked   bool   // a value was read without making its block the current one
 	askedOf NodeID // the number of that block
 
@@ -79,14 +81,15 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 		return r.tx.idValue(id)
 	}
 	block := v / codec.ColumnRows
-	follows := r.loaded && block == r.rng.End/codec.ColumnRows // on the current block, as in a walk over all nodes
+	follows := r.loaded && r.reads >= walkReads && block == r.rng.End/codec.ColumnRows // on the current block, as in a walk over all nodes
 	if r.name != degreeColumn && !r.holds(v) && !follows && (!r.asked || r.askedOf != block) {
 		r.asked, r.askedOf = true, block
 		return r.once(v) // of many blocks only one value is wanted
 	}
-	if err := r.load(v); err != nil {
+	if err := r.load(v, !follows); err != nil { // of most others, few
 		return Value{}, err
 	}
+	r.reads++
 	return r.value(int(v - r.rng.First))
 }
 
@@ -110,7 +113,7 @@ func (r *ColumnReader) once(v NodeID) (Value, error) {
 // A scan for values outside these bounds can skip to rng.End. Strings, and so classes, are ordered by their bytes. For the
 // column id, the bounds are those of all ids.
 func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err error) {
-	if err := r.load(v); err != nil {
+	if err := r.load(v, false); err != nil {
 		return Range{}, Value{}, Value{}, err
 	}
 	include := func(value Value) {
@@ -161,8 +164,11 @@ func (r *ColumnReader) holds(v NodeID) bool {
 	return r.loaded && v >= r.rng.First && v < r.rng.End && r.writes == r.tx.writes
 }
 
-// load makes the block that holds v the current one.
-func (r *ColumnReader) load(v NodeID) error {
+// walkReads is how many values of a block are read in a walk at least.
+const walkReads = 16
+
+// load makes the block that holds v the current one. If it is borrowed, it is not kept for other readers.
+func (r *ColumnReader) load(v NodeID, borrowed bool) error {
 	if r.holds(v) {
 		return nil
 	}
@@ -176,14 +182,15 @@ func (r *ColumnReader) load(v NodeID) error {
 	first := v / codec.ColumnRows * codec.ColumnRows
 	r.rng = Range{First: first, End: NodeID(min(int(first)+codec.ColumnRows, r.tx.cat.Nodes))}
 	r.writes = r.tx.writes
-	if err := r.read(); err != nil {
+	r.reads = 0
+	if err := r.read(borrowed); err != nil {
 		return fmt.Errorf("column %s: %w", r.name, err)
 	}
 	r.loaded = true
 	return nil
 }
 
-func (r *ColumnReader) read() error {
+func (r *ColumnReader) read(borrowed bool) error {
 	r.coded = false
 	switch r.name {
 	case idColumn:
@@ -198,10 +205,15 @@ func (r *ColumnReader) read() error {
 		return err
 	}
 	r.block = new(codec.Column)
-	if uint32(r.rng.First) < entry.Rows {
-		if r.block, err = r.tx.column(entry).Lookup(uint32(r.rng.First) / codec.ColumnRows); err != nil {
-			return err
-		}
+	if number := uint32(r.rng.First) / codec.ColumnRows; uint32(r.rng.First) >= entry.Rows {
+		err = nil // all were added later
+	} else if borrowed {
+		r.block, err = r.tx.column(entry).Borrow(number, &r.memory)
+	} else {
+		r.block, err = r.tx.column(entry).Lookup(number)
+	}
+	if err != nil {
+		return err
 	}
 	r.table = slices.Grow(r.table[:0], r.block.Texts())[:r.block.Texts()]
 	clear(r.table)

@@ -52,6 +52,9 @@ func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	if entry := c.Records.Cache().Get(name); entry != nil {
 		return entry.Value.(*codec.Column).Cell(row, c.Kind), nil
 	}
+	if entry := c.Records.Cache().Get(cellName(name, row)); entry != nil {
+		return entry.Value.(codec.Value), nil
+	}
 	if !c.Records.Cache().Again(name) {
 		return c.cellInPlace(name, row)
 	}
@@ -62,24 +65,33 @@ func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	return block.Cell(row, c.Kind), nil
 }
 
-// smallBlock is the size of a block, in bytes, up to which it costs less to keep it than to read it twice.
-const smallBlock = 6 << 10
+// cellName is that of a row of a block, kept by itself.
+func cellName(block snapshot.Name, row int) snapshot.Name {
+	block.B = uint32(row) + 1
+	return block
+}
 
-// cellInPlace is a row of a block that is not kept, unless it is small. Like changed and load it allocates, so that Cell need not.
+// cellSize is about what a cell takes in memory beside its text, in bytes.
+const cellSize = 48
+
+// cellInPlace is a row of a block that is not kept: only the row is. Like changed and load it allocates, so that Cell need not.
 func (c *Column) cellInPlace(name snapshot.Name, row int) (cell codec.Value, err error) {
 	disk := *c
-	err = disk.lend(name.A, func(body []byte) (err error) {
+	err = disk.lend(name.A, func(body []byte) error {
 		block := new(codec.Column)
-		if len(body) <= smallBlock {
-			block, err = disk.keep(name, body)
-		} else {
-			err = disk.parse(name.A, body, block)
+		if err := disk.parse(name.A, body, block); err != nil {
+			return err
 		}
-		if err == nil {
-			cell = block.Cell(row, disk.Kind)
-		}
-		return err
+		cell = block.Cell(row, disk.Kind)
+		return nil
 	})
+	if err == nil {
+		size := int64(cellSize)
+		if cell.Kind() == codec.KindString {
+			size += int64(len(cell.Str()))
+		}
+		c.Records.Cache().Add(&snapshot.Entry{Name: cellName(name, row), Value: cell, ValueSize: size})
+	}
 	return cell, err
 }
 
@@ -131,6 +143,19 @@ func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 		return entry.Value.(*codec.Column), nil
 	}
 	return c.load(name)
+}
+
+// Borrow is Lookup of a block for one reader: one that was not kept lies in its memory.
+func (c *Column) Borrow(number uint32, memory *[]byte) (block *codec.Column, err error) {
+	if entry := c.Records.Cache().Get(c.name(number)); entry != nil {
+		return entry.Value.(*codec.Column), nil
+	}
+	block = new(codec.Column)
+	err = c.lend(number, func(body []byte) error {
+		*memory = append((*memory)[:0], body...)
+		return c.parse(number, *memory, block)
+	})
+	return block, err
 }
 
 // load is Lookup from the disk.

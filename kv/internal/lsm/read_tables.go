@@ -49,6 +49,8 @@ type readTable struct {
 
 	seen      []uint64     // a bit for each block that was asked for lately
 	forgotten atomic.Int64 // the second since 1970 when the bits were last cleared
+	tells     bool         // see tellsCached
+	cached    atomic.Int32 // how many blocks in a row were in memory before they were asked for, or taken to be
 }
 
 // openReadOnly opens a database to read it.
@@ -149,7 +151,7 @@ func (t *readTable) open() error {
 	if err != nil {
 		return errors.Join(err, r.close())
 	}
-	t.tableReader, t.seen = r, make([]uint64, (r.count+63)/64)
+	t.tableReader, t.seen, t.tells = r, make([]uint64, (r.count+63)/64), tellsCached(t.path)
 	t.isOpen.Store(true)
 	return nil
 }
@@ -223,15 +225,18 @@ func (r *readTables) cursors() []*runCursor {
 func lastOf(cursors []*runCursor, key []byte) (version uint64, value y.ValueStruct, err error) {
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
 	for _, c := range cursors {
-		if may, err := c.mayHave(key, seek, hash); err != nil {
-			return 0, value, err
-		} else if !may {
-			continue
+		if !c.found { // else it probably has this one too
+			if may, err := c.mayHave(key, seek, hash); err != nil {
+				return 0, value, err
+			} else if !may {
+				continue
+			}
 		}
 		if err := c.seek(seek); err != nil {
 			return 0, value, err
 		}
-		if c.valid() && y.SameKey(seek, c.key) && y.ParseTs(c.key) > version {
+		c.found = c.valid() && y.SameKey(seek, c.key)
+		if c.found && y.ParseTs(c.key) > version {
 			version = y.ParseTs(c.key)
 			value.Decode(c.value)
 		}
@@ -243,6 +248,9 @@ func lastOf(cursors []*runCursor, key []byte) (version uint64, value y.ValueStru
 func askFor(cursors []*runCursor, key []byte) error {
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
 	for _, c := range cursors {
+		if at := c.tableOf(seek); at < 0 || c.run[at].seemsCached() {
+			continue
+		}
 		may, err := c.mayHave(key, seek, hash)
 		if err != nil {
 			return err
@@ -258,9 +266,33 @@ func askFor(cursors []*runCursor, key []byte) error {
 		if err != nil {
 			return err
 		}
-		c.run[at].askFor(block, from, to)
+		c.ask(c.run[at], block, from, to)
 	}
 	return nil
+}
+
+// mostBetween is how many bytes between two blocks are read with them: one read of a disk costs more than so many bytes.
+const mostBetween = 64 << 10
+
+// ask has a block be among those that the system is asked for.
+func (c *runCursor) ask(t *readTable, block, from, to int) {
+	if !t.mustAsk(block, from, to) {
+		return
+	}
+	if c.askIn == t && from >= c.askFrom && from <= c.askTo+mostBetween {
+		c.askTo = max(c.askTo, to)
+		return
+	}
+	c.askNow()
+	c.askIn, c.askFrom, c.askTo = t, from, to
+}
+
+// askNow asks the system for what was to be asked for.
+func (c *runCursor) askNow() {
+	if c.askIn != nil {
+		willRead(c.askIn.data, c.askFrom, c.askTo)
+	}
+	c.askIn = nil
 }
 
 // beginsWith says whether a table begins with a version of a key.
@@ -293,6 +325,13 @@ type runCursor struct {
 	block int
 	entry int
 	on    bool // it stands on an entry
+
+	placedIn *readTable // in which place found the last block; nil before
+	placed   int        // that block
+	found    bool       // the run had the last key that was looked up
+
+	askIn          *readTable // of what the system is to be asked for; nil if there is nothing
+	askFrom, askTo int
 
 	ahead  readAhead
 	of     *readTable // that the block is of
@@ -349,9 +388,9 @@ func (c *runCursor) load(at, block int) error {
 	}
 	switch block {
 	case before + 1:
-		c.ahead.up(t, from, to)
+		c.ahead.up(t, block, from, to)
 	case before - 1:
-		c.ahead.down(t, from, to)
+		c.ahead.down(t, block, from, to)
 	default:
 		c.ahead.begin(t, block, from, to)
 	}
@@ -390,20 +429,34 @@ func (c *runCursor) locate(key []byte) (at, block int, err error) {
 	if newest := t.listed.Newest; y.ParseTs(key) > newest { // so that a block which begins with the newest version is found, not the block before
 		key = y.KeyWithTs(y.ParseKey(key), newest)
 	}
+	behind := func(block int) (bool, error) {
+		first, err := t.firstMapped(block)
+		return err == nil && y.CompareKeys(first, key) > 0, err
+	}
 	low, high := 0, t.count // the first that begins behind the key
+	if c.placedIn == t {    // many are asked for in order: in the block of the last, or soon behind it
+		for i, step := c.placed, 1; i < high; i, step = i+step, 2*step {
+			if is, err := behind(i); err != nil {
+				return 0, 0, err
+			} else if is {
+				high = i
+			} else {
+				low = i + 1
+			}
+		}
+	}
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		first, err := t.firstMapped(middle)
-		if err != nil {
+		if is, err := behind(middle); err != nil {
 			return 0, 0, err
-		}
-		if y.CompareKeys(first, key) > 0 {
+		} else if is {
 			high = middle
 		} else {
 			low = middle + 1
 		}
 	}
-	return at, max(low-1, 0), nil
+	c.placedIn, c.placed = t, max(low-1, 0)
+	return at, c.placed, nil
 }
 
 // find finds the block in which a key lies, or would, and the first entry of that block that is not before the key, or is behind it.
@@ -500,7 +553,8 @@ func (c *runCursor) previous() error {
 	return nil
 }
 
-// A readAhead asks the system for the bytes of a table that are read next: the more, the longer the reads go on in one direction.
+// A readAhead asks the system for the bytes of a table that are read next: the more, the longer the reads go on in one direction, once one
+// of the blocks was not there. Who says what it will read, as WillRead is told, does not read in one direction.
 type readAhead struct {
 	from, to int // what was asked for
 	stride   int
@@ -515,14 +569,16 @@ const (
 // begin is told of a block that is read after one elsewhere.
 func (a *readAhead) begin(t *readTable, block, from, to int) {
 	*a = readAhead{from, to, 0}
-	t.askFor(block, from, to)
+	if t.mustAsk(block, from, to) {
+		willRead(t.data, from, to)
+	}
 }
 
 // askAgain is after how many seconds the system is asked for a block again: by then its pages may have gone from memory.
 const askAgain = 60
 
-// askFor asks the system for a block, if it was not asked lately.
-func (t *readTable) askFor(block, from, to int) {
+// mustAsk says whether to ask the system for a block: if it was not asked lately, and the block is not in memory.
+func (t *readTable) mustAsk(block, from, to int) bool {
 	now, last := time.Now().Unix(), t.forgotten.Load()
 	if now-last >= askAgain && t.forgotten.CompareAndSwap(last, now) {
 		for i := range t.seen {
@@ -530,13 +586,42 @@ func (t *readTable) askFor(block, from, to int) {
 		}
 	}
 	bit := uint64(1) << (block % 64)
-	if atomic.OrUint64(&t.seen[block/64], bit)&bit == 0 {
-		willRead(t.data, from, to)
-	}
+	return atomic.OrUint64(&t.seen[block/64], bit)&bit == 0 && !t.isCached(from, to)
 }
 
+// wasAsked says whether the system was asked for a block.
+func (t *readTable) wasAsked(block int) bool {
+	return atomic.LoadUint64(&t.seen[block/64])>>(block%64)&1 != 0
+}
+
+// isCached says whether a block is in memory, or is taken to be.
+func (t *readTable) isCached(from, to int) bool {
+	if t.seemsCached() || t.tells && isCached(t.data, from, to) {
+		t.cached.Add(1)
+		return true
+	}
+	t.cached.Store(0)
+	return false
+}
+
+// Asking takes longer than reading what is in memory. So where all blocks of a sample are there, those of the stretch behind it are taken to be.
+const (
+	cachedSample  = 8
+	cachedStretch = 64 // with the sample
+)
+
+// seemsCached says whether the next block that is asked for is taken to be in memory.
+func (t *readTable) seemsCached() bool { return t.cached.Load()%cachedStretch >= cachedSample }
+
 // up is told of a block behind the last.
-func (a *readAhead) up(t *readTable, from, to int) {
+func (a *readAhead) up(t *readTable, block, from, to int) {
+	if a.stride == 0 {
+		if !t.wasAsked(block) && !t.isCached(from, to) {
+			willRead(t.data, from, to)
+			a.to, a.stride = to, leastAhead
+		}
+		return
+	}
 	if to+a.stride/2 > a.to && a.to < len(t.data) {
 		next := min(to+a.stride, len(t.data))
 		willRead(t.data, max(from, a.to), next)
@@ -545,7 +630,14 @@ func (a *readAhead) up(t *readTable, from, to int) {
 }
 
 // down is told of a block before the last.
-func (a *readAhead) down(t *readTable, from, to int) {
+func (a *readAhead) down(t *readTable, block, from, to int) {
+	if a.stride == 0 {
+		if !t.wasAsked(block) && !t.isCached(from, to) {
+			willRead(t.data, from, to)
+			a.from, a.stride = from, leastAhead
+		}
+		return
+	}
 	if from-a.stride/2 < a.from && a.from > 0 {
 		next := max(from-a.stride, 0)
 		willRead(t.data, next, min(to, a.from))

@@ -269,20 +269,19 @@ func TestAskAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.askFor(0, from, to)
+	table.mustAsk(0, from, to)
 	const another = 1 << 63 // a block that is not there
 	table.seen[0] |= another
-	if table.askFor(0, from, to); table.seen[0] != another|1 {
+	if table.mustAsk(0, from, to); table.seen[0] != another|1 {
 		t.Errorf("at once: got %b, want that nothing is forgotten", table.seen[0])
 	}
 	table.forgotten.Add(-askAgain)
-	if table.askFor(0, from, to); table.seen[0] != 1 {
+	if table.mustAsk(0, from, to); table.seen[0] != 1 {
 		t.Errorf("after a while: got %b, want one block", table.seen[0])
 	}
 }
 
-// TestWillRead says which records will be read: then the system was asked for all blocks in which they lie, and for no others, and the
-// records are the same.
+// TestWillRead says which records will be read: then the system was asked for all blocks in which they lie, and the records are the same.
 func TestWillRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	dir := drawnDatabase(t, r)
@@ -299,7 +298,18 @@ func TestWillRead(t *testing.T) {
 	defer closeTest(t, d)
 	txn := d.Begin(false)
 	defer txn.Discard()
-	wanted := []int{3, 77, 78, 150, 151, 299}
+	var wanted []int // of those that are there: of others, the block behind is read too
+	err = plain.View(func(txn *Txn) error {
+		for i := range 300 {
+			if _, err := txn.Get(testKey(i)); err == nil && i%9 < 2 {
+				wanted = append(wanted, i)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(wanted) < 10 {
+		t.Fatalf("got %d records, %v, want some more", len(wanted), err)
+	}
 	asked := func() (blocks int) {
 		for _, run := range d.tables.runs {
 			for _, table := range run {
@@ -309,6 +319,14 @@ func TestWillRead(t *testing.T) {
 			}
 		}
 		return blocks
+	}
+	for _, run := range d.tables.runs {
+		for _, table := range run {
+			if err := table.open(); err != nil {
+				t.Fatal(err)
+			}
+			table.tells = false // as if none of it were in memory
+		}
 	}
 	txn.WillRead(func(yield func([]byte) bool) {
 		for _, i := range wanted {
@@ -322,7 +340,7 @@ func TestWillRead(t *testing.T) {
 		t.Error("no block was asked for")
 	}
 	for _, i := range wanted {
-		if _, err := txn.Get(testKey(i)); err != nil && !errors.Is(err, record.ErrNotFound) {
+		if _, err := txn.Get(testKey(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -182,6 +182,9 @@ func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
 			return
 		}
 	}
+	for _, c := range cursors {
+		c.askNow()
+	}
 }
 
 // Version is that of the commit that wrote the value under a key; record.ErrNotFound if there is none.

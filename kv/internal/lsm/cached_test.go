@@ -1,0 +1,36 @@
+package lsm
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestCachedIsNotAskedFor asks for blocks of a file that is in memory: of each stretch but the first few are taken to be there, and where the
+// system does not tell, all are asked for.
+func TestCachedIsNotAskedFor(t *testing.T) {
+	const blocks, size = 3 * cachedStretch, 4096
+	path := filepath.Join(t.TempDir(), "table")
+	if err := os.WriteFile(path, make([]byte, blocks*size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := mapTable(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, tells := range []bool{false, tellsCached(path)} {
+		table := &readTable{tableReader: r, seen: make([]uint64, blocks/64), tells: tells}
+		for block := range blocks {
+			if got, want := table.seemsCached(), tells && block%cachedStretch >= cachedSample; got != want {
+				t.Errorf("block %d, told %v: got %v, want %v", block, tells, got, want)
+			}
+			table.mustAsk(block, block*size, (block+1)*size)
+			table.mustAsk(block, block*size, (block+1)*size) // which changes nothing
+		}
+	}
+}
