@@ -248,7 +248,8 @@ func lastOf(cursors []*runCursor, key []byte) (version uint64, value y.ValueStru
 func askFor(cursors []*runCursor, key []byte) error {
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
 	for _, c := range cursors {
-		if at := c.tableOf(seek); at < 0 || c.run[at].seemsCached() {
+		if at := c.tableOf(seek); at >= 0 && c.run[at].seemsCached() {
+			c.run[at].cached.Add(1)
 			continue
 		}
 		may, err := c.mayHave(key, seek, hash)
