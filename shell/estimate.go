@@ -425,7 +425,7 @@ const (
 	columnsCost                         = 300     // a node
 	splitCost                           = 300     // a node
 	valueCost                           = 60      // a value of a matrix
-	commitCost                          = 9       // a byte of the matrices
+	commitCost                          = 9       // a byte of the matrices, and of the index, of which there is about one a node
 	indexCost                           = 290     // a node
 	syncSeconds, moveSeconds            = 0.03, 0.02
 )
@@ -463,8 +463,8 @@ func (p *projection) importStages() (stages []stageEstimate) {
 	features, predictions := p.matrixBytes()
 	add("import features", nodes*int64(p.files.features.columns), valueCost*p.files.features.filled, features)
 	add("import predictions", nodes*int64(p.files.predictions.columns), valueCost, predictions)
-	add("commit", features+predictions, commitCost, 0)
 	add("index", nodes, indexCost, 0)
+	add("commit", nodes+features+predictions, commitCost, 0)
 	add("sync", 1, syncSeconds*1e9, 0)
 	add("close", 1, moveSeconds*1e9, 0)
 	return stages
