@@ -63,8 +63,8 @@ func (d *Diagonals) Close() error {
 // So hubs cost little: a star of any size costs only the time to read it. The steps are counted first; above
 // Options.MaxPrice the error is a *PriceError. Million steps a second of one core, on graphs with a heavy tail:
 //
-//	k = 3   2^14 to 2^20 nodes   400 to 600
-//	k = 4   2^14 to 2^20 nodes   580 down to 230: fewer on larger graphs
+//	k = 3   2^14 to 2^18 nodes   600 to 650
+//	k = 4   2^14 to 2^18 nodes   670 down to 370: fewer on larger graphs
 //	k = 5   2^12 to 2^16 nodes   330 to 440
 //
 // Memory holds 12 bytes a node for k = 3, and 16 for k = 4. The results are in Options.Scratch, if it is set. The rest of
