@@ -89,3 +89,23 @@ func TestLogCount(t *testing.T) {
 		}
 	}
 }
+
+// TestListKnowsTablesAsTheyStay holds that the list of a closed database knows its tables: they have the mode of the directory by then.
+func TestListKnowsTablesAsTheyStay(t *testing.T) {
+	dir := sessions(t, 2)
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, openTest(t, dir))
+	if err := storedir.AlignModes(dir); err != nil {
+		t.Fatal(err)
+	}
+	listed := readVerified(dir).listed
+	for _, path := range tablesIn(t, dir) {
+		id, _ := table.ParseFileID(filepath.Base(path))
+		mark, err := storedir.MarkOf(path)
+		if err != nil || listed[id].Mark != mark {
+			t.Errorf("%s: got %+v, %v, listed as %+v", path, mark, err, listed[id].Mark)
+		}
+	}
+}

@@ -256,6 +256,7 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 		reading = errors.Join(reading, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, 0o600))
 	}
 	if err = errors.Join(failure, err, reading); err == nil && !crashed && storedir.HasLocks { // else every open asks Badger
+		err = storedir.AlignModes(d.dir) // which changes the times of tables, by which the list knows them
 		d.verified.list()
 	}
 	return crashed, err
