@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,29 +131,23 @@ func TestUpdatesShareSyncs(t *testing.T) {
 	s := newStore(t, Options{})
 	update(t, s, func(tx *Tx) error { _, err := addOne(tx); return err })
 	const updates = 10
-	s.writer.Lock()
-	var all sync.WaitGroup
 	var ran, early atomic.Int64
-	for range updates {
-		all.Go(func() {
-			err := s.Update(func(tx *Tx) error {
-				mine, err := addOne(tx)
-				if mine != int(ran.Add(1))+1 {
-					t.Errorf("got %d as number %d", mine, ran.Load())
-				}
-				if mustCount(t, s) > 1 {
-					early.Add(1)
-				}
-				return err
-			})
-			if err != nil {
-				t.Error(err)
+	one := func() {
+		err := s.Update(func(tx *Tx) error {
+			mine, err := addOne(tx)
+			if mine != int(ran.Add(1))+1 {
+				t.Errorf("got %d as number %d", mine, ran.Load())
 			}
+			if mustCount(t, s) > 1 {
+				early.Add(1)
+			}
+			return err
 		})
-		time.Sleep(5 * time.Millisecond) // until it waits
+		if err != nil {
+			t.Error(err)
+		}
 	}
-	s.writer.Unlock()
-	all.Wait()
+	inOneGroup(s, slices.Repeat([]func(){one}, updates)...)
 	if s.lastGroup < updates-1 || early.Load() > 1 {
 		t.Errorf("got a last group of %d, and %d Updates in which what was not synced was to be seen; want one group of %d",
 			s.lastGroup, early.Load(), updates)
@@ -213,41 +208,49 @@ func TestCrashOfWriters(t *testing.T) {
 // TestFailsAfterWhatItSaw has Updates fail for what they saw of one before them: they return once that is durable, and to be seen.
 func TestFailsAfterWhatItSaw(t *testing.T) {
 	s := newStore(t, Options{})
-	exists := errors.New("exists")
-	create := func(tx *Tx) error {
+	one := func() {
+		err := s.Update(createX)
 		var n int
-		if err := tx.Document("test", "x", &n); err == nil {
-			return exists
+		if seen := s.View(func(tx *Tx) error { return tx.Document("test", "x", &n) }); seen != nil {
+			t.Errorf("an Update returned %v, and then a View: %v", err, seen)
 		}
-		return tx.PutDocument("test", "x", 1)
 	}
+	inOneGroup(s, slices.Repeat([]func(){one}, 8)...)
+}
+
+// errXExists is the error of createX if the document is there.
+var errXExists = errors.New("exists")
+
+// createX writes a document that must not be there.
+func createX(tx *Tx) error {
+	var n int
+	if err := tx.Document("test", "x", &n); err == nil {
+		return errXExists
+	}
+	return tx.PutDocument("test", "x", 1)
+}
+
+// inOneGroup holds the writer's lock until all of some functions, each of which calls Update, wait for it, one after another. It returns
+// once all have.
+func inOneGroup(s *Store, fns ...func()) {
 	s.writer.Lock()
 	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			err := s.Update(create)
-			var n int
-			if seen := s.View(func(tx *Tx) error { return tx.Document("test", "x", &n) }); seen != nil {
-				t.Errorf("an Update returned %v, and then a View: %v", err, seen)
-			}
-		})
-		time.Sleep(5 * time.Millisecond)
+	for _, fn := range fns {
+		all.Go(fn)
+		time.Sleep(5 * time.Millisecond) // until it waits
 	}
 	s.writer.Unlock()
 	all.Wait()
 }
 
-// inOneGroup holds the writer's lock until all of some Updates wait for it, one after another, and returns what they return.
-func inOneGroup(s *Store, updates ...func(tx *Tx) error) []error {
-	s.writer.Lock()
-	var all sync.WaitGroup
+// updateInOneGroup has Updates in one group, and returns what they return.
+func updateInOneGroup(s *Store, updates ...func(tx *Tx) error) []error {
 	got := make([]error, len(updates))
-	for i, fn := range updates {
-		all.Go(func() { got[i] = s.Update(fn) })
-		time.Sleep(5 * time.Millisecond) // until it waits
+	fns := make([]func(), len(updates))
+	for i, update := range updates {
+		fns[i] = func() { got[i] = s.Update(update) }
 	}
-	s.writer.Unlock()
-	all.Wait()
+	inOneGroup(s, fns...)
 	return got
 }
 
@@ -257,20 +260,12 @@ func TestFailsWithItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exists := errors.New("exists")
-	create := func(tx *Tx) error {
-		var n int
-		if err := tx.Document("test", "x", &n); err == nil {
-			return exists
-		}
-		return tx.PutDocument("test", "x", 1)
-	}
 	fail := func(*Tx) error {
 		s.db.Fail(errors.New("the disk is full"))
-		return exists
+		return errXExists
 	}
-	for i, err := range inOneGroup(s, create, create, fail) {
-		if !errors.Is(err, ErrFailed) || errors.Is(err, exists) {
+	for i, err := range updateInOneGroup(s, createX, createX, fail) {
+		if !errors.Is(err, ErrFailed) || errors.Is(err, errXExists) {
 			t.Errorf("Update %d: got %v, want ErrFailed", i, err)
 		}
 	}
@@ -293,7 +288,7 @@ func TestCommitsLeaveOutClosures(t *testing.T) {
 		ended = time.Now()
 		return err
 	}
-	if err := errors.Join(inOneGroup(s, write, write, write)...); err != nil {
+	if err := errors.Join(updateInOneGroup(s, write, write, write)...); err != nil {
 		t.Error(err)
 	}
 }
