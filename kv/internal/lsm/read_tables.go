@@ -614,13 +614,18 @@ const (
 // seemsCached says whether the next block that is asked for is taken to be in memory.
 func (t *readTable) seemsCached() bool { return t.cached.Load()%cachedStretch >= cachedSample }
 
+// start is told of a block beside the last, while nothing is asked for ahead.
+func (a *readAhead) start(t *readTable, block, from, to int) {
+	if !t.wasAsked(block) && !t.isCached(from, to) {
+		willRead(t.data, from, to)
+		a.from, a.to, a.stride = min(a.from, from), max(a.to, to), leastAhead
+	}
+}
+
 // up is told of a block behind the last.
 func (a *readAhead) up(t *readTable, block, from, to int) {
 	if a.stride == 0 {
-		if !t.wasAsked(block) && !t.isCached(from, to) {
-			willRead(t.data, from, to)
-			a.to, a.stride = to, leastAhead
-		}
+		a.start(t, block, from, to)
 		return
 	}
 	if to+a.stride/2 > a.to && a.to < len(t.data) {
@@ -633,10 +638,7 @@ func (a *readAhead) up(t *readTable, block, from, to int) {
 // down is told of a block before the last.
 func (a *readAhead) down(t *readTable, block, from, to int) {
 	if a.stride == 0 {
-		if !t.wasAsked(block) && !t.isCached(from, to) {
-			willRead(t.data, from, to)
-			a.from, a.stride = from, leastAhead
-		}
+		a.start(t, block, from, to)
 		return
 	}
 	if from-a.stride/2 < a.from && a.from > 0 {
