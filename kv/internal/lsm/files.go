@@ -77,7 +77,11 @@ func checkNames(dir string, crashed bool) (manifest badger.Manifest, strays []ui
 	if err := checkRegistry(dir); err != nil {
 		return manifest, nil, err
 	}
-	empty, err := checkLogs(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return manifest, nil, err
+	}
+	empty, err := checkLogs(logsAmong(dir, entries))
 	if err != nil {
 		return manifest, nil, err
 	}
@@ -86,10 +90,6 @@ func checkNames(dir string, crashed bool) (manifest badger.Manifest, strays []ui
 		return manifest, nil, err
 	}
 	leftover := cmp.Or(empty, cut)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return manifest, nil, err
-	}
 	for _, entry := range entries {
 		if id, ok := table.ParseFileID(entry.Name()); ok {
 			if _, named := manifest.Tables[id]; !named {
@@ -152,11 +152,7 @@ func checkRegistry(dir string) error {
 const logHeader = 20
 
 // checkLogs looks at the beginning of the value logs and of the logs of memtables; empty is not nil if one is.
-func checkLogs(dir string) (empty, err error) {
-	logs, err := logFiles(dir)
-	if err != nil {
-		return nil, err
-	}
+func checkLogs(logs []string) (empty, err error) {
 	for _, path := range logs {
 		head, err := readHead(path, logHeader)
 		switch {
@@ -258,12 +254,18 @@ func isSystemError(err error) bool {
 
 // logFiles are the value logs and the logs of memtables.
 func logFiles(dir string) ([]string, error) {
-	values, err := storedir.FilesNamed(dir, "", ".vlog")
-	if err != nil {
-		return nil, err
+	entries, err := os.ReadDir(dir)
+	return logsAmong(dir, entries), err
+}
+
+// logsAmong are logFiles of a directory that was read.
+func logsAmong(dir string, entries []fs.DirEntry) (logs []string) {
+	for _, entry := range entries {
+		if ext := filepath.Ext(entry.Name()); ext == ".vlog" || ext == ".mem" {
+			logs = append(logs, filepath.Join(dir, entry.Name()))
+		}
 	}
-	memTables, err := memTableLogs(dir)
-	return slices.Concat(memTables, values), err
+	return logs
 }
 
 // memTableLogs are the logs of memtables that were not flushed to a table.

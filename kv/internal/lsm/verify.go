@@ -3,10 +3,11 @@ package lsm
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,17 +35,54 @@ import (
 // The list also has what is to be known of a table to read a store without Badger, so that a question looks only into the
 // tables which it needs.
 
-// verifiedName is the file of a store that lists its tables: their checksum, CRC-32C in hexadecimal, in a line, and a JSON
-// object of listedTable. It may be deleted: the tables are compared again then.
+// verifiedName is the file of a store that lists its tables: the checksum of the rest, CRC-32C in hexadecimal, in a line, and the text of
+// appendListed for each. It may be deleted: the tables are compared again then.
 const verifiedName = "verified"
 
 // A listedTable is what the list says of a table.
 type listedTable struct {
 	storedir.Mark
-	Fresh  bool   `json:",omitempty"` // its blocks were not compared since they were written
+	Fresh  bool   // its blocks were not compared since they were written
 	Index  int64  // the byte at which its index begins; the checksum of that matched
 	First  []byte // its first key, with its version; none if the index was not looked at
 	Newest uint64 // version
+}
+
+// appendListed appends what the list says of a table: varints, as whoever asks one question reads the list of all tables, and the first key
+// behind its length.
+func appendListed(text []byte, id uint64, t listedTable) []byte {
+	var fresh uint64
+	if t.Fresh {
+		fresh = 1
+	}
+	for _, n := range []uint64{
+		id, uint64(t.Size), uint64(t.Modified), uint64(t.Changed), t.Number, fresh, uint64(t.Index), t.Newest, uint64(len(t.First)),
+	} {
+		text = binary.AppendUvarint(text, n)
+	}
+	return append(text, t.First...)
+}
+
+// parseListed reads what appendListed has appended, false if it is not that.
+func parseListed(text []byte) (listed map[uint64]listedTable, ok bool) {
+	listed, ok = map[uint64]listedTable{}, true
+	next := func() uint64 {
+		n, size := binary.Uvarint(text)
+		ok = ok && size > 0
+		text = text[max(size, 0):]
+		return n
+	}
+	for ok && len(text) > 0 {
+		id := next()
+		mark := storedir.Mark{Size: int64(next()), Modified: int64(next()), Changed: int64(next()), Number: next()}
+		t := listedTable{Mark: mark, Fresh: next() == 1, Index: int64(next()), Newest: next()}
+		first := next()
+		if ok = ok && first <= uint64(len(text)); ok {
+			t.First, text = text[:first], text[first:]
+			listed[id] = t
+		}
+	}
+	return listed, ok
 }
 
 // verifiedTables are those of a store that need no more comparing.
@@ -71,11 +109,13 @@ type tableCount struct {
 
 // readVerified reads the list of a store. If it is damaged, no table is listed.
 func readVerified(dir string) *verifiedTables {
-	v := &verifiedTables{dir: dir, sizes: map[uint64]int64{}}
+	v := &verifiedTables{dir: dir, sizes: map[uint64]int64{}, listed: map[uint64]listedTable{}}
 	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
 	sum, body, _ := bytes.Cut(text, []byte("\n"))
-	if err != nil || string(sum) != checksumLine(body) || json.Unmarshal(body, &v.listed) != nil || v.listed == nil {
-		v.listed = map[uint64]listedTable{}
+	if err == nil && string(sum) == checksumLine(body) {
+		if listed, ok := parseListed(body); ok {
+			v.listed = listed
+		}
 	}
 	return v
 }
@@ -176,11 +216,11 @@ func lookAtTable(path string) (l listedTable, err error) {
 
 // save writes the list. It saves time only: if it cannot be written, the tables are compared again.
 func (v *verifiedTables) save() {
-	text, err := json.Marshal(v.listed)
-	if err != nil {
-		return
+	var body []byte
+	for _, id := range slices.Sorted(maps.Keys(v.listed)) {
+		body = appendListed(body, id, v.listed[id])
 	}
-	text = append([]byte(checksumLine(text)+"\n"), text...)
+	text := append([]byte(checksumLine(body)+"\n"), body...)
 	draft := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
 	if os.WriteFile(draft, text, storedir.FileMode(storedir.Mode)) != nil || os.Rename(draft, filepath.Join(v.dir, verifiedName)) != nil {
 		os.Remove(draft) //nolint:errcheck // the next open does
