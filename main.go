@@ -11,7 +11,5 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := shell.UntilSignal()
-	defer stop()
-	return shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	return shell.Main(shell.UntilSignal(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
