@@ -4,10 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
-// TestBuildOf wants a version that names the sources: by a release, by a commit, or by the bytes of the executable.
+// TestBuildOf wants a version that names the sources: by a release, by a commit, or by the bytes of the executable, as Go or the file says.
 func TestBuildOf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "graphcleaner")
 	if err := os.WriteFile(path, []byte("abc"), 0o600); err != nil {
@@ -37,6 +38,18 @@ func TestBuildOf(t *testing.T) {
 		}
 		if got, err := buildOf(info, path); got != "graphcleaner "+c.want || err != nil {
 			t.Errorf("%+v: got %s, %v", c, got, err)
+		}
+	}
+	id := strings.Repeat("a", 20) + "/" + strings.Repeat("b", 20) + "/-_cdefghijklmnopqrst"
+	for _, head := range []string{
+		"\x7fELF\x04\x00\x00\x00\x3e\x00\x00\x00\x04\x00\x00\x00Go\x00\x00" + id + "behind it", // a note
+		"\xcf\xfa\xed\xfe\xff Go build ID: \"" + id + "\"\n \xff behind it",                    // Mach-O, PE
+	} {
+		if err := os.WriteFile(path, []byte(head), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := buildOf(&debug.BuildInfo{}, path); got != "graphcleaner (devel), build ID -_cdefghijkl" || err != nil {
+			t.Errorf("%.5q: got %s, %v", head, got, err)
 		}
 	}
 	if _, err := buildOf(&debug.BuildInfo{}, path+"-none"); !os.IsNotExist(err) {
