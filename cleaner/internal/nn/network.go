@@ -250,7 +250,7 @@ func (t *Trainer) backward(x *Rows, outputs []float32) {
 		if l == 0 && x.isSparse() {
 			product.multiplySparseTransposed(x, out, up, t.gradient[0][l])
 		} else {
-			product.multiply(in, rows, out, rowsOf(below, in).transpose(), rowsOf(up, out), nil, t.gradient[0][l])
+			product.multiplyTransposed(in, rows, out, below, up, t.gradient[0][l])
 		}
 		if l == 0 {
 			return

@@ -41,6 +41,7 @@ type multiplier struct {
 	panels  []float32   // the right factor in panels of as many columns as a tile, row-major, filled up with zeros
 	starts  []float32   // likewise, of what the sums begin with
 	lefts   [][]float32 // by worker: the rows of the left factor that tiles take, by column
+	right   Rows        // the right factor if it is mostly zeros
 }
 
 // parallelProduct is how many products of two numbers are worth another goroutine.

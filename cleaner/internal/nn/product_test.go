@@ -92,6 +92,28 @@ func TestPiecesAreCopied(t *testing.T) {
 	}
 }
 
+// TestTransposedProductsLeaveOutNothing: those of right factors that are mostly zeros are the same bits, of any size.
+func TestTransposedProductsLeaveOutNothing(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		m, k, n := stripColumns+r.IntN(200), r.IntN(3*blockRows), 1+r.IntN(70)
+		if seed < 3 {
+			m, k, n = 700, 256, 64 // for more than one worker
+		}
+		a := normals(r, m*k)
+		b, _ := sparseRows(r, k, n, []float64{0, 0.1, 0.4, 0.9}[seed%4])
+		want := make([]float32, m*n)
+		new(multiplier).multiply(m, k, n, rowsOf(a, m).transpose(), rowsOf(b.dense, n), nil, want)
+		for workers := range 4 {
+			p, got := multiplier{workers: workers}, normals(r, m*n)
+			p.multiplyTransposed(m, k, n, a, b.dense, got)
+			if !slices.EqualFunc(got, want, sameBits) {
+				t.Fatalf("seed %d, %d×%d×%d, %d workers: got %v, want %v", seed, m, k, n, workers, got, want)
+			}
+		}
+	}
+}
+
 func BenchmarkProduct(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 0))
 	for _, size := range [][3]int{{256, 767, 64}, {767, 256, 64}, {25, 256, 64}, {256, 64, 8}, {64, 256, 8}} {
@@ -109,5 +131,20 @@ func BenchmarkProduct(b *testing.B) {
 				b.ReportMetric(2*float64(m*k*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})
 		}
+	}
+}
+
+func BenchmarkTransposedProduct(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 0))
+	const m, k, n = 767, 256, 64
+	left := normals(r, m*k)
+	for _, share := range []float64{1, 0.5, 0.2} {
+		right, _ := sparseRows(r, k, n, share)
+		b.Run(fmt.Sprintf("nonzero=%v", share), func(b *testing.B) {
+			c, p := make([]float32, m*n), multiplier{}
+			for b.Loop() {
+				p.multiplyTransposed(m, k, n, left, right.dense, c)
+			}
+		})
 	}
 }

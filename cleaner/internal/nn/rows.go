@@ -49,14 +49,6 @@ func isNotZero(x float32) int {
 	return int((bits | -bits) >> 31)
 }
 
-// CountNonzero is how many numbers are not zero.
-func CountNonzero(row []float32) (count int) {
-	for _, value := range row {
-		count += isNotZero(value)
-	}
-	return count
-}
-
 // AreSparse says whether rows with so many numbers that are not zero are better sparse. A number of a sparse row takes 8 bytes, and one of a
 // dense row 4. In a product both take about as long.
 func AreSparse(nonzero, rows, width int) bool { return 2*nonzero <= rows*width }
@@ -133,14 +125,12 @@ func (x *Rows) compressed(dense Rows) Rows {
 	}
 	x.Count, x.Width = dense.Count, dense.Width
 	x.starts, x.ends = x.starts[:0], x.ends[:0]
-	x.columns, x.values = slices.Grow(x.columns[:0], nonzero+1)[:nonzero+1], slices.Grow(x.values[:0], nonzero+1)[:nonzero+1]
+	room := nonzero + compressSpare
+	x.columns, x.values = slices.Grow(x.columns[:0], room)[:room], slices.Grow(x.values[:0], room)[:room]
 	at := 0
 	for r := range dense.Count {
 		x.starts = append(x.starts, at)
-		for k, value := range dense.dense[r*dense.Width:][:dense.Width] {
-			x.columns[at], x.values[at] = uint32(k), value
-			at += isNotZero(value)
-		}
+		at += compress(x.columns[at:], x.values[at:], dense.dense[r*dense.Width:][:dense.Width])
 		x.ends = append(x.ends, at)
 	}
 	return *x

@@ -141,6 +141,18 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 		if !slices.Equal(rows, less) {
 			t.Fatalf("seed %d, rows of %d less the largest: got %v, want %v", seed, width, rows, less)
 		}
+		if rows := r.IntN(20); rows > 0 {
+			columns := n / rows
+			compare("transpose", func(v [4][]float32) { transpose(v[0], rows, v[1], columns, rows, columns) },
+				func(v [4][]float32) { transposePlainly(v[0], rows, v[1], columns, rows, columns) })
+		}
+		row := oddNumbers(r, n)
+		got, want := compressedRow(row, compress), compressedRow(row, func(columns []uint32, values, row []float32) int {
+			return compressPlainly(columns, values, row, 0)
+		})
+		if count := CountNonzero(row); !slices.EqualFunc(got, want, sameBits) || 2*count != len(want) {
+			t.Fatalf("seed %d, numbers of %v that are not zero, and their columns: got %v and count %d, want %v", seed, row, got, count, want)
+		}
 		var random dropBytes
 		random.fill(seed, 7)
 		bound := uint32(r.IntN(256))
@@ -153,6 +165,17 @@ func TestKernelsAreThePlainOnes(t *testing.T) {
 				dropPlainly(v[1], v[2], random[:], bound, 1.7)
 			})
 	}
+}
+
+// compressedRow has the values and the columns of a row, of which compress writes those that are not zero.
+func compressedRow(row []float32, compress func(columns []uint32, values, row []float32) int) []float32 {
+	columns, values := make([]uint32, len(row)+compressSpare), make([]float32, len(row)+compressSpare)
+	count := compress(columns, values, row)
+	both := slices.Clone(values[:count])
+	for _, column := range columns[:count] {
+		both = append(both, float32(column))
+	}
+	return both
 }
 
 // TestSparseKernelsAreThePlainOnes: those of whole strips, of half a strip, and of what is left.

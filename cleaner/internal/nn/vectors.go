@@ -104,3 +104,32 @@ func dividePlainly(values []float32, by float64) {
 		values[i] = float32(float64(value) / by)
 	}
 }
+
+// transposePlainly writes the columns of from [rows×columns], whose rows are so far apart, as rows to to, stride apart.
+func transposePlainly(to []float32, stride int, from []float32, apart, rows, columns int) {
+	for r := range rows {
+		for j, value := range from[r*apart:][:columns] {
+			to[j*stride+r] = value
+		}
+	}
+}
+
+// countNonzeroPlainly is CountNonzero.
+func countNonzeroPlainly(row []float32) (count int) {
+	for _, value := range row {
+		count += isNotZero(value)
+	}
+	return count
+}
+
+// compressSpare are numbers behind those that compress writes, which it may change.
+const compressSpare = 8
+
+// compressPlainly writes the numbers of row that are not zero, and their columns, of which the first is given. It returns how many there are.
+func compressPlainly(columns []uint32, values, row []float32, first int) (count int) {
+	for k, value := range row {
+		columns[count], values[count] = uint32(first+k), value
+		count += isNotZero(value)
+	}
+	return count
+}

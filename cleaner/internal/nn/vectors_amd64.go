@@ -11,10 +11,15 @@ import (
 // The kernels round every product, sum, quotient and root by itself: the bits are those of the plain ones, unless it says otherwise. They
 // check no bounds.
 
-// multiplyStripVectors is multiplySparse of so many rows and a strip; stride is that of b and c in bytes.
+// multiplyStripVectors is multiplyRows of so many rows and a strip; stride is that of b and c in bytes, and apart that of start.
 //
 //go:noescape
-func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
+func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32, apart uintptr)
+
+// transposeVectors is transposePlainly of eight rows and so many groups of eight columns; strides are in bytes.
+//
+//go:noescape
+func transposeVectors(to *float32, stride uintptr, from *float32, apart uintptr, groups int)
 
 // addToHalfStripVectors is addToRowsPlainly of half a strip; stride is that of c in bytes.
 //
@@ -72,17 +77,54 @@ func roundVectors(rounded *float32, values *float64, groups int)
 //go:noescape
 func divideVectors(values *float32, groups int, by float64)
 
+// countNonzeroVectors is CountNonzero of so many groups of eight.
+//
+//go:noescape
+func countNonzeroVectors(row *float32, groups int) (count int)
+
+// compressVectors is compressPlainly of so many groups of eight, from column 0. It changes up to eight numbers behind those that it writes.
+//
+//go:noescape
+func compressVectors(columns *uint32, values, row *float32, groups int, orders *[256]uint64) (count int)
+
+// compressOrders have for each set of eight numbers which of them they are, ascending, a byte each.
+var compressOrders = func() (orders [256]uint64) {
+	for set := range orders {
+		at := 0
+		for i := range 8 {
+			if set>>i&1 != 0 {
+				orders[set] |= uint64(i) << at
+				at += 8
+			}
+		}
+	}
+	return orders
+}()
+
 // multiplyStrips sets the first columns of c to start + x b, as many as are whole strips, and returns how many those are.
-func multiplyStrips(x *Rows, n int, b, start, c []float32) (done int) {
+func multiplyStrips(x *Rows, n int, b, start []float32, apart int, c []float32) (done int) {
 	if !cpu.X86.HasAVX2 || x.Count == 0 || len(x.values) == 0 {
 		return 0
 	}
-	_, _, _ = c[x.Count*n-1], b[x.Width*n-1], start[n-1]
+	_, _, _ = c[x.Count*n-1], b[x.Width*n-1], start[(x.Count-1)*apart+n-1]
 	for ; done+stripColumns <= n; done += stripColumns {
 		multiplyStripVectors(
-			&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count, &x.columns[0], &x.values[0])
+			&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count, &x.columns[0], &x.values[0], uintptr(4*apart))
 	}
 	return done
+}
+
+// transpose is transposePlainly.
+func transpose(to []float32, stride int, from []float32, apart, rows, columns int) {
+	done, groups := 0, vectorGroups(columns)
+	if groups > 0 && rows >= 8 {
+		_, _ = to[(columns-1)*stride+rows-1], from[(rows-1)*apart+columns-1]
+		for ; done+8 <= rows; done += 8 {
+			transposeVectors(&to[done], uintptr(4*stride), &from[done*apart], uintptr(4*apart), groups)
+		}
+		transposePlainly(to[8*groups*stride:], stride, from[8*groups:], apart, done, columns-8*groups)
+	}
+	transposePlainly(to[done:], stride, from[done*apart:], apart, rows-done, columns)
 }
 
 func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
@@ -190,4 +232,22 @@ func divide(values []float32, by float64) {
 		divideVectors(&values[0], groups, by)
 	}
 	dividePlainly(values[8*groups:], by)
+}
+
+// CountNonzero is how many numbers are not zero.
+func CountNonzero(row []float32) (count int) {
+	groups := vectorGroups(len(row))
+	if groups > 0 {
+		count = countNonzeroVectors(&row[0], groups)
+	}
+	return count + countNonzeroPlainly(row[8*groups:])
+}
+
+// compress is compressPlainly, from column 0, with compressSpare numbers to spare.
+func compress(columns []uint32, values, row []float32) (count int) {
+	groups := vectorGroups(len(row))
+	if groups > 0 {
+		count = compressVectors(&columns[0], &values[0], &row[0], groups, &compressOrders)
+	}
+	return count + compressPlainly(columns[count:], values[count:], row[8*groups:], 8*groups)
 }

@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
-TEXT ·multiplyStripVectors(SB), NOSPLIT, $0-72
+// func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32, apart uintptr)
+TEXT ·multiplyStripVectors(SB), NOSPLIT, $0-80
 	MOVQ c+0(FP), DI
 	MOVQ start+8(FP), R15
 	MOVQ b+16(FP), R8
@@ -29,6 +29,7 @@ row:
 	VMOVUPS 160(R15), Y5
 	VMOVUPS 192(R15), Y6
 	VMOVUPS 224(R15), Y7
+	ADDQ    apart+72(FP), R15
 	SUBQ    AX, CX             // less than zero by the numbers of the row
 	JZ      done
 
@@ -480,5 +481,118 @@ loop:
 	ADDQ       $32, DI
 	DECQ       CX
 	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func transposeVectors(to *float32, stride uintptr, from *float32, apart uintptr, groups int)
+TEXT ·transposeVectors(SB), NOSPLIT, $0-40
+	MOVQ to+0(FP), DI
+	MOVQ stride+8(FP), R8
+	MOVQ from+16(FP), SI
+	MOVQ apart+24(FP), R9
+	MOVQ groups+32(FP), CX
+	LEAQ (R8)(R8*2), R10
+	LEAQ (R9)(R9*2), R11
+
+loop:
+	LEAQ        (SI)(R9*4), DX // the fifth row
+	LEAQ        (DI)(R8*4), BX
+	VMOVUPS     (SI), X0
+	VMOVUPS     (SI)(R9*1), X1
+	VMOVUPS     (SI)(R9*2), X2
+	VMOVUPS     (SI)(R11*1), X3
+	VMOVUPS     16(SI), X4
+	VMOVUPS     16(SI)(R9*1), X5
+	VMOVUPS     16(SI)(R9*2), X6
+	VMOVUPS     16(SI)(R11*1), X7
+	VINSERTF128 $1, (DX), Y0, Y0
+	VINSERTF128 $1, (DX)(R9*1), Y1, Y1
+	VINSERTF128 $1, (DX)(R9*2), Y2, Y2
+	VINSERTF128 $1, (DX)(R11*1), Y3, Y3
+	VINSERTF128 $1, 16(DX), Y4, Y4
+	VINSERTF128 $1, 16(DX)(R9*1), Y5, Y5
+	VINSERTF128 $1, 16(DX)(R9*2), Y6, Y6
+	VINSERTF128 $1, 16(DX)(R11*1), Y7, Y7
+	VUNPCKLPS   Y1, Y0, Y8
+	VUNPCKHPS   Y1, Y0, Y9
+	VUNPCKLPS   Y3, Y2, Y10
+	VUNPCKHPS   Y3, Y2, Y11
+	VUNPCKLPS   Y5, Y4, Y12
+	VUNPCKHPS   Y5, Y4, Y13
+	VUNPCKLPS   Y7, Y6, Y14
+	VUNPCKHPS   Y7, Y6, Y15
+	VSHUFPS     $0x44, Y10, Y8, Y0
+	VSHUFPS     $0xEE, Y10, Y8, Y1
+	VSHUFPS     $0x44, Y11, Y9, Y2
+	VSHUFPS     $0xEE, Y11, Y9, Y3
+	VSHUFPS     $0x44, Y14, Y12, Y4
+	VSHUFPS     $0xEE, Y14, Y12, Y5
+	VSHUFPS     $0x44, Y15, Y13, Y6
+	VSHUFPS     $0xEE, Y15, Y13, Y7
+	VMOVUPS     Y0, (DI)
+	VMOVUPS     Y1, (DI)(R8*1)
+	VMOVUPS     Y2, (DI)(R8*2)
+	VMOVUPS     Y3, (DI)(R10*1)
+	VMOVUPS     Y4, (BX)
+	VMOVUPS     Y5, (BX)(R8*1)
+	VMOVUPS     Y6, (BX)(R8*2)
+	VMOVUPS     Y7, (BX)(R10*1)
+	ADDQ        $32, SI
+	LEAQ        (DI)(R8*8), DI
+	DECQ        CX
+	JNZ         loop
+	VZEROUPPER
+	RET
+
+// func countNonzeroVectors(row *float32, groups int) (count int)
+TEXT ·countNonzeroVectors(SB), NOSPLIT, $0-24
+	MOVQ  row+0(FP), SI
+	MOVQ  groups+8(FP), CX
+	XORQ  BX, BX
+	VPXOR Y0, Y0, Y0
+
+loop:
+	VCMPPS    $4, (SI), Y0, Y1 // not equal, or no number
+	VMOVMSKPS Y1, AX
+	POPCNTL   AX, AX
+	ADDQ      AX, BX
+	ADDQ      $32, SI
+	DECQ      CX
+	JNZ       loop
+	MOVQ      BX, count+16(FP)
+	VZEROUPPER
+	RET
+
+DATA eight<>+0(SB)/4, $8
+GLOBL eight<>(SB), RODATA|NOPTR, $4
+
+// func compressVectors(columns *uint32, values, row *float32, groups int, orders *[256]uint64) (count int)
+TEXT ·compressVectors(SB), NOSPLIT, $0-48
+	MOVQ         columns+0(FP), DI
+	MOVQ         values+8(FP), DX
+	MOVQ         row+16(FP), SI
+	MOVQ         groups+24(FP), CX
+	MOVQ         orders+32(FP), R8
+	XORQ         BX, BX
+	VPXOR        Y0, Y0, Y0
+	VPXOR        Y6, Y6, Y6    // the column of the first of the eight
+	VPBROADCASTD eight<>(SB), Y7
+
+loop:
+	VMOVUPS   (SI), Y1
+	VCMPPS    $4, Y1, Y0, Y2   // not equal, or no number
+	VMOVMSKPS Y2, AX
+	VPMOVZXBD (R8)(AX*8), Y3
+	VPERMPS   Y1, Y3, Y4
+	VMOVUPS   Y4, (DX)(BX*4)
+	VPADDD    Y3, Y6, Y5
+	VMOVDQU   Y5, (DI)(BX*4)
+	POPCNTL   AX, AX
+	ADDQ      AX, BX
+	VPADDD    Y7, Y6, Y6
+	ADDQ      $32, SI
+	DECQ      CX
+	JNZ       loop
+	MOVQ      BX, count+40(FP)
 	VZEROUPPER
 	RET

@@ -2,7 +2,11 @@
 
 package nn
 
-func multiplyStrips(*Rows, int, []float32, []float32, []float32) (done int) { return 0 }
+func multiplyStrips(*Rows, int, []float32, []float32, int, []float32) (done int) { return 0 }
+
+func transpose(to []float32, stride int, from []float32, apart, rows, columns int) {
+	transposePlainly(to, stride, from, apart, rows, columns)
+}
 
 func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 	addToRowsPlainly(c, columns, values, row, n)
@@ -29,3 +33,10 @@ func sumColumns(sums, rows []float32) { sumColumnsPlainly(sums, rows, len(sums))
 func round(rounded []float32, values []float64) { roundPlainly(rounded, values) }
 
 func divide(values []float32, by float64) { dividePlainly(values, by) }
+
+// CountNonzero is how many numbers are not zero.
+func CountNonzero(row []float32) (count int) { return countNonzeroPlainly(row) }
+
+func compress(columns []uint32, values, row []float32) (count int) {
+	return compressPlainly(columns, values, row, 0)
+}
