@@ -64,6 +64,7 @@ type blockTriangles struct {
 	marks  rankSet   // neighbours w of u; empty between nodes
 	values []float64 // by w: δ_w, in weighted lists times the weight of the neighbour of u
 	words  []mapWord // of one u: its list of w
+	taken  int       // of them, by the last map
 	acc    []float64 // of one u, by place in its list of w: Σ δ_v of the triangles found by maps
 	delta  []float64 // likewise δ_w
 }
@@ -195,25 +196,23 @@ func (t *blockTriangles) search(ctx context.Context) error {
 // of finds the triangles of u, with its neighbours v in middle and w in list.
 func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, steps *pace) error {
 	marked, mapped, weights := false, false, t.ij.weightsOf(u)
-	atU, ofU, known := inverseStrength(t.i.Strengths[u]), 0.0, 0
-	for place, v := range middle {
-		var ofV float64
-		atV, before := inverseStrength(t.j.Strengths[v]), t.jk.of(v)
-		if set := t.maps.of(v); set != nil {
+	atU, ofU := inverseStrength(t.i.Strengths[u]), 0.0
+	add := func(v rank, ofV float64) {
+		t.j.Sums[v] += ofV
+		ofU += ofV
+	}
+	for place, rows := 0, 0; place < len(middle); place += rows {
+		v, before := middle[place], list
+		if t.maps.of(v) != nil {
 			if !mapped {
 				mapped = true
 				t.open(list)
 			}
-			for known < len(t.words) && int(t.words[known].index) < len(set) {
-				known++
+			var closed [2]float64
+			closed, rows = t.closeMapped(middle[place:])
+			for i, v := range middle[place : place+rows] {
+				add(v, float64(float64(atU*inverseStrength(t.j.Strengths[v]))*closed[i]))
 			}
-			next := t.maps.of(middle[min(place+1, len(middle)-1)])
-			if next == nil {
-				next = set
-			}
-			closed := closeWedges(t.acc, t.delta, set, next, t.words[:known], atV)
-			ofV = float64(float64(atU*atV) * closed)
-			before = list
 		} else {
 			if !marked {
 				marked = true
@@ -223,12 +222,11 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 			if weights != nil {
 				w = float64(weights[place])
 			}
+			rows, before = 1, t.jk.of(v)
 			next := t.jk.of(middle[min(place+1, len(middle)-1)])
-			ofV = t.lookThrough(v, before, next, float64(float64(atU*w)*atV))
+			add(v, t.lookThrough(v, before, next, float64(float64(atU*w)*inverseStrength(t.j.Strengths[v]))))
 		}
-		t.j.Sums[v] += ofV
-		ofU += ofV
-		if err := steps.walk(ctx, len(before)); err != nil {
+		if err := steps.walk(ctx, rows*len(before)); err != nil {
 			return err
 		}
 	}
@@ -244,9 +242,35 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 	return nil
 }
 
+// closeMapped looks for the neighbours w of u in the map of the first v of middle, and in that of the second if it has one. It returns
+// Σ δ_w of the triangles of each, and how many it has looked at.
+func (t *blockTriangles) closeMapped(middle []rank) (closed [2]float64, rows int) {
+	row := func(place int) closingRow {
+		v := middle[min(place, len(middle)-1)]
+		return closingRow{t.maps.of(v), inverseStrength(t.j.Strengths[v])}
+	}
+	first, second := row(0), row(1)
+	shared := t.take(first.set)
+	if rows = 2; len(middle) == 1 || second.set == nil {
+		second, rows = closingRow{set: first.set}, 1 // the same again, which adds zeros
+	}
+	all := t.take(second.set)
+	third, fourth := row(rows).set, row(rows+1).set
+	closed[0], closed[1] = closeWedges(t.acc, t.delta, t.words[:all], shared, first, second, third, fourth)
+	return closed, rows
+}
+
+// take is how many words are in a map, of maps that do not get shorter.
+func (t *blockTriangles) take(set rankMap) int {
+	for t.taken < len(t.words) && int(t.words[t.taken].index) < len(set) {
+		t.taken++
+	}
+	return t.taken
+}
+
 // open makes words, acc and delta those of a list.
 func (t *blockTriangles) open(list []rank) {
-	t.words = appendMapWords(t.words[:0], list)
+	t.words, t.taken = appendMapWords(t.words[:0], list, nil), 0
 	for i, w := range list {
 		t.acc[i], t.delta[i] = 0, t.values[w]
 	}

@@ -32,24 +32,33 @@ type rankMap []uint64
 func (m rankMap) add(x rank)      { m[x/64] |= 1 << (63 - x%64) }
 func (m rankMap) has(x rank) bool { return m[x/64]&(1<<(63-x%64)) != 0 }
 
-// A mapWord is those ranks of a list that are in one word of a rankMap.
+// A mapWord is those ranks of a list that are in one word of a rankMap, and at places of one block of 64.
 type mapWord struct {
-	mask         uint64
-	index, count uint32
+	mask  uint64
+	index uint32
+	shift uint32 // places of the block behind them; zero ends a block
 }
 
-// appendMapWords appends the words of an ascending list.
-func appendMapWords(dst []mapWord, list []rank) []mapWord {
-	for i := 0; i < len(list); {
-		word := mapWord{index: uint32(list[i] / 64)}
-		for ; i < len(list) && uint32(list[i]/64) == word.index; i++ {
-			word.mask |= 1 << (63 - list[i]%64)
-			word.count++
+// appendMapWords appends the words of an ascending list. What the places before i take of them is put into taken[i], unless that is
+// nil.
+func appendMapWords(dst []mapWord, list []rank, taken []uint32) []mapWord {
+	last := uint32(0)
+	for i, x := range list {
+		if taken != nil {
+			taken[i] = uint32(len(dst))
 		}
-		dst = append(dst, word)
+		if index := uint32(x / 64); i%64 == 0 || index != last {
+			dst, last = append(dst, mapWord{index: index}), index
+		}
+		word := &dst[len(dst)-1]
+		word.mask |= 1 << (63 - x%64)
+		word.shift = uint32(63 - i%64)
 	}
 	return dst
 }
+
+// mostMapWords bounds the words of a list of ranks that are less than hubs: no block splits more than one.
+func mostMapWords(hubs int64) int64 { return 2 * (hubs/64 + 1) }
 
 // hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in y bits each.
 type hubMaps struct {
@@ -59,11 +68,8 @@ type hubMaps struct {
 
 // hubMapWords is the words before the map of y, so that all of them are hubMapWords(hubs).
 func hubMapWords(y int) int {
-	if y == 0 {
-		return 0
-	}
-	whole, rest := (y-1)/64, (y-1)%64 // y-1 maps of 1 to y-1 bits
-	return 32*whole*(whole+1) + rest*(whole+1)
+	whole := (y - 1) >> 6 // of y-1 maps of 1 to y-1 bits, how often 64
+	return (whole + 1) * (y - 1 - 32*whole)
 }
 
 func (m *hubMaps) of(y rank) rankMap {
@@ -109,6 +115,7 @@ type triangleSearch struct {
 type triangleScratch struct {
 	marks rankSet   // neighbours of y before it; empty between nodes
 	words []mapWord // of one z: the hubs in its list
+	taken []uint32  // likewise, how many words the places before one take
 	ends  [searchedEnds]triangleEnd
 	r     []float64 // of one z, by place in its list
 	delta []float64 // likewise δ
@@ -135,6 +142,7 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 	for i := range s.workers {
 		s.workers[i] = triangleScratch{
 			marks: newRankSet(n), r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
+			taken: make([]uint32, hubs), words: make([]mapWord, 0, mostMapWords(int64(hubs))),
 		}
 	}
 	if s.units, err = newFixedSums(n, hubs, len(g.lists)); err != nil {
@@ -178,17 +186,30 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 	for i, x := range list {
 		delta[i] = s.delta[x]
 	}
-	scratch.words = appendMapWords(scratch.words[:0], list)
-	r[0] = 0
-	around, steps, known := 0.0, pace(0), 0
-	for j := 1; j < len(list); j++ {
-		hubs := s.maps.of(list[j])
-		for known < len(scratch.words) && int(scratch.words[known].index) < len(hubs) {
-			known++
+	scratch.words = appendMapWords(scratch.words[:0], list, scratch.taken)
+	clear(r)
+	around, steps := 0.0, pace(0)
+	for j := 1; j < len(list); j += 2 {
+		// Two rows at a time, of which the second may have the place of the first. If there is but one, it stands for both.
+		k := min(j+1, len(list)-1)
+		first, second := closingRow{s.maps.of(list[j]), delta[j]}, closingRow{s.maps.of(list[k]), delta[k]}
+		if k == j {
+			second.at = 0
 		}
-		r[j] = closeWedges(r, delta, hubs, s.maps.of(list[min(j+1, len(list)-1)]), scratch.words[:known], delta[j])
-		around += float64(delta[j] * r[j])
-		if err := steps.walk(ctx, j); err != nil {
+		words := scratch.words[:scratch.taken[k]]
+		shared := len(words)
+		if int(words[shared-1].index) >= len(first.set) {
+			shared--
+		}
+		third, fourth := s.maps.of(list[min(j+2, len(list)-1)]), s.maps.of(list[min(j+3, len(list)-1)])
+		ofFirst, ofSecond := closeWedges(r, delta, words, shared, first, second, third, fourth)
+		r[j] += ofFirst
+		around += float64(delta[j] * ofFirst)
+		if k > j {
+			r[k] = ofSecond
+			around += float64(delta[k] * ofSecond)
+		}
+		if err := steps.walk(ctx, j+k); err != nil {
 			return err
 		}
 	}
@@ -206,19 +227,32 @@ const (
 	closingSlack = 7
 )
 
+// A closingRow is the map of a node, and δ of it.
+type closingRow struct {
+	set rankMap
+	at  float64
+}
+
 // closeWedgesPlainly is closeWedges for every processor. Place i is summed in lane i mod closingLanes.
-func closeWedgesPlainly(acc, delta []float64, row rankMap, words []mapWord, at float64) float64 {
+func closeWedgesPlainly(acc, delta []float64, words []mapWord, shared int, first, second closingRow) (ofFirst, ofSecond float64) {
+	return closeRowPlainly(acc, delta, words[:shared], first), closeRowPlainly(acc, delta, words, second)
+}
+
+func closeRowPlainly(acc, delta []float64, words []mapWord, row closingRow) float64 {
 	var sums [closingLanes]float64
-	first := 0
+	block := 0
 	for _, word := range words {
-		for hits := row[word.index] & word.mask; hits != 0; {
+		last := block + 63 - int(word.shift)
+		for hits := row.set[word.index] & word.mask; hits != 0; {
 			shift := bits.LeadingZeros64(hits)
 			hits &^= 1 << (63 - shift)
-			i := first + bits.OnesCount64(word.mask>>(63-shift)) - 1
+			i := last - bits.OnesCount64(word.mask<<shift<<1)
 			sums[i%closingLanes] += delta[i]
-			acc[i] += at
+			acc[i] += row.at
 		}
-		first += int(word.count)
+		if word.shift == 0 {
+			block += 64
+		}
 	}
 	return sumLanes(&sums)
 }

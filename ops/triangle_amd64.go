@@ -19,24 +19,28 @@ func slowToExtract(family uint32) bool { return 0x15 <= family && family <= 0x18
 // family is that of the processor.
 func family() uint32
 
-// closeWords is closeWedges of words that are not none. It reads and writes up to closingSlack numbers behind those of
-// the list, in delta and acc.
+// closeWords is closeWedges. It reads and writes up to closingSlack numbers behind those of the list, in delta and acc.
 //
 //go:noescape
 func closeWords(
-	sums *[closingLanes]float64, acc, delta *float64, row *uint64, words *mapWord, count int, at float64, next *uint64,
-)
+	acc, delta *float64, words *mapWord, shared, all int, first, second, third, fourth *uint64, atFirst, atSecond float64,
+) (ofFirst, ofSecond float64)
 
-// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds at to
-// acc[i], and delta[i] to one of the sums; it returns these. delta and acc have closingSlack numbers more than the list.
-func closeWedges(acc, delta []float64, row, next rankMap, words []mapWord, at float64) float64 {
+// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds what the row is
+// at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which has shared of the words, and returns their sums.
+// delta and acc have closingSlack numbers more than the list. The maps third and fourth, of which any may be nil, may be prefetched.
+func closeWedges(
+	acc, delta []float64, words []mapWord, shared int, first, second closingRow, third, fourth rankMap,
+) (ofFirst, ofSecond float64) {
 	if !extractsBits || len(words) == 0 {
-		return closeWedgesPlainly(acc, delta, row, words, at)
+		return closeWedgesPlainly(acc, delta, words, shared, first, second)
 	}
-	_ = row[words[len(words)-1].index] // the last that is read; how long the list is, the caller knows
-	var sums [closingLanes]float64
-	closeWords(&sums, &acc[0], &delta[0], &row[0], &words[0], len(words), at, unsafe.SliceData(next))
-	return sumLanes(&sums)
+	if shared > 0 {
+		_ = first.set[words[shared-1].index] // the last that is read; how long the list is, the caller knows
+	}
+	_ = second.set[words[len(words)-1].index]
+	return closeWords(&acc[0], &delta[0], &words[0], shared, len(words), unsafe.SliceData(first.set), unsafe.SliceData(second.set),
+		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
 }
 
 // lookUpBlock is lookUp of a list that is not empty. next is a list to prefetch.

@@ -17,14 +17,36 @@ GLOBL laneShifts<>(SB), RODATA|NOPTR, $32
 	BTL  R10, R11; \
 	ADCQ AX, AX
 
-// CLOSE adds four places: the lanes of Y0 with their sign set are those in the set.
-#define CLOSE(offset, sum) \
-	VBLENDVPD Y0, offset(DX), Y4, Y1; \
-	VBLENDVPD Y0, Y7, Y4, Y2; \
-	VADDPD    Y1, sum, sum; \
-	VADDPD    offset(SI), Y2, Y2; \
-	VMOVUPD   Y2, offset(SI); \
-	VPSLLQ    $4, Y0, Y0
+// CLOSE adds four places of two rows: the lanes of Y0 and of Y1 with their sign set are those in the first and in the second.
+#define CLOSE(offset, first, second) \
+	VMOVUPD   offset(DX), Y12; \
+	VBLENDVPD Y0, Y12, Y4, Y2; \
+	VBLENDVPD Y1, Y12, Y4, Y12; \
+	VBLENDVPD Y0, Y10, Y4, Y13; \
+	VBLENDVPD Y1, Y11, Y4, Y14; \
+	VADDPD    Y2, first, first; \
+	VADDPD    Y12, second, second; \
+	VADDPD    offset(SI), Y13, Y13; \
+	VADDPD    Y14, Y13, Y13; \
+	VMOVUPD   Y13, offset(SI); \
+	VPSLLQ    $4, Y0, Y0; \
+	VPSLLQ    $4, Y1, Y1
+
+// SPREAD puts the answers in AX and R14 into the lanes of Y0 and Y1, the first four places first.
+#define SPREAD \
+	VMOVQ        AX, X0; \
+	VMOVQ        R14, X1; \
+	VPBROADCASTQ X0, Y0; \
+	VPBROADCASTQ X1, Y1; \
+	VPSLLVQ      Y3, Y0, Y0; \
+	VPSLLVQ      Y3, Y1, Y1
+
+// SUM adds up eight lanes, in the order of sumLanes.
+#define SUM(lanes, more, lane, scratch) \
+	VADDPD       more, lanes, lanes; \
+	VHADDPD      lanes, lanes, lanes; \
+	VEXTRACTF128 $1, lanes, scratch; \
+	VADDSD       scratch, lane, lane
 
 // func family() uint32
 TEXT ·family(SB), NOSPLIT, $0-4
@@ -44,99 +66,122 @@ short:
 	MOVL AX, ret+0(FP)
 	RET
 
-// func closeWords(sums *[closingLanes]float64, acc, delta *float64, row *uint64, words *mapWord, count int, at float64, next *uint64)
-TEXT ·closeWords(SB), NOSPLIT, $0-64
-	MOVQ         next+56(FP), DI
-	MOVQ         acc+8(FP), SI
-	MOVQ         delta+16(FP), DX
-	MOVQ         row+24(FP), R8
-	MOVQ         words+32(FP), R9
-	MOVQ         count+40(FP), R12
-	VBROADCASTSD at+48(FP), Y7
+// func closeWords(acc, delta *float64, words *mapWord, shared, all int, first, second, third, fourth *uint64, atFirst, atSecond float64) (ofFirst, ofSecond float64)
+TEXT ·closeWords(SB), NOSPLIT, $0-104
+	MOVQ         acc+0(FP), SI
+	MOVQ         delta+8(FP), DX
+	MOVQ         words+16(FP), R9
+	MOVQ         shared+24(FP), R12
+	MOVQ         all+32(FP), R15
+	MOVQ         first+40(FP), R8
+	MOVQ         second+48(FP), R13
+	MOVQ         third+56(FP), DI
+	MOVQ         fourth+64(FP), BX
+	VBROADCASTSD atFirst+72(FP), Y10
+	VBROADCASTSD atSecond+80(FP), Y11
 	VMOVDQU      laneShifts<>(SB), Y3
 	VXORPD       Y4, Y4, Y4
 	VXORPD       Y5, Y5, Y5
 	VXORPD       Y6, Y6, Y6
-	XORL         AX, AX  // answers for up to 64 places, from the highest bit on
-	MOVL         $64, CX // less those of places that are known
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	SHLQ         $4, R12
+	ADDQ         R9, R12
+	SHLQ         $4, R15
+	ADDQ         R9, R15
+
+block:
+	XORL AX, AX   // answers for up to 64 places of the first row, from the highest bit on
+	XORL R14, R14 // and of the second
+	CMPQ R9, R12
+	JAE  alone
 
 word:
-	MOVL  8(R9), R10
-	MOVQ  (R8)(R10*8), R11
+	MOVL       8(R9), R10
+	MOVL       12(R9), CX
+	MOVQ       (R8)(R10*8), R11
 	PREFETCHT0 (DI)(R10*8)
-	PEXTQ (R9), R11, R11
-	SUBL  12(R9), CX
-	JLE   whole
-	SHLXQ CX, R11, R11
-	ORQ   R11, AX
-	ADDQ  $16, R9
-	DECQ  R12
-	JNZ   word
+	PREFETCHT0 (BX)(R10*8)
+	MOVQ       (R13)(R10*8), R10
+	PEXTQ      (R9), R11, R11
+	PEXTQ      (R9), R10, R10
+	SHLXQ      CX, R11, R11
+	SHLXQ      CX, R10, R10
+	ORQ        R11, AX
+	ORQ        R10, R14
+	ADDQ       $16, R9
+	TESTL      CX, CX
+	JZ         whole
+	CMPQ       R9, R12
+	JNE        word
+
+	CMPQ R9, R15
+	JAE  rest
+
+single:
+	MOVL       8(R9), R10
+	MOVL       12(R9), CX
+	PREFETCHT0 (BX)(R10*8)
+	MOVQ       (R13)(R10*8), R10
+	PEXTQ      (R9), R10, R10
+	SHLXQ      CX, R10, R10
+	ORQ        R10, R14
+	ADDQ       $16, R9
+	TESTL      CX, CX
+	JZ         whole
+	CMPQ       R9, R15
+	JNE        single
 
 rest:
-	TESTQ AX, AX
-	JZ    done
-	MOVL  $71, BX
-	SUBL  CX, BX
-	SHRL  $3, BX
-	VMOVQ        AX, X0
-	VPBROADCASTQ X0, Y0
-	VPSLLVQ      Y3, Y0, Y0
+	MOVQ AX, R10
+	ORQ  R14, R10
+	JZ   done
+	MOVL $71, R10
+	SUBL CX, R10
+	SHRL $3, R10
+	SPREAD
 
 last:
-	CLOSE(0, Y5)
-	CLOSE(32, Y6)
+	CLOSE(0, Y5, Y7)
+	CLOSE(32, Y6, Y8)
 	ADDQ $64, DX
 	ADDQ $64, SI
-	DECL BX
+	DECL R10
 	JNZ  last
 	JMP  done
 
-whole:
-	MOVL  CX, BX
-	NEGL  BX
-	SHRXQ BX, R11, R10
-	ORQ   R10, AX
-	JZ    none
-	VMOVQ        AX, X0
-	VPBROADCASTQ X0, Y0
-	VPSLLVQ      Y3, Y0, Y0
-	CLOSE(0, Y5)
-	CLOSE(32, Y6)
-	CLOSE(64, Y5)
-	CLOSE(96, Y6)
-	CLOSE(128, Y5)
-	CLOSE(160, Y6)
-	CLOSE(192, Y5)
-	CLOSE(224, Y6)
-	CLOSE(256, Y5)
-	CLOSE(288, Y6)
-	CLOSE(320, Y5)
-	CLOSE(352, Y6)
-	CLOSE(384, Y5)
-	CLOSE(416, Y6)
-	CLOSE(448, Y5)
-	CLOSE(480, Y6)
+alone:
+	CMPQ R9, R15
+	JB   single
+	JMP  done
 
-none:
+whole:
+	SPREAD
+	CLOSE(0, Y5, Y7)
+	CLOSE(32, Y6, Y8)
+	CLOSE(64, Y5, Y7)
+	CLOSE(96, Y6, Y8)
+	CLOSE(128, Y5, Y7)
+	CLOSE(160, Y6, Y8)
+	CLOSE(192, Y5, Y7)
+	CLOSE(224, Y6, Y8)
+	CLOSE(256, Y5, Y7)
+	CLOSE(288, Y6, Y8)
+	CLOSE(320, Y5, Y7)
+	CLOSE(352, Y6, Y8)
+	CLOSE(384, Y5, Y7)
+	CLOSE(416, Y6, Y8)
+	CLOSE(448, Y5, Y7)
+	CLOSE(480, Y6, Y8)
 	ADDQ $512, DX
 	ADDQ $512, SI
-	XORL AX, AX
-	TESTL CX, CX
-	JZ    begun
-	SHLXQ CX, R11, AX // what of the word belongs to the next 64 places
-
-begun:
-	ADDL $64, CX
-	ADDQ $16, R9
-	DECQ R12
-	JNZ  word
-	JMP  rest
+	JMP  block
 
 done:
-	MOVQ    sums+0(FP), DI
-	VMOVUPD Y5, (DI)
-	VMOVUPD Y6, 32(DI)
+	SUM(Y5, Y6, X5, X0)
+	SUM(Y7, Y8, X7, X0)
+	VMOVSD X5, ofFirst+88(FP)
+	VMOVSD X7, ofSecond+96(FP)
 	VZEROUPPER
 	RET
 

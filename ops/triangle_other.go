@@ -2,10 +2,13 @@
 
 package ops
 
-// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds at to
-// acc[i], and delta[i] to one of the sums; it returns these. delta and acc have closingSlack numbers more than the list.
-func closeWedges(acc, delta []float64, row, _ rankMap, words []mapWord, at float64) float64 {
-	return closeWedgesPlainly(acc, delta, row, words, at)
+// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds what the row is
+// at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which has shared of the words, and returns their sums.
+// delta and acc have closingSlack numbers more than the list.
+func closeWedges(
+	acc, delta []float64, words []mapWord, shared int, first, second closingRow, _, _ rankMap,
+) (ofFirst, ofSecond float64) {
+	return closeWedgesPlainly(acc, delta, words, shared, first, second)
 }
 
 // lookUp finds which ranks of a list of at most 64 are in a set: place i of the list is bit 63 − i.

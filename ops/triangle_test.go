@@ -32,10 +32,11 @@ func mapOf(set rankSet) rankMap {
 }
 
 func TestCloseWedgesKernels(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 1 + r.IntN(700)
 		set, list := wedgeCase(r, n, r.IntN(n+1))
+		other, _ := wedgeCase(r, n, 0)
 		delta := make([]float64, len(list)+closingSlack)
 		acc := make([]float64, len(delta))
 		for i := range delta {
@@ -44,32 +45,64 @@ func TestCloseWedgesKernels(t *testing.T) {
 		for i := range closingSlack { // what lies behind a list is not added
 			delta[len(list)+i] = math.Inf(1)
 		}
-		row, words := mapOf(set), appendMapWords(nil, list)
-		if seed%2 == 1 { // a map that ends before the list does
-			row = row[:r.IntN(len(row)+1)]
-			for len(words) > 0 && int(words[len(words)-1].index) >= len(row) {
-				words = words[:len(words)-1]
+		words := appendMapWords(nil, list, nil)
+		if most := mostMapWords(int64(n+63) / 64 * 64); int64(len(words)) > most {
+			t.Fatalf("seed %d: got %d words, want at most %d", seed, len(words), most)
+		}
+		first, second := closingRow{mapOf(set), r.Float64()}, closingRow{mapOf(other), r.Float64()}
+		shared := len(words)
+		if seed%2 == 1 { // maps that end before the list does
+			first.set = first.set[:r.IntN(len(first.set)+1)]
+			second.set = second.set[:len(first.set)+r.IntN(len(second.set)-len(first.set)+1)]
+			for ; len(words) > 0 && int(words[len(words)-1].index) >= len(second.set); words = words[:len(words)-1] {
+			}
+			for shared = len(words); shared > 0 && int(words[shared-1].index) >= len(first.set); shared-- {
 			}
 		}
-		at := r.Float64()
-		wantSum, wantAcc, found := 0.0, slices.Clone(acc), 0
-		for i, x := range list {
-			if int(x/64) < len(row) && set.has(x) {
-				found++
-				wantSum += delta[i]
-				wantAcc[i] += at
+		if seed%5 == 0 { // one row, and what is to be ignored
+			second = closingRow{set: first.set}
+			words = words[:shared]
+		}
+		var wantSums [2]float64
+		wantAcc, found := slices.Clone(acc), 0
+		for row, closing := range []closingRow{first, second} {
+			for i, x := range list {
+				if int(x/64) < len(closing.set) && closing.set.has(x) {
+					found++
+					wantSums[row] += delta[i]
+					wantAcc[i] += closing.at
+				}
 			}
 		}
 		plainAcc := slices.Clone(acc)
-		plain := closeWedgesPlainly(plainAcc, delta, row, words, at)
-		got := closeWedges(acc, delta, row, nil, words, at)
-		if got != plain || !(got-wantSum <= 1e-15*float64(found+1)*wantSum && wantSum-got <= 1e-15*float64(found+1)*wantSum) {
-			t.Fatalf("seed %d, %d ranks, %d of them found: got the sum %v, plainly %v, want %v",
-				seed, len(list), found, got, plain, wantSum)
+		var plain, got [2]float64
+		plain[0], plain[1] = closeWedgesPlainly(plainAcc, delta, words, shared, first, second)
+		got[0], got[1] = closeWedges(acc, delta, words, shared, first, second, first.set, nil)
+		for row, want := range wantSums {
+			if got[row] != plain[row] || !(math.Abs(got[row]-want) <= 1e-15*float64(found+1)*want) {
+				t.Fatalf("seed %d, %d ranks, %d of them found: got the sum %v of row %d, plainly %v, want %v",
+					seed, len(list), found, got[row], row, plain[row], want)
+			}
 		}
 		for i := range wantAcc {
 			if acc[i] != wantAcc[i] || plainAcc[i] != wantAcc[i] {
 				t.Fatalf("seed %d, place %d: got %v, plainly %v, want %v", seed, i, acc[i], plainAcc[i], wantAcc[i])
+			}
+		}
+	}
+}
+
+// What the places before each take of the words is what a list of them alone takes.
+func TestMapWordsTaken(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n := 1 + r.IntN(2000)
+		_, list := wedgeCase(r, n, r.IntN(n+1))
+		taken := make([]uint32, len(list))
+		appendMapWords(nil, list, taken)
+		for i, got := range taken {
+			if want := len(appendMapWords(nil, list[:i], nil)); int(got) != want {
+				t.Fatalf("seed %d, place %d: got %d words, want %d", seed, i, got, want)
 			}
 		}
 	}
@@ -100,10 +133,10 @@ func BenchmarkCloseWedges(b *testing.B) {
 		for i := range delta {
 			delta[i] = r.Float64()
 		}
-		row, words := mapOf(set), appendMapWords(nil, list)
+		row, words := closingRow{mapOf(set), 0}, appendMapWords(nil, list, nil)
 		for name, kernel := range map[string]func(){
-			"close":        func() { closeWedges(acc, delta, row, row, words, 0) },
-			"closePlainly": func() { closeWedgesPlainly(acc, delta, row, words, 0) },
+			"close":        func() { closeWedges(acc, delta, words, len(words), row, row, row.set, row.set) },
+			"closePlainly": func() { closeWedgesPlainly(acc, delta, words, len(words), row, row) },
 			"lookUp":       func() { lookUp(set, list[:min(64, length)], list) },
 		} {
 			b.Run(fmt.Sprintf("%s/probes=%d", name, length), func(b *testing.B) {
