@@ -73,10 +73,11 @@
 //	float   03  8 bytes, big endian; sign bit flipped, or all bits where negative; -0 as 0
 //	string  04  the bytes, 00 as 00 FF, then 00 01; of strings above 128 bytes the first 128, then 00 02
 //
-// To distinguish strings that are cut at 128 bytes, the column is read. The space has two sorts of records:
+// To distinguish strings that are cut at 128 bytes, the column is read. The space has these sorts of records:
 //
 //	'L' entry  a leaf, under its first entry
 //	'C' entry  a change: one byte, 1 if the entry exists, 0 if not, whatever the leaves have
+//	'R' entry  copies of what is asked for of the nodes from this entry on, up to the next record of this sort
 //
 // A leaf holds up to 512 entries, the keys front coded and the NodeIDs of equal keys gap coded:
 //
@@ -88,6 +89,18 @@
 //	    count    uvarint
 //	    nodes    uvarint   the first, then for each other its distance to the one before
 //
+// Copies are of the last entries of the index on score: of one node in 32, and at most about 16384 nodes and 512 KiB. A walk from the highest
+// score lends them to its snapshot, see kv.Tx.LendCopies. Their form is
+//
+//	count        uvarint   of the generations
+//	generations  uvarint   each: that of the graph, for the id, then those of label, suggested, confidence and decision
+//	each node, descending by entry:
+//	    node     4 bytes, big endian
+//	    fields   of each generation the length, a uvarint, and what its blocks hold of the node, without changes made since
+//
+// Copies of a generation that was replaced are passed over. [Compact] and [CopyHeads] write them anew. Programs that know no copies leave them
+// alone, and a store without them answers the same.
+//
 // Leaves are written in bulk: by [Create], by a [Builder] together with the column it indexes, and by [Compact]. In
 // between, every changed value of an indexed column costs its transaction two small records and no read, written by
 // [Maintain], which kv calls for each change in the same transaction; reads merge the changes into the leaves they
@@ -95,5 +108,5 @@
 // (1), entries, number of bounds, and for each bound, at most 256, its length and the first 32 bytes of a key.
 //
 // The records of kv have checksums. If damage has a right checksum, decoding returns kv.ErrCorrupt and never panics.
-// [Check] compares every index with its column, and [Repair] rebuilds damaged indexes.
+// [Check] compares every index with its column, and copies with what they are of. [Repair] rebuilds damaged indexes.
 package index

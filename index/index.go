@@ -78,8 +78,8 @@ func Drop(s *kv.Store, column string) error {
 	})
 }
 
-// Compact folds the changes made since an index was built into its leaves, for every index that has any. It holds the
-// store's write lock meanwhile; readers go on.
+// Compact folds the changes made since an index was built into its leaves, for every index that has any. It copies the head of an index
+// again if something that it has copies of was replaced. It holds the store's write lock meanwhile; readers go on.
 func Compact(ctx context.Context, s *kv.Store) error {
 	bulk, err := s.Bulk()
 	if err != nil {
@@ -110,8 +110,9 @@ func Compact(ctx context.Context, s *kv.Store) error {
 		}
 		writers = append(writers, w)
 	}
-	if len(writers) == 0 {
-		return nil
+	heads, err := oldHeads(tx)
+	if err != nil || len(writers)+len(heads) == 0 {
+		return err
 	}
 	return bulk.Commit(func(tx *kv.Tx) error {
 		for _, w := range writers {
@@ -119,7 +120,7 @@ func Compact(ctx context.Context, s *kv.Store) error {
 				return fmt.Errorf("index on %s: %w", w.column, err)
 			}
 		}
-		return nil
+		return CopyHeads(tx)
 	})
 }
 

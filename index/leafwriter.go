@@ -67,5 +67,8 @@ func (w *leafWriter) mark(tx *kv.Tx) error {
 	if err := tx.Space(statisticsSpace).Put([]byte(w.column), w.bounds.encode()); err != nil {
 		return err
 	}
-	return tx.SetIndexed(w.column, true)
+	if err := tx.SetIndexed(w.column, true); err != nil {
+		return err
+	}
+	return openPostings(tx, w.column).copyHead(tx)
 }

@@ -165,6 +165,7 @@ func (p *Plan) inIndexOrder(
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		w := &indexWalk{
+			head: headReader{postings: p.source.(*rangeScan).postings, tx: p.tx, over: !p.order[0].Descending}, // orderedIndex makes no other
 			plan: p, reader: r, rest: limit, reads: reads, spend: spend, yield: yield, size: firstSize(limit),
 		}
 		err := w.walk(ctx)
@@ -186,6 +187,7 @@ type indexWalk struct {
 	reads   *Reads
 	spend   *allowance
 	filter  *filter
+	head    headReader
 	rest    int // nodes still wanted; below zero all
 	yield   func(kv.NodeID, error) bool
 	stopped bool // yield wants no more, rest is zero, or nothing is left to spend
@@ -203,7 +205,7 @@ type indexWalk struct {
 type groupEnd struct{ key, nodes int }
 
 func (w *indexWalk) walk(ctx context.Context) error {
-	scan := w.plan.source.(*rangeScan) // orderedIndex makes no other
+	scan := w.plan.source.(*rangeScan)
 	var err error
 	if w.filter, err = newFilter(w.reader, w.plan.residual, w.reads); err != nil {
 		return err
@@ -236,6 +238,9 @@ func (w *indexWalk) flush(ctx context.Context) error {
 		w.stopped = true
 		return nil
 	}
+	if err := w.lendHead(); err != nil {
+		return err
+	}
 	passed, err := w.filter.decide(ctx, w.nodes)
 	if err != nil {
 		return err
@@ -258,6 +263,18 @@ func (w *indexWalk) flush(ctx context.Context) error {
 	w.nodes, w.keys, w.ends = w.nodes[:0], w.keys[:0], w.ends[:0]
 	w.size = min(2*w.size, lastBatch)
 	return nil
+}
+
+// lendHead lends the copies of the nodes of the batch.
+func (w *indexWalk) lendHead() error {
+	if w.head.over || len(w.nodes) == 0 {
+		return nil
+	}
+	first, before := w.ends[0], groupEnd{}
+	if len(w.ends) > 1 {
+		before = w.ends[len(w.ends)-2]
+	}
+	return w.head.lend(newEntry(w.keys[:first.key], w.nodes[first.nodes-1]), newEntry(w.keys[before.key:], w.nodes[before.nodes]))
 }
 
 // emit yields the nodes of one group in the order that the rest of the query asks for.

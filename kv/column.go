@@ -50,7 +50,7 @@ func (tx *Tx) Column(name string) (Column, bool) {
 
 // column is a column of the transaction.
 func (tx *Tx) column(entry column.Entry) *column.Column {
-	return &column.Column{Entry: entry, Records: tx.records(), Nodes: tx.cat.Nodes}
+	return &column.Column{Entry: entry, Records: tx.records(), Nodes: tx.cat.Nodes, Copies: &tx.copies}
 }
 
 // columnEntry returns a stored column's entry, or ErrNoColumn.

@@ -80,6 +80,9 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 		}
 		return r.tx.idValue(id)
 	}
+	if r.isCopied(v) {
+		return r.once(v)
+	}
 	block := v / codec.ColumnRows
 	follows := r.loaded && r.reads >= walkReads && block == r.rng.End/codec.ColumnRows // on the current block, as in a walk over all nodes
 	if r.name != degreeColumn && !r.holds(v) && !follows && (!r.asked || r.askedOf != block) {
@@ -93,7 +96,20 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 	return r.value(int(v - r.rng.First))
 }
 
-// once is the value of a node of a stored column of whose block no value was asked for before.
+// isCopied says whether there is a copy of the value of a node, which the current block does not hold.
+func (r *ColumnReader) isCopied(v NodeID) bool {
+	if r.name == degreeColumn || !r.tx.copies.Lent() || r.holds(v) {
+		return false
+	}
+	entry, ok := r.tx.cat.Columns[r.name]
+	if !ok {
+		return false
+	}
+	_, ok = r.tx.copies.Field(entry.Generation, v)
+	return ok
+}
+
+// once is the value of a node of a stored column of whose block no value was asked for before, or of which there is a copy.
 func (r *ColumnReader) once(v NodeID) (Value, error) {
 	if err := r.tx.checkNumber(v); err != nil {
 		return Value{}, err

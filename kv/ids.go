@@ -106,6 +106,18 @@ func (p *Places) Of(v NodeID) (int, error) {
 	return p.ids.PositionOf(v)
 }
 
+// Copied is the value of the property id of a node if there is a copy of it; else it is null, as that of a removed node is.
+func (p *Places) Copied(v NodeID) (Value, error) {
+	field, ok := p.tx.copies.Field(p.tx.cat.Graph, v)
+	if !ok || int(v) >= p.tx.cat.LoadedNodes {
+		return Value{}, nil
+	}
+	if removed, err := p.tx.isRemoved(v); removed || err != nil {
+		return Value{}, err
+	}
+	return p.tx.idValue(string(field))
+}
+
 // NodeAt is the node at a place, which must be one of a node that is there.
 func (p *Places) NodeAt(position int) (NodeID, error) { return p.ids.NodeAt(position) }
 

@@ -57,6 +57,7 @@ type Tx struct {
 	labels  recalled[Class]
 
 	cache   *snapshot.Cache // of the store
+	copies  snapshot.Copies // lent, of what the store holds
 	cursors cursors         // closed with the snapshot
 }
 

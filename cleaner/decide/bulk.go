@@ -82,7 +82,7 @@ func (w *bulkWriter) mark(tx *kv.Tx) error {
 			return err
 		}
 	}
-	return tx.Space(historySpace).KeepTwice()
+	return errors.Join(index.CopyHeads(tx), tx.Space(historySpace).KeepTwice())
 }
 
 // take keeps a draft.

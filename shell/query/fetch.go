@@ -200,7 +200,7 @@ func (f *Fetcher) fetchBeside(
 		f.tx.WillRead(names, eachVisit[kv.NodeID](visits))
 	}
 	rows := make([][]kv.Value, len(nodes))
-	hasID := slices.Contains(f.names, "id")
+	idColumn := slices.Index(f.names, "id")
 	err := f.share(ctx, visits, func(r *rowReader, some []visit) error {
 		together := make([]kv.Value, len(some)*len(f.names))
 		for k, visit := range some {
@@ -224,19 +224,25 @@ func (f *Fetcher) fetchBeside(
 				}
 			}
 		}
-		if !hasID {
+		if idColumn < 0 {
 			return nil
 		}
-		for k, visit := range some { // which is of a position from now on
-			position, err := r.file.Of(kv.NodeID(visit.of()))
+		for k, visit := range some { // which is of a position from now on, unless there is a copy of the id
+			id, err := r.file.Copied(kv.NodeID(visit.of()))
+			position := 0
+			if err == nil && id.IsNull() {
+				position, err = r.file.Of(kv.NodeID(visit.of()))
+			}
 			if err != nil {
 				return fmt.Errorf("property id: %w", err)
 			}
+			f.setID(rows[visit.row()], id)
 			some[k] = newVisit(uint32(position), visit.row())
 		}
 		return nil
 	})
-	if err == nil && hasID {
+	if err == nil && idColumn >= 0 {
+		visits = slices.DeleteFunc(visits, func(v visit) bool { return !rows[v.row()][idColumn].IsNull() })
 		err = f.fetchIDs(ctx, nodes, rows, visits)
 	}
 	if err != nil {
@@ -274,14 +280,19 @@ func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.V
 			if err != nil {
 				return fmt.Errorf("property id: %w", err)
 			}
-			for c, name := range f.names {
-				if name == "id" {
-					rows[visit.row()][c] = id
-				}
-			}
+			f.setID(rows[visit.row()], id)
 		}
 		return nil
 	})
+}
+
+// setID puts an id into a row.
+func (f *Fetcher) setID(row []kv.Value, id kv.Value) {
+	for c, name := range f.names {
+		if name == "id" {
+			row[c] = id
+		}
+	}
 }
 
 // rowsTogether is how many rows are read at a time, and share memory.

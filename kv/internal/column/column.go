@@ -29,6 +29,7 @@ type Column struct {
 	Entry
 	Records snapshot.Reader
 	Nodes   int
+	Copies  *snapshot.Copies // of cells of the blocks
 }
 
 // Keys are those of the blocks that hold the values of ascending nodes, each of its first part, which few blocks are longer than.
@@ -47,6 +48,9 @@ func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	}
 	if uint32(v) >= c.Rows {
 		return codec.Value{}, nil
+	}
+	if cell, ok := c.Copies.Field(c.Generation, v); ok {
+		return codec.ParseValue(cell)
 	}
 	name, row := c.name(uint32(v)/codec.ColumnRows), int(v)%codec.ColumnRows
 	if entry := c.Records.Cache().Get(name); entry != nil {

@@ -1,0 +1,221 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// storeWithHead has 2000 nodes with ids of text, and scores that fall in an order of their own, with an index. Score, suggestion and confidence
+// are blocks.
+func storeWithHead(t *testing.T) *kv.Store {
+	t.Helper()
+	s := open(t, loadLabelled(t, 2000))
+	bulk, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Abort()
+	score, err := bulk.Column("score", kv.KindSingle)
+	suggested, err2 := bulk.Column("suggested", kv.KindClass)
+	confidence, err3 := bulk.Column("confidence", kv.KindSingle)
+	byScore, err4 := NewBuilder(bulk, "score")
+	if err := errors.Join(err, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	for v := range kv.NodeID(2000) {
+		x := kv.FloatValue(float64(v*7%2000) / 2048)
+		class := kv.StringValue(fmt.Sprint("class ", v%5))
+		if err := errors.Join(score.Put(v, x), byScore.Add(v, x), suggested.Put(v, class), confidence.Put(v, kv.FloatValue(float64(v)/4096))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := byScore.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bulk.Commit(byScore.Mark); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// highest asks for the n nodes with the highest scores whose label is not suggested, so that copies of them are lent, and tells what then is read of
+// them beside what a snapshot without copies reads.
+func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
+	t.Helper()
+	properties := []string{"label", "suggested", "confidence", "score"}
+	view(t, s, func(tx *kv.Tx) error {
+		plan, err := NewPlan(tx, Query{
+			Where: And{Terms: []Predicate{
+				Compare{"score", Gt, kv.FloatValue(0.5)}, CompareProperties{Property: "label", Op: Ne, Other: "suggested"},
+			}},
+			Order: []Order{{Property: "score", Descending: true}}, Limit: n,
+		})
+		if err != nil {
+			return err
+		}
+		var nodes []kv.NodeID
+		for v, err := range plan.Rows(t.Context()) {
+			if err != nil {
+				return err
+			}
+			nodes = append(nodes, v)
+		}
+		read := func(tx *kv.Tx) (text string) {
+			places, err := tx.Places()
+			for _, v := range nodes {
+				text += fmt.Sprint(v)
+				for _, property := range properties {
+					r, err2 := tx.Reader(property)
+					if err2 != nil {
+						return err2.Error()
+					}
+					value, err2 := r.At(v)
+					text += fmt.Sprint(" ", value)
+					err = errors.Join(err, err2)
+				}
+				id, err2 := places.Copied(v)
+				if err2 == nil && id.IsNull() {
+					id, err2 = tx.Value(v, "id")
+				}
+				text += fmt.Sprintln("", id)
+				err = errors.Join(err, err2)
+			}
+			if err != nil {
+				return err.Error()
+			}
+			return text
+		}
+		got = read(tx)
+		view(t, s, func(tx *kv.Tx) error { want = read(tx); return nil })
+		return nil
+	})
+	return got, want
+}
+
+// mustHaveHead fails unless the copies of the index on score are, or are not, of what the store holds.
+func mustHaveHead(t *testing.T, s *kv.Store, want bool) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		current, err := openPostings(tx, "score").headIsCurrent(tx)
+		if current != want {
+			t.Errorf("the copies are of what the store holds: got %v, want %v", current, want)
+		}
+		return err
+	})
+}
+
+// TestHeadFollowsChanges changes labels, scores and nodes in all ways: what is read by copies is what the store holds.
+func TestHeadFollowsChanges(t *testing.T) {
+	t.Parallel()
+	s := storeWithHead(t)
+	same := func(after string) {
+		t.Helper()
+		if got, want := highest(t, s, 40); got != want || got == "" {
+			t.Errorf("after %s: got\n%swant\n%s", after, got, want)
+		}
+		mustBeSound(t, s)
+	}
+	same("the build")
+	mustHaveHead(t, s, true)
+	var top []kv.NodeID
+	view(t, s, func(tx *kv.Tx) error {
+		for g, err := range openPostings(tx, "score").descend(wholeRange(kv.KindFloat)) {
+			if top = append(top, g.nodes...); err != nil || len(top) > 30 {
+				return err
+			}
+		}
+		return nil
+	})
+	update(t, s, func(tx *kv.Tx) error {
+		return errors.Join(
+			tx.SetLabel(top[0], "new"), tx.SetLabel(top[1], ""), tx.SetValue(top[2], "suggested", kv.StringValue("other")),
+			tx.SetValue(top[3], "score", kv.FloatValue(0.1)), tx.SetValue(7, "score", kv.FloatValue(0.9999)), tx.RemoveNode(top[4]),
+			tx.AddColumn("decision", kv.KindString), tx.SetValue(top[5], "decision", kv.StringValue("unsure")),
+		)
+	})
+	same("changes")
+	mustHaveHead(t, s, false) // there is no copy of decision
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	same("compacting the store")
+	mustHaveHead(t, s, false)
+	if err := Compact(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	same("compacting the indexes")
+	mustHaveHead(t, s, true)
+	bulk, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Abort()
+	labels, err := bulk.Column("label", kv.KindClass)
+	for v := range kv.NodeID(2000) {
+		err = errors.Join(err, labels.Put(v, kv.StringValue("other")))
+	}
+	if err := errors.Join(err, bulk.Commit(nil)); err != nil {
+		t.Fatal(err)
+	}
+	same("labels in bulk")
+	mustHaveHead(t, s, false)
+	update(t, s, CopyHeads)
+	same("copying again")
+	mustHaveHead(t, s, true)
+}
+
+// TestHeadIsReadAndChecked changes a copy behind the store's back: a question reads it, Check tells it, and Repair mends it.
+func TestHeadIsReadAndChecked(t *testing.T) {
+	t.Parallel()
+	s := storeWithHead(t)
+	update(t, s, func(tx *kv.Tx) error {
+		p := openPostings(tx, "score")
+		for e, err := range p.space.Descend(nil) {
+			if err != nil || e.Key[0] != headPrefix {
+				return errors.Join(err, fmt.Errorf("the last record is %q, want a copy", e.Key))
+			}
+			return p.space.Put(bytes.Clone(e.Key), bytes.ReplaceAll(e.Value, []byte("n1"), []byte("x1")))
+		}
+		return nil
+	})
+	got, want := highest(t, s, 1)
+	if got == want || got != strings.Replace(want, " n1", " x1", 1) {
+		t.Errorf("got %q, want the changed copy of %q", got, want)
+	}
+	var problems []kv.Problem
+	view(t, s, func(tx *kv.Tx) error { return Check(t.Context(), tx, func(p kv.Problem) { problems = append(problems, p) }) })
+	if len(problems) != 1 || problems[0].Where != "index on score" {
+		t.Errorf("got %v, want one problem of the index on score", problems)
+	}
+	if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := highest(t, s, 1); got != want {
+		t.Errorf("after the repair: got %q, want %q", got, want)
+	}
+}
+
+// TestHeadOfSmallStores has fewer nodes than one in headShare, and none.
+func TestHeadOfSmallStores(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 10} {
+		s := storeToDamage(t, n)
+		update(t, s, func(tx *kv.Tx) error {
+			err := tx.AddColumn("score", kv.KindSingle)
+			for v := range kv.NodeID(n) {
+				err = errors.Join(err, tx.SetValue(v, "score", kv.FloatValue(float64(v)/16)))
+			}
+			return err
+		})
+		if err := Create(t.Context(), s, "score"); err != nil {
+			t.Fatal(err)
+		}
+		mustBeSound(t, s)
+		mustHaveHead(t, s, n > 0)
+	}
+}
