@@ -188,7 +188,9 @@ func TestHeadIsReadAndChecked(t *testing.T) {
 		t.Errorf("got %q, want the changed copy of %q", got, want)
 	}
 	var problems []kv.Problem
-	view(t, s, func(tx *kv.Tx) error { return Check(t.Context(), tx, func(p kv.Problem) { problems = append(problems, p) }) })
+	view(t, s, func(tx *kv.Tx) error {
+		return Check(t.Context(), tx, func(p kv.Problem) { problems = append(problems, p) })
+	})
 	if len(problems) != 1 || problems[0].Where != "index on score" {
 		t.Errorf("got %v, want one problem of the index on score", problems)
 	}
