@@ -203,8 +203,8 @@
 // A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync, or less:
 // those that wait for the disk at the same time share one. What a Bulk writes is in the journal too, and is synced by the
 // transaction that makes it visible. A file of the journal is removed once all that is in it is in tables, at the latest by
-// Close; it takes some four memtables at most. Of the last file some is reserved for small commits to come, whose sync is faster if
-// the file has its size already. Package kv/internal/journal describes its form.
+// Close; it takes some four memtables at most. The last file ends with zeros, which are written ahead of small commits: their
+// sync is faster if their blocks were written before. Package kv/internal/journal describes its form.
 //
 // # Keys
 //

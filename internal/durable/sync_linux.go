@@ -23,21 +23,3 @@ func SyncData(f *os.File) error {
 	}
 	return err
 }
-
-// Reserve gives a part of a file behind its end a place on the disk. It reads as zeros until it is written.
-func Reserve(f *os.File, from, bytes int64) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var reserving error
-	err = raw.Control(func(fd uintptr) {
-		for reserving = unix.EINTR; reserving == unix.EINTR; {
-			reserving = unix.Fallocate(int(fd), 0, from, bytes)
-		}
-	})
-	if err == nil && reserving != nil {
-		err = &os.PathError{Op: "fallocate", Path: f.Name(), Err: reserving}
-	}
-	return err
-}

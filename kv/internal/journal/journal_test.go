@@ -140,7 +140,7 @@ func TestReservedEnd(t *testing.T) {
 			look(commit + 1)
 		}
 	}
-	if l.Ahead > 0 && size(1) <= l.Size() {
+	if size(1) <= l.Size() {
 		t.Errorf("the file has %d bytes, want some beside the %d of its frames", size(1), l.Size())
 	}
 	left, err := os.ReadFile(segmentPath(dir, "j", 1)) // by a crash
@@ -164,6 +164,24 @@ func TestReservedEnd(t *testing.T) {
 		t.Errorf("the file that was closed has %d bytes, want the %d of its frames", size(2), l.Size())
 	}
 	look(1001)
+	for _, c := range []struct{ bytes, reserved int64 }{{smallCommits - 100, 1 << 14}, {smallCommits, 0}} {
+		l, err := Create(t.TempDir(), "j", testStore, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		l.Ahead = 1 << 14
+		if err := l.AppendCommit([]Entry{{[]byte("key"), make([]byte, c.bytes)}}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(l.last().Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Size() - l.Size(); got != c.reserved {
+			t.Errorf("a commit of %d bytes: got %d bytes reserved, want %d", c.bytes, got, c.reserved)
+		}
+	}
 	if err := os.Remove(segmentPath(dir, "j", 2)); err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,15 @@ type Log struct {
 	buf       []byte
 	failure   error // nothing more can be appended
 
-	// Ahead is how many bytes of the last segment are reserved at once for small commits to come, none if it is 0: their sync is faster
-	// if the file has its size and its place on the disk already. What is reserved and not written reads as zeros.
+	// Ahead is how many bytes of the last segment are reserved at once for small commits to come, none if it is 0. They are written, as
+	// zeros: then a sync has only the frames to write. Of a file that grows, or that has a place on the disk and was not written there,
+	// the file system must also write down which blocks it has.
 	Ahead    int64
 	reserved int64 // how far the last segment is reserved
 }
 
-// smallCommits is up to how many bytes of commits a sync is faster if they were reserved: a block of most file systems. Each block that is
-// written first costs the file system as much as a file that grows.
-const smallCommits = 4 << 10
+// smallCommits is up to how many bytes of commits a sync is faster if they were reserved, although all is written twice.
+const smallCommits = 64 << 10
 
 // maxBuffer bounds a buffer that is kept.
 const maxBuffer = 1 << 20
@@ -149,7 +149,7 @@ func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 	}
 	end := s.End + int64(len(text))
 	if kind == Commit && l.Ahead > 0 && end > l.reserved && len(text) <= smallCommits {
-		if durable.Reserve(l.file, s.End, end+l.Ahead-s.End) != nil {
+		if _, err := l.file.WriteAt(make([]byte, l.Ahead), end); err != nil {
 			l.Ahead = 0 // the file grows as it is written
 		}
 		l.reserved = end + l.Ahead
