@@ -150,7 +150,10 @@ func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 	end := s.End + int64(len(text))
 	if kind == Commit && l.Ahead > 0 && end > l.reserved && len(text) <= smallCommits {
 		if _, err := l.file.WriteAt(make([]byte, l.Ahead), end); err != nil {
-			l.Ahead = 0 // the file grows as it is written
+			l.Ahead = 0 // the file grows as it is written, into the room that is cut off here
+			if err := l.cut(*s); err != nil {
+				return err
+			}
 		}
 		l.reserved = end + l.Ahead
 	}
