@@ -41,6 +41,16 @@ func TestDoStops(t *testing.T) {
 	if !errors.Is(err, failure) {
 		t.Errorf("a task that fails: got %v, want its error", err)
 	}
+	ran := 0
+	err = Do(t.Context(), 1, 1000, func(_ context.Context, _, i int) error {
+		if ran++; i == 3 {
+			return failure
+		}
+		return nil
+	})
+	if !errors.Is(err, failure) || ran != 4 {
+		t.Errorf("a task that fails on the only worker: got %v after %d tasks, want its error after 4", err, ran)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	err = Do(ctx, 2, 1000, func(context.Context, int, int) error {
 		cancel()

@@ -2,15 +2,16 @@ package lsm
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
-
+	"reflect"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // TestTablesAreVerifiedOnce has a store remember which tables it has compared with their checksums, until their files change.
@@ -106,6 +107,24 @@ func TestListKnowsTablesAsTheyStay(t *testing.T) {
 		mark, err := storedir.MarkOf(path)
 		if err != nil || listed[id].Mark != mark {
 			t.Errorf("%s: got %+v, %v, listed as %+v", path, mark, err, listed[id].Mark)
+		}
+	}
+}
+
+// TestListIsReadAsWritten reads the text of a list back, and wants each that is cut off refused unless it ends behind a table.
+func TestListIsReadAsWritten(t *testing.T) {
+	want := map[uint64]listedTable{
+		1:   {Mark: storedir.Mark{Size: 5, Modified: -6, Changed: 7, Number: math.MaxUint64}, Fresh: true, First: []byte{}},
+		300: {Mark: storedir.Mark{Size: math.MaxInt64}, Index: 1 << 40, First: []byte("key"), Newest: 9},
+	}
+	first := appendListed(nil, 1, want[1])
+	text := appendListed(first, 300, want[300])
+	if got, ok := parseListed(text); !ok || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, ok, want)
+	}
+	for n := range text {
+		if _, ok := parseListed(text[:n]); ok != (n == 0 || n == len(first)) {
+			t.Errorf("cut off after %d of %d bytes: got %v", n, len(text), ok)
 		}
 	}
 }
