@@ -201,8 +201,8 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 		t.j.Sums[v] += ofV
 		ofU += ofV
 	}
-	for place, rows := 0, 0; place < len(middle); place += rows {
-		v, before := middle[place], list
+	for place := 0; place < len(middle); {
+		v, before, rows := middle[place], list, 1
 		if t.maps.of(v) != nil {
 			if !mapped {
 				mapped = true
@@ -222,10 +222,11 @@ func (t *blockTriangles) of(ctx context.Context, u rank, middle, list []rank, st
 			if weights != nil {
 				w = float64(weights[place])
 			}
-			rows, before = 1, t.jk.of(v)
+			before = t.jk.of(v)
 			next := t.jk.of(middle[min(place+1, len(middle)-1)])
 			add(v, t.lookThrough(v, before, next, float64(float64(atU*w)*inverseStrength(t.j.Strengths[v]))))
 		}
+		place += rows
 		if err := steps.walk(ctx, rows*len(before)); err != nil {
 			return err
 		}
