@@ -45,6 +45,50 @@ func TestAbortByMany(t *testing.T) {
 	checkNoGarbage(t, s)
 }
 
+// TestRowsOutOfOrderSurviveACrash puts rows of which the last come first, and replays the journal.
+func TestRowsOutOfOrderSurviveACrash(t *testing.T) {
+	t.Parallel()
+	const nodes = 3000
+	s := newStore(t, Options{})
+	addNodes(t, s, nodes)
+	b := beginBulk(t, s)
+	column, err := b.Column("x", KindInt)
+	matrix, failed := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
+	if err := errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	for i := range NodeID(nodes) {
+		v := (i + nodes/3) % nodes
+		if err := errors.Join(column.Put(v, IntValue(int64(v))), matrix.Put(v, []float32{1, float32(v)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]*Store{"committed": s, "replayed": openStore(t, copyStore(t, s.Dir()), Options{})} {
+		view(t, store, func(tx *Tx) error {
+			m, err := tx.Matrix("m")
+			if err != nil {
+				return err
+			}
+			rows := make([]float32, 2*nodes)
+			if err := m.Read(Range{First: 0, End: nodes}, 0, 2, rows); err != nil {
+				return err
+			}
+			for v := range NodeID(nodes) {
+				got, err := tx.Value(v, "x")
+				if err != nil || got != IntValue(int64(v)) || rows[2*v] != 1 || rows[2*v+1] != float32(v) {
+					return fmt.Errorf("%s: node %d: got %v, %v (%v)", name, v, got, rows[2*v:2*v+2], err)
+				}
+			}
+			return nil
+		})
+		checkNoGarbage(t, store)
+		checkClean(t, store)
+	}
+}
+
 func TestCloseWithOpenBulk(t *testing.T) {
 	s := newStore(t, Options{})
 	setNodes(t, s, 3)

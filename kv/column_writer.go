@@ -157,7 +157,8 @@ func (w *ColumnWriter) spill(v NodeID, cell Value) error {
 // sort has all rows from here on sorted.
 func (w *ColumnWriter) sort() { w.sorter = w.b.Sorter() }
 
-// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
+// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again, under another generation: what
+// was written before would come after it if the journal were replayed.
 func (w *ColumnWriter) startSorting() error {
 	w.sort()
 	for row, present := range w.block.Present[:w.block.Count] {
@@ -169,6 +170,11 @@ func (w *ColumnWriter) startSorting() error {
 	}
 	written := w.entry
 	written.Rows, written.Deltas = uint32(w.first), true // full blocks; a delta holds what its block has no value for
+	generation, err := w.b.newGeneration()
+	if err != nil {
+		return err
+	}
+	w.entry.Generation = generation
 	return w.b.readBack(func(tx *Tx) error {
 		var failed error
 		spill := func(v NodeID, cell Value) {

@@ -174,7 +174,8 @@ func (w *MatrixWriter) spill(v NodeID, row []float32) error {
 // sort has all rows from here on sorted.
 func (w *MatrixWriter) sort() { w.sorter = w.b.Sorter() }
 
-// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again.
+// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again, under another generation: what
+// was written before would come after it if the journal were replayed.
 func (w *MatrixWriter) startSorting() error {
 	w.sort()
 	for i, present := range w.present {
@@ -184,9 +185,14 @@ func (w *MatrixWriter) startSorting() error {
 			}
 		}
 	}
+	written := w.entry.Generation
+	var err error
+	if w.entry.Generation, err = w.b.newGeneration(); err != nil {
+		return err
+	}
 	return w.b.readBack(func(tx *Tx) error {
 		for first := NodeID(0); first < w.first; first += NodeID(w.entry.BlockRows) {
-			if err := w.spillBlock(tx, first); err != nil {
+			if err := w.spillBlock(tx, written, first); err != nil {
 				return err
 			}
 		}
@@ -194,14 +200,14 @@ func (w *MatrixWriter) startSorting() error {
 	})
 }
 
-// spillBlock moves the rows of a written block, all full ones, into the sorter. The buffered block is free for it.
-func (w *MatrixWriter) spillBlock(tx *Tx, first NodeID) error {
+// spillBlock moves the rows of a block that was written under a generation, all full ones, into the sorter. The buffered block is free for it.
+func (w *MatrixWriter) spillBlock(tx *Tx, written record.Generation, first NodeID) error {
 	rows, width := int(w.entry.BlockRows), len(w.entry.Columns)
 	step := w.entry.TileWidth()
 	var absent []byte
 	for tile := 0; tile*step < width; tile++ {
 		left, columns := tile*step, min(step, width-tile*step)
-		key := matrix.Key(w.entry.Generation, uint32(tile), uint32(first)/w.entry.BlockRows)
+		key := matrix.Key(written, uint32(tile), uint32(first)/w.entry.BlockRows)
 		err := tx.records().Get(key, func(body []byte) error {
 			bits, err := codec.DecodeTile(body, rows, columns, codec.TilePart{RowLo: 0, RowHi: rows, Lo: 0, Hi: columns}, codec.Window{Values: w.block.Values[left:], Stride: width})
 			absent = bytes.Clone(bits)
