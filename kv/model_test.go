@@ -15,6 +15,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A model is a store in Go maps.
@@ -281,10 +284,8 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	if err := m.checkIDs(t, tx); err != nil {
 		return err
 	}
-	for name := range m.columns {
-		if err := m.checkColumn(t, tx, name); err != nil {
-			return err
-		}
+	if err := m.checkNodes(t, tx); err != nil {
+		return err
 	}
 	got := map[Edge]bool{}
 	for e, err := range tx.Edges() {
@@ -324,6 +325,53 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 		return err
 	}
 	return m.checkMatrix(t, tx)
+}
+
+// checkNodes compares what lookups of single nodes say with the model, before or after there were enough to spare those of deltas.
+func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
+	if rapid.Bool().Draw(t, "spares lookups") {
+		spareLookups(tx)
+	}
+	for name := range m.columns {
+		if err := m.checkColumn(t, tx, name); err != nil {
+			return err
+		}
+	}
+	want := make([][]NodeID, len(m.ids))
+	for e := range m.edges {
+		want[e.U], want[e.V] = append(want[e.U], e.V), append(want[e.V], e.U)
+	}
+	for _, v := range m.present() {
+		slices.Sort(want[v])
+		var got []NodeID
+		for u, err := range tx.Neighbors(v) {
+			if err != nil {
+				return err
+			}
+			got = append(got, u)
+		}
+		degree, err := tx.Degree(v)
+		if err != nil || !slices.Equal(got, want[v]) || degree != len(got) {
+			t.Fatalf("node %d: got neighbors %d and degree %d, %v; want neighbors %d", v, got, degree, err, want[v])
+		}
+		for _, u := range m.present() {
+			has, err := tx.HasEdge(v, u)
+			if err != nil || has != slices.Contains(want[v], u) {
+				t.Fatalf("edge %d/%d: got %v, %v; want neighbors %d", v, u, has, err, want[v])
+			}
+		}
+	}
+	return nil
+}
+
+// spareLookups has as many lookups find no delta as a scan takes.
+func spareLookups(tx *Tx) {
+	for range 1 << 8 {
+		for _, entry := range tx.cat.Columns {
+			snapshot.Missed(tx.records(), record.KindColumnDelta, entry.Generation)
+		}
+		snapshot.Missed(tx.records(), record.KindDegreeDelta, tx.cat.Graph)
+	}
 }
 
 // checkIDs compares the ids, places and removed nodes with the model.
@@ -512,6 +560,9 @@ func TestModel(t *testing.T) {
 		m := newModel()
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			older, before := s.Begin(), m.clone()
+			if rapid.Bool().Draw(t, "the older spares lookups") {
+				spareLookups(older)
+			}
 			switch step := rapid.IntRange(0, 15).Draw(t, "step"); step {
 			case 0, 1, 2, 3, 4, 5: // changes, some given up
 				next := m.clone()
@@ -566,7 +617,7 @@ func TestModel(t *testing.T) {
 				err = s.View(func(tx *Tx) error { return m.check(t, tx) })
 			}
 			if err == nil && older.Err() == nil { // its store was not closed
-				err = errors.Join(before.history.check(t, older), before.checkValues(t, older))
+				err = errors.Join(before.history.check(t, older), before.checkValues(t, older), before.checkNodes(t, older))
 			}
 			older.Close()
 			if err != nil {

@@ -63,6 +63,7 @@ type Store struct {
 
 	directories *graph.Directories
 	cache       *snapshot.Cache
+	deltas      *snapshot.Deltas // who holds the writer's lock and mu may replace it
 	made        madeValues
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
@@ -246,6 +247,7 @@ func openBadger(
 		unlock:      unlock,
 		synced:      synced,
 		cache:       snapshot.NewCache(opt.MemoryBudget),
+		deltas:      snapshot.NewDeltas(),
 		directories: new(graph.Directories),
 		changes:     changeLog{limit: opt.MemoryBudget / changeLogShare},
 		made:        madeValues{of: map[string]madeOf{}},

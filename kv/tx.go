@@ -56,9 +56,10 @@ type Tx struct {
 	degrees recalled[uint32]
 	labels  recalled[Class]
 
-	cache   *snapshot.Cache // of the store
-	copies  snapshot.Copies // lent, of what the store holds
-	cursors cursors         // closed with the snapshot
+	cache   *snapshot.Cache  // of the store
+	deltas  *snapshot.Deltas // of the store when it began; nil of an Update, which also reads generations that no commit names
+	copies  snapshot.Copies  // lent, of what the store holds
+	cursors cursors          // closed with the snapshot
 }
 
 // structures are the adjacency and the dictionary of a snapshot. A snapshot makes them once, so that a lookup copies neither.
@@ -95,6 +96,9 @@ func (s *Store) beginBare(write bool, g *commitGroup) *Tx {
 		tx.group, tx.txn, tx.cat, tx.nodesBefore = g, g.txn, g.cat, g.cat.Nodes
 	} else {
 		tx.txn = s.db.Begin(write)
+	}
+	if !write {
+		tx.deltas = s.deltas
 	}
 	s.mu.Unlock()
 	return tx
@@ -296,6 +300,7 @@ func (tx *Tx) remove(key []byte) error {
 
 // tally counts a record that is written, or deleted.
 func (tx *Tx) tally(key, value []byte) {
+	tx.s.deltas.Note(key)
 	tx.puts++
 	tx.putBytes += int64(len(key) + len(value))
 }

@@ -41,7 +41,7 @@ func (c *Column) Keys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
 
 // Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block lies.
 func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
-	if c.Deltas {
+	if c.Deltas && !c.Records.Deltas().Lacks(c.Generation, v) {
 		if cell, err := c.changed(v); !errors.Is(err, record.ErrNotFound) {
 			return cell, err
 		}
@@ -105,6 +105,9 @@ func (c *Column) changed(v record.NodeID) (cell codec.Value, err error) {
 		cell, err = codec.ParseValue(body)
 		return err
 	})
+	if errors.Is(err, record.ErrNotFound) {
+		snapshot.Missed(c.Records, record.KindColumnDelta, c.Generation)
+	}
 	return cell, err
 }
 
@@ -226,7 +229,7 @@ func (c *Column) Read(
 
 // ReadDeltas hands the changed cells of a range to set, ascending.
 func (c *Column) ReadDeltas(rng record.Range, set func(v record.NodeID, cell codec.Value)) error {
-	if !c.Deltas {
+	if !c.Deltas || c.Records.Deltas().LacksAll(c.Generation, rng) {
 		return nil
 	}
 	prefix := record.Prefix(record.KindColumnDelta, c.Generation)

@@ -1,0 +1,181 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+)
+
+// TestSparedLookupsBesideWriter has readers spare lookups of deltas while a writer changes labels and edges of a hub, in the last block and of
+// nodes that were added later, and takes edges away again. Each snapshot, however old, sees the commits before it and none after it.
+func TestSparedLookupsBesideWriter(t *testing.T) {
+	t.Parallel()
+	const loaded, rounds, hub = codec.ColumnRows + 200, 60, NodeID(0)
+	dir := filepath.Join(t.TempDir(), "graph")
+	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range loaded {
+		if err := l.AddNode(Node{ID: fmt.Sprint(v), Label: "old"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, dir)
+
+	// Round i labels the i-th node from the end and one that it adds, joins the first to the hub, and takes the edge of the round before away.
+	changed := func(i int) NodeID { return NodeID(loaded - 1 - i) }
+	round := func(i int) error {
+		return s.Update(func(tx *Tx) error {
+			added, err := tx.AddNode(Node{ID: fmt.Sprint("added ", i), Label: "new"})
+			if err == nil && added != NodeID(loaded+i) {
+				err = fmt.Errorf("got node %d, want %d", added, loaded+i)
+			}
+			err = errors.Join(err, tx.SetLabel(changed(i), "new"), tx.AddEdge(changed(i), hub))
+			if i > 0 {
+				err = errors.Join(err, tx.RemoveEdge(hub, changed(i-1)))
+			}
+			return err
+		})
+	}
+	verify := func(tx *Tx) error {
+		after := tx.NumNodes() - loaded // rounds
+		r, err := tx.Reader(LabelColumn)
+		if err != nil {
+			return err
+		}
+		for i := range rounds {
+			want := map[bool]string{false: "old", true: "new"}[i < after]
+			if got, err := tx.Value(changed(i), LabelColumn); err != nil || got != StringValue(want) {
+				return fmt.Errorf("after %d rounds: label of %d: got %v, %w, want %s", after, changed(i), got, err, want)
+			}
+			if got, err := r.At(changed(i)); err != nil || got != StringValue(want) {
+				return fmt.Errorf("after %d rounds: label of %d by Reader: got %v, %w, want %s", after, changed(i), got, err, want)
+			}
+			has, err := tx.HasEdge(hub, changed(i))
+			back, err2 := tx.HasEdge(changed(i), hub)
+			degree, err3 := tx.Degree(changed(i))
+			if joined := i == after-1; errors.Join(err, err2, err3) != nil || has != joined || back != joined || degree != codec.Bit(joined) {
+				return fmt.Errorf("after %d rounds: node %d: got edges %v and %v, degree %d, %w", after, i, has, back, degree, errors.Join(err, err2, err3))
+			}
+		}
+		for v := loaded; v < tx.NumNodes(); v++ {
+			if got, err := tx.Value(NodeID(v), LabelColumn); err != nil || got != StringValue("new") {
+				return fmt.Errorf("label of %d, which was added: got %v, %w", v, got, err)
+			}
+		}
+		if degree, err := tx.Degree(hub); err != nil || degree != min(after, 1) {
+			return fmt.Errorf("after %d rounds: got degree %d of the hub, %w", after, degree, err)
+		}
+		return nil
+	}
+
+	var wg sync.WaitGroup
+	var over atomic.Bool
+	for reader := range 3 {
+		wg.Go(func() {
+			old := s.Begin()
+			defer func() { old.Close() }()
+			for n := reader; ; n++ {
+				last := over.Load()
+				err := s.View(func(tx *Tx) error {
+					if n%4 == 0 {
+						spareLookups(tx)
+					}
+					return verify(tx)
+				})
+				if err := errors.Join(err, verify(old)); err != nil {
+					t.Error(err)
+					return
+				}
+				if last {
+					return
+				}
+				if n%8 == 0 {
+					old.Close()
+					old = s.Begin()
+				}
+			}
+		})
+	}
+	for i := range rounds {
+		if err := round(i); err != nil {
+			t.Error(err)
+			break
+		}
+		if i%20 == 19 { // a sweep forgets what was spared
+			b, err := s.Bulk()
+			if err == nil {
+				err = b.Commit(nil)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	over.Store(true)
+	wg.Wait()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{false, true} {
+		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx := s.Begin()
+		label := tx.cat.Columns[LabelColumn].Generation
+		spares := func() bool { return tx.deltas.Lacks(label, hub) && tx.deltas.Lacks(tx.cat.Graph, 1) }
+		if err := verify(tx); err != nil || spares() {
+			t.Errorf("after few lookups: %v, spares them %v", err, spares())
+		}
+		spareLookups(tx)
+		if err := verify(tx); err != nil || !spares() || tx.deltas.Lacks(label, changed(0)) || tx.deltas.Lacks(tx.cat.Graph, changed(rounds-1)) {
+			t.Errorf("after many lookups: %v, spares them %v", err, spares())
+		}
+		first, last := Range{First: 1, End: codec.ColumnRows - 1}, Range{First: codec.ColumnRows - 1, End: loaded}
+		if !tx.deltas.LacksAll(label, first) || tx.deltas.LacksAll(label, last) {
+			t.Error("got changes in the first block, or none in the last")
+		}
+		tx.Close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A column with more deltas than lookups is not scanned whole until there were more lookups.
+func TestManyDeltasAreScannedLate(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	const deltas = 300
+	err := s.Update(func(tx *Tx) (err error) {
+		for v := range deltas {
+			_, failed := tx.AddNode(Node{ID: fmt.Sprint(v), Label: "a"})
+			err = errors.Join(err, failed)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := s.Begin()
+	defer tx.Close()
+	label := tx.cat.Columns[LabelColumn].Generation
+	for lookups := 1; lookups <= 512; lookups++ {
+		snapshot.Missed(tx.records(), record.KindColumnDelta, label)
+		if got, want := tx.deltas.Lacks(label, deltas), lookups == 512; got != want {
+			t.Fatalf("after %d lookups: spares them %v, want %v", lookups, got, want)
+		}
+	}
+}
