@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -161,17 +162,23 @@ func BenchmarkUpdate(b *testing.B) {
 }
 
 // BenchmarkLookup asks for one thing of one node at a time, with a memory that holds what is looked up and with one
-// that does not, and checks the store.
+// that does not, and after a small change, and checks the store.
 func BenchmarkLookup(b *testing.B) {
 	const scale = 16
 	dir := filepath.Join(b.TempDir(), "graph")
 	id := func(v int) string { return "n" + strconv.Itoa(v) }
 	loadLabelledRMAT(b, dir, scale, id)
 	s := openTest(b, dir)
-	for _, kept := range []bool{true, false} {
+	for _, state := range []string{"kept=true", "kept=false", "changed"} {
+		if state == "changed" {
+			err := s.Update(func(tx *Tx) error { return errors.Join(tx.SetLabel(5, "7"), tx.AddEdge(1<<scale-1, 1<<scale-2)) })
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
 		tx := s.Begin()
 		defer tx.Close()
-		if !kept {
+		if state == "kept=false" {
 			tx.cache = snapshot.NewCache(0)
 		}
 		for _, lookup := range []struct {
@@ -190,7 +197,7 @@ func BenchmarkLookup(b *testing.B) {
 				return err
 			}},
 		} {
-			b.Run(fmt.Sprintf("%s/kept=%v", lookup.name, kept), func(b *testing.B) {
+			b.Run(lookup.name+"/"+state, func(b *testing.B) {
 				b.ReportAllocs()
 				r := rand.New(rand.NewPCG(1, 0))
 				var took []time.Duration

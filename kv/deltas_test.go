@@ -179,3 +179,44 @@ func TestManyDeltasAreScannedLate(t *testing.T) {
 		}
 	}
 }
+
+// A scan in a later snapshot does not find a delta that was removed since. An older snapshot, which sees it, does not take that for its own.
+func TestOlderSnapshotKeepsRemovedDelta(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "graph")
+	s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := func(fn func(tx *Tx) error) {
+		t.Helper()
+		if err := s.Update(fn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(func(tx *Tx) (err error) {
+		for v := range 4 {
+			_, failed := tx.AddNode(Node{ID: fmt.Sprint(v)})
+			err = errors.Join(err, failed)
+		}
+		return errors.Join(err, tx.AddEdge(0, 1), tx.AddEdge(2, 3))
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openTest(t, dir)
+	defer closeStore(t, s)
+	older := s.Begin()
+	defer older.Close()
+	update(func(tx *Tx) error { return tx.RemoveEdge(0, 1) })
+	later := s.Begin()
+	defer later.Close()
+	spareLookups(later)
+	for tx, want := range map[*Tx]bool{older: true, later: false} {
+		has, err := tx.HasEdge(1, 0)
+		degree, err2 := tx.Degree(0)
+		if err := errors.Join(err, err2); err != nil || has != want || degree != codec.Bit(want) {
+			t.Errorf("got edge %v and degree %d, %v; want %v", has, degree, err, want)
+		}
+	}
+}
