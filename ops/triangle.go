@@ -36,7 +36,7 @@ func (m rankMap) has(x rank) bool { return m[x/64]&(1<<(63-x%64)) != 0 }
 type mapWord struct {
 	mask  uint64
 	index uint32
-	shift uint32 // places of the block behind them; zero ends a block
+	shift uint32 // how many places of the block follow; zero if none
 }
 
 // appendMapWords appends the words of an ascending list. What the places before i take of them is put into taken[i], unless that is

@@ -3,7 +3,7 @@
 package ops
 
 // closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds what the row is
-// at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which has shared of the words, and returns their sums.
+// at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which takes the first shared words, and returns their sums.
 // delta and acc have closingSlack numbers more than the list.
 func closeWedges(
 	acc, delta []float64, words []mapWord, shared int, first, second closingRow, _, _ rankMap,

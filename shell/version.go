@@ -108,5 +108,8 @@ func contentID(head []byte) string {
 	} else if _, text, ok := bytes.Cut(head, []byte("\xff Go build ID: \"")); ok {
 		id, _, _ = bytes.Cut(text, []byte("\""))
 	}
+	if bytes.Count(id, []byte("/")) != 3 {
+		return "" // somebody chose it: it may be that of any sources
+	}
 	return string(id[bytes.LastIndexByte(id, '/')+1:])
 }

@@ -40,16 +40,18 @@ func TestBuildOf(t *testing.T) {
 			t.Errorf("%+v: got %s, %v", c, got, err)
 		}
 	}
-	id := strings.Repeat("a", 20) + "/" + strings.Repeat("b", 20) + "/-_cdefghijklmnopqrst"
-	for _, head := range []string{
-		"\x7fELF\x04\x00\x00\x00\x3e\x00\x00\x00\x04\x00\x00\x00Go\x00\x00" + id + "behind it", // a note
-		"\xcf\xfa\xed\xfe\xff Go build ID: \"" + id + "\"\n \xff behind it",                    // Mach-O, PE
+	part := strings.Repeat("a", 20)
+	id := part + "/" + part + "/" + part + "/-_cdefghijklmnopqrst"
+	for _, c := range []struct{ head, want string }{
+		{"\x7fELF\x04\x00\x00\x00\x53\x00\x00\x00\x04\x00\x00\x00Go\x00\x00" + id + "behind it", "build ID -_cdefghijkl"}, // a note
+		{"\xcf\xfa\xed\xfe\xff Go build ID: \"" + id + "\"\n \xff behind it", "build ID -_cdefghijkl"},                    // Mach-O, PE
+		{"\xff Go build ID: \"chosen\"\n \xff", "SHA-256 370c10643d07"},
 	} {
-		if err := os.WriteFile(path, []byte(head), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(c.head), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := buildOf(&debug.BuildInfo{}, path); got != "graphcleaner (devel), build ID -_cdefghijkl" || err != nil {
-			t.Errorf("%.5q: got %s, %v", head, got, err)
+		if got, err := buildOf(&debug.BuildInfo{}, path); got != "graphcleaner (devel), "+c.want || err != nil {
+			t.Errorf("%.5q: got %s, %v, want %s", c.head, got, err, c.want)
 		}
 	}
 	if _, err := buildOf(&debug.BuildInfo{}, path+"-none"); !os.IsNotExist(err) {

@@ -11,7 +11,7 @@ import (
 // The kernels round every product, sum, quotient and root by itself: the bits are those of the plain ones, unless it says otherwise. They
 // check no bounds.
 
-// multiplyStripVectors is multiplyRows of so many rows and a strip; stride is that of b and c in bytes, and apart that of start.
+// multiplyStripVectors is multiplyRows of so many rows and a strip; stride is that of b and c in bytes, and apart is that of start.
 //
 //go:noescape
 func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32, apart uintptr)

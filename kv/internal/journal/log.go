@@ -22,7 +22,8 @@ type Log struct {
 	// zeros: then a sync has only the frames to write. Of a file that grows, or that has a place on the disk and was not written there,
 	// the file system must also write down which blocks it has.
 	Ahead    int64
-	reserved int64 // how far the last segment is reserved
+	zeros    []byte // as many
+	reserved int64  // how far the last segment has them
 }
 
 // smallCommits is up to how many bytes of commits a sync is faster if they were reserved, although all is written twice.
@@ -149,13 +150,17 @@ func (l *Log) append(number uint64, kind Kind, frames ...[]Entry) error {
 	}
 	end := s.End + int64(len(text))
 	if kind == Commit && l.Ahead > 0 && end > l.reserved && len(text) <= smallCommits {
-		if _, err := l.file.WriteAt(make([]byte, l.Ahead), end); err != nil {
-			l.Ahead = 0 // the file grows as it is written, into the room that is cut off here
+		if l.zeros == nil {
+			l.zeros = make([]byte, l.Ahead)
+		}
+		if _, err := l.file.WriteAt(l.zeros, end); err == nil {
+			l.reserved = end + l.Ahead
+		} else {
+			l.Ahead, l.zeros = 0, nil // the file grows as it is written, into the room that is cut off here
 			if err := l.cut(*s); err != nil {
 				return err
 			}
 		}
-		l.reserved = end + l.Ahead
 	}
 	if _, err := l.file.WriteAt(text, s.End); err != nil {
 		return errors.Join(err, l.cut(*s))
