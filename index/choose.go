@@ -48,7 +48,7 @@ func (pl *planner) choose(where Predicate, order []Order, limit int) (*Plan, err
 	if otherCost < cost {
 		other.match = match
 		if limit >= 0 { // without a limit the walk has one length, which is known
-			other.patience = cost
+			other.patience = cost + other.saved
 		}
 		return other, nil
 	}
@@ -155,6 +155,14 @@ func (pl *planner) orderedIndex(where Predicate, matching float64, order []Order
 	rows := pl.walkShare(limit, scan.cost.rows*share)
 	entries := min(scan.cost.entries, rows*scan.cost.entries+stats.tieSize())
 	cost := seekCost*scan.cost.seeks + pl.walkCost(entries, scan.cost.entries, entryCost, Properties(rest))
+	if order[0].Descending {
+		saved, err := pl.savedByCopies(scan, stats, Properties(rest))
+		if err != nil {
+			return nil, 0, err
+		}
+		cost -= saved(entries)
+		plan.saved = saved(scan.cost.entries)
+	}
 	if stats.tieSize() > 1 {
 		rows := entries * share * scan.cost.rows / max(1, scan.cost.entries)
 		cost += pl.arrangeCost(rows, order[1:])

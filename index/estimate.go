@@ -18,6 +18,7 @@ const (
 	degreeCost   = 200  // finding the degrees of a block of nodes, which are read from their edges
 	positionCost = 50   // the position, or the external id, of one node
 	fileCost     = 0.03 // a node of the node file, which is being walked
+	copyCost     = 0.3  // lending and reading the copies of a node
 	sortCost     = 0.5  // a row to sort
 )
 

@@ -117,6 +117,42 @@ func (h *headReader) lend(greatest, least []byte) error {
 	return nil
 }
 
+// savedByCopies tells what copies save a descending walk that decides the first so many entries of a scan by properties.
+func (pl *planner) savedByCopies(scan *rangeScan, stats statistics, properties []string) (func(entries float64) float64, error) {
+	p := scan.postings
+	copied, least, err := p.copied(pl.tx, slices.DeleteFunc(properties, func(name string) bool { return !pl.reader.hasBlocks(name) }))
+	if err != nil {
+		return nil, err
+	}
+	lent := 0.0
+	for _, r := range scan.ranges[max(0, len(scan.ranges)-maxCounts):] {
+		if r.low = slices.MaxFunc([][]byte{r.low, least}, bytes.Compare); len(copied) == 0 || r.empty() {
+			continue
+		}
+		entries, err := pl.countRange(p, stats, r)
+		if err != nil {
+			return nil, err
+		}
+		lent += entries
+	}
+	return func(entries float64) float64 {
+		entries = min(entries, lent)
+		return pl.walkCost(entries, entries, 0, copied) - copyCost*entries
+	}, nil
+}
+
+// copied tells of which properties the head has copies that are not of what was replaced, and its least entry.
+func (p postings) copied(tx *kv.Tx, properties []string) (copied []string, least []byte, err error) {
+	for e, err := range p.space.Ascend([]byte{headPrefix}) {
+		if err != nil {
+			return nil, nil, p.wrap(err)
+		}
+		copied, err = tx.CopiedColumns(e.Value, properties)
+		return copied, bytes.Clone(e.Key[1:]), p.wrap(err)
+	}
+	return nil, nil, nil
+}
+
 // checkHead compares copies with what they are of, and calls report for each record that differs.
 func (p postings) checkHead(tx *kv.Tx, report func(error)) {
 	for e, err := range p.space.Ascend([]byte{headPrefix}) {

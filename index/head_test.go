@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// storeWithHead has 2000 nodes with ids of text, and scores that fall in an order of their own, with an index. Score, suggestion and confidence
-// are blocks.
-func storeWithHead(t *testing.T) *kv.Store {
+// storeWithHead has n nodes, at most 65,536 and no multiple of 7, with ids of text, and scores that fall in an order of their own, with an
+// index. Score, suggestion and confidence are blocks.
+func storeWithHead(t *testing.T, n int) *kv.Store {
 	t.Helper()
-	s := open(t, loadLabelled(t, 2000))
+	s := open(t, loadLabelled(t, n))
 	bulk, err := s.Bulk()
 	if err != nil {
 		t.Fatal(err)
@@ -27,10 +28,11 @@ func storeWithHead(t *testing.T) *kv.Store {
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		t.Fatal(err)
 	}
-	for v := range kv.NodeID(2000) {
-		x := kv.FloatValue(float64(v*7%2000) / 2048)
+	for v := range kv.NodeID(n) {
+		x := kv.FloatValue(float64(int(v)*7%n) / (1 << 16))
 		class := kv.StringValue(fmt.Sprint("class ", v%5))
-		if err := errors.Join(score.Put(v, x), byScore.Add(v, x), suggested.Put(v, class), confidence.Put(v, kv.FloatValue(float64(v)/4096))); err != nil {
+		sure := kv.FloatValue(float64(v) / (1 << 16))
+		if err := errors.Join(score.Put(v, x), byScore.Add(v, x), suggested.Put(v, class), confidence.Put(v, sure)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +53,7 @@ func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
 	view(t, s, func(tx *kv.Tx) error {
 		plan, err := NewPlan(tx, Query{
 			Where: And{Terms: []Predicate{
-				Compare{"score", Gt, kv.FloatValue(0.5)}, CompareProperties{Property: "label", Op: Ne, Other: "suggested"},
+				Compare{"score", Ge, kv.FloatValue(0)}, CompareProperties{Property: "label", Op: Ne, Other: "suggested"},
 			}},
 			Order: []Order{{Property: "score", Descending: true}}, Limit: n,
 		})
@@ -97,6 +99,23 @@ func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
 	return got, want
 }
 
+// replaceLabels writes the labels of all n nodes in bulk, so that copies of them are of no use.
+func replaceLabels(t *testing.T, s *kv.Store, n int) {
+	t.Helper()
+	bulk, err := s.Bulk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bulk.Abort()
+	labels, err := bulk.Column("label", kv.KindClass)
+	for v := range kv.NodeID(n) {
+		err = errors.Join(err, labels.Put(v, kv.StringValue("other")))
+	}
+	if err := errors.Join(err, bulk.Commit(nil)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // mustHaveHead fails unless the copies of the index on score are, or are not, of what the store holds.
 func mustHaveHead(t *testing.T, s *kv.Store, want bool) {
 	t.Helper()
@@ -112,7 +131,7 @@ func mustHaveHead(t *testing.T, s *kv.Store, want bool) {
 // TestHeadFollowsChanges changes labels, scores and nodes in all ways: what is read by copies is what the store holds.
 func TestHeadFollowsChanges(t *testing.T) {
 	t.Parallel()
-	s := storeWithHead(t)
+	s := storeWithHead(t, 2000)
 	same := func(after string) {
 		t.Helper()
 		if got, want := highest(t, s, 40); got != want || got == "" {
@@ -134,7 +153,7 @@ func TestHeadFollowsChanges(t *testing.T) {
 	update(t, s, func(tx *kv.Tx) error {
 		return errors.Join(
 			tx.SetLabel(top[0], "new"), tx.SetLabel(top[1], ""), tx.SetValue(top[2], "suggested", kv.StringValue("other")),
-			tx.SetValue(top[3], "score", kv.FloatValue(0.1)), tx.SetValue(7, "score", kv.FloatValue(0.9999)), tx.RemoveNode(top[4]),
+			tx.SetValue(top[3], "score", kv.FloatValue(0.001)), tx.SetValue(7, "score", kv.FloatValue(0.9999)), tx.RemoveNode(top[4]),
 			tx.AddColumn("decision", kv.KindString), tx.SetValue(top[5], "decision", kv.StringValue("unsure")),
 		)
 	})
@@ -150,18 +169,7 @@ func TestHeadFollowsChanges(t *testing.T) {
 	}
 	same("compacting the indexes")
 	mustHaveHead(t, s, true)
-	bulk, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bulk.Abort()
-	labels, err := bulk.Column("label", kv.KindClass)
-	for v := range kv.NodeID(2000) {
-		err = errors.Join(err, labels.Put(v, kv.StringValue("other")))
-	}
-	if err := errors.Join(err, bulk.Commit(nil)); err != nil {
-		t.Fatal(err)
-	}
+	replaceLabels(t, s, 2000)
 	same("labels in bulk")
 	mustHaveHead(t, s, false)
 	update(t, s, CopyHeads)
@@ -172,7 +180,7 @@ func TestHeadFollowsChanges(t *testing.T) {
 // TestHeadIsReadAndChecked changes a copy behind the store's back: a question reads it, Check tells it, and Repair mends it.
 func TestHeadIsReadAndChecked(t *testing.T) {
 	t.Parallel()
-	s := storeWithHead(t)
+	s := storeWithHead(t, 2000)
 	update(t, s, func(tx *kv.Tx) error {
 		p := openPostings(tx, "score")
 		for e, err := range p.space.Descend(nil) {
@@ -220,4 +228,80 @@ func TestHeadOfSmallStores(t *testing.T) {
 		mustBeSound(t, s)
 		mustHaveHead(t, s, n > 0)
 	}
+}
+
+// TestPlansCountOnCopies asks which way is taken with copies, with copies of labels that were replaced, and without: the nodes found are the same
+// by each way.
+func TestPlansCountOnCopies(t *testing.T) {
+	t.Parallel()
+	const n = 65_000
+	s := storeWithHead(t, n)
+	disputed := CompareProperties{Property: "label", Op: Ne, Other: "suggested"}
+	share := func(op Op, x float64) Predicate { return and(score(op, x), disputed) }
+	constant := func(value string) Computed {
+		return Computed{kv.KindString, func(kv.NodeID) (kv.Value, error) { return text(value), nil }}
+	}
+	order, ascending := []Order{{"score", true}}, []Order{{"score", false}}
+	questions := []struct {
+		name        string
+		q           Query
+		copied, not way
+	}{
+		{"all in the head", Query{Where: share(Gt, 0.98), Order: order, Limit: -1}, byOrderedIndex, bySource},
+		{"some in the head", Query{Where: share(Gt, 0.98), Order: order, Limit: 200}, byOrderedIndex, bySource},
+		{"ascending", Query{Where: share(Gt, 0.98), Order: ascending, Limit: -1}, bySource, bySource},
+		{"below the head", Query{Where: and(score(Lt, 0.9), share(Gt, 0.88)), Order: order, Limit: -1}, bySource, bySource},
+		{"all far beyond the head", Query{Where: share(Gt, 0.5), Order: order, Limit: -1}, bySource, bySource},
+		{"a property without copies", Query{
+			Where: and(score(Gt, 0.98), integer("year", Ge, 0)), Order: order, Limit: -1,
+		}, bySource, bySource},
+		{"a computed property", Query{
+			Where: share(Gt, 0.98), Order: order, Limit: -1,
+			Computed: map[string]Computed{"label": constant("x"), "suggested": constant("y")},
+		}, bySource, bySource},
+	}
+	ask := func(copies string, want func(i int) way) {
+		t.Helper()
+		view(t, s, func(tx *kv.Tx) error {
+			for i, c := range questions {
+				plan, err := NewPlan(tx, c.q)
+				if err != nil {
+					return err
+				}
+				got := rowsOf(t, plan)
+				if plan.way != want(i) || plan.gaveWay || len(got) == 0 {
+					t.Errorf("%s, %s: got %d rows by way %d, want way %d\n%v", copies, c.name, len(got), plan.way, want(i), plan)
+				}
+				for _, other := range everyPlan(t, tx, c.q, plan) {
+					if rows := rowsOf(t, other); !slices.Equal(rows, got) {
+						t.Errorf("%s, %s: got %d rows by one way, %d by another, or in another order\n%v\n%v", copies, c.name, len(got), len(rows), plan, other)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	copied := func(i int) way { return questions[i].copied }
+	not := func(i int) way { return questions[i].not }
+	ask("with copies", copied)
+	replaceLabels(t, s, n)
+	ask("with old copies", not)
+	update(t, s, CopyHeads)
+	ask("with copies again", copied)
+	update(t, s, func(tx *kv.Tx) error {
+		space, keys := openPostings(tx, "score").space, [][]byte(nil)
+		for e, err := range space.Ascend([]byte{headPrefix}) {
+			if err != nil {
+				return err
+			}
+			keys = append(keys, bytes.Clone(e.Key))
+		}
+		for _, key := range keys {
+			if err := space.Delete(key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	ask("without copies", not)
 }

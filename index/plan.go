@@ -60,6 +60,7 @@ type Plan struct {
 	// matching nodes first: it counts them, and takes over from a walk that is not over when it has cost as much.
 	match    *Plan   // the same query; nil if this plan is no walk
 	patience float64 // cost at which match takes over
+	saved    float64 // what copies of all its entries save a walk at most
 	gaveWay  bool    // match has taken over in the last Rows
 
 	lastValue kv.Value // of Known

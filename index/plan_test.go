@@ -32,7 +32,7 @@ func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
 		{"suspects of a class", Query{Where: and(score(Gt, 0.97), suspect), Limit: -1}, 1000, 300, 0},
 		{"best twenty suspects of a class", Query{
 			Where: and(score(Gt, 0.9), suspect), Order: []Order{{"score", true}}, Limit: 20,
-		}, 1500, 700, 0},
+		}, 800, 800, 0},
 		{"best twenty of a class, of many", Query{
 			Where: and(score(Gt, 0.1), suspect), Order: []Order{{"score", true}}, Limit: 20,
 		}, 2100, 2100, 0},

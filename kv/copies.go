@@ -102,6 +102,18 @@ func (tx *Tx) idFields(order []int, nodes []NodeID, fields [][]byte) (err error)
 // blocks that have been replaced since are of no use, and do no harm.
 func (tx *Tx) LendCopies(copies []byte) error { return cmp.Or(tx.Err(), tx.copies.Lend(copies)) }
 
+// CopiedColumns lists those of some columns whose blocks copies are of.
+func (tx *Tx) CopiedColumns(copies []byte, columns []string) (copied []string, err error) {
+	var generations []record.Generation
+	err = snapshot.ParseCopies(copies, func(of []record.Generation, _ NodeID, _ []byte) { generations = of })
+	for _, name := range columns {
+		if entry, ok := tx.cat.Columns[name]; ok && slices.Contains(generations, entry.Generation) {
+			copied = append(copied, name)
+		}
+	}
+	return copied, cmp.Or(tx.Err(), err)
+}
+
 // CheckCopies compares copies with what they are of. Current says that nothing of it has been replaced. An ErrCorrupt tells the first difference.
 func (tx *Tx) CheckCopies(copies []byte, columns []string) (current bool, err error) {
 	if err := tx.Err(); err != nil {
