@@ -65,7 +65,9 @@ func (k *checker) check(ctx context.Context) (err error) {
 	if err := k.leaves(ctx); err != nil {
 		return err
 	}
-	k.postings.checkHead(k.tx, func(err error) { k.problem("%v", err) })
+	if err := k.postings.checkHead(ctx, k.tx, func(err error) { k.problem("%v", err) }); err != nil {
+		return err
+	}
 	entries := spill.New("", checkMemory)
 	defer func() { err = errors.Join(err, entries.Close()) }()
 	whole, err := k.sort(ctx, entries)

@@ -78,7 +78,7 @@
 //
 //	'L' entry  a leaf, under its first entry
 //	'C' entry  a change: one byte, 1 if the entry exists, 0 if not, whatever the leaves have
-//	'R' entry  copies of what is asked for of the nodes from this entry on, up to the next record of this sort
+//	'R' entry  copies of what is asked for of the nodes of some entries, of which this is the least
 //
 // A leaf holds up to 512 entries, the keys front coded and the NodeIDs of equal keys gap coded:
 //
@@ -90,8 +90,9 @@
 //	    count    uvarint
 //	    nodes    uvarint   the first, then for each other its distance to the one before
 //
-// Copies are of the last entries of the index on score: of one node in 32, and at most about 16384 nodes and 512 KiB. A walk from the highest
-// score lends them to its snapshot, see kv.Tx.LendCopies. Their form is
+// Copies are of the last entries of the index on score: of one node in 32, and at most about 16384 nodes and 512 KiB. The nodes of the highest
+// score are among them in any case, and a row of more than 2 KiB is left out. A walk from the highest score lends them to its snapshot, see
+// kv.Tx.LendCopies. Their form is
 //
 //	count        uvarint   of the generations
 //	generations  uvarint   each: that of the graph, for the id, then those of label, suggested, confidence and decision
@@ -99,8 +100,8 @@
 //	    node     4 bytes, big endian
 //	    fields   of each generation the length, a uvarint, and what its blocks hold of the node, without changes made since
 //
-// Copies of a generation that was replaced are passed over. [Compact] and [CopyHeads] write them anew. Programs that know no copies leave them
-// alone, and a store without them answers the same.
+// Copies of a generation that was replaced are passed over. [Compact] and [CopyHeads] write them anew. A program that knows no copies leaves them
+// alone, or drops them with an index that it builds anew. A store without them answers the same.
 //
 // Leaves are written in bulk: by [Create], by a [Builder] together with the column it indexes, and by [Compact]. In
 // between, every changed value of an indexed column costs its transaction two small records and no read, written by

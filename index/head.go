@@ -2,6 +2,9 @@ package index
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -26,8 +29,18 @@ const headPrefix = 'R'
 // headKey is the key of the copies from an entry on, up to those of the next record.
 func headKey(entry []byte) []byte { return append([]byte{headPrefix}, entry...) }
 
-// copyHead writes the copies of the head of an index again.
-func (p postings) copyHead(tx *kv.Tx) error {
+// copyHead writes the copies of the head of an index again. If something of it is damaged, there are none, or those from before: nothing
+// needs them, and what they are of is read or checked elsewhere.
+func (p postings) copyHead(tx *kv.Tx) error { return unlessCorrupt(p.writeHead(tx)) }
+
+func unlessCorrupt(err error) error {
+	if errors.Is(err, kv.ErrCorrupt) {
+		return nil
+	}
+	return err
+}
+
+func (p postings) writeHead(tx *kv.Tx) error {
 	columns, ok := headColumns[p.column]
 	if !ok {
 		return nil
@@ -89,12 +102,17 @@ type headReader struct {
 	over     bool   // there are no more records
 }
 
-// lend lends the copies of entries from one on, down to another.
+// lend lends the copies of entries from one on, down to another. Damaged copies end it.
 func (h *headReader) lend(greatest, least []byte) error {
 	to := headKey(least)
 	if h.over || h.least != nil && bytes.Compare(to, h.least) >= 0 {
 		return nil
 	}
+	h.over = true
+	return unlessCorrupt(h.lendDownTo(greatest, to))
+}
+
+func (h *headReader) lendDownTo(greatest, to []byte) error {
 	for e, err := range h.postings.space.Descend(headKey(greatest)) {
 		if err != nil {
 			return h.postings.wrap(err)
@@ -110,10 +128,10 @@ func (h *headReader) lend(greatest, least []byte) error {
 		}
 		h.least = bytes.Clone(e.Key)
 		if bytes.Compare(e.Key, to) <= 0 {
+			h.over = false
 			return nil
 		}
 	}
-	h.over = true
 	return nil
 }
 
@@ -145,28 +163,31 @@ func (pl *planner) savedByCopies(scan *rangeScan, stats statistics, properties [
 func (p postings) copied(tx *kv.Tx, properties []string) (copied []string, least []byte, err error) {
 	for e, err := range p.space.Ascend([]byte{headPrefix}) {
 		if err != nil {
-			return nil, nil, p.wrap(err)
+			return nil, nil, unlessCorrupt(p.wrap(err))
 		}
 		copied, err = tx.CopiedColumns(e.Value, properties)
-		return copied, bytes.Clone(e.Key[1:]), p.wrap(err)
+		return copied, bytes.Clone(e.Key[1:]), unlessCorrupt(p.wrap(err))
 	}
 	return nil, nil, nil
 }
 
 // checkHead compares copies with what they are of, and calls report for each record that differs.
-func (p postings) checkHead(tx *kv.Tx, report func(error)) {
+func (p postings) checkHead(ctx context.Context, tx *kv.Tx, report func(error)) error {
 	for e, err := range p.space.Ascend([]byte{headPrefix}) {
 		if err == nil {
-			_, err = tx.CheckCopies(e.Value, nil)
+			err = tx.CheckCopies(e.Value)
 		}
-		if err != nil {
+		if errors.Is(err, kv.ErrCorrupt) {
 			report(err)
+		} else if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// CopyHeads copies the heads of indexes again of which something was replaced: call it where a Bulk has written properties again that many
-// ask for, in the final function of Bulk.Commit.
+// CopyHeads writes the head of each index again if a block that it copies was replaced. Call it in the final function of Bulk.Commit, where
+// the Bulk has written such blocks again.
 func CopyHeads(tx *kv.Tx) error {
 	columns, err := oldHeads(tx)
 	if err != nil {
@@ -180,7 +201,7 @@ func CopyHeads(tx *kv.Tx) error {
 	return nil
 }
 
-// oldHeads are the columns whose indexes have no copies, or some of what was replaced.
+// oldHeads are the columns whose indexes have no copies, or copies of what was replaced.
 func oldHeads(tx *kv.Tx) (columns []string, err error) {
 	for _, c := range tx.Columns() {
 		if !c.Indexed {
@@ -197,18 +218,21 @@ func oldHeads(tx *kv.Tx) (columns []string, err error) {
 	return columns, nil
 }
 
-// headIsCurrent reports whether copies of the head are there, and whether nothing they are of has been replaced.
+// headIsCurrent says whether the copies of the head are those that copyHead would write. An index without entries has none.
 func (p postings) headIsCurrent(tx *kv.Tx) (current bool, err error) {
 	columns, ok := headColumns[p.column]
 	if !ok {
 		return true, nil
 	}
 	for e, err := range p.space.Ascend([]byte{headPrefix}) {
-		if err != nil {
-			return false, p.wrap(err)
+		if err == nil {
+			current, err = tx.CopiesAreCurrent(e.Value, columns)
 		}
-		current, err := tx.CheckCopies(e.Value, columns)
-		return current, p.wrap(err)
+		return current, unlessCorrupt(p.wrap(err))
 	}
-	return false, nil
+	info, _ := tx.Column(p.column)
+	for _, err := range p.descend(wholeRange(valueKind(info.Kind))) {
+		return false, unlessCorrupt(err)
+	}
+	return true, nil
 }

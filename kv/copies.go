@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -104,8 +105,7 @@ func (tx *Tx) LendCopies(copies []byte) error { return cmp.Or(tx.Err(), tx.copie
 
 // CopiedColumns lists those of some columns whose blocks copies are of.
 func (tx *Tx) CopiedColumns(copies []byte, columns []string) (copied []string, err error) {
-	var generations []record.Generation
-	err = snapshot.ParseCopies(copies, func(of []record.Generation, _ NodeID, _ []byte) { generations = of })
+	generations, _, err := snapshot.ParseHead(copies)
 	for _, name := range columns {
 		if entry, ok := tx.cat.Columns[name]; ok && slices.Contains(generations, entry.Generation) {
 			copied = append(copied, name)
@@ -114,41 +114,51 @@ func (tx *Tx) CopiedColumns(copies []byte, columns []string) (copied []string, e
 	return copied, cmp.Or(tx.Err(), err)
 }
 
-// CheckCopies compares copies with what they are of. Current says that nothing of it has been replaced. An ErrCorrupt tells the first difference.
-func (tx *Tx) CheckCopies(copies []byte, columns []string) (current bool, err error) {
-	if err := tx.Err(); err != nil {
+// CopiesAreCurrent says whether copies are of the ids and of all those of some columns that the store has, of each as it is now.
+func (tx *Tx) CopiesAreCurrent(copies []byte, columns []string) (bool, error) {
+	generations, _, err := snapshot.ParseHead(copies)
+	if err := cmp.Or(tx.Err(), err); err != nil {
 		return false, err
 	}
-	var nodes []NodeID
-	var rows [][]byte
-	var generations []record.Generation
-	err = snapshot.ParseCopies(copies, func(of []record.Generation, v NodeID, fields []byte) {
-		generations, nodes, rows = of, append(nodes, v), append(rows, fields)
-	})
-	if err != nil {
-		return false, err
-	}
-	for _, v := range nodes {
-		if err := tx.checkNumber(v); err != nil {
-			return false, fmt.Errorf("copies of rows: %w: %w", ErrCorrupt, err)
-		}
-	}
-	current = slices.Contains(generations, tx.cat.Graph)
+	current := slices.Contains(generations, tx.cat.Graph)
 	for _, name := range columns {
 		entry, ok := tx.cat.Columns[name]
 		current = current && (!ok || slices.Contains(generations, entry.Generation))
 	}
+	return current, nil
+}
+
+// CheckCopies compares copies with what they are of. An ErrCorrupt says what the first difference is. What cannot be read of a damaged block
+// is not compared.
+func (tx *Tx) CheckCopies(copies []byte) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
+	var nodes []NodeID
+	var rows [][]byte
+	var generations []record.Generation
+	err := snapshot.ParseCopies(copies, func(of []record.Generation, v NodeID, fields []byte) {
+		generations, nodes, rows = of, append(nodes, v), append(rows, fields)
+	})
+	if err != nil {
+		return err
+	}
+	for _, v := range nodes {
+		if err := tx.checkNumber(v); err != nil {
+			return fmt.Errorf("copies of rows: %w: %w", ErrCorrupt, err)
+		}
+	}
 	for _, g := range generations {
 		fields, known, err := tx.fields(g, nodes)
-		if err != nil {
-			return current, err
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			return err
 		}
 		for i, row := range rows {
 			var field []byte
-			if field, rows[i], _ = snapshot.CutField(row); known && !bytes.Equal(field, fields[i]) {
-				return current, fmt.Errorf("the copy of a row of node number %d: %w: it differs from what it is of", nodes[i], ErrCorrupt)
+			if field, rows[i], _ = snapshot.CutField(row); err == nil && known && !bytes.Equal(field, fields[i]) {
+				return fmt.Errorf("the copy of a row of node number %d: %w: it differs from what it is of", nodes[i], ErrCorrupt)
 			}
 		}
 	}
-	return current, nil
+	return nil
 }

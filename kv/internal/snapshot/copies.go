@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -46,32 +47,42 @@ func AppendField(body, field []byte) []byte {
 // maxFields is how many fields of a node a body may have.
 const maxFields = 64
 
-// ParseCopies calls use for each node of a body, with its fields, each behind its length.
-func ParseCopies(body []byte, use func(generations []record.Generation, v record.NodeID, fields []byte)) error {
-	cut := fmt.Errorf("copies of rows: %w: they are cut short", record.ErrCorrupt)
+var errCut = fmt.Errorf("copies of rows: %w: they are cut short", record.ErrCorrupt)
+
+// ParseHead returns the generations of the fields of a body, and its nodes.
+func ParseHead(body []byte) (generations []record.Generation, nodes []byte, err error) {
 	count, n := binary.Uvarint(body)
 	if n <= 0 || count > maxFields {
-		return cut
+		return nil, nil, errCut
 	}
 	body = body[n:]
-	generations := make([]record.Generation, count)
+	generations = make([]record.Generation, count)
 	for i := range generations {
 		g, n := binary.Uvarint(body)
 		if n <= 0 {
-			return cut
+			return nil, nil, errCut
 		}
 		generations[i], body = record.Generation(g), body[n:]
 	}
+	return generations, body, nil
+}
+
+// ParseCopies calls use for each node of a body, with its fields, each behind its length.
+func ParseCopies(body []byte, use func(generations []record.Generation, v record.NodeID, fields []byte)) error {
+	generations, body, err := ParseHead(body)
+	if err != nil {
+		return err
+	}
 	for len(body) > 0 {
 		if len(body) < 4 {
-			return cut
+			return errCut
 		}
 		v, rest := record.NodeID(binary.BigEndian.Uint32(body)), body[4:]
 		fields := rest
 		for range generations {
 			var ok bool
 			if _, rest, ok = CutField(rest); !ok {
-				return cut
+				return errCut
 			}
 		}
 		use(generations, v, fields[:len(fields)-len(rest)])
@@ -89,17 +100,24 @@ func CutField(fields []byte) (field, rest []byte, ok bool) {
 	return fields[n:][:length], fields[n:][length:], true
 }
 
-// Lend lends the nodes of a body, which is not changed afterwards.
+// Lend lends the nodes of a body, which is not changed afterwards; none of a damaged one.
 func (c *Copies) Lend(body []byte) error {
+	nodes := map[record.NodeID]copied{}
+	err := ParseCopies(body, func(generations []record.Generation, v record.NodeID, fields []byte) {
+		nodes[v] = copied{generations, fields}
+	})
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes == nil {
-		c.nodes = map[record.NodeID]copied{}
+		c.nodes = nodes
+	} else {
+		maps.Copy(c.nodes, nodes)
 	}
 	c.lent.Store(true)
-	return ParseCopies(body, func(generations []record.Generation, v record.NodeID, fields []byte) {
-		c.nodes[v] = copied{generations, fields}
-	})
+	return nil
 }
 
 // Lent says whether there are copies.
