@@ -106,9 +106,9 @@ func (a *Activations) forward(net *Network, x *Rows, drop func(layer int, h []fl
 	return below
 }
 
-// A Trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). Its
-// memory is taken at the first batch, and a little more where a worker joins. The bits depend on the seed and the batches
-// alone, not on the number of workers.
+// A Trainer fits a network by Adam (Kingma and Ba, arXiv:1412.6980) with decoupled weight decay (arXiv:1711.05101). All
+// its memory is taken at the first batch. The bits depend on the seed and the batches alone, not on the number of
+// workers.
 type Trainer struct {
 	Rate         float64 // of learning
 	Decay        float64 // of weights, a step, relative to Rate
