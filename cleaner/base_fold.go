@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
@@ -114,7 +113,7 @@ func (p *baseProblem) fitBase(
 		seeds[fold] = random.Uint64()
 	}
 	progress := &foldProgress{progress: opt.Progress, trainings: folds + len(dropouts) - 1}
-	one := func(ctx context.Context, fold int, workers func() int, dropout float64) (*training, error) {
+	one := func(ctx context.Context, fold, workers int, dropout float64) (*training, error) {
 		t := &training{
 			baseProblem: p, train: train, rows: fit.rowsFor(fold, train.order), validation: validation, dropout: dropout,
 			random: rand.New(rand.NewPCG(seeds[fold], 0)), workers: workers,
@@ -126,7 +125,7 @@ func (p *baseProblem) fitBase(
 	all, open := make([]*training, folds), 0 // open is the first fold that has no training
 	if len(dropouts) > 1 {                   // the others do as the first has chosen
 		tried := make([]*training, len(dropouts))
-		err = sideBySide(ctx, workers, len(dropouts), func(ctx context.Context, i int, workers func() int) (err error) {
+		err = sideBySide(ctx, workers, len(dropouts), func(ctx context.Context, i, workers int) (err error) {
 			tried[i], err = one(ctx, 0, workers, dropouts[i])
 			return err
 		})
@@ -136,7 +135,7 @@ func (p *baseProblem) fitBase(
 		all[0] = slices.MinFunc(tried, func(a, b *training) int { return cmp.Compare(a.loss, b.loss) })
 		chosen, open = all[0].dropout, 1
 	}
-	err = sideBySide(ctx, workers, folds-open, func(ctx context.Context, i int, workers func() int) (err error) {
+	err = sideBySide(ctx, workers, folds-open, func(ctx context.Context, i, workers int) (err error) {
 		all[open+i], err = one(ctx, open+i, workers, chosen)
 		return err
 	})
@@ -150,14 +149,16 @@ func (p *baseProblem) fitBase(
 	return fit, nil
 }
 
-// sideBySide runs tasks, as many at once as there are workers. A task may ask again and again how many workers it has: those that have no task
-// of their own any more help the others.
-func sideBySide(ctx context.Context, workers, tasks int, task func(ctx context.Context, i int, workers func() int) error) error {
-	var ended atomic.Int64
-	share := func() int { return max(1, workers/max(1, tasks-int(ended.Load()))) }
-	return parallel.Do(ctx, workers, tasks, func(ctx context.Context, _, i int) error {
-		defer ended.Add(1)
-		return task(ctx, i, share)
+// sideBySide runs tasks that can each use several workers: with one each, as many as leave no worker idle, then the others, which share the
+// workers.
+func sideBySide(ctx context.Context, workers, tasks int, task func(ctx context.Context, i, workers int) error) error {
+	rest := tasks % workers
+	err := parallel.Do(ctx, workers, tasks-rest, func(ctx context.Context, _, i int) error { return task(ctx, i, 1) })
+	if err != nil || rest == 0 {
+		return err
+	}
+	return parallel.Do(ctx, rest, rest, func(ctx context.Context, _, i int) error {
+		return task(ctx, tasks-rest+i, workers/rest)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -91,7 +92,7 @@ type training struct {
 	rows              []uint32 // of train, that are learned from
 	dropout           float64  // of inputs
 	random            *rand.Rand
-	workers           func() int // as many as there are at the moment
+	workers           int
 	progress          func(epoch, most int)
 
 	net    *nn.Network
@@ -105,6 +106,7 @@ func (f *training) fit(ctx context.Context) error {
 	net := nn.New(f.random, width, baseUnits, f.classes)
 	t := nn.NewTrainer(net, f.random)
 	t.Rate, t.Decay, t.Dropout, t.InputDropout = baseRate, baseDecay, baseDropout, f.dropout
+	t.Workers = parallel.Workers(f.workers)
 	rows := f.rows
 	batch := min(baseBatch, len(rows))
 	perEpoch, most := baseSteps(len(rows))
@@ -120,8 +122,7 @@ func (f *training) fit(ctx context.Context) error {
 				return err
 			}
 			count := min(batch, len(rows)-first)
-			t.Workers = f.workers()
-			f.train.gather(rows[first:first+count], t.Workers, &x, right)
+			f.train.gather(rows[first:first+count], parallel.Workers(f.workers), &x, right)
 			t.Step(&x, func(logits []float32) float64 {
 				return nn.SoftmaxLoss(logits, right[:count])
 			})
@@ -135,7 +136,7 @@ func (f *training) fit(ctx context.Context) error {
 		}
 		since++
 		if f.epochs%between == 0 || f.epochs == most {
-			loss, err := f.validation.meanLoss(ctx, net, f.workers())
+			loss, err := f.validation.meanLoss(ctx, net, f.workers)
 			if err != nil {
 				return err
 			}
@@ -159,7 +160,7 @@ func baseSteps(rows int) (perEpoch, epochs int) {
 
 // meanLoss is the mean cross-entropy of a network.
 func (l *lessons) meanLoss(ctx context.Context, net *nn.Network, workers int) (float64, error) {
-	layers := nn.Activations{Workers: workers}
+	layers := nn.Activations{Workers: parallel.Workers(workers)}
 	var sum float64
 	batch := min(baseBatch, len(l.order))
 	var x nn.Rows
@@ -169,7 +170,7 @@ func (l *lessons) meanLoss(ctx context.Context, net *nn.Network, workers int) (f
 			return 0, err
 		}
 		count := min(batch, len(l.order)-first)
-		l.gather(l.order[first:first+count], workers, &x, right)
+		l.gather(l.order[first:first+count], parallel.Workers(workers), &x, right)
 		logits := layers.Outputs(net, x)
 		sum += float64(nn.SoftmaxLoss(logits, right[:count]) * float64(count))
 	}
