@@ -161,14 +161,23 @@ func (pl *planner) savedByCopies(scan *rangeScan, stats statistics, properties [
 
 // copied tells of which properties the head has copies that are not of what was replaced, and its least entry.
 func (p postings) copied(tx *kv.Tx, properties []string) (copied []string, least []byte, err error) {
+	_, err = p.leastCopies(func(key, copies []byte) error {
+		least = bytes.Clone(key[1:])
+		copied, err = tx.CopiedColumns(copies, properties)
+		return err
+	})
+	return copied, least, err
+}
+
+// leastCopies calls use with the record of copies at the least entries, and says whether there is one. Damage is passed over.
+func (p postings) leastCopies(use func(key, copies []byte) error) (ok bool, err error) {
 	for e, err := range p.space.Ascend([]byte{headPrefix}) {
-		if err != nil {
-			return nil, nil, unlessCorrupt(p.wrap(err))
+		if err == nil {
+			err = use(e.Key, e.Value)
 		}
-		copied, err = tx.CopiedColumns(e.Value, properties)
-		return copied, bytes.Clone(e.Key[1:]), unlessCorrupt(p.wrap(err))
+		return true, unlessCorrupt(p.wrap(err))
 	}
-	return nil, nil, nil
+	return false, nil
 }
 
 // checkHead compares copies with what they are of, and calls report for each record that differs.
@@ -224,11 +233,12 @@ func (p postings) headIsCurrent(tx *kv.Tx) (current bool, err error) {
 	if !ok {
 		return true, nil
 	}
-	for e, err := range p.space.Ascend([]byte{headPrefix}) {
-		if err == nil {
-			current, err = tx.CopiesAreCurrent(e.Value, columns)
-		}
-		return current, unlessCorrupt(p.wrap(err))
+	there, err := p.leastCopies(func(_, copies []byte) (err error) {
+		current, err = tx.CopiesAreCurrent(copies, columns)
+		return err
+	})
+	if there || err != nil {
+		return current, err
 	}
 	info, _ := tx.Column(p.column)
 	for _, err := range p.descend(wholeRange(valueKind(info.Kind))) {

@@ -195,18 +195,20 @@ func TestHeadIsReadAndChecked(t *testing.T) {
 	if got == want || got != strings.Replace(want, " n1", " x1", 1) {
 		t.Errorf("got %q, want the changed copy of %q", got, want)
 	}
-	var problems []kv.Problem
-	view(t, s, func(tx *kv.Tx) error {
-		return Check(t.Context(), tx, func(p kv.Problem) { problems = append(problems, p) })
-	})
-	if len(problems) != 1 || problems[0].Where != "index on score" {
-		t.Errorf("got %v, want one problem of the index on score", problems)
-	}
+	mustHaveOneProblem(t, s)
 	if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := highest(t, s, 1); got != want {
 		t.Errorf("after the repair: got %q, want %q", got, want)
+	}
+}
+
+// mustHaveOneProblem wants Check to tell one problem, of the index on score.
+func mustHaveOneProblem(t *testing.T, s *kv.Store) {
+	t.Helper()
+	if got := problems(t, s); len(got) != 1 || !strings.HasPrefix(got[0], "index on score: ") {
+		t.Errorf("got %v, want one problem of the index on score", got)
 	}
 }
 
@@ -231,13 +233,7 @@ func TestDamagedHead(t *testing.T) {
 	if got, want := highest(t, s, 2000); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	var problems []kv.Problem
-	view(t, s, func(tx *kv.Tx) error {
-		return Check(t.Context(), tx, func(p kv.Problem) { problems = append(problems, p) })
-	})
-	if len(problems) != 1 || problems[0].Where != "index on score" {
-		t.Errorf("got %v, want one problem of the index on score", problems)
-	}
+	mustHaveOneProblem(t, s)
 	replaceLabels(t, s, 2000)
 	update(t, s, CopyHeads)
 	mustHaveHead(t, s, true)
