@@ -11,5 +11,7 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	return shell.Main(shell.UntilSignal(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	ctx, stop := shell.UntilSignal()
+	defer stop()
+	return shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

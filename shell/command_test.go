@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 			if papers, err := strconv.Atoi(os.Getenv(papersVariable)); err == nil {
 				demoPapers = papers
 			}
-			ctx := UntilSignal()
+			ctx, _ := UntilSignal()
 			os.Exit(Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})

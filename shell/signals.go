@@ -8,14 +8,13 @@ import (
 )
 
 // UntilSignal returns the context for Main in a process of its own: the first Ctrl-C, SIGTERM or SIGHUP ends it; from then
-// on a second one kills the process. A SIGHUP that is ignored, as nohup has it, stays ignored. To stop listening at the end of the process
-// would take longer than to start it.
-func UntilSignal() context.Context {
+// on a second one kills the process. A SIGHUP that is ignored, as nohup has it, stays ignored.
+func UntilSignal() (context.Context, context.CancelFunc) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop)
-	return ctx
+	return ctx, stop
 }

@@ -2,7 +2,6 @@
 package parallel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,11 +24,8 @@ func Workers(option int) int {
 
 // Do runs task for every index 0 ≤ i < tasks, handed out in order to the workers 0 ≤ worker < workers, and
 // returns once all of them have stopped. The first error stops the others and is returned, and so is ctx.Err(); a
-// panic in a task is raised again here. A worker that would be alone is the caller, as to begin a goroutine takes longer than a short task.
+// panic in a task is raised again here.
 func Do(ctx context.Context, workers, tasks int, task func(ctx context.Context, worker, i int) error) error {
-	if min(workers, tasks) == 1 {
-		return doAlone(ctx, tasks, task)
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -81,11 +77,4 @@ func Do(ctx context.Context, workers, tasks int, task func(ctx context.Context, 
 		return err
 	}
 	return failure
-}
-
-func doAlone(ctx context.Context, tasks int, task func(ctx context.Context, worker, i int) error) (err error) {
-	for i := 0; i < tasks && err == nil && ctx.Err() == nil; i++ {
-		err = task(ctx, 0, i)
-	}
-	return cmp.Or(ctx.Err(), err)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -72,11 +71,10 @@ func OpenPipeToWrite(ctx context.Context, path string) (*os.File, error) {
 
 // NewReader returns a reader that reads what r does until ctx ends; then it returns the error of ctx. A file is read only
 // once it has something to read. Any other reader, and a file on Windows, is read by a goroutine of its own: a Read that
-// is under way when ctx ends goes on alone, and what it reads is lost. A File already ends with its own context, and a
-// text never waits: both are returned as they are.
+// is under way when ctx ends goes on alone, and what it reads is lost. A File already ends with its own context.
 func NewReader(ctx context.Context, r io.Reader) io.Reader {
 	switch f := r.(type) {
-	case *File, *strings.Reader:
+	case *File:
 		return f
 	case *os.File:
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
