@@ -268,6 +268,11 @@ func TestStoppedHolder(t *testing.T) {
 	}
 	asker, said, read := asking(t, longAnswer...)
 	send(holder, syscall.SIGSTOP)
+	// Until all its threads have stopped it may take a job.
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(holder.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the holder: got status %v, %v, want that it has stopped", status, err)
+	}
 	began := time.Now()
 	got := run(t, "", "shell", "g", "--wait", "1s", "-c", "count nodes")
 	if took := time.Since(began); got.code != exitFailed || !strings.Contains(got.err, "is in use by process") || took > soon {
@@ -295,6 +300,7 @@ func TestStoppedHolder(t *testing.T) {
 func TestEndOfAskerAndHolder(t *testing.T) {
 	longStore(t)
 	const soon = 3 * time.Second
+	place := filepath.Join("g", holder.DirectoryName)
 	holder := serving(t, "g")
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		asker, said, _ := asking(t, longAnswer...)
@@ -314,7 +320,11 @@ func TestEndOfAskerAndHolder(t *testing.T) {
 	if err := holder.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	read() // an asker that does not read for a second misses the last words
+	// While nobody reads, the job cannot end by itself. An asker that does not read for a second misses the last words.
+	for _, err := os.Lstat(place); err == nil; _, err = os.Lstat(place) {
+		time.Sleep(time.Millisecond)
+	}
+	read()
 	if code := ends(t, holder, soon); code != exitDone {
 		t.Errorf("the holder: got exit code %d", code)
 	}
