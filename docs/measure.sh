@@ -1,7 +1,15 @@
 #!/usr/bin/env bash
-# Imports, cleans and queries the data sets of $GRAPHCLEANER_DATA (a folder NAME/csv each, with nodes.csv, edges.csv and, where there are
-# some, features.npz and split.csv) and prints the table of docs/speed.md. Run it from the root of the repository.
+# Imports, cleans and queries small data sets, and prints the table of docs/speed.md.
 set -euo pipefail
+
+if [ "${1-}" = --help ] || [ "${1-}" = -h ]; then
+  cat <<'USAGE'
+Usage: GRAPHCLEANER_DATA=FOLDER docs/measure.sh [NAME …]
+Imports, cleans and queries data sets, once each, and prints the table of docs/speed.md. Run it from the root of the repository.
+The folder has NAME/csv for each, with nodes.csv, edges.csv and, where there are some, features.npz and split.csv.
+USAGE
+  exit
+fi
 : "${GRAPHCLEANER_DATA:?set it to the folder of the data sets}"
 
 scratch=$(mktemp -d)

@@ -14,14 +14,11 @@ import argparse
 import statistics
 import time
 
-import cleanlab
-import graphcleaner
-import numpy as np
-from cleanlab.filter import find_label_issues
 
-
-def arrays(nodes: int, classes: int, degree: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def arrays(nodes: int, classes: int, degree: int, seed: int) -> tuple:
     """Labels [n], which of them are wrong [n], probabilities [n, c] and edges [2, m]."""
+    import numpy as np
+
     random = np.random.default_rng(seed)
     truth = random.integers(0, classes, nodes)
     wrong = random.random(nodes) < 0.1
@@ -48,7 +45,15 @@ def main() -> None:
     parser.add_argument("--degree", type=int, default=10, help="edges of a node, about (%(default)s)")
     parser.add_argument("--repeats", type=int, default=5, help="of each program, by turns (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of each program (%(default)s)")
-    asked = parser.parse_args()
+    measure(parser.parse_args())
+
+
+def measure(asked: argparse.Namespace) -> None:
+    import cleanlab
+    import graphcleaner
+    import numpy as np
+    from cleanlab.filter import find_label_issues
+
     labels, wrong, p, edges = arrays(asked.nodes, asked.classes, asked.degree, seed=7)
 
     def theirs() -> np.ndarray:

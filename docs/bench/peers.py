@@ -10,8 +10,6 @@ import resource
 import sys
 import time
 
-import numpy as np
-
 
 def write_result(path, **values):
     with open(path, "w", encoding="utf-8") as out:
@@ -81,6 +79,7 @@ def disk_bytes(path):
 
 def read_labels(path):
     """The ids and labels of a nodes file, in its order."""
+    import numpy as np
     import pandas as pd
 
     nodes = pd.read_csv(path, dtype=np.int64)
@@ -89,6 +88,7 @@ def read_labels(path):
 
 def prepare(args):
     """Builds Ã = D^(-1/2) A D^(-1/2) [n×n] as CSR of float32 and X = [Y|P] [n×2c], and keeps their arrays in --out."""
+    import numpy as np
     import pandas as pd
     import scipy.sparse as sp
 
@@ -119,6 +119,7 @@ def prepare(args):
 
 
 def load_prepared(directory):
+    import numpy as np
     import scipy.sparse as sp
 
     data, indices, indptr, x = (np.load(os.path.join(directory, f + ".npy")) for f in ("data", "indices", "indptr", "x"))
@@ -184,6 +185,7 @@ def powers(args):
 def cleanlab(args):
     """Confident learning on the same predictions and labels."""
     import cleanlab as package
+    import numpy as np
     from cleanlab.filter import find_label_issues
 
     _, labels = read_labels(args.nodes)

@@ -58,10 +58,11 @@ def main():
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each program (5)")
     parser.add_argument("--scratch", metavar="DIR", help="where copies and results of runs lie (that of temporary files)")
     words = sys.argv[1:]
-    if "--" not in words:
+    end = words.index("--") if "--" in words else len(words)
+    args = parser.parse_args(words[:end])
+    if end == len(words):
         parser.error("want -- before the arguments of the programs")
-    args = parser.parse_args(words[:words.index("--")])
-    args.arguments = words[words.index("--") + 1:]
+    args.arguments = words[end + 1:]
     if len(args.store) not in (0, 1, len(args.programs)):
         parser.error("want one --store, or one of each program")
     if (args.copy or args.cold) and not args.store:
