@@ -49,7 +49,7 @@ func storeWithHead(t *testing.T, n int) *kv.Store {
 // them beside what a snapshot without copies reads.
 func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
 	t.Helper()
-	properties := []string{"label", "suggested", "confidence", "score"}
+	properties := []string{"label", "suggested", "confidence", "score", "id"}
 	view(t, s, func(tx *kv.Tx) error {
 		plan, err := NewPlan(tx, Query{
 			Where: And{Terms: []Predicate{
@@ -192,7 +192,7 @@ func TestHeadIsReadAndChecked(t *testing.T) {
 		return nil
 	})
 	got, want := highest(t, s, 1)
-	if got == want || got != strings.Replace(want, " n1", " x1", 1) {
+	if got == want || got != strings.ReplaceAll(want, " n1", " x1") {
 		t.Errorf("got %q, want the changed copy of %q", got, want)
 	}
 	mustHaveOneProblem(t, s)

@@ -71,6 +71,9 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 		if removed, err := r.tx.isRemoved(v); removed || err != nil {
 			return Value{}, err
 		}
+		if id, ok := r.tx.copiedID(v); ok {
+			return r.tx.idValue(id)
+		}
 		if r.idWrites != r.tx.writes {
 			r.ids, r.idWrites = r.tx.dict().Reader(), r.tx.writes
 		}

@@ -108,14 +108,20 @@ func (p *Places) Of(v NodeID) (int, error) {
 
 // Copied is the value of the property id of a node if there is a copy of it; else it is null, as that of a removed node is.
 func (p *Places) Copied(v NodeID) (Value, error) {
-	field, ok := p.tx.copies.Field(p.tx.cat.Graph, v)
-	if !ok || int(v) >= p.tx.cat.LoadedNodes {
+	id, ok := p.tx.copiedID(v)
+	if !ok {
 		return Value{}, nil
 	}
 	if removed, err := p.tx.isRemoved(v); removed || err != nil {
 		return Value{}, err
 	}
-	return p.tx.idValue(string(field))
+	return p.tx.idValue(id)
+}
+
+// copiedID is the id of a node of the load, removed or not, if there is a copy of it.
+func (tx *Tx) copiedID(v NodeID) (id string, ok bool) {
+	field, ok := tx.copies.Field(tx.cat.Graph, v)
+	return string(field), ok && int(v) < tx.cat.LoadedNodes
 }
 
 // NodeAt is the node at a place, which must be one of a node that is there.
