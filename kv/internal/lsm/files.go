@@ -261,12 +261,14 @@ func logFiles(dir string) ([]string, error) {
 // logsAmong are logFiles of a directory that was read.
 func logsAmong(dir string, entries []fs.DirEntry) (logs []string) {
 	for _, entry := range entries {
-		if ext := filepath.Ext(entry.Name()); ext == ".vlog" || ext == ".mem" {
+		if ext := filepath.Ext(entry.Name()); ext == ".vlog" || ext == memTableLog {
 			logs = append(logs, filepath.Join(dir, entry.Name()))
 		}
 	}
 	return logs
 }
 
+const memTableLog = ".mem"
+
 // memTableLogs are the logs of memtables that were not flushed to a table.
-func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", ".mem") }
+func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", memTableLog) }

@@ -35,9 +35,12 @@ import (
 // The list also has what is to be known of a table to read a store without Badger, so that a question looks only into the
 // tables which it needs.
 
-// verifiedName is the file of a store that lists its tables: the checksum of the rest, CRC-32C in hexadecimal, in a line, and the text of
-// appendListed for each. It may be deleted: the tables are compared again then.
+// verifiedName is the file of a store that lists its tables: a line with listForm and the checksum of the rest, CRC-32C in hexadecimal, and
+// the text of appendListed for each. It may be deleted: the tables are compared again then.
 const verifiedName = "verified"
+
+// listForm is of the text of the list. A list in another form is read as one without tables.
+const listForm = "tables-1"
 
 // A listedTable is what the list says of a table.
 type listedTable struct {
@@ -75,9 +78,10 @@ func parseListed(text []byte) (listed map[uint64]listedTable, ok bool) {
 	for ok && len(text) > 0 {
 		id := next()
 		mark := storedir.Mark{Size: int64(next()), Modified: int64(next()), Changed: int64(next()), Number: next()}
-		t := listedTable{Mark: mark, Fresh: next() == 1, Index: int64(next()), Newest: next()}
+		fresh := next()
+		t := listedTable{Mark: mark, Fresh: fresh == 1, Index: int64(next()), Newest: next()}
 		first := next()
-		if ok = ok && first <= uint64(len(text)); ok {
+		if ok = ok && fresh <= 1 && first <= uint64(len(text)); ok {
 			t.First, text = text[:first], text[first:]
 			listed[id] = t
 		}
@@ -107,12 +111,12 @@ type tableCount struct {
 	bytes  int64
 }
 
-// readVerified reads the list of a store. If it is damaged, no table is listed.
+// readVerified reads the list of a store. If it is damaged or in another form, no table is listed.
 func readVerified(dir string) *verifiedTables {
 	v := &verifiedTables{dir: dir, sizes: map[uint64]int64{}, listed: map[uint64]listedTable{}}
 	text, err := os.ReadFile(filepath.Join(dir, verifiedName))
-	sum, body, _ := bytes.Cut(text, []byte("\n"))
-	if err == nil && string(sum) == checksumLine(body) {
+	head, body, _ := bytes.Cut(text, []byte("\n"))
+	if err == nil && string(head) == listHead(body) {
 		if listed, ok := parseListed(body); ok {
 			v.listed = listed
 		}
@@ -120,8 +124,8 @@ func readVerified(dir string) *verifiedTables {
 	return v
 }
 
-// checksumLine is the first line of the list.
-func checksumLine(body []byte) string { return fmt.Sprintf("%08x", crc32c.Of(body)) }
+// listHead is the first line of the list.
+func listHead(body []byte) string { return fmt.Sprintf("%s %08x", listForm, crc32c.Of(body)) }
 
 // opened takes note of the tables that Badger has opened.
 func (v *verifiedTables) opened(db *badger.DB) error {
@@ -220,7 +224,7 @@ func (v *verifiedTables) save() {
 	for _, id := range slices.Sorted(maps.Keys(v.listed)) {
 		body = appendListed(body, id, v.listed[id])
 	}
-	text := append([]byte(checksumLine(body)+"\n"), body...)
+	text := append([]byte(listHead(body)+"\n"), body...)
 	draft := filepath.Join(v.dir, "spill-verified.tmp") // which the next open removes
 	if os.WriteFile(draft, text, storedir.FileMode(storedir.Mode)) != nil || os.Rename(draft, filepath.Join(v.dir, verifiedName)) != nil {
 		os.Remove(draft) //nolint:errcheck // the next open does

@@ -1,6 +1,7 @@
 package lsm
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"os"
@@ -26,14 +27,14 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// All are listed, and compared but for the one that this writing has made.
-	fresh, list := 0, readVerified(dir).listed
-	for _, listed := range list {
-		if listed.Fresh {
+	fresh, listed := 0, readVerified(dir).listed
+	for _, table := range listed {
+		if table.Fresh {
 			fresh++
 		}
 	}
-	if len(list) != len(tables) || fresh > 1 {
-		t.Errorf("got %d tables in the list, %d of them not compared, want %d and at most 1", len(list), fresh, len(tables))
+	if len(listed) != len(tables) || fresh > 1 {
+		t.Errorf("got %d tables in the list, %d of them not compared, want %d and at most 1", len(listed), fresh, len(tables))
 	}
 	path := tables[0].path
 	text, err := os.ReadFile(path)
@@ -62,11 +63,19 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 	if err := verifyToOpen(dir, tables, due, opt); err != nil {
 		t.Errorf("a table of the list is compared again: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, verifiedName), []byte(`{"1":`), 0o600); err != nil {
+	list, err := os.ReadFile(filepath.Join(dir, verifiedName))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
-		t.Errorf("with a damaged list: got %v, want ErrCorrupt", err)
+	for what, text := range map[string][]byte{
+		"a damaged list": list[:len(list)-1], "a list without its form": bytes.TrimPrefix(list, []byte(listForm+" ")),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, verifiedName), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
+			t.Errorf("with %s: got %v, want ErrCorrupt", what, err)
+		}
 	}
 }
 
