@@ -53,9 +53,10 @@ QUESTIONS = {"SQLite": [
     ),
 ]}
 
-# The limits that the shell is held to, in milliseconds.
+# The limits that graphcleaner is held to: milliseconds until the first row of an open store, and what a new process reads from the disk for
+# so many suspects, in bytes. The copies in the index have these rows; without them, ten million nodes cost fifteen times as much.
 FIRST_ROW_LIMIT = 20
-PROCESS_LIMIT = 150
+READ_LIMIT, READ_ROWS = 5_000_000, 1000
 
 
 def load(args):
@@ -212,7 +213,14 @@ class Measurement:
                 self.add((name, program, "cold"), self.report(command))
 
     def report(self, command):
-        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        """What a command reports, and the bytes that it had read from the disk."""
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            text = process.stdout.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        return json.loads(text) | {"read_bytes": 512 * usage.ru_inblock}
 
     def processes(self, statement, sql):
         """Whole processes: start, open, one question, exit."""
@@ -262,14 +270,15 @@ class Measurement:
             print("".join("    " + line + "\n" for line in text.splitlines()), end="")
 
     def misses(self):
-        """What is slower than the shell is held to."""
-        (report,) = self.reports[QUESTIONS["SQLite"][0][0], "graphcleaner", "again"]
+        """What is more than graphcleaner is held to."""
+        question = QUESTIONS["SQLite"][0][0]
+        (report,) = self.reports[question, "graphcleaner", "again"]
         first = statistics.median(report["first_ms"][1:])
-        process = self.median(("process", "graphcleaner", "warm"), lambda r: r["ms"])
         if first > FIRST_ROW_LIMIT:
             yield f"the first row took {first:.1f} ms, at most {FIRST_ROW_LIMIT} are wanted"
-        if process > PROCESS_LIMIT:
-            yield f"start, open, one question and exit took {process:.1f} ms, at most {PROCESS_LIMIT} are wanted"
+        read = self.median((question, "graphcleaner", "cold"), lambda r: r["read_bytes"])
+        if report["rows"] <= READ_ROWS and read > READ_LIMIT:
+            yield f"{report['rows']} suspects took {read / 1e6:.1f} MB from the disk, at most {READ_LIMIT / 1e6:.1f} are wanted"
 
 
 def measure(args):
