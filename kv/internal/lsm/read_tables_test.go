@@ -281,6 +281,49 @@ func TestAskAgain(t *testing.T) {
 	}
 }
 
+// TestWalkEndsBeforeOtherRecords walks a few records down to the first. Those before them, which are many and were deleted, are not read.
+func TestWalkEndsBeforeOtherRecords(t *testing.T) {
+	const dropped = 4000
+	dir := filepath.Join(t.TempDir(), "store")
+	d := openTest(t, dir)
+	set(t, d, dropped, strings.Repeat("a body that fills blocks ", 8))
+	closeTest(t, d)
+	d = openTest(t, dir)
+	txn := d.Begin(true)
+	err := d.makeRoom(16 << 20)
+	for i := range dropped {
+		err = errors.Join(err, txn.Delete(testKey(i)))
+	}
+	prefix := record.Prefix(record.KindSpace, 2)
+	for i := range byte(3) {
+		key := append(slices.Clone(prefix), i)
+		err = errors.Join(err, txn.Set(key, record.Encode(key, []byte{i})))
+	}
+	if err := errors.Join(err, txn.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	txn.Discard()
+	closeTest(t, d)
+
+	if d, err = Open(dir, readOnlyOptions); err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, d)
+	walk := d.tables.walk(prefix, true)
+	records := 0
+	for err = walk.seek(append(slices.Clone(prefix), 0xff)); walk.valid(); err = errors.Join(err, walk.next()) {
+		records++
+	}
+	if err != nil || records != 3 {
+		t.Errorf("%d records, %v, want 3", records, err)
+	}
+	for _, c := range walk.cursors {
+		if !c.valid() {
+			t.Errorf("the tables from %s on were read to their first record", filepath.Base(c.run[0].path))
+		}
+	}
+}
+
 // TestWillRead says which records will be read: then the system was asked for all blocks in which they lie, and the records are the same.
 func TestWillRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))

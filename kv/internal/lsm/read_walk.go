@@ -80,7 +80,8 @@ func (w *tablesWalk) settle() error {
 			return nil
 		}
 		key := y.ParseKey(c.key)
-		if !w.descending && !bytes.HasPrefix(key, w.prefix) {
+		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there may be many of those.
+		if !bytes.HasPrefix(key, w.prefix) && (!w.descending || bytes.Compare(key, w.prefix) < 0) {
 			return nil
 		}
 		if w.descending {
