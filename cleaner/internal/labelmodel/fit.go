@@ -118,7 +118,7 @@ const AnotherClass = kv.NoClass - 1
 func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRows) }
 
 // Fit fits a Model to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
-// the rates that were tried (ratesFor), over dependence. done, where not nil, is told of every rate that was tried.
+// the rates of RatesFor, over dependence. done, where not nil, is told of every rate that was tried.
 //
 // Two are fitted, with a background and without, and where very many labels seem wrong a third. Without it a systematic
 // confusion that the classifier has learned passes for doubt about the nodes, and the rate comes out too low. With it
@@ -141,7 +141,14 @@ func Fit(
 		tries = 1
 	}
 	for i, quantile := range []float64{noBackground, clearDecile, clearMedian}[:tries] {
-		candidate, its, err := fitBehind(ctx, dir, rows, workers, quantile, func(rates, of int) {
+		least, above := confusedRate, 0.0
+		if i == 2 && len(model.Background) > 0 {
+			least = 1
+		}
+		if i > 0 {
+			above = model.Rate / least
+		}
+		candidate, its, err := fitBehind(ctx, dir, rows, workers, quantile, above, func(rates, of int) {
 			if done != nil {
 				done(i*of+rates, tries*of)
 			}
@@ -149,9 +156,8 @@ func Fit(
 		if err != nil {
 			return nil, nil, err
 		}
-		least := confusedRate
-		if i == 2 && len(model.Background) > 0 {
-			least = 1
+		if candidate == nil {
+			continue
 		}
 		if i == 0 || model.Rate < least*candidate.Rate && candidate.Weights[0] >= heardWeight*model.Weights[0] {
 			model, profile = candidate, its
@@ -160,9 +166,9 @@ func Fit(
 	return model, profile, nil
 }
 
-// fitBehind fits one, with the background of a quantile.
+// fitBehind fits one, with the background of a quantile. It may be nil if its rate would not be above another.
 func fitBehind(
-	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile float64, done func(rates, of int),
+	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile, above float64, done func(rates, of int),
 ) (*Model, []float64, error) {
 	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.Width), workers, quantile)
 	if err != nil {
@@ -170,13 +176,13 @@ func fitBehind(
 	}
 	var digest [sha256.Size]byte
 	if rows.Fits != nil {
-		digest = f.digest()
+		digest = f.digest(above)
 	}
 	known, ok := rows.Fits[digest]
 	if ok {
 		done(len(f.rates)+1, len(f.rates)+1)
 	} else {
-		known.model, known.profile, err = f.fit(ctx, done)
+		known.model, known.profile, err = f.fit(ctx, above, done)
 		if err == nil && rows.Fits != nil {
 			rows.Fits[digest] = known
 		}
@@ -184,12 +190,15 @@ func fitBehind(
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, err
 	}
+	if known.model == nil {
+		return nil, nil, nil
+	}
 	model := *known.model // which who has it goes on with
 	return &model, slices.Clone(known.profile), nil
 }
 
-// digest is the same where all is that fit looks at.
-func (f *labelFit) digest() (sum [sha256.Size]byte) {
+// digest is the same where all is that fit looks at, and the rate that it has to be above.
+func (f *labelFit) digest(above float64) (sum [sha256.Size]byte) {
 	hash := sha256.New()
 	number := func(x uint64) { _, _ = hash.Write(binary.LittleEndian.AppendUint64(nil, x)) }
 	for _, x := range []int{f.classes, f.width, len(f.columns), len(f.kinds), len(f.labels)} {
@@ -201,7 +210,7 @@ func (f *labelFit) digest() (sum [sha256.Size]byte) {
 	for _, of := range f.kinds {
 		number(uint64(uint32(of.label))<<32 | uint64(uint32(of.truth)))
 	}
-	for _, x := range slices.Concat(f.scale, f.background.values) {
+	for _, x := range slices.Concat(f.scale, f.background.values, []float64{above}) {
 		number(math.Float64bits(x))
 	}
 	for _, top := range f.background.numbers {

@@ -176,7 +176,14 @@ func TestFitIsCancelled(t *testing.T) {
 
 // TestSameRowsAreFittedOnce: of rows that were fitted before the model comes without trying a rate, and others are fitted.
 func TestSameRowsAreFittedOnce(t *testing.T) {
-	rows, fits := newMixture(7, 1500, 4, 0.1, true, true).rows(4), Fits{}
+	for _, confused := range []bool{false, true} { // with it, a model has a background
+		testSameRows(t, newMixture(7, 1500, 4, 0.1, confused, confused).rows(4))
+	}
+}
+
+func testSameRows(t *testing.T, rows Rows) {
+	t.Helper()
+	fits := Fits{}
 	fit := func(change func(*Rows)) (model *Model, profile []float64, told int) {
 		t.Helper()
 		of := rows
@@ -222,6 +229,28 @@ func TestSameRowsAreFittedOnce(t *testing.T) {
 	}
 }
 
+// TestFitEndsBelowARate: no rate is tried that cannot bring the mean above another, and the model is the same where the mean is.
+func TestFitEndsBelowARate(t *testing.T) {
+	f := newMixture(7, 3000, 5, 0.1, false, false).newFit(t, 5, clearDecile)
+	fit := func(above float64) (model *Model, profile []float64, rates int) {
+		t.Helper()
+		model, profile, err := f.fit(t.Context(), above, func(_, _ int) { rates++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return model, profile, rates
+	}
+	want, wantProfile, all := fit(0)
+	if model, profile, _ := fit(want.Rate * 0.999); !reflect.DeepEqual(model, want) || !slices.Equal(profile, wantProfile) {
+		t.Errorf("above a rate below that of the model, %v: got %+v, want %+v", want.Rate, model, want)
+	}
+	for i := len(f.rates) - 2; i >= 0 && f.rates[i] > 1.5*want.Rate; i-- {
+		if model, _, rates := fit(f.rates[i+1]); model != nil || rates > len(f.rates)-i {
+			t.Errorf("above %v, where the rate is %v: got model %+v after %d of %d calls of done", f.rates[i+1], want.Rate, model, rates, all)
+		}
+	}
+}
+
 // TestDigestHasTheColumns: from equal numbers of other columns another model is made, with the weights at other places.
 func TestDigestHasTheColumns(t *testing.T) {
 	rows := newMixture(7, 50, 4, 0.1, true, true).rows(4)
@@ -236,7 +265,7 @@ func TestDigestHasTheColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		digests = append(digests, f.digest())
+		digests = append(digests, f.digest(0))
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +324,7 @@ func (m mixture) newFit(t *testing.T, classes int, background float64) *labelFit
 // TestFitGoesOnFromARate: weights and matrix of a rate belong together, and are as likely as they were when it was tried.
 func TestFitGoesOnFromARate(t *testing.T) {
 	f := newMixture(7, 3000, 5, 0.2, true, true).newFit(t, 5, noBackground)
-	tried, err := f.tryRates(context.Background(), nil)
+	tried, _, err := f.tryRates(context.Background(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

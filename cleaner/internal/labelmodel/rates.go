@@ -28,21 +28,30 @@ type fitAtRate struct {
 	counts  []classmatrix.Cell // of modelState
 }
 
-// tryRates fits at every rate of the grid, descending, each from where the one before came to.
-func (f *labelFit) tryRates(ctx context.Context, done func(rates, of int)) ([]fitAtRate, error) {
-	state, fits := f.start(), make([]fitAtRate, len(f.rates))
+// tryRates fits at every rate of the grid, descending, each from where the one before came to, and returns the profile of Fit. It ends
+// without a result once the mean rate cannot be above another: the rates that are left are lower than all that were tried, and can only
+// lower the mean, whatever the labels say of them.
+func (f *labelFit) tryRates(
+	ctx context.Context, above float64, done func(rates, of int),
+) (fits []fitAtRate, profile []float64, err error) {
+	const rounding = 1e-9 // of the mean, at most
+	state := f.start()
+	fits, profile = make([]fitAtRate, len(f.rates)), slices.Repeat([]float64{math.Inf(-1)}, len(f.rates))
 	for i := len(f.rates) - 1; i >= 0; i-- {
 		state.rate = f.rates[i]
 		value, settled, err := f.maximize(ctx, state, pathTolerance)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		fits[i] = fitAtRate{value, settled, slices.Clone(state.weights), state.flips()}
+		if profile[i] = value / dependence; calibration.MeanRate(f.rates, profile)*(1+rounding) <= above {
+			return nil, nil, nil
+		}
 		if done != nil {
 			done(len(f.rates)-i, len(f.rates)+1)
 		}
 	}
-	return fits, nil
+	return fits, profile, nil
 }
 
 // from is the state at a rate with the weights and U that were found there.
@@ -56,14 +65,21 @@ func (f *labelFit) from(at fitAtRate, rate float64) *modelState {
 	return state
 }
 
-// fit finds the rate, and the model at that rate, and the profile of Fit. done, where not nil, is told of every rate that was tried.
-func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *Model, profile []float64, err error) {
-	fits, err := f.tryRates(ctx, done)
+// fit finds the rate, and the model at that rate, and the profile of Fit; neither where tryRates has no result. done, where not nil, is
+// told of every rate that was tried, and of the end.
+func (f *labelFit) fit(ctx context.Context, above float64, done func(rates, of int)) (m *Model, profile []float64, err error) {
+	fits, profile, err := f.tryRates(ctx, above, done)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, one := range fits {
-		profile = append(profile, one.value/dependence)
+	end := func() {
+		if done != nil {
+			done(len(f.rates)+1, len(f.rates)+1)
+		}
+	}
+	if fits == nil {
+		end()
+		return nil, nil, nil
 	}
 	rate := calibration.MeanRate(f.rates, profile)
 	nearest := 0
@@ -83,8 +99,6 @@ func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *Model,
 			m.Unsettled++
 		}
 	}
-	if done != nil {
-		done(len(f.rates)+1, len(f.rates)+1)
-	}
+	end()
 	return m, profile, nil
 }
