@@ -8,7 +8,25 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	growStack(false)
+	os.Exit(run())
+}
+
+// commandStack is how much of the stack a command takes that opens a store and asks one question, in bytes.
+const commandStack = 60 << 10
+
+// growStack makes the stack of the goroutine large enough for a command at once. Else it grows step by step as calls go deeper, and each step
+// copies what is on it and looks up its frames. Whoever enters the function gets the stack, so the room is not used.
+//
+//go:noinline
+func growStack(use bool) byte {
+	if !use {
+		return 0
+	}
+	var room [commandStack]byte
+	return room[len(os.Args)]
+}
 
 func run() int {
 	ctx, stop := shell.UntilSignal()

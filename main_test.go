@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -55,6 +57,21 @@ func must(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("%q: %v: %s", args, err, out)
 	}
 	return string(out)
+}
+
+// TestGrowStack enters growStack in a goroutine, which has the stack then that a command takes.
+func TestGrowStack(t *testing.T) {
+	var before, after runtime.MemStats
+	var group sync.WaitGroup
+	group.Go(func() {
+		runtime.ReadMemStats(&before)
+		growStack(false)
+		runtime.ReadMemStats(&after)
+	})
+	group.Wait()
+	if after.StackInuse < before.StackInuse+commandStack {
+		t.Errorf("%d bytes of stacks before and %d after, want %d more", before.StackInuse, after.StackInuse, commandStack)
+	}
 }
 
 // storeDirectory is a directory with a store g of so many nodes and the files it was made of.
