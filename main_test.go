@@ -4,16 +4,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,11 +22,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
-// programVariable makes a process of the test the program.
+// programVariable makes a process of the test the program, after a time.
 const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(programVariable) != "" {
+	if before, err := time.ParseDuration(os.Getenv(programVariable)); err == nil {
+		time.Sleep(before)
 		os.Exit(run())
 	}
 	os.Exit(m.Run())
@@ -44,7 +44,7 @@ func program(t *testing.T, dir string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	c := exec.Command(test, args...)
-	c.Dir, c.Env = dir, append(os.Environ(), programVariable+"=1")
+	c.Dir, c.Env = dir, append(os.Environ(), programVariable+"=0s")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody to be asked but standard input
 	return c
 }
@@ -59,18 +59,39 @@ func must(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestGrowStack enters growStack in a goroutine, which has the stack then that a command takes.
-func TestGrowStack(t *testing.T) {
-	var before, after runtime.MemStats
-	var group sync.WaitGroup
-	group.Go(func() {
-		runtime.ReadMemStats(&before)
-		growStack(false)
-		runtime.ReadMemStats(&after)
-	})
-	group.Wait()
-	if after.StackInuse < before.StackInuse+commandStack {
-		t.Errorf("%d bytes of stacks before and %d after, want %d more", before.StackInuse, after.StackInuse, commandStack)
+// TestStagesBeginWithTheProcess holds that what comes before main is in the stage start.
+func TestStagesBeginWithTheProcess(t *testing.T) {
+	dir := storeDirectory(t, 100)
+	const before = 500 * time.Millisecond
+	p := program(t, dir, "check", "g", "--stats", "s.json")
+	p.Env = append(p.Env, fmt.Sprintf("%s=%v", programVariable, before))
+	began := time.Now()
+	if out, err := p.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	took := time.Since(began).Seconds()
+	text, err := os.ReadFile(filepath.Join(dir, "s.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said struct {
+		Stages []struct {
+			Name    string
+			Seconds float64
+		}
+	}
+	if err := json.Unmarshal(text, &said); err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, stage := range said.Stages {
+		sum += stage.Seconds
+	}
+	if first := said.Stages[0]; first.Name != "start" || first.Seconds < before.Seconds() {
+		t.Errorf("got %+v first, want start, of %v or more", first, before)
+	}
+	if sum > took {
+		t.Errorf("got %v seconds in stages, want at most the %v that the process took", sum, took)
 	}
 }
 

@@ -26,6 +26,7 @@ type backupCommand struct {
 	File  string `arg:"" file:"write" name:"FILE" help:"File to write, which must not exist, or - for standard output."`
 	Since string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
 	summaryFormat
+	stageFile
 	resources
 }
 
@@ -82,10 +83,12 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var info kv.BackupInfo
 	err = c.readStoreLong(s, c.DB, func(store *kv.Store) error {
-		return s.writeFileOf(backupMode, c.File, func(out *bufio.Writer) (err error) {
+		err := s.writeFileOf(backupMode, c.File, func(out *bufio.Writer) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
 		})
+		s.stages.end("backup")
+		return err
 	})
 	if err != nil {
 		return leaving(namedBackup(err, []string{c.Since}), "there is no %s", c.File)
@@ -125,6 +128,7 @@ func namedBackup(err error, files []string) error {
 type restoreCommand struct {
 	Paths  []string `arg:"" name:"FILE… DB" help:"A full backup, then its later backups in order (- is standard input), then the directory of the new store."`
 	Verify bool     `help:"Only check the files, as a restore would read them. All arguments are files."`
+	stageFile
 	resources
 }
 
@@ -181,6 +185,7 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	case err != nil:
 		return leaving(namedBackup(wayToOpen(makingError(db, err)), names), "there is no %s; run restore again", db)
 	}
+	s.stages.end("restore")
 	s.progress.clear()
 	what := fmt.Sprintf("%d records of store %s, commit %d, %.1f s", info.Records, info.Store, info.Snapshot, time.Since(began).Seconds())
 	if c.Verify {

@@ -26,6 +26,7 @@ type checkCommand struct {
 	Report string `file:"write" placeholder:"FILE" help:"With --repair: write every repair as a line of JSON; - for standard output."`
 	Yes    bool   `short:"y" help:"Answer yes to the question."`
 	summaryFormat
+	stageFile
 	resources
 }
 
@@ -143,6 +144,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams, tell func(kv.Probl
 		err := store.View(func(tx *kv.Tx) error {
 			return errors.Join(index.Check(ctx, tx, report), cleaner.Check(ctx, tx, report))
 		})
+		s.stages.end("check")
 		if problems > 0 && errors.Is(err, kv.ErrCorrupt) {
 			return nil // damage that was told of keeps them from going on
 		}
@@ -171,6 +173,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSum
 		losses, err = kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 		return err
 	})
+	s.stages.end("repair")
 	s.progress.clear()
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)

@@ -39,7 +39,7 @@ func (c *importCommand) checkLabels(ctx context.Context, s *streams) error {
 		}); err != nil {
 			return err
 		}
-		decided, err := c.graph().CheckLabels(ctx, store, c.of(s.job(new(stageLog), c.Threads, c.work())), func(tx *kv.Tx, score cleaner.NodeScore) error {
+		decided, err := c.graph().CheckLabels(ctx, store, c.of(s.job(c.Threads, c.work())), func(tx *kv.Tx, score cleaner.NodeScore) error {
 			labels++
 			lacks.add(score)
 			if !score.IsSuspect(threshold) {

@@ -22,9 +22,9 @@ type cleanCommand struct {
 	Diagonal string `enum:"exact,sampled" default:"exact" help:"exact counts closed walks. sampled estimates the counts, if counting takes too long. It stores standard errors, and allows up to 4 hops, no weights and no --direction."`
 	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
 	AsGiven  bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
-	Stats    string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
 	summaryFormat
+	stageFile
 	resources
 }
 
@@ -85,18 +85,17 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
 		return err
 	}
-	stages := &s.stages
 	var run *cleaner.Run
 	var page *report.Page
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
 			return err
 		}
-		if run, err = cleaner.Clean(ctx, store, c.options(s, stages)); err != nil || c.Report == "" {
+		if run, err = cleaner.Clean(ctx, store, c.options(s)); err != nil || c.Report == "" {
 			return err
 		}
 		page, err = report.Clean(ctx, store, "Suspect labels of "+s.asGiven(c.DB))
-		stages.end("report")
+		s.stages.end("report")
 		return err
 	})
 	if err != nil && run != nil {
@@ -106,7 +105,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := cmp.Or(c.printRun(s, run), stages.write(c.Stats, s), s.writePage(c.Report, page)); err != nil {
+	if err := cmp.Or(c.printRun(s, run), s.writePage(c.Report, page)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, wording.ShellWord(c.DB))
@@ -121,7 +120,7 @@ func checkSampledHops(diagonal string, hops int) error {
 	return nil
 }
 
-func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
+func (c *cleanCommand) options(s *streams) cleaner.Options {
 	return cleaner.Options{
 		Preset:       cleaner.Preset(c.Preset),
 		Hops:         c.Hops,
@@ -134,7 +133,7 @@ func (c *cleanCommand) options(s *streams, stages *stageLog) cleaner.Options {
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),
 		Progress:     s.progress.report(),
-		OnStage:      stages.add,
+		OnStage:      s.stages.add,
 		Notice:       s.notice,
 	}
 }

@@ -112,12 +112,15 @@ type streams struct {
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
 	s := &streams{ctx: ctx, in: in, out: out, messages: messages{err: errOut}, program: programName(), progress: new(progress), args: args}
+	s.stages.began, _ = ctx.Value(processKey{}).(time.Time)
 	return s.run(args)
 }
 
 // run runs one command line.
 func (s *streams) run(args []string) int {
-	s.stages.began = time.Now()
+	if s.stages.began.IsZero() {
+		s.stages.began = time.Now()
+	}
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	writer := &stickyWriter{out: s.out}
@@ -148,6 +151,9 @@ func (s *streams) run(args []string) int {
 		err = arguments.Run()
 	}
 	s.progress.clear()
+	if err == nil {
+		err = unreported(s.stages.write(s), "%s is done", s.command)
+	}
 	return s.exitCode(err)
 }
 

@@ -36,8 +36,8 @@ type evalCommand struct {
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
 	Flags  string `file:"write" placeholder:"FILE" help:"Write a csv file with the verdict of each method on each test node in each repeat."`
-	Stats  string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of the base classifier and of each method, and the peak memory."`
 	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
+	stageFile
 	resources
 
 	page   *report.Evaluation `kong:"-"` // gathers for Report
@@ -104,8 +104,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
-	stages := &s.stages
-	opt, err := c.options(s, stages)
+	opt, err := c.options(s)
 	if err != nil {
 		return err
 	}
@@ -132,11 +131,11 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
 	}
-	return unreported(stages.write(c.Stats, s), "the evaluation is finished")
+	return nil
 }
 
 // options reads the flags; what is in files is left to evaluate.
-func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOptions, err error) {
+func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 	opt = cleaner.EvalOptions{
 		Options: cleaner.Options{
 			Hops:         c.Hops,
@@ -148,7 +147,7 @@ func (c *evalCommand) options(s *streams, stages *stageLog) (opt cleaner.EvalOpt
 			MemoryBudget: c.work(),
 			Progress:     s.progress.report(),
 			Notice:       s.notice,
-			OnStage:      stages.add,
+			OnStage:      s.stages.add,
 		},
 		Noise:      c.Noise,
 		Repeats:    defaultRepeats,
@@ -286,7 +285,7 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "graph")
 	graph := graphFiles{inputFiles: c.inputFiles}
-	if _, err := graph.load(ctx, db, s.job(new(stageLog), c.Threads, int64(c.Memory))); err != nil {
+	if _, err := graph.load(ctx, db, s.job(c.Threads, int64(c.Memory))); err != nil {
 		return err
 	}
 	c.Splits = "" // they are in the store now
@@ -295,7 +294,9 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 
 // readInputs reads noise, splits and predictions from the files that flags name; predictions when their turn comes.
 func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.EvalOptions, s *streams) (err error) {
-	r := c.of(s.job(new(stageLog), 0, c.work()))
+	defer s.stages.end("read")
+	r := c.of(s.job(0, c.work()))
+	r.OnStage = nil // predictions are read within stages of the evaluation
 	kind, path, _ := strings.Cut(c.Noise, ":")
 	switch kind {
 	case "file":

@@ -38,8 +38,7 @@ type exportCommand struct {
 
 	Hops      *int          `placeholder:"K" help:"Hops of the features, 1 to 5. Default: those of the last run, or 3."`
 	Direction *kv.Direction `placeholder:"WAY" help:"For features of a directed graph, the neighbours that count: out, in or both, as for clean. Default: both with --hops, else the direction of the last run, or both."`
-	// Stats is of features; the others have no stages.
-	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage of features and the peak memory."`
+	stageFile
 	resources
 }
 
@@ -93,8 +92,6 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
 	var form tableForm
 	switch {
-	case c.What != "features" && c.Stats != "":
-		return usagef("export: --stats goes with features, got %s", c.What)
 	case c.What != "labels" && (c.WithoutSuspects || c.MultiLabel):
 		return usagef("export: --without-suspects and --multi-label go with labels, got %s", c.What)
 	case c.Yes && !c.WithoutSuspects:
@@ -123,7 +120,6 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		on = print.ScreenOf(s.out)
 	}
 	on.SafeCSV = c.SafeCSV
-	stages := &s.stages
 	err := c.readStoreLong(s, c.DB, func(store *kv.Store) error {
 		if c.Direction != nil {
 			flag := orientation{*c.Direction}
@@ -134,12 +130,12 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		if err := c.checkScores(ctx, store, s); err != nil {
 			return err
 		}
-		stages.end("read")
+		s.stages.end("read")
 		err := s.writeFile(c.Out, func(out *bufio.Writer) error {
 			tx := store.Begin()
 			defer tx.Close()
 			if array {
-				return c.writeArray(ctx, tx, out, s, stages)
+				return c.writeArray(ctx, tx, out, s)
 			}
 			if err := c.checkFooter(tx, form); err != nil {
 				return err
@@ -151,13 +147,13 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			_, err = form.render(out, result, on)
 			return err
 		})
-		stages.end("write")
+		s.stages.end("write")
 		return err
 	})
 	if err != nil {
 		return leaving(c.inFlags(err), "%s was not written", c.Out)
 	}
-	return unreported(stages.write(c.Stats, s), "%s is written", c.Out)
+	return nil
 }
 
 // isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
@@ -384,7 +380,7 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 
 // writeArray writes predictions or features as float32 .npy.
 func (c *exportCommand) writeArray(
-	ctx context.Context, tx *kv.Tx, out io.Writer, s *streams, stages *stageLog,
+	ctx context.Context, tx *kv.Tx, out io.Writer, s *streams,
 ) (err error) {
 	if c.What == "predictions" {
 		classes, predictions, err := predictionRows(ctx, tx, c.work())
@@ -413,7 +409,7 @@ func (c *exportCommand) writeArray(
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
 		Progress:     s.progress.report(),
-		OnStage:      stages.add,
+		OnStage:      s.stages.add,
 	})
 	if errors.Is(err, kv.ErrNotFound) {
 		return errors.New("features need predictions, and the store has none: import some, or run predict")

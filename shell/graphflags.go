@@ -115,9 +115,9 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r files.Job) ([]s
 }
 
 // job is how files are read.
-func (s *streams) job(stages *stageLog, workers int, memory int64) files.Job {
+func (s *streams) job(workers int, memory int64) files.Job {
 	return files.Job{
-		Workers: workers, Memory: memory, Progress: s.progress.report(), Notice: s.notice, OnStage: stages.add,
+		Workers: workers, Memory: memory, Progress: s.progress.report(), Notice: s.notice, OnStage: s.stages.add,
 	}
 }
 

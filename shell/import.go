@@ -34,8 +34,8 @@ type importCommand struct {
 	Yes       bool         `short:"y" help:"Answer yes to the question."`
 	BadRows   int64        `placeholder:"N" help:"Skip up to N bad rows of the nodes and edges files. Default: 0."`
 	Report    string       `file:"write" placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
-	Stats     string       `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 	suspicion
+	stageFile
 	resources
 }
 
@@ -207,7 +207,7 @@ func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) 
 	if c.Report != "" {
 		return true, fmt.Errorf("%s is made, but what was to be written to %s is lost: import it again with --replace", c.DB, c.Report)
 	}
-	return true, c.report(ctx, placement.Load, importing{s: s, stages: new(stageLog)}, 0)
+	return true, c.report(ctx, placement.Load, importing{s: s}, 0)
 }
 
 // origin tells the command from others.
@@ -244,14 +244,12 @@ func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.St
 // An importing is how the files of an import are read, and who is told of it.
 type importing struct {
 	files.Job
-	s      *streams
-	stages *stageLog
+	s *streams
 }
 
 // reading is how the files of a new store are read.
 func (c *importCommand) reading(s *streams) importing {
-	stages := &s.stages
-	r := importing{s.job(stages, c.Threads, int64(c.Memory)), s, stages}
+	r := importing{s.job(c.Threads, int64(c.Memory)), s}
 	if c.BadRows > 0 || c.Report != "" {
 		r.Bad = files.NewBadRows(files.Names(c.Nodes).String(), files.Names(c.Edges).String(), c.BadRows, int64(c.Memory)/badRowsShare)
 	}
@@ -272,6 +270,7 @@ func (c *importCommand) reportBad(ctx context.Context, err error, r importing) e
 
 // report says what is in the store that was made.
 func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r importing, took time.Duration) error {
+	r.s.stages.end("close")
 	r.s.progress.clear()
 	edges, kind, verb := stats.Edges, "edges", "collapsed"
 	if c.Directed {
@@ -283,8 +282,7 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r import
 	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled, stats.Classes,
 		took.Seconds(), r.Bad.Summary(c.Report))
-	r.stages.end("close")
-	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r), r.stages.write(c.Stats, r.s)), "%s is made", c.DB)
+	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r)), "%s is made", c.DB)
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
@@ -354,11 +352,10 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
 	began := time.Now()
-	stages := &s.stages
 	var parts []string
 	cleaned := false
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
-		if parts, err = c.add(ctx, store, s.job(stages, 0, c.work())); err != nil {
+		if parts, err = c.add(ctx, store, s.job(0, c.work())); err != nil {
 			return err
 		}
 		cleaned, err = isCleaned(store)
@@ -370,7 +367,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	s.progress.clear()
 	wrote := strings.Join(parts, " and ")
 	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
-	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
+	if err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
 	next := fmt.Sprintf("Next: %s clean %s", s.program, wording.ShellWord(c.DB))
@@ -407,10 +404,10 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return c.checkLabels(ctx, s)
 	}
 	began := time.Now()
-	stages := &s.stages
 	var added files.Appendage
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
-		added, err = c.graph().Append(ctx, store, c.of(s.job(stages, c.Threads, c.work())))
+		added, err = c.graph().Append(ctx, store, c.of(s.job(c.Threads, c.work())))
+		s.stages.end("append")
 		return c.advise(err)
 	})
 	s.progress.clear()
@@ -421,7 +418,7 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge", "edges"), wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
 		wording.Count(added.SelfLoops, "self loop", "self loops"), wording.Count(added.ParallelEdges, "parallel edge", "parallel edges"),
 		changedText(added), time.Since(began).Seconds())
-	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
+	if err != nil {
 		return unreported(err, "the files are in %s", c.DB)
 	}
 	s.sayLeftOut(added.Decided, "labels of nodes that somebody has decided about")
@@ -463,6 +460,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{
 			Who: query.UserName(), Memory: c.work(), Progress: s.progress.report(), Confirm: confirm,
 		})
+		s.stages.end("decide")
 		return err
 	})
 	s.progress.clear()

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -12,12 +11,12 @@ import (
 
 // predictCommand trains the built-in base classifier.
 type predictCommand struct {
-	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	Seed  uint64 `default:"${seed}" help:"Seed of the training."`
-	Hops  int    `default:"2" placeholder:"N" help:"Hops to smooth features over, if neighbours agree. Default: 2."`
-	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
+	DB   string `arg:"" name:"DB" help:"Directory of the store."`
+	Seed uint64 `default:"${seed}" help:"Seed of the training."`
+	Hops int    `default:"2" placeholder:"N" help:"Hops to smooth features over, if neighbours agree. Default: 2."`
 	orientation
 	predictionEncoding
+	stageFile
 	resources
 }
 
@@ -40,7 +39,6 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if c.Hops < 1 {
 		return usagef("--hops %d: want 1 or more", c.Hops)
 	}
-	stages := &s.stages
 	var report *cleaner.PredictReport
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
@@ -54,7 +52,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 			Direction:    c.Direction,
 			Encoding:     c.encoding(),
 			Progress:     s.progress.report(),
-			OnStage:      stages.add,
+			OnStage:      s.stages.add,
 			Notice:       s.notice,
 		})
 		return err
@@ -66,14 +64,14 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if report.Filled > 0 {
 		_, err = s.printf("%s: %s without predictions predicted by the kept classifier: %s; predict again to train a new one, %.1f s\n",
 			c.DB, wording.Nodes(report.Filled), report.Unseen, report.Seconds)
-		return unreported(cmp.Or(err, stages.write(c.Stats, s)), "%s has its predictions", c.DB)
+		return unreported(err, "%s has its predictions", c.DB)
 	}
 	_, err = s.printf("%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s, %s, %s\n",
 		c.DB, report.Inputs, report.Epochs, report.Seconds,
 		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
 		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),
 		accuracy(report.TestAccuracy, report.TestNodes, "test"))
-	if err = cmp.Or(err, stages.write(c.Stats, s)); err != nil {
+	if err != nil {
 		return unreported(err, "%s has its predictions", c.DB)
 	}
 	s.say("Next: %s clean %s", s.program, wording.ShellWord(c.DB))

@@ -17,6 +17,7 @@ type removeCommand struct {
 	Nodes []string `sep:"none" file:"read" placeholder:"FILE" help:"Nodes to remove: a table with the column id."`
 	Edges []string `sep:"none" file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns or rows."`
 	graphColumns
+	stageFile
 	resources
 }
 
@@ -46,7 +47,8 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 	began := time.Now()
 	var stats kv.PatchStats
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
-		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, c.of(s.job(new(stageLog), 0, c.work())))
+		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, c.of(s.job(0, c.work())))
+		s.stages.end("remove")
 		return err
 	})
 	s.progress.clear()

@@ -13,6 +13,7 @@ import (
 type rescoreCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	Full bool   `help:"Score all nodes again, whatever has changed."`
+	stageFile
 	resources
 }
 
@@ -37,8 +38,9 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 	var done *cleaner.Rescoring
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{
-			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report(), Notice: s.notice,
+			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report(), OnStage: s.stages.add, Notice: s.notice,
 		})
+		s.stages.end("rescore")
 		return err
 	})
 	if err != nil {

@@ -12,9 +12,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the command line is
-// read; open and close, of the store; report, of the pictures of a page.
+// stageFile is the flag of commands that read or write all of a graph.
+type stageFile struct {
+	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
+}
+
+// AfterApply has the stages of the command written to the file, wherever that lies for this process.
+func (c *stageFile) AfterApply(s *streams) error {
+	s.stages.file = c
+	return nil
+}
+
+// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, from the start of the process
+// until the command line is read; open and close, of the store; report, of the pictures of a page; end, of what comes after all others.
 type stageLog struct {
+	file   *stageFile // nil: the command has none
 	mu     sync.Mutex
 	began  time.Time
 	stages []ops.Stage
@@ -37,24 +49,20 @@ func (l *stageLog) end(name string) {
 	l.stages = append(l.stages, ops.Stage{Name: name, Seconds: max(0, seconds)})
 }
 
-// write writes the stages and the process's peak memory as json; a path of "" writes nothing.
-func (l *stageLog) write(path string, s *streams) error {
-	if path == "" {
+// write ends the last stage, and writes all of them and the process's peak memory as json, to the file that was asked for, if any. The time
+// that it takes itself is in no stage, so it does not wait for the disk.
+func (l *stageLog) write(s *streams) error {
+	if l.file == nil || l.file.Stats == "" {
 		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	stages := l.stages
-	if stages == nil {
-		stages = []ops.Stage{}
-	}
-	return s.writeFile(path, func(out *bufio.Writer) error {
+	l.end("end")
+	return s.writeNote(l.file.Stats, func(out *bufio.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(struct {
 			Stages       []ops.Stage `json:"stages"`
 			PeakRSSBytes int64       `json:"peak_rss_bytes"`
-		}{stages, peakMemory()})
+		}{l.stages, peakMemory()})
 	})
 }
 

@@ -26,6 +26,16 @@ const bufferBytes = 256 << 10
 // there before. A new file gets a mode, a file that was there keeps its own, and a link goes on to lead to it. Devices and pipes are
 // written to as they are. No file is written into a store.
 func WriteFile(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error) error {
+	return write(ctx, path, mode, fn, (*File).Commit)
+}
+
+// WriteNote is WriteFile that does not wait for the disk: after a power cut the file may be empty, or the one that was there before.
+func WriteNote(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error) error {
+	return write(ctx, path, mode, fn, (*File).place)
+}
+
+// write writes a file through fn, and ends with finish.
+func write(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error, finish func(*File) error) error {
 	o, err := Begin(ctx, path, mode)
 	if err != nil {
 		return err
@@ -33,7 +43,7 @@ func WriteFile(ctx context.Context, path string, mode fs.FileMode, fn func(*bufi
 	if err := WriteThrough(o.Writer, fn); err != nil {
 		return errors.Join(err, o.Discard())
 	}
-	return o.Commit()
+	return finish(o)
 }
 
 // WriteThrough writes to a stream through fn and a buffer.
@@ -140,17 +150,31 @@ func newOutput(path string, before fs.FileInfo, mode fs.FileMode) (*File, error)
 // Commit puts the file into place, complete and on disk.
 func (o *File) Commit() error {
 	if o.temporary == "" {
-		return o.file.Close()
+		return o.place()
 	}
+	if err := o.file.Sync(); err != nil {
+		return errors.Join(err, o.Discard())
+	}
+	if err := o.place(); err != nil {
+		return err
+	}
+	return durable.SyncDirectory(filepath.Dir(o.path))
+}
+
+// place puts the file into place, complete.
+func (o *File) place() error {
 	// Closed before the rename, which not every system does with open files.
-	err := errors.Join(o.file.Sync(), o.file.Close())
+	err := o.file.Close()
+	if o.temporary == "" {
+		return err
+	}
 	if err == nil {
 		err = os.Rename(o.temporary, o.path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(o.temporary))
 	}
-	return durable.SyncDirectory(filepath.Dir(o.path))
+	return nil
 }
 
 // Path says where the file lies when it is complete.

@@ -88,6 +88,15 @@ func (r Job) Timed(name string, step func(*ops.Stage) error) error {
 	return err
 }
 
+// openParts opens a table as a stage: its header may have to be waited for.
+func (r Job) openParts(ctx context.Context, stage string, parts table.Parts) (in *table.Reader, err error) {
+	err = r.Timed(stage, func(*ops.Stage) error {
+		in, err = table.OpenParts(ctx, parts, r.Memory)
+		return err
+	})
+	return in, err
+}
+
 // goroutines is how many read a file.
 func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 
