@@ -217,7 +217,7 @@ type nodeScorer struct {
 
 func newNodeScorer(model *labelmodel.Scorer, labels, width int) *nodeScorer {
 	return &nodeScorer{
-		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64, labels),
+		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64, labels+labels*width),
 		votes: make([]float32, labels),
 	}
 }

@@ -371,7 +371,7 @@ func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) fl
 		}
 	}
 	votes := s.model.Votes(classes, by.Ballot, make([]float32, len(classes)))
-	score := s.model.Score(classes, z, votes, s.kept.isUntaught(v, label), make([]float64, len(classes)))
+	score := s.model.Score(classes, z, votes, s.kept.isUntaught(v, label), make([]float64, len(classes)+len(z)))
 	return float64(float32(score))
 }
 

@@ -201,11 +201,16 @@ func shiftTo(seen []binCount, rate, lapse float64) float64 {
 		return math.Inf(1)
 	}
 	low, high := -float64(mostShift), float64(mostShift)
+	powers := make([]float64, len(seen)) // of e: a sigmoid is 1/(1+power)
 	for range bisections {
 		shift := float64((low + high) / 2)
+		for i, bin := range seen {
+			powers[i] = -(bin.logOdds + shift)
+		}
+		elementary.Exps(powers)
 		var sum, count float64
-		for _, bin := range seen {
-			sum += float64(bin.nodes * elementary.Sigmoid(bin.logOdds+shift))
+		for i, bin := range seen {
+			sum += float64(bin.nodes * (1 / (1 + powers[i])))
 			count += bin.nodes
 		}
 		if (1-lapse)*sum < rate*count {

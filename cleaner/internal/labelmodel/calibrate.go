@@ -53,7 +53,7 @@ func (m *Model) Calibrate(rows Rows, of Sampling, profile []float64) {
 func (m *Scorer) LogOdds(of Rows) []float64 {
 	labels, z, c, width := of.Labels, of.Z, of.Classes, of.Width
 	logOdds := make([]float64, len(labels))
-	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c)
+	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c+c*width)
 	var votes []float32
 	if of.Votes != nil {
 		votes = make([]float32, c)

@@ -96,7 +96,7 @@ func TestRateOfMixtures(t *testing.T) {
 						at := (r*5 + int(classes[i])) * m.width
 						rows = append(rows, m.z[at:at+m.width]...)
 					}
-					score := dense.Score(classes, rows, nil, false, make([]float64, 8))
+					score := dense.Score(classes, rows, nil, false, make([]float64, 5+len(rows)))
 					if expected += score; m.wrong[r] {
 						wrong++
 						found += score

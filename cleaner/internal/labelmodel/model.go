@@ -83,6 +83,8 @@ type Scorer struct {
 	odds       float64 // exp(Shift)
 	certain    float64 // 1 − Lapse
 	weights    []float64
+	columns    []int  // of the features that have a weight, ascending
+	ofLabels   int    // place among columns of the first that is not of predictions
 	background *lines // B [c×c], a line a top class
 	flip       *lines // U [c×c], a line a given class; see normalizeFlips
 	untaught   []kv.Class
@@ -112,6 +114,14 @@ func (m *Model) Scorer() *Scorer {
 	}
 	normalizeFlips(d.flip, m.Prior)
 	blendFlips(d.flip)
+	for column, weight := range m.Weights {
+		if weight == 0 {
+			continue
+		}
+		if d.columns = append(d.columns, column); column <= len(m.Weights)/2 {
+			d.ofLabels = len(d.columns)
+		}
+	}
 	if m.Compatibility != nil {
 		d.compatible, d.voteWeight = &Compatibility{m.Classes, m.Compatibility}, m.VoteWeight
 	}
@@ -239,36 +249,50 @@ func (m *Scorer) Votes(classes []kv.Class, around Ballot, into []float32) []floa
 
 // Score is the chance that the label classes[0] is wrong, where classes are all that the true one may be, z
 // [len(classes)×(2K+1)] their features and n [len(classes)] the votes, nil for none; NaN where a feature is not finite. Of
-// an untaught label the features of predictions do not count. memory [len(classes)] is overwritten.
+// an untaught label the features of predictions do not count. memory [len(classes)+len(z)] is overwritten.
 func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
 	if !float32s.AllFinite(z) {
 		return math.NaN()
 	}
-	width := len(m.weights)
-	utility := memory[:len(classes)]
+	width, columns := len(m.weights), m.columns
+	if untaught {
+		columns = columns[m.ofLabels:]
+	}
+	utility, logs := memory[:len(classes)], memory[len(classes):][:len(classes)*len(columns)]
 	top := topClass(z, len(classes), width)
-	most := math.Inf(-1)
 	for i, k := range classes {
+		of, logs := z[i*width:][:width], logs[i*len(columns):]
+		if top == noTop {
+			for j, column := range columns {
+				logs[j] = feature(of[column], 0, 0)
+			}
+			continue
+		}
+		most, background := z[top*width:][:width], m.background.at(int(classes[top]), int(k))
+		for j, column := range columns {
+			logs[j] = feature(of[column], most[column], background)
+		}
+	}
+	elementary.Logs(logs)
+	most := math.Inf(-1)
+	for i := range classes {
 		utility[i] = 0
-		for f, weight := range m.weights {
-			if weight == 0 || untaught && f <= width/2 {
-				continue
-			}
-			most, background := float32(0), 0.0
-			if top != noTop {
-				most, background = z[top*width+f], m.background.at(int(classes[top]), int(k))
-			}
-			utility[i] += float64(weight * LogFeature(z[i*width+f], most, background))
+		for j, log := range logs[i*len(columns):][:len(columns)] {
+			utility[i] += float64(m.weights[columns[j]] * log)
 		}
 		if n != nil {
 			utility[i] += float64(m.voteWeight * float64(n[i]))
 		}
 		most = max(most, utility[i])
 	}
-	right := float64((1 - m.rate) * elementary.Exp(utility[0]-most))
+	for i := range utility {
+		utility[i] -= most
+	}
+	elementary.Exps(utility)
+	right := float64((1 - m.rate) * utility[0])
 	var wrong float64
 	for i, k := range classes[1:] {
-		wrong += float64(m.rate * m.flip.at(int(classes[0]), int(k)) * elementary.Exp(utility[i+1]-most))
+		wrong += float64(m.rate * m.flip.at(int(classes[0]), int(k)) * utility[i+1])
 	}
 	wrong = float64(wrong * m.odds)
 	return m.certain * (wrong / (right + wrong))
@@ -289,5 +313,5 @@ func (m *Scorer) Hypothetical(label kv.Class, z [][]float32, by Evidence) float6
 	}
 	_, untaught := slices.BinarySearch(m.untaught, label)
 	votes := m.Votes(classes, by.Ballot, make([]float32, len(classes)))
-	return m.Score(classes, rows, votes, untaught, make([]float64, len(classes)))
+	return m.Score(classes, rows, votes, untaught, make([]float64, len(classes)+len(rows)))
 }

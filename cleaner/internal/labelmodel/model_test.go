@@ -74,7 +74,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 				classes, rows = append(classes, kv.Class(k)), append(rows, z[k*width:(k+1)*width]...)
 			}
 			want := wrong / (wrong + (1-m.Rate)*chance[y])
-			got := m.Scorer().Score(classes, rows, nil, false, make([]float64, c+width))
+			got := m.Scorer().Score(classes, rows, nil, false, make([]float64, c+len(rows)))
 			if !near(got, want, 1e-9) {
 				t.Fatalf("label %d of %d classes: got %v, want %v", y, c, got, want)
 			}
@@ -85,7 +85,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 func TestScoreOfBadFeatures(t *testing.T) {
 	m, z := randomModel(rand.New(rand.NewPCG(3, 0)), 3, 3)
 	z[4] = float32(math.NaN())
-	if got := m.Scorer().Score([]kv.Class{0, 1, 2}, z, nil, false, make([]float64, 6)); !math.IsNaN(got) {
+	if got := m.Scorer().Score([]kv.Class{0, 1, 2}, z, nil, false, make([]float64, 3+len(z))); !math.IsNaN(got) {
 		t.Errorf("a feature that is no number: got score %v, want NaN", got)
 	}
 }

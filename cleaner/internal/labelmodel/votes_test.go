@@ -51,12 +51,12 @@ func TestModelWithoutCompatibility(t *testing.T) {
 	if n := old.Votes(classes, Ballot{[]float64{1, 0, 0}, 1}, make([]float32, 3)); n != nil {
 		t.Fatalf("got votes %v, want none", n)
 	}
-	want := old.Score(classes, z, nil, false, make([]float64, 3))
+	want := old.Score(classes, z, nil, false, make([]float64, 3+len(z)))
 	m.Compatibility, m.VoteWeight = NewCompatibility([]int64{9, 1, 1, 1, 9, 1, 1, 1, 9}, 3).Logs, 1
 	counting := m.Scorer()
 	score := func(votes ...float64) float64 {
 		n := counting.Votes(classes, Ballot{votes, 40}, make([]float32, 3))
-		return counting.Score(classes, z, n, false, make([]float64, 3))
+		return counting.Score(classes, z, n, false, make([]float64, 3+len(z)))
 	}
 	if none := score(0, 0, 0); !near(none, want, 1e-12) {
 		t.Errorf("without voters: got score %v, want %v", none, want)
