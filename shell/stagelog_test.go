@@ -88,7 +88,7 @@ func TestStages(t *testing.T) {
 		{
 			args:  []string{"import", in("h"), "--nodes", "-", "--edges", edges},
 			input: strings.Replace(string(mustRead(t, nodes)), "id,label,year", ":ID,:LABEL,year:int", 1), // which is read once
-			want:  []string{"start", "read nodes", "read edges", "sync", "close", "end"}, waits: []string{"read nodes", "end"},
+			want:  []string{"start", "header", "read nodes", "read edges", "sync", "close", "end"}, waits: []string{"header", "end"},
 		},
 		{
 			args: []string{"import", in("g"), "--append", "--nodes", "-"}, input: "id,label\nnew,\n",

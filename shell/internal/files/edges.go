@@ -57,7 +57,7 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.openParts(ctx, "read edges", parts)
+	in, err := r.openParts(ctx, parts)
 	if err != nil {
 		return nil, orArray(err)
 	}

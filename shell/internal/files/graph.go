@@ -88,9 +88,9 @@ func (r Job) Timed(name string, step func(*ops.Stage) error) error {
 	return err
 }
 
-// openParts opens a table as a stage: its header may have to be waited for.
-func (r Job) openParts(ctx context.Context, stage string, parts table.Parts) (in *table.Reader, err error) {
-	err = r.Timed(stage, func(*ops.Stage) error {
+// openParts opens a table as a stage: it may have to wait for the header.
+func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader, err error) {
+	err = r.Timed("header", func(*ops.Stage) error {
 		in, err = table.OpenParts(ctx, parts, r.Memory)
 		return err
 	})

@@ -34,7 +34,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.openParts(ctx, "read nodes", parts)
+	in, err := r.openParts(ctx, parts)
 	if err != nil {
 		return nil, err
 	}
