@@ -34,25 +34,59 @@ func (pl *planner) choose(where Predicate, order []Order, limit int) (*Plan, err
 		return match, err
 	}
 	match.order, match.limit = order, limit
-	cost += pl.arrangeCost(match.rows, order)
-
-	var other *Plan
-	otherCost := math.Inf(1)
-	if len(order) == 0 {
-		other, otherCost = pl.fileOrder(where, match.rows, limit)
-	} else if pl.schema[order[0].Property].indexed {
-		if other, otherCost, err = pl.orderedIndex(where, match.rows, order, limit); err != nil {
+	var walk *Plan
+	var costOf func(limit int, share float64) float64
+	if len(order) > 0 && pl.schema[order[0].Property].indexed {
+		if walk, costOf, err = pl.orderedIndex(where, order, limit); err != nil {
 			return nil, err
 		}
+		// A walk that costs less even to its end is chosen whatever share of it matches. That share is not asked for: values may be read for it.
+		if walk != nil && costOf(-1, 1) < cost {
+			return walk.before(match, cost), nil
+		}
+	}
+	rows, err := pl.matching(match)
+	if err != nil {
+		return nil, err
+	}
+	cost += pl.arrangeCost(rows, order)
+	otherCost := math.Inf(1)
+	if len(order) == 0 {
+		walk, otherCost = pl.fileOrder(where, rows, limit)
+	} else if walk != nil {
+		share, err := pl.share(walk.residual)
+		if err != nil {
+			return nil, err
+		}
+		otherCost = costOf(limit, share)
 	}
 	if otherCost < cost {
-		other.match = match
-		if limit >= 0 { // without a limit the walk has one length, which is known
-			other.patience = cost + other.saved
-		}
-		return other, nil
+		return walk.before(match, cost), nil
 	}
 	return match, nil
+}
+
+// before has a walk give way to match, which costs so much. A walk without a limit does not: it has one length, which is known.
+func (p *Plan) before(match *Plan, cost float64) *Plan {
+	p.match = match
+	if p.limit >= 0 {
+		p.patience = cost + p.saved
+	}
+	return p
+}
+
+// matching estimates how many nodes match, by the plan that finds them as a set.
+func (pl *planner) matching(match *Plan) (float64, error) {
+	switch match.way {
+	case byNothing:
+		return 0, nil
+	case bySource:
+		share, err := pl.share(match.residual)
+		return match.source.estimate().rows * share, err
+	default:
+		share, err := pl.share(match.where)
+		return share * pl.n, err
+	}
 }
 
 // arrangeCost is the cost of putting rows in order.
@@ -74,7 +108,7 @@ func orderNames(order []Order) []string {
 // newPlan fills in what all ways share.
 func (pl *planner) newPlan(w way, where Predicate, order []Order, limit int) *Plan {
 	return &Plan{
-		tx: pl.tx, way: w, where: where, residual: where, order: order, limit: limit, patience: math.Inf(1),
+		tx: pl.tx, planner: pl, way: w, where: where, residual: where, order: order, limit: limit, patience: math.Inf(1),
 		computed: pl.reader.computed, workers: pl.workers,
 	}
 }
@@ -97,20 +131,15 @@ func (pl *planner) chooseMatch(where Predicate) (*Plan, float64, error) {
 		if cost := a.cost(pl); cost < scanCost {
 			plan := pl.newPlan(bySource, where, nil, -1)
 			plan.source, plan.residual = a.source, a.residual
-			share, err := pl.share(a.residual)
-			plan.rows = a.source.estimate().rows * share
-			return plan, cost, err
+			return plan, cost, nil
 		}
 	}
-	share, err := pl.share(where)
-	scan.rows = share * pl.n
-	return scan, scanCost, err
+	return scan, scanCost, nil
 }
 
 // fileOrder walks the nodes as the file has them, which needs no arranging and may stop at the limit.
 func (pl *planner) fileOrder(where Predicate, matching float64, limit int) (*Plan, float64) {
 	plan := pl.newPlan(byFileOrder, where, nil, limit)
-	plan.rows = matching
 	rows := pl.n * pl.walkShare(limit, matching)
 	return plan, pl.walkCost(rows, pl.n, fileCost, Properties(where))
 }
@@ -123,54 +152,54 @@ func (pl *planner) walkShare(limit int, matching float64) float64 {
 	return min(1, float64(limit)/max(1, matching))
 }
 
-// orderedIndex walks the index of the first property to order by.
-func (pl *planner) orderedIndex(where Predicate, matching float64, order []Order, limit int) (*Plan, float64, error) {
+// orderedIndex walks the index of the first property to order by, and tells what that costs up to a limit if a share of the entries passes the
+// residual. The plan is nil if the index has none of the nodes.
+func (pl *planner) orderedIndex(
+	where Predicate, order []Order, limit int,
+) (plan *Plan, cost func(limit int, share float64) float64, err error) {
 	name := order[0].Property
 	mine, rest := split(where, name)
 	if len(mine) == 1 {
 		if _, onlyNulls := mine[0].(IsNull); onlyNulls {
-			return nil, math.Inf(1), nil
+			return nil, nil, nil
 		}
 	}
 	scan, err := pl.rangeScan(name, mine)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	share, err := pl.share(rest)
-	if err != nil {
-		return nil, 0, err
-	}
-	plan := pl.newPlan(byOrderedIndex, where, order, limit)
-	plan.source, plan.residual, plan.rows = scan, rest, matching
+	plan = pl.newPlan(byOrderedIndex, where, order, limit)
+	plan.source, plan.residual = scan, rest
 	if len(mine) == 0 {
 		if err := pl.addTail(plan); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 	}
 	stats, err := pl.statistics(name)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	// The group of equal values in which the limit is reached is read to its end, and put in order.
-	rows := pl.walkShare(limit, scan.cost.rows*share)
-	entries := min(scan.cost.entries, rows*scan.cost.entries+stats.tieSize())
-	cost := seekCost*scan.cost.seeks + pl.walkCost(entries, scan.cost.entries, entryCost, Properties(rest))
+	saved := func(float64) float64 { return 0 }
 	if order[0].Descending {
-		saved, err := pl.savedByCopies(scan, stats, Properties(rest))
-		if err != nil {
-			return nil, 0, err
+		if saved, err = pl.savedByCopies(scan, stats, Properties(rest)); err != nil {
+			return nil, nil, err
 		}
-		cost -= saved(entries)
 		plan.saved = saved(scan.cost.entries)
 	}
-	if stats.tieSize() > 1 {
-		rows := entries * share * scan.cost.rows / max(1, scan.cost.entries)
-		cost += pl.arrangeCost(rows, order[1:])
-	}
-	if plan.tail != nil && rows == 1 {
-		cost += readCost(pl.n, pl.n, Properties(plan.tail.where))
-	}
-	return plan, cost, nil
+	return plan, func(limit int, share float64) float64 {
+		// The group of equal values in which the limit is reached is read to its end, and put in order.
+		rows := pl.walkShare(limit, scan.cost.rows*share)
+		entries := min(scan.cost.entries, rows*scan.cost.entries+stats.tieSize())
+		cost := seekCost*scan.cost.seeks + pl.walkCost(entries, scan.cost.entries, entryCost, Properties(rest)) - saved(entries)
+		if stats.tieSize() > 1 {
+			rows := entries * share * scan.cost.rows / max(1, scan.cost.entries)
+			cost += pl.arrangeCost(rows, order[1:])
+		}
+		if plan.tail != nil && rows == 1 {
+			cost += readCost(pl.n, pl.n, Properties(plan.tail.where))
+		}
+		return cost
+	}, nil
 }
 
 // addTail plans the nodes that have no value in the index, which come last.

@@ -17,7 +17,10 @@ import (
 //	touched 16 index entries, 16 rows, 0 blocks, 0 skipped
 func (p *Plan) String() string {
 	out := &printer{}
-	head := "about " + countOf(p.rows, "row")
+	head := "an unknown number of rows"
+	if rows, err := p.planner.matching(p.unordered()); err == nil {
+		head = "about " + countOf(rows, "row")
+	}
 	if p.limit >= 0 {
 		head += ", at most " + strconv.Itoa(p.limit)
 	}

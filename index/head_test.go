@@ -260,6 +260,35 @@ func TestHeadOfSmallStores(t *testing.T) {
 	}
 }
 
+// TestCertainWalkTakesNoSample asks for nodes of the head, for which the walk of the index is chosen whatever share of them matches: values
+// are read for an estimate only when the plan is printed. Where the choice depends on the share, they are read before.
+func TestCertainWalkTakesNoSample(t *testing.T) {
+	t.Parallel()
+	s := storeWithHead(t, 65_000)
+	view(t, s, func(tx *kv.Tx) error {
+		for _, c := range []struct {
+			least   float64
+			certain bool
+		}{{0.98, true}, {0.5, false}} {
+			plan, err := NewPlan(tx, Query{
+				Where: and(score(Gt, c.least), CompareProperties{Property: "label", Op: Ne, Other: "suggested"}),
+				Order: []Order{{"score", true}}, Limit: 10,
+			})
+			if err != nil {
+				return err
+			}
+			if certain := len(plan.planner.shares) == 0; certain != c.certain || plan.way != byOrderedIndex {
+				t.Errorf("above %v: certain %v, by way %d, want %v, %d", c.least, certain, plan.way, c.certain, byOrderedIndex)
+			}
+			before := plan.String()
+			if len(rowsOf(t, plan)) != 10 || len(plan.planner.shares) == 0 || !strings.HasPrefix(before, "about ") {
+				t.Errorf("above %v: got %v", c.least, plan)
+			}
+		}
+		return nil
+	})
+}
+
 // TestPlansCountOnCopies asks which way is taken with copies, with copies of labels that were replaced, and without: the nodes found are the same
 // by each way.
 func TestPlansCountOnCopies(t *testing.T) {

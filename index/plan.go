@@ -42,10 +42,11 @@ type Order struct {
 // A Plan is the way chosen to answer a query on one snapshot. It belongs to one goroutine, and to the life of the Tx
 // it was made on. Rows and Count may be called any number of times.
 type Plan struct {
-	tx    *kv.Tx
-	where Predicate // simplified
-	order []Order   // without what the store has no values for, and without repetitions
-	limit int
+	tx      *kv.Tx
+	planner *planner  // that has made it
+	where   Predicate // simplified
+	order   []Order   // without what the store has no values for, and without repetitions
+	limit   int
 
 	computed map[string]Computed
 	workers  int
@@ -53,7 +54,6 @@ type Plan struct {
 	way      way
 	source   source    // of bySource and byOrderedIndex: there a *rangeScan
 	residual Predicate // what must be looked up in rows
-	rows     float64   // rows, before the limit
 	tail     *Plan     // of byOrderedIndex: the nodes without a value in the index, nil when none can match
 
 	// Of a walk, byFileOrder or byOrderedIndex, which may stop at the limit. Beside it stands the plan that finds all

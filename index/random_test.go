@@ -603,7 +603,7 @@ func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
 		p, _ := pl.fileOrder(best.where, 1, best.limit)
 		plans = append(plans, walks(p, scan)...)
 	} else if s[best.order[0].Property].indexed {
-		p, _, err := pl.orderedIndex(best.where, 1, best.order, best.limit)
+		p, _, err := pl.orderedIndex(best.where, best.order, best.limit)
 		if err != nil {
 			t.Fatalf("%v: %v", q.Where, err)
 		}
