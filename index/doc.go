@@ -52,7 +52,7 @@
 //
 // Estimates come from a histogram, which is written with the index. If it expects few entries, up to four leaves are read
 // instead. Conditions on degree are searched for in the degrees, which descend with NodeIDs. Conditions on other properties
-// are tested on 512 nodes. Computed ones are guessed. A walk from the highest score costs less as far as it reads copies:
+// are tested on 512 nodes, unless a walk in order costs less to its end than any other way. Computed ones are guessed. A walk from the highest score costs less as far as it reads copies:
 // see Layout. It is a guess how soon a walk in order reaches its limit. If the walk has cost as much as finding
 // all matching nodes, the plan stops it and finds them all. So a query takes at most about twice the time of the better way.
 // A scan for the first rows of an order skips blocks that have none of them.
@@ -61,7 +61,7 @@
 // Memory: with a limit up to 16384, at most twice as many rows; for a longer or unlimited sort 64 MiB, and a temporary file in
 // os.TempDir; in file order one bit a node; 4 bytes for each row with an equal value that must be sorted.
 //
-// [Plan.String] prints the plan and [Plan.Reads] counts what it read.
+// [Plan.String] prints the plan, for which it may test a condition on the nodes of a sample. [Plan.Reads] counts what the plan read.
 //
 // # Layout
 //
