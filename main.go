@@ -20,7 +20,7 @@ const commandStack = 60 << 10
 // copies what is on it and looks up its frames. Whoever enters the function gets the stack, so the room is not used.
 //
 //go:noinline
-func growStack(use bool) byte {
+func growStack(use bool) byte { //nolint:unparam // the result keeps the room
 	if !use {
 		return 0
 	}

@@ -52,10 +52,10 @@
 //
 // Estimates come from a histogram, which is written with the index. If it expects few entries, up to four leaves are read
 // instead. Conditions on degree are searched for in the degrees, which descend with NodeIDs. Conditions on other properties
-// are tested on 512 nodes, unless a walk in order costs less to its end than any other way. Computed ones are guessed. A walk from the highest score costs less as far as it reads copies:
-// see Layout. It is a guess how soon a walk in order reaches its limit. If the walk has cost as much as finding
-// all matching nodes, the plan stops it and finds them all. So a query takes at most about twice the time of the better way.
-// A scan for the first rows of an order skips blocks that have none of them.
+// are tested on 512 nodes, unless a walk in order costs less to its end than any other way. Computed ones are guessed. A walk from
+// the highest score costs less as far as it reads copies: see Layout. It is a guess how soon a walk in order reaches its limit. If
+// the walk has cost as much as finding all matching nodes, the plan stops it and finds them all. So a query takes at most about
+// twice the time of the better way. A scan for the first rows of an order skips blocks that have none of them.
 //
 // Rows come in the order of the query, nulls last in either direction. Ties, and all rows without an order, are in file order.
 // Memory: with a limit up to 16384, at most twice as many rows; for a longer or unlimited sort 64 MiB, and a temporary file in
