@@ -3,10 +3,8 @@ package web
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"math"
 	"net/http"
 	"net/url"
@@ -442,69 +440,6 @@ func scoreWords(score *float64, run *cleaner.Run) string {
 	return "The label is probably right."
 }
 
-// Numbers are what the statement explain says.
-type numbers struct {
-	ID       string          `json:"id"`
-	Notices  []string        `json:"notices,omitempty"`
-	Explain  json.RawMessage `json:"explain"` // the answer of the statement explain, as --format json prints it
-	Sections []section       `json:"-"`
-}
-
-// A section is a table under a title.
-type section struct {
-	Title   string
-	Columns []string
-	Rows    [][]string
-}
-
-// scoreIfTitle begins the title of the section that has the score under each other label.
-const scoreIfTitle = "Score, had the label been"
-
-// numbers explains a score.
-func (s *Server) numbers(r *http.Request) (answer, error) {
-	id := r.FormValue("id")
-	view := numbers{ID: id}
-	err := s.snapshot(func(tx *kv.Tx) error {
-		if _, err := s.find(tx, id); err != nil {
-			return err
-		}
-		result, err := query.Query(r.Context(), tx, s.Query, "explain $1", id)
-		if err != nil {
-			return err
-		}
-		view.Notices = result.Notices()
-		for _, of := range result.Sections {
-			at := len(view.Sections)
-			if strings.HasPrefix(of.Title, scoreIfTitle) {
-				at = 0 // the card has the rest in words
-			}
-			view.Sections = slices.Insert(view.Sections, at, sectionOf(of))
-		}
-		var text strings.Builder
-		if _, err := print.Render(&text, result, print.FormatJSON); err != nil {
-			return err
-		}
-		view.Explain = json.RawMessage(text.String())
-		return nil
-	})
-	return answer{page: "numbers", title: "Numbers of " + id, view: view}, err
-}
-
-func sectionOf(of query.Section) section {
-	shown := section{Title: of.Title}
-	for _, c := range of.Columns {
-		shown.Columns = append(shown.Columns, c.Name)
-	}
-	for _, row := range of.Rows {
-		var cells []string
-		for _, value := range row {
-			cells = append(cells, print.EscapeControls(print.Brief(value)))
-		}
-		shown.Rows = append(shown.Rows, cells)
-	}
-	return shown
-}
-
 // An entry is what the history says of a decision.
 type entry struct {
 	Seq      int64  `json:"seq"`
@@ -541,68 +476,4 @@ func (e entry) Text() string {
 		text += ": " + orNone(e.From) + " → " + orNone(e.To)
 	}
 	return text
-}
-
-// A shownClass is a class as the template "label" shows it.
-type shownClass struct {
-	Name  string
-	Color int // its place among classes
-}
-
-// functions are those of the templates.
-var functions = template.FuncMap{
-	"swatch":  func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
-	"svg":     func(text string) template.HTML { return template.HTML(text) },
-	"percent": percentOf,
-	"share":   shareText,
-	"short":   func(x *float64) string { return number(x, "%.2f") },
-	"whole":   func(x *float64) string { return number(x, "%.0f") },
-	"fixed":   func(x *float64) string { return number(x, "%.4f") },
-	"plain":   print.EscapeControls,
-	"named":   func(name string, class int) shownClass { return shownClass{name, class} },
-	"add":     func(a, b int) int { return a + b },
-	"count":   grouped,
-	"version": assetVersion,
-}
-
-// number is a number in a form, "" if there is none.
-func number(x *float64, form string) string {
-	if x == nil {
-		return ""
-	}
-	return fmt.Sprintf(form, *x)
-}
-
-// percentOf is a share in percent, with digits where it is near 0 or 1.
-func percentOf(share *float64) string {
-	switch {
-	case share == nil || math.IsNaN(*share):
-		return "unknown"
-	case *share > 0.999 && *share < 1:
-		return "over 99.9%"
-	case *share < 0.001 && *share > 0:
-		return "under 0.1%"
-	}
-	return fmt.Sprintf("%.1f%%", 100**share)
-}
-
-// shareText is a share in percent, "" if there is none.
-func shareText(share *float64) string {
-	if share == nil {
-		return ""
-	}
-	return percentOf(share)
-}
-
-// grouped is a number with spaces between groups of three digits.
-func grouped(n int64) string {
-	text := fmt.Sprint(n)
-	var out strings.Builder
-	for i, digit := range text {
-		if i > 0 && (len(text)-i)%3 == 0 && text[i-1] != '-' {
-			out.WriteString("\u202f")
-		}
-		out.WriteRune(digit)
-	}
-	return out.String()
 }

@@ -1,0 +1,220 @@
+package cleaner
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// Predictions returns the stored predictions [n×c], columns in the order of tx.Classes; a class that the matrix has no
+// column for is 0, and so is the row of a removed node. kv.ErrNotFound when there are none; ErrMissingRows names the first node in file order without a row.
+func Predictions(tx *kv.Tx) (ops.Source, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRows(tx, matrix); err != nil {
+		return nil, err
+	}
+	return somePredictions(tx)
+}
+
+// somePredictions is Predictions in which the row of a node without predictions is NaN.
+func somePredictions(tx *kv.Tx) (ops.Source, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return nil, err
+	}
+	removed, err := tx.Removed()
+	if err != nil || removed == nil {
+		return inClassOrder(tx, matrix), err
+	}
+	return zeroRemoved{inClassOrder(tx, matrix), removed}, nil
+}
+
+// zeroRemoved reads the rows of removed nodes, which have no edges, as zeros.
+type zeroRemoved struct {
+	ops.Source
+	removed kv.NodeSet
+}
+
+func (s zeroRemoved) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
+		return err
+	}
+	for v := rows.First; v < rows.End; v++ {
+		if s.removed.Has(v) {
+			clear(dst[int(v-rows.First)*(hi-lo):][:hi-lo])
+		}
+	}
+	return nil
+}
+
+// HasPredictions reports whether a node has predictions that it can be scored by: the stored ones, or the joined ones of the last run.
+func HasPredictions(tx *kv.Tx, v kv.NodeID) (bool, error) {
+	matrix, err := scoredFrom(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	first := make([]float32, 1)
+	if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(first), first); err != nil {
+		return false, err
+	}
+	return !math.IsNaN(float64(first[0])), nil
+}
+
+// inClassOrder is a matrix of predictions with its columns in the order of tx.Classes.
+func inClassOrder(tx *kv.Tx, matrix *kv.Matrix) ops.Source { return inOrderOf(matrix, tx.Classes()) }
+
+// inOrderOf is a matrix of predictions with a column for each of some classes, in their order.
+func inOrderOf(matrix *kv.Matrix, classes []string) ops.Source {
+	columns := matrix.Columns()
+	if slices.Equal(columns, classes) {
+		return matrix
+	}
+	places := columnPlaces(columns)
+	place := make([]int, len(classes))
+	for i, name := range classes {
+		if j, ok := places[name]; ok {
+			place[i] = j
+		} else {
+			place[i] = -1
+		}
+	}
+	return &reorderedMatrix{matrix: matrix, place: place}
+}
+
+// columnPlaces are the places of columns by name.
+func columnPlaces(columns []string) map[string]int {
+	places := make(map[string]int, len(columns))
+	for j, name := range columns {
+		places[name] = j
+	}
+	return places
+}
+
+// checkRows returns ErrMissingRows if some node has no row.
+func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
+	missing, any, err := nodesWithoutRow(tx, matrix)
+	if err != nil || !any {
+		return err
+	}
+	return missingRows(tx, missing.Has)
+}
+
+// countUnpredicted counts the nodes that have no predictions to be scored by.
+func countUnpredicted(tx *kv.Tx) (count int64, err error) {
+	matrix, err := scoredFrom(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return int64(tx.NumPresent()), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	missing, any, err := nodesWithoutRow(tx, matrix)
+	if err != nil || !any {
+		return 0, err
+	}
+	return countPresent(tx, missing)
+}
+
+// countPresent counts the nodes of a set that were not removed.
+func countPresent(tx *kv.Tx, nodes kv.NodeSet) (count int64, err error) {
+	removed, err := tx.Removed()
+	if err != nil {
+		return 0, err
+	}
+	for v := range nodes.All() {
+		if !removed.Has(v) {
+			count++
+		}
+	}
+	return count, nil
+}
+
+// nodesWithoutRow are those whose row of predictions was never written: its first column is NaN. Any says whether there are some; removed
+// nodes are among them.
+func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (missing kv.NodeSet, any bool, err error) {
+	n := tx.NumNodes()
+	missing = kv.NewNodeSet(n)
+	if matrix.Width() == 0 {
+		return missing, false, nil
+	}
+	const step = 1 << 16
+	values := make([]float32, min(step, n))
+	for first := 0; first < n; first += step {
+		end := min(first+step, n)
+		block := values[:end-first]
+		if err := matrix.Read(kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)}, 0, 1, block); err != nil {
+			return missing, false, err
+		}
+		for i, p := range block {
+			if math.IsNaN(float64(p)) {
+				missing.Add(kv.NodeID(first + i))
+				any = true
+			}
+		}
+	}
+	return missing, any, nil
+}
+
+// predictionSource is where the stored predictions come from.
+func predictionSource(tx *kv.Tx) (string, error) {
+	var source string
+	if err := tx.Document(predictionsSpace, sourceKey, &source); err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return "", err
+	}
+	if source == "" {
+		source = SourceImported
+	}
+	return source, nil
+}
+
+// reorderedMatrix is a matrix with its columns put in another order; a place of -1 is a column of zeros.
+type reorderedMatrix struct {
+	matrix *kv.Matrix
+	place  []int
+}
+
+func (s *reorderedMatrix) Width() int { return len(s.place) }
+
+// Read reads all columns of the matrix between the least and the greatest that are asked for, some rows at a time.
+func (s *reorderedMatrix) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	least, end := s.matrix.Width(), 0
+	for _, j := range s.place[lo:hi] {
+		if j >= 0 {
+			least, end = min(least, j), max(end, j+1)
+		}
+	}
+	if least >= end {
+		clear(dst)
+		return nil
+	}
+	width, columns := end-least, hi-lo
+	step := kv.NodeID(max(rowstore.BlockValues/width, 1))
+	values := make([]float32, min(rows.Len(), int(step))*width)
+	for first := rows.First; first < rows.End; first += step {
+		part := kv.Range{First: first, End: min(first+step, rows.End)}
+		if err := s.matrix.Read(part, least, end, values[:part.Len()*width]); err != nil {
+			return err
+		}
+		for r := range part.Len() {
+			to := dst[(int(first-rows.First)+r)*columns:][:columns]
+			for i, j := range s.place[lo:hi] {
+				if j < 0 {
+					to[i] = 0
+				} else {
+					to[i] = values[r*width+j-least]
+				}
+			}
+		}
+	}
+	return nil
+}
