@@ -129,6 +129,9 @@ func Missed(r Reader, k record.Kind, g record.Generation) {
 		return
 	}
 	scan := d.scan(g)
+	if scan.done.Load() { // another node has the bit of this one
+		return
+	}
 	misses := scan.misses.Add(1)
 	if misses < leastMisses || misses > 1<<deltasLog2 || misses&(misses-1) != 0 {
 		return
