@@ -30,8 +30,8 @@ import (
 // journalName begins the names of the files of the journal.
 const journalName = "journal"
 
-// journalAhead is how many bytes of the journal are reserved at once for small commits to come. The spare room that each write asks for
-// (lsm.SpareRoom) has them.
+// journalAhead is how many bytes of the journal are written at once, as zeros, ahead of small commits to come. The spare room that each
+// write asks for (lsm.SpareRoom) has them.
 const journalAhead = 256 << 10
 
 // journaledFormat is the first format version of stores that have a journal.
