@@ -41,6 +41,12 @@ func (z *agreement) Read(rows kv.Range, lo, hi int, dst []float32) error {
 			rows.First, rows.End, lo, hi, z.rows, z.width, ErrShape)
 	}
 	values := z.values.Data
+	if z.rowStride == 1 {
+		for f := lo; f < hi; f++ {
+			at := f * z.columnStride
+			z.values.WillRead(at+int(rows.First), at+int(rows.End))
+		}
+	}
 	for f := lo; f < hi; f++ {
 		at, to := int(rows.First)*z.rowStride+f*z.columnStride, f-lo
 		for range int(rows.End - rows.First) {

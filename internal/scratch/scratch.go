@@ -164,6 +164,15 @@ func (a *Array[T]) Sync() error {
 	return syncMapping(a.path, a.mapping)
 }
 
+// WillRead asks the system to read the numbers from first to end, which are read next, and no others. Where many places of a mapped file
+// are read in turn, the system would else read far ahead at each, and drop what it has read before it is used.
+func (a *Array[T]) WillRead(first, end int) {
+	if a.mapping != nil && first < end {
+		var item T
+		willRead(a.mapping, first*int(unsafe.Sizeof(item)), end*int(unsafe.Sizeof(item)))
+	}
+}
+
 // Detach gives the memory back and leaves the file for Keep, unless it is temporary. Detaching twice is harmless.
 func (a *Array[T]) Detach() error {
 	if a == nil {

@@ -217,3 +217,29 @@ func TestExistingMakesNoDirectory(t *testing.T) {
 		t.Errorf("the directory: got %v, want fs.ErrNotExist", err)
 	}
 }
+
+// TestWillRead asks for any part of an array of any kind, whose numbers stay.
+func TestWillRead(t *testing.T) {
+	const length = 5000
+	for name, dir := range map[string]*Dir{"memory": nil, "file": Existing(t.TempDir()), "temporary": Temporary(t.TempDir())} {
+		a, err := New[float32](dir, "a", length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range a.Data {
+			a.Data[i] = float32(i)
+		}
+		for _, part := range [][2]int{{0, 0}, {0, length}, {length - 1, length}, {1500, 2500}} {
+			a.WillRead(part[0], part[1])
+		}
+		for i, x := range a.Data {
+			if x != float32(i) {
+				t.Errorf("%s: number %d is %v", name, i, x)
+				break
+			}
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
