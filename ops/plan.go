@@ -41,6 +41,8 @@ type PropagatePlan struct {
 	Passes int
 	// Held is true if the decoded adjacency is kept in memory.
 	Held bool
+	// Inputs is true if the source's columns of a tile are kept in memory, for the diagonals of hops after the first.
+	Inputs bool
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the scratch arrays.
 	MemoryBytes, ScratchBytes int64
 
@@ -107,6 +109,11 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	}
 	if math.IsInf(best.cost, 1) {
 		return best, &BudgetError{Job: "propagate", Budget: opt.MemoryBudget, Least: s.leastForPropagate(hops, opt)}
+	}
+	// What memory is left would else serve nobody.
+	if inputs := 4 * int64(s.nodes) * int64(stride(best.Width)); best.MemoryBytes+inputs <= opt.MemoryBudget {
+		best.Inputs = true
+		best.MemoryBytes += inputs
 	}
 	return best, nil
 }

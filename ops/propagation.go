@@ -35,6 +35,8 @@ type propagation struct {
 	// it reads again as previous: another tile in memory, or scratch arrays, which are one where read holds whole tiles.
 	read           []float32
 	previous, next []float32
+	// inputs are the source's columns of the tile [nodes×width], nil where each hop reads them again.
+	inputs []float32
 	// stripeSums are the sums of all rows over the stripes walked so far.
 	stripeSums []float64
 }
@@ -122,6 +124,11 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 	}
 	if p.read, err = inMemory(p.plan.StripeRows); err != nil {
 		return free, err
+	}
+	if p.plan.Inputs && p.op.Diagonals != nil && p.op.Hops > 1 {
+		if p.inputs, err = inMemory(p.walker.nodes); err != nil {
+			return free, err
+		}
 	}
 	n, length := p.walker.nodes, p.walker.nodes*stride(p.plan.Width)
 	if p.plan.Stripes > 1 {
@@ -293,7 +300,7 @@ func (p *propagation) fill(ctx context.Context, t *turn) error {
 		t.from.values = t.from.values[:rows*t.from.stride]
 	}
 	return p.eachRows(ctx, t.rows, func(worker int, rows kv.Range) error {
-		if dense > t.lo {
+		if dense > t.lo || p.inputs != nil {
 			if err := p.fillRows(&p.workers[worker], t, rows, dense); err != nil {
 				return err
 			}
@@ -306,13 +313,17 @@ func (p *propagation) fill(ctx context.Context, t *turn) error {
 }
 
 func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int) error {
-	width, w := dense-t.lo, t.from.stride
-	if err := readParts(p.parts, rows, t.lo, dense, s.input[:rows.Len()*width], s.part); err != nil {
+	w, hi, values := t.from.stride, dense, s.input
+	if p.inputs != nil {
+		hi, values = t.hi, p.inputs[int(rows.First)*t.width():]
+	}
+	width := hi - t.lo
+	if err := readParts(p.parts, rows, t.lo, hi, values[:rows.Len()*width], s.part); err != nil {
 		return err
 	}
 	for v := rows.First; v < rows.End; v++ {
 		row := t.from.values[int(v-t.rows.First)*w:][:w]
-		scaleRow(row, s.input[int(v-rows.First)*width:][:width], p.columnScale(v))
+		scaleRow(row, values[int(v-rows.First)*width:][:dense-t.lo], p.columnScale(v))
 	}
 	return nil
 }
@@ -361,7 +372,7 @@ func (p *propagation) walk(ctx context.Context, t *turn) error {
 func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency, t *turn, rows kv.Range) error {
 	width, w := t.width(), stride(t.width())
 	tile := Tile{Hop: t.hop, Lo: t.lo, Hi: t.hi, Rows: rows, Values: s.values[:rows.Len()*width]}
-	diagonal, err := p.input(s, t, rows)
+	inputs, diagonal, err := p.input(s, t, rows)
 	if err != nil {
 		return err
 	}
@@ -396,7 +407,7 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 			continue
 		}
 		at := int(v-rows.First) * width
-		input := s.input[at : at+width]
+		input := inputs[at : at+width]
 		end := p.ending(v)
 		if p.op.SelfLoops {
 			p.addOwn(sums[:width], t, v, input)
@@ -431,15 +442,19 @@ func fillNaN(row []float32) {
 	}
 }
 
-// input reads the source's rows where a row needs its own, and returns what of it is cleared, if anything.
-func (p *propagation) input(s *rowScratch, t *turn, rows kv.Range) (diagonal []float64, err error) {
+// input returns the source's rows where a row needs its own, and what of it is cleared, if anything.
+func (p *propagation) input(s *rowScratch, t *turn, rows kv.Range) (values []float32, diagonal []float64, err error) {
 	if p.op.Diagonals != nil && t.hop > 1 {
 		diagonal = p.op.Diagonals.At(t.hop)
 	}
-	if t.end && (diagonal != nil || p.op.SelfLoops && t.hop == 1) {
-		err = readParts(p.parts, rows, t.lo, t.hi, s.input[:rows.Len()*t.width()], s.part)
+	if p.inputs != nil {
+		return p.inputs[int(rows.First)*t.width() : int(rows.End)*t.width()], diagonal, nil
 	}
-	return diagonal, err
+	values = s.input[:rows.Len()*t.width()]
+	if t.end && (diagonal != nil || p.op.SelfLoops && t.hop == 1) {
+		err = readParts(p.parts, rows, t.lo, t.hi, values, s.part)
+	}
+	return values, diagonal, err
 }
 
 // addOwn adds the row of the node itself, as the last of its neighbours, with weight 1.
