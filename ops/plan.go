@@ -57,8 +57,9 @@ const (
 	// maxStripes bounds the walks of a hop.
 	maxStripes = 64
 
-	// visitRows is the most rows handed to a visitor at once, and read of the source at once.
-	visitRows = 512
+	// visitRows is the most rows handed to a visitor at once, and read of the source at once: the rows of a block of kv.Matrix, which would
+	// else be read several times.
+	visitRows = 1024
 )
 
 // What the plan weighs, in nanoseconds of one worker: decoding an entry, adding a row of some columns to another, and

@@ -103,7 +103,7 @@ func TestPlansSameBits(t *testing.T) {
 				{Strategy: TilesInMemory}, {Strategy: TilesInMemory, Held: true}, {Strategy: TileStreamed},
 				{Strategy: TileStriped, Stripes: 1 + r.IntN(5)}, {Strategy: TileStriped, Stripes: n, Held: true},
 			} {
-				plan.Width, plan.Workers = 1+r.IntN(maxTileWidth), 1+r.IntN(4)
+				plan.Width, plan.Workers, plan.Inputs = 1+r.IntN(maxTileWidth), 1+r.IntN(4), r.IntN(2) == 0
 				for _, opt := range []Options{{}, {Scratch: dir}} {
 					got, err := forced(ctx, g, src, op, opt, plan)
 					if err != nil {

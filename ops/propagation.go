@@ -357,7 +357,7 @@ func (p *propagation) fillMarks(labels sourcePart, t *turn, rows kv.Range) error
 func (p *propagation) walk(ctx context.Context, t *turn) error {
 	return p.walker.walk(ctx, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
 		for first := adj.First; first < adj.End; {
-			rows := kv.Range{First: first, End: min(adj.End, first+visitRows)}
+			rows := kv.Range{First: first, End: min(adj.End, (first/visitRows+1)*visitRows)}
 			if err := p.rows(ctx, &p.workers[worker], adj, t, rows); err != nil {
 				return err
 			}
