@@ -41,7 +41,9 @@ func (z *agreement) Read(rows kv.Range, lo, hi int, dst []float32) error {
 			rows.First, rows.End, lo, hi, z.rows, z.width, ErrShape)
 	}
 	values := z.values.Data
-	if z.rowStride == 1 {
+	// To ask for the pages of a few rows takes longer than it saves.
+	const leastAhead = 1 << 10
+	if z.rowStride == 1 && rows.Len() >= leastAhead {
 		for f := lo; f < hi; f++ {
 			at := f * z.columnStride
 			z.values.WillRead(at+int(rows.First), at+int(rows.End))

@@ -252,6 +252,9 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (
 	if e.Plan, err = ops.Plan(c.Sizes, 2*c.Classes, opt.Hops, operators); err != nil {
 		return err
 	}
+	if opt.Hops > 1 {
+		e.Plan.KeepInputs(c.Sizes, operators)
+	}
 	written := StageWork{
 		Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
 		StoreBytes: cells*int64(c.Labels) + resultBytes*int64(c.Nodes),

@@ -41,7 +41,7 @@ type PropagatePlan struct {
 	Passes int
 	// Held is true if the decoded adjacency is kept in memory.
 	Held bool
-	// Inputs is true if the source's columns of a tile are kept in memory, for the diagonals of hops after the first.
+	// Inputs is true if the source's columns of a tile are kept in memory: see KeepInputs.
 	Inputs bool
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the scratch arrays.
 	MemoryBytes, ScratchBytes int64
@@ -111,12 +111,16 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	if math.IsInf(best.cost, 1) {
 		return best, &BudgetError{Job: "propagate", Budget: opt.MemoryBudget, Least: s.leastForPropagate(hops, opt)}
 	}
-	// What memory is left would else serve nobody.
-	if inputs := 4 * int64(s.nodes) * int64(stride(best.Width)); best.MemoryBytes+inputs <= opt.MemoryBudget {
-		best.Inputs = true
-		best.MemoryBytes += inputs
-	}
 	return best, nil
+}
+
+// KeepInputs has the source's columns of a tile kept in memory too, if Options.MemoryBudget has room for them. Use it if a hop after the first
+// clears a diagonal: each such hop would else read the source again.
+func (p *PropagatePlan) KeepInputs(s *Sizes, opt Options) {
+	if inputs := 4 * int64(s.nodes) * int64(stride(p.Width)); p.MemoryBytes+inputs <= opt.withDefaults().MemoryBudget {
+		p.Inputs = true
+		p.MemoryBytes += inputs
+	}
 }
 
 // LeastForPropagate is the least MemoryBudget, in bytes, with which Propagate works where Options.Scratch is set, at any

@@ -46,7 +46,7 @@ type Tile struct {
 // ranges of the same hop and tile, never across hops or tiles. The row of an isolated node is zero.
 //
 // Plan tells how Options.MemoryBudget is divided. Memory holds degrees (4·n bytes), buffers of the workers, tiles or
-// stripes of tiles, and the adjacency if it fits. If too little fits, the error is a *BudgetError. The values are the
+// stripes of tiles, and the adjacency if it fits. If diagonals are cleared, it also holds the columns of src in a tile, if they fit. If too little fits, the error is a *BudgetError. The values are the
 // same bits under any plan: every row sum runs in ascending neighbour order in float64, and is rounded to float32 once a
 // hop.
 //
@@ -71,7 +71,16 @@ func Propagate(ctx context.Context, g Graph, src Source, op Operator, opt Option
 	if err != nil {
 		return err
 	}
+	if op.readsAgain(src) {
+		plan.KeepInputs(&survey.Sizes, opt)
+	}
 	return propagate(ctx, walker, survey, src, op, opt, plan, visit)
+}
+
+// readsAgain reports whether hops after the first read a source again that is not labels alone.
+func (op Operator) readsAgain(src Source) bool {
+	_, labels := src.(oneHot)
+	return op.Diagonals != nil && op.Hops > 1 && !labels
 }
 
 func (op Operator) validate(n int) error {

@@ -35,7 +35,7 @@ type propagation struct {
 	// it reads again as previous: another tile in memory, or scratch arrays, which are one where read holds whole tiles.
 	read           []float32
 	previous, next []float32
-	// inputs are the source's columns of the tile [nodes×width], nil where each hop reads them again.
+	// inputs has room for the source's columns of a tile [nodes×width], nil if each hop reads them again.
 	inputs []float32
 	// stripeSums are the sums of all rows over the stripes walked so far.
 	stripeSums []float64
@@ -125,7 +125,7 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 	if p.read, err = inMemory(p.plan.StripeRows); err != nil {
 		return free, err
 	}
-	if p.plan.Inputs && p.op.Diagonals != nil && p.op.Hops > 1 {
+	if p.plan.Inputs {
 		if p.inputs, err = inMemory(p.walker.nodes); err != nil {
 			return free, err
 		}
@@ -169,6 +169,7 @@ type turn struct {
 	rows        kv.Range  // in memory
 	from        slab      // of them
 	marks       []mark    // of them, in the columns behind those of from; nil: from has all columns
+	inputs      []float32 // of all rows; nil: they are read again
 	begin, end  bool      // the first, the last stripe
 	next        []float32 // nil at the last hop
 }
@@ -178,12 +179,16 @@ func (t *turn) width() int { return t.hi - t.lo }
 // tile runs all hops of the columns lo ≤ j < hi.
 func (p *propagation) tile(ctx context.Context, lo, hi int) error {
 	n, length := p.walker.nodes, p.walker.nodes*stride(hi-lo)
+	inputs := p.inputs
+	if labels, ok := p.labelled(lo, hi); ok && labels.at <= lo {
+		inputs = nil // of labels alone, which are in memory
+	}
 	for hop := 1; hop <= p.op.Hops; hop++ {
 		start := time.Now()
 		for first := 0; first < n; first += p.plan.StripeRows {
 			end := min(n, first+p.plan.StripeRows)
 			t := &turn{
-				hop: hop, lo: lo, hi: hi, rows: kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)},
+				hop: hop, lo: lo, hi: hi, rows: kv.Range{First: kv.NodeID(first), End: kv.NodeID(end)}, inputs: inputs,
 				begin: first == 0, end: end == n,
 			}
 			if hop < p.op.Hops {
@@ -265,13 +270,19 @@ func (p *propagation) load(ctx context.Context, t *turn) error {
 	})
 }
 
-// eachRows calls use for parts of rows, concurrently for different workers.
+// eachRows calls use for the blocks of rows, concurrently for different workers.
 func (p *propagation) eachRows(ctx context.Context, rows kv.Range, use func(worker int, rows kv.Range) error) error {
-	parts := (rows.Len() + visitRows - 1) / visitRows
-	return parallel.Do(ctx, len(p.workers), parts, func(_ context.Context, worker, i int) error {
-		first := rows.First + kv.NodeID(i*visitRows)
-		return use(worker, kv.Range{First: first, End: min(rows.End, first+visitRows)})
+	begin := int(rows.First) / visitRows
+	blocks := (int(rows.End)+visitRows-1)/visitRows - begin
+	return parallel.Do(ctx, len(p.workers), blocks, func(_ context.Context, worker, i int) error {
+		first := kv.NodeID((begin + i) * visitRows)
+		return use(worker, blockFrom(max(rows.First, first), rows.End))
 	})
+}
+
+// blockFrom is the rows from first to end that lie in the block of first: blocks begin at multiples of visitRows, as those of kv.Matrix do.
+func blockFrom(first, end kv.NodeID) kv.Range {
+	return kv.Range{First: first, End: kv.NodeID(min(int(end), (int(first)/visitRows+1)*visitRows))}
 }
 
 // labelled returns the part of a tile that is labels, where it is at the end and its marks take less memory than its
@@ -300,7 +311,7 @@ func (p *propagation) fill(ctx context.Context, t *turn) error {
 		t.from.values = t.from.values[:rows*t.from.stride]
 	}
 	return p.eachRows(ctx, t.rows, func(worker int, rows kv.Range) error {
-		if dense > t.lo || p.inputs != nil {
+		if dense > t.lo {
 			if err := p.fillRows(&p.workers[worker], t, rows, dense); err != nil {
 				return err
 			}
@@ -314,8 +325,8 @@ func (p *propagation) fill(ctx context.Context, t *turn) error {
 
 func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int) error {
 	w, hi, values := t.from.stride, dense, s.input
-	if p.inputs != nil {
-		hi, values = t.hi, p.inputs[int(rows.First)*t.width():]
+	if t.inputs != nil {
+		hi, values = t.hi, t.inputs[int(rows.First)*t.width():]
 	}
 	width := hi - t.lo
 	if err := readParts(p.parts, rows, t.lo, hi, values[:rows.Len()*width], s.part); err != nil {
@@ -357,7 +368,7 @@ func (p *propagation) fillMarks(labels sourcePart, t *turn, rows kv.Range) error
 func (p *propagation) walk(ctx context.Context, t *turn) error {
 	return p.walker.walk(ctx, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
 		for first := adj.First; first < adj.End; {
-			rows := kv.Range{First: first, End: min(adj.End, (first/visitRows+1)*visitRows)}
+			rows := blockFrom(first, adj.End)
 			if err := p.rows(ctx, &p.workers[worker], adj, t, rows); err != nil {
 				return err
 			}
@@ -447,8 +458,8 @@ func (p *propagation) input(s *rowScratch, t *turn, rows kv.Range) (values []flo
 	if p.op.Diagonals != nil && t.hop > 1 {
 		diagonal = p.op.Diagonals.At(t.hop)
 	}
-	if p.inputs != nil {
-		return p.inputs[int(rows.First)*t.width() : int(rows.End)*t.width()], diagonal, nil
+	if t.inputs != nil {
+		return t.inputs[int(rows.First)*t.width() : int(rows.End)*t.width()], diagonal, nil
 	}
 	values = s.input[:rows.Len()*t.width()]
 	if t.end && (diagonal != nil || p.op.SelfLoops && t.hop == 1) {

@@ -29,7 +29,7 @@ type commandFile struct {
 // file has the tag file:"read" or file:"write".
 func checkFiles(arguments *kong.Context) error {
 	var inputs, outputs []commandFile
-	var streams []string // flags whose file is standard input
+	var in, out []string // flags whose file is standard input, standard output
 	values := slices.Clone(arguments.Selected().Positional)
 	for _, flag := range arguments.Flags() {
 		values = append(values, flag.Value)
@@ -40,8 +40,12 @@ func checkFiles(arguments *kong.Context) error {
 			continue
 		}
 		for _, path := range pathsOf(value) {
-			if of == "read" && path == stream.Input {
-				streams = append(streams, "--"+value.Name)
+			switch {
+			case path != stream.Input:
+			case of == "read":
+				in = append(in, flagName(value))
+			default:
+				out = append(out, flagName(value))
 			}
 		}
 		for _, file := range filesOf(value) {
@@ -61,8 +65,11 @@ func checkFiles(arguments *kong.Context) error {
 			outputs = append(outputs, file)
 		}
 	}
-	if len(streams) > 1 {
-		return usagef("%s and %s are both standard input: want a file for one of them", streams[0], streams[1])
+	if len(in) > 1 {
+		return usagef("%s and %s are both standard input: want a file for one of them", in[0], in[1])
+	}
+	if len(out) > 1 {
+		return usagef("%s and %s are both standard output: want a file for one of them", out[0], out[1])
 	}
 	for _, file := range outputs {
 		for _, other := range inputs {
@@ -92,6 +99,14 @@ func adviseQuotes(parse *kong.ParseError) string {
 	return fmt.Sprintf(": several files of --%s are a pattern in quotes, such as --%s %s", last.Name, last.Name, wording.ShellWord(pattern))
 }
 
+// flagName is the name of a flag or an argument as the user writes it.
+func flagName(value *kong.Value) string {
+	if value.Flag != nil {
+		return "--" + value.Name
+	}
+	return value.Name
+}
+
 // filesOf are the files that a flag or an argument names.
 func filesOf(value *kong.Value) []commandFile {
 	var named []commandFile
@@ -99,10 +114,7 @@ func filesOf(value *kong.Value) []commandFile {
 		if path == "" || path == "-" {
 			continue
 		}
-		file := commandFile{flag: value.Name, path: path}
-		if value.Flag != nil {
-			file.flag = "--" + value.Name
-		}
+		file := commandFile{flag: flagName(value), path: path}
 		if info, err := os.Stat(path); err == nil {
 			file.info = info
 		}

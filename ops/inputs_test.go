@@ -1,0 +1,74 @@
+package ops
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A countingSource counts what is read of another.
+type countingSource struct {
+	Source
+	rows    *atomic.Int64
+	crossed *atomic.Bool // a read went beyond a block
+}
+
+func (s countingSource) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	s.rows.Add(int64(rows.Len()))
+	if rows.Len() > 0 && int(rows.First)/visitRows != int(rows.End-1)/visitRows {
+		s.crossed.Store(true)
+	}
+	return s.Source.Read(rows, lo, hi, dst)
+}
+
+// TestSourceIsReadOnce: with memory for its columns the source is read once for each tile, else again at each hop that clears a diagonal; block
+// by block, in stripes too.
+func TestSourceIsReadOnce(t *testing.T) {
+	ctx := t.Context()
+	const left, classes, hops = 40, 3, 3 // two tiles have columns of predictions
+	g := rmat(12, 4, 5)
+	n := g.NumNodes()
+	labels := make([]kv.Class, n)
+	for v := range labels {
+		labels[v] = kv.Class(v % classes)
+	}
+	predictions := Dense(randomRows(rand.New(rand.NewPCG(1, 2)), n, left), left)
+	diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op, dir := Operator{Hops: hops, Diagonals: diagonals}, scratchDir(t)
+	byPlan := func(op Operator) func(Source) error {
+		return func(src Source) error {
+			return Propagate(ctx, g, src, op, Options{Workers: 2}, func(Tile) error { return nil })
+		}
+	}
+	byForce := func(plan PropagatePlan) func(Source) error {
+		plan.Width, plan.Workers = maxTileWidth, 2
+		return func(src Source) error {
+			_, err := forced(ctx, g, src, op, Options{Scratch: dir}, plan)
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		read  func(src Source) error
+		times int64 // that each row is read
+	}{
+		{"with memory", byPlan(op), 2},
+		{"one hop", byPlan(Operator{Hops: 1, Diagonals: diagonals}), 2},
+		{"without memory", byForce(PropagatePlan{}), 2 * hops},
+		{"in stripes", byForce(PropagatePlan{Strategy: TileStriped, Stripes: 3, Inputs: true}), 2},
+	} {
+		counting := countingSource{predictions, new(atomic.Int64), new(atomic.Bool)}
+		if err := c.read(SideBySide(counting, OneHot(labels, classes))); err != nil {
+			t.Fatal(err)
+		}
+		if rows := counting.rows.Load(); rows != c.times*int64(n) || counting.crossed.Load() {
+			t.Errorf("%s: %d rows of %d were read, beyond a block: %t, want each %d times, block by block",
+				c.name, rows, n, counting.crossed.Load(), c.times)
+		}
+	}
+}
