@@ -126,7 +126,7 @@ func namedBackup(err error, files []string) error {
 
 // restoreCommand makes a store of backups.
 type restoreCommand struct {
-	Paths  []string `arg:"" name:"FILE… DB" help:"A full backup, then its later backups in order (- is standard input), then the directory of the new store."`
+	Paths  []string `arg:"" name:"FILE… DB" file:"read" help:"A full backup, then its later backups in order (- is standard input), then the directory of the new store."`
 	Verify bool     `help:"Only check the files, as a restore would read them. All arguments are files."`
 	stageFile
 	resources

@@ -35,6 +35,7 @@ func TestOutputsAreFilesOfTheirOwn(t *testing.T) {
 		{"eval g --noise file:noisy.csv --predictions known.csv --predictions n.csv --stats n.csv", "--stats n.csv would overwrite what --predictions reads"},
 		{"export g features --out f.npy --stats f.npy", "is also the file of"},
 		{"backup g b --since b", "b would overwrite what --since reads"},
+		{"restore --verify b --stats b", "--stats b would overwrite what FILE… DB reads"},
 		{"backup g - --stats -", "FILE and --stats are both standard output"},
 		{"export g features --out - --stats -", "--out and --stats are both standard output"},
 	} {
