@@ -9,7 +9,7 @@ import (
 
 // String prints the plan as an indented tree, the last step first: order and limit, the condition looked up in
 // rows, and at the bottom where the nodes come from. After Rows or Count a last line says what was touched. How many rows there are is estimated
-// now, if the choice did not need it.
+// now, if the choice did not need it; if that fails, as after the end of the Tx, the number is unknown.
 //
 //	about 12 rows, at most 10
 //	  in order of score desc, as the index has it

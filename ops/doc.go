@@ -28,8 +28,8 @@
 //
 // Propagate cuts the columns into tiles of w ≤ 32 and runs all K hops of a tile before the next, so that no dense
 // matrix is ever held. Between hops a tile holds D^(-1/2)x, so that a hop is a plain sum over neighbours. A row is summed
-// in ascending neighbour order in float64 and rounded to float32 once a hop. Clearing the diagonal needs X again: it is
-// read again, range by range.
+// in ascending neighbour order in float64 and rounded to float32 once a hop. Clearing the diagonal needs X again: its
+// columns are kept if memory is left (KeepInputs), else read again, range by range.
 //
 // Two tiles take 8·n·w bytes. If they do not fit, a hop writes its tile to a scratch array. If one tile does not fit, its
 // rows are read in stripes, in ascending order, and a scratch array keeps partial sums. Plan chooses the width, the

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -77,10 +78,15 @@ func Propagate(ctx context.Context, g Graph, src Source, op Operator, opt Option
 	return propagate(ctx, walker, survey, src, op, opt, plan, visit)
 }
 
-// readsAgain reports whether hops after the first read a source again that is not labels alone.
+// readsAgain reports whether hops after the first read a source again that is not in memory.
 func (op Operator) readsAgain(src Source) bool {
-	_, labels := src.(oneHot)
-	return op.Diagonals != nil && op.Hops > 1 && !labels
+	return op.Diagonals != nil && op.Hops > 1 && slices.ContainsFunc(partsOf(src), func(part sourcePart) bool {
+		switch part.Source.(type) {
+		case oneHot, dense:
+			return false
+		}
+		return true
+	})
 }
 
 func (op Operator) validate(n int) error {

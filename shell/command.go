@@ -152,7 +152,9 @@ func (s *streams) run(args []string) int {
 	}
 	s.progress.clear()
 	if err == nil {
-		err = unreported(s.stages.write(s), "%s is done", s.command)
+		if err = s.stages.write(s); err != nil {
+			err = fmt.Errorf("%s is done, but the file of --stats was not written: %w", s.command, err)
+		}
 	}
 	return s.exitCode(err)
 }

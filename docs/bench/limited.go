@@ -60,6 +60,11 @@ func (c *limitedCommand) Run(ctx context.Context, out io.Writer) error {
 	if len(command) == 0 {
 		return errors.New("limited: want a command after --")
 	}
+	if c.Result != "" { // of an earlier command
+		if err := os.Remove(c.Result); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
 	m, err := measure(ctx, command, int64(c.Limit), c.Every, out)
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// holdVariable makes the test program a command that holds as many MiB of memory for a moment.
+// holdVariable makes the test program a command that holds as many MiB of memory for a moment, and writes a result to the file that it is given.
 const holdVariable = "BENCH_TEST_HOLD"
 
 func TestMain(m *testing.M) {
@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 		}
 		held := bytes.Repeat([]byte{1}, size<<20)
 		time.Sleep(300 * time.Millisecond)
+		if len(os.Args) > 1 && os.WriteFile(os.Args[1], []byte(`{"seconds": 2}`), 0o666) != nil {
+			os.Exit(2)
+		}
 		os.Exit(int(held[len(held)-1]) - 1)
 	}
 	os.Exit(m.Run())
@@ -50,16 +53,17 @@ func limited(t *testing.T, args ...string) (measurement, int) {
 func TestLimitedReports(t *testing.T) {
 	t.Setenv(holdVariable, "64")
 	result := filepath.Join(t.TempDir(), "result.json")
-	if err := os.WriteFile(result, []byte(`{"seconds": 2}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	m, code := limited(t, "--tag", "part=test", "--result", result, "--", os.Args[0])
+	m, code := limited(t, "--tag", "part=test", "--result", result, "--", os.Args[0], result)
 	if code != 0 || m.ExitCode != 0 || m.Tags["part"] != "test" || string(m.Result) != `{"seconds":2}` {
 		t.Errorf("exit code %d, report %+v", code, m)
 	}
 	if m.Seconds < 0.3 || m.PeakResidentBytes < 64<<20 || m.PeakAnonymousBytes < 64<<20 && m.PeakAnonymousBytes != 0 {
 		t.Errorf("%v s, %d bytes resident, %d anonymous: want 0.3 s and 64 MiB or more",
 			m.Seconds, m.PeakResidentBytes, m.PeakAnonymousBytes)
+	}
+	// A command that writes none has none: what lies there is of the one before.
+	if m, code = limited(t, "--result", result, "--", os.Args[0]); code != 0 || m.Result != nil {
+		t.Errorf("without a result: exit code %d, report %+v", code, m)
 	}
 }
 

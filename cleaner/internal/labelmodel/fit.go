@@ -166,7 +166,7 @@ func Fit(
 	return model, profile, nil
 }
 
-// fitBehind fits one, with the background of a quantile. It may be nil if its rate would not be above another.
+// fitBehind fits one, with the background of a quantile. It may be nil if its rate would not be above the one that it must exceed to be taken.
 func fitBehind(
 	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile, above float64, done func(rates, of int),
 ) (*Model, []float64, error) {
@@ -197,7 +197,7 @@ func fitBehind(
 	return &model, slices.Clone(known.profile), nil
 }
 
-// digest is the same where all is that fit looks at, and the rate that it has to be above.
+// digest is the same where all is that fit looks at, and the rate that it has to be above: no model comes of it for one such rate alone.
 func (f *labelFit) digest(above float64) (sum [sha256.Size]byte) {
 	hash := sha256.New()
 	number := func(x uint64) { _, _ = hash.Write(binary.LittleEndian.AppendUint64(nil, x)) }

@@ -79,15 +79,15 @@ const (
 
 // A Scorer is a Model with its matrices as they are used.
 type Scorer struct {
-	rate       float64
-	odds       float64 // exp(Shift)
-	certain    float64 // 1 − Lapse
-	weights    []float64
-	columns    []int  // of the features that have a weight, ascending
-	ofLabels   int    // place among columns of the first that is not of predictions
-	background *lines // B [c×c], a line a top class
-	flip       *lines // U [c×c], a line a given class; see normalizeFlips
-	untaught   []kv.Class
+	rate          float64
+	odds          float64 // exp(Shift)
+	certain       float64 // 1 − Lapse
+	weights       []float64
+	columns       []int  // of the features that have a weight, ascending
+	firstOfLabels int    // place among columns
+	background    *lines // B [c×c], a line a top class
+	flip          *lines // U [c×c], a line a given class; see normalizeFlips
+	untaught      []kv.Class
 
 	compatible *Compatibility // nil: votes are not counted
 	voteWeight float64
@@ -119,7 +119,7 @@ func (m *Model) Scorer() *Scorer {
 			continue
 		}
 		if d.columns = append(d.columns, column); column <= len(m.Weights)/2 {
-			d.ofLabels = len(d.columns)
+			d.firstOfLabels = len(d.columns)
 		}
 	}
 	if m.Compatibility != nil {
@@ -256,7 +256,7 @@ func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory
 	}
 	width, columns := len(m.weights), m.columns
 	if untaught {
-		columns = columns[m.ofLabels:]
+		columns = columns[m.firstOfLabels:]
 	}
 	utility, logs := memory[:len(classes)], memory[len(classes):][:len(classes)*len(columns)]
 	top := topClass(z, len(classes), width)

@@ -28,9 +28,9 @@ type fitAtRate struct {
 	counts  []classmatrix.Cell // of modelState
 }
 
-// tryRates fits at every rate of the grid, descending, each from where the one before came to, and returns the profile of Fit. It ends
-// without a result once the mean rate cannot be above another: the rates that are left are lower than all that were tried, and can only
-// lower the mean, whatever the labels say of them.
+// tryRates fits at every rate of the grid, descending, each from where the one before came to, and returns the profile of Fit. Both are
+// nil if the mean rate cannot be above another: the rates that are left are lower than all that were tried, and can only lower the mean,
+// whatever the labels say of them.
 func (f *labelFit) tryRates(
 	ctx context.Context, above float64, done func(rates, of int),
 ) (fits []fitAtRate, profile []float64, err error) {
