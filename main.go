@@ -21,7 +21,7 @@ const commandStack = 60 << 10
 // room is not used.
 //
 //go:noinline
-func growStack(use bool) byte { //nolint:unparam // the result keeps the room
+func growStack(use bool) byte {
 	if !use {
 		return 0
 	}
