@@ -103,7 +103,7 @@ const (
 	stepCost     = 2      // an elementary step of exact diagonals
 	drawCost     = 150    // a step of sampled diagonals
 	detectorCost = 50_000 // a step of training the detector
-	modelCost    = 5_000  // a cell that the label model is fitted to
+	modelCost    = 9_000  // a cell that the label model is fitted to
 	combineCost  = 28_000 // a cell of the sample on which predictions are compared
 	mixCost      = 35     // a value of predictions that are joined
 	knownCost    = 2_100  // a cell of the same sample, whose label model that comparison has fitted, most often
