@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"context"
 	"io/fs"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
@@ -17,16 +18,20 @@ func (s *streams) writeFile(path string, fn func(*bufio.Writer) error) error {
 
 // writeNote is writeFile for what nobody misses after a power cut.
 func (s *streams) writeNote(path string, fn func(*bufio.Writer) error) error {
-	if path == "-" {
-		return atomic.WriteThrough(s.out, fn)
-	}
-	return atomic.WriteNote(s.ctx, path, newFileMode, fn)
+	return s.writeBy(atomic.WriteNote, newFileMode, path, fn)
 }
 
 // writeFileOf is writeFile for a new file of a mode.
 func (s *streams) writeFileOf(mode fs.FileMode, path string, fn func(*bufio.Writer) error) error {
+	return s.writeBy(atomic.WriteFile, mode, path, fn)
+}
+
+// writeBy writes a file by one of the ways of atomic, or to standard output.
+func (s *streams) writeBy(
+	write func(context.Context, string, fs.FileMode, func(*bufio.Writer) error) error, mode fs.FileMode, path string, fn func(*bufio.Writer) error,
+) error {
 	if path == "-" {
 		return atomic.WriteThrough(s.out, fn)
 	}
-	return atomic.WriteFile(s.ctx, path, mode, fn)
+	return write(s.ctx, path, mode, fn)
 }
