@@ -1,0 +1,113 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// checkBudget says, before predictions are trained or an index is made, that the budget is too small for them or for
+// what comes after. Before predictions are trained it computes the diagonals, which may cost too much, and keeps them for what comes after.
+func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) error {
+	return s.View(func(tx *kv.Tx) (err error) {
+		silent := opt
+		silent.Notice = nil // all of it is said when the problem is read again
+		p, err := readProblem(tx, silent)
+		if err != nil {
+			return err
+		}
+		var free func() error
+		p.graph, free = inSeries(p.graph)
+		defer func() { err = errors.Join(err, free()) }()
+		base := p.base()
+		if !predicted {
+			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
+				return err
+			}
+		}
+		opt.stage("read")
+		if p.sizes, err = base.graphSizes(ctx, opt.ops(0)); err != nil {
+			return err
+		}
+		fitting := fittingIn(p.labels, p.splits)
+		least, ofClasses := leastForScore(opt.Preset, p.sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), MatrixBytes(opt.Preset, p.classes, fitting)
+		if !predicted {
+			training, err := base.leastForTraining(ctx, opt.ops(0))
+			if err != nil {
+				return err
+			}
+			least, ofClasses = max(least, training), max(ofClasses, base.classBytes())
+		}
+		source, err := predictionSource(tx)
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return err
+		}
+		if source == SourceImported && opt.Preset == PresetDefault && !opt.AsGiven {
+			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
+				return err
+			}
+			if err := p.checkJoining(ctx, base, opt); err != nil {
+				return err
+			}
+		}
+		if err := p.requireForScore(opt, least, ofClasses); err != nil || predicted {
+			return err
+		}
+		place, err := openWorkplace(ctx, s, tx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, place.Close()) }()
+		p.place = place
+		diagonals, err := p.computeDiagonals(ctx, opt)
+		return errors.Join(err, diagonals.Close())
+	})
+}
+
+// checkJoining says, before the built-in classifier is trained beside predictions from outside, that the budget is too
+// small for it or for what comes after.
+func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Options) error {
+	base, err := base.crossFitting(opt.Seed)
+	if err != nil {
+		return err
+	}
+	if !base.crossFits() || !joins(len(p.labels), p.classes) {
+		return nil
+	}
+	training, err := base.leastForTraining(ctx, opt.ops(0))
+	if err != nil {
+		return err
+	}
+	fitting := fittingIn(p.labels, p.splits)
+	least := max(training, leastForScore(opt.Preset, base.sizes, len(p.labels), fitting, p.classes, opt.Hops))
+	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), base.classBytes()))
+}
+
+// checkLabels says early what no base classifier could repair: labels of less than two classes.
+func checkLabels(tx *kv.Tx) error {
+	labels, err := readLabels(tx)
+	if err != nil {
+		return err
+	}
+	return checkTwoClasses(labels, tx.Classes())
+}
+
+// checkTwoClasses returns ErrNoLabels or ErrOneClass if the nodes are given no two classes.
+func checkTwoClasses(labels []kv.Class, names []string) error {
+	first := kv.NoClass
+	for _, y := range labels {
+		if y != kv.NoClass && first == kv.NoClass {
+			first = y
+		}
+		if y != kv.NoClass && y != first {
+			return nil
+		}
+	}
+	if first == kv.NoClass {
+		return fmt.Errorf("%d nodes, nothing to clean: %w", len(labels), ErrNoLabels)
+	}
+	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
+		countLabelled(labels), names[first], ErrOneClass)
+}
