@@ -113,13 +113,8 @@ func (r *resolvedPatch) parallel() int64 {
 
 func (r *resolvedPatch) updateRemovals(ctx context.Context, tx *Tx) error {
 	edges, arcs := tx.cat.Edges, tx.cat.Arcs
-	for _, v := range r.removals {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := tx.RemoveNode(v); err != nil {
-			return err
-		}
+	if err := tx.removeNodes(ctx, r.removals); err != nil {
+		return err
 	}
 	if tx.cat.Directed {
 		r.stats.RemovedEdges += arcs - tx.cat.Arcs

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -151,16 +152,54 @@ func (tx *Tx) isRemoved(v NodeID) (bool, error) {
 // RemoveNode removes a node with its id, its edges, its values and its rows of matrices. NodeIDs of other nodes stay, and no
 // node gets the NodeID of a removed one: a node of the same id that AddNode adds later is another node. It returns ErrNotFound
 // for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an ErrTxTooBig: use a Batch.
-func (tx *Tx) RemoveNode(v NodeID) error {
+func (tx *Tx) RemoveNode(v NodeID) error { return tx.removeNodes(context.Background(), []NodeID{v}) }
+
+// removeNodes is RemoveNode of several nodes. It reads the edges of many of them before it removes one: an iterator that is made after a
+// write sorts all writes of the transaction.
+func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID) error {
+	const mostAhead = 1 << 16 // neighbors, beside those of the last node
 	if err := tx.writable(); err != nil {
 		return err
 	}
+	for len(nodes) > 0 {
+		var lists [][]NodeID
+		for ahead := 0; len(lists) < len(nodes) && ahead < mostAhead; ahead += len(lists[len(lists)-1]) {
+			list, err := tx.neighborsOf(nodes[len(lists)])
+			if err != nil {
+				return err
+			}
+			lists = append(lists, list)
+		}
+		for i, list := range lists {
+			if err := cmp.Or(ctx.Err(), tx.removeNode(nodes[i], list)); err != nil {
+				return err
+			}
+		}
+		nodes = nodes[len(lists):]
+	}
+	return nil
+}
+
+// neighborsOf returns the neighbors of a node.
+func (tx *Tx) neighborsOf(v NodeID) (neighbors []NodeID, err error) {
+	for u, err := range tx.Neighbors(v) {
+		if err != nil {
+			return nil, err
+		}
+		neighbors = append(neighbors, u)
+	}
+	return neighbors, nil
+}
+
+// removeNode is RemoveNode of a node that has had these neighbors. Some of them may have been removed since then.
+func (tx *Tx) removeNode(v NodeID, neighbors []NodeID) error {
 	id, err := tx.ID(v)
 	if err != nil {
 		return err
 	}
 	for _, step := range []func(v NodeID) error{
-		tx.isolate, tx.removeValues, tx.removeRows,
+		func(v NodeID) error { return tx.isolate(v, neighbors) },
+		tx.removeValues, tx.removeRows,
 		func(v NodeID) error { return tx.dict().Remove(tx.records(), v, id) },
 		tx.putRemoved,
 	} {
@@ -171,15 +210,13 @@ func (tx *Tx) RemoveNode(v NodeID) error {
 	return nil
 }
 
-// isolate removes the edges of a node.
-func (tx *Tx) isolate(v NodeID) error {
-	var neighbors []NodeID
-	for u, err := range tx.Neighbors(v) {
-		if err != nil {
-			return err
-		}
-		neighbors = append(neighbors, u)
+// isolate removes the edges of a node to those neighbors that are there.
+func (tx *Tx) isolate(v NodeID, neighbors []NodeID) error {
+	removed, err := tx.Removed()
+	if err != nil {
+		return err
 	}
+	neighbors = slices.DeleteFunc(neighbors, removed.Has)
 	tx.touched.edges.add(v)
 	if len(neighbors) == 0 {
 		return nil
