@@ -4,11 +4,22 @@ package elementary
 
 import "golang.org/x/sys/cpu"
 
+// What kernels the processor has; tests turn them off.
+var (
+	vectorized = cpu.X86.HasAVX2
+	wide       = cpu.X86.HasAVX512
+)
+
 // expVectors is Exp of groups of four numbers, in place. It ends at the first group with a number that is none or beyond ±700, and
 // returns how many it has done. Products and sums are rounded one by one: the bits are those of Exp.
 //
 //go:noescape
 func expVectors(x *float64, groups int) (done int)
+
+// expWide is expVectors of groups of eight.
+//
+//go:noescape
+func expWide(x *float64, groups int) (done int)
 
 // logVectors is Log of groups of four numbers, in place. It ends at the first group with a number that is not normal, or not positive,
 // and returns how many it has done. The bits are those of Log.
@@ -16,9 +27,19 @@ func expVectors(x *float64, groups int) (done int)
 //go:noescape
 func logVectors(x *float64, groups int) (done int)
 
+// logWide is logVectors of groups of eight.
+//
+//go:noescape
+func logWide(x *float64, groups int) (done int)
+
 // expGroups is Exp of groups of four numbers, as expVectors. It may end at any group.
 func expGroups(x []float64) (done int) {
-	if !cpu.X86.HasAVX2 || len(x) < 4 {
+	if wide && len(x) >= 8 {
+		if done = 2 * expWide(&x[0], len(x)/8); done > 0 {
+			return done
+		}
+	}
+	if !vectorized || len(x) < 4 {
 		return 0
 	}
 	return expVectors(&x[0], len(x)/4)
@@ -26,7 +47,12 @@ func expGroups(x []float64) (done int) {
 
 // logGroups is Log of groups of four numbers, as logVectors. It may end at any group.
 func logGroups(x []float64) (done int) {
-	if !cpu.X86.HasAVX2 || len(x) < 4 {
+	if wide && len(x) >= 8 {
+		if done = 2 * logWide(&x[0], len(x)/8); done > 0 {
+			return done
+		}
+	}
+	if !vectorized || len(x) < 4 {
 		return 0
 	}
 	return logVectors(&x[0], len(x)/4)

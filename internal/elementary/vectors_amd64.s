@@ -204,3 +204,170 @@ end:
 	MOVQ AX, done+16(FP)
 	VZEROUPPER
 	RET
+
+// func expWide(x *float64, groups int) (done int)
+TEXT ·expWide(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), DI
+	MOVQ         groups+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD inverse<>(SB), Z8
+	VBROADCASTSD shift<>(SB), Z9
+	VBROADCASTSD high<>(SB), Z10
+	VBROADCASTSD low<>(SB), Z11
+	VBROADCASTSD bound<>(SB), Z12
+	VBROADCASTSD absolute<>(SB), Z13
+	VBROADCASTSD one<>(SB), Z14
+	VBROADCASTSD half<>(SB), Z16
+	VBROADCASTSD f3<>(SB), Z17
+	VBROADCASTSD f4<>(SB), Z18
+	VBROADCASTSD f5<>(SB), Z19
+	VBROADCASTSD f6<>(SB), Z20
+	VBROADCASTSD f7<>(SB), Z21
+	VBROADCASTSD f8<>(SB), Z22
+	VBROADCASTSD f9<>(SB), Z23
+	VBROADCASTSD f10<>(SB), Z24
+	VBROADCASTSD f11<>(SB), Z25
+	VBROADCASTSD f12<>(SB), Z26
+	VBROADCASTSD f13<>(SB), Z27
+
+loop:
+	CMPQ    AX, CX
+	JGE     end
+	VMOVUPD (DI), Z0
+	VPANDQ  Z0, Z13, Z1
+	VCMPPD  $2, Z12, Z1, K1 // |x| <= bound
+	KMOVB   K1, DX
+	CMPL    DX, $255
+	JNE     end
+
+	VMULPD Z8, Z0, Z1
+	VADDPD Z9, Z1, Z1          // sum
+	VSUBPD Z9, Z1, Z2          // k
+	VMULPD Z10, Z2, Z3
+	VSUBPD Z3, Z0, Z3          // high
+	VMULPD Z11, Z2, Z4         // low
+	VSUBPD Z4, Z3, Z2          // r
+	VSUBPD Z2, Z3, Z3
+	VSUBPD Z4, Z3, Z3          // c
+	VMULPD Z2, Z2, Z4          // r2
+	VMULPD Z4, Z4, Z5          // r4
+
+	VMULPD Z25, Z2, Z6
+	VADDPD Z24, Z6, Z6
+	VMULPD Z27, Z2, Z7
+	VADDPD Z26, Z7, Z7
+	VMULPD Z4, Z7, Z7
+	VADDPD Z7, Z6, Z6          // p8
+	VMULPD Z5, Z6, Z6          // r4 p8
+
+	VMULPD Z21, Z2, Z7
+	VADDPD Z20, Z7, Z7
+	VMULPD Z23, Z2, Z15
+	VADDPD Z22, Z15, Z15
+	VMULPD Z4, Z15, Z15
+	VADDPD Z15, Z7, Z7         // p4
+	VADDPD Z6, Z7, Z6
+	VMULPD Z5, Z6, Z6          // r4 (p4 + r4 p8)
+
+	VMULPD Z17, Z2, Z7
+	VADDPD Z16, Z7, Z7
+	VMULPD Z19, Z2, Z15
+	VADDPD Z18, Z15, Z15
+	VMULPD Z4, Z15, Z15
+	VADDPD Z15, Z7, Z7         // p0
+	VADDPD Z6, Z7, Z6
+	VMULPD Z4, Z6, Z6          // tail
+
+	VADDPD  Z6, Z3, Z6         // c + tail
+	VADDPD  Z6, Z2, Z6         // r + (c + tail)
+	VADDPD  Z6, Z14, Z6        // y
+	VPSLLQ  $52, Z1, Z1
+	VPADDQ  Z1, Z6, Z6         // 2^k y
+	VMOVUPD Z6, (DI)
+	ADDQ    $64, DI
+	INCQ    AX
+	JMP     loop
+
+end:
+	MOVQ AX, done+16(FP)
+	VZEROUPPER
+	RET
+
+// func logWide(x *float64, groups int) (done int)
+TEXT ·logWide(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), DI
+	MOVQ         groups+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD least<>(SB), Z8
+	VBROADCASTSD most<>(SB), Z9
+	VBROADCASTSD rootOfHalf<>(SB), Z10
+	VBROADCASTSD exponents<>(SB), Z11
+	VBROADCASTSD two<>(SB), Z13
+	VBROADCASTSD high<>(SB), Z14
+	VBROADCASTSD low<>(SB), Z15
+
+loop:
+	CMPQ    AX, CX
+	JGE     end
+	VMOVUPD (DI), Z0
+	VCMPPD  $13, Z8, Z0, K1     // x >= least
+	VCMPPD  $2, Z9, Z0, K1, K1  // x <= most
+	KMOVB   K1, DX
+	CMPL    DX, $255
+	JNE     end
+
+	VPSUBQ      Z10, Z0, Z1
+	VPSRAQ      $52, Z1, Z2
+	VCVTQQ2PD   Z2, Z2         // n
+	VPANDQ      Z11, Z1, Z1
+	VPSUBQ      Z1, Z0, Z0
+	VSUBPD.BCST one<>(SB), Z0, Z0 // f
+	VADDPD      Z13, Z0, Z3
+	VDIVPD      Z3, Z0, Z3     // s
+	VMULPD      Z3, Z3, Z4     // z
+	VMULPD      Z4, Z4, Z5     // z2
+
+	VMULPD.BCST s21<>(SB), Z4, Z6
+	VADDPD.BCST s19<>(SB), Z6, Z6
+	VMULPD.BCST s23<>(SB), Z5, Z7
+	VADDPD      Z7, Z6, Z6     // p8
+	VMULPD      Z5, Z5, Z1     // z4
+	VMULPD      Z1, Z6, Z6     // z4 p8
+
+	VMULPD.BCST s17<>(SB), Z4, Z7
+	VADDPD.BCST s15<>(SB), Z7, Z7
+	VMULPD      Z5, Z7, Z7
+	VMULPD.BCST s13<>(SB), Z4, Z12
+	VADDPD.BCST s11<>(SB), Z12, Z12
+	VADDPD      Z7, Z12, Z7    // p4
+	VADDPD      Z6, Z7, Z6
+	VMULPD      Z1, Z6, Z6     // z4 (p4 + z4 p8)
+
+	VMULPD.BCST s9<>(SB), Z4, Z7
+	VADDPD.BCST s7<>(SB), Z7, Z7
+	VMULPD      Z5, Z7, Z7
+	VMULPD.BCST s5<>(SB), Z4, Z12
+	VADDPD.BCST s3<>(SB), Z12, Z12
+	VADDPD      Z7, Z12, Z7    // p0
+	VADDPD      Z6, Z7, Z6
+	VMULPD      Z4, Z6, Z6     // series
+
+	VMULPD      Z0, Z0, Z4
+	VMULPD.BCST half<>(SB), Z4, Z4 // half
+	VADDPD      Z6, Z4, Z6
+	VMULPD      Z3, Z6, Z6
+	VMULPD      Z15, Z2, Z7    // n ln2Low
+	VADDPD      Z7, Z6, Z6
+	VSUBPD      Z6, Z4, Z6
+	VSUBPD      Z0, Z6, Z6
+	VMULPD      Z14, Z2, Z2    // n ln2High
+	VSUBPD      Z6, Z2, Z6
+	VMOVUPD     Z6, (DI)
+	ADDQ        $64, DI
+	INCQ        AX
+	JMP         loop
+
+end:
+	MOVQ AX, done+16(FP)
+	VZEROUPPER
+	RET

@@ -447,7 +447,7 @@ func (f *labelFit) standardize(ctx context.Context) error {
 	return f.teams(ctx, func(_, _, first, end int) {
 		for x := range slices.Chunk(f.between(first, end), f.width*lanes) {
 			for j, scale := range f.scale {
-				for l, value := range four(x, j) {
+				for l, value := range ofLanes(x, j) {
 					x[j*lanes+l] = float32(float64(value) / scale)
 				}
 			}

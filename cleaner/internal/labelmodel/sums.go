@@ -8,7 +8,7 @@ import (
 
 // lanes are the blocks of rows that are swept at once, a team: a vector has a number of each of them. The sums of a block are those of its
 // rows one after the other, whatever the other lanes have.
-const lanes = 4
+const lanes = 8
 
 // placeOf is where the numbers of a row lie among those of all teams: a lane of a line.
 func placeOf(row int) (line, lane int) {
@@ -50,8 +50,8 @@ func (s sweepScratch) of(lines, classes int) sweepScratch {
 	return s
 }
 
-// four are the numbers at a place of vectors.
-func four[T float32 | float64 | int32](numbers []T, at int) *[lanes]T {
+// ofLanes are the numbers at a place of vectors.
+func ofLanes[T float32 | float64 | int32](numbers []T, at int) *[lanes]T {
 	return (*[lanes]T)(numbers[at*lanes:])
 }
 
@@ -66,12 +66,12 @@ func weighPlainly(utility []float64, x []float32, weights []float64, classes, wi
 		for k := range classes {
 			var sum [lanes]float64
 			for j := range width {
-				value, weight := four(x, (line*classes+k)*width+j), four(weights, j)
+				value, weight := ofLanes(x, (line*classes+k)*width+j), ofLanes(weights, j)
 				for l := range sum {
 					sum[l] += float64(weight[l] * float64(value[l]))
 				}
 			}
-			*four(utility, line*classes+k) = sum
+			*ofLanes(utility, line*classes+k) = sum
 			for l, own := range sum {
 				if own > most[l] { // max would look for NaN, too
 					most[l] = own
@@ -79,7 +79,7 @@ func weighPlainly(utility []float64, x []float32, weights []float64, classes, wi
 			}
 		}
 		for k := range classes {
-			own := four(utility, line*classes+k)
+			own := ofLanes(utility, line*classes+k)
 			for l := range own {
 				own[l] -= most[l]
 			}
@@ -93,16 +93,16 @@ func judgePlainly(chance, excess []float64, posterior []float32, likelihood, noi
 	for line := range len(likelihood) / lanes {
 		var whole, sum [lanes]float64
 		var under [lanes][]float64
-		for l, kind := range four(kinds, line) {
+		for l, kind := range ofLanes(kinds, line) {
 			under[l] = noise[int(kind)*classes:][:classes]
 		}
 		for k := range classes {
-			for l, e := range four(chance, line*classes+k) {
+			for l, e := range ofLanes(chance, line*classes+k) {
 				whole[l] += e
 			}
 		}
 		for k := range classes {
-			own, q := four(chance, line*classes+k), four(posterior, line*classes+k)
+			own, q := ofLanes(chance, line*classes+k), ofLanes(posterior, line*classes+k)
 			for l := range own {
 				own[l] /= whole[l]
 				joint := float64(own[l] * under[l][k])
@@ -114,13 +114,13 @@ func judgePlainly(chance, excess []float64, posterior []float32, likelihood, noi
 			sum[l] = max(sum[l], math.SmallestNonzeroFloat64)
 		}
 		for k := range classes {
-			own, q, more := four(chance, line*classes+k), four(posterior, line*classes+k), four(excess, line*classes+k)
+			own, q, more := ofLanes(chance, line*classes+k), ofLanes(posterior, line*classes+k), ofLanes(excess, line*classes+k)
 			for l := range own {
 				q[l] = float32(float64(q[l]) / sum[l])
 				more[l] = float64(q[l]) - own[l]
 			}
 		}
-		*four(likelihood, line) = sum
+		*ofLanes(likelihood, line) = sum
 	}
 }
 
@@ -132,16 +132,16 @@ func addLinesPlainly(sums []float64, x []float32, of sweepScratch, classes, widt
 		deviations, products := of.deviations, of.deviations[classes*width*lanes:]
 		for j := range width {
 			var mean [lanes]float64
-			gradient := four(sums, j)
+			gradient := ofLanes(sums, j)
 			for k := range classes {
-				value, p, more := four(x, k*width+j), four(chance, k), four(excess, k)
+				value, p, more := ofLanes(x, k*width+j), ofLanes(chance, k), ofLanes(excess, k)
 				for l := range mean {
 					mean[l] += float64(p[l] * float64(value[l]))
 					gradient[l] += float64(more[l] * float64(value[l]))
 				}
 			}
 			for k := range classes {
-				value, p, deviation, product := four(x, k*width+j), four(chance, k), four(deviations, k*width+j), four(products, k*width+j)
+				value, p, deviation, product := ofLanes(x, k*width+j), ofLanes(chance, k), ofLanes(deviations, k*width+j), ofLanes(products, k*width+j)
 				for l := range mean {
 					deviation[l] = float64(value[l]) - mean[l]
 					product[l] = 0
@@ -154,10 +154,10 @@ func addLinesPlainly(sums []float64, x []float32, of sweepScratch, classes, widt
 		at := width
 		for i := range width {
 			for j := i; j < width; j++ {
-				sum := four(sums, at)
+				sum := ofLanes(sums, at)
 				at++
 				for k := range classes {
-					product, deviation := four(products, k*width+i), four(deviations, k*width+j)
+					product, deviation := ofLanes(products, k*width+i), ofLanes(deviations, k*width+j)
 					for l := range sum {
 						sum[l] += float64(product[l] * deviation[l])
 					}

@@ -4,47 +4,94 @@ package labelmodel
 
 import "golang.org/x/sys/cpu"
 
-// The kernels round every product, quotient and sum by itself: the bits are those of the plain ones. They check no bounds.
+// What kernels the processor has; tests turn them off.
+var (
+	vectorized = cpu.X86.HasAVX2
+	wide       = cpu.X86.HasAVX512
+)
+
+// The kernels round every product, quotient and sum by itself: the bits are those of the plain ones. They check no bounds. A wide kernel
+// has all lanes in a register; the others do the half of them where their arguments point.
 
 // weighVectors is weighPlainly of lines.
 //
 //go:noescape
 func weighVectors(utility *float64, x *float32, weights *float64, lines, classes, width int)
 
+//go:noescape
+func weighWide(utility *float64, x *float32, weights *float64, lines, classes, width int)
+
 // judgeVectors is judgePlainly of lines.
 //
 //go:noescape
 func judgeVectors(chance, excess *float64, posterior *float32, likelihood, noise *float64, kinds *int32, lines, classes int)
+
+//go:noescape
+func judgeWide(chance, excess *float64, posterior *float32, likelihood, noise *float64, kinds *int32, lines, classes int)
 
 // addVectors is addLinesPlainly of lines.
 //
 //go:noescape
 func addVectors(sums *float64, x *float32, chance, excess, deviations *float64, lines, classes, width int)
 
+// addFour is addVectors of four features.
+//
+//go:noescape
+func addFour(sums *float64, x *float32, chance, excess *float64, lines, classes int)
+
+// addFive is addVectors of five features.
+//
+//go:noescape
+func addFive(sums *float64, x *float32, chance, excess *float64, lines, classes int)
+
 func weigh(utility []float64, x []float32, weights []float64, classes, width int) {
-	if !cpu.X86.HasAVX2 {
+	if !vectorized {
 		weighPlainly(utility, x, weights, classes, width)
 		return
 	}
 	_, _ = x[len(utility)*width-1], weights[width*lanes-1]
-	weighVectors(&utility[0], &x[0], &weights[0], len(utility)/(classes*lanes), classes, width)
+	lines := len(utility) / (classes * lanes)
+	if wide {
+		weighWide(&utility[0], &x[0], &weights[0], lines, classes, width)
+		return
+	}
+	for half := 0; half < lanes; half += lanes / 2 {
+		weighVectors(&utility[half], &x[half], &weights[half], lines, classes, width)
+	}
 }
 
 func judge(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
-	if !cpu.X86.HasAVX2 {
+	if !vectorized {
 		judgePlainly(chance, excess, posterior, likelihood, noise, kinds, classes)
 		return
 	}
 	_, _, _, _ = chance[len(likelihood)*classes-1], excess[len(chance)-1], posterior[len(chance)-1], kinds[len(likelihood)-1]
-	judgeVectors(&chance[0], &excess[0], &posterior[0], &likelihood[0], &noise[0], &kinds[0], len(likelihood)/lanes, classes)
+	lines := len(likelihood) / lanes
+	if wide {
+		judgeWide(&chance[0], &excess[0], &posterior[0], &likelihood[0], &noise[0], &kinds[0], lines, classes)
+		return
+	}
+	for half := 0; half < lanes; half += lanes / 2 {
+		judgeVectors(&chance[half], &excess[half], &posterior[half], &likelihood[half], &noise[0], &kinds[half], lines, classes)
+	}
 }
 
 func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) {
-	if !cpu.X86.HasAVX2 {
+	if !vectorized {
 		addLinesPlainly(sums, x, of, classes, width)
 		return
 	}
 	_, _, _ = x[len(of.chance)*width-1], of.excess[len(of.chance)-1], sums[(width+width*(width+1)/2)*lanes-1]
 	_ = of.deviations[(2*classes+1)*width*lanes-1]
-	addVectors(&sums[0], &x[0], &of.chance[0], &of.excess[0], &of.deviations[0], len(of.chance)/(classes*lanes), classes, width)
+	lines := len(of.chance) / (classes * lanes)
+	switch {
+	case wide && width == 4:
+		addFour(&sums[0], &x[0], &of.chance[0], &of.excess[0], lines, classes)
+	case wide && width == 5:
+		addFive(&sums[0], &x[0], &of.chance[0], &of.excess[0], lines, classes)
+	default:
+		for half := 0; half < lanes; half += lanes / 2 {
+			addVectors(&sums[half], &x[half], &of.chance[half], &of.excess[half], &of.deviations[half], lines, classes, width)
+		}
+	}
 }
