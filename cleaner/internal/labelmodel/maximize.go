@@ -236,8 +236,8 @@ func (f *labelFit) stepFlips(ctx context.Context, s *modelState) error {
 	}
 	clear(s.counts.values)
 	groups := (f.classes + countedClasses - 1) / countedClasses
-	err := parallel.Do(ctx, f.workers, groups, func(_ context.Context, _, group int) error {
-		f.countFlips(s.counts, group*countedClasses, min((group+1)*countedClasses, f.classes))
+	err := parallel.Do(ctx, len(f.scratch), groups, func(_ context.Context, worker, group int) error {
+		f.countFlips(s.counts, group*countedClasses, min((group+1)*countedClasses, f.classes), f.scratch[worker].rows)
 		return nil
 	})
 	if err != nil {
@@ -259,8 +259,8 @@ func (f *labelFit) stepFlips(ctx context.Context, s *modelState) error {
 // countedClasses are the true classes whose wrong labels are counted at once.
 const countedClasses = 4
 
-// countFlips adds up the posteriors of the true classes from first to end by given label, row after row.
-func (f *labelFit) countFlips(counts *lines, first, end int) {
+// countFlipsPlainly adds up the posteriors of the true classes from first to end by given label, row after row.
+func (f *labelFit) countFlipsPlainly(counts *lines, first, end int) {
 	step := f.classes * lanes
 	for r := 0; r < len(f.labels); r += sweepRows {
 		line, lane := placeOf(r)

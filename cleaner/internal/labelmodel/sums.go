@@ -33,13 +33,14 @@ type sweepScratch struct {
 	chance, excess []float64 // [lines×classes×lanes]
 	likelihood     []float64 // [lines×lanes], in the end its logarithm
 	deviations     []float64 // [2×classes×width×lanes] of features from their means, their products with chances, and [width×lanes] the means
+	rows           []float32 // [lanes×sweepRows×countedClasses] posteriors of a team, row by row, of the classes that are counted at once
 }
 
 func newSweepScratch(classes, width int) sweepScratch {
 	lines := max(chunkCells/classes, 1)
 	return sweepScratch{
 		chance: make([]float64, lines*classes*lanes), excess: make([]float64, lines*classes*lanes), likelihood: make([]float64, lines*lanes),
-		deviations: make([]float64, (2*classes+1)*width*lanes),
+		deviations: make([]float64, (2*classes+1)*width*lanes), rows: make([]float32, lanes*sweepRows*countedClasses),
 	}
 }
 

@@ -2,7 +2,11 @@
 
 package labelmodel
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
 
 // What kernels the processor has; tests turn them off.
 var (
@@ -43,6 +47,16 @@ func addFour(sums *float64, x *float32, chance, excess *float64, lines, classes 
 //
 //go:noescape
 func addFive(sums *float64, x *float32, chance, excess *float64, lines, classes int)
+
+// turnVectors writes the posteriors of four classes row by row [lanes×sweepRows×4]; step is what the numbers of a line take.
+//
+//go:noescape
+func turnVectors(rows, posterior *float32, lines, step int)
+
+// countVectors adds the posteriors of four classes of some rows to the lines of their labels.
+//
+//go:noescape
+func countVectors(counts *float64, rows *float32, labels *kv.Class, places *int32, count, classes int)
 
 func weigh(utility []float64, x []float32, weights []float64, classes, width int) {
 	if !vectorized {
@@ -93,5 +107,24 @@ func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) 
 		for half := 0; half < lanes; half += lanes / 2 {
 			addVectors(&sums[half], &x[half], &of.chance[half], &of.excess[half], &of.deviations[half], lines, classes, width)
 		}
+	}
+}
+
+func (f *labelFit) countFlips(counts *lines, first, end int, rows []float32) {
+	if !vectorized || end-first < countedClasses || len(counts.values) == 0 {
+		f.countFlipsPlainly(counts, first, end)
+		return
+	}
+	_ = rows[lanes*sweepRows*countedClasses-1]
+	step := f.classes * lanes
+	for r := 0; r < len(f.labels); r += sweepRows {
+		line, lane := placeOf(r)
+		if lane == 0 {
+			team := f.posterior.Data[line*step : min((line+sweepRows)*step, len(f.posterior.Data))]
+			turnVectors(&rows[0], &team[first*lanes], len(team)/step, step)
+		}
+		labels := f.labels[r:min(r+sweepRows, len(f.labels))]
+		own := rows[lane*sweepRows*countedClasses:]
+		countVectors(&counts.values[first], &own[0], &labels[0], &counts.place[0], len(labels), f.classes)
 	}
 }

@@ -757,3 +757,72 @@ passed:
 	VMOVUPD Z14, 1216(DI)
 	VZEROUPPER
 	RET
+
+// func turnVectors(rows *float32, posterior *float32, lines, step int)
+//
+// Four vectors of the lanes of a class become, for each lane, a vector of its four classes; that of the next lane lies 256 vectors on.
+TEXT ·turnVectors(SB), NOSPLIT, $0-32
+	MOVQ rows+0(FP), DI
+	MOVQ posterior+8(FP), SI
+	MOVQ lines+16(FP), CX
+	MOVQ step+24(FP), DX
+	SHLQ $2, DX
+	LEAQ 16384(DI), R8
+
+turn:
+	VMOVUPS      (SI), Y0
+	VMOVUPS      32(SI), Y1
+	VMOVUPS      64(SI), Y2
+	VMOVUPS      96(SI), Y3
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y5
+	VUNPCKLPS    Y3, Y2, Y6
+	VUNPCKHPS    Y3, Y2, Y7
+	VUNPCKLPD    Y6, Y4, Y0 // of lanes 0 and 4
+	VUNPCKHPD    Y6, Y4, Y1
+	VUNPCKLPD    Y7, Y5, Y2
+	VUNPCKHPD    Y7, Y5, Y3
+	VMOVUPS      X0, (DI)
+	VMOVUPS      X1, 4096(DI)
+	VMOVUPS      X2, 8192(DI)
+	VMOVUPS      X3, 12288(DI)
+	VEXTRACTF128 $1, Y0, (R8)
+	VEXTRACTF128 $1, Y1, 4096(R8)
+	VEXTRACTF128 $1, Y2, 8192(R8)
+	VEXTRACTF128 $1, Y3, 12288(R8)
+	ADDQ         DX, SI
+	ADDQ         $16, DI
+	ADDQ         $16, R8
+	DECQ         CX
+	JNZ          turn
+	VZEROUPPER
+	RET
+
+// func countVectors(counts *float64, rows *float32, labels, places *int32, count, classes int)
+TEXT ·countVectors(SB), NOSPLIT, $0-48
+	MOVQ counts+0(FP), DI
+	MOVQ rows+8(FP), SI
+	MOVQ labels+16(FP), DX
+	MOVQ places+24(FP), BX
+	MOVQ count+32(FP), CX
+	MOVQ classes+40(FP), R8
+	SHLQ $3, R8
+	XORQ R9, R9
+
+count:
+	MOVLQSX   (DX)(R9*4), AX
+	TESTQ     AX, AX
+	JLT       counted // no label
+	MOVLQSX   (BX)(AX*4), AX
+	IMULQ     R8, AX
+	VCVTPS2PD (SI), Y0
+	VADDPD    (DI)(AX*1), Y0, Y0
+	VMOVUPD   Y0, (DI)(AX*1)
+
+counted:
+	ADDQ $16, SI
+	INCQ R9
+	CMPQ R9, CX
+	JLT  count
+	VZEROUPPER
+	RET

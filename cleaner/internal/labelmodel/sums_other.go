@@ -13,3 +13,7 @@ func judge(chance, excess []float64, posterior []float32, likelihood, noise []fl
 func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) {
 	addLinesPlainly(sums, x, of, classes, width)
 }
+
+func (f *labelFit) countFlips(counts *lines, first, end int, _ []float32) {
+	f.countFlipsPlainly(counts, first, end)
+}

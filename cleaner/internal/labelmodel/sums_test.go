@@ -123,10 +123,10 @@ func BenchmarkCountFlips(b *testing.B) {
 	}
 	f.findKinds(nil)
 	f.posterior = &scratch.Array[float32]{Data: normals(r, rows*classes)}
-	s := f.start()
+	s, rowsOf := f.start(), newSweepScratch(classes, f.width).rows
 	for b.Loop() {
 		for first := 0; first < classes; first += countedClasses {
-			f.countFlips(s.counts, first, first+countedClasses)
+			f.countFlips(s.counts, first, first+countedClasses, rowsOf)
 		}
 	}
 	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
