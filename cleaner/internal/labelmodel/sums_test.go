@@ -68,11 +68,31 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func sameBits(t *testing.T, what string, width, classes int, got, want []float64) {
+// TestCountFlips holds the kernels of counts to the bits of the plain function, with rows that have no label.
+func TestCountFlips(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, rows := range []int{1, 255, 256, 257, 2047, 2048, 2049, 5000} {
+		for _, classes := range []int{2, 4, 5, 8, 11} {
+			f := &labelFit{classes: classes, width: 1}
+			for range rows {
+				f.labels = append(f.labels, kv.Class(r.IntN(classes+1)-1))
+			}
+			f.posterior = &scratch.Array[float32]{Data: normals(r, linesOf(rows)*lanes*classes)}
+			got, want, memory := f.start().counts, f.start().counts, newSweepScratch(classes, 1).rows
+			for first := 0; first < classes; first += countedClasses {
+				f.countFlips(got, first, min(first+countedClasses, classes), memory)
+				f.countFlipsPlainly(want, first, min(first+countedClasses, classes))
+			}
+			sameBits(t, "counts", rows, classes, got.values, want.values)
+		}
+	}
+}
+
+func sameBits(t *testing.T, what string, size, classes int, got, want []float64) {
 	t.Helper()
 	for i := range want {
 		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-			t.Fatalf("%s of %d features and %d classes: number %d is %v, want %v", what, width, classes, i, got[i], want[i])
+			t.Fatalf("%s of %d features or rows and %d classes: number %d is %v, want %v", what, size, classes, i, got[i], want[i])
 		}
 	}
 }

@@ -1,0 +1,15 @@
+//go:build !purego
+
+package labelmodel
+
+import "testing"
+
+// TestNarrowerVectors holds the kernels of other processors to the same.
+func TestNarrowerVectors(t *testing.T) {
+	defer func(four, eight bool) { vectorized, wide = four, eight }(vectorized, wide)
+	wide = false
+	t.Run("four lanes", TestVectors)
+	t.Run("counts", TestCountFlips)
+	vectorized = false
+	t.Run("no vectors", TestVectors)
+}

@@ -1,0 +1,14 @@
+//go:build !purego
+
+package elementary
+
+import "testing"
+
+// TestNarrowerVectors holds the kernels of other processors to the same.
+func TestNarrowerVectors(t *testing.T) {
+	defer func(four, eight bool) { vectorized, wide = four, eight }(vectorized, wide)
+	wide = false
+	t.Run("groups of four", TestMany)
+	vectorized = false
+	t.Run("no vectors", TestMany)
+}
