@@ -113,9 +113,10 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marks rankSet   // neighbours of y before it; empty between nodes
-	words []mapWord // of one z: the hubs in its list
-	taken []uint32  // likewise, how many words the places before one take
+	marks markedRanks                         // neighbours of y before it; empty between nodes
+	found [searchedPlaces + findingSlack]rank // of a part of one list of z: those that are marked
+	words []mapWord                           // of one z: the hubs in its list
+	taken []uint32                            // likewise, how many words the places before one take
 	ends  [searchedEnds]triangleEnd
 	r     []float64 // of one z, by place in its list
 	delta []float64 // likewise δ
@@ -141,7 +142,7 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 	}
 	for i := range s.workers {
 		s.workers[i] = triangleScratch{
-			marks: newRankSet(n), r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
+			marks: markedRanks{set: newRankSet(n)}, r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
 			taken: make([]uint32, hubs), words: make([]mapWord, 0, mostMapWords(int64(hubs))),
 		}
 	}
@@ -257,6 +258,42 @@ func closeRowPlainly(acc, delta []float64, words []mapWord, row closingRow) floa
 	return sumLanes(&sums)
 }
 
+// searchedPlaces is how many places of a list are searched at a time. findMarked may touch findingSlack places behind what it finds.
+const (
+	searchedPlaces = 64
+	findingSlack   = 16
+)
+
+// markedRanks are a set of ranks, and a table that most others are not in: a bit for each remainder.
+type markedRanks struct {
+	set   rankSet
+	maybe [markedRemainders / 32]uint32
+}
+
+const markedRemainders = 2048
+
+func (m *markedRanks) addAll(list []rank) {
+	m.set.addAll(list)
+	for _, x := range list {
+		m.maybe[x%markedRemainders/32] |= 1 << (x % 32)
+	}
+}
+
+func (m *markedRanks) removeAll(list []rank) {
+	m.set.removeAll(list)
+	clear(m.maybe[:])
+}
+
+// findMarkedByPlace is findMarked by the places that lookUp finds.
+func findMarkedByPlace(found *[searchedPlaces + findingSlack]rank, marks *markedRanks, list []rank) (n int) {
+	for hits := lookUp(marks.set, list, list); hits != 0; n++ {
+		place := bits.LeadingZeros64(hits)
+		hits &^= 1 << (63 - place)
+		found[n] = list[place]
+	}
+	return n
+}
+
 // lookUpPlainly is lookUp for every processor.
 func lookUpPlainly(set rankSet, list []rank) uint64 {
 	hits := uint64(0)
@@ -291,11 +328,13 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 		for first := 0; first < len(later); first += searchedEnds {
 			part := later[first:min(first+searchedEnds, len(later))]
 			for i, z := range part {
-				scratch.ends[i] = triangleEnd{lists.of(z), s.graph.delta(z), atomic.LoadUint64(&s.units.common.Data[z])}
+				before := lists.of(z)
+				fetch(before)
+				scratch.ends[i] = triangleEnd{before, s.graph.delta(z), atomic.LoadUint64(&s.units.common.Data[z])}
 			}
 			for i, z := range part {
-				end, next := scratch.ends[i], scratch.ends[min(i+2, len(part)-1)].before
-				ofZ := s.closeLater(worker, end.before, next, y, float64(float64(end.delta*fixedUnit)*atY))
+				end := scratch.ends[i]
+				ofZ := s.closeLater(worker, end.before, y, float64(float64(end.delta*fixedUnit)*atY))
 				if ofZ != 0 {
 					s.units.add(worker, z, ofZ)
 					ofY += ofZ
@@ -312,15 +351,13 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 
 // closeLater adds the triangles of y and a node z with the neighbours list before it to their x, and returns the units of
 // all. Lists go on beyond y, where none is marked.
-func (s *triangleSearch) closeLater(worker int, list, next []rank, y rank, yz float64) (units int64) {
-	marks := s.workers[worker].marks
+func (s *triangleSearch) closeLater(worker int, list []rank, y rank, yz float64) (units int64) {
+	scratch := &s.workers[worker]
 	for len(list) > 0 && list[0] < y {
-		part := list[:min(64, len(list))]
-		for hits := lookUp(marks, part, next); hits != 0; {
-			place := bits.LeadingZeros64(hits)
-			hits &^= 1 << (63 - place)
-			pi := roundUnits(float64(yz * s.deltaOf(part[place])))
-			s.units.add(worker, part[place], pi)
+		part := list[:min(searchedPlaces, len(list))]
+		for _, x := range scratch.found[:findMarked(&scratch.found, &scratch.marks, part)] {
+			pi := roundUnits(float64(yz * s.deltaOf(x)))
+			s.units.add(worker, x, pi)
 			units += pi
 		}
 		list = list[len(part):]

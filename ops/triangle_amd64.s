@@ -230,3 +230,93 @@ looked:
 	SHLQ CX, AX
 	MOVQ AX, ret+32(FP)
 	RET
+
+// FILTER appends at DI those of the ranks in Z0 that K3 names and the table in Z10 to Z13 has. It writes 16 ranks.
+#define FILTER \
+	VPSRLD        $5, Z0, Z1; \
+	VMOVDQA64     Z1, Z2; \
+	VPERMI2D      Z11, Z10, Z2; \
+	VPTESTMD      Z14, Z1, K1; \
+	VPERMI2D      Z13, Z12, Z1; \
+	VMOVDQA32     Z1, K1, Z2; \
+	VPRORVD       Z0, Z2, Z2; \
+	VPTESTMD      Z15, Z2, K3, K2; \
+	VPCOMPRESSD.Z Z0, K2, Z1; \
+	VMOVDQU32     Z1, (DI); \
+	KMOVW         K2, AX; \
+	POPCNTL       AX, AX; \
+	LEAQ          (DI)(AX*4), DI
+
+// func findBlock(found *rank, set *uint64, maybe *uint32, list *rank, count int) int
+TEXT ·findBlock(SB), NOSPLIT, $0-48
+	MOVQ         found+0(FP), BX
+	MOVQ         set+8(FP), R8
+	MOVQ         maybe+16(FP), DX
+	MOVQ         list+24(FP), R9
+	MOVQ         count+32(FP), R12
+	VMOVDQU32    (DX), Z10
+	VMOVDQU32    64(DX), Z11
+	VMOVDQU32    128(DX), Z12
+	VMOVDQU32    192(DX), Z13
+	MOVL         $1, AX
+	VPBROADCASTD AX, Z15
+	VPSLLD       $5, Z15, Z14
+	KXNORW       K3, K3, K3
+	MOVQ         BX, DI
+	SUBQ         $16, R12
+	JB           rest
+
+filter:
+	VMOVDQU32 (R9), Z0
+	FILTER
+	ADDQ      $64, R9
+	SUBQ      $16, R12
+	JAE       filter
+
+rest:
+	ADDQ        $16, R12
+	JZ          filled
+	MOVL        $-1, AX
+	BZHIL       R12, AX, AX
+	KMOVW       AX, K3
+	VMOVDQU32.Z (R9), K3, Z0
+	FILTER
+
+filled:
+	VZEROUPPER
+	XORL DX, DX // how many are in the set too
+	MOVQ BX, R9
+	CMPQ R9, DI
+	JAE  found
+
+check:
+	MOVL (R9), R10
+	MOVL R10, R11
+	SHRL $5, R11
+	MOVL (R8)(R11*4), R11
+	MOVL R10, (BX)(DX*4)
+	BTL  R10, R11
+	ADCQ $0, DX
+	ADDQ $4, R9
+	CMPQ R9, DI
+	JB   check
+
+found:
+	MOVQ DX, ret+40(FP)
+	RET
+
+// func fetchRanks(list *rank, count int)
+TEXT ·fetchRanks(SB), NOSPLIT, $0-16
+	MOVQ       list+0(FP), AX
+	LEAQ       256(AX), CX
+	CMPQ       count+8(FP), $64
+	CMOVQLE    AX, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	RET

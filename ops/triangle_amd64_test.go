@@ -17,3 +17,13 @@ func TestSlowToExtract(t *testing.T) {
 		t.Errorf("this processor: got the family %#x, want one with 64 bits", got)
 	}
 }
+
+// eachWidth runs a test with the widest vectors of this processor, then with narrower ones.
+func eachWidth(t *testing.T, test func(t *testing.T)) {
+	t.Run("widest", test)
+	if wide {
+		wide = false
+		defer func() { wide = true }()
+		t.Run("narrow", test)
+	}
+}

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -123,6 +124,56 @@ func TestLookUpKernels(t *testing.T) {
 			t.Fatalf("seed %d, %d ranks: got %x, plainly %x, want %x", seed, len(list), got, plain, want)
 		}
 	}
+}
+
+func TestFindMarkedKernels(t *testing.T) { eachWidth(t, checkFindMarked) }
+
+func checkFindMarked(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		n := 1 + r.IntN(1<<r.IntN(15))
+		_, marked := wedgeCase(r, n, r.IntN(n+1))
+		_, list := wedgeCase(r, n, r.IntN(min(n, searchedPlaces)+1))
+		marks := markedRanks{set: newRankSet(n)}
+		marks.addAll(marked)
+		var want []rank
+		for _, x := range list {
+			if slices.Contains(marked, x) {
+				want = append(want, x)
+			}
+		}
+		var found [searchedPlaces + findingSlack]rank
+		fetch(list)
+		if got := found[:findMarked(&found, &marks, list)]; !slices.Equal(got, want) {
+			t.Fatalf("seed %d, %d of %d ranks in a list of %d: got %v, want %v", seed, len(marked), n, len(list), got, want)
+		}
+		marks.removeAll(marked)
+		if got := findMarked(&found, &marks, list); got != 0 {
+			t.Fatalf("seed %d, none marked: got %d of the list, want 0", seed, got)
+		}
+	}
+}
+
+// The sums of triangles are the same bits with every kernel.
+func TestTriangleWidths(t *testing.T) {
+	g := rmat(12, 16, 1)
+	var want []float64
+	eachWidth(t, func(t *testing.T) {
+		d, err := ComputeDiagonals(context.Background(), g, 3, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Clone(d.At(3))
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got, want) {
+			t.Error("got other diagonals than with the widest vectors")
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func BenchmarkCloseWedges(b *testing.B) {
