@@ -10,20 +10,21 @@
 	VCVTPS2PD offset(R9), Y8; \
 	VADDPD    Y8, sum, sum
 
-// FETCH prefetches the row of the neighbour AHEAD of the current one, whose address it leaves in R10.
+// FETCH prefetches the row of the neighbour AHEAD of the current one, which it leaves in R10 as bytes behind DX.
 #define FETCH \
 	MOVL       (4*AHEAD)(SI), R10; \
-	SUBL       R8, R10; \
 	IMULQ      BX, R10; \
-	ADDQ       DX, R10; \
-	PREFETCHT0 (R10)
+	PREFETCHT0 (DX)(R10*1)
+
+// PLACE leaves the place of the current neighbour's row in R9, as bytes behind DX.
+#define PLACE \
+	MOVL  (SI), R9; \
+	IMULQ BX, R9
 
 // ROW leaves the address of the current neighbour's row in R9.
 #define ROW \
-	MOVL  (SI), R9; \
-	SUBL  R8, R9; \
-	IMULQ BX, R9; \
-	ADDQ  DX, R9
+	PLACE; \
+	ADDQ DX, R9
 
 // COUNTS makes of CX neighbours, R11 of which may be read, how many have one AHEAD of them, in R11, and how many have
 // none, in CX.
@@ -36,15 +37,17 @@
 	CMOVQGT CX, R11; \
 	SUBQ    R11, CX
 
-// ARGUMENTS loads what all kernels of rows take.
+// ARGUMENTS loads what all kernels of rows take. It leaves in DX where the row of node 0 would be.
 #define ARGUMENTS \
-	MOVQ sums+0(FP), DI; \
-	MOVQ rows+8(FP), DX; \
-	MOVQ stride+16(FP), BX; \
-	MOVQ base+24(FP), R8; \
-	MOVQ neighbors+32(FP), SI; \
-	MOVQ count+40(FP), CX; \
-	MOVQ readable+48(FP), R11; \
+	MOVQ  sums+0(FP), DI; \
+	MOVQ  rows+8(FP), DX; \
+	MOVQ  stride+16(FP), BX; \
+	MOVQ  base+24(FP), R8; \
+	IMULQ BX, R8; \
+	SUBQ  R8, DX; \
+	MOVQ  neighbors+32(FP), SI; \
+	MOVQ  count+40(FP), CX; \
+	MOVQ  readable+48(FP), R11; \
 	COUNTS
 
 // LOOPS runs over the neighbours, with prefetching while there is something ahead.
@@ -69,9 +72,9 @@ last: \
 	JNZ   last; \
 done: \
 
-#define FETCH2 FETCH; PREFETCHT0 47(R10)
-#define FETCH128 FETCH; PREFETCHT0 64(R10)
-#define FETCH3 FETCH; PREFETCHT0 64(R10); PREFETCHT0 111(R10)
+#define FETCH2 FETCH; PREFETCHT0 47(DX)(R10*1)
+#define FETCH128 FETCH; PREFETCHT0 64(DX)(R10*1)
+#define FETCH3 FETCH128; PREFETCHT0 111(DX)(R10*1)
 
 #define BODY1 ADD(0, Y0)
 #define BODY2 BODY1; ADD(16, Y1)
@@ -119,6 +122,9 @@ done: \
 //	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int)
 TEXT ·addGroups(SB), NOSPLIT, $0-64
 	MOVQ groups+56(FP), AX
+	CMPB ·wide(SB), $0
+	JEQ  2(PC)
+	JMP  addGroupsWide<>(SB)
 	CASE($1, add1<>(SB))
 	CASE($2, add2<>(SB))
 	CASE($3, add3<>(SB))
@@ -214,42 +220,51 @@ TEXT addWeighted7<>(SB), NOSPLIT, $0-72
 TEXT addWeighted8<>(SB), NOSPLIT, $0-72
 	KERNEL(LOAD8, FETCH128, WEIGHTED8, STORE8)
 
-// PAIR adds the four columns at R13 and those at R14 of the row at R9.
+// PAIR adds the four columns behind R13 and those behind R14 of the row at the place R9.
 #define PAIR \
-	VCVTPS2PD (R9)(R13*1), Y8; \
+	VCVTPS2PD (R13)(R9*1), Y8; \
 	VADDPD    Y8, Y0, Y0; \
-	VCVTPS2PD (R9)(R14*1), Y9; \
+	VCVTPS2PD (R14)(R9*1), Y9; \
 	VADDPD    Y9, Y1, Y1
 
-#define FETCHPAIR \
+#define FETCHLEFT \
 	MOVL       (4*AHEAD)(SI), R10; \
-	SUBL       R8, R10; \
 	IMULQ      BX, R10; \
-	ADDQ       DX, R10; \
-	PREFETCHT0 (R10)(R13*1); \
-	PREFETCHT0 (R10)(R14*1)
+	PREFETCHT0 (R13)(R10*1)
+
+#define FETCHPAIR FETCHLEFT; PREFETCHT0 (R14)(R10*1)
+
+// PAIRS is a whole function that adds two groups.
+#define PAIRS(fetch) \
+	ARGUMENTS; \
+	MOVQ left+56(FP), R13; \
+	MOVQ right+64(FP), R14; \
+	ADDQ DX, R13; \
+	ADDQ DX, R14; \
+	LOAD2; \
+	LOOPS(fetch, PLACE, PAIR); \
+	STORE2; \
+	VZEROUPPER; \
+	RET
 
 // func addPair(
 //	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int, left, right uintptr)
 TEXT ·addPair(SB), NOSPLIT, $0-72
-	ARGUMENTS
-	MOVQ left+56(FP), R13
-	MOVQ right+64(FP), R14
-	LOAD2
-	LOOPS(FETCHPAIR, ROW, PAIR)
-	STORE2
-	VZEROUPPER
-	RET
+	CMPQ stride+16(FP), $64
+	JNE  2(PC)
+	JMP  addPairOfLine<>(SB)
+	PAIRS(FETCHPAIR)
+
+// addPairOfLine is addPair of rows that are one line of the cache each.
+TEXT addPairOfLine<>(SB), NOSPLIT, $0-72
+	PAIRS(FETCHLEFT)
 
 #define FETCHMARK \
 	MOVL       (4*AHEAD)(SI), R10; \
-	SUBL       R8, R10; \
 	PREFETCHT0 (DX)(R10*8)
 
-// MARK leaves the place of the current neighbour's mark in R9.
-#define MARK \
-	MOVL (SI), R9; \
-	SUBL R8, R9
+// MARK leaves the number of the current neighbour in R9.
+#define MARK MOVL (SI), R9
 
 // LABEL adds the scale of a mark to the sum of its column.
 #define LABEL \
@@ -259,17 +274,152 @@ TEXT ·addPair(SB), NOSPLIT, $0-72
 	VADDSD    (DI)(AX*8), X0, X0; \
 	VMOVSD    X0, (DI)(AX*8)
 
+// MARKS loads what the kernels of marks take. It leaves in DX where the mark of node 0 would be.
+#define MARKS \
+	MOVQ sums+0(FP), DI; \
+	MOVQ marks+8(FP), DX; \
+	MOVQ base+16(FP), R8; \
+	SHLQ $3, R8; \
+	SUBQ R8, DX; \
+	MOVQ neighbors+24(FP), SI; \
+	MOVQ count+32(FP), CX; \
+	MOVQ readable+40(FP), R11; \
+	COUNTS
+
 // func addLabelled(sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable int)
 TEXT ·addLabelled(SB), NOSPLIT, $0-48
-	MOVQ sums+0(FP), DI
-	MOVQ marks+8(FP), DX
-	MOVQ base+16(FP), R8
-	MOVQ neighbors+24(FP), SI
-	MOVQ count+32(FP), CX
-	MOVQ readable+40(FP), R11
-	COUNTS
+	MARKS
 	LOOPS(FETCHMARK, MARK, LABEL)
 	RET
+
+// ADDWIDE adds the eight columns at an offset of the row at R9 to a register.
+#define ADDWIDE(offset, sum) \
+	VCVTPS2PD offset(R9), Z8; \
+	VADDPD    Z8, sum, sum
+
+#define WIDE2 ADDWIDE(0, Z0)
+#define WIDE3 WIDE2; ADD(32, Y1)
+#define WIDE4 WIDE2; ADDWIDE(32, Z1)
+#define WIDE5 WIDE4; ADD(64, Y2)
+#define WIDE6 WIDE4; ADDWIDE(64, Z2)
+#define WIDE7 WIDE6; ADD(96, Y3)
+#define WIDE8 WIDE6; ADDWIDE(96, Z3)
+
+#define LOADWIDE2 VMOVUPD (DI), Z0
+#define LOADWIDE3 LOADWIDE2; VMOVUPD 64(DI), Y1
+#define LOADWIDE4 LOADWIDE2; VMOVUPD 64(DI), Z1
+#define LOADWIDE5 LOADWIDE4; VMOVUPD 128(DI), Y2
+#define LOADWIDE6 LOADWIDE4; VMOVUPD 128(DI), Z2
+#define LOADWIDE7 LOADWIDE6; VMOVUPD 192(DI), Y3
+#define LOADWIDE8 LOADWIDE6; VMOVUPD 192(DI), Z3
+
+#define STOREWIDE2 VMOVUPD Z0, (DI)
+#define STOREWIDE3 STOREWIDE2; VMOVUPD Y1, 64(DI)
+#define STOREWIDE4 STOREWIDE2; VMOVUPD Z1, 64(DI)
+#define STOREWIDE5 STOREWIDE4; VMOVUPD Y2, 128(DI)
+#define STOREWIDE6 STOREWIDE4; VMOVUPD Z2, 128(DI)
+#define STOREWIDE7 STOREWIDE6; VMOVUPD Y3, 192(DI)
+#define STOREWIDE8 STOREWIDE6; VMOVUPD Z3, 192(DI)
+
+// addGroupsWide is addGroups of AX groups with wide vectors.
+TEXT addGroupsWide<>(SB), NOSPLIT, $0-64
+	CASE($1, add1<>(SB))
+	CASE($2, addWide2<>(SB))
+	CASE($3, addWide3<>(SB))
+	CASE($4, addWide4<>(SB))
+	CASE($5, addWide5<>(SB))
+	CASE($6, addWide6<>(SB))
+	CASE($7, addWide7<>(SB))
+	CASE($8, addWide8<>(SB))
+	RET
+
+TEXT addWide2<>(SB), NOSPLIT, $0-64
+	KERNEL(LOADWIDE2, FETCH, WIDE2, STOREWIDE2)
+
+TEXT addWide3<>(SB), NOSPLIT, $0-64
+	KERNEL(LOADWIDE3, FETCH2, WIDE3, STOREWIDE3)
+
+TEXT addWide4<>(SB), NOSPLIT, $0-64
+	KERNEL(LOADWIDE4, FETCH, WIDE4, STOREWIDE4)
+
+TEXT addWide5<>(SB), NOSPLIT, $0-64
+	KERNEL(LOADWIDE5, FETCH128, WIDE5, STOREWIDE5)
+
+TEXT addWide6<>(SB), NOSPLIT, $0-64
+	KERNEL(LOADWIDE6, FETCH128, WIDE6, STOREWIDE6)
+
+TEXT addWide7<>(SB), NOSPLIT, $0-64
+	KERNEL(LOADWIDE7, FETCH3, WIDE7, STOREWIDE7)
+
+TEXT addWide8<>(SB), NOSPLIT, $0-64
+	KERNEL(LOADWIDE8, FETCH128, WIDE8, STOREWIDE8)
+
+DATA columns<>+0(SB)/8, $0x0000000100000000
+DATA columns<>+8(SB)/8, $0x0000000300000002
+DATA columns<>+16(SB)/8, $0x0000000500000004
+DATA columns<>+24(SB)/8, $0x0000000700000006
+DATA columns<>+32(SB)/8, $0x0000000900000008
+DATA columns<>+40(SB)/8, $0x0000000b0000000a
+DATA columns<>+48(SB)/8, $0x0000000d0000000c
+DATA columns<>+56(SB)/8, $0x0000000f0000000e
+GLOBL columns<>(SB), RODATA|NOPTR, $64
+
+// SCALE leaves the scale of the current mark in all of Z8, SELECT in two masks which of 16 columns it is in, and ADDMARK
+// adds it to the sum of the column.
+#define SCALE VCVTPS2PD.BCST 4(DX)(R9*8), Z8
+
+#define SELECT(columns, left, right) \
+	VPCMPEQD.BCST (DX)(R9*8), columns, left; \
+	KSHIFTRW      $8, left, right
+
+#define ADDMARK(mask, sum) VADDPD Z8, sum, mask, sum
+
+#define LABEL1 \
+	SCALE; \
+	VPCMPEQD.BCST (DX)(R9*8), Z9, K1; \
+	ADDMARK(K1, Z0)
+#define LABEL2 SCALE; SELECT(Z9, K1, K2); ADDMARK(K1, Z0); ADDMARK(K2, Z1)
+#define LABEL3 \
+	LABEL2; \
+	VPCMPEQD.BCST (DX)(R9*8), Z10, K3; \
+	ADDMARK(K3, Z2)
+#define LABEL4 LABEL2; SELECT(Z10, K3, K4); ADDMARK(K3, Z2); ADDMARK(K4, Z3)
+
+// LABELS is a whole function that adds marks of so many times eight columns from the first on.
+#define LABELS(load, body, store) \
+	MARKS; \
+	VPBROADCASTD first+56(FP), Z9; \
+	VPADDD       columns<>(SB), Z9, Z9; \
+	MOVL         $16, AX; \
+	VPBROADCASTD AX, Z10; \
+	VPADDD       Z9, Z10, Z10; \
+	load; \
+	LOOPS(FETCHMARK, MARK, body); \
+	store; \
+	VZEROUPPER; \
+	RET
+
+// func addLabelledWide(
+//	sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable, vectors int, first uint32)
+TEXT ·addLabelledWide(SB), NOSPLIT, $0-60
+	MOVQ vectors+48(FP), AX
+	CASE($1, addLabelled1<>(SB))
+	CASE($2, addLabelled2<>(SB))
+	CASE($3, addLabelled3<>(SB))
+	CASE($4, addLabelled4<>(SB))
+	RET
+
+TEXT addLabelled1<>(SB), NOSPLIT, $0-60
+	LABELS(LOADWIDE2, LABEL1, STOREWIDE2)
+
+TEXT addLabelled2<>(SB), NOSPLIT, $0-60
+	LABELS(LOADWIDE4, LABEL2, STOREWIDE4)
+
+TEXT addLabelled3<>(SB), NOSPLIT, $0-60
+	LABELS(LOADWIDE6, LABEL3, STOREWIDE6)
+
+TEXT addLabelled4<>(SB), NOSPLIT, $0-60
+	LABELS(LOADWIDE8, LABEL4, STOREWIDE8)
 
 // func finishGroups(row, next, input *float32, sums *float64, groups int, scale, squared, diagonal float64)
 TEXT ·finishGroups(SB), NOSPLIT, $0-64
