@@ -50,6 +50,18 @@
 	MOVQ  readable+48(FP), R11; \
 	COUNTS
 
+// MARKS loads what the kernels of marks take. It leaves in DX where the mark of node 0 would be.
+#define MARKS \
+	MOVQ sums+0(FP), DI; \
+	MOVQ marks+8(FP), DX; \
+	MOVQ base+16(FP), R8; \
+	SHLQ $3, R8; \
+	SUBQ R8, DX; \
+	MOVQ neighbors+24(FP), SI; \
+	MOVQ count+32(FP), CX; \
+	MOVQ readable+40(FP), R11; \
+	COUNTS
+
 // LOOPS runs over the neighbours, with prefetching while there is something ahead.
 #define LOOPS(fetch, row, body) \
 	TESTQ R11, R11; \
@@ -227,37 +239,25 @@ TEXT addWeighted8<>(SB), NOSPLIT, $0-72
 	VCVTPS2PD (R14)(R9*1), Y9; \
 	VADDPD    Y9, Y1, Y1
 
-#define FETCHLEFT \
+#define FETCHPAIR \
 	MOVL       (4*AHEAD)(SI), R10; \
 	IMULQ      BX, R10; \
-	PREFETCHT0 (R13)(R10*1)
-
-#define FETCHPAIR FETCHLEFT; PREFETCHT0 (R14)(R10*1)
-
-// PAIRS is a whole function that adds two groups.
-#define PAIRS(fetch) \
-	ARGUMENTS; \
-	MOVQ left+56(FP), R13; \
-	MOVQ right+64(FP), R14; \
-	ADDQ DX, R13; \
-	ADDQ DX, R14; \
-	LOAD2; \
-	LOOPS(fetch, PLACE, PAIR); \
-	STORE2; \
-	VZEROUPPER; \
-	RET
+	PREFETCHT0 (R13)(R10*1); \
+	PREFETCHT0 (R14)(R10*1)
 
 // func addPair(
 //	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int, left, right uintptr)
 TEXT ·addPair(SB), NOSPLIT, $0-72
-	CMPQ stride+16(FP), $64
-	JNE  2(PC)
-	JMP  addPairOfLine<>(SB)
-	PAIRS(FETCHPAIR)
-
-// addPairOfLine is addPair of rows that are one line of the cache each.
-TEXT addPairOfLine<>(SB), NOSPLIT, $0-72
-	PAIRS(FETCHLEFT)
+	ARGUMENTS
+	MOVQ left+56(FP), R13
+	MOVQ right+64(FP), R14
+	ADDQ DX, R13
+	ADDQ DX, R14
+	LOAD2
+	LOOPS(FETCHPAIR, PLACE, PAIR)
+	STORE2
+	VZEROUPPER
+	RET
 
 #define FETCHMARK \
 	MOVL       (4*AHEAD)(SI), R10; \
@@ -273,18 +273,6 @@ TEXT addPairOfLine<>(SB), NOSPLIT, $0-72
 	VCVTSS2SD 4(DX)(R9*8), X0, X0; \
 	VADDSD    (DI)(AX*8), X0, X0; \
 	VMOVSD    X0, (DI)(AX*8)
-
-// MARKS loads what the kernels of marks take. It leaves in DX where the mark of node 0 would be.
-#define MARKS \
-	MOVQ sums+0(FP), DI; \
-	MOVQ marks+8(FP), DX; \
-	MOVQ base+16(FP), R8; \
-	SHLQ $3, R8; \
-	SUBQ R8, DX; \
-	MOVQ neighbors+24(FP), SI; \
-	MOVQ count+32(FP), CX; \
-	MOVQ readable+40(FP), R11; \
-	COUNTS
 
 // func addLabelled(sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable int)
 TEXT ·addLabelled(SB), NOSPLIT, $0-48
