@@ -4,6 +4,9 @@ package nn
 
 import "golang.org/x/sys/cpu"
 
+// hasAVX512 says whether the kernels with vectors of 512 bits are used.
+var hasAVX512 = cpu.X86.HasAVX2 && cpu.X86.HasAVX512F
+
 // multiplyWideVectors is multiplyPlainly with wide tiles, without checks of bounds; strides are in bytes. k and tiles ≥ 1. Products and sums are
 // rounded one by one: the bits are those of the plain kernel.
 //
@@ -14,6 +17,11 @@ func multiplyWideVectors(c *float32, stride uintptr, a *float32, row, column uin
 //
 //go:noescape
 func multiplyNarrowVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
+
+// multiplyGroupVectors is the same with groupRows rows of wide tiles. It needs AVX-512.
+//
+//go:noescape
+func multiplyGroupVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr)
 
 // copyVectors is copyPlainly, without checks of bounds; stride is in bytes. pieces ≥ 1.
 //
@@ -31,10 +39,14 @@ func multiplyTiles(t tile, tiles int, c []float32, stride int, a matrixView, k i
 	_ = c[last*stride+t.columns-1]
 	_ = a.data[last*a.row+(k-1)*a.column]
 	_, _ = panel[k*t.columns-1], start[last*apart+t.columns-1]
-	if t == wide {
+	switch {
+	case t == wide && tiles*t.rows == groupRows && hasAVX512:
+		multiplyGroupVectors(
+			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart))
+	case t == wide:
 		multiplyWideVectors(
 			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart), tiles)
-	} else {
+	default:
 		multiplyNarrowVectors(
 			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart), tiles)
 	}

@@ -86,6 +86,119 @@ done:
 	VZEROUPPER
 	RET
 
+// GROUP adds to a row its number in a column of the left factor times a row of the panel.
+#define GROUP(number, sums, product) \
+	VMULPS.BCST number, Z16, product; \
+	VADDPS      product, sums, sums
+
+// func multiplyGroupVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr)
+TEXT ·multiplyGroupVectors(SB), NOSPLIT, $0-72
+	MOVQ c+0(FP), DI
+	MOVQ stride+8(FP), BX
+	MOVQ a+16(FP), SI
+	MOVQ row+24(FP), R8
+	MOVQ column+32(FP), R9
+	MOVQ k+40(FP), CX
+	MOVQ panel+48(FP), DX
+	MOVQ start+56(FP), AX
+	MOVQ apart+64(FP), R10
+	LEAQ (R8)(R8*2), R11
+	LEAQ (SI)(R11*1), R13  // the fourth row
+	LEAQ (SI)(R8*8), R14   // the ninth
+	LEAQ (R14)(R11*1), R12 // the twelfth
+	VMOVUPS (AX), Z0
+	ADDQ R10, AX
+	VMOVUPS (AX), Z1
+	ADDQ R10, AX
+	VMOVUPS (AX), Z2
+	ADDQ R10, AX
+	VMOVUPS (AX), Z3
+	ADDQ R10, AX
+	VMOVUPS (AX), Z4
+	ADDQ R10, AX
+	VMOVUPS (AX), Z5
+	ADDQ R10, AX
+	VMOVUPS (AX), Z6
+	ADDQ R10, AX
+	VMOVUPS (AX), Z7
+	ADDQ R10, AX
+	VMOVUPS (AX), Z8
+	ADDQ R10, AX
+	VMOVUPS (AX), Z9
+	ADDQ R10, AX
+	VMOVUPS (AX), Z10
+	ADDQ R10, AX
+	VMOVUPS (AX), Z11
+	ADDQ R10, AX
+	VMOVUPS (AX), Z12
+	ADDQ R10, AX
+	VMOVUPS (AX), Z13
+	ADDQ R10, AX
+	VMOVUPS (AX), Z14
+	ADDQ R10, AX
+	VMOVUPS (AX), Z15
+
+	PCALIGN $64
+loop:
+	VMOVUPS (DX), Z16
+	GROUP((SI), Z0, Z17)
+	GROUP((SI)(R8*1), Z1, Z18)
+	GROUP((SI)(R8*2), Z2, Z19)
+	GROUP((R13), Z3, Z20)
+	GROUP((SI)(R8*4), Z4, Z21)
+	GROUP((R13)(R8*2), Z5, Z22)
+	GROUP((R13)(R11*1), Z6, Z23)
+	GROUP((R13)(R8*4), Z7, Z24)
+	GROUP((R14), Z8, Z25)
+	GROUP((R14)(R8*1), Z9, Z26)
+	GROUP((R14)(R8*2), Z10, Z27)
+	GROUP((R12), Z11, Z28)
+	GROUP((R14)(R8*4), Z12, Z29)
+	GROUP((R12)(R8*2), Z13, Z30)
+	GROUP((R12)(R11*1), Z14, Z31)
+	GROUP((R12)(R8*4), Z15, Z17)
+	ADDQ $64, DX
+	ADDQ R9, SI
+	ADDQ R9, R13
+	ADDQ R9, R14
+	ADDQ R9, R12
+	DECQ CX
+	JNZ loop
+
+	VMOVUPS Z0, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z1, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z2, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z3, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z4, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z5, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z6, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z7, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z8, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z9, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z10, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z11, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z12, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z13, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z14, (DI)
+	ADDQ BX, DI
+	VMOVUPS Z15, (DI)
+	VZEROUPPER
+	RET
+
 #define NARROW(number, sums, times, product) \
 	VBROADCASTSS number, times; \
 	VMULPS       Y8, times, product; \

@@ -57,7 +57,7 @@ func TestTilesArePlainTiles(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		of := []tile{wide, narrow}[seed%2]
-		tiles, k, stride, apart := r.IntN(4), r.IntN(70), of.columns+r.IntN(9), 0
+		tiles, k, stride, apart := r.IntN(6), r.IntN(70), of.columns+r.IntN(9), 0
 		rows := tiles * of.rows
 		if r.IntN(2) == 0 {
 			apart = of.columns + r.IntN(9)

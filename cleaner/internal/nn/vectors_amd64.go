@@ -16,6 +16,11 @@ import (
 //go:noescape
 func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32, apart uintptr)
 
+// multiplyStripVectors512 is multiplyStripVectors with AVX-512.
+//
+//go:noescape
+func multiplyStripVectors512(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32, apart uintptr)
+
 // transposeVectors is transposePlainly of eight rows and so many groups of eight columns; strides are in bytes.
 //
 //go:noescape
@@ -30,6 +35,11 @@ func addToHalfStripVectors(c *float32, columns *uint32, values *float32, count i
 //
 //go:noescape
 func addToStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+
+// addToStripVectors512 is addToStripVectors with AVX-512.
+//
+//go:noescape
+func addToStripVectors512(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 
 // adamVectors is takePlainly of so many groups of eight.
 //
@@ -108,6 +118,11 @@ func multiplyStrips(x *Rows, n int, b, start []float32, apart int, c []float32) 
 	}
 	_, _, _ = c[x.Count*n-1], b[x.Width*n-1], start[(x.Count-1)*apart+n-1]
 	for ; done+stripColumns <= n; done += stripColumns {
+		if hasAVX512 {
+			multiplyStripVectors512(
+				&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count, &x.columns[0], &x.values[0], uintptr(4*apart))
+			continue
+		}
 		multiplyStripVectors(
 			&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count, &x.columns[0], &x.values[0], uintptr(4*apart))
 	}
@@ -135,6 +150,10 @@ func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 	_ = values[len(columns)-1]
 	at := 0
 	for ; at+stripColumns <= len(row); at += stripColumns {
+		if hasAVX512 {
+			addToStripVectors512(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
+			continue
+		}
 		addToStripVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
 	}
 	for ; at+halfStrip <= len(row); at += halfStrip {

@@ -72,6 +72,60 @@ done:
 	VZEROUPPER
 	RET
 
+// func multiplyStripVectors512(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32, apart uintptr)
+TEXT ·multiplyStripVectors512(SB), NOSPLIT, $0-80
+	MOVQ c+0(FP), DI
+	MOVQ start+8(FP), R15
+	MOVQ b+16(FP), R8
+	MOVQ stride+24(FP), R9
+	MOVQ starts+32(FP), R10
+	MOVQ ends+40(FP), R11
+	MOVQ rows+48(FP), R12
+	MOVQ columns+56(FP), R13
+	MOVQ values+64(FP), BX
+
+row:
+	MOVQ    (R10), CX
+	MOVQ    (R11), AX
+	ADDQ    $8, R10
+	ADDQ    $8, R11
+	LEAQ    (R13)(AX*4), SI
+	LEAQ    (BX)(AX*4), DX
+	VMOVUPS (R15), Z0
+	VMOVUPS 64(R15), Z1
+	VMOVUPS 128(R15), Z2
+	VMOVUPS 192(R15), Z3
+	ADDQ    apart+72(FP), R15
+	SUBQ    AX, CX             // less than zero by the numbers of the row
+	JZ      done
+
+loop:
+	MOVL         (SI)(CX*4), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX)(CX*4), Z4
+	ADDQ         R8, AX
+	VMULPS       (AX), Z4, Z5
+	VADDPS       Z5, Z0, Z0
+	VMULPS       64(AX), Z4, Z6
+	VADDPS       Z6, Z1, Z1
+	VMULPS       128(AX), Z4, Z7
+	VADDPS       Z7, Z2, Z2
+	VMULPS       192(AX), Z4, Z8
+	VADDPS       Z8, Z3, Z3
+	INCQ         CX
+	JNZ          loop
+
+done:
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	ADDQ    R9, DI
+	DECQ    R12
+	JNZ     row
+	VZEROUPPER
+	RET
+
 // func addToHalfStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 TEXT ·addToHalfStripVectors(SB), NOSPLIT, $0-48
 	MOVQ    c+0(FP), DI
@@ -158,6 +212,45 @@ loop:
 	VMULPS       Y8, Y7, Y9
 	VADDPS       224(AX), Y9, Y9
 	VMOVUPS      Y9, 224(AX)
+	INCQ         CX
+	JNZ          loop
+
+	VZEROUPPER
+	RET
+
+// func addToStripVectors512(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+TEXT ·addToStripVectors512(SB), NOSPLIT, $0-48
+	MOVQ    c+0(FP), DI
+	MOVQ    columns+8(FP), SI
+	MOVQ    values+16(FP), DX
+	MOVQ    count+24(FP), CX
+	MOVQ    row+32(FP), R8
+	MOVQ    stride+40(FP), R9
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z1
+	VMOVUPS 128(R8), Z2
+	VMOVUPS 192(R8), Z3
+	LEAQ    (SI)(CX*4), SI
+	LEAQ    (DX)(CX*4), DX
+	NEGQ    CX
+
+loop:
+	MOVL         (SI)(CX*4), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX)(CX*4), Z4
+	ADDQ         DI, AX
+	VMULPS       Z4, Z0, Z5
+	VADDPS       (AX), Z5, Z5
+	VMOVUPS      Z5, (AX)
+	VMULPS       Z4, Z1, Z6
+	VADDPS       64(AX), Z6, Z6
+	VMOVUPS      Z6, 64(AX)
+	VMULPS       Z4, Z2, Z7
+	VADDPS       128(AX), Z7, Z7
+	VMOVUPS      Z7, 128(AX)
+	VMULPS       Z4, Z3, Z8
+	VADDPS       192(AX), Z8, Z8
+	VMOVUPS      Z8, 192(AX)
 	INCQ         CX
 	JNZ          loop
 
