@@ -73,3 +73,15 @@ func fetchRows(from []float32, rows []uint32, width int) {
 		fetchLines(&from[0], &rows[0], len(rows), uintptr(4*width))
 	}
 }
+
+// fetchSpans is fetchLines of so many sparse rows. rows ≥ 1.
+//
+//go:noescape
+func fetchSpans(columns *uint32, values *float32, starts, ends *int, rows int)
+
+// fetchSparse is fetchRows of sparse rows.
+func fetchSparse(x *Rows) {
+	if x.Count > 0 && len(x.values) > 0 {
+		fetchSpans(&x.columns[0], &x.values[0], &x.starts[0], &x.ends[0], x.Count)
+	}
+}
