@@ -19,8 +19,10 @@ type leap struct{ times, plus generator }
 
 var (
 	leapOne = leap{generator{2549297995355413924, 4865540595714422341}, generator{6364136223846793005, 1442695040888963407}}
-	leapTwo = leap{leapOne.times.times(leapOne.times), leapOne.of(leapOne.plus)}
+	leapTwo = leapOne.twice()
 )
+
+func (l *leap) twice() leap { return leap{l.times.times(l.times), l.of(l.plus)} }
 
 func (l *leap) of(g generator) generator {
 	g = g.times(l.times)
@@ -43,8 +45,8 @@ func (g generator) number() uint64 {
 	return x * (g.low | 1)
 }
 
-// fill draws the numbers of rand.NewPCG(seed, run), little end first. Two states that leap over each other do not wait for one another.
-func (b *dropBytes) fill(seed, run uint64) {
+// fillPlainly draws the numbers of rand.NewPCG(seed, run), little end first. Two states that leap over each other do not wait for one another.
+func (b *dropBytes) fillPlainly(seed, run uint64) {
 	step := leapTwo
 	even := leapOne.of(generator{seed, run})
 	odd := leapOne.of(even)

@@ -46,6 +46,11 @@ func addToStripVectors512(c *float32, columns *uint32, values *float32, count in
 //go:noescape
 func adamVectors(p, mean, square, gradient *float32, groups int, step *adamStep)
 
+// fillVectors is fillPlainly with eight states, high and low, that leap over each other by step. It needs AVX-512.
+//
+//go:noescape
+func fillVectors(to *dropBytes, states *[2][8]uint64, step *leap)
+
 // dropVectors is dropPlainly of so many groups of eight. factors may be nil.
 //
 //go:noescape
@@ -179,6 +184,26 @@ func (s *adamStep) take(p, mean, square, gradient []float32) {
 		adamVectors(&p[0], &mean[0], &square[0], &gradient[0], groups, s)
 	}
 	s.takePlainly(p[8*groups:], mean[8*groups:], square[8*groups:], gradient[8*groups:])
+}
+
+var leapEight = func() leap {
+	four := leapTwo.twice()
+	return four.twice()
+}()
+
+// fill is fillPlainly.
+func (b *dropBytes) fill(seed, run uint64) {
+	if !hasAVX512 {
+		b.fillPlainly(seed, run)
+		return
+	}
+	var states [2][8]uint64
+	state := generator{seed, run}
+	for i := range 8 {
+		state = leapOne.of(state)
+		states[0][i], states[1][i] = state.high, state.low
+	}
+	fillVectors(b, &states, &leapEight)
 }
 
 func dropRunOf(values, factors []float32, random *dropBytes, bound uint32, scale float32) {

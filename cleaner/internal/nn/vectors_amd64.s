@@ -689,3 +689,59 @@ loop:
 	MOVQ      BX, count+40(FP)
 	VZEROUPPER
 	RET
+
+// func fillVectors(to *dropBytes, states *[2][8]uint64, step *leap)
+TEXT ·fillVectors(SB), NOSPLIT, $0-24
+	MOVQ         to+0(FP), DI
+	MOVQ         states+8(FP), SI
+	MOVQ         step+16(FP), AX
+	VMOVDQU64    (SI), Z0               // high
+	VMOVDQU64    64(SI), Z1             // low
+	VPBROADCASTQ 0(AX), Z16             // times.high
+	VPBROADCASTQ 8(AX), Z17             // times.low
+	VPBROADCASTQ 16(AX), Z18            // plus.high
+	VPBROADCASTQ 24(AX), Z19            // plus.low
+	VPSRLQ       $32, Z17, Z20
+	VPTERNLOGD   $0xFF, Z21, Z21, Z21
+	VPSRLQ       $63, Z21, Z23          // 1
+	VPSRLQ       $32, Z21, Z21          // 32 bits
+	MOVQ         $0xda942042e4dd58b5, AX
+	VPBROADCASTQ AX, Z22
+	MOVQ         $64, CX
+
+loop:
+	VPSRLQ    $32, Z0, Z2
+	VPXORQ    Z0, Z2, Z2
+	VPMULLQ   Z22, Z2, Z2
+	VPSRLQ    $48, Z2, Z3
+	VPXORQ    Z3, Z2, Z2
+	VPORQ     Z23, Z1, Z3
+	VPMULLQ   Z3, Z2, Z2
+	VMOVDQU64 Z2, (DI)
+	VPMULLQ   Z16, Z1, Z4
+	VPMULLQ   Z17, Z0, Z5
+	VPADDQ    Z5, Z4, Z4
+	VPADDQ    Z18, Z4, Z4
+	VPSRLQ    $32, Z1, Z6
+	VPMULUDQ  Z17, Z1, Z7      // low times times.low, in halves
+	VPMULUDQ  Z20, Z1, Z8
+	VPMULUDQ  Z17, Z6, Z9
+	VPMULUDQ  Z20, Z6, Z10
+	VPMULLQ   Z17, Z1, Z1
+	VPSRLQ    $32, Z7, Z7
+	VPADDQ    Z7, Z9, Z9
+	VPANDQ    Z21, Z9, Z11
+	VPADDQ    Z11, Z8, Z8
+	VPSRLQ    $32, Z9, Z9
+	VPSRLQ    $32, Z8, Z8
+	VPADDQ    Z9, Z10, Z10
+	VPADDQ    Z8, Z10, Z10
+	VPADDQ    Z10, Z4, Z0
+	VPADDQ    Z19, Z1, Z1
+	VPCMPUQ   $1, Z19, Z1, K1  // a carry
+	VPADDQ    Z23, Z0, K1, Z0
+	ADDQ      $64, DI
+	DECQ      CX
+	JNZ       loop
+	VZEROUPPER
+	RET

@@ -16,6 +16,8 @@ func (s *adamStep) take(p, mean, square, gradient []float32) {
 	s.takePlainly(p, mean, square, gradient)
 }
 
+func (b *dropBytes) fill(seed, run uint64) { b.fillPlainly(seed, run) }
+
 func dropRunOf(values, factors []float32, random *dropBytes, bound uint32, scale float32) {
 	dropPlainly(values, factors, random[:], bound, scale)
 }
