@@ -36,11 +36,6 @@ func addToHalfStripVectors(c *float32, columns *uint32, values *float32, count i
 //go:noescape
 func addToStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
 
-// addToStripVectors512 is addToStripVectors with AVX-512.
-//
-//go:noescape
-func addToStripVectors512(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
-
 // adamVectors is takePlainly of so many groups of eight.
 //
 //go:noescape
@@ -155,10 +150,6 @@ func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
 	_ = values[len(columns)-1]
 	at := 0
 	for ; at+stripColumns <= len(row); at += stripColumns {
-		if hasAVX512 {
-			addToStripVectors512(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
-			continue
-		}
 		addToStripVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
 	}
 	for ; at+halfStrip <= len(row); at += halfStrip {

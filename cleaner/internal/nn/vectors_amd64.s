@@ -218,45 +218,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func addToStripVectors512(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
-TEXT ·addToStripVectors512(SB), NOSPLIT, $0-48
-	MOVQ    c+0(FP), DI
-	MOVQ    columns+8(FP), SI
-	MOVQ    values+16(FP), DX
-	MOVQ    count+24(FP), CX
-	MOVQ    row+32(FP), R8
-	MOVQ    stride+40(FP), R9
-	VMOVUPS (R8), Z0
-	VMOVUPS 64(R8), Z1
-	VMOVUPS 128(R8), Z2
-	VMOVUPS 192(R8), Z3
-	LEAQ    (SI)(CX*4), SI
-	LEAQ    (DX)(CX*4), DX
-	NEGQ    CX
-
-loop:
-	MOVL         (SI)(CX*4), AX
-	IMULQ        R9, AX
-	VBROADCASTSS (DX)(CX*4), Z4
-	ADDQ         DI, AX
-	VMULPS       Z4, Z0, Z5
-	VADDPS       (AX), Z5, Z5
-	VMOVUPS      Z5, (AX)
-	VMULPS       Z4, Z1, Z6
-	VADDPS       64(AX), Z6, Z6
-	VMOVUPS      Z6, 64(AX)
-	VMULPS       Z4, Z2, Z7
-	VADDPS       128(AX), Z7, Z7
-	VMOVUPS      Z7, 128(AX)
-	VMULPS       Z4, Z3, Z8
-	VADDPS       192(AX), Z8, Z8
-	VMOVUPS      Z8, 192(AX)
-	INCQ         CX
-	JNZ          loop
-
-	VZEROUPPER
-	RET
-
 // func adamVectors(p, mean, square, gradient *float32, groups int, step *adamStep)
 TEXT ·adamVectors(SB), NOSPLIT, $0-48
 	MOVQ         p+0(FP), DI
