@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"github.com/graphcleaner/graphcleaner/internal/processor"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -14,8 +15,8 @@ import (
 // slab. Sums are in float64, and neither fused with a product nor reordered: they are those of the plain kernels.
 var vectorized = cpu.X86.HasAVX2
 
-// wide tells whether those kernels can be used whose vectors have eight sums.
-var wide = vectorized && cpu.X86.HasAVX512F
+// hasAVX512 tells whether the kernels with vectors of 512 bits are used. Tests turn them off.
+var hasAVX512 = processor.HasAVX512
 
 // wideColumns is how many columns are in a vector of the wide kernels.
 const wideColumns = 8
@@ -115,7 +116,7 @@ func addMarks(sums []float64, column int, marks []mark, first kv.NodeID, neighbo
 		return
 	}
 	vectors := (len(sums) - 1 - column + wideColumns - 1) / wideColumns
-	if wide && 0 < vectors && vectors <= maxTileWidth/wideColumns && column+vectors*wideColumns <= cap(sums) {
+	if hasAVX512 && 0 < vectors && vectors <= maxTileWidth/wideColumns && column+vectors*wideColumns <= cap(sums) {
 		addLabelledWide(&sums[column], &marks[0], uintptr(first), unsafe.SliceData(neighbors), len(neighbors), readable,
 			vectors, uint32(column))
 		return

@@ -134,7 +134,7 @@ done: \
 //	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int)
 TEXT ·addGroups(SB), NOSPLIT, $0-64
 	MOVQ groups+56(FP), AX
-	CMPB ·wide(SB), $0
+	CMPB ·hasAVX512(SB), $0
 	JEQ  2(PC)
 	JMP  addGroupsWide<>(SB)
 	CASE($1, add1<>(SB))

@@ -6,11 +6,11 @@ import "testing"
 
 // Where a processor has wide vectors, the tests of kernels use those; here they use the others.
 func TestNarrowKernelsSameBits(t *testing.T) {
-	if !wide {
+	if !hasAVX512 {
 		t.Skip("this processor has none but narrow vectors")
 	}
-	wide = false
-	defer func() { wide = true }()
+	hasAVX512 = false
+	defer func() { hasAVX512 = true }()
 	t.Run("rows", TestAddRowsSameBits)
 	t.Run("marks", TestAddMarksSameBits)
 	t.Run("propagation", TestGolden)

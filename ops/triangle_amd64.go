@@ -12,9 +12,6 @@ import (
 // some families of processors.
 var extractsBits = vectorized && cpu.X86.HasBMI2 && !slowToExtract(family())
 
-// wide tells whether kernels can use vectors of 512 bits. Processors without VBMI2 have them too, but lower their clock for them.
-var wide = vectorized && cpu.X86.HasAVX512F && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasBMI2
-
 // slowToExtract is true of the families of AMD and Hygon from Excavator to Zen 2. Those of Intel are 6, and later ones of
 // AMD are greater.
 func slowToExtract(family uint32) bool { return 0x15 <= family && family <= 0x18 }
@@ -67,7 +64,7 @@ func findBlock(found *rank, set *uint64, maybe *uint32, list *rank, count int) i
 
 // findMarked puts those of a list of at most searchedPlaces that are marked into found, and returns how many.
 func findMarked(found *[searchedPlaces + findingSlack]rank, marks *markedRanks, list []rank) int {
-	if !wide || len(list) == 0 {
+	if !hasAVX512 || len(list) == 0 {
 		return findMarkedByPlace(found, marks, list)
 	}
 	return findBlock(&found[0], &marks.set[0], &marks.maybe[0], unsafe.SliceData(list), len(list))

@@ -2,12 +2,16 @@
 
 package elementary
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/graphcleaner/graphcleaner/internal/processor"
+)
 
 // What kernels the processor has; tests turn them off.
 var (
 	vectorized = cpu.X86.HasAVX2
-	wide       = cpu.X86.HasAVX512
+	hasAVX512  = processor.HasAVX512
 )
 
 // expVectors is Exp of groups of four numbers, in place. It ends at the first group with a number that is none or beyond ±700, and
@@ -34,7 +38,7 @@ func logWide(x *float64, groups int) (done int)
 
 // expGroups is Exp of groups of four numbers, as expVectors. It may end at any group.
 func expGroups(x []float64) (done int) {
-	if wide && len(x) >= 8 {
+	if hasAVX512 && len(x) >= 8 {
 		if done = 2 * expWide(&x[0], len(x)/8); done > 0 {
 			return done
 		}
@@ -47,7 +51,7 @@ func expGroups(x []float64) (done int) {
 
 // logGroups is Log of groups of four numbers, as logVectors. It may end at any group.
 func logGroups(x []float64) (done int) {
-	if wide && len(x) >= 8 {
+	if hasAVX512 && len(x) >= 8 {
 		if done = 2 * logWide(&x[0], len(x)/8); done > 0 {
 			return done
 		}

@@ -5,13 +5,14 @@ package labelmodel
 import (
 	"golang.org/x/sys/cpu"
 
+	"github.com/graphcleaner/graphcleaner/internal/processor"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // What kernels the processor has; tests turn them off.
 var (
 	vectorized = cpu.X86.HasAVX2
-	wide       = cpu.X86.HasAVX512
+	hasAVX512  = processor.HasAVX512
 )
 
 // The kernels round every product, quotient and sum by itself: the bits are those of the plain ones. They check no bounds. A wide kernel
@@ -65,7 +66,7 @@ func weigh(utility []float64, x []float32, weights []float64, classes, width int
 	}
 	_, _ = x[len(utility)*width-1], weights[width*lanes-1]
 	lines := len(utility) / (classes * lanes)
-	if wide {
+	if hasAVX512 {
 		weighWide(&utility[0], &x[0], &weights[0], lines, classes, width)
 		return
 	}
@@ -81,7 +82,7 @@ func judge(chance, excess []float64, posterior []float32, likelihood, noise []fl
 	}
 	_, _, _, _ = chance[len(likelihood)*classes-1], excess[len(chance)-1], posterior[len(chance)-1], kinds[len(likelihood)-1]
 	lines := len(likelihood) / lanes
-	if wide {
+	if hasAVX512 {
 		judgeWide(&chance[0], &excess[0], &posterior[0], &likelihood[0], &noise[0], &kinds[0], lines, classes)
 		return
 	}
@@ -99,9 +100,9 @@ func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) 
 	_ = of.deviations[(2*classes+1)*width*lanes-1]
 	lines := len(of.chance) / (classes * lanes)
 	switch {
-	case wide && width == 4:
+	case hasAVX512 && width == 4:
 		addFour(&sums[0], &x[0], &of.chance[0], &of.excess[0], lines, classes)
-	case wide && width == 5:
+	case hasAVX512 && width == 5:
 		addFive(&sums[0], &x[0], &of.chance[0], &of.excess[0], lines, classes)
 	default:
 		for half := 0; half < lanes; half += lanes / 2 {

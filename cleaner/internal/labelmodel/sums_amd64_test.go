@@ -6,8 +6,8 @@ import "testing"
 
 // TestNarrowerVectors holds the kernels of other processors to the same.
 func TestNarrowerVectors(t *testing.T) {
-	defer func(four, eight bool) { vectorized, wide = four, eight }(vectorized, wide)
-	wide = false
+	defer func(four, eight bool) { vectorized, hasAVX512 = four, eight }(vectorized, hasAVX512)
+	hasAVX512 = false
 	t.Run("four lanes", TestVectors)
 	t.Run("counts", TestCountFlips)
 	vectorized = false

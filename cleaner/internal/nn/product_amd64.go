@@ -2,10 +2,14 @@
 
 package nn
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
 
-// hasAVX512 says whether the kernels with vectors of 512 bits are used.
-var hasAVX512 = cpu.X86.HasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
+	"github.com/graphcleaner/graphcleaner/internal/processor"
+)
+
+// hasAVX512 tells whether the kernels with vectors of 512 bits are used. Tests turn them off.
+var hasAVX512 = processor.HasAVX512
 
 // multiplyWideVectors is multiplyPlainly with wide tiles, without checks of bounds; strides are in bytes. k and tiles ≥ 1. Products and sums are
 // rounded one by one: the bits are those of the plain kernel.
