@@ -253,7 +253,7 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (
 		return err
 	}
 	if opt.Hops > 1 {
-		e.Plan.KeepInputs(c.Sizes, operators)
+		e.Plan.KeepInputs(operators)
 	}
 	written := StageWork{
 		Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
@@ -422,7 +422,11 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 		}
 		columns, e.baseWidth = c.Classes, hops*c.Classes+1
 	}
-	smooth, err := ops.Plan(c.Sizes, columns, hops, operators)
+	sizes := c.Sizes
+	if c.Features > 0 {
+		sizes = sizes.WithSelfLoops()
+	}
+	smooth, err := ops.Plan(sizes, columns, hops, operators)
 	if err != nil {
 		return err
 	}

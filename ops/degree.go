@@ -33,6 +33,7 @@ func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
 // Sizes tell how much memory the operators need on a graph.
 type Sizes struct {
 	nodes   int
+	linked  int   // from this node on, none has neighbours; at least 1
 	entries int64 // directed: twice the edges
 	// The largest block, from which the workers' buffers follow.
 	maxRows, maxEntries int
@@ -121,9 +122,20 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	for _, degree := range s.degrees {
 		s.maxDegree = max(s.maxDegree, degree)
 	}
+	s.linked = n
+	for s.linked > 1 && s.degrees[s.linked-1] == 0 && (s.isSimple() || s.columnDegrees[s.linked-1] == 0) {
+		s.linked--
+	}
 	s.ranked = s.isSimple() && isRanked(s.degrees)
 	w.finish(opt.OnStage, start, Stage{Name: "degrees", Edges: s.edges()})
 	return s, nil
+}
+
+// WithSelfLoops are the Sizes for an Operator with SelfLoops: every node is a neighbour of its own.
+func (s *Sizes) WithSelfLoops() *Sizes {
+	loops := *s
+	loops.linked = s.nodes
+	return &loops
 }
 
 // finish tells onStage, unless it is nil, of a stage that began at start, with the bytes read since the one before.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 // A Shape is what is known of a graph before it is loaded.
 type Shape struct {
 	Nodes               int
+	Linked              int    // nodes that have neighbours; 0: all
 	Edges               int64  // arcs, where Directed
 	MaxDegree           uint32 // neighbours; those along the arcs, where Directed
 	MaxRows, MaxEntries int    // of the largest range that is read at once
@@ -22,7 +24,7 @@ type Shape struct {
 // SizesOf are the Sizes that a graph will have once it is loaded.
 func SizesOf(s Shape) *Sizes {
 	sizes := &Sizes{
-		nodes: s.Nodes, entries: 2 * s.Edges, maxRows: s.MaxRows, maxEntries: s.MaxEntries, maxDegree: s.MaxDegree,
+		nodes: s.Nodes, linked: cmp.Or(s.Linked, s.Nodes), entries: 2 * s.Edges, maxRows: s.MaxRows, maxEntries: s.MaxEntries, maxDegree: s.MaxDegree,
 		directed: s.Directed, weighted: s.Weighted,
 	}
 	if s.Directed {

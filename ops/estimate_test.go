@@ -9,7 +9,7 @@ import (
 // shapeOf is the Shape of a graph that was measured.
 func shapeOf(s *Sizes) Shape {
 	return Shape{
-		Nodes: s.nodes, Edges: s.edges(), MaxDegree: s.maxDegree, MaxRows: s.maxRows, MaxEntries: s.maxEntries,
+		Nodes: s.nodes, Linked: s.linked, Edges: s.edges(), MaxDegree: s.maxDegree, MaxRows: s.maxRows, MaxEntries: s.maxEntries,
 		Directed: s.directed, Weighted: s.weighted,
 	}
 }

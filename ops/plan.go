@@ -34,6 +34,7 @@ type PropagatePlan struct {
 	Width    int // columns of a tile
 	Workers  int
 	Tiles    int
+	Rows     int // of a tile: all behind them are of nodes without neighbours, and zero
 	Stripes  int // number of stripes that a tile is read in, each of StripeRows rows
 	// StripeRows is the number of rows of a tile that are in memory while the tile is read.
 	StripeRows int
@@ -116,8 +117,8 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 
 // KeepInputs has the source's columns of a tile kept in memory too, if Options.MemoryBudget has room for them. Use it if a hop after the first
 // clears a diagonal: each such hop would else read the source again.
-func (p *PropagatePlan) KeepInputs(s *Sizes, opt Options) {
-	if inputs := 4 * int64(s.nodes) * int64(stride(p.Width)); p.MemoryBytes+inputs <= opt.withDefaults().MemoryBudget {
+func (p *PropagatePlan) KeepInputs(opt Options) {
+	if inputs := 4 * int64(p.Rows) * int64(stride(p.Width)); p.MemoryBytes+inputs <= opt.withDefaults().MemoryBudget {
 		p.Inputs = true
 		p.MemoryBytes += inputs
 	}
@@ -133,7 +134,7 @@ func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 	if opt.Scratch != nil {
 		return s.LeastForPropagate()
 	}
-	return s.workersBytes(1, 1) + 4*int64(s.nodes)*int64(min(hops, 2))
+	return s.workersBytes(1, 1) + 4*int64(s.linked)*int64(min(hops, 2))
 }
 
 // workersBytes is what is held beside tiles and adjacency: degrees and the workers' buffers.
@@ -143,17 +144,18 @@ func (s *Sizes) workersBytes(workers, width int) int64 {
 }
 
 // stripeRows is the rows of each of so many stripes.
-func (s *Sizes) stripeRows(stripes int) int { return (s.nodes + stripes - 1) / stripes }
+func (s *Sizes) stripeRows(stripes int) int { return (s.linked + stripes - 1) / stripes }
 
 // complete fills in what follows from strategy, width, workers and held, and reports whether the budget has room.
 func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool {
-	n, w := int64(s.nodes), int64(stride(p.Width))
+	p.Rows = s.linked
+	n, w := int64(p.Rows), int64(stride(p.Width))
 	p.MemoryBytes = s.workersBytes(p.Workers, p.Width)
 	if p.Held {
 		p.MemoryBytes += s.keptBytes()
 	}
 	p.Tiles = (columns + p.Width - 1) / p.Width
-	p.Stripes, p.StripeRows = 1, s.nodes
+	p.Stripes, p.StripeRows = 1, p.Rows
 	writes := min(hops-1, 1) // the last hop is only visited
 	switch p.Strategy {
 	case TilesInMemory:
@@ -168,7 +170,7 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 			p.Stripes = int(min(maxStripes, (n+max(rows, 1)-1)/max(rows, 1)))
 		}
 		p.StripeRows = s.stripeRows(p.Stripes)
-		p.Stripes = max(1, (s.nodes+p.StripeRows-1)/max(1, p.StripeRows))
+		p.Stripes = max(1, (p.Rows+p.StripeRows-1)/max(1, p.StripeRows))
 		p.MemoryBytes += 4 * int64(p.StripeRows) * w
 		p.ScratchBytes = 4*n*w*int64(2*writes) + 8*n*w
 	}
@@ -193,7 +195,7 @@ func (p *PropagatePlan) countSums(columns, hops int) float64 {
 
 // weigh is the nanoseconds that a plan is expected to take.
 func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
-	n, entries, stripes := float64(s.nodes), float64(s.entries), float64(p.Stripes)
+	n, entries, stripes := float64(p.Rows), float64(s.entries), float64(p.Stripes)
 	turns := float64(p.Tiles * hops)
 	countSums := p.countSums(columns, hops)
 	adding := turns*p.gatherCost() + countSums*columnCost
@@ -201,7 +203,7 @@ func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
 	if p.Held {
 		decodes = min(decodes, heldDecodes)
 	}
-	cost := (decodes*entries*decodeCost + entries*adding + n*turns*rowCost) / float64(p.Workers)
+	cost := (decodes*entries*decodeCost + entries*adding + float64(s.nodes)*turns*rowCost) / float64(p.Workers)
 	switch p.Strategy {
 	case TilesInMemory:
 	case TileStreamed:

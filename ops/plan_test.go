@@ -37,10 +37,14 @@ func forced(
 		}
 		columns := src.Width() - op.First
 		plan.Tiles = (columns + plan.Width - 1) / plan.Width
-		plan.Stripes, plan.StripeRows = max(1, plan.Stripes), g.NumNodes()
+		plan.Rows = s.linked
+		if op.SelfLoops {
+			plan.Rows = g.NumNodes()
+		}
+		plan.Stripes, plan.StripeRows = max(1, plan.Stripes), plan.Rows
 		if plan.Strategy == TileStriped {
-			plan.StripeRows = s.stripeRows(plan.Stripes)
-			plan.Stripes = (g.NumNodes() + plan.StripeRows - 1) / plan.StripeRows
+			plan.StripeRows = (plan.Rows + plan.Stripes - 1) / plan.Stripes
+			plan.Stripes = (plan.Rows + plan.StripeRows - 1) / plan.StripeRows
 		}
 		return propagate(ctx, w, s, src, op, opt, plan, visit)
 	})
@@ -123,7 +127,7 @@ func TestPlansSameBits(t *testing.T) {
 
 func TestPlanKeepsItsBudget(t *testing.T) {
 	const n, entries = 1 << 26, 2_000_000_000
-	s := &Sizes{nodes: n, entries: entries, maxRows: 1 << 15, maxEntries: 2 << 20, maxDegree: 2 << 20}
+	s := &Sizes{nodes: n, linked: n, entries: entries, maxRows: 1 << 15, maxEntries: 2 << 20, maxDegree: 2 << 20}
 	dir := scratchDir(t)
 	for _, c := range []struct {
 		budget  int64

@@ -22,7 +22,7 @@ type Operator struct {
 	SelfLoops bool
 
 	// Want, if not nil, appends the columns that matter in the last hop of node v to columns, ascending and each once.
-	// It is called concurrently. The other values of the last hop are NaN. The last hop then reads one number for each
+	// It is called concurrently. The other values of the last hop are NaN, or zero if the node has no neighbours. The last hop then reads one number for each
 	// edge and wanted column, not a whole row for each edge. The hops before it are whole.
 	Want func(v kv.NodeID, columns []int) []int
 
@@ -68,12 +68,16 @@ func Propagate(ctx context.Context, g Graph, src Source, op Operator, opt Option
 	if err != nil {
 		return err
 	}
-	plan, err := Plan(&survey.Sizes, c-op.First, op.Hops, opt)
+	sizes := &survey.Sizes
+	if op.SelfLoops {
+		sizes = sizes.WithSelfLoops()
+	}
+	plan, err := Plan(sizes, c-op.First, op.Hops, opt)
 	if err != nil {
 		return err
 	}
 	if op.readsAgain(src) {
-		plan.KeepInputs(&survey.Sizes, opt)
+		plan.KeepInputs(opt)
 	}
 	return propagate(ctx, walker, survey, src, op, opt, plan, visit)
 }

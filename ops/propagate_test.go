@@ -181,6 +181,9 @@ func TestPropagateWanted(t *testing.T) {
 			last := whole[hops-1]
 			for i := range last {
 				if column := kv.Class(i % c); wanted[0][i/c] != column && wanted[1][i/c] != column {
+					if len(g.lists[i/c]) == 0 && got[hops-1][i] == 0 {
+						continue
+					}
 					last[i] = float32(math.NaN())
 				}
 			}
@@ -228,7 +231,7 @@ func TestPropagateEmpty(t *testing.T) {
 
 func TestPropagateShapes(t *testing.T) {
 	ctx := context.Background()
-	g := newListGraph(3, [][2]int{{0, 1}})
+	g := newListGraph(3, [][2]int{{0, 1}, {1, 2}})
 	two, err := ComputeDiagonals(ctx, g, 2, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -126,11 +126,11 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 		return free, err
 	}
 	if p.plan.Inputs {
-		if p.inputs, err = inMemory(p.walker.nodes); err != nil {
+		if p.inputs, err = inMemory(p.plan.Rows); err != nil {
 			return free, err
 		}
 	}
-	n, length := p.walker.nodes, p.walker.nodes*stride(p.plan.Width)
+	length := p.plan.Rows * stride(p.plan.Width)
 	if p.plan.Stripes > 1 {
 		sums, err := scratch.New[float64](dir, "propagate-sums", length)
 		if err != nil {
@@ -143,7 +143,7 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 		return free, nil
 	}
 	if p.plan.Strategy == TilesInMemory {
-		p.next, err = inMemory(n)
+		p.next, err = inMemory(p.plan.Rows)
 		return free, err
 	}
 	rows, err := scratch.New[float32](dir, "propagate-next", length)
@@ -179,7 +179,7 @@ func (t *turn) width() int { return t.hi - t.lo }
 
 // tile runs all hops of the columns lo ≤ j < hi.
 func (p *propagation) tile(ctx context.Context, lo, hi int) error {
-	n, length := p.walker.nodes, p.walker.nodes*stride(hi-lo)
+	n, length := p.plan.Rows, p.plan.Rows*stride(hi-lo)
 	inputs := p.inputs
 	if labels, ok := p.labelled(lo, hi); ok && labels.at <= lo {
 		inputs = nil // of labels alone, which are in memory
@@ -370,8 +370,14 @@ func (p *propagation) fillMarks(labels sourcePart, t *turn, rows kv.Range) error
 func (p *propagation) walk(ctx context.Context, t *turn) error {
 	return p.walker.walk(ctx, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
 		for first := adj.First; first < adj.End; {
-			rows := blockFrom(first, adj.End)
-			if err := p.rows(ctx, &p.workers[worker], adj, t, rows); err != nil {
+			s, visit, end := &p.workers[worker], p.rows, adj.End
+			if linked := kv.NodeID(p.plan.Rows); first >= linked {
+				visit = p.zeroRows
+			} else {
+				end = min(end, linked)
+			}
+			rows := blockFrom(first, end)
+			if err := visit(ctx, s, adj, t, rows); err != nil {
 				return err
 			}
 			first = rows.End
@@ -445,6 +451,16 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 	if !t.end {
 		return nil
 	}
+	return p.visit(tile)
+}
+
+// zeroRows visits rows of nodes without neighbours.
+func (p *propagation) zeroRows(_ context.Context, s *rowScratch, _ *kv.Adjacency, t *turn, rows kv.Range) error {
+	if !t.end {
+		return nil
+	}
+	tile := Tile{Hop: t.hop, Lo: t.lo, Hi: t.hi, Rows: rows, Values: s.values[:rows.Len()*t.width()]}
+	clear(tile.Values)
 	return p.visit(tile)
 }
 
