@@ -87,11 +87,8 @@ func (t *tableWriter) flush() (err error) {
 	return err
 }
 
-// join adds the blocks of another table, which is not in a file yet. All its keys are greater.
+// join adds the blocks of another table, which is not in a file yet. All its keys are greater. The last block of both has ended.
 func (t *tableWriter) join(o *tableWriter) error {
-	if err := errors.Join(t.endBlock(), o.endBlock()); err != nil {
-		return err
-	}
 	for _, b := range o.blocks {
 		t.blocks = append(t.blocks, tableBlock{uint32(len(t.keys)) + b.keyEnd, uint32(t.size) + b.offset, b.length})
 	}

@@ -163,6 +163,9 @@ func (b *Tables) Flush() error {
 func (b *Tables) joinSmall(names []tableStream) (left []tableStream, err error) {
 	for _, name := range names {
 		t := b.streams[name]
+		if err := t.endBlock(); err != nil { // which may make the file
+			return nil, err
+		}
 		if len(left) == 0 || t.file != nil || b.full[name] {
 			left = append(left, name)
 			continue

@@ -203,6 +203,48 @@ func TestSmallStreamsShareTables(t *testing.T) {
 	}
 }
 
+// TestStreamsThatNearlyHaveFiles writes two streams, whose tables may be one. The second has bytes for which it gets a file, but for some
+// that are in its last block.
+func TestStreamsThatNearlyHaveFiles(t *testing.T) {
+	const rows, body = 40, tableWriteBytes / 40
+	for less := 0; less < body; less += 97 {
+		d := testDB(t)
+		b := d.NewTables()
+		want := map[string]int{}
+		for i := range uint32(rows) {
+			for g, size := range []int{10, body - less} {
+				key := record.NumberKey(record.KindColumn, record.Generation(100+g), i)
+				if err := b.Put(key, make([]byte, size)); err != nil {
+					t.Fatal(err)
+				}
+				want[string(key)] = size
+			}
+		}
+		if err := b.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if open, err := d.Attach(b); err != nil || !open {
+			t.Fatal(open, err)
+		}
+		lastLevel(t, d)
+		err := d.View(func(txn *Txn) error {
+			for key, size := range want {
+				value, err := txn.Get([]byte(key))
+				if err != nil {
+					return err
+				}
+				if got, err := record.Decode([]byte(key), value); err != nil || len(got) != size {
+					t.Fatalf("%d less: %s: got %d bytes, %v, want %d", less, record.Describe([]byte(key)), len(got), err, size)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // lastLevel returns the numbers of the tables of the last level, each of which it checks.
 func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 	t.Helper()
