@@ -106,7 +106,7 @@ func checkTwoClasses(labels []kv.Class, names []string) error {
 		}
 	}
 	if first == kv.NoClass {
-		return fmt.Errorf("%d nodes, nothing to clean: %w", len(labels), ErrNoLabels)
+		return fmt.Errorf("nothing to clean: %w", ErrNoLabels)
 	}
 	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
 		countLabelled(labels), names[first], ErrOneClass)

@@ -257,5 +257,6 @@
 //
 // A store has version 3 until [Tx.TrackChanges] is called or its first node is removed, so that programs that know version 3 can
 // open it. Programs from before the first release may know another form of versions 3 and 4: they take frames of the journal that
-// share a sync, which a crash leaves there, for damage.
+// share a sync, which a crash leaves there, for damage. Some of them added up diagonals in floating point, so scores that they wrote may
+// differ in the last bits from those of this program, which adds in fixed point.
 package kv
