@@ -113,7 +113,7 @@ func (r *resolvedPatch) parallel() int64 {
 
 func (r *resolvedPatch) updateRemovals(ctx context.Context, tx *Tx) error {
 	edges, arcs := tx.cat.Edges, tx.cat.Arcs
-	if err := tx.removeNodes(ctx, r.removals); err != nil {
+	if err := tx.removeNodes(ctx, r.removals, removedAhead); err != nil {
 		return err
 	}
 	if tx.cat.Directed {

@@ -152,18 +152,23 @@ func (tx *Tx) isRemoved(v NodeID) (bool, error) {
 // RemoveNode removes a node with its id, its edges, its values and its rows of matrices. NodeIDs of other nodes stay, and no
 // node gets the NodeID of a removed one: a node of the same id that AddNode adds later is another node. It returns ErrNotFound
 // for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an ErrTxTooBig: use a Batch.
-func (tx *Tx) RemoveNode(v NodeID) error { return tx.removeNodes(context.Background(), []NodeID{v}) }
+func (tx *Tx) RemoveNode(v NodeID) error { return tx.removeNodes(context.Background(), []NodeID{v}, 1) }
 
-// removeNodes is RemoveNode of several nodes. It reads the edges of many of them before it removes one: an iterator that is made after a
-// write sorts all writes of the transaction.
-func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID) error {
-	const mostAhead = 1 << 16 // neighbors, beside those of the last node
+// removedAhead is how many neighbors are read before their nodes are removed, beside those of the last node.
+const removedAhead = 1 << 16
+
+// removeNodes is RemoveNode of several nodes. It reads so many of their neighbors before it removes a node: an iterator that is made after
+// a write sorts all writes of the transaction.
+func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID, mostAhead int) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
 	for len(nodes) > 0 {
 		var lists [][]NodeID
 		for ahead := 0; len(lists) < len(nodes) && ahead < mostAhead; ahead += len(lists[len(lists)-1]) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			list, err := tx.neighborsOf(nodes[len(lists)])
 			if err != nil {
 				return err
@@ -171,7 +176,10 @@ func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID) error {
 			lists = append(lists, list)
 		}
 		for i, list := range lists {
-			if err := cmp.Or(ctx.Err(), tx.removeNode(nodes[i], list)); err != nil {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := tx.removeNode(nodes[i], list); err != nil {
 				return err
 			}
 		}
@@ -191,7 +199,7 @@ func (tx *Tx) neighborsOf(v NodeID) (neighbors []NodeID, err error) {
 	return neighbors, nil
 }
 
-// removeNode is RemoveNode of a node that has had these neighbors. Some of them may have been removed since then.
+// removeNode is RemoveNode of a node that has had these neighbors. Some of these edges may be gone since then.
 func (tx *Tx) removeNode(v NodeID, neighbors []NodeID) error {
 	id, err := tx.ID(v)
 	if err != nil {
@@ -210,13 +218,8 @@ func (tx *Tx) removeNode(v NodeID, neighbors []NodeID) error {
 	return nil
 }
 
-// isolate removes the edges of a node to those neighbors that are there.
+// isolate removes the edges of a node to its neighbors.
 func (tx *Tx) isolate(v NodeID, neighbors []NodeID) error {
-	removed, err := tx.Removed()
-	if err != nil {
-		return err
-	}
-	neighbors = slices.DeleteFunc(neighbors, removed.Has)
 	tx.touched.edges.add(v)
 	if len(neighbors) == 0 {
 		return nil

@@ -308,6 +308,46 @@ func TestBulkDropsRemoved(t *testing.T) {
 	})
 }
 
+// TestRemoveNodesInParts removes every third node, whose edges are read a few nodes ahead. Many of them are neighbors.
+func TestRemoveNodesInParts(t *testing.T) {
+	t.Parallel()
+	for _, opt := range []LoadOptions{{}, {Directed: true, Weighted: true}} {
+		s := numbered(t, 600, true, opt)
+		var removed []NodeID
+		want := map[Edge]bool{}
+		view(t, s, func(tx *Tx) error {
+			for v := NodeID(0); v < 600; v += 3 {
+				removed = append(removed, v)
+			}
+			for e, err := range tx.Edges() {
+				if err != nil {
+					return err
+				}
+				if e.U%3 != 0 && e.V%3 != 0 {
+					want[e] = true
+				}
+			}
+			return nil
+		})
+		update(t, s, func(tx *Tx) error { return tx.removeNodes(t.Context(), removed, 25) })
+		checkClean(t, s)
+		view(t, s, func(tx *Tx) error {
+			if tx.NumPresent() != 400 || tx.NumEdges() != int64(len(want)) {
+				t.Errorf("got %d nodes and %d edges, want 400 and %d", tx.NumPresent(), tx.NumEdges(), len(want))
+			}
+			for e, err := range tx.Edges() {
+				if err != nil {
+					return err
+				}
+				if !want[e] {
+					t.Errorf("the edge %v is left", e)
+				}
+			}
+			return nil
+		})
+	}
+}
+
 // TestHubIsNotHalfRemoved removes a node of more edges than a transaction holds: an Update removes nothing, a Patch all of it.
 func TestHubIsNotHalfRemoved(t *testing.T) {
 	t.Parallel()

@@ -253,6 +253,14 @@ func (s *EdgeSample) Degrees() []uint32 {
 	return degrees
 }
 
+// Linked returns the number of nodes that have neighbours if the sample has all edges, else zero: it misses nodes of few neighbours.
+func (s *EdgeSample) Linked() int {
+	if s.share < 1 {
+		return 0
+	}
+	return s.both.NumNodes()
+}
+
 // PlanDiagonals estimates, from the sample, the result of the function PlanDiagonals for the whole graph. With a share of
 // 1 it is exact.
 func (s *EdgeSample) PlanDiagonals(ctx context.Context, whole *Sizes, hops int, opt Options) (DiagonalPlan, error) {

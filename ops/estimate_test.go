@@ -36,6 +36,9 @@ func TestSampleOfAllPlansAsTheGraph(t *testing.T) {
 		if of.ranked = sizes.ranked; *of != *sizes {
 			t.Fatalf("seed %d: got sizes %+v, want %+v", seed, *of, *sizes)
 		}
+		if part := NewEdgeSample(graph.nodes, edges, .5, shape); sample.Linked() != sample.both.NumNodes() || part.Linked() != 0 {
+			t.Errorf("seed %d: got %d nodes with neighbours, and %d of half the edges, want %d and 0", seed, sample.Linked(), part.Linked(), sample.both.NumNodes())
+		}
 		if graph.directed && sample.Arcs() != sizes.entries {
 			t.Errorf("seed %d: got %d arcs, want %d", seed, sample.Arcs(), sizes.entries)
 		}

@@ -124,15 +124,15 @@ func (p *PropagatePlan) KeepInputs(opt Options) {
 	}
 }
 
-// LeastForPropagate is the least MemoryBudget, in bytes, with which Propagate works where Options.Scratch is set, at any
-// number of columns and hops.
-func (s *Sizes) LeastForPropagate() int64 {
-	return s.workersBytes(1, 1) + 4*int64(s.stripeRows(maxStripes))
-}
+// LeastForPropagate is a MemoryBudget, in bytes, with which Propagate works where Options.Scratch is set, at any number of columns and hops,
+// also with SelfLoops.
+func (s *Sizes) LeastForPropagate() int64 { return s.WithSelfLoops().leastInStripes() }
+
+func (s *Sizes) leastInStripes() int64 { return s.workersBytes(1, 1) + 4*int64(s.stripeRows(maxStripes)) }
 
 func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 	if opt.Scratch != nil {
-		return s.LeastForPropagate()
+		return s.leastInStripes()
 	}
 	return s.workersBytes(1, 1) + 4*int64(s.linked)*int64(min(hops, 2))
 }

@@ -262,6 +262,22 @@ func TestPropagateShapes(t *testing.T) {
 	}
 }
 
+// TestLeastForPropagate propagates with the least budget on a graph most of whose nodes have no neighbours.
+func TestLeastForPropagate(t *testing.T) {
+	g := newListGraph(1<<14, [][2]int{{0, 1}, {1, 2}})
+	sizes, err := Measure(t.Context(), g, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := Dense(make([]float32, 1<<14), 1)
+	opt := Options{Scratch: scratchDir(t), MemoryBudget: sizes.LeastForPropagate()}
+	for _, loops := range []bool{false, true} {
+		if err := Propagate(t.Context(), g, x, Operator{Hops: 3, SelfLoops: loops}, opt, func(Tile) error { return nil }); err != nil {
+			t.Errorf("self loops %v: %v", loops, err)
+		}
+	}
+}
+
 func TestPropagateStops(t *testing.T) {
 	g := rmat(8, 4, 5)
 	x := Dense(randomRows(rand.New(rand.NewPCG(6, 0)), g.NumNodes(), 40), 40)

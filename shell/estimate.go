@@ -221,7 +221,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 		p.counts.Fitting = p.counts.Validation
 	}
 	shape := edges.shape
-	shape.Linked = min(len(p.loaded.Degrees), int(nodes.nodes))
+	shape.Linked = min(edges.sample.Linked(), int(nodes.nodes))
 	shape.Nodes, shape.Edges, shape.MaxRows, shape.MaxEntries = int(nodes.nodes), edges.edges, load.LargestRows, load.LargestEntries
 	if len(p.loaded.Degrees) > 0 {
 		shape.MaxDegree = p.loaded.Degrees[0]

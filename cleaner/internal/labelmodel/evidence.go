@@ -18,7 +18,7 @@ type Evidence struct {
 
 // byPrediction orders classes, the likeliest first, by prediction, votes and rank.
 func (e *Evidence) byPrediction(a, b kv.Class) int {
-	switch own, other := e.Predictions[a], e.Predictions[b]; {
+	switch own, other := e.Predictions[a], e.Predictions[b]; { // nearly all differ
 	case own > other:
 		return -1
 	case own < other:

@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// What kernels the processor has; tests turn them off.
+// What kernels the processor has. Tests turn those with vectors of 512 bits off.
 var (
 	vectorized = cpu.X86.HasAVX2
 	hasAVX512  = processor.HasAVX512

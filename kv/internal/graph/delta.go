@@ -364,7 +364,7 @@ func (g *Graph) difference(p Pair, before codec.Arc, change Change) Difference {
 	return d
 }
 
-// Isolate removes all edges of v, given its neighbors.
+// Isolate removes all edges of v, given its neighbors. An edge that is gone already stays so.
 func (g *Graph) Isolate(w snapshot.Writer, v record.NodeID, neighbors []record.NodeID) (Difference, error) {
 	own, err := g.DegreeDelta(v)
 	if err != nil {
