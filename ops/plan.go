@@ -128,7 +128,9 @@ func (p *PropagatePlan) KeepInputs(opt Options) {
 // also with SelfLoops.
 func (s *Sizes) LeastForPropagate() int64 { return s.WithSelfLoops().leastInStripes() }
 
-func (s *Sizes) leastInStripes() int64 { return s.workersBytes(1, 1) + 4*int64(s.stripeRows(maxStripes)) }
+func (s *Sizes) leastInStripes() int64 {
+	return s.workersBytes(1, 1) + 4*int64(s.stripeRows(maxStripes))
+}
 
 func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 	if opt.Scratch != nil {
