@@ -60,7 +60,40 @@ func appendMapWords(dst []mapWord, list []rank, taken []uint32) []mapWord {
 // mostMapWords bounds the words of a list of ranks that are less than hubs: no block splits more than one.
 func mostMapWords(hubs int64) int64 { return 2 * (hubs/64 + 1) }
 
-// hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in y bits each.
+// A mapBlock says where up to 64 places of a list are in the cache lines of a rankMap: in which byte, and which bit of it.
+type mapBlock struct{ bytes, bits [64]uint8 }
+
+// A mapLine is those places of one mapBlock that are in one cache line of a rankMap.
+type mapLine struct {
+	places uint64 // the first has the lowest bit
+	offset uint64 // of the line, in bytes
+}
+
+// lineRanks is how many ranks are in a cache line of a rankMap.
+const lineRanks = 512
+
+// appendMapLines appends the lines of an ascending list, and fills its blocks. What the places before i take of the lines is put into
+// taken[i].
+func appendMapLines(dst []mapLine, blocks []mapBlock, list []rank, taken []uint32) []mapLine {
+	last := uint64(0)
+	for i, x := range list {
+		taken[i] = uint32(len(dst))
+		place := i % 64
+		if offset := uint64(x / lineRanks * (lineRanks / 8)); place == 0 || offset != last {
+			dst, last = append(dst, mapLine{offset: offset}), offset
+		}
+		dst[len(dst)-1].places |= 1 << place
+		block := &blocks[i/64]
+		block.bytes[place], block.bits[place] = uint8(x/8%64^7), 1<<(7-x%8)
+	}
+	return dst
+}
+
+// mostMapBlocks and mostMapLines bound those of a list of ranks that are less than hubs.
+func mostMapBlocks(hubs int64) int64 { return (hubs + 63) / 64 }
+func mostMapLines(hubs int64) int64  { return hubs/lineRanks + 1 + mostMapBlocks(hubs) }
+
+// hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in whole cache lines of x ≤ y.
 type hubMaps struct {
 	hubs int
 	bits offheap.Array[uint64]
@@ -68,8 +101,8 @@ type hubMaps struct {
 
 // hubMapWords is the words before the map of y, so that all of them are hubMapWords(hubs).
 func hubMapWords(y int) int {
-	whole := (y - 1) >> 6 // of y-1 maps of 1 to y-1 bits, how often 64
-	return (whole + 1) * (y - 1 - 32*whole)
+	whole := y / lineRanks
+	return lineRanks / 64 * (y + whole*(y-lineRanks/2*(whole+1)))
 }
 
 func (m *hubMaps) of(y rank) rankMap {
@@ -113,13 +146,15 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marks markedRanks                         // neighbours of y before it; empty between nodes
-	found [searchedPlaces + findingSlack]rank // of a part of one list of z: those that are marked
-	words []mapWord                           // of one z: the hubs in its list
-	taken []uint32                            // likewise, how many words the places before one take
-	ends  [searchedEnds]triangleEnd
-	r     []float64 // of one z, by place in its list
-	delta []float64 // likewise δ
+	marks  markedRanks                         // neighbours of y before it; empty between nodes
+	found  [searchedPlaces + findingSlack]rank // of a part of one list of z: those that are marked
+	words  []mapWord                           // of one z: the hubs in its list
+	blocks []mapBlock                          // likewise, where cache lines are closed
+	lines  []mapLine
+	taken  []uint32 // how many words or lines the places before one take
+	ends   [searchedEnds]triangleEnd
+	r      []float64 // of one z, by place in its list
+	delta  []float64 // likewise δ
 }
 
 // searchedEnds is how many ends z are read before the first is searched, so that their misses overlap.
@@ -144,6 +179,7 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 		s.workers[i] = triangleScratch{
 			marks: markedRanks{set: newRankSet(n)}, r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
 			taken: make([]uint32, hubs), words: make([]mapWord, 0, mostMapWords(int64(hubs))),
+			blocks: make([]mapBlock, mostMapBlocks(int64(hubs))), lines: make([]mapLine, 0, mostMapLines(int64(hubs))),
 		}
 	}
 	if s.units, err = newFixedSums(n, hubs, len(g.lists)); err != nil {
@@ -187,7 +223,13 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 	for i, x := range list {
 		delta[i] = s.delta[x]
 	}
-	scratch.words = appendMapWords(scratch.words[:0], list, scratch.taken)
+	ahead := 2 // from a row to the one that is prefetched with it
+	if closesLines() {
+		ahead = 4
+		scratch.lines = appendMapLines(scratch.lines[:0], scratch.blocks, list, scratch.taken)
+	} else {
+		scratch.words = appendMapWords(scratch.words[:0], list, scratch.taken)
+	}
 	clear(r)
 	around, steps := 0.0, pace(0)
 	for j := 1; j < len(list); j += 2 {
@@ -197,13 +239,13 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 		if k == j {
 			second.at = 0
 		}
-		words := scratch.words[:scratch.taken[k]]
-		shared := len(words)
-		if int(words[shared-1].index) >= len(first.set) {
-			shared--
+		third, fourth := s.maps.of(list[min(j+ahead, len(list)-1)]), s.maps.of(list[min(j+ahead+1, len(list)-1)])
+		var ofFirst, ofSecond float64
+		if taken := scratch.taken[k]; closesLines() {
+			ofFirst, ofSecond = closeLines(r, delta, scratch.blocks, scratch.lines[:taken], first, second, third, fourth)
+		} else {
+			ofFirst, ofSecond = closeWedges(r, delta, scratch.words[:taken], int(taken), first, second, third, fourth)
 		}
-		third, fourth := s.maps.of(list[min(j+2, len(list)-1)]), s.maps.of(list[min(j+3, len(list)-1)])
-		ofFirst, ofSecond := closeWedges(r, delta, words, shared, first, second, third, fourth)
 		r[j] += ofFirst
 		around += float64(delta[j] * ofFirst)
 		if k > j {
@@ -253,6 +295,31 @@ func closeRowPlainly(acc, delta []float64, words []mapWord, row closingRow) floa
 		}
 		if word.shift == 0 {
 			block += 64
+		}
+	}
+	return sumLanes(&sums)
+}
+
+// closeLinesPlainly is closeLines for every processor.
+func closeLinesPlainly(acc, delta []float64, blocks []mapBlock, lines []mapLine, first, second closingRow) (ofFirst, ofSecond float64) {
+	return closeRowOfLines(acc, delta, blocks, lines, first), closeRowOfLines(acc, delta, blocks, lines, second)
+}
+
+func closeRowOfLines(acc, delta []float64, blocks []mapBlock, lines []mapLine, row closingRow) float64 {
+	var sums [closingLanes]float64
+	block := 0
+	for _, line := range lines {
+		for places := line.places; places != 0; places &= places - 1 {
+			place := bits.TrailingZeros64(places)
+			at := blocks[block].bytes[place]
+			if uint8(row.set[line.offset/8+uint64(at/8)]>>(at%8*8))&blocks[block].bits[place] != 0 {
+				i := 64*block + place
+				sums[i%closingLanes] += delta[i]
+				acc[i] += row.at
+			}
+		}
+		if line.places>>63 != 0 {
+			block++
 		}
 	}
 	return sumLanes(&sums)

@@ -43,6 +43,32 @@ func closeWedges(
 		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
 }
 
+// permutesBytes tells whether the processor has what the kernel of cache lines takes beyond AVX-512.
+var permutesBytes = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
+
+// closesLines tells whether closeLines is faster than closeWedges.
+func closesLines() bool { return hasAVX512 && permutesBytes }
+
+// closeCacheLines is closeLines.
+//
+//go:noescape
+func closeCacheLines(
+	acc, delta *float64, blocks *mapBlock, lines *mapLine, count int, first, second, third, fourth *uint64, atFirst, atSecond float64,
+) (ofFirst, ofSecond float64)
+
+// closeLines is closeWedges of a list given by its cache lines, of which both rows have all. There is one line or more.
+func closeLines(
+	acc, delta []float64, blocks []mapBlock, lines []mapLine, first, second closingRow, third, fourth rankMap,
+) (ofFirst, ofSecond float64) {
+	if !closesLines() {
+		return closeLinesPlainly(acc, delta, blocks, lines, first, second)
+	}
+	last := lines[len(lines)-1].offset/8 + lineRanks/64 - 1
+	_, _ = first.set[last], second.set[last] // the last that are read; how long the list is, the caller knows
+	return closeCacheLines(&acc[0], &delta[0], &blocks[0], &lines[0], len(lines), unsafe.SliceData(first.set), unsafe.SliceData(second.set),
+		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
+}
+
 // lookUpBlock is lookUp of a list that is not empty. next is a list to prefetch.
 //
 //go:noescape

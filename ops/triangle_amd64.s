@@ -185,6 +185,111 @@ done:
 	VZEROUPPER
 	RET
 
+// CLOSE8 adds eight places of two rows: those that K1 and K2 name are in the first and in the second.
+#define CLOSE8(offset, k1, k2) \
+	VMOVUPD offset(DX), Z12; \
+	VMOVUPD offset(SI), Z13; \
+	VADDPD  Z12, Z5, k1, Z5; \
+	VADDPD  Z12, Z7, k2, Z7; \
+	VADDPD  Z10, Z13, k1, Z13; \
+	VADDPD  Z11, Z13, k2, Z13; \
+	VMOVUPD Z13, offset(SI)
+
+// func closeCacheLines(acc, delta *float64, blocks *mapBlock, lines *mapLine, count int, first, second, third, fourth *uint64, atFirst, atSecond float64) (ofFirst, ofSecond float64)
+TEXT ·closeCacheLines(SB), NOSPLIT, $0-104
+	MOVQ         acc+0(FP), SI
+	MOVQ         delta+8(FP), DX
+	MOVQ         blocks+16(FP), R11
+	MOVQ         lines+24(FP), R9
+	MOVQ         count+32(FP), R15
+	MOVQ         first+40(FP), R8
+	MOVQ         second+48(FP), R13
+	MOVQ         third+56(FP), DI
+	MOVQ         fourth+64(FP), BX
+	VBROADCASTSD atFirst+72(FP), Z10
+	VBROADCASTSD atSecond+80(FP), Z11
+	VPXORQ       Z5, Z5, Z5
+	VPXORQ       Z7, Z7, Z7
+	SHLQ         $4, R15
+	ADDQ         R9, R15
+
+block:
+	VMOVDQU64 (R11), Z3
+	VPXORQ    Z0, Z0, Z0 // of each place its byte of the first map
+	VPXORQ    Z1, Z1, Z1 // and of the second
+
+line:
+	MOVQ       (R9), AX
+	MOVQ       8(R9), R10
+	KMOVQ      AX, K1
+	VPERMB     (R8)(R10*1), Z3, K1, Z0
+	VPERMB     (R13)(R10*1), Z3, K1, Z1
+	PREFETCHT0 (DI)(R10*1)
+	PREFETCHT0 (BX)(R10*1)
+	ADDQ       $16, R9
+	TESTQ      AX, AX
+	JS         whole
+	CMPQ       R9, R15
+	JNE        line
+
+	VPTESTMB 64(R11), Z0, K1
+	VPTESTMB 64(R11), Z1, K2
+	LZCNTQ   AX, AX
+	MOVL     $71, R10
+	SUBL     AX, R10
+	SHRL     $3, R10
+
+last:
+	CLOSE8(0, K1, K2)
+	KSHIFTRQ $8, K1, K1
+	KSHIFTRQ $8, K2, K2
+	ADDQ     $64, DX
+	ADDQ     $64, SI
+	DECL     R10
+	JNZ      last
+	JMP      done
+
+whole:
+	VPTESTMB 64(R11), Z0, K1
+	VPTESTMB 64(R11), Z1, K2
+	CLOSE8(0, K1, K2)
+	KSHIFTRQ $8, K1, K3
+	KSHIFTRQ $8, K2, K4
+	CLOSE8(64, K3, K4)
+	KSHIFTRQ $16, K1, K5
+	KSHIFTRQ $16, K2, K6
+	CLOSE8(128, K5, K6)
+	KSHIFTRQ $24, K1, K3
+	KSHIFTRQ $24, K2, K4
+	CLOSE8(192, K3, K4)
+	KSHIFTRQ $32, K1, K5
+	KSHIFTRQ $32, K2, K6
+	CLOSE8(256, K5, K6)
+	KSHIFTRQ $40, K1, K3
+	KSHIFTRQ $40, K2, K4
+	CLOSE8(320, K3, K4)
+	KSHIFTRQ $48, K1, K5
+	KSHIFTRQ $48, K2, K6
+	CLOSE8(384, K5, K6)
+	KSHIFTRQ $56, K1, K3
+	KSHIFTRQ $56, K2, K4
+	CLOSE8(448, K3, K4)
+	ADDQ $512, DX
+	ADDQ $512, SI
+	ADDQ $128, R11
+	CMPQ R9, R15
+	JNE  block
+
+done:
+	VEXTRACTF64X4 $1, Z5, Y6
+	VEXTRACTF64X4 $1, Z7, Y8
+	SUM(Y5, Y6, X5, X0)
+	SUM(Y7, Y8, X7, X0)
+	VMOVSD X5, ofFirst+88(FP)
+	VMOVSD X7, ofSecond+96(FP)
+	VZEROUPPER
+	RET
+
 // func lookUpBlock(set *uint64, list *rank, count int, next *rank) uint64
 TEXT ·lookUpBlock(SB), NOSPLIT, $0-40
 	MOVQ       set+0(FP), R8

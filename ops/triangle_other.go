@@ -11,6 +11,16 @@ func closeWedges(
 	return closeWedgesPlainly(acc, delta, words, shared, first, second)
 }
 
+// closesLines tells whether closeLines is faster than closeWedges.
+func closesLines() bool { return false }
+
+// closeLines is closeWedges of a list given by its cache lines, of which both rows have all. There is one line or more.
+func closeLines(
+	acc, delta []float64, blocks []mapBlock, lines []mapLine, first, second closingRow, _, _ rankMap,
+) (ofFirst, ofSecond float64) {
+	return closeLinesPlainly(acc, delta, blocks, lines, first, second)
+}
+
 // lookUp finds which ranks of a list of at most 64 are in a set: place i of the list is bit 63 − i.
 func lookUp(set rankSet, list, _ []rank) uint64 { return lookUpPlainly(set, list) }
 
