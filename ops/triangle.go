@@ -146,10 +146,10 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marks  markedRanks                         // neighbours of y before it; empty between nodes
-	found  [searchedPlaces + findingSlack]rank // of a part of one list of z: those that are marked
-	words  []mapWord                           // of one z: the hubs in its list
-	blocks []mapBlock                          // likewise, where cache lines are closed
+	marks  markedRanks          // neighbours of y before it; empty between nodes
+	found  [searchedPlaces]rank // of a part of one list of z: those that are marked
+	words  []mapWord            // of one z: the hubs in its list
+	blocks []mapBlock           // likewise, where cache lines are closed
 	lines  []mapLine
 	taken  []uint32 // how many words or lines the places before one take
 	ends   [searchedEnds]triangleEnd
@@ -325,11 +325,8 @@ func closeRowOfLines(acc, delta []float64, blocks []mapBlock, lines []mapLine, r
 	return sumLanes(&sums)
 }
 
-// searchedPlaces is how many places of a list are searched at a time. findMarked may touch findingSlack places behind what it finds.
-const (
-	searchedPlaces = 64
-	findingSlack   = 16
-)
+// searchedPlaces is how many places of a list are searched at a time.
+const searchedPlaces = 64
 
 // markedRanks are a set of ranks, and a table that most others are not in: a bit for each remainder.
 type markedRanks struct {
@@ -352,8 +349,8 @@ func (m *markedRanks) removeAll(list []rank) {
 }
 
 // findMarkedByPlace is findMarked by the places that lookUp finds.
-func findMarkedByPlace(found *[searchedPlaces + findingSlack]rank, marks *markedRanks, list []rank) (n int) {
-	for hits := lookUp(marks.set, list, list); hits != 0; n++ {
+func findMarkedByPlace(found *[searchedPlaces]rank, marks *markedRanks, list []rank) (n int) {
+	for hits := lookUp(marks.set, list, nil); hits != 0; n++ {
 		place := bits.LeadingZeros64(hits)
 		hits &^= 1 << (63 - place)
 		found[n] = list[place]

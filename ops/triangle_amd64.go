@@ -43,11 +43,8 @@ func closeWedges(
 		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
 }
 
-// permutesBytes tells whether the processor has what the kernel of cache lines takes beyond AVX-512.
-var permutesBytes = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
-
 // closesLines tells whether closeLines is faster than closeWedges.
-func closesLines() bool { return hasAVX512 && permutesBytes }
+func closesLines() bool { return hasAVX512 }
 
 // closeCacheLines is closeLines.
 //
@@ -89,7 +86,7 @@ func lookUp(set rankSet, list, next []rank) uint64 {
 func findBlock(found *rank, set *uint64, maybe *uint32, list *rank, count int) int
 
 // findMarked puts those of a list of at most searchedPlaces that are marked into found, and returns how many.
-func findMarked(found *[searchedPlaces + findingSlack]rank, marks *markedRanks, list []rank) int {
+func findMarked(found *[searchedPlaces]rank, marks *markedRanks, list []rank) int {
 	if !hasAVX512 || len(list) == 0 {
 		return findMarkedByPlace(found, marks, list)
 	}

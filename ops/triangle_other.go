@@ -25,7 +25,7 @@ func closeLines(
 func lookUp(set rankSet, list, _ []rank) uint64 { return lookUpPlainly(set, list) }
 
 // findMarked puts those of a list of at most searchedPlaces that are marked into found, and returns how many.
-func findMarked(found *[searchedPlaces + findingSlack]rank, marks *markedRanks, list []rank) int {
+func findMarked(found *[searchedPlaces]rank, marks *markedRanks, list []rank) int {
 	return findMarkedByPlace(found, marks, list)
 }
 

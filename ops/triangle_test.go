@@ -204,7 +204,7 @@ func checkFindMarked(t *testing.T) {
 				want = append(want, x)
 			}
 		}
-		var found [searchedPlaces + findingSlack]rank
+		var found [searchedPlaces]rank
 		fetch(list)
 		if got := found[:findMarked(&found, &marks, list)]; !slices.Equal(got, want) {
 			t.Fatalf("seed %d, %d of %d ranks in a list of %d: got %v, want %v", seed, len(marked), n, len(list), got, want)
