@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/fb"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
@@ -64,13 +65,19 @@ type reader struct {
 	merges int
 }
 
-// see takes note of the tables that came since.
+// see takes note of the tables that came since, and that it has not seen yet.
 func (m *merge) see(tables []badger.TableInfo) {
 	for _, info := range tables {
-		if !m.before[info.ID] {
+		if m.lacks(info.ID) {
 			m.since[info.ID] = info
 		}
 	}
+}
+
+// lacks says whether a table is one that it has not seen yet.
+func (m *merge) lacks(id uint64) bool {
+	_, seen := m.since[id]
+	return !seen && !m.before[id]
 }
 
 func newMergeGuard(failure *writeFailure) *mergeGuard {
@@ -124,7 +131,7 @@ func (g *mergeGuard) makes(who, keys int) {
 	if m == nil {
 		m = &merge{before: map[uint64]bool{}, since: map[uint64]badger.TableInfo{}}
 		if g.db != nil {
-			tables := g.db.Tables()
+			tables := g.tables()
 			for _, info := range tables {
 				m.before[info.ID] = true
 			}
@@ -139,6 +146,40 @@ func (g *mergeGuard) makes(who, keys int) {
 	if keys > 0 {
 		m.keys = append(m.keys, keys)
 	}
+}
+
+// tables are the tables there are, by the manifest. Those that a merge has not seen yet have their keys counted. Badger's own list
+// reads in the index of each table, which is slow if they do not stay in memory.
+func (g *mergeGuard) tables() (infos []badger.TableInfo) {
+	dir := g.db.Opts().Dir
+	manifest, _, err := readManifest(dir)
+	if err != nil {
+		return g.db.Tables()
+	}
+	for id, entry := range manifest.Tables {
+		info := badger.TableInfo{ID: id, Level: int(entry.Level)}
+		if g.isNew(id) {
+			err = useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { info.KeyCount = index.KeyCount() })
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it was merged since
+			}
+			if err != nil {
+				return g.db.Tables()
+			}
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+// isNew says whether a merge that runs has not seen a table yet.
+func (g *mergeGuard) isNew(id uint64) bool {
+	for _, m := range g.merges {
+		if m.lacks(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // keep has a merge keep all tables there are, unless Badger is closing.
@@ -171,11 +212,13 @@ func (g *mergeGuard) done(who, level int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.merges[who]
+	if m != nil && g.db != nil {
+		m.see(g.tables())
+	}
 	delete(g.merges, who)
 	if m == nil || g.db == nil {
 		return
 	}
-	m.see(g.db.Tables())
 	if keys := m.lacking(level); keys > 0 && m.hold != nil {
 		g.failure.lose(fmt.Errorf("a table of %d keys could not be made of those it was merged from, which are kept", keys))
 	} else if keys > 0 {

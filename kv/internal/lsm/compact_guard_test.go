@@ -83,6 +83,38 @@ func TestGuardOfMergedOnTables(t *testing.T) {
 	}
 }
 
+// TestGuardCountsKeysOnce has several merges look at the tables, and expects them to know the keys of each that came, as Badger counts them.
+func TestGuardCountsKeysOnce(t *testing.T) {
+	t.Parallel()
+	d := openTest(t, sessions(t, 5))
+	defer closeTest(t, d)
+	g := newMergeGuard(d.failure)
+	g.watch(d.db)
+	const first, second, third = 1000, 1001, 1002 // merges that only this test tells of
+	g.makes(first, 0)
+	if err := d.Flatten(); err != nil {
+		t.Fatal(err)
+	}
+	g.makes(second, 0)
+	g.makes(third, 0)
+	keys := map[uint64]uint32{}
+	for _, info := range d.db.Tables() {
+		keys[info.ID] = info.KeyCount
+	}
+	since := g.merges[first].since
+	if len(since) == 0 || len(g.merges[third].since) > 0 {
+		t.Fatalf("got %d and %d tables that came, want some and none", len(since), len(g.merges[third].since))
+	}
+	for id, info := range since {
+		if info.KeyCount == 0 || info.KeyCount != keys[id] {
+			t.Errorf("table %d: got %d keys, want %d", id, info.KeyCount, keys[id])
+		}
+	}
+	for _, who := range []int{first, second, third} {
+		g.done(who, 1)
+	}
+}
+
 // A merge that is complete keeps its tables while another runs, also if there was a commit between the two.
 func TestGuardKeepsForOthers(t *testing.T) {
 	t.Parallel()

@@ -89,6 +89,7 @@ type DB struct {
 	logs     logCount      // of who holds the writer's lock
 	tree     tree          // of who holds the writer's lock
 	output   atomic.Int64  // bytes of entries given to Badger since it was opened
+	flushed  flushedTables // of who holds the writer's lock
 	renewed  int64         // output when merges were last given a reader; of who holds the writer's lock
 	verified *verifiedTables
 }

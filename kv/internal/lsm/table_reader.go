@@ -42,6 +42,19 @@ func openTableReader(path string) (*tableReader, error) {
 	return t, nil
 }
 
+// useIndex calls use with the index of a table.
+func useIndex(path string, use func(index *fb.TableIndex)) (err error) {
+	t, err := openTableReader(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	return guardFile(path, func() error {
+		use(t.index)
+		return nil
+	})
+}
+
 // mapTable maps a table, and reads nothing of it.
 func mapTable(path string) (*tableReader, error) {
 	f, err := os.Open(path)

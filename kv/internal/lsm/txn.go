@@ -2,11 +2,15 @@ package lsm
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"iter"
 	"slices"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/fb"
+	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -454,15 +458,48 @@ func (d *DB) MaxVersion() uint64 {
 	return d.db.MaxVersion()
 }
 
-// FlushedVersion is the version up to which everything is in tables, no longer in logs alone.
-func (d *DB) FlushedVersion() (version uint64) {
+// FlushedVersion is the version up to which everything is in tables, no longer in logs alone. The caller holds the writer's lock.
+func (d *DB) FlushedVersion() uint64 {
 	if d.tables != nil {
 		return d.tables.newest
 	}
-	for _, t := range d.db.Tables() {
-		version = max(version, t.MaxVersion) // memtables become tables in the order they were written
+	if err := d.flushed.look(d.dir); err != nil {
+		for _, t := range d.db.Tables() {
+			d.flushed.newest = max(d.flushed.newest, t.MaxVersion)
+		}
 	}
-	return version
+	return d.flushed.newest // memtables become tables in the order they were written
+}
+
+// flushedTables are the tables whose newest version is known, and that of all.
+type flushedTables struct {
+	known  map[uint64]bool
+	newest uint64
+}
+
+// look reads the versions of tables that the manifest has and that are not known. Badger's own list reads in the index of each table.
+func (f *flushedTables) look(dir string) error {
+	manifest, _, err := readManifest(dir)
+	if err != nil {
+		return err
+	}
+	if f.known == nil {
+		f.known = map[uint64]bool{}
+	}
+	for id := range manifest.Tables {
+		if f.known[id] {
+			continue
+		}
+		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { f.newest = max(f.newest, index.MaxVersion()) })
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was merged since
+		}
+		if err != nil {
+			return err
+		}
+		f.known[id] = true
+	}
+	return nil
 }
 
 // MostInTransaction is how many bytes a transaction can write.
