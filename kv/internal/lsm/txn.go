@@ -2,6 +2,7 @@ package lsm
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"iter"
@@ -479,8 +480,8 @@ type flushedTables struct {
 
 // look reads the versions of tables that the manifest has and that are not known. Badger's own list reads in the index of each table.
 func (f *flushedTables) look(dir string) error {
-	manifest, _, err := readManifest(dir)
-	if err != nil {
+	manifest, cut, err := readManifest(dir)
+	if err := cmp.Or(err, cut); err != nil {
 		return err
 	}
 	if f.known == nil {
