@@ -33,7 +33,7 @@ func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
 // Sizes tell how much memory the operators need on a graph.
 type Sizes struct {
 	nodes   int
-	linked  int   // from this node on, none has neighbours; at least 1
+	linked  int   // from this node on, none has neighbours or is one; at least 1, if there are nodes
 	entries int64 // directed: twice the edges
 	// The largest block, from which the workers' buffers follow.
 	maxRows, maxEntries int
@@ -98,13 +98,16 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(n)}
 	parts := make([]Sizes, len(w.bufs))
 	err := w.walkBoth(ctx, func(_ context.Context, worker int, rows, columns *kv.Adjacency) error {
+		part := &parts[worker]
 		for i := range rows.Len() {
-			s.degrees[int(rows.First)+i] = uint32(rows.Offsets[i+1] - rows.Offsets[i])
+			list, v := rows.Neighbors[rows.Offsets[i]:rows.Offsets[i+1]], int(rows.First)+i
+			if s.degrees[v] = uint32(len(list)); len(list) > 0 {
+				part.linked = max(part.linked, v+1, int(list[len(list)-1])+1)
+			}
 		}
 		if s.strengths != nil {
 			s.take(rows, columns)
 		}
-		part := &parts[worker]
 		part.entries += int64(len(rows.Neighbors))
 		part.maxRows = max(part.maxRows, rows.Len())
 		part.maxEntries = max(part.maxEntries, len(rows.Neighbors), len(columns.Neighbors))
@@ -114,17 +117,15 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.linked = min(n, 1)
 	for _, part := range parts {
+		s.linked = max(s.linked, part.linked)
 		s.entries += part.entries
 		s.maxRows = max(s.maxRows, part.maxRows)
 		s.maxEntries = max(s.maxEntries, part.maxEntries)
 	}
 	for _, degree := range s.degrees {
 		s.maxDegree = max(s.maxDegree, degree)
-	}
-	s.linked = n
-	for s.linked > 1 && s.degrees[s.linked-1] == 0 && (s.isSimple() || s.columnDegrees[s.linked-1] == 0) {
-		s.linked--
 	}
 	s.ranked = s.isSimple() && isRanked(s.degrees)
 	w.finish(opt.OnStage, start, Stage{Name: "degrees", Edges: s.edges()})
