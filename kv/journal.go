@@ -333,7 +333,7 @@ func (s *Store) trimJournal() error {
 	if n == 0 {
 		return nil
 	}
-	if err := durable.SyncDirectory(s.dir); err != nil { // Badger has synced the tables, not their names
+	if err := durable.SyncDirectory(s.dir); err != nil { // the tables and the manifest are synced, not their names
 		return err
 	}
 	if err := s.updateCopy(); err != nil {

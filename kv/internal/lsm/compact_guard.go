@@ -17,6 +17,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger merges tables in this order: it makes the tables that they become, each in a goroutine; it enters those in its
@@ -151,6 +152,9 @@ func (g *mergeGuard) makes(who, keys int) {
 // tables are the tables there are, by the manifest. Those that a merge has not seen yet have their keys counted. Badger's own list
 // reads in the index of each table, which is slow if they do not stay in memory.
 func (g *mergeGuard) tables() (infos []badger.TableInfo) {
+	if !storedir.HasLocks { // a file that is read could not be replaced
+		return g.db.Tables()
+	}
 	dir := g.db.Opts().Dir
 	manifest, cut, err := readManifest(dir)
 	if err := cmp.Or(err, cut); err != nil {

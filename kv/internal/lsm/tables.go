@@ -224,7 +224,7 @@ func (d *DB) Attach(b *Tables) (open bool, err error) {
 	d.db = db
 	d.merges.watch(db)
 	d.output.Store(0)
-	d.renewed = 0
+	d.renewed, d.flushed = 0, flushedTables{}
 	d.logs, d.tree = logCount{}, tree{}
 	return true, err
 }

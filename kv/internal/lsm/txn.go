@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
@@ -478,28 +481,42 @@ type flushedTables struct {
 	newest uint64
 }
 
-// look reads the versions of tables that the manifest has and that are not known. Badger's own list reads in the index of each table.
-func (f *flushedTables) look(dir string) error {
+// look reads the versions of tables that the manifest has and that are not known. Badger's own list reads in the index of each table. As
+// Badger may have written a record of the manifest and not synced it, look does.
+func (f *flushedTables) look(dir string) (err error) {
+	if !storedir.HasLocks {
+		return errors.ErrUnsupported // a file that is open could not be replaced
+	}
+	written, err := os.Open(filepath.Join(dir, badger.ManifestFilename)) // before it is read, so that no failure to write it is missed
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, written.Close()) }()
 	manifest, cut, err := readManifest(dir)
 	if err := cmp.Or(err, cut); err != nil {
 		return err
 	}
-	if f.known == nil {
-		f.known = map[uint64]bool{}
-	}
+	newest, known := f.newest, map[uint64]bool{}
 	for id := range manifest.Tables {
 		if f.known[id] {
+			known[id] = true
 			continue
 		}
-		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { f.newest = max(f.newest, index.MaxVersion()) })
+		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { newest = max(newest, index.MaxVersion()) })
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it was merged since
 		}
 		if err != nil {
 			return err
 		}
-		f.known[id] = true
+		known[id] = true
 	}
+	if newest > f.newest {
+		if err := written.Sync(); err != nil {
+			return err
+		}
+	}
+	f.newest, f.known = newest, known
 	return nil
 }
 
