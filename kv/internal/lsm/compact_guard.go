@@ -149,29 +149,20 @@ func (g *mergeGuard) makes(who, keys int) {
 	}
 }
 
-// tables are the tables there are, by the manifest. Those that a merge has not seen yet have their keys counted. Badger's own list
-// reads in the index of each table, which is slow if they do not stay in memory.
+// tables are the tables there are, by the manifest. Those that a merge has not seen yet have their keys counted.
 func (g *mergeGuard) tables() (infos []badger.TableInfo) {
-	if !storedir.HasLocks { // a file that is read could not be replaced
-		return g.db.Tables()
+	if !storedir.HasLocks {
+		return g.db.Tables() // see eachTable
 	}
-	dir := g.db.Opts().Dir
-	manifest, cut, err := readManifest(dir)
-	if err := cmp.Or(err, cut); err != nil {
-		return g.db.Tables()
-	}
-	for id, entry := range manifest.Tables {
-		info := badger.TableInfo{ID: id, Level: int(entry.Level)}
-		if g.isNew(id) {
-			err = useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { info.KeyCount = index.KeyCount() })
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // it was merged since
-			}
-			if err != nil {
-				return g.db.Tables()
-			}
+	err := eachTable(g.db.Opts().Dir, g.isNew, func(id uint64, level uint8, index *fb.TableIndex) {
+		info := badger.TableInfo{ID: id, Level: int(level)}
+		if index != nil {
+			info.KeyCount = index.KeyCount()
 		}
 		infos = append(infos, info)
+	})
+	if err != nil {
+		return g.db.Tables()
 	}
 	return infos
 }

@@ -2,6 +2,7 @@ package lsm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4/fb"
 	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
 	"google.golang.org/protobuf/proto"
@@ -40,6 +42,27 @@ func openTableReader(path string) (*tableReader, error) {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
+}
+
+// eachTable calls use with the tables that the manifest of an open database names, but for those that were merged since, and with the
+// indexes of those that are new. Badger's own list reads in the index of every table, which is slow if they do not stay in memory. Where
+// !storedir.HasLocks it is to be used all the same: a file that is open could not be replaced there.
+func eachTable(dir string, isNew func(id uint64) bool, use func(id uint64, level uint8, index *fb.TableIndex)) error {
+	manifest, cut, err := readManifest(dir)
+	if err := cmp.Or(err, cut); err != nil {
+		return err
+	}
+	for id, entry := range manifest.Tables {
+		if !isNew(id) {
+			use(id, entry.Level, nil)
+			continue
+		}
+		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { use(id, entry.Level, index) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // useIndex calls use with the index of a table.

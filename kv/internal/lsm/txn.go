@@ -2,9 +2,7 @@ package lsm
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/fb"
-	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -481,35 +478,26 @@ type flushedTables struct {
 	newest uint64
 }
 
-// look reads the versions of tables that the manifest has and that are not known. Badger's own list reads in the index of each table. As
-// Badger may have written a record of the manifest and not synced it, look does.
+// look reads the versions of tables that the manifest has and that are not known. As Badger may have
+// written a record of the manifest and not synced it, look does.
 func (f *flushedTables) look(dir string) (err error) {
 	if !storedir.HasLocks {
-		return errors.ErrUnsupported // a file that is open could not be replaced
+		return errors.ErrUnsupported // see eachTable
 	}
 	written, err := os.Open(filepath.Join(dir, badger.ManifestFilename)) // before it is read, so that no failure to write it is missed
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, written.Close()) }()
-	manifest, cut, err := readManifest(dir)
-	if err := cmp.Or(err, cut); err != nil {
-		return err
-	}
 	newest, known := f.newest, map[uint64]bool{}
-	for id := range manifest.Tables {
-		if f.known[id] {
-			known[id] = true
-			continue
+	isNew := func(id uint64) bool { return !f.known[id] }
+	err = eachTable(dir, isNew, func(id uint64, _ uint8, index *fb.TableIndex) {
+		if known[id] = true; index != nil {
+			newest = max(newest, index.MaxVersion())
 		}
-		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { newest = max(newest, index.MaxVersion()) })
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was merged since
-		}
-		if err != nil {
-			return err
-		}
-		known[id] = true
+	})
+	if err != nil {
+		return err
 	}
 	if newest > f.newest {
 		if err := written.Sync(); err != nil {
