@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/fb"
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -192,6 +193,9 @@ func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
 		if err == nil && crashed && opt.Look != nil {
 			err = opt.Look(dir)
 		}
+		if err == nil && crashed {
+			err = removeFlushedLogs(dir)
+		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
@@ -235,6 +239,42 @@ func CrashedError(dir string) error {
 	}
 	return fmt.Errorf("%s: %w: open it once for writing, which replays its log and takes %s on disk (%s are free), "+
 		"then read-only", dir, ErrCrashed, storedir.InMebibytes(logged+SpareRoom), storedir.InMebibytes(free))
+}
+
+// removeFlushedLogs removes logs of memtables that are in the tables. Badger would make another table of what such a log has. That may be
+// a part: logs are not synced. Then a repair would take the rest of the memtable for dropped by a merge.
+func removeFlushedLogs(dir string) error {
+	logs, err := memTableLogs(dir)
+	if err != nil || len(logs) == 0 {
+		return err
+	}
+	manifest, _, err := readManifest(dir) // where it is cut off, checkFiles has allowed that
+	if err != nil {
+		return err
+	}
+	newest := uint64(0)
+	for id := range manifest.Tables {
+		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { newest = max(newest, index.MaxVersion()) })
+		if err != nil {
+			return err
+		}
+	}
+	for _, path := range logs {
+		logged := &logContents{versions: map[uint64]bool{}}
+		if err := logged.read(path); err != nil {
+			return err
+		}
+		last := uint64(0)
+		for version := range logged.versions {
+			last = max(last, version)
+		}
+		if 0 < last && last <= newest { // memtables become tables in the order they were written
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // removeEmptyLogs removes logs without a byte. Badger makes, and deletes, a log by way of an empty file, and will not

@@ -25,12 +25,12 @@ import (
 )
 
 // Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
-// one that was finished and not named yet, the records of which are in a log or in the tables it was merged of, and those
+// one that was finished and not named yet, the records of which are in the journal or in the tables it was merged of, and those
 // that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
 
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
-// named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read is
-// moved into the quarantine if the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
+// named tables are sound. One that cannot be read, or that holds records which are in no other table or log, is moved into the quarantine if
+// the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
 func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside Journal) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
@@ -65,26 +65,39 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 			return err
 		}
 	}
+	aside := unreadable
 	for _, t := range c.tables {
 		if t.only > 0 {
-			return record.CorruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
+			only := record.CorruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
+			if err := inJournal(dir, beside); err != nil {
+				return fmt.Errorf("%w: %w", only, err)
+			}
+			if has, err := beside.Has(t.reader.path); err != nil || !has {
+				return cmp.Or(err, only)
+			}
+			aside = append(aside, t.id)
 		}
 	}
 	if len(unreadable) > 0 {
-		last, err := LastCommit(dir)
-		if err == nil {
-			err = beside.Completes(last.Number)
-		}
-		if err != nil {
+		if err := inJournal(dir, beside); err != nil {
 			return fmt.Errorf("%s cannot be read, and %s does not name it: %w", table.NewFilename(unreadable[0], dir), badger.ManifestFilename, err)
 		}
 	}
-	for _, id := range unreadable {
+	for _, id := range aside {
 		if err := setAside(dir, table.IDToFilename(id)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inJournal returns an error unless the named tables and the journal have every commit.
+func inJournal(dir string, beside Journal) error {
+	last, err := LastCommit(dir)
+	if err != nil {
+		return err
+	}
+	return beside.Completes(last.Number)
 }
 
 // dropDamaged takes tables out of the census of which a block is damaged.
@@ -179,24 +192,26 @@ func readLogs(dir string) (*logContents, error) {
 	}
 	c := &logContents{versions: map[uint64]bool{}}
 	for _, path := range logs {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if info.Size() == 0 {
-			continue // and cannot be mapped
-		}
-		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		c.add(file.Data)
-		if err := file.Close(-1); err != nil {
+		if err := c.read(path); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortFunc(c.commits, func(a, b Commit) int { return cmp.Compare(a.Number, b.Number) })
 	return c, nil
+}
+
+// read adds what the log of a path has.
+func (c *logContents) read(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() == 0 { // which cannot be mapped
+		return err
+	}
+	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	c.add(file.Data)
+	return file.Close(-1)
 }
 
 // add adds what a log has, up to where Badger stops to read it. Behind the beginning a
