@@ -17,7 +17,6 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger merges tables in this order: it makes the tables that they become, each in a goroutine; it enters those in its
@@ -150,21 +149,28 @@ func (g *mergeGuard) makes(who, keys int) {
 }
 
 // tables are the tables there are, by the manifest. Those that a merge has not seen yet have their keys counted.
-func (g *mergeGuard) tables() (infos []badger.TableInfo) {
-	if !storedir.HasLocks {
-		return g.db.Tables() // see eachTable
+func (g *mergeGuard) tables() []badger.TableInfo {
+	infos, err := g.named()
+	if err != nil {
+		return g.db.Tables()
 	}
-	err := eachTable(g.db.Opts().Dir, g.isNew, func(id uint64, level uint8, index *fb.TableIndex) {
+	return infos
+}
+
+func (g *mergeGuard) named() (infos []badger.TableInfo, err error) {
+	manifest, err := openManifest(g.db.Opts().Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, manifest.Close()) }()
+	err = eachTable(manifest, g.isNew, func(id uint64, level uint8, index *fb.TableIndex) {
 		info := badger.TableInfo{ID: id, Level: int(level)}
 		if index != nil {
 			info.KeyCount = index.KeyCount()
 		}
 		infos = append(infos, info)
 	})
-	if err != nil {
-		return g.db.Tables()
-	}
-	return infos
+	return infos, err
 }
 
 // isNew says whether a merge that runs has not seen a table yet.

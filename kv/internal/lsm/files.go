@@ -106,23 +106,27 @@ func checkNames(dir string, crashed bool) (manifest badger.Manifest, strays []ui
 
 // readManifest reads the manifest as Badger does; cut is not nil if its last record is not complete.
 func readManifest(dir string) (manifest badger.Manifest, cut, err error) {
-	path := filepath.Join(dir, badger.ManifestFilename)
-	f, err := os.Open(path)
+	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if err != nil {
 		return manifest, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	return replayManifest(f)
+}
+
+// replayManifest is readManifest of a file that was opened and not read.
+func replayManifest(f *os.File) (manifest badger.Manifest, cut, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return manifest, nil, err
 	}
 	var end int64
-	err = guardFile(path, func() (err error) {
+	err = guardFile(f.Name(), func() (err error) {
 		manifest, end, err = badger.ReplayManifestFile(f, 0, badger.Options{})
 		return err
 	})
 	if err == nil && end < info.Size() {
-		cut = record.CorruptFile(path, "its last record is cut off after %d bytes", info.Size()-end)
+		cut = record.CorruptFile(f.Name(), "its last record is cut off after %d bytes", info.Size()-end)
 	}
 	return manifest, cut, err
 }

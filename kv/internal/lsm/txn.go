@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
@@ -478,20 +475,17 @@ type flushedTables struct {
 	newest uint64
 }
 
-// look reads the versions of tables that the manifest has and that are not known. As Badger may have
-// written a record of the manifest and not synced it, look does.
+// look reads the versions of tables that the manifest has and that are not known. Badger may have written a record of the manifest
+// without a sync, so look syncs it: the file that it reads, which is older than one that Badger may have put in its place.
 func (f *flushedTables) look(dir string) (err error) {
-	if !storedir.HasLocks {
-		return errors.ErrUnsupported // see eachTable
-	}
-	written, err := os.Open(filepath.Join(dir, badger.ManifestFilename)) // before it is read, so that no failure to write it is missed
+	manifest, err := openManifest(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, written.Close()) }()
+	defer func() { err = errors.Join(err, manifest.Close()) }()
 	newest, known := f.newest, map[uint64]bool{}
 	isNew := func(id uint64) bool { return !f.known[id] }
-	err = eachTable(dir, isNew, func(id uint64, _ uint8, index *fb.TableIndex) {
+	err = eachTable(manifest, isNew, func(id uint64, _ uint8, index *fb.TableIndex) {
 		if known[id] = true; index != nil {
 			newest = max(newest, index.MaxVersion())
 		}
@@ -500,7 +494,7 @@ func (f *flushedTables) look(dir string) (err error) {
 		return err
 	}
 	if newest > f.newest {
-		if err := written.Sync(); err != nil {
+		if err := manifest.Sync(); err != nil {
 			return err
 		}
 	}
