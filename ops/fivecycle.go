@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -206,7 +205,6 @@ func (f *fiveSearch) fiveCycles(ctx context.Context, worker int, x rank, later [
 			return err
 		}
 	}
-	slices.Sort(s.corners) // so that their lists are read in the order they have in memory
 	for _, w := range s.corners {
 		s.twoBy[w] = delta[w] * s.two[w]
 	}
