@@ -77,15 +77,3 @@ func fetchRows(from []float32, rows []uint32, width int) {
 		fetchLines(&from[0], &rows[0], len(rows), uintptr(4*width))
 	}
 }
-
-// fetchSpans asks for the cache lines of so many sparse rows, some of which may have nothing. rows ≥ 1.
-//
-//go:noescape
-func fetchSpans(columns *uint32, values *float32, starts, ends *int, rows int)
-
-// fetchSparse is fetchRows of the rows of a sparse batch, which lie in random places.
-func fetchSparse(x *Rows) {
-	if x.Count > 0 && len(x.values) > 0 {
-		fetchSpans(&x.columns[0], &x.values[0], &x.starts[0], &x.ends[0], x.Count)
-	}
-}

@@ -318,33 +318,3 @@ line:
 	DECQ       CX
 	JNZ        row
 	RET
-
-// func fetchSpans(columns *uint32, values *float32, starts, ends *int, rows int)
-TEXT ·fetchSpans(SB), NOSPLIT, $0-40
-	MOVQ columns+0(FP), SI
-	MOVQ values+8(FP), DI
-	MOVQ starts+16(FP), R8
-	MOVQ ends+24(FP), R9
-	MOVQ rows+32(FP), CX
-
-row:
-	MOVQ (R8), AX
-	MOVQ (R9), DX
-	ADDQ $8, R8
-	ADDQ $8, R9
-	CMPQ AX, DX
-	JGE  next
-
-line:
-	PREFETCHT0 (SI)(AX*4)
-	PREFETCHT0 (DI)(AX*4)
-	ADDQ       $16, AX
-	CMPQ       AX, DX
-	JLT        line
-	PREFETCHT0 -4(SI)(DX*4) // the last number
-	PREFETCHT0 -4(DI)(DX*4)
-
-next:
-	DECQ CX
-	JNZ  row
-	RET

@@ -10,5 +10,3 @@ func copyPieces(to, from []float32, stride, pieces int) { copyPlainly(to, from, 
 
 // fetchRows does nothing: the rows are waited for.
 func fetchRows([]float32, []uint32, int) {}
-
-func fetchSparse(*Rows) {}

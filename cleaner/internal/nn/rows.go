@@ -96,7 +96,6 @@ func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
 	for _, row := range rows {
 		x.starts, x.ends = append(x.starts, from.starts[row]), append(x.ends, from.ends[row])
 	}
-	fetchSparse(x)
 }
 
 func (x *Rows) isSparse() bool { return x.starts != nil }
