@@ -17,19 +17,13 @@ type Evidence struct {
 }
 
 // byPrediction orders classes, the likeliest first, by prediction, votes and rank.
-func (e *Evidence) byPrediction(a, b kv.Class) int {
-	switch own, other := e.Predictions[a], e.Predictions[b]; { // nearly all differ
-	case own > other:
-		return -1
-	case own < other:
-		return 1
-	}
+func (e Evidence) byPrediction(a, b kv.Class) int {
 	return cmp.Or(
 		cmp.Compare(e.Predictions[b], e.Predictions[a]), cmp.Compare(e.Votes[b], e.Votes[a]), cmp.Compare(e.Ranks[a], e.Ranks[b]))
 }
 
 // byVotes orders classes, the likeliest first, by votes, prediction and rank.
-func (e *Evidence) byVotes(a, b kv.Class) int {
+func (e Evidence) byVotes(a, b kv.Class) int {
 	return cmp.Or(cmp.Compare(e.Votes[b], e.Votes[a]), e.byPrediction(a, b))
 }
 
