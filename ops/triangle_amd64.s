@@ -234,9 +234,8 @@ line:
 
 	VPTESTMB 64(R11), Z0, K1
 	VPTESTMB 64(R11), Z1, K2
-	LZCNTQ   AX, AX
-	MOVL     $71, R10
-	SUBL     AX, R10
+	BSRQ     AX, R10 // the last place
+	ADDL     $8, R10
 	SHRL     $3, R10
 
 last:
