@@ -300,31 +300,6 @@ func closeRowPlainly(acc, delta []float64, words []mapWord, row closingRow) floa
 	return sumLanes(&sums)
 }
 
-// closeLinesPlainly is closeLines for every processor.
-func closeLinesPlainly(acc, delta []float64, blocks []mapBlock, lines []mapLine, first, second closingRow) (ofFirst, ofSecond float64) {
-	return closeRowOfLines(acc, delta, blocks, lines, first), closeRowOfLines(acc, delta, blocks, lines, second)
-}
-
-func closeRowOfLines(acc, delta []float64, blocks []mapBlock, lines []mapLine, row closingRow) float64 {
-	var sums [closingLanes]float64
-	block := 0
-	for _, line := range lines {
-		for places := line.places; places != 0; places &= places - 1 {
-			place := bits.TrailingZeros64(places)
-			at := blocks[block].bytes[place]
-			if uint8(row.set[line.offset/8+uint64(at/8)]>>(at%8*8))&blocks[block].bits[place] != 0 {
-				i := 64*block + place
-				sums[i%closingLanes] += delta[i]
-				acc[i] += row.at
-			}
-		}
-		if line.places>>63 != 0 {
-			block++
-		}
-	}
-	return sumLanes(&sums)
-}
-
 // searchedPlaces is how many places of a list are searched at a time.
 const searchedPlaces = 64
 

@@ -53,15 +53,13 @@ func closeCacheLines(
 	acc, delta *float64, blocks *mapBlock, lines *mapLine, count int, first, second, third, fourth *uint64, atFirst, atSecond float64,
 ) (ofFirst, ofSecond float64)
 
-// closeLines is closeWedges of a list given by its cache lines, of which both rows have all. There is one line or more.
+// closeLines is closeWedges of a list given by its cache lines, one or more. Both rows must reach the last of these lines. The caller must
+// have sized acc, delta and blocks: the lines do not tell how long the list is. It is called only where closesLines says so.
 func closeLines(
 	acc, delta []float64, blocks []mapBlock, lines []mapLine, first, second closingRow, third, fourth rankMap,
 ) (ofFirst, ofSecond float64) {
-	if !closesLines() {
-		return closeLinesPlainly(acc, delta, blocks, lines, first, second)
-	}
 	last := lines[len(lines)-1].offset/8 + lineRanks/64 - 1
-	_, _ = first.set[last], second.set[last] // the last that are read; how long the list is, the caller knows
+	_, _ = first.set[last], second.set[last] // the last that are read
 	return closeCacheLines(&acc[0], &delta[0], &blocks[0], &lines[0], len(lines), unsafe.SliceData(first.set), unsafe.SliceData(second.set),
 		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
 }
@@ -90,6 +88,7 @@ func findMarked(found *[searchedPlaces]rank, marks *markedRanks, list []rank) in
 	if !hasAVX512 || len(list) == 0 {
 		return findMarkedByPlace(found, marks, list)
 	}
+	_ = found[len(list)-1]
 	return findBlock(&found[0], &marks.set[0], &marks.maybe[0], unsafe.SliceData(list), len(list))
 }
 

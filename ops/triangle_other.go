@@ -14,11 +14,9 @@ func closeWedges(
 // closesLines tells whether closeLines is faster than closeWedges.
 func closesLines() bool { return false }
 
-// closeLines is closeWedges of a list given by its cache lines, of which both rows have all. There is one line or more.
-func closeLines(
-	acc, delta []float64, blocks []mapBlock, lines []mapLine, first, second closingRow, _, _ rankMap,
-) (ofFirst, ofSecond float64) {
-	return closeLinesPlainly(acc, delta, blocks, lines, first, second)
+// closeLines has no form in Go: closesLines says so.
+func closeLines(_, _ []float64, _ []mapBlock, _ []mapLine, _, _ closingRow, _, _ rankMap) (ofFirst, ofSecond float64) {
+	panic("ops: closeLines was called where closesLines is false")
 }
 
 // lookUp finds which ranks of a list of at most 64 are in a set: place i of the list is bit 63 − i.
