@@ -4,14 +4,12 @@ package ops
 
 import "testing"
 
-// Where a processor has wide vectors, the tests of kernels use those; here they use the others.
-func TestNarrowKernelsSameBits(t *testing.T) {
-	if !hasAVX512 {
-		t.Skip("this processor has none but narrow vectors")
+// eachWidth runs a test with the widest vectors of this processor, then with narrower ones.
+func eachWidth(t *testing.T, test func(t *testing.T)) {
+	t.Run("widest", test)
+	if hasAVX512 {
+		hasAVX512 = false
+		defer func() { hasAVX512 = true }()
+		t.Run("narrow", test)
 	}
-	hasAVX512 = false
-	defer func() { hasAVX512 = true }()
-	t.Run("rows", TestAddRowsSameBits)
-	t.Run("marks", TestAddMarksSameBits)
-	t.Run("propagation", TestGolden)
 }

@@ -122,7 +122,9 @@ func TestAddTwoGroupsSameBits(t *testing.T) {
 	})
 }
 
-func TestAddMarksSameBits(t *testing.T) {
+func TestAddMarksSameBits(t *testing.T) { eachWidth(t, checkAddMarks) }
+
+func checkAddMarks(t *testing.T) {
 	eachKernelCase(t, []int{1, 2, 5, 8, 9, 16, 20, 24, 31, 32}, func(r *rand.Rand, c kernelCase) {
 		columns := c.rows.stride
 		column := r.IntN(columns)

@@ -17,13 +17,3 @@ func TestSlowToExtract(t *testing.T) {
 		t.Errorf("this processor: got the family %#x, want one with 64 bits", got)
 	}
 }
-
-// eachWidth runs a test with the widest vectors of this processor, then with narrower ones.
-func eachWidth(t *testing.T, test func(t *testing.T)) {
-	t.Run("widest", test)
-	if hasAVX512 {
-		hasAVX512 = false
-		defer func() { hasAVX512 = true }()
-		t.Run("narrow", test)
-	}
-}
