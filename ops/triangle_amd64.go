@@ -26,6 +26,9 @@ func closeWords(
 	acc, delta *float64, words *mapWord, shared, all int, first, second, third, fourth *uint64, atFirst, atSecond float64,
 ) (ofFirst, ofSecond float64)
 
+// closeWords goes from word to word by this size: with another this does not compile.
+const _ = uint(16-unsafe.Sizeof(mapWord{})) + uint(unsafe.Sizeof(mapWord{})-16)
+
 // closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds what the row is
 // at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which takes the first shared words, and returns their sums.
 // delta and acc have closingSlack numbers more than the list. The maps third and fourth, of which any may be nil, may be prefetched.
@@ -52,6 +55,12 @@ func closesLines() bool { return hasAVX512 }
 func closeCacheLines(
 	acc, delta *float64, blocks *mapBlock, lines *mapLine, count int, first, second, third, fourth *uint64, atFirst, atSecond float64,
 ) (ofFirst, ofSecond float64)
+
+// closeCacheLines goes from line to line and from block to block by these sizes: with others this does not compile.
+const (
+	_ = uint(16-unsafe.Sizeof(mapLine{})) + uint(unsafe.Sizeof(mapLine{})-16)
+	_ = uint(128-unsafe.Sizeof(mapBlock{})) + uint(unsafe.Sizeof(mapBlock{})-128)
+)
 
 // closeLines is closeWedges of a list given by its cache lines, one or more. Both rows must reach the last of these lines. The caller must
 // have sized acc, delta and blocks: the lines do not tell how long the list is. It is called only where closesLines says so.
@@ -82,6 +91,9 @@ func lookUp(set rankSet, list, next []rank) uint64 {
 //
 //go:noescape
 func findBlock(found *rank, set *uint64, maybe *uint32, list *rank, count int) int
+
+// findBlock has registers for a table of so many bits: with another size this does not compile.
+const _ = uint(2048-markedRemainders) + uint(markedRemainders-2048)
 
 // findMarked puts those of a list of at most searchedPlaces that are marked into found, and returns how many.
 func findMarked(found *[searchedPlaces]rank, marks *markedRanks, list []rank) int {

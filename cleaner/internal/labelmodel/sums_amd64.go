@@ -54,6 +54,12 @@ func addFive(sums *float64, x *float32, chance, excess *float64, lines, classes 
 //go:noescape
 func turnVectors(rows, posterior *float32, lines, step int)
 
+// turnVectors has been written for so many rows and classes: with others this does not compile.
+const (
+	_ = uint(256-sweepRows) + uint(sweepRows-256)
+	_ = uint(4-countedClasses) + uint(countedClasses-4)
+)
+
 // countVectors adds the posteriors of four classes of some rows to the lines of their labels.
 //
 //go:noescape

@@ -46,6 +46,9 @@ func adamVectors(p, mean, square, gradient *float32, groups int, step *adamStep)
 //go:noescape
 func fillVectors(to *dropBytes, states *[2][8]uint64, step *leap)
 
+// fillVectors fills so many bytes: with another size this does not compile.
+const _ = uint(4096-dropRun) + uint(dropRun-4096)
+
 // dropVectors is dropPlainly of so many groups of eight. factors may be nil.
 //
 //go:noescape
