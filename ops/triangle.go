@@ -39,8 +39,7 @@ type mapWord struct {
 	shift uint32 // how many places of the block follow; zero if none
 }
 
-// appendMapWords appends the words of an ascending list. What the places before i take of them is put into taken[i], unless that is
-// nil.
+// appendMapWords appends the words of an ascending list. taken[i] is the number of words that places 0 to i-1 fill; taken may be nil.
 func appendMapWords(dst []mapWord, list []rank, taken []uint32) []mapWord {
 	last := uint32(0)
 	for i, x := range list {
@@ -72,8 +71,7 @@ type mapLine struct {
 // lineRanks is how many ranks are in a cache line of a rankMap.
 const lineRanks = 512
 
-// appendMapLines appends the lines of an ascending list, and fills its blocks. What the places before i take of the lines is put into
-// taken[i].
+// appendMapLines appends the lines of an ascending list, and fills its blocks. taken[i] is the number of lines that places 0 to i-1 fill.
 func appendMapLines(dst []mapLine, blocks []mapBlock, list []rank, taken []uint32) []mapLine {
 	last := uint64(0)
 	for i, x := range list {
@@ -151,7 +149,7 @@ type triangleScratch struct {
 	words  []mapWord            // of one z: the hubs in its list
 	blocks []mapBlock           // likewise, where cache lines are closed
 	lines  []mapLine
-	taken  []uint32 // how many words or lines the places before one take
+	taken  []uint32 // for each place, how many words or lines the places before it fill
 	ends   [searchedEnds]triangleEnd
 	r      []float64 // of one z, by place in its list
 	delta  []float64 // likewise δ

@@ -29,8 +29,8 @@ func closeWords(
 // closeWords goes from word to word by this size: with another this does not compile.
 const _ = uint(16-unsafe.Sizeof(mapWord{})) + uint(unsafe.Sizeof(mapWord{})-16)
 
-// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds what the row is
-// at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which takes the first shared words, and returns their sums.
+// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds row.at to acc[i], and
+// delta[i] to a sum. It does so for two rows, the first of which takes the first shared words, and returns their sums.
 // delta and acc have closingSlack numbers more than the list. The maps third and fourth, of which any may be nil, may be prefetched.
 func closeWedges(
 	acc, delta []float64, words []mapWord, shared int, first, second closingRow, third, fourth rankMap,
@@ -46,7 +46,7 @@ func closeWedges(
 		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
 }
 
-// closesLines tells whether closeLines is faster than closeWedges.
+// closesLines tells whether there is a closeLines, which is faster than closeWedges.
 func closesLines() bool { return hasAVX512 }
 
 // closeCacheLines is closeLines.
@@ -104,6 +104,8 @@ func findMarked(found *[searchedPlaces]rank, marks *markedRanks, list []rank) in
 	return findBlock(&found[0], &marks.set[0], &marks.maybe[0], unsafe.SliceData(list), len(list))
 }
 
+// fetchRanks asks for the first four cache lines of a list, and for the four behind them if it has more than 64 ranks.
+//
 //go:noescape
 func fetchRanks(list *rank, count int)
 

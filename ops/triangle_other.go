@@ -2,8 +2,8 @@
 
 package ops
 
-// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds what the row is
-// at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which takes the first shared words, and returns their sums.
+// closeWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds row.at to acc[i], and
+// delta[i] to a sum. It does so for two rows, the first of which takes the first shared words, and returns their sums.
 // delta and acc have closingSlack numbers more than the list.
 func closeWedges(
 	acc, delta []float64, words []mapWord, shared int, first, second closingRow, _, _ rankMap,
@@ -11,10 +11,10 @@ func closeWedges(
 	return closeWedgesPlainly(acc, delta, words, shared, first, second)
 }
 
-// closesLines tells whether closeLines is faster than closeWedges.
+// closesLines tells whether there is a closeLines, which is faster than closeWedges.
 func closesLines() bool { return false }
 
-// closeLines has no form in Go: closesLines says so.
+// closeLines is never called here: it has no form in Go.
 func closeLines(_, _ []float64, _ []mapBlock, _ []mapLine, _, _ closingRow, _, _ rankMap) (ofFirst, ofSecond float64) {
 	panic("ops: closeLines was called where closesLines is false")
 }

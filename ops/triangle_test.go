@@ -155,7 +155,7 @@ func TestHubMapWords(t *testing.T) {
 	}
 }
 
-// What the places before each take of the words is what a list of them alone takes.
+// The places before each fill as many words as a list of them alone.
 func TestMapWordsTaken(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
