@@ -154,10 +154,10 @@ func (tx *Tx) isRemoved(v NodeID) (bool, error) {
 // for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an ErrTxTooBig: use a Batch.
 func (tx *Tx) RemoveNode(v NodeID) error { return tx.removeNodes(context.Background(), []NodeID{v}, 1) }
 
-// removedAhead is how many neighbors are read before their nodes are removed, beside those of the last node.
+// removedAhead is how many nodes and neighbors are read before these nodes are removed, beside the neighbors of the last node.
 const removedAhead = 1 << 16
 
-// removeNodes is RemoveNode of several nodes. It reads so many of their neighbors before it removes a node: an iterator that is made after
+// removeNodes is RemoveNode of several nodes. It reads so many of them and their neighbors before it removes a node: an iterator that is made after
 // a write sorts all writes of the transaction.
 func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID, mostAhead int) error {
 	if err := tx.writable(); err != nil {
@@ -165,7 +165,7 @@ func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID, mostAhead int) er
 	}
 	for len(nodes) > 0 {
 		var lists [][]NodeID
-		for ahead := 0; len(lists) < len(nodes) && ahead < mostAhead; ahead += len(lists[len(lists)-1]) {
+		for ahead := 0; len(lists) < len(nodes) && ahead < mostAhead; ahead += 1 + len(lists[len(lists)-1]) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
