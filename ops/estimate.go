@@ -11,7 +11,7 @@ import (
 // A Shape is what is known of a graph before it is loaded.
 type Shape struct {
 	Nodes               int
-	Linked              int    // nodes that have neighbours; 0: all
+	Linked              int    // nodes that have neighbours, but 1 where none has; 0: all
 	Edges               int64  // arcs, where Directed
 	MaxDegree           uint32 // neighbours; those along the arcs, where Directed
 	MaxRows, MaxEntries int    // of the largest range that is read at once
@@ -253,12 +253,12 @@ func (s *EdgeSample) Degrees() []uint32 {
 	return degrees
 }
 
-// Linked returns the number of nodes that have neighbours if the sample has all edges, else zero: it misses nodes of few neighbours.
+// Linked returns Shape.Linked of the whole graph if the sample has all edges, else zero: it misses nodes of few neighbours.
 func (s *EdgeSample) Linked() int {
 	if s.share < 1 {
 		return 0
 	}
-	return s.both.NumNodes()
+	return max(s.both.NumNodes(), 1)
 }
 
 // PlanDiagonals estimates, from the sample, the result of the function PlanDiagonals for the whole graph. With a share of

@@ -34,9 +34,12 @@ type fileSample struct {
 	whole bool       // rows are all of it
 }
 
-// share is the part of the rows that is in the sample.
+// share is the part of the rows that is in the sample: 1 of a file without rows.
 func (s *fileSample) share() float64 {
-	return min(1, float64(len(s.rows))/float64(max(s.total, 1)))
+	if s.total == 0 {
+		return 1
+	}
+	return min(1, float64(len(s.rows))/float64(s.total))
 }
 
 // sampleTable looks at the columns of a table that find finds; one at place -1 is empty.
@@ -345,11 +348,9 @@ func countNodes(ctx context.Context, names files.Names, r files.Job) (c nodeCoun
 		}
 	}
 	c.classes = len(classes)
-	if c.share > 0 {
-		c.idBytes, c.labelled = int64(float64(c.idBytes)/c.share), min(c.nodes, int64(float64(c.labelled)/c.share+0.5))
-		for split := range splits {
-			splits[split] = int64(float64(splits[split])/c.share + 0.5)
-		}
+	c.idBytes, c.labelled = int64(float64(c.idBytes)/c.share), min(c.nodes, int64(float64(c.labelled)/c.share+0.5))
+	for split := range splits {
+		splits[split] = int64(float64(splits[split])/c.share + 0.5)
 	}
 	return c, nil
 }
@@ -371,7 +372,7 @@ func countSplits(ctx context.Context, path string, r files.Job) (splits []int64,
 		}
 	}
 	for split := range splits {
-		splits[split] = int64(float64(splits[split])/max(share, 1e-9) + 0.5)
+		splits[split] = int64(float64(splits[split])/share + 0.5)
 	}
 	return splits, share, nil
 }

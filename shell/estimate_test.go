@@ -335,6 +335,24 @@ func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 	}
 }
 
+// TestEstimateWithoutEdges has a file of edges with nothing but a header, and the store that is made of it.
+func TestEstimateWithoutEdges(t *testing.T) {
+	writeFiles(t, map[string]string{"nodes.csv": "id,label\n0,a\n1,b\n2,a\n3,b\n", "edges.csv": "src,dst\n"})
+	files := []string{"--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "2"}
+	of := estimated(t, files...)
+	if of.Nodes != 4 || of.Edges != 0 || of.Steps != 0 || !of.Fits {
+		t.Errorf("files: got %+v, want 4 nodes without edges", of)
+	}
+	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+	if stored := estimated(t, "g"); stored.Edges != 0 || stored.Plan != of.Plan {
+		t.Errorf("the store: got %d edges and the plan %s, of its files %s", stored.Edges, stored.Plan, of.Plan)
+	}
+	p := planned(t, cleaner.Options{Hops: 3, Workers: 2, MemoryBudget: 32 << 20})
+	if p.clean.Plan.Rows != 1 {
+		t.Errorf("got a plan for %d rows, want 1, as of a graph without edges that is stored", p.clean.Plan.Rows)
+	}
+}
+
 // A part of the edges tells what there is in all of them.
 func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 	const nodes, rows = 1 << 14, 1 << 18
