@@ -27,7 +27,7 @@ def run(program, store, args):
         if args.copy:
             store = shutil.copytree(store, f"{scratch}/store")
         if args.cold:
-            subprocess.run([args.cold, "evict", store], check=True)
+            subprocess.run([args.cold, "evict", store, shutil.which(program)], check=True)
         command = [program] + [word.replace("{store}", store).replace("{scratch}", scratch) for word in args.arguments]
         if args.stages:
             command += ["--stats", f"{scratch}/stages.json"]
@@ -53,7 +53,7 @@ def main():
     parser.add_argument("programs", nargs="+", metavar="PROGRAM")
     parser.add_argument("--store", action="append", default=[], metavar="DB", help="of all programs, or one of each in their order")
     parser.add_argument("--copy", action="store_true", help="each run has a copy of the store")
-    parser.add_argument("--cold", metavar="BENCH", help="this program, of docs/bench, takes the store out of the page cache before each run")
+    parser.add_argument("--cold", metavar="BENCH", help="this program, of docs/bench, takes the store and the program out of the page cache before each run")
     parser.add_argument("--stages", metavar="A,B", help="the seconds of these stages too, by --stats")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each program (5)")
     parser.add_argument("--scratch", metavar="DIR", help="where copies and results of runs lie (that of temporary files)")
