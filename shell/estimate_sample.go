@@ -53,11 +53,10 @@ func sampleTable(ctx context.Context, of table.Parts, memory int64, find func(*t
 		return nil, errors.Join(err, in.Close())
 	}
 	if separator, ok := plainText(of); ok && in.Size() > sampledBytes {
-		err := in.Close()
-		if err != nil {
-			return nil, err
+		s, err := sampleText(ctx, of, separator, columns)
+		if err != nil || len(s.rows) > 0 {
+			return s, errors.Join(err, in.Close())
 		}
-		return sampleText(ctx, of, separator, columns)
 	}
 	s := &fileSample{whole: true}
 	for row, err := range in.Rows() {

@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 )
 
 // graphText is the files of a graph whose degrees fall from node to node.
@@ -338,8 +339,7 @@ func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 // TestEstimateWithoutEdges has a file of edges with nothing but a header, and the store that is made of it.
 func TestEstimateWithoutEdges(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": "id,label\n0,a\n1,b\n2,a\n3,b\n", "edges.csv": "src,dst\n"})
-	files := []string{"--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "2"}
-	of := estimated(t, files...)
+	of := estimated(t, "--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "2")
 	if of.Nodes != 4 || of.Edges != 0 || of.Steps != 0 || !of.Fits {
 		t.Errorf("files: got %+v, want 4 nodes without edges", of)
 	}
@@ -430,5 +430,17 @@ func TestEstimateOfTooMuch(t *testing.T) {
 	}
 	if got := run(t, "", "estimate", "--nodes", "4294963200", "--edges", "281474976710656", "--classes", "2"); got.code != exitDone {
 		t.Errorf("the most: got exit code %d and %s", got.code, got.err)
+	}
+}
+
+// TestEstimateOfQuotedText has a file of edges that is sampled, and in which all lines have quotes.
+func TestEstimateOfQuotedText(t *testing.T) {
+	const rows = 1 << 14
+	line := fmt.Sprintf("%q,%q\n", strings.Repeat("a", 1021), strings.Repeat("b", 1021)) // 2 KiB
+	edges := strings.Repeat(line, rows)
+	writeFiles(t, map[string]string{"nodes.csv": "id,label\n0,a\n1,b\n", "edges.csv": "src,dst\n" + edges})
+	c, err := countEdges(t.Context(), []string{"edges.csv"}, files.Job{Memory: 256 << 20}, ops.Shape{})
+	if err != nil || c.rows != rows || c.share != 1 {
+		t.Errorf("got %d rows, %v of them in the sample, error %v, want all of %d rows", c.rows, c.share, err, rows)
 	}
 }
