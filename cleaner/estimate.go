@@ -91,32 +91,32 @@ type StageWork struct {
 	StoreBytes  int64   // bytes of what is written to the store
 }
 
-// Nanoseconds of one processor of 3 GHz. A graph that does not fit its caches, or a busy machine, takes two or three times as
-// long.
+// Nanoseconds of one processor of 3 GHz, about the geometric mean of one with AVX2 and one with AVX-512. A graph that does not
+// fit its caches, or a busy machine, takes two or three times as long.
 const (
-	readCost     = 80     // a node whose label and split are read
-	countCost    = 240    // a node that is counted, beside two walks
-	entryCost    = 4      // an entry of the adjacency: one walk for degrees or a price
-	cellCost     = 15     // a value of the predictions
-	drawnCost    = 70     // a node that a sample is drawn from
-	rivalCost    = 25     // an entry of the adjacency: a vote of a neighbour
-	stepCost     = 2      // an elementary step of exact diagonals
-	drawCost     = 150    // a step of sampled diagonals
-	detectorCost = 50_000 // a step of training the detector
-	modelCost    = 9_000  // a cell that the label model is fitted to
-	combineCost  = 28_000 // a cell of the sample on which predictions are compared
-	mixCost      = 35     // a value of predictions that are joined
-	knownCost    = 2_100  // a cell of the same sample, whose label model that comparison has fitted, most often
-	scoreCost    = 200    // a node under one label
+	readCost     = 70     // a node whose label and split are read
+	countCost    = 180    // a node that is counted, beside two walks
+	entryCost    = 3      // an entry of the adjacency: one walk for degrees or a price
+	cellCost     = 9      // a value of the predictions
+	drawnCost    = 50     // a node that a sample is drawn from
+	rivalCost    = 16     // an entry of the adjacency: a vote of a neighbour
+	stepCost     = 1      // an elementary step of exact diagonals
+	drawCost     = 90     // a step of sampled diagonals
+	detectorCost = 30_000 // a step of training the detector
+	modelCost    = 4_000  // a cell that the label model is fitted to
+	combineCost  = 12_000 // a cell of the sample on which predictions are compared
+	mixCost      = 20     // a value of predictions that are joined
+	knownCost    = 950    // a cell of the same sample, whose label model that comparison has fitted, most often
+	scoreCost    = 90     // a node under one label
 	keepCost     = 1.4    // a byte that a killed run would go on from
-	writeCost    = 800    // a node that is written
-	storeCost    = 40     // a value of predictions that is written
-	inputCost    = 10     // an input of the base classifier, made of a node
-	batchCost    = 55_000 // a step of training the base classifier, beside its products and cells
-	productCost  = 0.08   // a product of a weight in such a step
-	outputCost   = 2      // a class of a row in such a step
-	applyCost    = 0.03   // a product of a weight of a network that is applied
-	gatherCost   = 10     // a value that such a network predicts
+	writeCost    = 550    // a node that is written
+	storeCost    = 30     // a value of predictions that is written
+	inputCost    = 6      // an input of the base classifier, made of a node
+	batchCost    = 48_000 // a step of training the base classifier, beside its products and cells
+	productCost  = 0.05   // a product of a weight in such a step
+	outputCost   = 1.3    // a class of a row in such a step
+	applyCost    = 0.02   // a product of a weight of a network that is applied
+	gatherCost   = 7      // a value that such a network predicts
 )
 
 // seconds is the time for units of a cost, shared among the workers.

@@ -66,14 +66,14 @@ const (
 // What the plan weighs, in nanoseconds of one worker: decoding an entry, adding a row of some columns to another, and
 // carrying a byte to or from a scratch array, which the workers do not speed up.
 const (
-	decodeCost = 3.5
-	addCost    = 2.0
-	columnCost = 0.13
-	missCost   = 4.0 // of a row that is not in the cache, at most
+	decodeCost = 2.1
+	addCost    = 1.2
+	columnCost = 0.078
+	missCost   = 2.4 // of a row that is not in the cache, at most
 	cacheBytes = 32 << 20
-	carryCost  = 1.0
-	stripeCost = 10 // finding the part of a list that lies in a stripe
-	rowCost    = 50 // beginning and ending a row of a tile
+	carryCost  = 0.6
+	stripeCost = 6  // finding the part of a list that lies in a stripe
+	rowCost    = 30 // beginning and ending a row of a tile
 
 	// heldDecodes is what decoding once, into memory that is new, costs beside decoding.
 	heldDecodes = 1.5

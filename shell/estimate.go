@@ -414,20 +414,20 @@ func (e *estimate) cleanStages(p *projection, adjacency int64) (growth int64) {
 	return growth
 }
 
-// Nanoseconds of an import on two processors of 3 GHz. Text is what an id that is no integer takes beside. Spilled is of edges
+// Nanoseconds of an import on two processors of 3 GHz, likewise. Text is what an id that is no integer takes beside. Spilled is of edges
 // that are sorted on disk.
 const (
-	readNodeCost, readNodeTextCost      = 300, 600
-	readEdgeCost, readEdgeTextCost      = 50, 170
-	readEdgeArrayCost                   = 40
-	idCost                              = 150 // a node
-	edgeCost, edgeSpilledCost           = 5, 37
-	adjacencyCost, adjacencySpilledCost = 60, 145 // an edge
-	columnsCost                         = 300     // a node
-	splitCost                           = 300     // a node
-	valueCost                           = 60      // a value of a matrix
-	commitCost                          = 9       // a byte of the matrices, and of the index, of which there is about one a node
-	indexCost                           = 290     // a node
+	readNodeCost, readNodeTextCost      = 180, 360
+	readEdgeCost, readEdgeTextCost      = 25, 100
+	readEdgeArrayCost                   = 20
+	idCost                              = 80 // a node
+	edgeCost, edgeSpilledCost           = 5, 22
+	adjacencyCost, adjacencySpilledCost = 30, 87 // an edge
+	columnsCost                         = 160    // a node
+	splitCost                           = 160    // a node
+	valueCost                           = 45     // a value of a matrix
+	commitCost                          = 5      // a byte of the matrices, and of the index, of which there is about one a node
+	indexCost                           = 80     // a node
 	syncSeconds, moveSeconds            = 0.03, 0.02
 )
 
