@@ -248,7 +248,7 @@ func removeFlushedLogs(dir string) error {
 	if err != nil || len(logs) == 0 {
 		return err
 	}
-	manifest, _, err := readManifest(dir) // where it is cut off, checkFiles has allowed that
+	manifest, _, err := readManifest(dir) //nolint:errcheck // checkFiles has seen where it is cut off
 	if err != nil {
 		return err
 	}
