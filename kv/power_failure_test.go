@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // powerFailure is crashStore whose log has only the first two commits, as a power failure leaves a log that was not synced: cut is what
@@ -45,7 +43,8 @@ func TestPowerFailureAfterAFlush(t *testing.T) {
 	sameContents(t, "repaired", dir, c.want)
 }
 
-// TestPowerFailureDuringAFlush leaves a table that the manifest does not name, and of its log a part. The journal has all of it.
+// TestPowerFailureDuringAFlush leaves a table that the manifest does not name, and of its log a part. A repair finds all of it, and so does
+// another one.
 func TestPowerFailureDuringAFlush(t *testing.T) {
 	t.Parallel()
 	c, whole, log, cut := powerFailure(t)
@@ -64,16 +63,48 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.dir, log), cut, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	without := copyStore(t, c.dir)
-	sameContents(t, "with the journal", c.dir, c.want)
-	if aside := fileNames(t, filepath.Join(c.dir, storedir.QuarantineName, "aside"), "*.sst"); len(aside) != 1 {
-		t.Errorf("got %q set aside, want the table", aside)
+	damagedStores.Store(c.dir, true)
+	if _, err := Open(c.dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "nowhere else") {
+		t.Errorf("opening: got %v, want ErrCorrupt", err)
 	}
-	damagedStores.Store(without, true)
-	if err := os.Remove(onlyJournal(t, without)); err != nil {
-		t.Fatal(err)
+	for _, when := range []string{"repaired", "repaired again"} {
+		repaired(t, c.dir)
+		sameContents(t, when, c.dir, c.want)
+		if err := os.Remove(filepath.Join(c.dir, "MANIFEST")); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := Open(without, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "nowhere else") {
-		t.Errorf("without the journal: got %v, want ErrCorrupt", err)
+}
+
+// TestLogBesideADamagedTable has a log come back whole whose table is damaged, or missing beside a later one: nothing is lost.
+func TestLogBesideADamagedTable(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(path string) error{
+		"damaged": func(path string) error { return flipByte(path, 40) },
+		"missing": os.Remove,
+	} {
+		c, dir, log, _ := powerFailure(t)
+		text, err := os.ReadFile(filepath.Join(c.dir, log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := fileNames(t, dir, "*.sst")
+		s := openStore(t, dir, Options{}) // the journal drops what is in tables
+		update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "later") })
+		want, err := contents(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		if err := os.WriteFile(filepath.Join(dir, log), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		damagedStores.Store(dir, true)
+		if err := damage(filepath.Join(dir, tables[len(tables)-1])); err != nil {
+			t.Fatal(err)
+		}
+		repaired(t, dir)
+		damagedStores.Delete(dir)
+		sameContents(t, name, dir, want)
 	}
 }

@@ -1,6 +1,7 @@
 package lsm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/fb"
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -119,6 +119,9 @@ func Open(dir string, opt Options) (*DB, error) {
 	if !opt.ReadOnly {
 		err = errors.Join(makeDiscards(dir), storedir.MarkWriter(dir))
 	}
+	if err == nil && crashed && storedir.HasLocks { // marked as written to: logs may have been the only mark of the crash
+		err = guardFaults(func() error { return removeFlushedLogs(dir) })
+	}
 	var db *badger.DB
 	if err == nil {
 		err = guardFaults(func() (err error) {
@@ -193,9 +196,6 @@ func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
 		if err == nil && crashed && opt.Look != nil {
 			err = opt.Look(dir)
 		}
-		if err == nil && crashed {
-			err = removeFlushedLogs(dir)
-		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
@@ -241,34 +241,38 @@ func CrashedError(dir string) error {
 		"then read-only", dir, ErrCrashed, storedir.InMebibytes(logged+SpareRoom), storedir.InMebibytes(free))
 }
 
-// removeFlushedLogs removes logs of memtables that are in the tables. Badger would make another table of what such a log has. That may be
-// a part: logs are not synced. Then a repair would take the rest of the memtable for dropped by a merge.
-func removeFlushedLogs(dir string) error {
+// removeFlushedLogs removes logs of memtables of which each record is in a named table whose checksums match. Badger would make another
+// table of what such a log has. As logs are not synced, that may be a part of the memtable. The table of the part would have the greater
+// number, and share records with that of the whole: a census would take it for what a merge made of the whole, and what it lacks for dropped.
+func removeFlushedLogs(dir string) (err error) {
 	logs, err := memTableLogs(dir)
 	if err != nil || len(logs) == 0 {
 		return err
 	}
 	manifest, _, err := readManifest(dir) //nolint:errcheck // checkFiles has seen where it is cut off
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was being created
+	}
 	if err != nil {
 		return err
 	}
-	newest := uint64(0)
-	for id := range manifest.Tables {
-		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { newest = max(newest, index.MaxVersion()) })
-		if err != nil {
-			return err
-		}
+	c := &census{}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := c.addNamed(dir, manifest, []tableSpan{{last: bytes.Repeat([]byte{0xff}, 64)}}); err != nil {
+		return err
 	}
 	for _, path := range logs {
-		logged := &logContents{versions: map[uint64]bool{}}
-		if err := logged.read(path); err != nil {
+		records, held, failed := 0, true, error(nil)
+		logged := &logContents{versions: map[uint64]bool{}, wants: func(key []byte) bool {
+			records++
+			held, failed = c.holds(key)
+			return held
+		}}
+		err := logged.read(path)
+		if err := errors.Join(err, failed); err != nil {
 			return err
 		}
-		last := uint64(0)
-		for version := range logged.versions {
-			last = max(last, version)
-		}
-		if 0 < last && last <= newest { // memtables become tables in the order they were written
+		if records > 0 && held {
 			if err := os.Remove(path); err != nil {
 				return err
 			}

@@ -180,6 +180,20 @@ func (t *censusTable) lacks(err error) ([]uint64, error) {
 	return nil, nil
 }
 
+// holds says whether a table that is looked up has a record of a key, given with its version, or a later one.
+func (c *census) holds(key []byte) (bool, error) {
+	for _, t := range c.tables {
+		versions, err := t.versions(y.ParseKey(key))
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(versions, func(v uint64) bool { return v >= y.ParseTs(key) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // A heldRecord is a record of one key in a table.
 type heldRecord struct {
 	table   int // of the census

@@ -25,12 +25,12 @@ import (
 )
 
 // Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
-// one that was finished and not named yet, the records of which are in the journal or in the tables it was merged of, and those
+// one that was finished and not named yet, the records of which are in a log or in the tables it was merged of, and those
 // that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
 
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
-// named tables are sound. One that cannot be read, or that holds records which are in no other table or log, is moved into the quarantine if
-// the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
+// named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read is
+// moved into the quarantine if the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
 func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside Journal) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
@@ -65,39 +65,26 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 			return err
 		}
 	}
-	aside := unreadable
 	for _, t := range c.tables {
 		if t.only > 0 {
-			only := record.CorruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
-			if err := inJournal(dir, beside); err != nil {
-				return fmt.Errorf("%w: %w", only, err)
-			}
-			if has, err := beside.Has(t.reader.path); err != nil || !has {
-				return cmp.Or(err, only)
-			}
-			aside = append(aside, t.id)
+			return record.CorruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
 		}
 	}
 	if len(unreadable) > 0 {
-		if err := inJournal(dir, beside); err != nil {
+		last, err := LastCommit(dir)
+		if err == nil {
+			err = beside.Completes(last.Number)
+		}
+		if err != nil {
 			return fmt.Errorf("%s cannot be read, and %s does not name it: %w", table.NewFilename(unreadable[0], dir), badger.ManifestFilename, err)
 		}
 	}
-	for _, id := range aside {
+	for _, id := range unreadable {
 		if err := setAside(dir, table.IDToFilename(id)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// inJournal returns an error unless the named tables and the journal have every commit.
-func inJournal(dir string, beside Journal) error {
-	last, err := LastCommit(dir)
-	if err != nil {
-		return err
-	}
-	return beside.Completes(last.Number)
 }
 
 // dropDamaged takes tables out of the census of which a block is damaged.
@@ -171,6 +158,9 @@ func setAside(dir, name string) error {
 type logContents struct {
 	versions map[uint64]bool // of all transactions
 	commits  []Commit        // of those that wrote their number, ascending
+
+	// wants is told of each key, with its version, and says whether to go on; nil: always.
+	wants func(key []byte) bool
 }
 
 // LoggedCommits are the commits that the logs of memtables have, ascending, as far as they can be read.
@@ -248,6 +238,9 @@ func (c *logContents) add(text []byte) {
 			return
 		}
 		key, value := text[at:keyEnd], text[keyEnd:end]
+		if mark&markEndOfTransaction == 0 && len(key) > 8 && c.wants != nil && !c.wants(key) {
+			return
+		}
 		switch {
 		case mark&markEndOfTransaction != 0:
 			version, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
