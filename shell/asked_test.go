@@ -455,11 +455,11 @@ func TestCommandsAnswer(t *testing.T) {
 	if err := session.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
+	ends(t, session, 30*time.Second)
 	read()
 	if code := ends(t, asker, 30*time.Second); code != exitFailed {
 		t.Errorf("the asker: got exit code %d and %s", code, said)
 	}
-	ends(t, session, 30*time.Second)
 }
 
 // TestReadOnlyHolder asks a holder that refuses what writes.
