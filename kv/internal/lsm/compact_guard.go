@@ -213,13 +213,12 @@ func (g *mergeGuard) done(who, level int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.merges[who]
-	if m != nil && g.db != nil {
-		m.see(g.tables())
-	}
-	delete(g.merges, who)
 	if m == nil || g.db == nil {
+		delete(g.merges, who)
 		return
 	}
+	m.see(g.tables()) // which need it among the merges
+	delete(g.merges, who)
 	if keys := m.lacking(level); keys > 0 && m.hold != nil {
 		g.failure.lose(fmt.Errorf("a table of %d keys could not be made of those it was merged from, which are kept", keys))
 	} else if keys > 0 {

@@ -230,7 +230,7 @@ func checkTable(path string, compression badgeroptions.CompressionType) (int64, 
 		return 0, err
 	}
 	err = guardFile(path, func() error {
-		z.Madvise(file.Data, false) //nolint:errcheck // it saves time only: little of the file is read, and the system would read around it
+		readAtRandom(file.Data)
 		if at, _, _, ok := tableIndex(file.Data); ok {
 			willRead(file.Data, at, len(file.Data))
 		}

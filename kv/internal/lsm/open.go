@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -262,14 +263,20 @@ func removeFlushedLogs(dir string) (err error) {
 		return err
 	}
 	for _, path := range logs {
-		records, held, failed := 0, true, error(nil)
-		logged := &logContents{versions: map[uint64]bool{}, wants: func(key []byte) bool {
-			records++
-			held, failed = c.holds(key)
-			return held
-		}}
-		err := logged.read(path)
-		if err := errors.Join(err, failed); err != nil {
+		records, held := 0, true
+		err := readLog(path, func(entries iter.Seq[logEntry]) (err error) {
+			for e := range entries {
+				if !e.hasVersion() {
+					continue
+				}
+				records++
+				if held, err = c.holds(e.key); err != nil || !held {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 		if records > 0 && held {

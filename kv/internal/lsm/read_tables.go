@@ -155,10 +155,12 @@ func (t *readTable) open() error {
 	return nil
 }
 
-// parseAtRandom is parse for who reads a few blocks. The system is told which, as it would else read megabytes around each page that is
-// touched. The byte at which the index begins is 0 if it is not known.
+// readAtRandom tells the system that little of a mapped file is read: it would else read megabytes around each page that is touched.
+func readAtRandom(data []byte) { z.Madvise(data, false) } //nolint:errcheck // it saves time only
+
+// parseAtRandom is parse for who reads a few blocks. The byte at which the index begins is 0 if it is not known.
 func (t *tableReader) parseAtRandom(index int) error {
-	z.Madvise(t.data, false) //nolint:errcheck // it saves time only
+	readAtRandom(t.data)
 	known := index > 0 && index < len(t.data)
 	if known {
 		willRead(t.data, index, len(t.data))

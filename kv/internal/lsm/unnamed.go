@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,9 +159,6 @@ func setAside(dir, name string) error {
 type logContents struct {
 	versions map[uint64]bool // of all transactions
 	commits  []Commit        // of those that wrote their number, ascending
-
-	// wants is told of each key, with its version, and says whether to go on; nil: always.
-	wants func(key []byte) bool
 }
 
 // LoggedCommits are the commits that the logs of memtables have, ascending, as far as they can be read.
@@ -182,7 +180,11 @@ func readLogs(dir string) (*logContents, error) {
 	}
 	c := &logContents{versions: map[uint64]bool{}}
 	for _, path := range logs {
-		if err := c.read(path); err != nil {
+		err := readLog(path, func(entries iter.Seq[logEntry]) error {
+			c.add(entries)
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -190,8 +192,17 @@ func readLogs(dir string) (*logContents, error) {
 	return c, nil
 }
 
-// read adds what the log of a path has.
-func (c *logContents) read(path string) error {
+// A logEntry is an entry of a log. Its key has the version, but for the end of a commit.
+type logEntry struct {
+	mark       byte
+	key, value []byte
+}
+
+// hasVersion says whether it is of a record.
+func (e logEntry) hasVersion() bool { return e.mark&markEndOfTransaction == 0 && len(e.key) > 8 }
+
+// readLog calls use with the entries of a log, which are borrowed for the call.
+func readLog(path string, use func(entries iter.Seq[logEntry]) error) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() == 0 { // which cannot be mapped
 		return err
@@ -200,11 +211,10 @@ func (c *logContents) read(path string) error {
 	if err != nil {
 		return err
 	}
-	c.add(file.Data)
-	return file.Close(-1)
+	return errors.Join(use(logEntries(file.Data)), file.Close(-1))
 }
 
-// add adds what a log has, up to where Badger stops to read it. Behind the beginning a
+// logEntries are the entries of a log, up to where Badger stops to read it. Behind the beginning a
 // log has entries:
 //
 //	mark, mark of the user     a byte each
@@ -213,37 +223,45 @@ func (c *logContents) read(path string) error {
 //	key, with its version      of the end of a commit: without meaning, and the version is the value, in decimal
 //	value
 //	checksum                   CRC-32C of all that, big-endian
-func (c *logContents) add(text []byte) {
-	if len(text) < logHeader {
-		return
-	}
-	const mostKey = 1 << 16
-	var pending []Commit // of the transaction that is being read
-	for text = text[logHeader:]; len(text) > 2; {
-		mark, at := text[0], 2
-		var lengths [3]uint64
-		for i := range lengths {
-			x, n := binary.Uvarint(text[at:])
-			if n <= 0 {
+func logEntries(text []byte) iter.Seq[logEntry] {
+	return func(yield func(logEntry) bool) {
+		if len(text) < logHeader {
+			return
+		}
+		const mostKey = 1 << 16
+		for text := text[logHeader:]; len(text) > 2; {
+			at := 2
+			var lengths [3]uint64
+			for i := range lengths {
+				x, n := binary.Uvarint(text[at:])
+				if n <= 0 {
+					return
+				}
+				lengths[i], at = x, at+n
+			}
+			if lengths[0] > mostKey || lengths[1] > uint64(len(text)) {
 				return
 			}
-			lengths[i], at = x, at+n
+			keyEnd := at + int(lengths[0])
+			end := keyEnd + int(lengths[1])
+			if end+crc32c.Size > len(text) || lengths[0] == 0 || crc32c.Of(text[:end]) != binary.BigEndian.Uint32(text[end:]) {
+				return
+			}
+			if !yield(logEntry{text[0], text[at:keyEnd], text[keyEnd:end]}) {
+				return
+			}
+			text = text[end+crc32c.Size:]
 		}
-		if lengths[0] > mostKey || lengths[1] > uint64(len(text)) {
-			return
-		}
-		keyEnd := at + int(lengths[0])
-		end := keyEnd + int(lengths[1])
-		if end+crc32c.Size > len(text) || lengths[0] == 0 || crc32c.Of(text[:end]) != binary.BigEndian.Uint32(text[end:]) {
-			return
-		}
-		key, value := text[at:keyEnd], text[keyEnd:end]
-		if mark&markEndOfTransaction == 0 && len(key) > 8 && c.wants != nil && !c.wants(key) {
-			return
-		}
+	}
+}
+
+// add adds what the entries of a log say.
+func (c *logContents) add(entries iter.Seq[logEntry]) {
+	var pending []Commit // of the transaction that is being read
+	for e := range entries {
 		switch {
-		case mark&markEndOfTransaction != 0:
-			version, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
+		case e.mark&markEndOfTransaction != 0:
+			version, err := strconv.ParseUint(string(bytes.TrimSpace(e.value)), 10, 64)
 			if err != nil {
 				return
 			}
@@ -254,13 +272,12 @@ func (c *logContents) add(text []byte) {
 				}
 			}
 			pending = nil
-		case mark&markOfTransaction == 0 && len(key) > 8:
-			c.versions[y.ParseTs(key)] = true
-		case len(key) > 8 && bytes.Equal(y.ParseKey(key), record.CommitKey()):
-			if number, err := record.CommitNumber(value); err == nil {
-				pending = append(pending, Commit{number, y.ParseTs(key)})
+		case e.mark&markOfTransaction == 0 && e.hasVersion():
+			c.versions[y.ParseTs(e.key)] = true
+		case e.hasVersion() && bytes.Equal(y.ParseKey(e.key), record.CommitKey()):
+			if number, err := record.CommitNumber(e.value); err == nil {
+				pending = append(pending, Commit{number, y.ParseTs(e.key)})
 			}
 		}
-		text = text[end+crc32c.Size:]
 	}
 }
