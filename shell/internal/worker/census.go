@@ -127,8 +127,8 @@ func (s *censusStep) follows(f *Frame, has int) error {
 
 func (s *censusStep) takeVerdicts(f *Frame) error {
 	var all []verdict
-	if err := json.Unmarshal(f.Payload, &all); err != nil {
-		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
+	if err := decode(f, s.Memory, &all); err != nil {
+		return err
 	}
 	for _, v := range all {
 		score := math.NaN()

@@ -152,9 +152,12 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 // unpredicted is the bit of a split that says that a node has no predictions.
 const unpredicted = 0x80
 
+// rowBytes is what a column of a row takes: a sum, and what add makes of it for this hop and the next.
+const rowBytes = 8 + 4 + 4
+
 // begin makes all rows of the chunk zero. Those of a small chunk fit beside the memory of the job.
 func (c *chunk) begin(rows *denseRows, width int) error {
-	if need := 8 * int64(c.count) * int64(width); need > max(c.job.Memory, mostPayload) {
+	if need := rowBytes * int64(c.count) * int64(width); need > max(c.job.Memory, mostPayload) {
 		return fmt.Errorf("the chunk of range %d from row %d on has %d rows of %d columns, which take %d bytes, more than the memory of %d: use smaller chunks or more memory",
 			c.row, c.first, c.count, width, need, c.job.Memory)
 	}

@@ -140,9 +140,12 @@ func (r *Reader) Next() (*Frame, error) {
 	if f.Payload, err = readPayload(r.in, payload, int(length)); err != nil {
 		return nil, fmt.Errorf("%w: %s (frame %d) breaks off: %w", errFrame, f.Place(), r.read+1, err)
 	}
-	if sum := crc32.Update(crc32.ChecksumIEEE(h[:sumAt]), crc32.IEEETable, f.Payload); sum != word(sumAt) || h[7] != 0 {
+	if sum := crc32.Update(crc32.ChecksumIEEE(h[:sumAt]), crc32.IEEETable, f.Payload); sum != word(sumAt) {
 		return nil, fmt.Errorf("%w: %s (frame %d), made by operation %s: its checksum is %08x, want %08x: it was damaged on the way", errFrame, f.Place(), r.read+1,
 			f.Operation, sum, word(sumAt))
+	}
+	if h[7] != 0 {
+		return nil, fmt.Errorf("%w: %s (frame %d), made by operation %s: byte 7 of its header is %d, want 0", errFrame, f.Place(), r.read+1, f.Operation, h[7])
 	}
 	r.read++
 	return f, nil

@@ -124,7 +124,8 @@ func TestDamagedStreams(t *testing.T) {
 
 func TestBadJobs(t *testing.T) {
 	for want, change := range map[string]func(*Job){
-		"memory of 5 bytes":   func(j *Job) { j.Memory = 5 },
+		"memory of 5 bytes": func(j *Job) { j.Memory = 5 },
+		"memory of 4611686018427387904 bytes, want 16777216 to ": func(j *Job) { j.Memory = 1 << 62 },
 		"chunks of 3 rows":    func(j *Job) { j.Chunk = 3 },
 		"ranges [1 2]":        func(j *Job) { j.Ranges = []uint64{1, 2} },
 		"range 1 from 4 to 3": func(j *Job) { j.Ranges = []uint64{0, 4, 3} },

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
+	"runtime"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // An Operation is a step of a cleaning; its number is in the frames that it makes.
@@ -85,14 +88,26 @@ const (
 	mostRanges  = 1<<16 - 1
 )
 
+// mostMemory is the memory of the machine where it is known, so that no allocation within it ends the process.
+func mostMemory() int64 {
+	if runtime.GOOS == "linux" {
+		return 4 * kv.DefaultMemoryBudget()
+	}
+	return 1 << 40
+}
+
 // readJob reads and checks a job frame.
 func readJob(f *Frame) (*Job, Operation, error) {
 	if f.Kind != KindJob {
 		return nil, 0, fmt.Errorf("%w: %s comes first, want a job", errFrame, f.Place())
 	}
-	job := &Job{}
-	if err := json.Unmarshal(f.Payload, job); err != nil {
+	var bound struct{ Memory int64 }
+	if err := json.Unmarshal(f.Payload, &bound); err != nil {
 		return nil, 0, fmt.Errorf("%w: job: %w", errFrame, err)
+	}
+	job := &Job{}
+	if err := decode(f, bound.Memory, job); err != nil {
+		return nil, 0, err
 	}
 	op := Source
 	for i, name := range operationNames {
@@ -112,8 +127,8 @@ func readJob(f *Frame) (*Job, Operation, error) {
 
 func (j *Job) check() error {
 	switch {
-	case j.Memory < leastMemory:
-		return fmt.Errorf("memory of %d bytes, want %d or more", j.Memory, leastMemory)
+	case j.Memory < leastMemory || j.Memory > mostMemory():
+		return fmt.Errorf("memory of %d bytes, want %d to %d", j.Memory, leastMemory, mostMemory())
 	case j.Chunk == 0 || bits.OnesCount32(j.Chunk) != 1:
 		return fmt.Errorf("chunks of %d rows, want a power of two", j.Chunk)
 	case j.Chunk > mostChunk:

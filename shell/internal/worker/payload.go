@@ -2,12 +2,40 @@ package worker
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 )
+
+// valueBytes is the most that a value in JSON takes once it is decoded, with what the list around it has in reserve.
+const valueBytes = 96
+
+// decode decodes the JSON of a frame, unless its values take more than the memory. Those of a small frame fit beside the memory of the job.
+func decode(f *Frame, memory int64, into any) error {
+	most := max(memory, mostPayload) / valueBytes
+	var values int64
+	inString := false
+	for i := 0; i < len(f.Payload) && values <= most; i++ {
+		switch b := f.Payload[i]; {
+		case inString && b == '\\':
+			i++
+		case b == '"':
+			inString = !inString
+		case !inString && (b == '[' || b == '{' || b == ',' || b == ':'): // one of them comes before each value
+			values++
+		}
+	}
+	if values > most {
+		return fmt.Errorf("%w: %s: more than %d values, which take more than the memory of %d bytes: use more memory", errFrame, f.Place(), most, memory)
+	}
+	if err := json.Unmarshal(f.Payload, into); err != nil {
+		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
+	}
+	return nil
+}
 
 // want returns an error if a payload has another length than its header says.
 func (f *Frame) want(bytes int64) error {
@@ -56,11 +84,11 @@ func appendVector[T number](to []byte, values []T) []byte {
 
 // rowsOf decodes a frame of count × width numbers. Width 0 is a vector.
 func rowsOf[T number](memory []T, f *Frame) ([]T, error) {
-	width := int64(max(f.Width, 1))
-	if err := f.want(int64(f.Count) * width * int64(sizeOf[T]())); err != nil {
-		return memory, err
+	row := int(max(f.Width, 1)) * sizeOf[T]() // times Count, it may be more than an int64 holds
+	if len(f.Payload)/row != int(f.Count) || len(f.Payload)%row != 0 {
+		return memory, fmt.Errorf("%w: %s: %d bytes for %d rows, want %d for each", errFrame, f.Place(), len(f.Payload), f.Count, row)
 	}
-	memory, _ = vector(memory, f.Payload, int(int64(f.Count)*width))
+	memory, _ = vector(memory, f.Payload, len(f.Payload)/sizeOf[T]())
 	return memory, nil
 }
 
