@@ -122,7 +122,8 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		} else {
 			asText, ok = textOf(column)
 		}
-		if !ok && r.parts.lenient {
+		isNeeded := slices.Contains(r.parts.needed, column.Name())
+		if r.parts.lenient && (!ok || isBinary(column) && !isNeeded) {
 			r.leftOut = append(r.leftOut, leftOut{column.Name(), place})
 			continue
 		}
@@ -132,7 +133,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		views := list == nil && isBytes(column)
 		r.header, r.lists = append(r.header, column.Name()), append(r.lists, list != nil)
 		p.columns = append(p.columns, parquetColumn{
-			name: column.Name(), leaf: leaf, append: asText, views: views, list: list, source: p.source.Column(levels, views),
+			name: column.Name(), leaf: leaf, append: asText, views: views, list: list, source: p.source.Column(levels, views, column.Leaf() && column.Type().Kind() == parquet.ByteArray),
 		})
 	}
 	if len(r.header) == 0 && len(r.leftOut) > 0 {
@@ -202,6 +203,8 @@ func textOfValue(column *parquet.Column) (asText appendText, ok bool) {
 	switch column.Type().Kind() {
 	case parquet.Boolean:
 		return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Boolean()), nil }, true
+	case parquet.Int96:
+		return int96Text, true
 	case parquet.Int32:
 		return func(dst []byte, v parquet.Value) ([]byte, error) {
 			return strconv.AppendInt(dst, int64(v.Int32()), 10), nil
@@ -412,7 +415,9 @@ func (c *parquetChunk) next() (Row, error) {
 		if c.file.columns[i].append == nil {
 			field = c.values[i*c.most+c.at-1].ByteArray()
 			if err := checkText(field); err != nil {
-				return Row{}, recordError(c.file.path, line, field, "%v", err)
+				bad := recordError(c.file.path, line, field, "%v", err)
+				bad.Column = c.file.columns[i].name
+				return Row{}, bad
 			}
 		}
 		c.fields = append(c.fields, field)

@@ -83,6 +83,14 @@ func clockText(of *format.TimeType, kind parquet.Kind) (appendText, bool) {
 	}, true
 }
 
+// int96Text appends a time of 96 bits, as Spark and Hive have long written times: nanoseconds of the day, and the Julian day.
+func int96Text(dst []byte, v parquet.Value) ([]byte, error) {
+	const epoch = 2440588 // the Julian day of 1970-01-01
+	t := v.Int96()
+	nanoseconds := int64(t[1])<<32 | int64(t[0])
+	return appendTime(dst, time.Unix((int64(t[2])-epoch)*24*60*60, nanoseconds), "2006-01-02T15:04:05.000000000Z")
+}
+
 // uuidText appends a UUID as text.
 func uuidText(dst []byte, v parquet.Value) ([]byte, error) {
 	bytes := v.ByteArray()
@@ -100,6 +108,15 @@ func uuidText(dst []byte, v parquet.Value) ([]byte, error) {
 func isBytes(column *parquet.Column) bool {
 	kind := column.Type().Kind()
 	return column.Leaf() && (kind == parquet.ByteArray || kind == parquet.FixedLenByteArray)
+}
+
+// isBinary says whether a column has bytes that its file does not call text. Old writers call no text so.
+func isBinary(column *parquet.Column) bool {
+	if !column.Leaf() {
+		return false
+	}
+	of := column.Type()
+	return isBytes(column) && of.LogicalType() == nil && (of.ConvertedType() == nil || of.Kind() == parquet.FixedLenByteArray)
 }
 
 // leavesOf is how many columns of values lie in a column.

@@ -22,7 +22,8 @@ type Parts struct {
 	paths    []string // those of one name sorted; never empty
 	header   []string // nil: that of the files
 	headless bool     // the files have none, so their first line is a row
-	lenient  bool     // columns that cannot be read are left out
+	lenient  bool     // columns that cannot be read are left out, and those of bytes that are not called text,
+	needed   []string // but these
 
 	align func(ctx context.Context, memory int64) (*Aligned, error) // not nil: the files are columns of one table
 }
@@ -103,10 +104,10 @@ func (p Parts) WithHeader(names []string, isHeadless bool) Parts {
 	return p
 }
 
-// WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs and maps. Reader.LeftOut
-// has their names.
-func (p Parts) WithoutNested() Parts {
-	p.lenient = true
+// WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs and maps, and without
+// those of bytes that the file does not call text, unless they are needed. Reader.LeftOut has their names.
+func (p Parts) WithoutNested(needed ...string) Parts {
+	p.lenient, p.needed = true, needed
 	return p
 }
 

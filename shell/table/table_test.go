@@ -261,8 +261,8 @@ func TestParquetErrors(t *testing.T) {
 		{footer, ": is not a whole parquet file (its footer claims 2147483647 bytes of a file of"},
 		{[]byte("id,label\n1,A\n2,B\n"), ": is not a whole parquet file"},
 		{parquetFile(t, list{"1", [][]string{{"x"}}}), `: column "tags": got a nested or unusual type, want booleans`},
-		{parquetFile(t, row{"1", "A\x00"}), ":1: got a NUL byte, want text"},
-		{parquetFile(t, row{"1", "A"}, row{"\xff", "B"}), ":2: got bytes that are not UTF-8"},
+		{parquetFile(t, row{"1", "A\x00"}), `:1: column "label": got a NUL byte, want text`},
+		{parquetFile(t, row{"1", "A"}, row{"\xff", "B"}), `:2: column "id": got bytes that are not UTF-8`},
 	} {
 		path := write(t, "a.parquet", c.content)
 		got, err := read(path)

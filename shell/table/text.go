@@ -386,7 +386,7 @@ func (c *textChunk) splitEscaped(line []byte) error {
 }
 
 // recordError is an error of a record, whose value is a text of it.
-func recordError(path string, line int64, text []byte, format string, args ...any) error {
+func recordError(path string, line int64, text []byte, format string, args ...any) *Error {
 	const replacement = "\ufffd"
 	value := string(text[:min(len(text), maxValue+utf8.UTFMax)])
 	value = shorten(strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", replacement), replacement), maxValue)

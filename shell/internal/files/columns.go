@@ -120,6 +120,11 @@ var (
 // EdgeNames are the names of the columns that an edges file can have.
 func EdgeNames() []string { return slices.Clone(edgeNames) }
 
+// needed are the names that the columns of the nodes and the edges file have which a person or a name speaks for.
+func (r Job) needed() []string {
+	return slices.Concat(nodeNames, edgeNames, slices.Collect(maps.Values(r.Columns)), slices.Collect(maps.Values(r.EdgeColumns)))
+}
+
 // NodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There is an id.
 func (r Job) NodePlaces(in *table.Reader) ([]int, error) {
 	places, err := r.Columns.places(in, "--columns", true, nodeNames...)
@@ -174,7 +179,7 @@ func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []i
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := table.OpenParts(ctx, parts, r.Memory)
+	in, err := table.OpenParts(ctx, parts.WithoutNested(r.needed()...), r.Memory)
 	if err != nil {
 		return nil, nil, err
 	}

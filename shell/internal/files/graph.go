@@ -91,7 +91,7 @@ func (r Job) Timed(name string, step func(*ops.Stage) error) error {
 // openParts opens a table as a stage: it may have to wait for the header.
 func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader, err error) {
 	err = r.Timed("header", func(*ops.Stage) error {
-		in, err = table.OpenParts(ctx, parts, r.Memory)
+		in, err = table.OpenParts(ctx, parts.WithoutNested(r.needed()...), r.Memory)
 		return err
 	})
 	return in, err

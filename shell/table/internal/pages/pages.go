@@ -12,6 +12,7 @@ import (
 	"math/bits"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -60,6 +61,7 @@ type Source struct {
 	file   *File
 	levels Levels
 	views  bool
+	texts  bool
 	Place
 	rest   []byte // of the page that is handed out
 	offset int64  // bytes handed out
@@ -71,9 +73,9 @@ type Source struct {
 // Levels are the greatest levels of a column: none if its values are required, a definition if they may be null, and both of lists.
 type Levels struct{ Repetition, Definition int }
 
-// Column returns the Source of a column. views says that readers have views of its pages.
-func (f *File) Column(levels Levels, views bool) *Source {
-	return &Source{file: f, levels: levels, views: views}
+// Column returns the Source of a column. views says that readers have views of its pages, and texts that a value is bytes behind their number.
+func (f *File) Column(levels Levels, views, texts bool) *Source {
+	return &Source{file: f, levels: levels, views: views, texts: texts}
 }
 
 // Begin goes on with the pages of a group of rows.
@@ -147,6 +149,9 @@ func (s *Source) next() error {
 	}
 	grows, err := s.checkRuns(&header, page, values)
 	if err != nil {
+		return err
+	}
+	if page, err = s.unpad(&header, page, values); err != nil {
 		return err
 	}
 	if err := s.hold(header.Type, int64(len(page))+grows+valueCost*max(values, 0)); err != nil {
@@ -294,6 +299,37 @@ func (s *Source) checkRuns(header *format.PageHeader, page []byte, values int64)
 		grows, err = prefixBytes(page, values)
 	}
 	return grows, err
+}
+
+// padding is what fastparquet writes behind the values of a page.
+var padding [8]byte
+
+// unpad cuts the padding off a page of texts, plain ones behind their lengths: the decoder would take it for two empty texts more, and
+// complain of them on standard error. The levels of the page have been checked.
+func (s *Source) unpad(header *format.PageHeader, page []byte, values int64) ([]byte, error) {
+	h := &header.DataPageHeader.V
+	if !s.texts || s.levels.Repetition > 0 || header.Type != format.DataPage || h.Encoding != format.Plain || !bytes.HasSuffix(page, padding[:]) {
+		return page, nil
+	}
+	at := 0
+	if s.levels.Definition > 0 {
+		at = 4 + int(binary.LittleEndian.Uint32(page))
+		levels, err := (&rle.Encoding{BitWidth: 1}).DecodeLevels(nil, page[4:at])
+		if err != nil || int64(len(levels)) < values {
+			return nil, errors.New("the levels of a page cannot be decoded")
+		}
+		values = int64(bytes.Count(levels[:values], []byte{1}))
+	}
+	for ; values > 0 && len(page)-at >= 4; values-- {
+		at += 4 + int(min(binary.LittleEndian.Uint32(page[at:]), uint32(len(page))))
+		if at > len(page) {
+			return page, nil // the decoder says so
+		}
+	}
+	if bytes.Equal(page[at:], padding[:]) {
+		return page[:at], nil
+	}
+	return page, nil
 }
 
 // checkRLE goes over runs of values of so many bits, as levels and the indices of dictionaries are stored.

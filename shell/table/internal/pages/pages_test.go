@@ -146,7 +146,7 @@ func readWithin(content []byte, memory int64) error {
 	if err != nil {
 		return err
 	}
-	source := NewFile(in, memory/4).Column(Levels{Definition: file.Root().Columns()[0].MaxDefinitionLevel()}, true)
+	source := NewFile(in, memory/4).Column(Levels{Definition: file.Root().Columns()[0].MaxDefinitionLevel()}, true, true)
 	for i, group := range file.RowGroups() {
 		source.Begin(places[i][0])
 		column := group.ColumnChunks()[0].(*parquet.FileColumnChunk).PagesFrom(source)
