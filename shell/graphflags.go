@@ -23,6 +23,9 @@ type inputFiles struct {
 	Nodes    []string `sep:"none" file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, a pattern in quotes, or -. Again for more files."`
 	Edges    []string `sep:"none" file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns or rows. Again for more files."`
 	Directed bool     `help:"Edges have a direction, from src to dst."`
+
+	EdgeNodes bool `help:"Ends of edges that the nodes file lacks become nodes without a label."`
+
 	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
 	Classes  []string `placeholder:"A,B" help:"More classes, beside those of the labels."`
@@ -96,7 +99,7 @@ func checkPredictionClasses(classes []string, paths ...string) error {
 // graph is what the flags name.
 func (g *graphFiles) graph() *files.Graph {
 	return &files.Graph{
-		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, Features: g.Features, Splits: g.Splits, Classes: g.Classes,
+		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, EdgeNodes: g.EdgeNodes, Features: g.Features, Splits: g.Splits, Classes: g.Classes,
 		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits, Encoding: g.encoding(),
 		Form: files.Form(g.labelForm), Scores: g.Scores, Run: g.RunFile,
 	}

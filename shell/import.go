@@ -391,6 +391,8 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: with --append, predictions are stored as those of the store, without --top-k and --float16")
 	case c.Directed:
 		return usagef("import: --directed is for a new store; with --append, edges have a direction if those of the store have one")
+	case c.EdgeNodes:
+		return usagef("import: --edge-nodes is for a new store; with --append, want a nodes file that has the ids")
 	case len(c.Classes) > 0:
 		return usagef("import: --classes is for a new store; with --append, the labels of the nodes file add classes")
 	case c.BadRows > 0 || c.Report != "":

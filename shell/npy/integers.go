@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 // Integers is a dense matrix of integers in an .npy file, read at any row.
@@ -23,6 +25,10 @@ type Integers struct {
 // OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked before
 // reading its values. A matrix with that number of rows, but not of columns, is read as its transpose.
 func OpenIntegers(path string, columns int) (_ *Integers, err error) {
+	if strings.EqualFold(filepath.Ext(path), ".npz") {
+		return nil, &Error{Path: path, Row: -1, Msg: "is an .npz, want one array of integers: " +
+			"numpy.save('edges.npy', numpy.transpose(m.nonzero())) writes the places of a scipy matrix m"}
+	}
 	f, size, err := openFile(path)
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 	}
 	in, err := r.openParts(ctx, parts)
 	if err != nil {
-		return nil, orArray(err)
+		return nil, orArray(err, ".npy")
 	}
 	columns, err := r.EdgePlaces(in)
 	if err == nil && nodes != nil {

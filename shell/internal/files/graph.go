@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -32,6 +34,7 @@ const checkEvery = 4096
 type Graph struct {
 	Nodes, Edges Names
 	Directed     bool // edges lead from src to dst
+	EdgeNodes    bool // ends of edges that Nodes lacks become nodes
 	Features     string
 	Splits       string
 	Classes      []string // beside those of the labels
@@ -122,6 +125,11 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		return stats, ErrTwoSplits
 	}
 	nodes.sayUnlabelled(r)
+	if g.EdgeNodes {
+		if err := g.checkTwice(); err != nil {
+			return stats, err
+		}
+	}
 	edges, err := openEdges(ctx, g.Edges, nodes, r)
 	if err != nil {
 		return stats, err
@@ -184,7 +192,11 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
 		err = fmt.Errorf("%s: the names of its classes do not fit into a store, want fewer classes or shorter names, more --memory does not help: %w", g.Nodes, err)
 	}
-	if err = g.explain(err); loader.Kept() {
+	_, isUnknown := errors.AsType[*kv.UnknownNodeError](err)
+	if err = g.explain(err); isUnknown {
+		err = fmt.Errorf("%w; --edge-nodes makes such ids nodes without a label", err)
+	}
+	if loader.Kept() {
 		err = &ResumableError{err}
 	}
 	return stats, err
@@ -200,15 +212,23 @@ func (e *ResumableError) Error() string { return e.err.Error() }
 func (e *ResumableError) Unwrap() error { return e.err }
 
 // fill hands nodes and edges to a loader that does not have them.
-func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r Job) error {
+func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r Job) (err error) {
 	if loader.Completed() {
 		return nil
 	}
-	err := r.Timed("read nodes", func(stage *ops.Stage) error {
-		err := nodes.read(ctx, loader.AddNode, r)
+	add, ids := loader.AddNode, &idSet{sorter: spill.New(os.TempDir(), r.Memory/16)}
+	defer func() { err = errors.Join(err, ids.sorter.Close()) }()
+	if g.EdgeNodes {
+		add = func(n kv.Node) error { return cmp.Or(loader.AddNode(n), ids.add(n.ID, ofNode)) }
+	}
+	err = r.Timed("read nodes", func(stage *ops.Stage) error {
+		err := nodes.read(ctx, add, r)
 		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
 		return err
 	})
+	if err == nil && g.EdgeNodes {
+		err = g.addEnds(ctx, ids, nodes, loader.AddNode, r)
+	}
 	if err != nil {
 		return err
 	}
@@ -223,8 +243,8 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 // other, and of those that leave bad rows out.
 func (g *Graph) fingerprint(properties []kv.Column, r Job) (string, error) {
 	files, err := Fingerprint(g.Nodes, g.Edges, Names{g.Run})
-	return fmt.Sprintf("%s%q %+v directed %v, lenient %v, %+v, columns %q %q\n",
-		files, g.Classes, properties, g.Directed, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns), err
+	return fmt.Sprintf("%s%q %+v directed %v, edge nodes %v, lenient %v, %+v, columns %q %q\n",
+		files, g.Classes, properties, g.Directed, g.EdgeNodes, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns), err
 }
 
 // PlaceError says what is wrong with the place that a store was to be made at.

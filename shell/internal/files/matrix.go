@@ -55,9 +55,9 @@ func IsArray(path string) bool {
 }
 
 // orArray adds the names of arrays to the error of a name that is none of a table.
-func orArray(err error) error {
+func orArray(err error, extensions string) error {
 	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
-		bad.Msg += ", or for an array " + npy.Extensions
+		bad.Msg += ", or for an array " + extensions
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 	}
 	in, columns, err := w.OpenTable(ctx, path)
 	if err != nil {
-		return nil, orArray(err)
+		return nil, orArray(err, npy.Extensions)
 	}
 	m := &matrixFile{table: in, id: columns[0]}
 	if err := m.findList(ctx, w.Memory); err != nil {

@@ -1,0 +1,101 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// An idSet has the ids of nodes and those of the ends of edges, on disk where they are many.
+type idSet struct {
+	mu     sync.Mutex
+	sorter *spill.Sorter // id → whether it is that of a node
+}
+
+// What a record of an idSet is of.
+var ofNode, ofEdge = []byte{0}, []byte{1}
+
+func (s *idSet) add(id string, of []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sorter.Add([]byte(id), of)
+}
+
+// Add takes the ends of an edge.
+func (s *idSet) Add(src, dst string, _ int64) error {
+	if err := s.add(src, ofEdge); err != nil {
+		return err
+	}
+	return s.add(dst, ofEdge)
+}
+
+// AddWeighted takes the ends of an edge.
+func (s *idSet) AddWeighted(src, dst string, _ float32, source int64) error {
+	return s.Add(src, dst, source)
+}
+
+// addEnds adds the ends of edges that ids does not have among the nodes, as nodes without a label, ascending by the bytes of their ids. It reads
+// the edges once more.
+func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add func(kv.Node) error, r Job) error {
+	return r.Timed("ends of edges", func(stage *ops.Stage) (err error) {
+		quiet := r
+		quiet.Notice, quiet.OnStage = nil, nil
+		if r.Bad != nil { // which are counted when the edges are loaded
+			quiet.Bad = NewBadRows("", "", math.MaxInt64, r.Memory/64)
+			defer func() { err = errors.Join(err, quiet.Bad.Close()) }()
+		}
+		edges, err := openEdges(ctx, g.Edges, nodes, quiet)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, edges.close()) }()
+		takers := make([]edgeTaker, r.goroutines())
+		for worker := range takers {
+			takers[worker] = ids
+		}
+		if stage.Edges, err = edges.read(ctx, takers, quiet); err != nil {
+			return err
+		}
+		stage.BytesRead = edges.offset()
+		var added int64
+		last, any := "", false
+		for record, err := range ids.sorter.Records(ctx) {
+			if err != nil {
+				return err
+			}
+			// Those of nodes were added first, and come first among equals.
+			if id := string(record.Key); !any || id != last {
+				if last, any = id, true; record.Value[0] == ofNode[0] {
+					continue
+				}
+				if err := add(kv.Node{ID: id}); err != nil {
+					return err
+				}
+				added++
+			}
+		}
+		if added > 0 {
+			r.say("%s: %s of edges that %s lacks became nodes without a label", g.Edges, wording.Count(added, "end", "ends"), g.Nodes)
+		}
+		return nil
+	})
+}
+
+// checkTwice returns an error if a file of edges cannot be read twice.
+func (g *Graph) checkTwice() error {
+	for _, path := range g.Edges {
+		if info, err := os.Stat(path); path == stream.Input || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return &table.Error{Path: path, Msg: "got a pipe or a device, which cannot be read twice, as --edge-nodes does: want a file"}
+		}
+	}
+	return nil
+}
