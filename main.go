@@ -10,7 +10,10 @@ import (
 
 func main() {
 	growStack(false)
-	os.Exit(run())
+	ctx, stop := shell.UntilSignal()
+	code := shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }
 
 // commandStack is how much of the stack a command takes that opens a store and asks one question, in bytes.
@@ -27,10 +30,4 @@ func growStack(use bool) byte {
 	}
 	var room [commandStack]byte
 	return room[len(os.Args)]
-}
-
-func run() int {
-	ctx, stop := shell.UntilSignal()
-	defer stop()
-	return shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

@@ -21,15 +21,26 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/shell"
 )
 
 // programVariable makes a process of the test the program, after a time.
 const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
 
+// caughtVariable has the program say, on standard error, when a signal ends it cleanly.
+const (
+	caughtVariable = "GRAPHCLEANER_TEST_CAUGHT"
+	caught         = "signals are caught\n"
+)
+
 func TestMain(m *testing.M) {
 	if before, err := time.ParseDuration(os.Getenv(programVariable)); err == nil {
 		time.Sleep(before)
-		os.Exit(run())
+		ctx, _ := shell.UntilSignal()
+		if os.Getenv(caughtVariable) != "" {
+			fmt.Fprint(os.Stderr, caught)
+		}
+		os.Exit(shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -193,6 +204,7 @@ func TestSignals(t *testing.T) {
 				case c.err != "":
 					blocked.wait(t, blocked.err, c.err)
 				default:
+					blocked.wait(t, blocked.err, caught)
 					time.Sleep(300 * time.Millisecond) // an earlier signal would have it end as well
 				}
 				text, code := blocked.signal(t, sent)
@@ -220,6 +232,7 @@ type blockedProcess struct {
 
 func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
 	t.Helper()
+	cmd.Env = append(cmd.Env, caughtVariable+"=1")
 	p := &blockedProcess{cmd: cmd}
 	in, err := cmd.StdinPipe()
 	if err != nil {
