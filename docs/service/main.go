@@ -12,7 +12,8 @@
 //	go run . papers.graph
 //	curl localhost:8080/changes -d '{"nodes": [{"id": "late", "label": "graphics"}], "edges": [{"from": "late", "to": "p8"}]}'
 //
-// The commands of graphcleaner work on the store meanwhile. The service knows no users: put it behind a proxy that does.
+// The commands of graphcleaner work on the store meanwhile. The service knows no users: put it behind a proxy that does, and that sends
+// Host: localhost.
 package main
 
 import (
@@ -84,8 +85,12 @@ func run(ctx context.Context, dir, address string, pause time.Duration, ready fu
 		return err
 	}
 	s := newService(store, measured)
+	handler := s.handler()
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		handler = localOnly(handler)
+	}
 	server := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: readTime + answerTime, IdleTimeout: idleTime,
+		Handler: handler, ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: readTime + answerTime, IdleTimeout: idleTime,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,7 +48,20 @@ func (s *service) handler() http.Handler {
 	s.handle(mux, "GET /suspects", s.suspects)
 	s.handle(mux, "POST /decisions", s.decide)
 	mux.HandleFunc("GET /metrics", s.measure)
-	return http.NewCrossOriginProtection().Handler(mux) // web pages of others cannot write
+	return http.NewCrossOriginProtection().Handler(mux) // pages of other sites cannot write
+}
+
+// localOnly refuses requests whose Host is another name than this machine's own. Else a page of a site whose name is made to lead here would
+// be of the same origin, and could read and write. A proxy has to send localhost as Host.
+func localOnly(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := (&url.URL{Host: r.Host}).Hostname()
+		if name != "localhost" && !net.ParseIP(name).IsLoopback() {
+			http.Error(w, fmt.Sprintf("got Host %q, want localhost or 127.0.0.1", r.Host), http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // changes are one transaction.
@@ -56,6 +72,8 @@ type changes struct {
 	} `json:"nodes"`
 	Edges  []struct{ From, To string }  `json:"edges"`
 	Labels []struct{ ID, Label string } `json:"labels"` // of nodes that are there
+
+	NewClasses bool `json:"new_classes"` // labels may be classes that the store does not have
 }
 
 // A verdict says what the model makes of a label. Score and Confidence are null if it has nothing to say; then Lack may say why.
@@ -98,6 +116,9 @@ func (s *service) change(ctx context.Context, r *http.Request) (any, error) {
 func (c *changes) apply(tx *kv.Tx) (labelled []kv.NodeID, err error) {
 	label := func(v kv.NodeID, class, list string, i int) error {
 		labelled = append(labelled, v)
+		if class != "" && !c.NewClasses && !slices.Contains(tx.Classes(), class) {
+			return badField(fmt.Sprintf("%s[%d].label", list, i), "the store has no class %q; new_classes: true makes it", class)
+		}
 		return inField(tx.SetLabel(v, class), "%s[%d].label", list, i)
 	}
 	for i, n := range c.Nodes {

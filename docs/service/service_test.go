@@ -164,7 +164,8 @@ func TestLabelsAreJudgedAsTheyArrive(t *testing.T) {
 	var got labelsAnswer
 	c.want("POST", "/changes", `{"nodes": [{"id": "late", "label": "graphics"}, {"id": "später", "label": "databases"}, {"id": "bare"}],
 		"edges": [{"from": "late", "to": "p8"}, {"from": "late", "to": "p10"}, {"from": "später", "to": "p12"}],
-		"labels": [{"id": "p20", "label": "graphics"}, {"id": "p22", "label": ""}, {"id": "p24", "label": "theory"}]}`, &got)
+		"labels": [{"id": "p20", "label": "graphics"}, {"id": "p22", "label": ""}, {"id": "p24", "label": "theory"}],
+		"new_classes": true}`, &got)
 	if len(got.Labels) != 5 {
 		t.Fatalf("got %+v, want the five labels", got)
 	}
@@ -214,7 +215,9 @@ func TestBadRequestsChangeNothing(t *testing.T) {
 		{post("{\"nodes\": [{\"id\": \"\xff\"}]}"), 400, "", "UTF-8"},
 		{post(`{"nodes": [{"id": "new"}, {"id": ""}]}`), 400, "nodes[1].id", "invalid node id"},
 		{post(`{"nodes": [{"id": "new"}, {"id": "p1"}]}`), 409, "nodes[1].id", "p1"},
-		{post(`{"nodes": [{"id": "new", "label": "a\u0000b"}]}`), 400, "nodes[0].label", "invalid"},
+		{post(`{"nodes": [{"id": "new", "label": "a\u0000b"}], "new_classes": true}`), 400, "nodes[0].label", "invalid"},
+		{post(`{"nodes": [{"id": "new", "label": "graphisc"}]}`), 400, "nodes[0].label", `no class "graphisc"`},
+		{post(`{"labels": [{"id": "p20", "label": "theory"}]}`), 400, "labels[0].label", `no class "theory"`},
 		{post(`{"nodes": [{"id": "new", "features": [1]}]}`), 404, "nodes[0].features", "features"},
 		{post(`{"nodes": [{"id": "new"}], "edges": [{"from": "new", "to": "nobody"}]}`), 404, "edges[0].to", "nobody"},
 		{post(`{"nodes": [{"id": "new"}], "edges": [{"from": "", "to": "new"}]}`), 404, "edges[0].from", ""},
@@ -279,6 +282,34 @@ func TestPagesOfOthersCannotWrite(t *testing.T) {
 	}
 	if answer.StatusCode != http.StatusForbidden {
 		t.Errorf("got %s, want 403", answer.Status)
+	}
+}
+
+// TestNamesOfOthersAreRefused asks under the name of another machine, as a page does whose name is made to lead here.
+func TestNamesOfOthersAreRefused(t *testing.T) {
+	c, stop := start(t, copyTemplate(t))
+	for host, want := range map[string]int{
+		"localhost": 200, "localhost:8080": 200, "127.0.0.1:8080": 200, "127.0.0.1": 200, "[::1]:8080": 200,
+		"evil.com": 403, "evil.com:8080": 403, "localhost.evil.com:8080": 403, "127.0.0.1.evil.com": 403, "10.0.0.1:8080": 403,
+	} {
+		r, err := http.NewRequest(http.MethodGet, c.url+"/suspects", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if answer.StatusCode != want {
+			t.Errorf("Host %q: got %s, want %d", host, answer.Status, want)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 }
 
