@@ -60,7 +60,7 @@ The folder of a data set of OGB for the prediction of nodes is given as it is: -
 		`splits and years are taken.
 
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
-		`order of their names, byte by byte. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input: csv, or tsv if its header has ` +
+		`order of their names, byte by byte. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input: csv, or tsv if its header has ` +
 		`a tab. It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +

@@ -25,6 +25,8 @@ type Parts struct {
 	lenient  bool     // columns that cannot be read are left out, and those of bytes that are not called text,
 	needed   []string // but these
 
+	partitions []partition // of the paths; nil: their directories say nothing
+
 	align func(ctx context.Context, memory int64) (*Aligned, error) // not nil: the files are columns of one table
 }
 
@@ -35,39 +37,47 @@ const (
 )
 
 // FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _ do not count. A
-// name of which there is no file is a pattern if it has *, ? or [. Parts are in the order of their names, byte by byte.
+// name of which there is no file is a pattern if it has *, ? or [. Directories KEY=VALUE below a directory or a pattern are columns of the
+// table. Parts are in the order of their names, byte by byte.
 func FindParts(name string) (Parts, error) {
 	info, err := os.Stat(name)
 	var paths []string
+	root := name
 	switch {
 	case err == nil && info.IsDir():
-		entries, err := os.ReadDir(name)
-		if err != nil {
+		if paths, err = filesBelow(name); err != nil {
 			return Parts{}, err
-		}
-		for _, entry := range entries {
-			if !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") {
-				paths = append(paths, filepath.Join(name, entry.Name()))
-			}
 		}
 		if paths == nil {
 			return Parts{}, &Error{Path: name, Msg: "is a directory without files, want some whose names end in " + Extensions}
 		}
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
-		if paths, err = filepath.Glob(name); err != nil {
+		root = filepath.Dir(name[:strings.IndexAny(name, "*?[")] + "x")
+		found, err := filepath.Glob(name)
+		if err != nil {
 			return Parts{}, &Error{Path: name, Msg: "is no pattern of names: a [ is left open", Err: err}
+		}
+		for _, path := range found {
+			if info, err := os.Stat(path); err != nil || !info.IsDir() {
+				paths = append(paths, path)
+			} else if below, err := filesBelow(path); err != nil {
+				return Parts{}, err
+			} else {
+				paths = append(paths, below...)
+			}
 		}
 		if paths == nil {
 			return Parts{}, &Error{Path: name, Msg: "no file has such a name"}
 		}
 	default:
-		paths = []string{name} // opening it says what is wrong
+		return Parts{name: name, paths: []string{name}}, nil // opening it says what is wrong
 	}
 	if len(paths) > maxParts {
 		return Parts{}, tooMany(name, len(paths))
 	}
 	slices.Sort(paths)
-	return Parts{name: name, paths: paths}, nil
+	partitions, err := partitionsOf(root, paths)
+	return Parts{name: name, paths: paths, partitions: partitions}, err
 }
 
 // Join is the files of several names, read as one in the order of the names. No file is there twice.
@@ -86,9 +96,13 @@ func Join(name string, all ...Parts) (Parts, error) {
 			}
 		}
 		joined.paths = append(joined.paths, p.paths...)
+		joined.partitions = append(joined.partitions, p.partitions...)
 	}
 	if len(joined.paths) > maxParts {
 		return Parts{}, tooMany(name, len(joined.paths))
+	}
+	if n := len(joined.partitions); n > 0 && n < len(joined.paths) {
+		return Parts{}, &Error{Path: name, Msg: "has files in directories KEY=VALUE and others, want one kind"}
 	}
 	return joined, nil
 }

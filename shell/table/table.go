@@ -136,6 +136,9 @@ func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int)
 	} else {
 		err = r.openText(f, kind, compressed, chunkBytes)
 	}
+	if err == nil && p.partitions != nil {
+		err = r.withPartition(p.partitions[part])
+	}
 	if err == nil {
 		err = r.checkHeader()
 	}

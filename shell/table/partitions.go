@@ -1,0 +1,122 @@
+package table
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A partition is what the directories KEY=VALUE above a file say of all its rows, as Spark and Hive write tables.
+type partition struct{ keys, values []string }
+
+// nullPartition is the value of a directory for rows that have none.
+const nullPartition = "__HIVE_DEFAULT_PARTITION__"
+
+// filesBelow are the files of a directory and of the directories KEY=VALUE in it. Names that begin with . or _ do not count.
+func filesBelow(dir string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		info, err := os.Stat(path)
+		switch {
+		case strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_"):
+		case err != nil || !info.IsDir():
+			paths = append(paths, path) // opening it says what is wrong
+		case !strings.Contains(entry.Name(), "="):
+			return nil, &Error{Path: path, Msg: "is a directory in a directory, want files, or directories with names KEY=VALUE"}
+		default:
+			below, err := filesBelow(path)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, below...)
+		}
+	}
+	return paths, nil
+}
+
+// partitionsOf are the partitions of files, nil if no directory KEY=VALUE is below root. All files have the same keys.
+func partitionsOf(root string, paths []string) ([]partition, error) {
+	partitions := make([]partition, len(paths))
+	for i, path := range paths {
+		below, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		p := &partitions[i]
+		for _, name := range strings.Split(filepath.ToSlash(below), "/") {
+			key, value, ok := strings.Cut(name, "=")
+			if !ok || key == "" {
+				continue
+			}
+			if value == nullPartition {
+				value = ""
+			}
+			p.keys, p.values = append(p.keys, unescaped(key)), append(p.values, unescaped(value))
+		}
+		if first := partitions[0].keys; !slices.Equal(p.keys, first) {
+			return nil, &Error{Path: path, Msg: "lies in directories of the keys " + listKeys(p.keys) + ", want those of " + paths[0] + ": " + listKeys(first)}
+		}
+	}
+	if len(partitions) == 0 || partitions[0].keys == nil {
+		return nil, nil
+	}
+	return partitions, nil
+}
+
+func listKeys(keys []string) string {
+	if keys == nil {
+		return "none"
+	}
+	return strings.Join(keys, ", ")
+}
+
+// unescaped is a name without the signs %XX, which stand for characters that no file system takes.
+func unescaped(name string) string {
+	if plain, err := url.PathUnescape(name); err == nil {
+		return plain
+	}
+	return name
+}
+
+// withPartition adds the columns of a partition to those of the file.
+func (r *Reader) withPartition(p partition) error {
+	for i, value := range p.values {
+		if err := checkText([]byte(value)); err != nil {
+			return &Error{Path: r.path, Column: p.keys[i], Msg: err.Error() + ", in the name of its directory"}
+		}
+	}
+	r.header = slices.Concat(r.header, p.keys)
+	if r.lists != nil {
+		r.lists = append(r.lists, make([]bool, len(p.keys))...)
+	}
+	var values [][]byte
+	for _, value := range p.values {
+		values = append(values, []byte(value))
+	}
+	chunks := r.chunks
+	r.chunks = func() rows { return &partitionRows{rows: chunks(), values: values} }
+	if r.chunk != nil { // what is behind the header
+		r.chunk = &partitionRows{rows: r.chunk, values: values}
+	}
+	return nil
+}
+
+// partitionRows are rows with the values of their partition behind their fields.
+type partitionRows struct {
+	rows
+	values [][]byte
+	fields [][]byte
+}
+
+func (p *partitionRows) next() (Row, error) {
+	row, err := p.rows.next()
+	p.fields = append(append(p.fields[:0], row.Fields...), p.values...)
+	row.Fields = p.fields
+	return row, err
+}
