@@ -73,7 +73,7 @@ func state(tx *kv.Tx, v kv.NodeID) (now decide.PastLabel, err error) {
 		return now, err
 	}
 	now.Label = label.Str()
-	now.Decision, err = decide.InForce(word)
+	now.Decision, err = decide.ParseColumn(word)
 	return now, err
 }
 

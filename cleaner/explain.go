@@ -34,6 +34,7 @@ type Explanation struct {
 	Disputed bool              // people disagree about the label
 	Words    []decide.Decision // the last word of each person about the label: see decide.Words
 	History  []decide.Decision // of the node, oldest first
+	InForce  []bool            // of each of these entries: see decide.InForce
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
 	Features   []NamedFeature // agreement features of the given label; nil if unlabelled or the store has no predictions
@@ -280,7 +281,7 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
-	e.Decision, err = decide.InForce(word)
+	e.Decision, err = decide.ParseColumn(word)
 	return err
 }
 
@@ -292,7 +293,13 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
 		}
 		e.History = append(e.History, d)
 	}
-	var err error
+	isInForce, err := decide.InForce(ctx, tx, e.Node, 1)
+	if err != nil {
+		return err
+	}
+	for _, d := range e.History {
+		e.InForce = append(e.InForce, isInForce(d.Seq))
+	}
 	e.Words, e.Disputed, err = decide.Words(ctx, tx, e.Node)
 	return err
 }

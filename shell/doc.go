@@ -4,8 +4,8 @@
 //
 // # Files of decisions
 //
-// The command export writes the history, an entry a row: seq, step, time, id, decision, from, to, who, why, run, score and
-// undoes, the seq of the entry that it takes back. The command import reads such files, .jsonl or a table, and any other file
+// The command export writes the history, an entry a row: seq, step, time, id, decision, from, to, who, why, run, score,
+// undoes, disputed and in_force. An entry whose decision is undo takes the entry with the seq in undoes back. The command import reads such files, .jsonl or a table, and any other file
 // with ids and right labels. The column id and one of label, to and decision are necessary. Only the last entry about a node
 // counts, and an undone entry does not count. import compares the remaining entries with the store:
 //

@@ -50,7 +50,7 @@ func (*exportCommand) Help() string {
   - scores: id,given_label,score,suggested_label,confidence of every node
   - suspects: the same columns, of the nodes above the threshold with another label suggested and without a decision
   - labels: id,label,original_label
-  - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes
+  - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes,disputed,in_force
   - verdicts: what the decisions say of the labels: id,label_before,label_now,score
   - predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]
   - features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]
@@ -62,7 +62,7 @@ labels: label includes corrections, original_label does not. --without-suspects 
 		`second_label with their suggestion. A decided node keeps its label, and so does an unsure one. If a class would lose all of its labels, or more than half ` +
 		`of all labels would go, --without-suspects asks first. Without a terminal it fails, unless --yes is given.
 
-decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count.
+decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count. An undo is a row whose decision is undo.
 
 verdicts: clean takes them as true. label_before is the label before all decisions, score that at the first one. label_now is the right label; it is ` +
 		`empty if the label was wrong and nobody knows another. A node has no row if its decision was undone or is unsure, if it is disputed, if it had no ` +

@@ -119,6 +119,14 @@ type Decision struct {
 	Undoes int64 // Seq of the entry that this one takes back; 0: it is a decision
 }
 
+// Action is what the history calls the entry: the name of its Kind, or undo.
+func (d *Decision) Action() string {
+	if d.Undoes != 0 {
+		return "undo"
+	}
+	return d.Kind.String()
+}
+
 // A Request asks for one decision.
 type Request struct {
 	Node kv.NodeID

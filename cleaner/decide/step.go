@@ -178,7 +178,7 @@ func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFa
 		f.score = values[4].Float()
 	}
 	f.label, f.disputed = values[0].Str(), values[5].Bool()
-	f.decision, err = InForce(values[1])
+	f.decision, err = ParseColumn(values[1])
 	return f, err
 }
 
@@ -242,12 +242,12 @@ func readState(tx *kv.Tx, v kv.NodeID) (state nodeState, err error) {
 		return state, err
 	}
 	state.label, state.disputed = label.Str(), disputed.Bool()
-	state.decision, err = InForce(word)
+	state.decision, err = ParseColumn(word)
 	return state, err
 }
 
-// InForce is the Kind that a value of Column stands for; kv.ErrCorrupt for a word that is none.
-func InForce(word kv.Value) (Kind, error) {
+// ParseColumn is the Kind that a value of Column stands for; kv.ErrCorrupt for a word that is none.
+func ParseColumn(word kv.Value) (Kind, error) {
 	if word.IsNull() {
 		return None, nil
 	}

@@ -80,31 +80,7 @@ func TestDisputes(t *testing.T) {
 		t.Run(test.words, func(t *testing.T) {
 			s := loaded(t, 12, 60)
 			t.Cleanup(func() { mustEndTrue(t, s) })
-			var v kv.NodeID
-			for node, state := range states(t, s) {
-				if state.label == "alpha" {
-					v = node
-				}
-			}
-			for _, word := range strings.Fields(test.words) {
-				if word == "~" {
-					mustUndo(t, s, 1)
-					continue
-				}
-				who, label, _ := strings.Cut(word, ":")
-				opt := Options{Who: who}
-				if label, found := strings.CutSuffix(label, "!"); found {
-					opt.Why = "seen " + label
-				}
-				request := Request{Node: v, Kind: Relabel, To: strings.TrimSuffix(label, "!")}
-				switch request.To {
-				case "?":
-					request.Kind, request.To = Unsure, ""
-				case "-":
-					request.Kind, request.To = Unlabel, ""
-				}
-				mustDecide(t, s, opt, request)
-			}
+			v := decideWords(t, s, test.words)
 			if got := peopleOf(t, s, v); got != strings.TrimSpace(test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -127,7 +127,7 @@ func decisionSummary(d decide.Decision) string {
 	}
 	what := d.Kind.String()
 	if d.Undoes != 0 {
-		what += " undone"
+		what = "undo of " + what
 	}
 	switch {
 	case d.Label != d.To:
@@ -189,8 +189,8 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 		rest = rest[end:]
 	}
 	history := []object{}
-	for _, d := range e.History {
-		fields := decisionFields(d, integerIDs)
+	for i, d := range e.History {
+		fields := decisionFields(d, e.InForce[i], integerIDs)
 		history = append(history, objectOf(slices.DeleteFunc(fields, func(f field) bool { return f.name == "id" })))
 	}
 	words := []object{}

@@ -15,12 +15,12 @@ import (
 
 // historyColumns are what is told of past decisions.
 var historyColumns = []string{
-	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes", "disputed",
+	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes", "disputed", "in_force",
 }
 
 // history answers history, oldest first.
 func (q *query) history(ctx context.Context, s *historyStatement) (*Result, error) {
-	entries, err := q.historyOf(ctx, s.id)
+	node, entries, err := q.historyOf(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}
@@ -29,30 +29,40 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return NewResult(find.columns, find.answer(ctx, q.historyRows(entries, columnNames(find.read)), q.MemoryBudget)), nil
+	return NewResult(find.columns, find.answer(ctx, q.historyRows(ctx, node, entries, columnNames(find.read)), q.MemoryBudget)), nil
 }
 
 // ofHistory makes names those of the columns of the history.
 func (q *query) ofHistory() {
 	q.alone, q.columns, q.moments = true, nil, "time"
-	for _, f := range decisionFields(decide.Decision{}, q.tx.IntegerIDs()) {
+	for _, f := range decisionFields(decide.Decision{}, false, q.tx.IntegerIDs()) {
 		q.columns = append(q.columns, ColumnInfo{Name: f.name, Kind: f.kind})
 	}
 }
 
-// historyRows are the named values of entries.
-func (q *query) historyRows(entries iter.Seq2[decide.Decision, error], names []string) iter.Seq2[[]kv.Value, error] {
+// historyRows are the named values of entries, which are of a node, or with kv.NoNode of any.
+func (q *query) historyRows(
+	ctx context.Context, node kv.NodeID, entries iter.Seq2[decide.Decision, error], names []string,
+) iter.Seq2[[]kv.Value, error] {
 	places := make([]int, len(names))
 	for i, n := range names {
 		places[i] = slices.IndexFunc(q.columns, func(c ColumnInfo) bool { return c.Name == n })
 	}
 	return func(yield func([]kv.Value, error) bool) {
+		isInForce := func(int64) bool { return false }
+		if slices.Contains(names, "in_force") { // which takes a second look at the entries
+			var err error
+			if isInForce, err = decide.InForce(ctx, q.tx, node, 1); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
 		for d, err := range entries {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			fields := decisionFields(d, q.tx.IntegerIDs())
+			fields := decisionFields(d, isInForce(d.Seq), q.tx.IntegerIDs())
 			row := make([]kv.Value, len(places))
 			for i, place := range places {
 				row[i] = fields[place].value
@@ -64,31 +74,31 @@ func (q *query) historyRows(entries iter.Seq2[decide.Decision, error], names []s
 	}
 }
 
-// historyOf are the entries about a node, which may be removed, or all if id is nil.
-func (q *query) historyOf(ctx context.Context, id *literal) (iter.Seq2[decide.Decision, error], error) {
+// historyOf are the entries about a node, or all if id is nil. The node is kv.NoNode if it was removed, and if they are all.
+func (q *query) historyOf(ctx context.Context, id *literal) (kv.NodeID, iter.Seq2[decide.Decision, error], error) {
 	if id == nil {
-		return decide.History(ctx, q.tx, kv.NoNode), nil
+		return kv.NoNode, decide.History(ctx, q.tx, kv.NoNode), nil
 	}
 	v, err := q.findNode(*id)
 	if err == nil {
-		return decide.History(ctx, q.tx, v), nil
+		return v, decide.History(ctx, q.tx, v), nil
 	}
 	if !errors.Is(err, kv.ErrNotFound) {
-		return nil, err
+		return kv.NoNode, nil, err
 	}
 	of, wrong := q.value(*id)
 	if wrong != nil {
-		return nil, wrong
+		return kv.NoNode, nil, wrong
 	}
 	entries := q.entriesOf(ctx, of.String())
 	for _, wrong := range entries {
 		if wrong != nil {
-			return nil, wrong
+			return kv.NoNode, nil, wrong
 		}
 		q.notices = append(q.notices, fmt.Sprintf("node %s was removed; the decisions about it stay", Quote(of.String())))
-		return entries, nil
+		return kv.NoNode, entries, nil
 	}
-	return nil, err
+	return kv.NoNode, nil, err
 }
 
 // entriesOf yields the entries about nodes that have had an id, of the whole history.
@@ -132,11 +142,11 @@ func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names 
 	}, names)
 }
 
-// decisionRows is the Result of decisions, with the fields that names lists of each.
+// decisionRows is the Result of decisions, with the fields that names lists of each; in_force is not known of them.
 func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names []string) *Result {
 	integerIDs := q.tx.IntegerIDs()
 	var columns []ColumnInfo
-	for _, f := range decisionFields(decide.Decision{}, integerIDs) {
+	for _, f := range decisionFields(decide.Decision{}, false, integerIDs) {
 		if slices.Contains(names, f.name) {
 			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
 		}
@@ -148,7 +158,7 @@ func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names 
 				return
 			}
 			values := make([]kv.Value, 0, len(columns))
-			for _, f := range decisionFields(d, integerIDs) {
+			for _, f := range decisionFields(d, false, integerIDs) {
 				if slices.Contains(names, f.name) {
 					values = append(values, f.value)
 				}
@@ -161,13 +171,13 @@ func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names 
 }
 
 // decisionFields are all that is said of a decision.
-func decisionFields(d decide.Decision, integerIDs bool) []field {
+func decisionFields(d decide.Decision, isInForce, integerIDs bool) []field {
 	return []field{
 		{"seq", kv.KindInt, kv.IntValue(d.Seq)},
 		{"step", kv.KindInt, kv.IntValue(d.Step)},
 		{"time", kv.KindString, kv.StringValue(timeText(d.Time))},
 		{"id", idKind(integerIDs), idValue(d.ID, integerIDs)},
-		{"decision", kv.KindString, kv.StringValue(d.Kind.String())},
+		{"decision", kv.KindString, kv.StringValue(d.Action())},
 		{"from", kv.KindString, text(d.From)},
 		{"to", kv.KindString, text(d.To)},
 		{"who", kv.KindString, text(d.Who)},
@@ -176,6 +186,7 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 		{"score", kv.KindSingle, number(d.Score)},
 		{"undoes", kv.KindInt, ordinal(d.Undoes)},
 		{"disputed", kv.KindBool, flag(d.Disputed)},
+		{"in_force", kv.KindBool, kv.BoolValue(isInForce)},
 	}
 }
 

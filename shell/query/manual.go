@@ -96,10 +96,12 @@ label and against it, and the score that the node would have with each other lab
 	{
 		Name:    "history",
 		Summary: "every decision made, or those on one node, oldest first",
-		Text: `No entry is ever deleted. An undo is an entry of its own, and its column undoes has the number of the entry that
-it takes back. Decisions of one statement have the same step. from is the label before, to the label that the decision names.
-disputed is true if people disagree after the entry. The decisions about a removed node stay, and its id finds them.
-Conditions are on the columns of the history. count history counts entries: count history group by who.`,
+		Text: `No entry is ever deleted. An undo is an entry of its own: its decision is undo, and its column undoes has the number of the
+entry that it takes back. in_force is true of a decision that holds now: nobody has taken it back, its person has not
+decided on the node again, and the node has the label that the decision names. Decisions of one statement have the same
+step. from is the label before, to the label that the decision names. disputed is true if people disagree after the
+entry. The decisions about a removed node stay, and its id finds them, but they hold no more. Conditions are on the
+columns of the history. count history counts entries: count history where in_force group by who, decision.`,
 		Example: "history where who = 'ann' order by time desc limit 10",
 	},
 	{

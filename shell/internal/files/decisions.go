@@ -252,7 +252,11 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	if d.Undoes != 0 {
 		return d, nil // what it says besides is of the decision that it takes back
 	}
-	if word, _ := field("decision"); word != "" {
+	word, _ := field("decision")
+	if word == "undo" {
+		return nil, f.errorf(line, "undoes", "is empty, want the seq of the decision that the undo takes back")
+	}
+	if word != "" {
 		if d.Kind, err = decide.ParseKind(word); err != nil {
 			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", wording.Short(word))
 		}

@@ -87,7 +87,7 @@ func TestAdoptDecisions(t *testing.T) {
 			text: strings.Join([]string{
 				`{"seq":1,"step":1,"id":"p1","decision":"relabel","from":"Theory","to":"Systems"}`,
 				`{"seq":2,"step":2,"id":"p2","decision":"unlabel","from":"Theory","to":null}`,
-				`{"seq":3,"step":3,"id":"p1","decision":"relabel","from":"Systems","to":"Theory","undoes":1}`,
+				`{"seq":3,"step":3,"id":"p1","decision":"undo","from":"Systems","to":"Theory","undoes":1}`,
 				`{"seq":4,"step":4,"id":"p2","decision":"relabel","from":null,"to":"Systems"}`,
 				`{"seq":5,"step":5,"id":"p3","decision":"reject","from":"Theory","to":"Theory"}`,
 				`{"seq":6,"step":6,"id":"p3","decision":"unlabel","from":"Theory","to":null}`,
@@ -184,6 +184,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", `{"id":"p4","label":"Theory","why":"a\r\nb"}`, `d.jsonl:1: column "why": got "a\r\nb", want no control characters`},
 		{"d.csv", "id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
 		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
+		{"d.csv", "id,decision,to\np4,undo,Theory\n", `d.csv:2: column "undoes": is empty, want the seq of the decision that the undo takes back`},
 		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
 		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
 		{"d.jsonl", `{"id":"p4","label":"Theory"` + "\n", `d.jsonl:1: the object has no end, want an object in one line`},

@@ -341,6 +341,13 @@ func (c *card) readHistory(ctx context.Context, tx *kv.Tx, v kv.NodeID, run *cle
 	if len(c.Entries) == 0 {
 		return nil
 	}
+	isInForce, err := decide.InForce(ctx, tx, v, 1)
+	if err != nil {
+		return err
+	}
+	for i := range c.Entries {
+		c.Entries[i].InForce = isInForce(c.Entries[i].Seq)
+	}
 	words, _, err := decide.Words(ctx, tx, v)
 	if err != nil {
 		return err
@@ -454,18 +461,21 @@ type entry struct {
 	Why      string `json:"why,omitempty"`
 	Undoes   int64  `json:"undoes,omitempty"` // the entry that this one takes back
 	Disputed bool   `json:"disputed,omitempty"`
+	InForce  bool   `json:"in_force"` // see decide.InForce
+
+	kind string // of an undo: what it takes back
 }
 
 func entryOf(d decide.Decision) entry {
 	return entry{
-		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Kind.String(), From: d.From, To: d.To,
-		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed,
+		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Action(), From: d.From, To: d.To,
+		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed, kind: d.Kind.String(),
 	}
 }
 
 // Text says what the entry was, such as "accept: Systems → Theory".
 func (e entry) Text() string {
-	text := e.Decision
+	text := e.kind
 	if e.Undoes != 0 {
 		text += " taken back"
 	}

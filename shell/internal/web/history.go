@@ -69,6 +69,16 @@ func (s *Server) history(r *http.Request) (answer, error) {
 		if last > 0 {
 			view.Before = last + 1
 		}
+		if len(view.Entries) == 0 {
+			return nil
+		}
+		isInForce, err := decide.InForce(r.Context(), tx, kv.NoNode, view.Entries[len(view.Entries)-1].Seq)
+		if err != nil {
+			return err
+		}
+		for i := range view.Entries {
+			view.Entries[i].InForce = isInForce(view.Entries[i].Seq)
+		}
 		return nil
 	})
 	s.mu.Lock()
