@@ -30,6 +30,7 @@ type estimateCommand struct {
 	Predictions string   `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
 	Splits      string   `file:"read" placeholder:"FILE" help:"Splits, as for import."`
 	graphColumns
+	labelForm
 	Classes  int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
 	IDs      string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
 	Hops     int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
@@ -62,7 +63,7 @@ func (c *estimateCommand) check() error {
 	switch {
 	case stored == given || given && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
 		return usagef("estimate: want a store, or --nodes and --edges")
-	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 || c.IDs != "" || c.Columns.of != nil || c.EdgeColumns.of != nil ||
+	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 || c.IDs != "" || c.isGiven() || c.Columns.of != nil || c.EdgeColumns.of != nil ||
 		c.predictionEncoding != (predictionEncoding{})):
 		return usagef("estimate: of a store only --memory, --threads and flags of clean are asked; what else there is it has")
 	case c.Predictions == "" && c.predictionEncoding != (predictionEncoding{}):
@@ -240,7 +241,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes nodeCount, err error) {
 	if n, err := strconv.ParseInt(files.Names(c.Nodes).String(), 10, 64); err == nil {
 		nodes = nodeCount{nodes: n, labelled: n, idBytes: 8 * n}
-	} else if nodes, err = countNodes(ctx, c.Nodes, c.job()); err != nil {
+	} else if nodes, err = countNodes(ctx, c.Nodes, c.form(), c.job()); err != nil {
 		return nodes, err
 	}
 	if nodes.nodes < 1 {

@@ -318,8 +318,8 @@ type nodeCount struct {
 	text                     bool    // some id is no integer
 }
 
-// countNodes looks at a file of nodes.
-func countNodes(ctx context.Context, names files.Names, r files.Job) (c nodeCount, err error) {
+// countNodes looks at a file of nodes, with labels in a form.
+func countNodes(ctx context.Context, names files.Names, form files.Form, r files.Job) (c nodeCount, err error) {
 	parts, err := files.NodeTable(names)
 	if err != nil {
 		return c, err
@@ -336,11 +336,12 @@ func countNodes(ctx context.Context, names files.Names, r files.Job) (c nodeCoun
 			c.text = true
 		}
 		c.idBytes += int64(len(row[0]))
-		if row[1] == "" {
+		label := form.Label(row[1])
+		if label == "" {
 			continue
 		}
 		c.labelled++
-		classes[row[1]] = true
+		classes[label] = true
 		if split, err := cleaner.ParseSplit(row[2]); err == nil && row[2] != "" { // import says what is none
 			splits[split]++
 			c.splits = splits

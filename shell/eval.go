@@ -22,6 +22,7 @@ import (
 type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
 	inputFiles
+	labelForm
 	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix from export transition; or file:FILE with id, label: the noisy label of every node."`
 	Repeats           *int     `placeholder:"N" help:"Number of draws of noise and split. Default: 5."`
 	ModelSeeds        int      `default:"1" placeholder:"N" help:"Number of trainings of the base classifier for each draw of noise."`
@@ -116,6 +117,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("eval: --features, --classes and --directed go with --nodes and --edges, got a store")
 	case c.DB == "" && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
 		return usagef("eval: want a store, or both --nodes and --edges")
+	case c.DB != "" && c.isGiven() && opt.Noise != "":
+		return usagef("eval: --trim, --nfc and --unlabelled say how labels of files are read, got a store and no --noise file:FILE")
 	case c.DB != "" && c.EdgeColumns.of != nil:
 		return usagef("eval: --edge-columns names columns of --edges, got a store")
 	case c.DB == "" && c.Direction != kv.Both && !c.Directed:
@@ -272,7 +275,7 @@ func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 		return checkpoint, nil
 	}
 	graph, err := files.Fingerprint(c.Nodes, c.Edges, files.Names{c.Features}, files.Names{c.Splits})
-	checkpoint.Graph = fmt.Sprintf("%s%q %v %v\n", graph, c.Classes, c.Directed, c.graphColumns)
+	checkpoint.Graph = fmt.Sprintf("%s%q %v %v %+v\n", graph, c.Classes, c.Directed, c.graphColumns, c.labelForm)
 	return checkpoint, err
 }
 
@@ -284,7 +287,7 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "graph")
-	graph := graphFiles{inputFiles: c.inputFiles}
+	graph := graphFiles{inputFiles: c.inputFiles, labelForm: c.labelForm}
 	if _, err := graph.load(ctx, db, s.job(c.Threads, int64(c.Memory))); err != nil {
 		return err
 	}
@@ -300,7 +303,7 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 	kind, path, _ := strings.Cut(c.Noise, ":")
 	switch kind {
 	case "file":
-		opt.NoisyLabels, err = files.ReadNoisyLabels(ctx, tx, path, r)
+		opt.NoisyLabels, err = files.ReadNoisyLabels(ctx, tx, path, c.form(), r)
 	case "matrix":
 		opt.NoiseMatrix, err = files.ReadTransition(ctx, tx, path, r)
 	}
@@ -319,7 +322,7 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 		if err != nil {
 			return err
 		}
-		input := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses, Logits: c.Logits}}
+		input := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses, Logits: c.Logits}, labelForm: c.labelForm}
 		opt.Predictions = append(opt.Predictions, cleaner.PredictionSet{
 			Name: fmt.Sprintf("%s logits %v classes %q", name, c.Logits, c.PredictionClasses),
 			Read: func(

@@ -19,6 +19,10 @@ type evaluationOptions struct {
 	Classes  []string `json:"classes,omitempty"`
 	Directed bool     `json:"directed,omitempty"`
 
+	Trim       bool     `json:"trim,omitempty"`
+	NFC        bool     `json:"nfc,omitempty"`
+	Unlabelled []string `json:"unlabelled,omitempty"`
+
 	Noise       string   `json:"noise"`
 	Split       string   `json:"split"` // as --split takes it; stored: the column of the graph; file:F: --splits F
 	Predictions []string `json:"predictions,omitempty"`
@@ -38,6 +42,7 @@ type evaluationOptions struct {
 func (c *evalCommand) optionsOf(s *streams, opt cleaner.EvalOptions) *evaluationOptions {
 	options := &evaluationOptions{
 		Graph: s.asGiven(c.DB), Nodes: files.Names(c.Nodes).String(), Edges: files.Names(c.Edges).String(), Features: c.Features, Classes: c.Classes, Directed: c.Directed,
+		Trim: c.Trim, NFC: c.NFC, Unlabelled: c.Unlabelled,
 		Noise: s.asGiven(c.Noise), Split: c.Split, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
 		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}

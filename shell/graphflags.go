@@ -59,10 +59,32 @@ func (g *graphFiles) any() bool {
 	return files.Names(g.Nodes).Given() || files.Names(g.Edges).Given() || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
 }
 
-// labelForm says in which form the names of classes are taken from files.
+// labelForm says in which form labels and the names of classes are taken from files.
 type labelForm struct {
-	Trim bool `help:"Remove white space around class names, and reduce it to one space within. A name of white space alone becomes no label."`
-	NFC  bool `name:"nfc" help:"Convert class names to Unicode form NFC (é is then one character)."`
+	Trim       bool      `help:"Remove white space around class names, and reduce it to one space within. A name of white space alone becomes no label."`
+	NFC        bool      `name:"nfc" help:"Convert class names to Unicode form NFC (é is then one character)."`
+	Unlabelled spellings `placeholder:"NA,-1" help:"Labels that mean that a node has none, as written in the file. An empty label always does."`
+}
+
+// form is what the flags say.
+func (f labelForm) form() files.Form {
+	return files.Form{Trim: f.Trim, NFC: f.NFC, Unlabelled: f.Unlabelled}
+}
+
+// isGiven reports whether any of the flags is given.
+func (f labelForm) isGiven() bool { return f.Trim || f.NFC || f.Unlabelled != nil }
+
+// spellings are a list of labels in a flag. It may begin with a hyphen, as -1 does.
+type spellings []string
+
+// Decode reads the flag for the command line.
+func (l *spellings) Decode(ctx *kong.DecodeContext) error {
+	value, given := ctx.Scan.Pop().Value.(string)
+	if !given || value == "" || strings.HasPrefix(value, "--") {
+		return errors.New("want labels, such as NA,-1")
+	}
+	*l = files.ParseNames(value)
+	return nil
 }
 
 // predictionEncoding is how predictions are stored.
@@ -101,7 +123,7 @@ func (g *graphFiles) graph() *files.Graph {
 	return &files.Graph{
 		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, EdgeNodes: g.EdgeNodes, Features: g.Features, Splits: g.Splits, Classes: g.Classes,
 		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits, Encoding: g.encoding(),
-		Form: files.Form(g.labelForm), Scores: g.Scores, Run: g.RunFile,
+		Form: g.form(), Scores: g.Scores, Run: g.RunFile,
 	}
 }
 

@@ -95,8 +95,10 @@ Decisions come from an export, with who, when and why, or from any table or .jso
 		`Of each person, the last decision about a node counts. Decisions that were undone do not count. import skips and counts three kinds of decisions: those that the store ` +
 		`already has, those older than the store's decision of the same person about the node, and those about another label or suggestion than the store's. So you can import a file twice. A row whose decision contradicts its label ends the import.
 
-Ids, labels and values are taken as they are. Import reports classes that differ only by white space, Unicode form or invisible characters, with the ` +
-		`number of their nodes. --trim and --nfc join them in labels, in --classes and in the header of predictions. They do not change ids and properties. Import also reports ` +
+Ids, labels and values are taken as they are. Import reports labels such as NA, None or -1, which often mean that a node has none: --unlabelled NA,-1 makes them no label. ` +
+		`It reports classes that may be one class: they differ only by white space, Unicode form, invisible characters or case, or are one number, with the ` +
+		`number of their nodes. --trim and --nfc join those of white space and Unicode form in labels, in --classes and in the header of predictions. They do not change ids and properties. ` +
+		`Import also reports a column of labels that seems to have names or quantities, new classes of --append, and ` +
 		`three surprises: one id that is no integer turns all ids into text; a few values turn a property of numbers into text; NaN values become null.
 
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
@@ -107,6 +109,7 @@ Ids, labels and values are taken as they are. Import reports classes that differ
     graphcleaner import my.graph --nodes nodes.parquet/ --edges 'edges-*.csv.gz'
     zcat edges.txt.gz | graphcleaner import my.graph --nodes nodes.csv --edges -
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
+    graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --unlabelled NA,unknown
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
     graphcleaner import home.graph --nodes n.parquet --edges e.parquet --predictions p.parquet --scores s.parquet --run run.json
@@ -187,8 +190,8 @@ func (c *importCommand) checkElsewhere() error {
 		return usagef("import: --scores are of the run that --run describes: want both of them")
 	case c.Append || c.Decisions != "" || !files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given() || c.Predictions == "":
 		return usagef("import: --scores and --run make a new store, with --nodes, --edges and --predictions, and without --append and --decisions")
-	case len(c.Classes) > 0 || c.labelForm != (labelForm{}):
-		return usagef("import: --run names the classes, so it goes without --classes, --trim and --nfc")
+	case len(c.Classes) > 0 || c.isGiven():
+		return usagef("import: --run names the classes, so it goes without --classes, --trim, --nfc and --unlabelled")
 	}
 	return nil
 }
@@ -346,7 +349,9 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: --directed needs --nodes and --edges")
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --bad-rows and --report need --nodes and --edges")
-	case c.labelForm != (labelForm{}) && c.Predictions == "":
+	case c.Unlabelled != nil:
+		return usagef("import: --unlabelled needs --nodes: it is about the labels of that file")
+	case c.isGiven() && c.Predictions == "":
 		return usagef("import: --trim and --nfc need --nodes and --edges, or --predictions")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
@@ -446,7 +451,7 @@ func changedText(a files.Appendage) (text string) {
 
 // adopt decides in the store that is there as a file says.
 func (c *importCommand) adopt(ctx context.Context, s *streams) error {
-	if c.graphFiles.any() || c.labelForm != (labelForm{}) || c.Columns.of != nil || c.Replace || c.BadRows > 0 || c.Report != "" {
+	if c.graphFiles.any() || c.isGiven() || c.Columns.of != nil || c.Replace || c.BadRows > 0 || c.Report != "" {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()

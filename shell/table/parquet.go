@@ -132,6 +132,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		}
 		views := list == nil && isBytes(column)
 		r.header, r.lists = append(r.header, column.Name()), append(r.lists, list != nil)
+		r.floats = append(r.floats, list == nil && isFloat(column))
 		p.columns = append(p.columns, parquetColumn{
 			name: column.Name(), leaf: leaf, append: asText, views: views, list: list, source: p.source.Column(levels, views, column.Leaf() && column.Type().Kind() == parquet.ByteArray),
 		})

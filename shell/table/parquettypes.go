@@ -119,6 +119,11 @@ func isBinary(column *parquet.Column) bool {
 	return isBytes(column) && of.LogicalType() == nil && (of.ConvertedType() == nil || of.Kind() == parquet.FixedLenByteArray)
 }
 
+// isFloat says whether the values of a column are numbers of floating point.
+func isFloat(column *parquet.Column) bool {
+	return column.Leaf() && (column.Type().Kind() == parquet.Float || column.Type().Kind() == parquet.Double)
+}
+
 // leavesOf is how many columns of values lie in a column.
 func leavesOf(column *parquet.Column) int {
 	if column.Leaf() {

@@ -169,7 +169,7 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if err != nil {
 		return nil, errors.Join(err, first.Close())
 	}
-	r := &Reader{path: parts.name, header: first.header, lists: first.lists, leftOut: first.leftOut, line: first.line, parts: parts}
+	r := &Reader{path: parts.name, header: first.header, lists: first.lists, floats: first.floats, leftOut: first.leftOut, line: first.line, parts: parts}
 	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return headed.open(ctx, part, memory, chunkBytes) }}
 	p.now.Store(first)
 	r.chunks = func() rows { return &partChunk{of: p} }

@@ -69,6 +69,7 @@ type Reader struct {
 	parts  Parts
 	header []string
 	lists  []bool // of the columns: they have lists; nil of text
+	floats []bool // of the columns: they have numbers of floating point; nil of text
 
 	leftOut []leftOut // columns of a parquet file that are not read
 	sources []string  // of the columns: their files; nil if these are the parts
@@ -265,6 +266,9 @@ func (r *Reader) Header() []string { return r.header }
 
 // IsList says whether a column of a parquet file has lists, which read as [1,2,3].
 func (r *Reader) IsList(column int) bool { return r.lists != nil && r.lists[column] }
+
+// IsFloat says whether a column of a parquet file has numbers of floating point, of which NaN is one.
+func (r *Reader) IsFloat(column int) bool { return r.floats != nil && r.floats[column] }
 
 // A leftOut is a column that is not read, and its place in the file.
 type leftOut struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -29,10 +30,11 @@ type Appendage struct {
 // Append adds the nodes and edges of the files to a store, all of them or nothing. Known ids take the labels and properties of
 // the nodes file. A label that a decision gave, or left as it was, stays.
 func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
-	var classes int
+	var classes []string
 	var integers bool
+	var nodes *nodesFile
 	before := func(tx *kv.Tx) error {
-		classes, integers = len(tx.Classes()), tx.IntegerIDs()
+		classes, integers = slices.Clone(tx.Classes()), tx.IntegerIDs()
 		return nil
 	}
 	if err := store.View(before); err != nil {
@@ -40,7 +42,7 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 	}
 	result.Decided, err = g.patch(ctx, store, r, func(a *appending, patch *kv.Patch) (err error) {
 		result.PatchStats, err = a.commit(ctx, patch)
-		result.Relabelled = a.relabelled
+		nodes, result.Relabelled = a.nodes, a.relabelled
 		result.Predictions, result.Features = a.written[cleaner.PredictionsMatrix], a.written[cleaner.FeaturesMatrix]
 		return err
 	})
@@ -54,10 +56,10 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 				return err
 			}
 		}
-		if len(tx.Classes()) == classes {
+		if len(tx.Classes()) == len(classes) {
 			return nil
 		}
-		return r.sayLookAlikes(ctx, tx)
+		return r.sayClasses(ctx, tx, g.Form, nodes, classes)
 	})
 }
 

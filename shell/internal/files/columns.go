@@ -44,6 +44,18 @@ func ParseColumns(text string) (Columns, error) {
 	return columns, nil
 }
 
+// ParseNames reads a list such as NA,-1. A backslash takes a comma, or a backslash, as a part of a name.
+func ParseNames(text string) []string { return splitList(text) }
+
+// joinNames is a list that ParseNames reads.
+func joinNames(names []string) string {
+	escaped := make([]string, len(names))
+	for i, name := range names {
+		escaped[i] = strings.NewReplacer(`\\`, `\\\\`, `\,`, `\\\,`, `,`, `\,`).Replace(name)
+	}
+	return strings.Join(escaped, ",")
+}
+
 // splitList cuts a list at its commas, but those behind a backslash.
 func splitList(text string) []string {
 	parts := []string{""}

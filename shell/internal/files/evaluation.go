@@ -79,8 +79,8 @@ func ReadTransition(ctx context.Context, tx *kv.Tx, path string, r Job) (matrix 
 	return matrix, nil
 }
 
-// ReadNoisyLabels reads id, label: the label each node has in the evaluation. Every labelled node must have one.
-func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels []kv.Class, err error) {
+// ReadNoisyLabels reads id, label: the label each node has in the evaluation, in a form. Every labelled node must have one.
+func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r Job) (labels []kv.Class, err error) {
 	in, columns, err := r.OpenTable(ctx, path, "label")
 	if err != nil {
 		return nil, err
@@ -96,10 +96,11 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, r Job) (labels
 		labels[v] = kv.NoClass
 	}
 	_, err = eachNamed(ctx, tx, in, id, r.Progress, func(v kv.NodeID, row table.Row) error {
-		if len(row.Fields[label]) == 0 {
+		name := form.Label(string(row.Fields[label]))
+		if name == "" {
 			return nil
 		}
-		class, ok := classes[string(row.Fields[label])]
+		class, ok := classes[name]
 		if !ok {
 			return in.Want(row, label, "a class of the graph")
 		}

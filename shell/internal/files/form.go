@@ -2,24 +2,30 @@ package files
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// A Form is in which form the names of classes are taken from files. Ids and the values of properties are always taken as
+// A Form is in which form labels and the names of classes are taken from files. Ids and the values of properties are always taken as
 // they are: an id stands for a node in other files too, and nothing is made of the values.
 type Form struct {
 	Trim bool // without white space around, and with one space within
 	NFC  bool // in this form of Unicode
+
+	Unlabelled []string // labels that mean that there is none
+}
+
+// Label brings a label into the form; "" is none.
+func (f Form) Label(text string) string {
+	if text = f.of(text); slices.Contains(f.Unlabelled, text) {
+		return ""
+	}
+	return text
 }
 
 // of brings the name of a class into the form.
@@ -56,75 +62,6 @@ func classNames(tx *kv.Tx, header []string) []string {
 		}
 	}
 	return names
-}
-
-// looks maps names that look alike to one key: without white space, Unicode form and characters of no width.
-func looks(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, name)
-	return Form{Trim: true, NFC: true}.of(name)
-}
-
-// lookAlikes are the classes that look like others, or like none, in groups.
-func lookAlikes(classes []string) [][]string {
-	groups := map[string][]string{}
-	for _, class := range classes {
-		key := looks(class)
-		groups[key] = append(groups[key], class)
-	}
-	var alike [][]string
-	for key, group := range groups {
-		if len(group) > 1 || key == "" {
-			slices.Sort(group)
-			alike = append(alike, group)
-		}
-	}
-	slices.SortFunc(alike, slices.Compare)
-	return alike
-}
-
-// sayLookAlikes says which classes look alike, or like a number that is missing, and how many nodes have each.
-func (r Job) sayLookAlikes(ctx context.Context, tx *kv.Tx) error {
-	alike := lookAlikes(tx.Classes())
-	notNumbers := slices.DeleteFunc(slices.Clone(tx.Classes()), func(class string) bool { return !strings.EqualFold(class, "nan") })
-	if len(alike) == 0 && len(notNumbers) == 0 {
-		return nil
-	}
-	labels, err := CountLabels(ctx, tx)
-	if err != nil {
-		return err
-	}
-	counts := make(map[string]int64, len(labels))
-	for _, of := range labels {
-		counts[of.Class] = of.All
-	}
-	for _, class := range notNumbers {
-		r.say("%s is the class of %s: where it stands for a missing label, leave the field empty.", class, wording.Nodes(counts[class]))
-	}
-	if len(alike) == 0 {
-		return nil
-	}
-	r.say("Classes that differ by white space, Unicode form or invisible characters alone:")
-	const most = 10
-	for _, group := range alike[:min(len(alike), most)] {
-		var parts []string
-		for _, class := range group[:min(len(group), most)] {
-			parts = append(parts, fmt.Sprintf("%s: %s", strconv.QuoteToASCII(class), wording.Nodes(counts[class])))
-		}
-		if more := len(group) - most; more > 0 {
-			parts = append(parts, fmt.Sprintf("and %d more", more))
-		}
-		r.say("  %s", strings.Join(parts, ", "))
-	}
-	if more := len(alike) - most; more > 0 {
-		r.say("  and %d more groups", more)
-	}
-	r.say("They stay classes of their own. import --trim joins those that differ by white space, --nfc those that differ by Unicode form.")
-	return nil
 }
 
 // sayTextIDs says that ids are text though some are integers, and names one that is none.

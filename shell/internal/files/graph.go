@@ -186,7 +186,10 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 			return err
 		}
 		return store.View(func(tx *kv.Tx) error {
-			return cmp.Or(r.sayTextIDs(ctx, tx), r.sayLookAlikes(ctx, tx))
+			if err := r.sayTextIDs(ctx, tx); err != nil || g.run != nil { // which has seen more labels
+				return err
+			}
+			return r.sayClasses(ctx, tx, g.Form, nodes, nil)
 		})
 	})
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {

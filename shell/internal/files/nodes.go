@@ -208,7 +208,7 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	}
 	node := kv.Node{ID: view(row.Fields[n.id]), Source: row.Line}
 	if n.label >= 0 {
-		node.Label = n.form.of(view(row.Fields[n.label]))
+		node.Label = n.labelOf(row.Fields[n.label])
 		if n.classes != nil && node.Label != "" && !n.classes[node.Label] {
 			return n.in.Want(row, n.label, "a class of the run")
 		}
@@ -236,6 +236,14 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	node.Values = chunk.values[first:]
 	chunk.nodes = append(chunk.nodes, node)
 	return nil
+}
+
+// labelOf is the label that a cell has. NaN among floats is what a missing number becomes.
+func (n *nodesFile) labelOf(text []byte) string {
+	if n.in.IsFloat(n.label) && string(text) == "NaN" {
+		return ""
+	}
+	return n.form.Label(view(text))
 }
 
 // skipBefore hands on the bad rows before a line that have not been. Without bad the first is the error.
