@@ -7,15 +7,13 @@
 >>> edges = pandas.DataFrame({"source": [*range(297), *range(291)], "target": [*range(3, 300), *range(9, 300)]})
 >>> softmax = numpy.eye(3)[nodes.index % 3] * 0.7 + 0.1
 >>> nodes.loc[19, "subject"] = "law"  # which is wrong: its neighbours are art, and so says the classifier
->>> codes, classes = pandas.factorize(nodes.subject)
->>> found = graphcleaner.clean(nodes, edges, softmax, classes, columns={"id": "paper_id", "label": "subject"},
+>>> found = graphcleaner.clean(nodes, edges, softmax, ["maths", "art", "law"], columns={"id": "paper_id", "label": "subject"},
 ...                            edge_columns={"src": "source", "dst": "target"})
 >>> found[found.is_label_issue][["paper_id", "given_label", "suggested_label"]].to_dict("records")
 [{'paper_id': 19, 'given_label': 'law', 'suggested_label': 'art'}]
 
 The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet and Arrow. Errors are
-`GraphcleanerError`, with the message of the program. What the program remarks beside its answers goes to the logger `graphcleaner`, as
-warnings where it may matter.
+`GraphcleanerError`. Notes of the program go to the logger `graphcleaner`, as warnings where they may matter.
 
 `from_networkx`, `from_pyg`, `read_ogb` and `read_dgl` make a `Graph`, which `clean` takes in place of nodes and edges. `to_pyg` goes back.
 `graphcleaner.pyg` trains classifiers of PyTorch Geometric. `graphcleaner.spark` cleans graphs on Apache Spark.

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from ._messages import of_python
 from .errors import GraphcleanerError, reading
 
 _NAME = "graphcleaner.exe" if os.name == "nt" else "graphcleaner"
@@ -23,7 +24,6 @@ _log = logging.getLogger("graphcleaner")
 # How remarks begin that come with every run of a kind. The program does not say which of the others are warnings, so all of them are.
 _ROUTINE = re.compile(r"no (predictions |features: |splits )|grey zone: |the kept classifier|Features of |waiting for |"
                       r"(?!.*(say nothing|left out)).* are joined with ")
-_FLAG = re.compile(r"(?<!\S)--([a-z]+(?:-[a-z]+)*)(?=[\s:,;.]|$)")
 
 
 def path() -> str:
@@ -42,18 +42,19 @@ def path() -> str:
 
 
 @contextmanager
-def running(arguments: Sequence[str], statements: str = "", *, warns: bool = True) -> Iterator[IO[bytes]]:
+def running(arguments: Sequence[str], statements: str = "", *, warns: bool = True, said: list[tuple[int, str]] | None = None) -> Iterator[IO[bytes]]:
     """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader failed first.
 
-    What it remarks is logged: as warnings if `warns`, but for what it always says.
+    What it remarks is logged: as warnings if `warns`, but for what it always says. `said` gets the levels and the lines.
     """
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:
+    with tempfile.TemporaryFile() as heard, tempfile.TemporaryFile() as asked:
         found = path()
         try:
             with reading("arguments"):
                 asked.write(statements.encode())
                 asked.seek(0)
-                program = subprocess.Popen(["graphcleaner", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE, stderr=said)
+                program = subprocess.Popen(["graphcleaner", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE, stderr=heard,
+                                           env={**os.environ, "GRAPHCLEANER_PARENT": str(os.getpid())})
         except OSError as error:
             named = " of GRAPHCLEANER_BINARY" if os.environ.get("GRAPHCLEANER_BINARY") == found else ""
             raise GraphcleanerError(f"{found}: the program{named} does not start: {error.strerror}") from error
@@ -62,9 +63,11 @@ def running(arguments: Sequence[str], statements: str = "", *, warns: bool = Tru
             try:
                 yield program.stdout
             except Exception:
-                _end(program, _text(said, program), warns)  # why the output was not what the reader expected
+                _end(program, _text(heard, program), arguments, warns)  # why the output was not what the reader expected
                 raise
-            _end(program, _text(said, program), warns)
+            remarks = _end(program, _text(heard, program), arguments, warns)
+            if said is not None:
+                said += remarks
         finally:
             program.stdout.close()
             if program.poll() is None:
@@ -72,36 +75,35 @@ def running(arguments: Sequence[str], statements: str = "", *, warns: bool = Tru
                 program.wait()
 
 
-def run(arguments: Sequence[str], *, warns: bool = True) -> str:
+def run(arguments: Sequence[str], *, warns: bool = True, said: list[tuple[int, str]] | None = None) -> str:
     """Runs the program, and returns what it printed."""
-    with running(arguments, warns=warns) as out:
+    with running(arguments, warns=warns, said=said) as out:
         return out.read().decode()
 
 
-def _text(said: IO[bytes], program: subprocess.Popen[bytes]) -> str:
+def _text(heard: IO[bytes], program: subprocess.Popen[bytes]) -> str:
     """Waits for the program, and returns what it said to people."""
     assert program.stdout is not None
     program.stdout.close()
     program.wait()
-    said.seek(0)
-    return said.read().decode(errors="replace").strip()
+    heard.seek(0)
+    return heard.read().decode(errors="replace").strip()
 
 
-def _end(program: subprocess.Popen[bytes], said: str, warns: bool) -> None:
+def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str], warns: bool) -> list[tuple[int, str]]:
+    """Logs what the program remarked, and returns it with its levels."""
     if program.returncode == 0:
-        remarks = [line for line in said.splitlines() if not line.startswith("Next: ")]  # commands of a shell
-        warnings = [line for line in remarks if warns and not _ROUTINE.match(line)]
-        for level, lines in ((logging.INFO, [line for line in remarks if line not in warnings]), (logging.WARNING, warnings)):
-            if lines:
-                _log.log(level, "%s", "\n".join(lines))
-        return
-    lines = [line for line in said.splitlines() if not line.startswith("Run \"")]
+        lines = [line for line in heard.splitlines() if not line.startswith("Next: ")]  # commands of a shell
+        said = [(logging.WARNING if warns and not _ROUTINE.match(line) else logging.INFO, of_python(line, arguments)) for line in lines]
+        for level in (logging.INFO, logging.WARNING):
+            if of_level := [line for of, line in said if of == level]:
+                _log.log(level, "%s", "\n".join(of_level))
+        return said
+    lines = [line for line in heard.splitlines() if not line.startswith("Run \"")]
     # The last line that begins with the name of the program begins the error.
     begins = [i for i, line in enumerate(lines) if line.startswith("graphcleaner: ")]
     message = "\n".join(lines[begins[-1]:]).removeprefix("graphcleaner: ") if begins else "\n".join(lines)
-    # Flags are arguments here.
-    message = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), message.replace("--yes was", "yes=True was"))
-    raise GraphcleanerError(message or f"graphcleaner ended with {program.returncode}", code=program.returncode)
+    raise GraphcleanerError(of_python(message, arguments) or f"graphcleaner ended with {program.returncode}", code=program.returncode)
 
 
 def main() -> int:

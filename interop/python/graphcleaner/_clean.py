@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _binary, _predictions, _store, _tables
 from ._graph import Graph
-from .errors import GraphcleanerError, reading
+from .errors import GraphcleanerError, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,10 +22,11 @@ _STEPS = ("import", "clean", "export")
 _ANSWER = ("given_label", "suggested_label", "score", "confidence", "is_label_issue", "label_score", "predicted_label")
 
 
+@short
 def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any = None, *, features: Any = None,
-          columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None,
-          store: str | os.PathLike[str] | None = None, directed: bool = False, logits: bool = False, memory: str | None = None,
-          threads: int | None = None, progress: bool = False, **options: Any) -> Any:
+          columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None, unlabelled: Sequence[Any] = (),
+          store: str | os.PathLike[str] | None = None, replace: bool = False, directed: bool = False, logits: bool = False,
+          memory: str | None = None, threads: int | None = None, progress: bool = False, **options: Any) -> Any:
     """Gives every label of a graph the chance that it is wrong, and a better label.
 
     nodes          a frame of pandas or polars, a table of Arrow or a dict of columns: id, label and perhaps split (train, val, test or
@@ -31,28 +34,40 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     edges          the same with src, dst and perhaps weight. Or an array [m, 2], or [2, m]; [2, 2] is taken for the
                    former. A `Graph` has its own
     predictions    probabilities of your own classifier, of nodes that it was not trained on: an array with a row for each node and a
-                   column for each class, or a frame whose columns are the classes. None: the program trains a classifier of its own
-    classes        the classes of the columns of an array. None: the labels in the order of pandas.factorize, or the classes of the `Graph`
+                   column for each class, or a frame whose columns are the classes. A frame may have the ids as a column or as its
+                   index; then its rows may have any order. Else row i is of row i of the nodes. None: the program trains a
+                   classifier of its own
+    classes        the classes of the columns of an array, such as model.classes_. None: the labels in sorted order, numbers as numbers,
+                   or the categories of pandas, or the classes of the `Graph`
     features       of the nodes, from which the classifier of the program learns: an array or a CSR matrix of scipy with a row for each
                    node, or a frame. A `Graph` has its own
     columns        your names of the columns of nodes: {"id": "paper_id", "label": "subject"}
     edge_columns   your names of the columns of edges: {"src": "source", "dst": "target"}
+    unlabelled     labels that mean that there is none: ["NA", -1]
     store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews. It is
                    there once the call has ended well
+    replace        a store that is there goes, with the decisions in it, once the new one is complete
     progress       show a bar of tqdm
     options        flags of `graphcleaner clean`: hops=2, seed=7, expect=0.1, as_given=True
 
-    The frame that comes back is of the kind of `nodes`, and has their order. Its columns:
+    The frame that comes back is of the kind of `nodes`, and has their order, and their index in pandas. Its columns:
 
-    your id        the id of the node
+    your id        the id of the node, unless the index has it
     given_label, suggested_label
     score          the chance that the given label is wrong; null without a label
     confidence     of the suggested label
     is_label_issue the node is a suspect: its score is above the threshold of the run, and another label is suggested
     label_score    1 - score, as cleanlab counts: the lowest are the worst
     predicted_label  suggested_label under cleanlab's name
+
+    `found.attrs["graphcleaner"]` of pandas and polars says of the run what `Store.clean` returns. A table of Arrow has it as json in
+    `found.schema.metadata[b"graphcleaner"]`.
     """
     kind, graph_classes = _tables.kind_of(nodes), None
+    names = _tables.mapping(columns, "columns")
+    named = names.get("id", "id")
+    index, dtype = _tables.of_pandas(nodes, names.get("label", "label"))
+    with_id = index is None or named in map(str, nodes.columns)
     if isinstance(nodes, Graph):
         for name, given in (("edges", edges), ("columns", columns), ("edge_columns", edge_columns), ("features", features)):
             if given is not None:
@@ -61,27 +76,33 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         graph_classes = nodes.classes
         nodes, edges = nodes.frames()
     elif edges is None:
+        for sign, got, made in _GRAPHS:
+            if hasattr(nodes, sign):
+                raise GraphcleanerError(f"nodes: got {got}, want graphcleaner.{made}")
         raise GraphcleanerError("edges: got none, want a frame, an array, or a Graph in place of the nodes")
-    named = _tables.mapping(columns, "columns").get("id", "id")
-    table = _tables.nodes_table(nodes, columns)
+    chosen = _store.of_user(options, _store.CLEANING, clean)
+    table = _tables.nodes_table(nodes, columns, unlabelled)
     ends = _tables.edges_table(edges, edge_columns)
-    labels = _labels_of(table)
-    rows = None if predictions is None else _predictions.table(predictions, classes, table, named, graph_classes)
-    if rows is not None:
-        _predictions.check_labels(rows, labels, table)
-    if predictions is None and classes is not None:
+    labels = _tables.texts(table.column("label"), "nodes: column 'label'").unique().drop_null().to_pylist()
+    if not any(labels):
+        raise GraphcleanerError("nodes: no node has a label, want one for some of them")
+    rows = None
+    if predictions is not None:
+        rows = _predictions.table(predictions, classes, table, named, graph_classes, index, getattr(dtype, "categories", None))
+        _predictions.check_labels(rows, filter(None, labels), table)
+    elif classes is not None:
         raise GraphcleanerError("classes: want predictions with them")
-    if predictions is None and logits:
+    elif logits:
         raise GraphcleanerError("logits: want predictions with it")
     if named in _ANSWER:
         raise GraphcleanerError(f"columns: ids are called {named!r}, which is a column of the answer: rename them")
-    if store is not None and os.path.lexists(store):
-        raise GraphcleanerError(f"{os.fspath(store)}: there is something already, want a new directory for the store, or open the one that is there")
-    chosen = _store.of_user(options)
+    store = None if store is None else os.path.realpath(store) if replace else os.fspath(store)
+    work = _store.flags(memory=memory, threads=threads)
+    said: list[tuple[int, str]] = []
+    theirs = {"nodes": names, "edges": _tables.mapping(edge_columns, "edge_columns"), "predictions": {"id": named}, "features": {"id": named}}
     # The store is put into its place once all has been done: a failure leaves nothing.
-    with _tables.folder(None if store is None else os.fspath(store)) as folder, _bar(progress) as step:
+    with _place(store, replace) as put, _tables.folder(store, theirs) as folder, _bar(progress) as step:
         made = ["--", str(Path(folder, "store"))]
-        work = _store.flags(memory=memory, threads=threads)
         stored = table if store is not None else table.select([name for name in table.column_names if name in ("id", "label", "split")])
         arguments = ["import", *work, *_store.flags(directed=directed, logits=logits)]
         arguments += ["--nodes", _tables.write(stored, Path(folder, "nodes.parquet"), "nodes")]
@@ -91,33 +112,78 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         if rows is not None:
             arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
             arguments += ["--classes=" + name.replace(",", "\\,") for name in _predictions.classes_of(rows) if name not in labels]
-        _binary.run([*arguments, *made])
+        _binary.run([*arguments, *made], said=said)
         step()
-        _binary.run(["clean", *work, *chosen, *made])
+        run = _store.cleaned([*work, *chosen, *made], said)
         step()
         # They repeat the warnings of the run.
         scores, suspects = (_store.exported(["export", *work], [*made, what], folder, warns=False) for what in ("scores", "suspects"))
-        answer = _tables.as_kind(_answer(table, scores, suspects, named), kind)
+        answer = _answer(table, scores, suspects, named)
         if store is not None:
-            try:
-                os.rename(made[1], store)
-            except OSError as error:
-                raise GraphcleanerError(f"{os.fspath(store)}: {error.strerror}, want a new directory for the store") from error
+            put(made[1], folder)
         step()
-    return answer
+    return _framed(answer if with_id else answer.drop_columns([named]), kind, index, dtype, run)
 
 
-def _labels_of(nodes: pa.Table) -> dict[str, None]:
-    """The labels of the nodes, each once, as the program writes them."""
-    import pyarrow as pa
+# Graphs that are no `Graph`: an attribute that no frame has, what it is, and what makes a `Graph` of it.
+_GRAPHS = (("adj", "a graph of NetworkX", "from_networkx(G, label=…)"), ("edge_index", "data of PyTorch Geometric", "from_pyg(data)"))
 
-    with reading("nodes: column 'label'"):
-        column = _tables.plain(nodes.column("label"))
-        pa.array([], pa.string()).cast(column.type)  # in which the answer will be
-        labels = dict.fromkeys(label for label in column.cast(pa.string()).unique().to_pylist() if label)
-    if not labels:
-        raise GraphcleanerError("nodes: no node has a label, want one for some of them")
-    return labels
+
+@contextmanager
+def _place(store: str | None, replace: bool) -> Iterator[Any]:
+    """What puts a new store into its place. Nobody writes to one that is there and is to be replaced meanwhile."""
+    old = store is not None and os.path.lexists(store)
+    if replace and store is None:
+        raise GraphcleanerError("replace: want a store with it")
+    if old and not replace:
+        raise GraphcleanerError(f"{store}: there is something already, want a new directory for the store, replace=True, or open the one that is there")
+
+    def put(made: str, folder: str) -> None:
+        assert store is not None
+        moved = str(Path(folder, "replaced"))
+        try:
+            if old:
+                os.rename(store, moved)
+            os.rename(made, store)
+        except BaseException as error:
+            if old and not os.path.lexists(store):
+                os.rename(moved, store)
+            if isinstance(error, OSError):
+                raise GraphcleanerError(f"{store}: {error.strerror}, want a new directory for the store") from error
+            raise
+
+    if not old:
+        yield put
+        return
+    assert store is not None
+    _binary.run(["stats", "--", store])  # which refuses what is no store
+    if sys.platform == "win32":  # which moves no directory that is in use
+        yield put
+        return
+    import fcntl
+
+    directory = os.open(store, os.O_RDONLY)  # its lock is that of the store
+    try:
+        fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield put
+    except BlockingIOError as error:
+        raise GraphcleanerError(f"{store}: another process has the store open, want it to end before the store is replaced") from error
+    finally:
+        os.close(directory)
+
+
+def _framed(answer: pa.Table, kind: str, index: Any, dtype: Any, run: dict[str, Any]) -> Any:
+    """The answer as a frame of a kind, with what is known of the run. In pandas, labels have the type of those that were given."""
+    if kind == "arrow":
+        return answer.replace_schema_metadata({"graphcleaner": json.dumps(run)})
+    frame = answer.to_pandas(integer_object_nulls=True) if kind == "pandas" else _tables.as_kind(answer, kind)
+    if dtype is not None and not hasattr(dtype, "categories"):
+        with suppress(TypeError, ValueError):  # a class that no label has may be of another type
+            frame = frame.astype(dict.fromkeys(("given_label", "suggested_label", "predicted_label"), dtype))
+    if index is not None:
+        frame.index = index
+    frame.attrs = {"graphcleaner": run}
+    return frame
 
 
 def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -> pa.Table:
@@ -125,11 +191,12 @@ def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    labels = _tables.plain(nodes.column("label")).type
-    given, suggested = _typed(scores["given_label"], labels), _typed(scores["suggested_label"], labels)
+    column = nodes.column("label")
+    kind = column.type if pa.types.is_float32(column.type) or pa.types.is_float64(column.type) else _tables.plain(column).type
+    suggested = _typed(scores["suggested_label"], kind)
     answer = {
         named: nodes.column("id"),
-        "given_label": given,
+        "given_label": _typed(scores["given_label"], kind),
         "suggested_label": suggested,
         "score": scores["score"],
         "confidence": scores["confidence"],
@@ -141,12 +208,14 @@ def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -
 
 
 def _typed(labels: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Labels, as the program writes them, as the type that they had."""
+    """Labels, as the program writes them, as the type that they had. Texts where one is none of it: a class that no label has."""
     import pyarrow as pa
 
-    if pa.types.is_timestamp(kind):  # which the program writes in UTC
-        labels = labels.cast(pa.timestamp(kind.unit, "UTC"))
-    return labels.cast(kind)
+    try:
+        # The program writes times in UTC.
+        return (labels.cast(pa.timestamp(kind.unit, "UTC")) if pa.types.is_timestamp(kind) else labels).cast(kind)
+    except pa.ArrowInvalid:
+        return labels
 
 
 @contextmanager

@@ -10,9 +10,10 @@ import numpy as np
 from . import _tables
 from ._graph import Graph, numbered, split_numbers
 from ._rules import SPLITS, class_order
-from .errors import GraphcleanerError, reading
+from .errors import GraphcleanerError, reading, short
 
 
+@short
 def from_networkx(G: Any, label: str = "label", *, split: str | None = None, weight: str | None = None,
                   properties: Sequence[str] | None = None) -> Graph:
     """Takes a graph of NetworkX, for `clean`.
@@ -24,6 +25,9 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
 
     Parallel edges count once, or by the sum of their weights. A node that is no text and no whole number has its text as id. The same of
     two nodes is an error.
+
+    The nodes have the order of G.nodes, which `graph.ids` has, and which need not be that of your frame. So give `clean` predictions as a
+    frame whose index has the ids: `clean(graph, predictions=pandas.DataFrame(softmax, index=papers.id, columns=model.classes_))`.
 
     >>> import networkx
     >>> G = networkx.Graph([(("x", 1), ("x", 2)), (("x", 2), ("y", 1))])
@@ -37,7 +41,7 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
     if rows and not any(label in values for _, values in rows):
         known = sorted({str(name) for _, values in rows for name in values})
         raise GraphcleanerError(f"nodes: none has the attribute {label!r}, they have {', '.join(map(repr, known)) or 'no attributes'}: want label=…")
-    classes, labels = numbered(_column([values.get(label) for _, values in rows], f"attribute {label!r}"))
+    classes, labels = numbered(_column([values.get(label) for _, values in rows], f"nodes: attribute {label!r}"), f"nodes: attribute {label!r}")
     if properties is None:
         properties = [name for name in dict.fromkeys(name for _, values in rows for name in values) if name not in (label, split)]
     kept = {}
@@ -60,6 +64,7 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
         splits=None if split is None else split_numbers([values.get(split) for _, values in rows]))
 
 
+@short
 def from_pyg(data: Any, *, ids: Sequence[Any] | None = None, classes: Sequence[Any] | None = None, directed: bool = False) -> Graph:
     """Takes a graph of PyTorch Geometric (`torch_geometric.data.Data`), for `clean`.
 
@@ -115,6 +120,7 @@ def from_pyg(data: Any, *, ids: Sequence[Any] | None = None, classes: Sequence[A
                  splits=splits, features=None if x is None else _tables.features_of(_numbers(x), n))
 
 
+@short
 def to_pyg(graph: Graph) -> Any:
     """Makes a `torch_geometric.data.Data`: x, edge_index, y (-1 without a label), train_mask, val_mask, test_mask, edge_weight.
 
@@ -166,8 +172,8 @@ def _column(values: list[Any], what: str) -> Any:
 
     try:
         column = pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError):
-        column = pa.array([None if value is None or value != value else str(value) for value in values])  # NaN is none
+    except (pa.ArrowException, TypeError, ValueError):
+        column = pa.array([None if value is None or isinstance(value, float) and value != value else str(value) for value in values])
     return _tables.array(column, what)
 
 

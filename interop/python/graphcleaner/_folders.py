@@ -12,9 +12,10 @@ import numpy as np
 from . import _tables
 from ._graph import Graph, numbered
 from ._rules import SPLITS
-from .errors import GraphcleanerError
+from .errors import GraphcleanerError, short
 
 
+@short
 def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph:
     """Reads the folder of a data set of OGB for the prediction of nodes, such as `dataset/ogbn_arxiv`, for `clean`.
 
@@ -64,6 +65,7 @@ def read_ogb(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph
                  features=_features(x, n, raw), properties=properties)
 
 
+@short
 def read_dgl(folder: str | os.PathLike[str], label: str = "label", features: str = "feat", *, directed: bool = False) -> Graph:
     """Reads the folder of a CSVDataset of DGL, of one graph with one kind of nodes and edges, for `clean`. DGL itself is not needed.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _tables
 from ._rules import SPLIT_NAMES, SPLITS, class_order
-from .errors import GraphcleanerError, reading
+from .errors import GraphcleanerError, reading, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +46,7 @@ class Graph:
     properties: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
+    @short
     def of(cls, nodes: Any, edges: Any, features: Any = None, *, columns: Mapping[str, str] | None = None,
            edge_columns: Mapping[str, str] | None = None, directed: bool = False) -> Graph:
         """Makes a graph of the frames that `clean` takes. Features are an array with a row for each node."""
@@ -110,18 +111,17 @@ class Graph:
         return a
 
 
-def numbered(labels: Any) -> tuple[list[Any], np.ndarray]:
+def numbered(labels: Any, what: str = "nodes: column 'label'") -> tuple[list[Any], np.ndarray]:
     """The classes of labels in the order of graphcleaner, and the number of the class of each, -1 where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = _tables.plain(labels)
-    texts = column.cast(pa.string())
+    texts = _tables.texts(labels, what)
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     names = class_order(pc.unique(texts.drop_null()).to_pylist())
     order = pa.array(names, pa.string())
-    labels = pc.index_in(texts, value_set=order, skip_nulls=True).fill_null(-1).to_numpy().astype(np.int64)
-    return order.cast(column.type).to_pylist(), labels
+    places = pc.index_in(texts, value_set=order, skip_nulls=True).fill_null(-1).to_numpy().astype(np.int64)
+    return order.cast(_tables.plain(labels).type).to_pylist(), places
 
 
 def split_numbers(names: Sequence[Any]) -> np.ndarray:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
+import json
+import logging
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, overload
 
 from . import _binary, _predictions, _tables
-from .errors import GraphcleanerError, reading
+from .errors import GraphcleanerError, reading, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +23,13 @@ if TYPE_CHECKING:
 
 Frame = TypeVar("Frame")
 Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
+
+# Flags of the program that its methods pass on.
+CLEANING = ("as_given", "diagonal", "direction", "expect", "hops", "preset", "report", "seed", "stats", "threshold")
+_EXPORTING = ("direction", "hops", "multi_label", "safe_csv", "stats", "threshold", "without_suspects", "yes")
+
+# What a text of a statement has in quotes; a quote that is never closed; a parameter; and what begins or ends something outside of quotes.
+_TOKENS = re.compile(r"""'[^']*'|"[^"]*"|(?P<open>['"])|\$(?P<number>\d+)|(?P<more>(?<![^\s;])--[^\n]*|;|\b(?:where|sample|order|limit|offset|return)\b)""", re.IGNORECASE)
 
 
 @overload
@@ -41,14 +53,17 @@ def open(path: str | os.PathLike[str], *, frames: Literal["arrow", "pandas", "po
     return Store(path, frames=frames, memory=memory, threads=threads, wait=wait, who=who)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Neighborhood:
     """A picture of a node with its neighbours. Every text in it is escaped.
 
     svg   the picture, which needs nothing else: write it to a file, or show it in a page
     """
 
-    svg: str = field(repr=False)
+    svg: str
+
+    def __repr__(self) -> str:
+        return f"<Neighborhood, a picture of {len(self.svg):,} letters: show it in a notebook, or write .svg to a file>"
 
     def _repr_html_(self) -> str:
         return self.svg
@@ -71,40 +86,54 @@ class Store(Generic[Frame]):
     def __repr__(self) -> str:
         return f"graphcleaner.open({self.path!r})"
 
-    def query(self, statement: str, *, yes: bool = False) -> Frame:
-        """Answers one statement of the query language.
+    def __enter__(self) -> Store[Frame]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Does nothing: the store is open only while a method runs."""
+
+    @short
+    def query(self, statement: str, *values: Any, yes: bool = False) -> Frame:
+        """Answers one statement of the query language. $1 in it is the first of the values, a text or a number, whatever it holds.
 
         A decision about all nodes that meet a condition wants yes=True.
 
         >>> store = graphcleaner.open(papers)
-        >>> store.query("count nodes where degree > 1").to_pylist()
+        >>> store.query("count nodes where degree > $1 and label != $2", 1, "it's x").to_pylist()
         [{'count': 60}]
         """
         arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self.path]
-        return self._frame(_streamed(arguments, "statement", statement))
+        return self._frame(_streamed(arguments, "statement", bound(statement, values)))
 
     def _frame(self, table: pa.Table) -> Frame:
         frame: Frame = _tables.as_kind(table, self.frames)
         return frame
 
-    def suspects(self, where: str | None = None, *, order_by: str | None = None, limit: int | None = None,
+    @short
+    def suspects(self, where: str | None = None, *values: Any, order_by: str | None = None, limit: int | None = None,
                  columns: Sequence[str] | None = None) -> Frame:
-        """The nodes whose label is probably wrong, highest score first.
+        """The nodes whose label is probably wrong, highest score first. $1 in `where` is the first of the values, as in `query`.
 
-        >>> graphcleaner.open(papers).suspects("score > 0.5", limit=1, columns=["id", "suggested"]).column_names
+        >>> graphcleaner.open(papers).suspects("label = $1", "AI", limit=1, columns=["id", "suggested"]).column_names
         ['id', 'suggested']
         """
         statement = "suspects"
         if where is not None:
-            statement += f" where {where}"
+            statement += f" where {bound(_clause(where, 'where'), values)}"
+        elif values:
+            raise GraphcleanerError("where: got none, and values for it")
         if order_by is not None:
-            statement += f" order by {order_by}"
+            statement += f" order by {_clause(order_by, 'order_by')}"
         if limit is not None:
             statement += f" limit {_whole(limit, 'limit')}"
         if columns is not None:
             statement += " return " + ", ".join(property_name(str(name)) for name in _tables.in_order(columns, "columns"))
         return self.query(statement)
 
+    @short
     def score(self, ids: Any) -> Frame:
         """Scores of nodes as of now, by the model of the last run: a row for each id, of a list, an array or a series. Nothing is written.
 
@@ -118,6 +147,7 @@ class Store(Generic[Frame]):
             table = _streamed(["score", "--nodes", nodes, "--format", "arrow", *self._flags, "--", self.path], "ids")
         return self._frame(table)
 
+    @short
     def neighborhood(self, id: Any) -> Neighborhood:
         """The picture of a node with its neighbours, which a notebook shows: their labels, and what these say of the label of the node.
 
@@ -126,8 +156,9 @@ class Store(Generic[Frame]):
         """
         return Neighborhood(_binary.run(["draw", *self._flags, "--", self.path, *_texts([id], "id")]))
 
+    @short
     def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
-               columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None) -> str:
+               columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None, unlabelled: Sequence[Any] = ()) -> str:
         """Adds nodes, edges and predictions, all of them or nothing, and returns what the program says of them.
 
         The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values of its row.
@@ -139,7 +170,7 @@ class Store(Generic[Frame]):
             arguments = ["import", "--append", *self._flags]
             table = None
             if nodes is not None:
-                table = _tables.nodes_table(nodes, columns)
+                table = _tables.nodes_table(nodes, columns, unlabelled)
                 arguments += ["--nodes", _tables.write(table, Path(folder, "nodes.parquet"), "nodes")]
             if edges is not None:
                 arguments += ["--edges", _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"), "edges")]
@@ -148,6 +179,7 @@ class Store(Generic[Frame]):
                 arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
             return _binary.run([*arguments, "--", self.path]).strip()
 
+    @short
     def decide(self, ids: Any, decision: Decision, label: Any = None, *, because: str | None = None) -> Frame:
         """Decides about the labels of some nodes, by one id or several, in one step.
 
@@ -174,18 +206,26 @@ class Store(Generic[Frame]):
             statement += " because " + text(str(because))
         return self.query(statement)
 
+    @short
     def undo(self, steps: int = 1) -> Frame:
         """Takes the last steps of decisions back."""
         return self.query(f"undo {_whole(steps, 'steps')}")
 
-    def clean(self, **options: Any) -> str:
-        """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`: hops=2, as_given=True."""
-        return _binary.run(["clean", *self._flags, *of_user(options), "--", self.path]).strip()
+    @short
+    def clean(self, **options: Any) -> dict[str, Any]:
+        """Cleans again. Options are the flags of `graphcleaner clean`: hops=2, as_given=True.
 
+        Returns what is known of the run: its threshold, mislabel_rate, rate_low, rate_high and so on, the warnings, and all the notes, such
+        as what was done with the predictions.
+        """
+        return cleaned([*self._flags, *of_user(options, CLEANING, self.clean), "--", self.path], [])
+
+    @short
     def rescore(self) -> str:
         """Brings the stored scores up to date, and returns what the program says of it."""
         return _binary.run(["rescore", *self._flags, "--", self.path]).strip()
 
+    @short
     def export(self, what: str, out: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Exports scores, suspects, labels, decisions, verdicts, predictions, features or transition.
 
@@ -195,7 +235,7 @@ class Store(Generic[Frame]):
         >>> graphcleaner.open(papers).export("scores").column_names
         ['id', 'given_label', 'score', 'suggested_label', 'confidence']
         """
-        arguments, of = ["export", *self._flags, *of_user(options)], ["--", self.path, what]
+        arguments, of = ["export", *self._flags, *of_user(options, _EXPORTING, self.export)], ["--", self.path, what]
         if out is not None:
             _binary.run([*arguments, f"--out={os.fspath(out)}", *of])
             return None
@@ -254,12 +294,63 @@ def flags(**options: Any) -> list[str]:
     return words
 
 
-def of_user(options: Mapping[str, Any]) -> list[str]:
-    """Flags of a method's options, without those that the package sets itself."""
+def of_user(options: Mapping[str, Any], known: Sequence[str], method: Callable[..., Any]) -> list[str]:
+    """Flags of a method's options."""
     for name in options:
-        if name in ("format", "log", "quiet", "help", "version", "out"):
-            raise GraphcleanerError(f"{name}: got it as an option, which the package has itself: want none")
+        if name not in known:
+            near = difflib.get_close_matches(name, [*known, *inspect.signature(method).parameters], 1)
+            raise GraphcleanerError(f"{name}=…: " + (f"did you mean {near[0]}=…" if near else f"there is no such option, want {', '.join(known)}"))
     return flags(**options)
+
+
+def cleaned(arguments: Sequence[str], said: list[tuple[int, str]]) -> dict[str, Any]:
+    """Cleans a store, and returns what is known of the run, with all that was said before and then."""
+    run: dict[str, Any] = json.loads(_binary.run(["clean", "--format=json", *arguments], said=said))
+    del run["store"]
+    return {**run, "warnings": [line for level, line in said if level == logging.WARNING], "notes": [line for _, line in said]}
+
+
+def bound(statement: str, values: Sequence[Any]) -> str:
+    """A statement with values in the place of $1, $2 and so on, each as a literal that can be nothing else. Quotes keep theirs."""
+    if not values:
+        return statement
+    literals, used = [_literal(value, f"${i}") for i, value in enumerate(values, 1)], set()
+
+    def put(token: re.Match[str]) -> str:
+        if token["open"]:
+            raise GraphcleanerError(f"statement: the quote {token[0]} is not closed")
+        if token["number"] is None:
+            return token[0]
+        number = int(token["number"])
+        if not 0 < number <= len(literals):
+            raise GraphcleanerError(f"statement: it has ${number}, and there are {len(literals)} values")
+        used.add(number)
+        return literals[number - 1]
+
+    statement = _TOKENS.sub(put, statement)
+    if len(used) < len(literals):
+        raise GraphcleanerError(f"statement: it has {len(used)} of $1 to ${len(literals)}, want all of them, outside of quotes")
+    return statement
+
+
+def _literal(value: Any, what: str) -> str:
+    if isinstance(value, str):
+        return text(value)
+    import pyarrow as pa
+
+    with reading(what):
+        kind = pa.scalar(value).type
+        if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) and float(value) - float(value) == 0:
+            return str(value).lower() if pa.types.is_boolean(kind) else repr(float(value)) if pa.types.is_floating(kind) else str(int(value))
+    raise GraphcleanerError(f"{what}: got {value!r}, want a text, a finite number, True or False")
+
+
+def _clause(clause: str, what: str) -> str:
+    """A part of a statement, which must not begin another part."""
+    for token in _TOKENS.finditer(clause):
+        if token["open"] or token["more"]:
+            raise GraphcleanerError(f"{what}: got {token[0]} outside of quotes" if token["more"] else f"{what}: the quote {token[0]} is not closed")
+    return clause
 
 
 def text(value: str) -> str:

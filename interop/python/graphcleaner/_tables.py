@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
+import re
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,22 +18,38 @@ from .errors import GraphcleanerError, reading
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_log = logging.getLogger("graphcleaner")
-
 
 @contextmanager
-def folder(beside: str | None = None) -> Iterator[str]:
-    """A folder for the files between this process and the program, beside a path or among temporary files. Errors name the files without it."""
+def folder(beside: str | None = None, names: Mapping[str, Mapping[str, str]] | None = None) -> Iterator[str]:
+    """A folder for the files between this process and the program, beside a path or among temporary files.
+
+    Errors name the files without it, and have the caller's `names` of the columns of each frame.
+    """
     above, name = os.path.split(os.path.abspath(beside)) if beside is not None else (None, "")
     try:
         made = tempfile.TemporaryDirectory(prefix=f".{name}-" if name else "graphcleaner-", dir=above)
     except OSError as error:
         raise GraphcleanerError(f"{above or tempfile.gettempdir()}: {error.strerror}, want a folder to write to") from error
-    with made as path:
+    with _unwound(), made as path:
         try:
             yield path
         except GraphcleanerError as error:
-            raise GraphcleanerError(str(error).replace(path + os.sep, ""), code=error.code) from error.__cause__
+            says = re.sub(r"^(\w+)(, row \d+)?, column '(\w+)'", lambda at: f"{at[1]}{at[2] or ''}, column "
+                          f"{(names or {}).get(at[1], {}).get(at[3], at[3])!r}", str(error).replace(path + os.sep, ""))
+            raise GraphcleanerError(says, code=error.code) from error.__cause__
+
+
+@contextmanager
+def _unwound() -> Iterator[None]:
+    """SIGTERM is an exception meanwhile, so that it leaves no program and no folder, unless somebody has a handler for it."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 KINDS = ("arrow", "pandas", "polars")
@@ -61,6 +79,13 @@ def as_kind(table: pa.Table, kind: str) -> Any:
 
         return polars.from_arrow(table)
     return table
+
+
+def of_pandas(nodes: Any, label: str) -> tuple[Any, Any]:
+    """The index of nodes and the type of their labels in pandas; None where they are no frame of pandas or the labels are no column."""
+    if kind_of(nodes) != "pandas" or not hasattr(nodes, "columns") or not hasattr(nodes, "index"):
+        return None, None
+    return nodes.index, next((dtype for name, dtype in nodes.dtypes.items() if str(name) == label), None)
 
 
 def to_table(frame: Any, what: str, wanted: Sequence[str] = ()) -> pa.Table:
@@ -169,11 +194,16 @@ def in_order(values: Any, what: str) -> Sequence[Any]:
     return values if isinstance(values, Sequence) else list(values)
 
 
-def texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Labels as the program writes them."""
+def texts(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
+    """Labels as the program writes them, in a type in which they can come back."""
     import pyarrow as pa
 
-    return plain(column).cast(pa.string())
+    if pa.types.is_nested(column.type):
+        raise GraphcleanerError(f"{what}: got {column.type}, want one label for each node")
+    with reading(what):
+        column = plain(column)
+        pa.array([], pa.string()).cast(column.type)
+        return column.cast(pa.string())
 
 
 def write(table: pa.Table, path: Path, what: str) -> str:
@@ -224,8 +254,11 @@ def features_of(features: Any, rows: int) -> Any:
     return features
 
 
-def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
-    """Nodes under the names of the program. A numpy array of one dimension is the labels of nodes 0, 1, 2…"""
+def nodes_table(nodes: Any, columns: Mapping[str, str] | None, unlabelled: Any = ()) -> pa.Table:
+    """Nodes under the names of the program. A numpy array of one dimension is the labels of nodes 0, 1, 2…
+
+    `unlabelled` are values that stand for no label.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -237,10 +270,13 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None) -> pa.Table:
             nodes = {"id": range(len(nodes)), "label": pa.array(nodes, from_pandas=True)}
     names = mapping(columns, "columns")
     table = renamed(to_table(nodes, "nodes", [*names.values(), "id"]), "nodes", names, ("id", "label"), ("split",))
-    with reading("nodes"):
-        labels = plain(table.column("label"))
-    if pa.types.is_integer(labels.type) and pc.any(pc.equal(labels, -1)).as_py():
-        _log.warning("nodes: -1 is taken for a class. pandas.factorize writes it for a missing label: want null there")
+    labels = texts(table.column("label"), "nodes: column 'label'")
+    values = [unlabelled] if isinstance(unlabelled, (str, bytes)) or not isinstance(unlabelled, Iterable) else unlabelled
+    none = pa.chunked_array([texts(pa.chunked_array([array([value], "unlabelled")]), "unlabelled").combine_chunks() for value in values], pa.string())
+    if pc.any(missing := pc.is_in(labels, none.combine_chunks())).as_py():
+        column = table.column("label")
+        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        table = table.set_column(table.column_names.index("label"), "label", pc.if_else(missing, None, column))
     return table
 
 

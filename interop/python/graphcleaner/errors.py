@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
 class GraphcleanerError(Exception):
@@ -26,3 +30,17 @@ def reading(what: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise GraphcleanerError(f"{what}: {error}") from error
+
+
+def short(call: _Call) -> _Call:
+    """The errors of a function without its frames: what its caller can mend is in their text."""
+
+    @wraps(call)
+    def called(*arguments: Any, **named: Any) -> Any:
+        try:
+            return call(*arguments, **named)
+        except GraphcleanerError as error:
+            failed = error.with_traceback(None)
+        raise failed from None
+
+    return cast(_Call, called)

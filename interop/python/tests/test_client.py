@@ -90,16 +90,6 @@ def test_frame_to_suspects():
     pd.testing.assert_frame_equal(nodes, before)
 
 
-def test_classes_may_be_left_out():
-    nodes, edges, softmax, classes = frames()
-    pd.testing.assert_frame_equal(clean(nodes, edges, softmax), clean(nodes, edges, softmax, classes))
-    order = np.argsort(classes)
-    sorted_columns = "of 17 of 60 .* 'Theory', 'Databases', 'AI', as the labels come first, and of 57 if they are 'AI', 'Databases', 'Theory': say"
-    with pytest.raises(GraphcleanerError, match=sorted_columns):
-        clean(nodes, edges, softmax[:, order])
-    pd.testing.assert_frame_equal(clean(nodes, edges, softmax[:, order], sorted(classes)), clean(nodes, edges, softmax, classes))
-
-
 def test_kinds_of_frames():
     nodes, edges, softmax, classes = frames()
     want = clean(nodes, edges, softmax, classes)
@@ -110,7 +100,7 @@ def test_kinds_of_frames():
     pd.testing.assert_frame_equal(clean(nodes, edges, named), want)
     pd.testing.assert_frame_equal(clean(nodes, edges, named.assign(paper_id=nodes.paper_id).sample(frac=1, random_state=1)), want)
     by_index = nodes.set_index("paper_id")
-    pd.testing.assert_frame_equal(clean(by_index, edges, softmax, classes), want)
+    pd.testing.assert_frame_equal(clean(by_index, edges, softmax, classes), want.set_index("paper_id"))
     categories = nodes.assign(subject=nodes.subject.astype("category"))
     pd.testing.assert_frame_equal(clean(categories, edges, softmax, classes), want)
 
@@ -172,10 +162,10 @@ def test_without_predictions(tmp_path):
     (dict(edge_columns="source"), "edge_columns: got str, want a dict"),
     (dict(columns={**COLUMNS, "split": "fold"}), "nodes: there is no column 'fold' for 'split'"),
     (dict(edge_columns={"src": "source", "dst": "source"}), "edges: one column stands for two names"),
-    (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: 'Theory', 'Databases', 'AI': want classes="),
+    (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: 'AI', 'Databases', 'Theory': want classes=model.classes_"),
     (dict(predictions=np.ones((60, 4)) / 4, classes=CLASSES), "predictions: got 4 columns, and 3 classes"),
     (dict(predictions=np.ones((59, 3)) / 3, classes=CLASSES), "predictions: got 59 rows for 60 nodes"),
-    (dict(predictions=np.ones((60, 3)), classes=CLASSES), "^predictions.parquet:1: node p0: they add up to 3, want 1"),
+    (dict(predictions=np.ones((60, 3)), classes=CLASSES), "^predictions, row 0: node p0: they add up to 3, want 1"),
     (dict(predictions=np.ones(60), classes=CLASSES), "predictions: got an array of 1 dimensions"),
     (dict(classes=CLASSES), "classes: want predictions with them"),
     (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
@@ -184,7 +174,7 @@ def test_without_predictions(tmp_path):
     (dict(nodes=pd.Series(["x", "y"])), "nodes: got a series, want a frame with ids and labels, or an array"),
     (dict(nodes=[["x"], ["y", 1]]), "nodes: "),
     (dict(nodes={"paper_id": ["a", "b"], "subject": ["x", "\ud800"]}), "nodes: 'utf-8' codec can't encode"),
-    (dict(nodes={"paper_id": [1.0, float("inf")], "subject": ["x", "y"]}), "edges.parquet:1"),
+    (dict(nodes={"paper_id": [1.0, float("inf")], "subject": ["x", "y"]}), "^edges, row 0"),
     (dict(predictions=np.ones((60, 3)) / 3, classes=set(CLASSES)), "classes: got set, want a list or an array, since the order counts"),
     (dict(predictions=np.ones((60, 3)) / 3, classes="abc"), "classes: got str, want a list"),
     (dict(predictions=np.ones((60, 3)) / 3, classes=dict.fromkeys(CLASSES)), "classes: got dict, want a list"),
@@ -197,10 +187,10 @@ def test_without_predictions(tmp_path):
     (dict(nodes=frames()[0].assign(subject=[0, 1, 2] * 20), predictions=np.ones((60, 3)) / 3, classes=CLASSES),
      r"predictions: nodes have the label '0', and the classes are 'Theory', .*: the labels are numbers, want these as classes, such as range\(3\)"),
     (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2, classes=range(2)), "-1 for a missing label, want null"),
-    (dict(hops=9), "^hops 9: want 1 to 5$"),
+    (dict(hops=9), "^hops=9: want 1 to 5$"),
     (dict(memory="x"), '^memory: got "x"'),
-    (dict(log="json"), "log: got it as an option"),
-    (dict(colour="x"), "unknown flag colour$"),
+    (dict(quiet=True), "^quiet=…: there is no such option, want as_given, diagonal, "),
+    (dict(colour="x"), "^colour=…: did you mean columns=…$"),
 ])
 def test_errors(change, message):
     nodes, edges, _, _ = frames()
@@ -306,7 +296,8 @@ def test_export(papers, tmp_path):
     assert store.export("labels").column_names == ["id", "label", "original_label"]
     assert store.export("scores", tmp_path / "scores.parquet") is None
     assert pq.read_table(tmp_path / "scores.parquet").equals(store.export("scores"))
-    assert "clean" not in store.clean(hops=2, as_given=True).split()[:1]
+    run = store.clean(hops=2, as_given=True)
+    assert run["hops"] == 2 and 0 < run["threshold"] < 1 and run["predictions"] == "imported"
 
 
 def test_neighborhood(tmp_path):
@@ -345,9 +336,8 @@ def test_warnings_are_logged_as_such(papers, caplog):
     store = graphcleaner.open(papers)
     store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
     store.score(["x1", "x2"])
-    graphcleaner.Graph.of([None, -1.0], np.array([[0, 1]]))
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"][1:]
-    assert '"AI ": 2 nodes' in warned[0] and "2 nodes have no score" in warned[1] and "nodes: -1 is taken for a class" in warned[2]
+    assert '"AI ": 2 nodes' in warned[0] and "2 nodes have no score" in warned[1]
 
 
 def test_errors_of_a_store(papers, tmp_path):

@@ -49,7 +49,7 @@ def test_the_program_finds_the_same(tmp_path):
             found += 1
             taken = list(range(p.shape[1]))
             assert f"{matches.of(taken)} of {matches.nodes} labels" in says and f"and {matches.of(better)} with" in says, (seed, says)
-            assert "prediction_classes " + ",".join(f"c{j}" for j in better) in says, (seed, says)
+            assert f"classes={[f'c{j}' for j in better]}" in says, (seed, says)
     assert 0 < found < 16
 
 
@@ -57,12 +57,12 @@ def test_columns_that_nobody_named():
     nodes, edges, softmax, classes = frames()
     turned = softmax[:, [1, 2, 0]]
     named = {"columns": {"id": "paper_id", "label": "subject"}, "edge_columns": {"src": "source", "dst": "target"}}
-    fits = "is the label of .* of 60 nodes if the columns are 'Theory', 'Databases', 'AI', as the labels come first, " \
-           "and of 57 if they are 'Databases', 'AI', 'Theory': say which with classes"
+    fits = r"with the columns in sorted order \('AI', 'Databases', 'Theory'\), the top class is the label of 23 of 60 nodes, " \
+           r"and of 57 in the order 'Databases', 'AI', 'Theory'. Pass classes=model.classes_, or classes=\['Databases', 'AI', 'Theory'\]$"
     with pytest.raises(GraphcleanerError, match=fits):
         graphcleaner.clean(nodes, edges, turned, **named)
     graph = Graph.of(nodes, edges, **named)
-    with pytest.raises(GraphcleanerError, match="if the columns are 'AI', 'Databases', 'Theory', as the Graph has them, and of 57 if they are"):
+    with pytest.raises(GraphcleanerError, match=r"in the order of graph.classes \('AI', 'Databases', 'Theory'\), the top class .* and of 57 in the order"):
         graphcleaner.clean(graph, predictions=softmax)
 
 
@@ -72,4 +72,4 @@ def test_named_classes_are_believed(caplog):
         graphcleaner.clean(nodes.subject.to_numpy(), edges.to_numpy(), softmax, classes, as_given=True)
         assert not caplog.records
         graphcleaner.clean(nodes.subject.to_numpy(), edges.to_numpy(), softmax[:, [1, 2, 0]], classes, as_given=True)
-    assert "as classes says, and of 57 if they are '1', '2', '0'" in caplog.messages[0]
+    assert "as classes says ('0', '1', '2'), the top class is the label of 0 of 60 nodes, and of 57 in the order '1', '2', '0'" in caplog.messages[0]

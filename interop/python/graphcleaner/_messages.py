@@ -1,0 +1,39 @@
+"""What the program says, as it reads in Python: of frames, not of their files, and of arguments, not of flags."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+# A flag, and its value where that is no word of the sentence: it is in quotes, has a comma, or begins as no word does.
+_FLAG = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)"
+                   r"(?:[ =]('[^']*'|[^\s;:()]+,[^\s;:()]*[^\s;:(),.?]|(?!--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
+_SWITCHES = ("as-given", "directed", "logits", "multi-label", "replace", "safe-csv", "without-suspects", "yes")
+_VALUES = ("diagonal", "direction", "edges", "expect", "features", "hops", "memory", "nodes", "predictions", "preset", "report", "seed",
+           "stats", "threads", "threshold", "wait", "who")
+_LISTS = {"classes": "classes", "prediction-classes": "classes", "unlabelled": "unlabelled"}
+_FRAME = re.compile(r"(nodes|edges|predictions|features|ids)\.(?:parquet|npy|npz)")
+
+
+def of_python(said: str, arguments: Sequence[str]) -> str:
+    """A message of the program, which got the arguments. Rows count from 0, as in frames; flags that Python has not stay."""
+    for path in arguments:
+        if (frame := _FRAME.fullmatch(os.path.basename(path))) and path in said:
+            said = re.sub(re.escape(path) + r":(\d+)", lambda at, of=frame[1]: f"{of}, row {int(at[1]) - 1}", said).replace(path, frame[1])
+            said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
+    said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said, flags=re.MULTILINE)
+    said = re.sub(r"(want another)(?: name)?: such as --columns \S+", r"\1 name", said)  # a frame is renamed
+    return _FLAG.sub(_argument, said)
+
+
+def _argument(flag: re.Match[str]) -> str:
+    name, value = flag[1], flag[2]
+    if name in _SWITCHES:
+        return name.replace("-", "_") + "=True" + (f" {value}" if value else "")
+    if name in _LISTS and value:
+        names = [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:[^,\\]|\\.)+", value.strip("'"))]
+        return f"{_LISTS[name]}={names}"
+    if name in (*_VALUES, *_LISTS):
+        return _LISTS.get(name, name) + (f"={value}" if value else "")
+    return flag[0]
