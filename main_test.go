@@ -222,6 +222,25 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestEndsWithItsCaller holds that a command ends cleanly once the process is gone that it works for, however that went.
+func TestEndsWithItsCaller(t *testing.T) {
+	dir := t.TempDir()
+	caller := begin(t, program(t, dir, "restore", "-", "h"), "")
+	caller.wait(t, caller.err, caught)
+	command := program(t, dir, "restore", "-", "h")
+	command.Env = append(command.Env, fmt.Sprintf("GRAPHCLEANER_PARENT=%d", caller.cmd.Process.Pid))
+	called := begin(t, command, "")
+	called.wait(t, called.err, caught)
+	if said, code := caller.signal(t, syscall.SIGKILL); code != -1 {
+		t.Fatalf("the caller ended with %d and %q, want by the signal", code, said)
+	}
+	called.wait(t, called.err, "interrupted")
+	state, err := called.cmd.Process.Wait()
+	if err := errors.Join(err, called.in.Close(), called.out.Close(), called.err.Close()); err != nil || state.ExitCode() != 130 {
+		t.Fatalf("got %v and exit code %d, want 130", err, state.ExitCode())
+	}
+}
+
 // A blockedProcess is one whose standard input stays open and whose standard output is not read but by wait.
 type blockedProcess struct {
 	cmd      *exec.Cmd
