@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -71,18 +73,30 @@ func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options)
 	return page, err
 }
 
-// openBrowser opens an address in the browser of the desktop, if there is one. The address is printed too.
-func openBrowser(address string) {
+// openBrowser opens the page in the browser of the desktop, if there is one. Everybody on the machine can see the arguments of a browser,
+// so it gets a file that only this user can read, which leads to the address. Clear removes the file.
+func openBrowser(address string) (clear func() error, err error) {
+	dir, err := os.MkdirTemp("", "graphcleaner-review-")
+	if err != nil {
+		return nil, err
+	}
+	clear = func() error { return os.RemoveAll(dir) }
+	file := filepath.Join(dir, "review.html")
+	text := fmt.Sprintf(`<!DOCTYPE html><meta http-equiv="refresh" content="0;url=%[1]s"><a href="%[1]s">The review page</a>`+"\n", address)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return nil, errors.Join(err, clear())
+	}
 	var command *exec.Cmd
 	switch runtime.GOOS {
 	case "darwin":
-		command = exec.Command("open", address)
+		command = exec.Command("open", file)
 	case "windows":
-		command = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
+		command = exec.Command("rundll32", "url.dll,FileProtocolHandler", file)
 	default:
-		command = exec.Command("xdg-open", address)
+		command = exec.Command("xdg-open", file)
 	}
 	if command.Start() == nil {
 		go command.Wait() //nolint:errcheck // nobody waits for a browser
 	}
+	return clear, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -108,7 +109,12 @@ func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
 		s.tell(slog.LevelInfo, c.DB+" can be reviewed at "+page.Address(), "address", page.Address())
 		s.say("Ctrl-C ends the review. Every decision is on disk at once.")
 		if !c.NoOpen {
-			openBrowser(page.Ticket())
+			clear, openErr := openBrowser(page.Address())
+			if openErr != nil {
+				s.notice(fmt.Sprintf("no browser is opened: %v", openErr))
+			} else {
+				defer func() { err = errors.Join(err, clear()) }()
+			}
 		}
 		<-ctx.Done()
 		if errors.Is(context.Cause(ctx), holder.ErrEnded) {

@@ -7,65 +7,37 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// Names of the two ways into the page by its address.
-const (
-	tokenParameter  = "token"
-	ticketParameter = "ticket"
-)
+// tokenParameter names the token in the printed address.
+const tokenParameter = "token"
 
 // Keys are the secrets of a server. Each start draws new ones.
+//
+// A browser sends the cookies of a host to all its ports, so another server on this machine would get a cookie of all paths, and could do
+// with it what the page can. Hence the pages lie below a path that nobody else knows, the cookie is of this path alone, and both are needed.
 type keys struct {
 	token  string // of the printed address, and of programs
-	cookie string // of browsers that came in by the token or a ticket
-
-	mu      sync.Mutex
-	tickets []string // that nobody has used
+	cookie string // of browsers that came in by the token
+	path   string // of the pages, "/" before it
 }
 
 // secretBytes is the length of a secret: 128 bits.
 const secretBytes = 16
 
-func newSecret() (string, error) {
+func newSecret() string {
 	var secret [secretBytes]byte
-	_, err := rand.Read(secret[:])
-	return hex.EncodeToString(secret[:]), err
+	rand.Read(secret[:]) // it does not fail
+	return hex.EncodeToString(secret[:])
 }
 
-func (k *keys) draw() (err error) {
-	if k.token, err = newSecret(); err != nil {
-		return err
-	}
-	k.cookie, err = newSecret()
-	return err
-}
-
-func (k *keys) newTicket() string {
-	ticket := rand.Text()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.tickets = append(k.tickets, ticket)
-	return ticket
-}
-
-// useTicket takes a ticket away, and reports whether it was there.
-func (k *keys) useTicket(ticket string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	i := slices.IndexFunc(k.tickets, func(t string) bool { return same(t, ticket) })
-	if i >= 0 {
-		k.tickets = slices.Delete(k.tickets, i, i+1)
-	}
-	return i >= 0
-}
+func (k *keys) draw() { k.token, k.cookie, k.path = newSecret(), newSecret(), "/"+newSecret() }
 
 // same compares secrets in a time that does not depend on them.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// cookieName has the port, because a browser sends the cookies of all ports of a host.
-func (s *Server) cookieName() string { return "graphcleaner-" + s.port() }
+// cookieName names the cookie. Servers differ in its path.
+const cookieName = "graphcleaner"
 
 // Headers of each answer: nothing of another origin is loaded, framed, asked or told.
 var securityHeaders = map[string]string{
@@ -88,33 +60,57 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		isProgram, isBrowser := s.isProgram(r), s.isBrowser(r)
+		if isProgram || isBrowser {
+			s.strangers.know(r)
+		} else {
+			w.Header().Set("Connection", "close")
+		}
 		switch {
 		case !slices.Contains(s.hosts, r.Host):
 			// A page whose name was pointed at this machine sends its own name.
-			http.Error(w, "the host of the request is not this machine", http.StatusForbidden)
-		case isSafe(r.Method) && r.URL.Path == "/" && (r.URL.Query().Has(tokenParameter) || r.URL.Query().Has(ticketParameter)):
+			s.refuse(w, r, http.StatusForbidden, "The host of the request is not this machine.")
+		case isSafe(r.Method) && r.URL.Path == "/" && r.URL.Query().Has(tokenParameter):
 			s.letIn(w, r)
-		case s.isProgram(r), isSafe(r.Method) && r.URL.Path == metricsPath, s.isBrowser(r) && (isSafe(r.Method) || isOwnPage(r)):
+		case isProgram, isSafe(r.Method) && r.URL.Path == metricsPath:
 			next.ServeHTTP(w, r)
-		case s.isBrowser(r):
-			http.Error(w, "only the page itself can change anything: the request comes from elsewhere", http.StatusForbidden)
+		case isBrowser && (isSafe(r.Method) || isOwnPage(r)):
+			r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, s.keys.path), ""
+			next.ServeHTTP(w, r)
+		case isBrowser:
+			s.refuse(w, r, http.StatusForbidden, "Only the page itself can change anything: the request comes from elsewhere.")
 		default:
-			http.Error(w, "open the address that graphcleaner printed: it has a token", http.StatusForbidden)
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			s.refuse(w, r, http.StatusUnauthorized, "Open the address that graphcleaner printed last: it has a token.")
 		}
 	})
 }
 
-func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
-
-// letIn exchanges the token or a ticket for the cookie, and removes it from the address.
-func (s *Server) letIn(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	if !same(query.Get(tokenParameter), s.keys.token) && !s.keys.useTicket(query.Get(ticketParameter)) {
-		http.Error(w, "the token in the address is wrong, or was for one time: open the address that graphcleaner printed", http.StatusForbidden)
+// refuse answers who may not ask: programs in JSON, and others in a line of text, as the page is not for them.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if wantsJSON(r) {
+		s.write(w, r, answer{view: problem{Error: text}, status: status})
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: s.keys.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Error(w, text, status)
+}
+
+func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// letIn exchanges the token for the cookie, and leads to the page. The cookie comes along if a link in another program or a file led here.
+func (s *Server) letIn(w http.ResponseWriter, r *http.Request) {
+	if !same(r.URL.Query().Get(tokenParameter), s.keys.token) {
+		s.refuse(w, r, http.StatusForbidden, "The token in the address is wrong: open the address that graphcleaner printed last.")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.keys.cookie, Path: s.keys.path, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	goTo(w, s.keys.path+"/")
+}
+
+// goTo sends a browser to another address, which may be relative to that of the request.
+func goTo(w http.ResponseWriter, address string) {
+	w.Header().Set("Location", address)
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 // isProgram reports whether a request has the token in its header. No page of another origin can send that.
@@ -123,9 +119,11 @@ func (s *Server) isProgram(r *http.Request) bool {
 	return ok && same(token, s.keys.token)
 }
 
+// isBrowser reports whether a request is for a page of this server, and has its cookie.
 func (s *Server) isBrowser(r *http.Request) bool {
-	cookie, err := r.Cookie(s.cookieName())
-	return err == nil && same(cookie.Value, s.keys.cookie)
+	path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	cookie, err := r.Cookie(cookieName)
+	return err == nil && same(cookie.Value, s.keys.cookie) && same("/"+path, s.keys.path)
 }
 
 // isOwnPage reports whether the browser says that a request comes from a page of this server. Other ports of this machine are other

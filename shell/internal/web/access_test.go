@@ -3,6 +3,8 @@ package web
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -34,7 +36,10 @@ func paths() (of [][2]string) {
 func TestForeignHost(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	browser := c.browser()
-	port := c.server.port()
+	_, port, err := net.SplitHostPort(c.server.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, host := range []string{"evil.example", "evil.example:" + port, "127.0.0.1", "localhost", "127.0.0.1:1", "127.0.0.1.evil.example:" + port, "[::1]", "0.0.0.0:" + port} {
 		for _, path := range paths() {
 			for _, from := range []*client{c, browser} {
@@ -71,43 +76,97 @@ func TestNoToken(t *testing.T) {
 	wrong := strings.Repeat("0", 2*secretBytes)
 	for _, header := range []http.Header{
 		{}, {"Authorization": {"Bearer " + wrong}}, {"Authorization": {c.server.keys.token}}, {"Authorization": {"Bearer "}},
-		{"Cookie": {c.server.cookieName() + "=" + wrong}}, {"Cookie": {c.server.cookieName() + "="}}, {"Cookie": {"graphcleaner-1=" + c.server.keys.cookie}},
-		{"Cookie": {c.server.cookieName() + "=" + c.server.keys.token}}, {"Authorization": {"Bearer " + c.server.keys.cookie}},
+		{"Cookie": {cookieName + "=" + wrong}}, {"Cookie": {cookieName + "="}}, {"Cookie": {"graphcleaner-1=" + c.server.keys.cookie}},
+		{"Cookie": {cookieName + "=" + c.server.keys.token}}, {"Authorization": {"Bearer " + c.server.keys.cookie}}, {"Authorization": {"Bearer " + c.server.keys.path}},
 	} {
 		for _, path := range paths() {
-			status, _, _ := c.do(path[0], path[1], "", "", func(r *http.Request) { r.Header = header.Clone() })
-			if status != http.StatusForbidden {
-				t.Errorf("%s %s with %v: got %d", path[0], path[1], header, status)
+			for _, below := range []string{"", c.server.keys.path} {
+				status, text, _ := c.do(path[0], below+path[1], "", "", func(r *http.Request) { r.Header = header.Clone() })
+				if status != http.StatusUnauthorized || !strings.Contains(text, "Open the address that graphcleaner printed") {
+					t.Errorf("%s %s%s with %v: got %d, %s", path[0], below, path[1], header, status, text)
+				}
 			}
 		}
 	}
-	for _, path := range []string{"/?token=" + wrong, "/?token=", "/?ticket=", "/?ticket=" + wrong, "/list?token=" + c.server.keys.token} {
-		if status, _, _ := c.do("GET", path, "", "", func(r *http.Request) { r.Header = http.Header{} }); status != http.StatusForbidden {
+	for _, path := range []string{"/?token=" + wrong, "/?token=", "/?ticket=" + wrong, "/list?token=" + c.server.keys.token} {
+		if status, _, _ := c.do("GET", path, "", "", func(r *http.Request) { r.Header = http.Header{} }); status != http.StatusForbidden && status != http.StatusUnauthorized {
 			t.Errorf("%s: got %d", path, status)
 		}
 	}
 }
 
-// TestTicket opens the page once.
-func TestTicket(t *testing.T) {
-	c := serve(t, papers.Cleaned(t), nil)
-	path := strings.TrimPrefix(c.server.Ticket(), c.server.Origin())
-	plain := &client{t, &http.Client{Transport: c.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, c.server, http.Header{}}
-	status, _, header := plain.do("GET", path, "", "", nil)
-	if status != http.StatusSeeOther || header.Get("Location") != "/" {
-		t.Fatalf("the first time: got %d to %s", status, header.Get("Location"))
+// TestCookie has what a server at another port of this machine may get of a browser: the cookie, if the browser asks it for the path of
+// the pages. Neither the cookie nor the path alone opens anything.
+func TestCookie(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	browser := c.browser()
+	for path, want := range map[string]int{"/": 0, "/review": 0, "/steal": 0, c.server.keys.path + "/review": 1, c.server.keys.path + "x/": 0} {
+		at, err := url.Parse("http://127.0.0.1:18031" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := browser.Jar.Cookies(at); len(got) != want {
+			t.Errorf("a server at another port is asked for %s, and gets %v, want %d cookies", path, got, want)
+		}
 	}
+	_, _, header := browser.do("GET", "", "", "", func(r *http.Request) {
+		r.URL.Path, r.URL.RawQuery = "/", tokenParameter+"="+c.server.keys.token
+	})
 	cookie := header.Get("Set-Cookie")
-	for _, want := range []string{c.server.cookieName() + "=", "HttpOnly", "SameSite=Strict", "Path=/"} {
+	for _, want := range []string{"HttpOnly", "SameSite=Lax", "Path=/"} {
 		if !strings.Contains(cookie, want) {
 			t.Errorf("the cookie %q has no %s", cookie, want)
 		}
 	}
-	if strings.Contains(cookie, c.server.keys.token) {
-		t.Error("the cookie is the token")
+	if strings.Contains(cookie, c.server.keys.token) || header.Get("Location") != c.server.keys.path+"/" {
+		t.Errorf("the token leads to %q with the cookie %q", header.Get("Location"), cookie)
 	}
-	if status, _, _ := plain.do("GET", path, "", "", nil); status != http.StatusForbidden {
-		t.Errorf("the second time: got %d", status)
+	bare := &client{t, &http.Client{Transport: c.Transport}, c.server, http.Header{"Sec-Fetch-Site": {"same-origin"}}, c.base}
+	for _, thief := range []struct{ path, cookie string }{{"", cookieName + "=" + c.server.keys.cookie}, {c.server.keys.path, ""}, {"/" + c.server.keys.token, cookieName + "=" + c.server.keys.cookie}} {
+		bare.header.Set("Cookie", thief.cookie)
+		for _, path := range paths() {
+			if status, _, _ := bare.do(path[0], thief.path+path[1], "application/x-www-form-urlencoded", "", nil); status != http.StatusUnauthorized {
+				t.Errorf("%s %s with the cookie %q: got %d", path[0], thief.path+path[1], thief.cookie, status)
+			}
+		}
+	}
+	// A page shows neither the token nor the cookie.
+	for _, path := range []string{"/review", "/list", "/overview", "/history"} {
+		if _, text := browser.get(path); strings.Contains(text, c.server.keys.token) || strings.Contains(text, c.server.keys.cookie) {
+			t.Errorf("%s shows a secret", path)
+		}
+	}
+}
+
+// TestStrangers holds more connections without a secret than a server keeps, and beside them one with the token.
+func TestStrangers(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	c.get("/job") // on a connection that stays
+	var held []net.Conn
+	for range mostStrangers + 10 {
+		conn, err := net.Dial("tcp", c.server.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		held = append(held, conn)
+	}
+	if status, text := c.get("/job"); status != http.StatusOK {
+		t.Fatalf("beside strangers: got %d, %s", status, text)
+	}
+	for _, conn := range held[:10] {
+		if n, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Errorf("one of the oldest connections is not ended: it got %d bytes", n)
+		}
+	}
+	last := held[len(held)-1]
+	if _, err := fmt.Fprintf(last, "GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n", c.server.listener.Addr()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(last) // to the end of the connection
+	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.Contains(string(answer), "Connection: close") {
+		t.Errorf("a stranger may ask once: got %q, %v", answer, err)
 	}
 }
 
@@ -279,7 +338,7 @@ func TestHostileText(t *testing.T) {
 	}
 	// Walking from a node to its neighbour goes by its id, whatever that is.
 	_, text := browser.get("/node?id=" + url.QueryEscape(markup))
-	if !strings.Contains(text, `href="/node?id=%3Fid%3Dx%26y%23z"`) || strings.Contains(text, `href="../`) {
+	if !strings.Contains(text, `href="node?id=%3Fid%3Dx%26y%23z"`) || strings.Contains(text, `href="../`) {
 		t.Error("the links of the picture are not those of the neighbours")
 	}
 }

@@ -9,10 +9,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"html/template"
-	"io"
 	"io/fs"
-	"mime"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -58,7 +57,7 @@ func routes() []route {
 		{"GET", "/node", "A node with its neighbours.", []parameter{id, where}, nil, card{}, (*Server).node},
 		{"GET", "/numbers", "The numbers behind a score, as of the statement explain.", []parameter{id}, nil, numbers{}, (*Server).numbers},
 		{"POST", "/decide", "Decide about a node.", nil, decision{}, reply{}, (*Server).decide},
-		{"POST", "/skip", "Put a node at the end of the queue.", nil, decision{}, reply{}, (*Server).skip},
+		{"POST", "/skip", "Put a node at the end of the queue.", nil, skipping{}, reply{}, (*Server).skip},
 		{"POST", "/undo", "Take back the last reply, or a step of the person who decides here.", nil, undoing{}, reply{}, (*Server).undo},
 		{"POST", "/again", "Bring skipped nodes back into the queue.", nil, place{}, reply{}, (*Server).again},
 		{"GET", "/list", "Suspects, or nodes, that meet a condition.", listParameters, nil, list{}, (*Server).list},
@@ -99,15 +98,15 @@ func (s *Server) handler() http.Handler {
 
 // enter leads to the review, or to where one can start a clean.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
-	to := "/review"
+	to := "review"
 	err := s.snapshot(func(tx *kv.Tx) error {
 		_, err := query.LastRun(tx)
 		return err
 	})
 	if errors.Is(err, query.ErrNotCleaned) {
-		to = "/overview"
+		to = "overview"
 	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	goTo(w, to)
 }
 
 // answer runs what serves a request, and writes the answer or the error. A panic ends the request alone.
@@ -116,7 +115,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, serve func(*Serv
 	defer s.activity.end()
 	var a answer
 	err := guard(func() (err error) {
-		a, err = serve(s, r)
+		if _, err = checked(url.ParseQuery(r.URL.RawQuery)); err == nil {
+			a, err = serve(s, r)
+		}
 		return err
 	})
 	switch {
@@ -153,7 +154,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a answer) {
 			panic(err) // views have only what JSON has
 		}
 	} else if a.seeOther != "" {
-		http.Redirect(w, r, a.seeOther, http.StatusSeeOther)
+		goTo(w, a.seeOther)
 		return
 	} else {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -179,7 +180,7 @@ type frame struct {
 	Store, Who  string
 	ReadOnly    bool
 	Said        string // what the last reply did
-	CanUndo     bool
+	Undo        int64  // the reply that undo takes back, 0 if there is none
 	Progress    *progress
 	Job         job
 	Where       string // the filter
@@ -188,7 +189,7 @@ type frame struct {
 
 func (s *Server) frame(r *http.Request, a answer) frame {
 	s.mu.Lock()
-	f := frame{Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Said: s.said, CanUndo: len(s.past) > 0, View: a.view}
+	f := frame{Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Said: s.said, Undo: s.lastReply().step, View: a.view}
 	s.mu.Unlock()
 	f.Job = s.job.state()
 	f.Where = r.FormValue("where")
@@ -259,35 +260,6 @@ func problemOf(err error) (int, problem) {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, p := problemOf(err)
 	s.write(w, r, answer{page: "problem", title: "Not done", view: p, status: status})
-}
-
-// bring reads what a request brings: JSON, or the fields of a form.
-func bring(r *http.Request, into any, form func()) error {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch {
-	case err == nil && kind == "application/json":
-		decoder := json.NewDecoder(r.Body)
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(into); err != nil {
-			if errors.As(err, new(*http.MaxBytesError)) {
-				return err
-			}
-			return badRequest("The body is not as it should be: %v.", err)
-		}
-		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-			return badRequest("The body is not as it should be: there is something behind the first object.")
-		}
-		return nil
-	case err == nil && kind == "application/x-www-form-urlencoded":
-		if err := r.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
-			return err
-		} else if err != nil {
-			return badRequest("The form is not as it should be: %v.", err)
-		}
-		form()
-		return nil
-	}
-	return badRequest("The body is of the type %q: want application/json, or a form.", r.Header.Get("Content-Type"))
 }
 
 // snapshot runs a function in one snapshot of the store.

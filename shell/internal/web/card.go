@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -92,7 +93,10 @@ const (
 
 // review shows the next suspect of the queue.
 func (s *Server) review(r *http.Request) (answer, error) {
-	where, sample := s.whereOf(r), r.FormValue("sample") != ""
+	where, sample := s.whereOf(r), r.FormValue("sample") == "1"
+	if text := r.FormValue("sample"); !sample && text != "" {
+		return answer{}, badRequest("The sample is %q: want 1, or nothing.", wording.Short(text))
+	}
 	if sample {
 		where = r.FormValue("where")
 	}
@@ -102,7 +106,7 @@ func (s *Server) review(r *http.Request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		c := &card{Empty: true}
+		c := &card{Empty: true, Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{}, Entries: []entry{}}
 		if v != kv.NoNode {
 			if c, err = s.card(r.Context(), tx, v); err != nil {
 				return err
@@ -246,7 +250,7 @@ func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error
 	if err != nil {
 		return nil, err
 	}
-	ego.Link = func(id string) string { return "/node?id=" + url.QueryEscape(id) }
+	ego.Link = func(id string) string { return "node?id=" + url.QueryEscape(id) }
 	c := &card{Evidence: ego.Text, Classes: classNames(tx), Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{}, Entries: []entry{}}
 	ego.Text = "" // which stands beside the picture
 	c.Picture = ego.SVG()

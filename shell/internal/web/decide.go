@@ -22,14 +22,14 @@ import (
 type place struct {
 	Where  string `json:"-"`
 	Sample string `json:"-"`
-	Back   string `json:"-"` // a path of the page
+	Back   string `json:"-"` // history, overview, or list with what is behind it in the address
 }
 
 // A decision is what a person says about a node.
 type decision struct {
 	ID       string `json:"id"`
-	Decision string `json:"decision,omitempty"` // accept, reject, relabel, unlabel or unsure
-	Label    string `json:"label,omitempty"`    // of relabel
+	Decision string `json:"decision"`        // accept, reject, relabel, unlabel or unsure
+	Label    string `json:"label,omitempty"` // of relabel
 	Why      string `json:"why,omitempty"`
 	Seen     *seen  `json:"seen,omitempty"` // nothing is decided if the node differs; null: it may be any
 	place
@@ -37,9 +37,9 @@ type decision struct {
 
 // A reply is what a change did.
 type reply struct {
-	Said    string `json:"said"`
-	ID      string `json:"id,omitempty"` // of the node to look at next, after undo
-	CanUndo bool   `json:"can_undo"`
+	Said string `json:"said"`
+	ID   string `json:"id,omitempty"` // of the node to look at next, after undo
+	Undo int64  `json:"undo"`         // the reply that undo takes back next, 0 if there is none
 }
 
 func (p *place) form(r *http.Request) {
@@ -48,13 +48,13 @@ func (p *place) form(r *http.Request) {
 
 // next is the address that a browser goes on at.
 func (p *place) next() string {
-	if strings.HasPrefix(p.Back, "/list?") || strings.HasPrefix(p.Back, "/history") || strings.HasPrefix(p.Back, "/overview") {
+	if strings.HasPrefix(p.Back, "list?") || p.Back == "history" || p.Back == "overview" {
 		return p.Back
 	}
 	if p.Sample != "" {
-		return "/review?sample=1"
+		return "review?sample=1"
 	}
-	return "/review?where=" + url.QueryEscape(p.Where)
+	return "review?where=" + url.QueryEscape(p.Where)
 }
 
 // relabelPrefix begins the value of a button that names a label.
@@ -93,7 +93,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var said string
+	var view reply
 	err = s.inTurn(func() error {
 		s.scores.pause()
 		defer s.settle()
@@ -102,14 +102,14 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		said = saidOf(done[0])
+		view = reply{Said: saidOf(done[0]), Undo: done[0].Step}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.skipped.Remove(uint32(done[0].Node))
-		s.remember(pastReply{step: done[0].Step}, said)
+		s.remember(pastReply{step: done[0].Step}, view.Said)
 		return nil
 	})
-	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, err
+	return answer{view: view, seeOther: d.next()}, err
 }
 
 // inTurn runs what writes a decision or takes one back, and what changes the replies that undo takes back. One runs at a time, and none
@@ -180,10 +180,27 @@ var decidedWords = map[decide.Kind]string{
 	decide.Unsure: "put aside as unsure",
 }
 
+// checkWhy refuses a reason that is too long, before anybody is asked to confirm what it is for.
+func checkWhy(why string) error {
+	if len(why) > decide.MaxWhy {
+		return badRequest("The reason has %d bytes: want at most %d.", len(why), decide.MaxWhy)
+	}
+	if strings.ContainsFunc(why, decide.IsControl) {
+		return badRequest("The reason has control characters: want none but tab and newline.")
+	}
+	return nil
+}
+
+// A skipping says which node to pass over.
+type skipping struct {
+	ID string `json:"id"`
+	place
+}
+
 // skip passes over a node until all others had their turn.
 func (s *Server) skip(r *http.Request) (answer, error) {
-	var d decision
-	if err := bring(r, &d, func() { d.form(r) }); err != nil {
+	var d skipping
+	if err := bring(r, &d, func() { d.place.form(r); d.ID = r.PostFormValue("id") }); err != nil {
 		return answer{}, err
 	}
 	var v kv.NodeID
@@ -194,16 +211,17 @@ func (s *Server) skip(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	said := d.ID + " skipped."
+	skip := pastReply{step: -1 - int64(v), id: d.ID}
+	view := reply{Said: d.ID + " skipped.", Undo: skip.step}
 	err = s.inTurn(func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.forget(func(reply pastReply) bool { return reply.step == 0 && reply.node == v })
+		s.forget(func(reply pastReply) bool { return reply == skip })
 		s.skipped.Add(uint32(v))
-		s.remember(pastReply{node: v, id: d.ID}, said)
+		s.remember(skip, view.Said)
 		return nil
 	})
-	return answer{view: reply{Said: said, CanUndo: true}, seeOther: d.next()}, err
+	return answer{view: view, seeOther: d.next()}, err
 }
 
 // again brings the skipped nodes back.
@@ -217,9 +235,9 @@ func (s *Server) again(r *http.Request) (answer, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.skipped.Clear()
-		s.forget(func(reply pastReply) bool { return reply.step == 0 })
+		s.forget(pastReply.isSkip)
 		s.said = "Skipped nodes are back."
-		view = reply{Said: s.said, CanUndo: len(s.past) > 0}
+		view = reply{Said: s.said, Undo: s.lastReply().step}
 		return nil
 	})
 	return answer{view: view, seeOther: p.next()}, err
@@ -227,28 +245,24 @@ func (s *Server) again(r *http.Request) (answer, error) {
 
 // An undoing says what to take back.
 type undoing struct {
-	Step int64 `json:"step,omitempty"` // of the person's own decisions, as in the history; 0: the last reply
+	Step int64 `json:"step,omitempty"` // the last reply, or the last step of the history; in a program, 0 is the last reply, whichever it is
 
 	place
 }
 
-// undo takes the last reply back, or a step.
+// undo takes the last reply back.
 func (s *Server) undo(r *http.Request) (answer, error) {
 	var u undoing
+	var unnamed error
 	err := bring(r, &u, func() {
 		u.place.form(r)
-		if text := r.PostFormValue("step"); text != "" {
-			var err error
-			if u.Step, err = strconv.ParseInt(text, 10, 64); err != nil {
-				u.Step = -1
-			}
-		}
+		u.Step, unnamed = strconv.ParseInt(r.PostFormValue("step"), 10, 64)
 	})
 	if err != nil {
 		return answer{}, err
 	}
-	if u.Step < 0 {
-		return answer{}, badRequest("The step is not a number from 1.")
+	if unnamed != nil {
+		return answer{}, badRequest("The step is %q: want the number of the last reply.", r.PostFormValue("step"))
 	}
 	var view reply
 	err = s.inTurn(func() (err error) {
@@ -259,30 +273,30 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	next := u.next()
-	switch {
-	case strings.HasPrefix(u.Back, "/list?"), u.Step != 0:
-		view.ID = ""
-	case view.ID != "":
-		next = "/node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where)
+	if view.ID != "" && u.Back == "" {
+		next = "node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where)
 	}
 	return answer{view: view, seeOther: next}, nil
 }
 
-// takeBack takes back the last reply, or a step if there is one. What cannot be taken back any more is forgotten, so that the reply
-// before it can be.
+// takeBack takes back the last reply, which a page names, so that it does not take back that of another page. The history names the last
+// decision, and skips may have come after it. What cannot be taken back any more is forgotten, so that the reply before it can be.
 func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
 	s.mu.Lock()
-	last := pastReply{step: step}
-	if n := len(s.past); step == 0 && n > 0 {
-		last = s.past[n-1]
-	} else if step == 0 {
-		s.mu.Unlock()
-		return reply{}, refuse(http.StatusConflict, "There is nothing to take back. The statement undo of the shell takes back earlier decisions.")
+	last := s.lastReply()
+	if step > 0 && step == s.lastStep() {
+		last = pastReply{step: step}
 	}
 	s.mu.Unlock()
+	switch {
+	case last.step == 0:
+		return reply{}, refuse(http.StatusConflict, "There is nothing to take back. The statement undo of the shell takes back earlier decisions.")
+	case step != 0 && step != last.step:
+		return reply{}, refuse(http.StatusConflict, "Nothing is taken back: this was not the last reply any more.")
+	}
 	view := reply{ID: last.id, Said: last.id + " is back in the queue."}
 	var err error
-	if last.step != 0 {
+	if !last.isSkip() {
 		if view, err = s.undoStep(ctx, last.step); err != nil && !errors.Is(err, decide.ErrChanged) {
 			return reply{}, err
 		}
@@ -290,14 +304,14 @@ func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(func(reply pastReply) bool { return reply == last })
-	if last.step == 0 {
-		s.skipped.Remove(uint32(last.node))
+	if last.isSkip() {
+		s.skipped.Remove(uint32(-1 - last.step))
 	}
 	if err != nil {
 		s.said = "" // of what stays
 		return reply{}, err
 	}
-	s.said, view.CanUndo = view.Said, len(s.past) > 0
+	s.said, view.Undo = view.Said, s.lastReply().step
 	return view, nil
 }
 

@@ -85,7 +85,7 @@ const (
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	events, ok := s.events.join()
 	if !ok {
-		http.Error(w, "too many pages are open", http.StatusTooManyRequests)
+		s.refuse(w, r, http.StatusTooManyRequests, "Too many pages are open.")
 		return
 	}
 	defer s.events.leave(events)

@@ -95,7 +95,7 @@ var exports = map[string]string{
 	"labels.csv": "nodes return id, label", "suspects.csv": "suspects", "decisions.csv": "history",
 }
 
-// export sends a file.
+// export sends a file. People open it in a spreadsheet, which must take no text in it for a formula: only a raw file has texts as they are.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	statement := exports[r.PathValue("name")]
 	if statement == "" {
@@ -109,7 +109,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 		w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(r.PathValue("name")))
-		if _, err := print.Render(w, result, print.FormatCSV); err != nil {
+		if _, err := print.RenderOn(w, result, print.FormatCSV, &print.Screen{SafeCSV: r.FormValue("raw") == ""}); err != nil {
 			panic(http.ErrAbortHandler) // a file that looks whole must be whole
 		}
 		return nil

@@ -124,7 +124,7 @@ func (s *Server) startClean(r *http.Request) (answer, error) {
 		defer stop()
 		s.run(ctx, statement)
 	})
-	return answer{view: now, seeOther: cmp.Or(c.next(), "/overview")}, nil
+	return answer{view: now, seeOther: c.next()}, nil
 }
 
 // tellEvery is how often pages are told of the progress of a job.

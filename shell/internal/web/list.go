@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -70,8 +71,8 @@ var orders = []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.Sco
 // list lists.
 func (s *Server) list(r *http.Request) (answer, error) {
 	view := list{Of: r.FormValue("of"), Where: strings.TrimSpace(r.FormValue("where")), Sort: r.FormValue("sort"), Page: 1, Pages: 1, Rows: []row{}, ReadOnly: s.ReadOnly}
-	if view.Of != "nodes" {
-		view.Of = "suspects"
+	if err := checkOf(&view.Of); err != nil {
+		return answer{}, err
 	}
 	if property, desc, _ := strings.Cut(view.Sort, " "); view.Sort != "" && (!slices.Contains(orders, property) || desc != "" && desc != "desc") {
 		return answer{}, badRequest("The order is %q: want one of %s, with desc behind it or not.", view.Sort, strings.Join(orders, ", "))
@@ -99,6 +100,14 @@ func (s *Server) list(r *http.Request) (answer, error) {
 	})
 	a.view = view
 	return a, err
+}
+
+// checkOf refuses what is neither suspects nor nodes. Suspects may stay unsaid.
+func checkOf(of *string) error {
+	if *of = cmp.Or(*of, "suspects"); *of != "suspects" && *of != "nodes" {
+		return badRequest("The list is of %q: want suspects or nodes.", wording.Short(*of))
+	}
+	return nil
 }
 
 // fill finds the rows of a page, and then counts all. Who is not patient gets the count only if it does not take long.
@@ -236,13 +245,13 @@ func (l list) link(sort string, page int) string {
 	if page > 1 {
 		values.Set("page", strconv.Itoa(page))
 	}
-	return "/list?" + values.Encode()
+	return "list?" + values.Encode()
 }
 
 // A bulk is a decision about many nodes.
 type bulk struct {
-	Of       string   `json:"of"`
-	Where    string   `json:"where"`
+	Of       string   `json:"of,omitempty"`
+	Where    string   `json:"where,omitempty"`
 	IDs      []string `json:"ids,omitempty"` // without them, all that meet the condition
 	Decision string   `json:"decision"`
 	Label    string   `json:"label,omitempty"`
@@ -288,6 +297,9 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", b.Decision)
 	}
+	if err := cmp.Or(checkOf(&b.Of), checkWhy(b.Why)); err != nil {
+		return answer{}, err
+	}
 	text, condition, err := b.statement(kind)
 	if err != nil {
 		return answer{}, err
@@ -332,6 +344,7 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 		s.settle()
 	}
 	if errors.Is(err, query.ErrNotConfirmed) {
+		b.Back = b.next()
 		asked.Bulk = b
 		if err := s.addTitles(asked.First); err != nil {
 			return answer{}, err
@@ -403,7 +416,7 @@ func (b *bulk) statement(kind decide.Kind) (text string, where query.Condition, 
 // A filter is a condition under a name.
 type filter struct {
 	Name   string `json:"name"`
-	Where  string `json:"where"`
+	Where  string `json:"where,omitempty"`
 	Remove bool   `json:"remove,omitempty"`
 }
 
@@ -468,7 +481,7 @@ func (s *Server) saveFilter(r *http.Request) (answer, error) {
 	if f.Remove {
 		said = "The filter " + f.Name + " is removed."
 	}
-	return answer{view: reply{Said: said}, seeOther: "/list?where=" + url.QueryEscape(f.Where)}, err
+	return answer{view: reply{Said: said}, seeOther: "list?where=" + url.QueryEscape(f.Where)}, err
 }
 
 // A completion is what can be typed next.

@@ -4,10 +4,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write openapi.json anew")
@@ -32,20 +37,47 @@ func TestOpenAPI(t *testing.T) {
 
 type object = map[string]any
 
+// bounds are what values must be, beyond their type: of a parameter by path and name, and of a field by type and name.
+var bounds = map[string]object{
+	"/review sample": {"enum": []string{"", "1"}}, "/list of": {"enum": []string{"", "suspects", "nodes"}}, "/list sort": {"enum": sorts()},
+	"/list page": {"type": "integer", "minimum": 1, "maximum": 1 << 20}, "/history before": {"type": "integer", "minimum": 1},
+	"/overview threshold": {"type": "number", "minimum": 0, "maximum": 1},
+	"decision decision":   {"enum": kinds}, "bulk decision": {"enum": kinds}, "bulk of": {"enum": []string{"", "suspects", "nodes"}},
+	"bulk ids": {"minItems": 1, "maxItems": mostIDs}, "decision why": {"maxLength": decide.MaxWhy}, "bulk why": {"maxLength": decide.MaxWhy},
+	"seen decision": {"enum": append(slices.Clone(kinds), "")},
+	"undoing step":  {"minimum": math.MinInt32}, "sampling nodes": {"type": "integer", "minimum": 0, "maximum": mostSampled},
+	"sampling seed": {"minimum": 0, "maximum": math.MaxInt64}, "filter name": {"minLength": 1, "maxLength": filterName}, "filter where": {"maxLength": filterWhere},
+	"cleaning statement": {"pattern": "^\\s*([Cc][Ll][Ee][Aa][Nn]|[Rr][Ee][Ss][Cc][Oo][Rr][Ee])( |$)"},
+}
+
+var kinds = []string{"accept", "reject", "relabel", "unlabel", "unsure"}
+
+// sorts are the orders of a list.
+func sorts() []string {
+	all := []string{""}
+	for _, property := range orders {
+		all = append(all, property, property+" desc")
+	}
+	return all
+}
+
 // described is the OpenAPI document of the routes.
 func described() object {
 	schemas := object{}
 	paths := object{}
+	refused := object{"description": "Not done.", "content": object{"application/json": object{"schema": schemaOf(reflect.TypeFor[problem](), schemas)}}}
 	for _, r := range routes() {
 		parameters := []object{}
 		for _, p := range r.parameters {
-			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": object{"type": "string"}})
+			schema := object{"type": "string"}
+			maps.Copy(schema, bounds[r.path+" "+p.name])
+			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": schema, "required": p.name == "id"})
 		}
 		operation := object{
 			"summary": r.summary, "parameters": parameters,
 			"responses": object{
 				"200":     object{"description": "Done.", "content": object{"application/json": object{"schema": schemaOf(reflect.TypeOf(r.view), schemas)}}},
-				"default": object{"description": "Not done.", "content": object{"application/json": object{"schema": schemaOf(reflect.TypeFor[problem](), schemas)}}},
+				"default": refused,
 			},
 		}
 		if r.body != nil {
@@ -58,7 +90,7 @@ func described() object {
 	}
 	paths["/events"] = object{"get": object{
 		"summary":   "A stream of server-sent events: progress, whose data is as of GET /progress, job, whose data is as of GET /job, and overview and count, which have no data: the overview, or a list, was counted in the background. It begins with the job, if there was one. It ends if events are not read.",
-		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}}},
+		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}}, "default": refused},
 	}}
 	paths["/metrics"] = object{"get": object{
 		"summary":   "Numbers of the store and of this process in the text format of Prometheus, 0.0.4. It needs no token.",
@@ -66,11 +98,12 @@ func described() object {
 		"responses": object{"200": object{"description": "The numbers.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}}},
 	}}
 	paths["/export/{name}"] = object{"get": object{
-		"summary": "A file: labels.csv, suspects.csv or decisions.csv.",
-		"parameters": []object{{
-			"name": "name", "in": "path", "required": true, "schema": object{"type": "string", "enum": []string{"labels.csv", "suspects.csv", "decisions.csv"}},
-		}},
-		"responses": object{"200": object{"description": "The file.", "content": object{"text/csv": object{"schema": object{"type": "string"}}}}},
+		"summary": "A file: labels.csv, suspects.csv or decisions.csv. An apostrophe goes before texts that a spreadsheet would take for formulas.",
+		"parameters": []object{
+			{"name": "name", "in": "path", "required": true, "schema": object{"type": "string", "enum": []string{"labels.csv", "suspects.csv", "decisions.csv"}}},
+			{"name": "raw", "in": "query", "description": "1: texts as they are.", "schema": object{"type": "string", "enum": []string{"", "1"}}},
+		},
+		"responses": object{"200": object{"description": "The file.", "content": object{"text/csv": object{"schema": object{"type": "string"}}}}, "default": refused},
 	}}
 	return object{
 		"openapi": "3.1.0",
@@ -110,7 +143,10 @@ func schemaOf(of reflect.Type, schemas object) object {
 	case reflect.Struct:
 		properties, required := object{}, []string{}
 		addFields(of, schemas, properties, &required)
-		schemas[of.Name()] = object{"type": "object", "properties": properties, "required": required}
+		for name, schema := range properties {
+			maps.Copy(schema.(object), bounds[of.Name()+" "+name])
+		}
+		schemas[of.Name()] = object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 		return object{"$ref": "#/components/schemas/" + of.Name()}
 	}
 	panic(fmt.Sprintf("no schema of %s", of))

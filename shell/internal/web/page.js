@@ -36,7 +36,7 @@
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = $('#main', page);
     if (!fresh) throw new Error(earlier);
-    return { title: page.title, main: fresh };
+    return { title: page.title, main: fresh, said: $('#said', page) };
   }
 
   function show(page) {
@@ -75,7 +75,8 @@
     try {
       await work();
     } catch (error) {
-      say('');
+      if (error.said) $('#said').replaceWith(error.said);
+      else say('');
       fail(error.message);
     } finally {
       clearTimeout(slow);
@@ -85,16 +86,19 @@
   }
   function told(view) {
     say(view.said);
-    if ($('#undo')) $('#undo').hidden = !view.can_undo;
+    if ($('#undo')) {
+      $('#undo').hidden = !view.undo;
+      $('#undo [name=step]').value = view.undo;
+    }
   }
 
   // Cards.
   let next = null; // the card behind the one that is shown: a promise of its content
 
   const card = () => $('.card[data-id]');
-  const queueAddress = (of, not) => '/review?' + new URLSearchParams(
+  const queueAddress = (of, not) => 'review?' + new URLSearchParams(
     Object.assign({ where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}, not ? { not } : {}));
-  const nodeAddress = (id, of) => '/node?' + new URLSearchParams({ id, where: of.dataset.where || '' });
+  const nodeAddress = (id, of) => 'node?' + new URLSearchParams({ id, where: of.dataset.where || '' });
 
   // fetchNext fetches the next card while the person looks at this one.
   function fetchNext() {
@@ -104,7 +108,7 @@
 
   const reply = (path, fields) => act(async () => {
     const of = card(), ready = next;
-    const address = queueAddress(of), shown = location.pathname + location.search;
+    const address = queueAddress(of), shown = location.href;
     try {
       told(await change(path, fields, 'This decision was not saved.'));
     } catch (error) {
@@ -112,12 +116,19 @@
       throw error;
     }
     show(await ready || await content(address));
-    if (shown !== address) history.replaceState(null, '', address);
+    if (shown !== new URL(address, shown).href) history.replaceState(null, '', address);
   });
 
   const undo = () => act(async () => {
     const of = $('.card');
-    const view = await change('/undo', { where: of ? of.dataset.where : $('#undo [name=where]').value }, 'Nothing is taken back.');
+    const fields = Object.fromEntries(new FormData($('#undo')));
+    let view;
+    try {
+      view = await change('undo', of ? { ...fields, where: of.dataset.where } : fields, 'Nothing is taken back.');
+    } catch (error) {
+      if (error.status === 409) error.said = (await content(location.href)).said; // of what is the last reply now
+      throw error;
+    }
     told(view);
     if (!view.id || !of) {
       location.reload();
@@ -161,7 +172,7 @@
         }
         fields.label = within[0];
       }
-      reply(button && button.getAttribute('formaction') || '/decide', fields);
+      reply(button && button.getAttribute('formaction') || 'decide', fields);
     } else if (form.matches('#undo')) {
       event.preventDefault();
       undo();
@@ -170,7 +181,7 @@
       fail('Select nodes first.');
     } else if (form.matches('#stop')) {
       event.preventDefault();
-      change('/stop', {}, 'The job has ended with it.').catch(error => fail(error.message)); // the stream tells when the job has stopped
+      change('stop', {}, 'The job has ended with it.').catch(error => fail(error.message)); // the stream tells when the job has stopped
     }
   });
 
@@ -304,7 +315,7 @@
     const text = field.value.slice(0, field.selectionStart);
     let view;
     try {
-      const answer = await fetch('/complete?' + new URLSearchParams({ text }), { headers: { Accept: 'application/json' } });
+      const answer = await fetch('complete?' + new URLSearchParams({ text }), { headers: { Accept: 'application/json' } });
       view = await answer.json();
     } catch { return; }
     if (mine !== asked || document.activeElement !== field) return;
@@ -384,7 +395,7 @@
     all('[data-cut]', box).forEach(of => { of.textContent = numbers[of.dataset.cut]; });
     $('#cut-value').textContent = cut;
     all('text', box).filter(of => of.textContent.startsWith('threshold ')).forEach(of => { of.textContent = 'threshold ' + cut; });
-    $('#cut-list').href = '/list?' + new URLSearchParams({ where: 'score > ' + cut });
+    $('#cut-list').href = 'list?' + new URLSearchParams({ where: 'score > ' + cut });
     const line = $('.threshold line.threshold'), frame = $('.frame', box);
     if (line && frame) {
       const least = Number(line.dataset.least), most = Number(line.dataset.most);
@@ -419,7 +430,7 @@
     const bar = $('#progress');
     if (!bar) return;
     try {
-      const answer = await fetch(whole ? location.href : '/progress', { headers: { Accept: 'text/html' } });
+      const answer = await fetch(whole ? location.href : 'progress', { headers: { Accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const fresh = $('#progress', page);
       const open = $('details', bar) && $('details', bar).open;
@@ -445,7 +456,7 @@
     if (stream) stream.close();
     stream = null;
     if (document.hidden) return;
-    const mine = stream = new EventSource('/events');
+    const mine = stream = new EventSource('events');
     let waiting = 0, silent = 0;
     mine.addEventListener('open', () => {
       clearTimeout(silent);
@@ -465,7 +476,7 @@
     mine.addEventListener('error', () => {
       silent ||= setTimeout(async () => {
         if (mine !== stream) return;
-        const answer = await fetch('/job').catch(() => null);
+        const answer = await fetch('job').catch(() => null);
         if (!answer || answer.status === 403) $('#problem').textContent.startsWith('graphcleaner has ended') || fail(answer ? earlier : ended);
         else if (mine === stream && mine.readyState === EventSource.CLOSED) listen();
       }, 3000);
@@ -481,7 +492,7 @@
     const details = $('#numbers');
     if (details) details.addEventListener('toggle', () => showNumbers(details));
     const back = $('#undo-back');
-    if (back) back.value = document.body.dataset.page === 'list' ? location.pathname + location.search : '';
+    if (back) back.value = document.body.dataset.page === 'list' ? 'list' + location.search : '';
     countSelected();
     fetchNext();
     release();

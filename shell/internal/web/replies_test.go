@@ -109,7 +109,7 @@ func TestUndoTakesBackItsStep(t *testing.T) {
 		t.Errorf("of nothing: got %q", done.Said)
 	}
 	exec(t, store, "ann", "reject s3")
-	if got := must[reply](c, "/undo", undoing{}); got.ID != "p4" || got.CanUndo {
+	if got := must[reply](c, "/undo", undoing{}); got.ID != "p4" || got.Undo != 0 {
 		t.Errorf("undo: got %+v, want p4 and nothing else", got)
 	}
 	if got := standing(t, store); got != "s3|reject" {
@@ -149,7 +149,7 @@ func TestUndoAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := serve(t, store, nil)
-	if got := must[reply](c, "/undo", undoing{}); got.ID != "s3" || !got.CanUndo {
+	if got := must[reply](c, "/undo", undoing{}); got.ID != "s3" || got.Undo == 0 {
 		t.Errorf("got %+v, want s3", got)
 	}
 	page := c.browser()
@@ -157,19 +157,19 @@ func TestUndoAfterARestart(t *testing.T) {
 	if strings.Count(text, `aria-label="Undo step`) != 1 || !strings.Contains(text, `name="step" value="2"`) {
 		t.Errorf("the history offers to take back: %s", text)
 	}
-	if status, text, header := page.form("/undo", url.Values{"step": {"1"}, "back": {"/history"}}); status != http.StatusSeeOther || header.Get("Location") != "/history" {
-		t.Errorf("step 1: got %d, %s", status, text)
+	if status, text, header := page.form("/undo", url.Values{"step": {"2"}, "back": {"history"}}); status != http.StatusSeeOther || header.Get("Location") != "history" {
+		t.Errorf("step 2: got %d, %s", status, text)
 	}
-	for _, step := range []string{"4", "99", "x", "-1"} {
+	for _, step := range []string{"", "2", "3", "4", "99", "x", "-1"} {
 		if status, text, _ := page.form("/undo", url.Values{"step": {step}}); status != http.StatusConflict && status != http.StatusBadRequest {
 			t.Errorf("step %s: got %d, %s", step, status, text)
 		}
 	}
-	if got := standing(t, store); got != "p1|reject p5|reject" {
+	if got := standing(t, store); got != "p1|reject p4|reject" {
 		t.Errorf("got %s", got)
 	}
-	if got := must[reply](c, "/undo", undoing{}); got.ID != "p5" || got.CanUndo {
-		t.Errorf("got %+v, want p5 and nothing else", got)
+	if got := must[reply](c, "/undo", undoing{}); got.ID != "p4" || got.Undo != 0 {
+		t.Errorf("got %+v, want p4 and nothing else", got)
 	}
 }
 
@@ -296,7 +296,7 @@ func TestSampleStays(t *testing.T) {
 	store := communities(t)
 	change := func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} }
 	c := serve(t, store, change)
-	must[reply](c, "/sample", sampling{Where: "score >= 0 -- all of them", Nodes: 4, Seed: 3})
+	must[reply](c, "/sample", sampling{Where: "score >= 0 -- all of them", Nodes: new(4), Seed: 3})
 	queue := func() card { t.Helper(); return view[card](c, "/review?sample=1") }
 	counts := func(want sampled) {
 		t.Helper()
@@ -368,7 +368,7 @@ func TestComments(t *testing.T) {
 	if got := view[list](c, "/list?of=nodes&sort=score&where="+url.QueryEscape(where)); len(got.Rows) != pageRows || got.Count != 1000 {
 		t.Errorf("got %d rows of %d", len(got.Rows), got.Count)
 	}
-	must[reply](c, "/sample", sampling{Where: where, Nodes: 3})
+	must[reply](c, "/sample", sampling{Where: where, Nodes: new(3)})
 	if got := len(c.server.currentSample().Nodes); got != 3 {
 		t.Errorf("a sample of 3: got %d nodes", got)
 	}
@@ -376,7 +376,7 @@ func TestComments(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for path, body := range map[string]any{
-		"/bulk": bulk{Where: "degree > 1 and labl = 'x'", Decision: "accept"}, "/sample": sampling{Where: "degree > 1 and labl = 'x'", Nodes: 3},
+		"/bulk": bulk{Where: "degree > 1 and labl = 'x'", Decision: "accept"}, "/sample": sampling{Where: "degree > 1 and labl = 'x'", Nodes: new(3)},
 	} {
 		var p problem
 		if status, text := c.post(path, body); json.Unmarshal([]byte(text), &p) != nil || status != http.StatusBadRequest || p.Column != 16 {
@@ -393,12 +393,12 @@ func TestSkips(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, func(o *Options) { o.ReadOnly = true })
 	for range 3 {
-		must[reply](c, "/skip", decision{ID: "p4"})
+		must[reply](c, "/skip", skipping{ID: "p4"})
 	}
 	if got := view[card](c, "/review"); got.Skipped != 1 || got.ID == "p4" {
 		t.Errorf("got %d skipped, and %s", got.Skipped, got.ID)
 	}
-	if got := must[reply](c, "/undo", undoing{}); got.ID != "p4" || got.CanUndo {
+	if got := must[reply](c, "/undo", undoing{}); got.ID != "p4" || got.Undo != 0 {
 		t.Errorf("undo: got %+v", got)
 	}
 	for i := range mostPast + 10 {
@@ -500,7 +500,7 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{}
-	c := &client{t, &http.Client{Transport: transport}, server, http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}}
+	c := &client{t, &http.Client{Transport: transport}, server, http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
 	if status, text := c.get("/review"); status != http.StatusOK {
 		t.Errorf("got %d, %s", status, text)
 	}
@@ -578,7 +578,7 @@ func TestEmptyViews(t *testing.T) {
 
 // TestEntrance leads to the review, or to where one can start a clean.
 func TestEntrance(t *testing.T) {
-	for want, store := range map[string]*kv.Store{"/overview": papers.Loaded(t), "/review": papers.Cleaned(t)} {
+	for want, store := range map[string]*kv.Store{"overview": papers.Loaded(t), "review": papers.Cleaned(t)} {
 		if _, _, header := serve(t, store, nil).browser().do("GET", "/", "", "", nil); header.Get("Location") != want {
 			t.Errorf("got %s, want %s", header.Get("Location"), want)
 		}

@@ -158,9 +158,9 @@ func (s *Server) keepSample(of *sample) error {
 
 // A sampling says what a sample is drawn of.
 type sampling struct {
-	Where string `json:"where"`
-	Nodes int    `json:"nodes"` // 0 forgets the sample
-	Seed  uint64 `json:"seed"`  // 0: any
+	Where string `json:"where,omitempty"`
+	Nodes *int   `json:"nodes"`          // 0 forgets the sample
+	Seed  int64  `json:"seed,omitempty"` // 0: any
 
 	place
 }
@@ -175,40 +175,40 @@ func (s *Server) drawSample(r *http.Request) (answer, error) {
 	err := bring(r, &p, func() {
 		p.place.form(r)
 		p.Where = r.PostFormValue("where")
-		if text := r.PostFormValue("nodes"); text != "" {
-			var err error
-			if p.Nodes, err = strconv.Atoi(text); err != nil {
-				p.Nodes = -1
-			}
+		if nodes, err := strconv.Atoi(r.PostFormValue("nodes")); err == nil {
+			p.Nodes = &nodes
 		}
 	})
 	if err != nil {
 		return answer{}, err
 	}
-	if p.Nodes < 0 || p.Nodes > mostSampled {
-		return answer{}, badRequest("The sample has %d nodes: want 1 to %d, or 0 to forget the sample.", p.Nodes, mostSampled)
+	if p.Nodes == nil || *p.Nodes < 0 || *p.Nodes > mostSampled {
+		return answer{}, badRequest("The nodes of the sample: want a number from 1 to %d, or 0 to forget the sample.", mostSampled)
+	}
+	if p.Seed < 0 {
+		return answer{}, badRequest("The seed is %d: want a number from 0.", p.Seed)
 	}
 	if p.Seed == 0 {
-		p.Seed = 1 + uint64(rand.Uint32())
+		p.Seed = 1 + int64(rand.Uint32())
 	}
 	condition, err := query.ParseCondition(p.Where)
 	if err != nil {
 		return answer{}, err
 	}
-	said, next := "The sample is forgotten.", "/list"
+	said, next := "The sample is forgotten.", "list"
 	var of *sample
-	if p.Nodes > 0 {
+	if *p.Nodes > 0 {
 		if of, err = s.draw(r.Context(), condition, p); err != nil {
 			return answer{}, err
 		}
-		said, next = fmt.Sprintf("A random sample of %d suspects is drawn.", len(of.Nodes)), "/review?sample=1"
+		said, next = fmt.Sprintf("A random sample of %d suspects is drawn.", len(of.Nodes)), "review?sample=1"
 	}
 	if err := s.keepSample(of); err != nil {
 		return answer{}, err
 	}
 	s.mu.Lock()
 	s.sample, s.said = of, said
-	view := reply{Said: said, CanUndo: len(s.past) > 0}
+	view := reply{Said: said, Undo: s.lastReply().step}
 	s.mu.Unlock()
 	s.progress.forget()
 	return answer{view: view, seeOther: next}, nil
@@ -216,7 +216,7 @@ func (s *Server) drawSample(r *http.Request) (answer, error) {
 
 // draw draws a sample of suspects.
 func (s *Server) draw(ctx context.Context, where query.Condition, p sampling) (*sample, error) {
-	statement, err := query.Parse(fmt.Sprintf("suspects sample %d seed %d", p.Nodes, p.Seed))
+	statement, err := query.Parse(fmt.Sprintf("suspects sample %d seed %d", *p.Nodes, p.Seed))
 	if err != nil {
 		return nil, err
 	}

@@ -40,22 +40,23 @@ type Options struct {
 // A Server serves the page. All who open it review as one person, with one queue: another person has a Server of their own.
 type Server struct {
 	Options
-	ctx      context.Context // of the server; it ends with Close
-	keys     keys
-	hosts    []string // that requests may name
-	listener net.Listener
-	http     *http.Server
-	stop     context.CancelFunc
-	working  sync.WaitGroup
-	events   hub
-	progress counted[progress]
-	activity activity
-	glance   counted[overview]
-	people   tally
-	found    findings
-	job      jobs
-	scores   settler
-	requests *metrics.Durations // by path and status
+	ctx       context.Context // of the server; it ends with Close
+	keys      keys
+	hosts     []string // that requests may name
+	listener  net.Listener
+	http      *http.Server
+	stop      context.CancelFunc
+	working   sync.WaitGroup
+	events    hub
+	progress  counted[progress]
+	activity  activity
+	glance    counted[overview]
+	people    tally
+	found     findings
+	job       jobs
+	scores    settler
+	requests  *metrics.Durations // by path and status
+	strangers strangers
 
 	writing sync.Mutex // held while a reply is written or taken back
 	closed  bool       // no reply is written any more; of writing
@@ -140,7 +141,8 @@ func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, er
 	s.Query.RescoreWithin = 0 // the settler brings scores up to date
 	s.Query.Who = cmp.Or(s.Query.Who, query.UserName())
 	s.mine.who = s.Query.Who
-	if err := cmp.Or(s.keys.draw(), s.recall(ctx), s.readSample()); err != nil {
+	s.keys.draw()
+	if err := cmp.Or(s.recall(ctx), s.readSample()); err != nil {
 		stop()
 		return nil, err
 	}
@@ -150,6 +152,7 @@ func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, er
 	notify(s.progress.wanted)
 	s.http = &http.Server{
 		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: withConn, ConnState: s.strangers.follow,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what clients do wrong is told to them
 	}
@@ -167,22 +170,8 @@ func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, er
 // Address is where the page is, with the token.
 func (s *Server) Address() string { return s.Origin() + "/?" + tokenParameter + "=" + s.keys.token }
 
-// Ticket is an address that opens the page once. Give it to a browser: the list of processes shows it to everybody on the machine.
-func (s *Server) Ticket() string {
-	return s.Origin() + "/?" + ticketParameter + "=" + s.keys.newTicket()
-}
-
 // Origin is where the page is, without the token.
 func (s *Server) Origin() string { return "http://" + s.listener.Addr().String() }
-
-// port is the port that the server listens at.
-func (s *Server) port() string {
-	_, port, err := net.SplitHostPort(s.listener.Addr().String())
-	if err != nil {
-		panic(err) // a TCP address has a port
-	}
-	return port
-}
 
 // closeTimeout is how long Close waits for requests under way, which the end of their context ends.
 const closeTimeout = 3 * time.Second

@@ -59,10 +59,11 @@ func readOn(ctx context.Context, tx *kv.Tx, seq *int64, take func(d *decide.Deci
 
 // A pastReply is a reply that undo takes back: a decision, or that a node was skipped.
 type pastReply struct {
-	step int64     // of the decision; 0: a skip
-	node kv.NodeID // that was skipped
-	id   string    // of that node
+	step int64  // of the decision; of a skip, -1 for the node 0, -2 for the node 1, and so on
+	id   string // of a node that was skipped
 }
+
+func (r pastReply) isSkip() bool { return r.step < 0 }
 
 // Bounds of the replies that undo takes back. The first are as many as are kept; the others are of the replies of an earlier page, which
 // are found in the history.
@@ -114,10 +115,18 @@ func (s *Server) forget(which func(pastReply) bool) {
 	s.past = kept
 }
 
-// lastStep is the step that undo takes back next, 0 if there is none. The caller has s.mu.
+// lastReply is the reply that undo takes back next; its step is 0 if there is none. The caller has s.mu.
+func (s *Server) lastReply() pastReply {
+	if len(s.past) == 0 {
+		return pastReply{}
+	}
+	return s.past[len(s.past)-1]
+}
+
+// lastStep is the last decision that undo can take back, 0 if there is none. The caller has s.mu.
 func (s *Server) lastStep() int64 {
 	for i := len(s.past) - 1; i >= 0; i-- {
-		if s.past[i].step != 0 {
+		if !s.past[i].isSkip() {
 			return s.past[i].step
 		}
 	}
@@ -135,7 +144,7 @@ func (s *Server) startAnew() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.skipped.Clear()
-		s.forget(func(reply pastReply) bool { return reply.step == 0 })
+		s.forget(pastReply.isSkip)
 		s.said = "" // it is of before
 		return nil
 	})

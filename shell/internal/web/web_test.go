@@ -33,6 +33,7 @@ type client struct {
 	*http.Client
 	server *Server
 	header http.Header
+	base   string // what paths follow
 }
 
 // serve serves the page of a store.
@@ -57,7 +58,7 @@ func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 			t.Error(err)
 		}
 	})
-	return &client{t, &http.Client{Transport: transport}, server, http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}}
+	return &client{t, &http.Client{Transport: transport}, server, http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
 }
 
 // browser is a client that came in by the printed address, and does not follow redirects.
@@ -67,18 +68,19 @@ func (c *client) browser() *client {
 	if err != nil {
 		c.Fatal(err)
 	}
-	b := &client{c.T, &http.Client{Transport: c.Transport, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, c.server, http.Header{}}
+	b := &client{c.T, &http.Client{Transport: c.Transport, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, c.server, http.Header{}, c.base}
 	if status, _ := b.get(strings.TrimPrefix(c.server.Address(), c.server.Origin())); status != http.StatusSeeOther {
 		c.Fatalf("the printed address: got %d, want a redirect", status)
 	}
 	b.header.Set("Sec-Fetch-Site", "same-origin")
+	b.base += c.server.keys.path
 	return b
 }
 
 // do does a request.
 func (c *client) do(method, path, kind, body string, change func(*http.Request)) (status int, text string, header http.Header) {
 	c.Helper()
-	r, err := http.NewRequestWithContext(c.Context(), method, c.server.Origin()+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(c.Context(), method, c.base+path, strings.NewReader(body))
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -183,7 +185,7 @@ func TestQueue(t *testing.T) {
 	if second.ID != "p4" {
 		t.Fatalf("the second suspect: got %s", second.ID)
 	}
-	if status, _ := c.post("/skip", decision{ID: "p4"}); status != http.StatusOK {
+	if status, _ := c.post("/skip", skipping{ID: "p4"}); status != http.StatusOK {
 		t.Fatalf("skip: got %d", status)
 	}
 	third := view[card](c, queue)
@@ -202,7 +204,7 @@ func TestQueue(t *testing.T) {
 	for i, want := range []string{"p5", "p4", "s3"} {
 		status, text := c.post("/undo", place{})
 		var got reply
-		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.ID != want || got.CanUndo != (i < 2) {
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.ID != want || (got.Undo != 0) != (i < 2) {
 			t.Errorf("undo: got %d, %s, want %s", status, text, want)
 		}
 	}
@@ -335,14 +337,14 @@ func TestBulk(t *testing.T) {
 	}
 	// The same by the forms of the page.
 	browser := c.browser()
-	fields := url.Values{"of": {"suspects"}, "where": {"score > 0.5"}, "ids": {"s1", "s2"}, "decision": {"reject"}, "back": {"/list?of=nodes"}}
+	fields := url.Values{"of": {"suspects"}, "where": {"score > 0.5"}, "ids": {"s1", "s2"}, "decision": {"reject"}, "back": {"list?of=nodes"}}
 	_, text, _ := browser.form("/bulk", fields)
 	hidden := regexp.MustCompile(`name="confirm" value="([0-9a-f]{64})"`).FindStringSubmatch(text)
 	if hidden == nil {
 		t.Fatalf("the question has nothing to confirm: %s", text)
 	}
 	fields.Set("confirm", hidden[1])
-	if status, text, header := browser.form("/bulk", fields); status != http.StatusSeeOther || header.Get("Location") != "/list?of=nodes" {
+	if status, text, header := browser.form("/bulk", fields); status != http.StatusSeeOther || header.Get("Location") != "list?of=nodes" {
 		t.Errorf("got %d, %s", status, text)
 	}
 	if got := ask(t, store, "nodes where decision = 'reject' return id"); !slices.Equal(got, []string{"s1", "s2"}) {
@@ -430,7 +432,7 @@ func TestFilters(t *testing.T) {
 func TestSample(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	c := serve(t, store, func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} })
-	if status, text := c.post("/sample", sampling{Nodes: 20, Seed: 7}); status != 200 {
+	if status, text := c.post("/sample", sampling{Nodes: new(20), Seed: 7}); status != 200 {
 		t.Fatalf("got %d, %s", status, text)
 	}
 	for i := range 20 {
@@ -451,11 +453,11 @@ func TestSample(t *testing.T) {
 	}); got != nil {
 		t.Errorf("got %+v", got)
 	}
-	must[reply](c, "/sample", sampling{})
+	must[reply](c, "/sample", sampling{Nodes: new(0)})
 	if got := sampledAs(c, func(p *sampled) bool { return p == nil }); got != nil {
 		t.Errorf("the sample is not forgotten: got %+v", got)
 	}
-	if status, _ := c.post("/sample", sampling{Nodes: -1}); status != 400 {
+	if status, _ := c.post("/sample", sampling{Nodes: new(-1)}); status != 400 {
 		t.Error("a sample of -1")
 	}
 }

@@ -74,7 +74,10 @@ func TestAttacker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	attacker := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+	attacker := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if cookie := r.Header.Get("Cookie"); cookie != "" {
+			t.Errorf("%s: the attacker's server gets the cookie %s", r.URL.Path, cookie)
+		}
 		fmt.Fprint(rw, "<!DOCTYPE html><title>a nice page</title><body>Hello")
 	})}
 	go attacker.Serve(listener) //nolint:errcheck // it ends with Shutdown
@@ -85,17 +88,19 @@ func TestAttacker(t *testing.T) {
 	})
 	w.expects = append(w.expects, "") // the browser tells what it refuses
 	w.silent = true                   // the page of the attacker has no script of ours
+	pages := w.origin
 	w.origin = "http://" + listener.Addr().String()
 	w.at("/")
+	eval[int](w, "fetch('/steal', {credentials: 'include'}).then(answer => answer.status)")
 	for name, got := range eval[map[string]string](w, fmt.Sprintf(attacks, origin, card.ID)) {
 		if got != "" {
 			t.Errorf("%s: the attacker got %.200s", name, got)
 		}
 	}
 
-	w.origin, w.silent = origin, false
+	w.origin, w.silent = pages, false
 	w.at("/history")
-	if n := eval[int](w, "document.querySelectorAll('main td a[href^=\"/node\"]').length"); n != 0 {
+	if n := eval[int](w, "document.querySelectorAll('main td a[href^=\"node\"]').length"); n != 0 {
 		t.Errorf("%d decisions were made by the attacker", n)
 	}
 	if job := w.text("#job-text"); job != "" {

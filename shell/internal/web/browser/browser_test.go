@@ -247,7 +247,14 @@ func open(t *testing.T, at, origin string) *window {
 	w := &window{T: t, ctx: ctx, origin: origin, hosts: map[string]bool{}, expects: []string{"409 (Conflict)"}}
 	chromedp.ListenTarget(ctx, w.hear)
 	w.run(log.Enable(), network.Enable(), chromedp.Navigate(at))
+	w.enter()
 	return w
+}
+
+// enter notes where the pages are: below a path of this start.
+func (w *window) enter() {
+	w.Helper()
+	w.origin = eval[string](w, "location.href.slice(0, location.href.lastIndexOf('/'))")
 }
 
 // hear notes requests, and fails at errors of scripts and broken rules of the page.
@@ -277,7 +284,8 @@ func (w *window) stayed() {
 	w.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.hosts, strings.TrimPrefix(w.origin, "http://"))
+	host, _, _ := strings.Cut(strings.TrimPrefix(w.origin, "http://"), "/")
+	delete(w.hosts, host)
 	if len(w.hosts) > 0 {
 		w.Errorf("other hosts were asked: %v", w.hosts)
 	}

@@ -13,8 +13,8 @@ import (
 // history lists what was decided, the newest first.
 func (w *window) history() (entries []string) {
 	w.Helper()
-	return eval[[]string](w, `fetch('/history', {headers: {Accept: 'application/json'}}).then(answer => answer.json()).then(view =>
-		view.entries.map(of => of.id + ' ' + of.decision ))`)
+	return eval[[]string](w, `fetch('history', {headers: {Accept: 'application/json'}}).then(answer => answer.json()).then(view =>
+		view.entries.map(of => of.id + ' ' + of.decision))`)
 }
 
 // quick presses keys so many milliseconds apart, and waits until keys count again.
@@ -99,7 +99,7 @@ func TestSlowStore(t *testing.T) {
 	shown := w.shown()
 	w.run(chromedp.Evaluate(`(() => {
 		const quick = window.fetch;
-		window.fetch = (path, ...rest) => path !== '/decide' ? quick(path, ...rest) : new Promise(done => { window.go = done; }).then(() => quick(path, ...rest));
+		window.fetch = (path, ...rest) => path !== 'decide' ? quick(path, ...rest) : new Promise(done => { window.go = done; }).then(() => quick(path, ...rest));
 	})()`, nil))
 	w.press("y")
 	w.until("document.querySelector('#said-text').innerText === 'storing …'")

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"unicode/utf8"
+)
+
+// bring reads what a request brings: JSON, or the fields of a form.
+func bring(r *http.Request, into any, form func()) error {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" && kind != "application/x-www-form-urlencoded" {
+		return badRequest("The body is of the type %q: want application/json, or a form.", r.Header.Get("Content-Type"))
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	if kind == "application/json" {
+		if err := unmarshal(text, into); err != nil {
+			return badRequest("The body is not as it should be: %v.", err)
+		}
+		return nil
+	}
+	r.PostForm, err = checked(url.ParseQuery(string(text)))
+	if err == nil {
+		form()
+	}
+	return err
+}
+
+// checked refuses fields that are no UTF-8, and others that cannot be read.
+func checked(fields url.Values, err error) (url.Values, error) {
+	for name, values := range fields {
+		for _, value := range append(values, name) {
+			if err == nil && !utf8.ValidString(value) {
+				err = fmt.Errorf("%q is not UTF-8", value)
+			}
+		}
+	}
+	if err != nil {
+		return nil, badRequest("The fields are not as they should be: %v.", err)
+	}
+	return fields, nil
+}
+
+// surrogates finds escapes in JSON. Half of a surrogate pair alone is the group: it is no character.
+var surrogates = regexp.MustCompile(`(?i)\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)|\\.`)
+
+// unmarshal reads one object, whose fields are all known and not null. encoding/json alone would take null for an object without fields,
+// and put U+FFFD in place of what is no character.
+func unmarshal(text []byte, into any) error {
+	if !utf8.Valid(text) {
+		return errors.New("it is not UTF-8")
+	}
+	for _, escape := range surrogates.FindAllSubmatch(text, -1) {
+		if escape[1] != nil {
+			return fmt.Errorf("%s is half a character", escape[1])
+		}
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
+		return errors.New("want an object")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind the first object")
+	}
+	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
+		switch token, err := tokens.Token(); {
+		case err != nil:
+			return nil // the end
+		case token == nil:
+			return errors.New("it has null, want a value, or no such field")
+		}
+	}
+}
