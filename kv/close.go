@@ -18,7 +18,7 @@ import (
 // in the journal.
 func (s *Store) Close() error {
 	if s.bulkOpen.Load() {
-		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.dir, ErrBusy)
+		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.name, ErrBusy)
 	}
 	s.writer.Lock()
 	defer s.writer.Unlock()

@@ -25,6 +25,10 @@ var (
 	// runs into the same directory. The error is a *LockedError.
 	ErrLocked = storedir.ErrLocked
 
+	// ErrForeignFile is returned for a store in which there is a file that no store has: a symbolic link, a named pipe or a device.
+	// Such a store may come from somebody who wants a file elsewhere changed.
+	ErrForeignFile = storedir.ErrForeignFile
+
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
 	// which writes, and needs room on disk for it.
 	ErrCrashed = lsm.ErrCrashed

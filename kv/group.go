@@ -53,7 +53,7 @@ func (s *Store) lockWriter(ctx context.Context) error {
 // enter runs fn in a transaction, which then waits in the group for its commit. The caller holds the writer's lock.
 func (s *Store) enter(fn func(*Tx) error) (*Tx, error) {
 	if s.opt.ReadOnly {
-		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
+		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
 	var tx *Tx
 	if s.group == nil {

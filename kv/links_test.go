@@ -1,10 +1,16 @@
+//go:build linux || darwin
+
 package kv
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
@@ -19,37 +25,26 @@ func linked(t *testing.T, path string) {
 	}
 }
 
-// TestRepairBehindLinks repairs a store that is reached by a symbolic link, or whose directories work and quarantine are such,
-// and undoes that.
-func TestRepairBehindLinks(t *testing.T) {
+// TestRepairBehindALink repairs a store that is reached by a symbolic link, and undoes that.
+func TestRepairBehindALink(t *testing.T) {
 	t.Parallel()
-	undamaged := everyKind(t, 50)
-	for _, link := range []string{".", storedir.WorkName, storedir.QuarantineName} {
-		t.Run(link, func(t *testing.T) {
-			t.Parallel()
-			dir := copyStore(t, undamaged)
-			flipTable(t, dir)
-			before := bytesOf(t, dir)
-			if link != "." {
-				if err := os.Mkdir(filepath.Join(dir, link), storedir.Mode); err != nil {
-					t.Fatal(err)
-				}
-			}
-			linked(t, filepath.Join(dir, link))
-			if len(repaired(t, dir)) == 0 {
-				t.Error("nothing was repaired")
-			}
-			checkClean(t, openStore(t, copyStore(t, dir), Options{}))
-			if err := undo(t, dir); err != nil {
-				t.Fatal(err)
-			}
-			after := bytesOf(t, dir)
-			for name, text := range before {
-				if after[name] != text {
-					t.Errorf("%s is not as it was", name)
-				}
-			}
-		})
+	dir := everyKind(t, 50)
+	flipTable(t, dir)
+	before := bytesOf(t, dir)
+	linked(t, dir)
+	if len(repaired(t, dir)) == 0 {
+		t.Error("nothing was repaired")
+	}
+	checkClean(t, openStore(t, copyStore(t, dir), Options{}))
+	if err := undo(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	target, err := os.Readlink(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(bytesOf(t, target), before) {
+		t.Error("the files are not as they were")
 	}
 }
 
@@ -71,43 +66,212 @@ func TestModesBehindALink(t *testing.T) {
 	}
 }
 
-// TestQuarantineElsewhere has the quarantine on another file system, to which files cannot move: nothing is changed.
-func TestQuarantineElsewhere(t *testing.T) {
-	t.Parallel()
-	dir := everyKind(t, 50)
-	flipTable(t, dir)
-	elsewhere, err := os.MkdirTemp(".", "quarantine")
+// TestUpFromALink names directories as link/../g, which is not g beside the link but g beside the directory that the link leads to.
+// Every way to a store goes there.
+func TestUpFromALink(t *testing.T) {
+	original := everyKind(t, 50)
+	root := t.TempDir()
+	real, short := filepath.Join(root, "real"), filepath.Join(root, "short")
+	link := filepath.Join(short, "link")
+	err := errors.Join(os.MkdirAll(filepath.Join(real, "deep"), 0o700), os.Mkdir(short, 0o700), os.Symlink("../real/deep", link),
+		os.CopyFS(filepath.Join(real, "g"), os.DirFS(original)), os.CopyFS(filepath.Join(short, "g"), os.DirFS(original)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(elsewhere) })
-	if elsewhere, err = filepath.Abs(elsewhere); err != nil {
-		t.Fatal(err)
+	untouched := bytesOf(t, filepath.Join(short, "g"))
+	named := func(name string) string { return link + "/../" + name }
+
+	s := openStore(t, named("g"), Options{})
+	if want, err := filepath.EvalSymlinks(filepath.Join(real, "g")); err != nil || s.Dir() != want {
+		t.Errorf("Dir: got %s, want %s (%v)", s.Dir(), want, err)
 	}
-	probe := filepath.Join(t.TempDir(), "probe")
-	if err := os.WriteFile(probe, nil, 0o600); err != nil {
-		t.Fatal(err)
+	if _, err := Open(filepath.Join(real, "g"), Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrLocked) {
+		t.Errorf("opened by the other path as well: got %v, want ErrLocked", err)
 	}
-	if os.Rename(probe, filepath.Join(elsewhere, "probe")) == nil {
-		t.Skip("there is one file system")
+	update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "written") })
+	file, _ := backupOf(t, s, nil)
+	closeStore(t, s)
+	if _, err := s.Begin().Reader(LabelColumn); !errors.Is(err, ErrClosed) || !strings.HasPrefix(err.Error(), named("g")) {
+		t.Errorf("got %v, want ErrClosed that names the store as it was given", err)
 	}
-	if err := os.Symlink(elsewhere, filepath.Join(dir, storedir.QuarantineName)); err != nil {
-		t.Fatal(err)
+	flipTable(t, filepath.Join(real, "g"))
+	if len(repaired(t, named("g"))) == 0 {
+		t.Error("nothing was repaired")
 	}
-	before := bytesOf(t, dir)
-	_, err = Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
-	if err == nil || !strings.Contains(err.Error(), "do not move between it and its directory quarantine") {
-		t.Errorf("got %v, want an error that says that files do not move", err)
+	if last, err := LastRepair(named("g")); err != nil || last.Number != 1 {
+		t.Errorf("LastRepair: got %+v, %v", last, err)
 	}
-	for name, text := range bytesOf(t, dir) {
-		if text != before[name] {
-			t.Errorf("%s is not as it was", name)
+	if err := undo(t, named("g")); err != nil {
+		t.Error(err)
+	}
+
+	for name, make := range map[string]func(dir string) error{
+		"created": func(dir string) error {
+			s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		},
+		"loaded": func(dir string) error {
+			l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
+			if err != nil {
+				return err
+			}
+			_, err = l.Commit(t.Context(), nil)
+			return err
+		},
+		"restored": func(dir string) error {
+			_, err := Restore(t.Context(), dir, []io.Reader{bytes.NewReader(file)}, RestoreOptions{MemoryBudget: minMemoryBudget})
+			return err
+		},
+	} {
+		if err := make(named(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !IsStore(named(name)) || !IsStore(filepath.Join(real, name)) {
+			t.Errorf("%s: it is not where the link leads", name)
+		}
+		if around, err := StoreAround(named(name) + "/file"); err != nil || filepath.Base(around) != name {
+			t.Errorf("%s: StoreAround: got %q, %v", name, around, err)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, storedir.QuarantineName)); err != nil {
+	left := filepath.Join(real, "loaded") + loadMark
+	if err := os.Mkdir(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if len(repaired(t, dir)) == 0 {
-		t.Error("without the link nothing was repaired")
+	if p, err := TakePlacement(named("loaded")); err != nil || p == nil {
+		t.Errorf("TakePlacement: got %v, %v, want an empty one", p, err)
+	}
+	if names, err := os.ReadDir(short); err != nil || len(names) != 2 {
+		t.Errorf("beside the link: got %v, %v, want g and the link", names, err)
+	}
+	if !maps.Equal(bytesOf(t, filepath.Join(short, "g")), untouched) {
+		t.Error("the store beside the link has changed")
+	}
+}
+
+// TestChdir opens a store by a relative path in a program that then works in another directory, where another store has that path.
+func TestChdir(t *testing.T) {
+	original := everyKind(t, 50)
+	a, b := t.TempDir(), t.TempDir()
+	for _, at := range []string{a, b} {
+		if err := os.CopyFS(filepath.Join(at, "g"), os.DirFS(original)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untouched := bytesOf(t, filepath.Join(b, "g"))
+	t.Chdir(a)
+	s := openStore(t, "g", Options{})
+	t.Chdir(b)
+	update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "written") })
+	if err := s.Compact(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	update(t, s, func(tx *Tx) error {
+		_, err := tx.AddNode(Node{ID: "after"})
+		return err
+	})
+	work, err := s.Work(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(work.Dir().Put("kept", nil), work.Close()); err != nil {
+		t.Error(err)
+	}
+	closeStore(t, s)
+	if !maps.Equal(bytesOf(t, "g"), untouched) {
+		t.Error("the store that has the path now has changed")
+	}
+	t.Chdir(a)
+	view(t, openStore(t, "g", Options{}), func(tx *Tx) error {
+		_, err := tx.Node("after")
+		return err
+	})
+}
+
+// TestForeignFiles puts links, named pipes and the like under names that a store uses, or does not use. Nothing opens the store,
+// and what the links lead to stays as it is.
+func TestForeignFiles(t *testing.T) {
+	t.Parallel()
+	original := everyKind(t, 50)
+	victim := filepath.Join(t.TempDir(), "victim")
+	names := []string{
+		storedir.LockFile, storedir.DraftName, "spill-verified.tmp", "MANIFEST", "KEYREGISTRY", "DISCARD", "verified", "000001.vlog", "00001.mem",
+		"MANIFEST-REWRITE", "000099.sst", "journal-000003.log", "copy-000001.log", "of nobody", storedir.WorkName, storedir.HolderName,
+		storedir.QuarantineName, "work/run-1/diagonal-1", "holder/address", "quarantine/1/before/MANIFEST", "quarantine/1/repair.json",
+	}
+	for kind, place := range map[string]func(path string) error{
+		"a symbolic link": func(path string) error { return os.Symlink(victim, path) },
+		"a named pipe":    func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		for _, name := range names {
+			if err := errors.Join(os.RemoveAll(victim), os.Mkdir(victim, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			if filepath.Ext(name) != "" || strings.ToUpper(name) == name { // the store has files of such names
+				if err := errors.Join(os.Remove(victim), os.WriteFile(victim, []byte("precious"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := statOf(t, victim)
+			dir := copyStore(t, original)
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Dir(path), 0o700), place(path)); err != nil {
+				t.Fatal(err)
+			}
+			opt := Options{MemoryBudget: minMemoryBudget}
+			_, opening := Open(dir, opt)
+			_, reading := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
+			_, _, migrating := Migrate(t.Context(), dir, opt)
+			_, repairing := Repair(t.Context(), dir, opt, nil, func(Correction) {})
+			for job, err := range map[string]error{
+				"Open": opening, "Open to read": reading, "Migrate": migrating, "Repair": repairing,
+				"UndoRepair": UndoRepair(t.Context(), dir, opt, nil),
+			} {
+				if !errors.Is(err, ErrForeignFile) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), kind) {
+					t.Errorf("%s, %s: %s: got %v, want ErrForeignFile that names it", name, kind, job, err)
+				}
+			}
+			if after := statOf(t, victim); after != before {
+				t.Errorf("%s, %s: the victim was %s and is %s", name, kind, before, after)
+			}
+		}
+	}
+}
+
+// statOf tells whether a file, or what is in a directory, was changed.
+func statOf(t *testing.T, path string) string {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().String() + info.ModTime().String()
+}
+
+// TestForeignFilesBesideAStore puts a link where a load works.
+func TestForeignFilesBesideAStore(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", loadProcessName, checkpointName, placementName, "sort/run"} {
+		victim := filepath.Join(t.TempDir(), "victim")
+		kept := filepath.Join(victim, placementName)
+		if err := errors.Join(os.Mkdir(victim, 0o700), os.WriteFile(kept, []byte("{}"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "g")
+		link := filepath.Join(dir+loadMark, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(victim, link)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}); err == nil || !strings.Contains(err.Error(), link) {
+			t.Errorf("%q: NewLoader: got %v, want an error that names the link", name, err)
+		}
+		if p, err := TakePlacement(dir); p != nil {
+			t.Errorf("%q: TakePlacement: got %v, %v, want none", name, p, err)
+		}
+		if names, err := os.ReadDir(victim); err != nil || len(names) != 1 {
+			t.Errorf("%q: the victim has %v, %v, want %s", name, names, err, placementName)
+		}
 	}
 }

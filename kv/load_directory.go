@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -52,12 +53,9 @@ func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)
 func newDirectoryBeside(
 	target, mark string, takeOver func(*loadDirectory) (bool, error),
 ) (_ *loadDirectory, err error) {
-	target, err = filepath.Abs(target)
+	target, err = realpath.Of(target) // the store goes where a link leads
 	if err != nil {
 		return nil, err
-	}
-	if linked, err := filepath.EvalSymlinks(target); err == nil {
-		target = linked // the store goes where the link leads
 	}
 	if err := checkTarget(target); err != nil {
 		return nil, err
@@ -103,7 +101,7 @@ func (d *loadDirectory) acquire() (err error) {
 		if info, err := os.Lstat(d.path); err == nil && !info.IsDir() {
 			return fmt.Errorf("%s: %w: it is no directory", d.path, ErrExists)
 		}
-		d.unlock, err = storedir.Lock(d.path, false)
+		_, d.unlock, err = storedir.Lock(d.path, false)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // its load has just ended

@@ -56,7 +56,7 @@ func (s *Store) migrateAll(ctx context.Context) error {
 			return err
 		}
 		if err := s.migrate(); err != nil {
-			return fmt.Errorf("%s: from format version %d to %d: %w", s.dir, s.header.Version, s.header.Version+1, err)
+			return fmt.Errorf("%s: from format version %d to %d: %w", s.name, s.header.Version, s.header.Version+1, err)
 		}
 	}
 	return nil

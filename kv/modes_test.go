@@ -3,6 +3,7 @@
 package kv
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,7 +88,7 @@ func TestModesOfLoads(t *testing.T) {
 		dir, want := filepath.Join(t.TempDir(), "graph"), storedir.Mode
 		if mode != 0 {
 			want = mode
-			if err := os.Mkdir(dir, mode); err != nil {
+			if err := errors.Join(os.Mkdir(dir, mode), os.Chmod(dir, mode)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -97,7 +97,7 @@ func (e *MissingEdgeError) Unwrap() error { return ErrNotFound }
 // NewPatch begins a Patch.
 func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	if s.opt.ReadOnly {
-		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
+		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
 	if err := validateLoadOptions(LoadOptions{Properties: opt.Properties}); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -31,21 +32,21 @@ func TakePlacement(dir string) (*Placement, error) { return takePlacement(dir, l
 
 // takePlacement is TakePlacement for a directory whose name ends in mark.
 func takePlacement(dir, mark string) (_ *Placement, err error) {
-	target, err := filepath.Abs(dir)
+	target, err := realpath.Of(dir)
 	if err != nil || !storedir.HasLocks {
 		return nil, err
 	}
-	if linked, err := filepath.EvalSymlinks(target); err == nil {
-		target = linked
-	}
 	d := &loadDirectory{target: target, path: target + mark}
+	if info, err := os.Lstat(d.path); err != nil || !info.IsDir() { // a link may lead to a directory of the user
+		return nil, nil //nolint:nilnil,nilerr // there is none
+	}
 	if left, err := os.ReadDir(d.path); err == nil && len(left) == 0 {
 		return new(Placement), os.Remove(d.path)
 	}
 	if _, err := os.Stat(d.placement()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	d.unlock, err = storedir.Lock(d.path, false)
+	_, d.unlock, err = storedir.Lock(d.path, false)
 	if errors.Is(err, ErrLocked) {
 		return nil, nil //nolint:nilnil // the load is alive
 	}

@@ -71,25 +71,25 @@ func Repair(
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
-	unlock, err := lockToRepair(dir)
+	path, unlock, err := lockToRepair(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	if lost, err = finishRepair(dir, report); err != nil {
+	defer func() { err = errors.Join(renamed(err, path, dir), unlock()) }()
+	if lost, err = finishRepair(path, report); err != nil {
 		return nil, err
 	}
-	if err := lsm.CheckManifest(dir); err != nil && !errors.Is(err, ErrCorrupt) {
+	if err := lsm.CheckManifest(path); err != nil && !errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
-	former, err := quarantine.Begin(dir)
+	former, err := quarantine.Begin(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &repair{store: dir, dir: former.Copy(), progress: progress, report: report, former: former, lost: lost}
+	r := &repair{store: path, name: dir, dir: former.Copy(), progress: progress, report: report, former: former, lost: lost}
 	version, err := r.run(ctx, opt, rooms)
 	if err != nil || !r.changed {
-		return lost, errors.Join(renamed(err, r.dir, dir), former.Discard())
+		return lost, errors.Join(renamed(err, r.dir, path), former.Discard())
 	}
 	return r.lost, former.Install(version)
 }
@@ -104,20 +104,21 @@ func finishRepair(dir string, report func(Correction)) (lost Losses, err error) 
 	return lossesOf(corrections), err
 }
 
-// lockToRepair locks the directory of a store that can be written to.
-func lockToRepair(dir string) (unlock func() error, err error) {
+// lockToRepair locks the directory of a store that can be written to, and returns its path.
+func lockToRepair(dir string) (path string, unlock func() error, err error) {
 	if _, err := os.Stat(dir); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := storedir.Writable(dir); err != nil {
-		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
+		return "", nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
 	}
 	return storedir.Lock(dir, false)
 }
 
 // A repair is one run of Repair.
 type repair struct {
-	store     string // its directory
+	store     string // its directory,
+	name      string // and as it was given, for messages
 	dir       string // that of the copy, on which the repair works
 	progress  Progress
 	report    func(Correction)
@@ -159,7 +160,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (vers
 	if err := r.readHeld(); err != nil {
 		return 0, err
 	}
-	unlock, err := storedir.Lock(r.dir, false)
+	_, unlock, err := storedir.Lock(r.dir, false)
 	if err != nil {
 		return 0, err
 	}
@@ -212,7 +213,7 @@ func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
 }
 
 func (r *repair) tell(m Correction) error {
-	m.What = strings.ReplaceAll(m.What, r.dir, r.store)
+	m.What = strings.ReplaceAll(m.What, r.dir, r.name)
 	r.changed = true
 	r.lost.include(m)
 	if err := r.former.Report(m); err != nil {
@@ -230,8 +231,8 @@ type renamedError struct {
 
 // renamed is an error that says to for from; nil for nil.
 func renamed(err error, from, to string) error {
-	if err == nil {
-		return nil
+	if err == nil || from == to {
+		return err
 	}
 	return &renamedError{err, from, to}
 }

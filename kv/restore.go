@@ -71,11 +71,11 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err := os.Mkdir(d.store(), storedir.Mode); err != nil {
 		return info, err
 	}
-	unlock, err := storedir.Lock(d.store(), false)
+	path, unlock, err := storedir.Lock(d.store(), false)
 	if err != nil {
 		return info, err
 	}
-	s, err := openBadger(d.store(), Options{MemoryBudget: opt.MemoryBudget}, false, unlock, nil)
+	s, err := openBadger(path, Options{MemoryBudget: opt.MemoryBudget}, false, unlock, nil)
 	if err != nil {
 		return info, err
 	}

@@ -204,7 +204,7 @@ func (s *Store) refuse(damage error) error {
 	if damage == nil {
 		return nil
 	}
-	return fmt.Errorf("%w; until a repair of the second copy %s can be read, and not written to", damage, s.dir)
+	return fmt.Errorf("%w; until a repair of the second copy %s can be read, and not written to", damage, s.name)
 }
 
 // updateCopy has the copy hold what was committed. The caller holds the writer's lock, or is the only one who knows the store.

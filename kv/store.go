@@ -7,9 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,10 +17,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
@@ -34,7 +29,8 @@ import (
 // open, it must not call Update, Bulk, Compact or Check. Inside an Update it must not call Close. Compact and Check stop
 // waiting when their context ends.
 type Store struct {
-	dir    string
+	dir    string // absolute, without links: see storedir.Lock
+	name   string // the directory as it was given, for messages
 	opt    Options
 	unlock func() error // gives the lock on the directory back, which is held from Open to Close
 	db     *lsm.DB
@@ -86,185 +82,6 @@ type versionedCatalog struct {
 	catalog *catalog
 }
 
-// Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
-// directory), ErrCorrupt if a file of it is damaged or missing, a *VersionError for a store of another format, a
-// *LockedError if another process writes, or this one would write while another reads.
-func Open(dir string, opt Options) (*Store, error) {
-	began := time.Now()
-	s, err := openDirectory(dir, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.start(); err != nil {
-		return nil, errors.Join(err, s.closeBadger())
-	}
-	s.observe(Event{Kind: EventOpen}, began)
-	return s, nil
-}
-
-// openDirectory opens what is in a directory, of whatever format version, and reads nothing of it.
-func openDirectory(dir string, opt Options) (*Store, error) {
-	info, err := os.Stat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no store at %s: %w", dir, fs.ErrNotExist)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
-	}
-	unlock, err := storedir.Lock(dir, opt.ReadOnly)
-	if err != nil {
-		return nil, err
-	}
-	return openLocked(dir, opt, unlock)
-}
-
-// openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
-func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
-	if err := cmp.Or(quarantine.Check(dir), lsm.CheckManifest(dir)); err != nil {
-		return nil, errors.Join(err, unlock())
-	}
-	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.openJournal(); err != nil {
-		return nil, errors.Join(err, s.closeBadger())
-	}
-	return s, nil
-}
-
-// IsStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open the
-// store.
-func IsStore(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
-	return err == nil || quarantine.Check(dir) != nil
-}
-
-// StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It is
-// "" if there is none.
-func StoreAround(path string) (string, error) {
-	dir, err := filepath.Abs(filepath.Dir(path))
-	if err != nil {
-		return "", err
-	}
-	if linked, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = linked
-	}
-	for above := dir; ; above = filepath.Dir(above) {
-		if IsStore(above) {
-			// Further up a file of the name of a manifest may be anybody's.
-			_, err := os.Stat(filepath.Join(above, lsm.KeyRegistryName))
-			if err == nil || above == dir {
-				return above, nil
-			}
-		}
-		if above == filepath.Dir(above) {
-			return "", nil
-		}
-	}
-}
-
-// start reads what must be there, and drops what a crash left behind.
-func (s *Store) start() error {
-	if err := s.readHeader(); err != nil {
-		return err
-	}
-	if err := checkVersion(s.dir, s.header.Version); err != nil {
-		return err
-	}
-	if err := s.checkCopy(); err != nil {
-		return err
-	}
-	if s.opt.ReadOnly {
-		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
-	}
-	temporary, err := storedir.FilesNamed(s.dir, "spill-", ".tmp")
-	if err != nil {
-		return err
-	}
-	for _, name := range temporary {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-	}
-	if err := s.sweep(); err != nil {
-		return err
-	}
-	return s.keepDecisionsTwice()
-}
-
-// Create makes an empty store in a directory that is not there, or empty; ErrExists otherwise.
-func Create(dir string, opt Options) (*Store, error) {
-	return create(dir, opt, true)
-}
-
-// create is Create. With synced false it is the store of a Loader, and nothing is durable before Close.
-func create(dir string, opt Options, synced bool) (*Store, error) {
-	if opt.ReadOnly {
-		return nil, fmt.Errorf("%s: %w: a store is not created read-only", dir, ErrReadOnly)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if len(entries) > 0 {
-		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
-	}
-	if err := storedir.Make(dir); err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	unlock, err := storedir.Lock(dir, false)
-	if err != nil {
-		return nil, err
-	}
-	s, err := openBadger(dir, opt, synced, unlock, nil)
-	if err != nil {
-		return nil, err
-	}
-	s.loading = !synced
-	if err := s.writeHeader(); err != nil {
-		return nil, errors.Join(err, s.closeBadger())
-	}
-	s.observe(Event{Kind: EventOpen}, began)
-	return s, nil
-}
-
-// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, if
-// not nil, looks at what a crash left before Badger does.
-func openBadger(
-	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
-) (s *Store, err error) {
-	if opt, err = opt.withDefaults(); err != nil {
-		return nil, errors.Join(err, unlock())
-	}
-	s = &Store{
-		dir:         dir,
-		opt:         opt,
-		unlock:      unlock,
-		synced:      synced,
-		cache:       snapshot.NewCache(opt.MemoryBudget),
-		deltas:      snapshot.NewDeltas(),
-		directories: new(graph.Directories),
-		changes:     changeLog{limit: opt.MemoryBudget / changeLogShare},
-		made:        madeValues{of: map[string]madeOf{}},
-		writer:      newWriterLock(),
-		worker:      newWriterLock(),
-		txs:         map[*Tx]struct{}{},
-	}
-	s.db, err = lsm.Open(dir, lsm.Options{
-		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced, Logger: opt.Logger,
-		Journal: journalOf(dir), Look: look, Reading: s.isRead,
-	})
-	if err != nil {
-		return nil, errors.Join(err, unlock())
-	}
-	return s, nil
-}
-
 // isRead says whether there is a snapshot to read from.
 func (s *Store) isRead() bool {
 	s.mu.Lock()
@@ -299,7 +116,7 @@ func (s *Store) readHeader() error {
 		err = ErrNotStore
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.dir, err)
+		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil
 }
@@ -377,10 +194,10 @@ func (s *Store) writeHeader() error {
 // ID names the store, the same wherever it is copied to: 128 random bits in hexadecimal.
 func (s *Store) ID() string { return s.header.ID }
 
-// Dir is the directory given to Open.
+// Dir is the absolute path of the store's directory, without links.
 func (s *Store) Dir() string { return s.dir }
 
-// Dir is the directory that was given to Open.
+// Dir is the absolute path of the store's directory, without links.
 func (tx *Tx) Dir() string { return tx.s.dir }
 
 // InUpdate reports whether the transaction is one of Update, which only the goroutine of its function may use.

@@ -30,7 +30,7 @@ type Work struct {
 // ErrReadOnly if the store was opened so: other processes may be reading it.
 func (s *Store) Work(ctx context.Context) (*Work, error) {
 	if s.opt.ReadOnly {
-		return nil, fmt.Errorf("%s: %w", s.dir, ErrReadOnly)
+		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
 	if err := s.worker.LockContext(ctx); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ var damagedStores sync.Map
 // closeStore closes a store in which Check must find nothing, unless the test has damaged it.
 func closeStore(t *testing.T, s *Store) {
 	t.Helper()
-	_, damaged := damagedStores.Load(s.dir)
+	_, damaged := damagedStores.Load(s.name)
 	if open := s.View(func(*Tx) error { return nil }); open == nil && !damaged && !s.loading && !s.bulkOpen.Load() {
 		err := s.Check(context.Background(), nil, func(p Problem) { t.Errorf("store %s: %s", s.dir, p) })
 		if err != nil {

@@ -86,7 +86,7 @@ func (s *Store) beginBare(write bool, g *commitGroup) *Tx {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		tx.err = fmt.Errorf("%s: %w", s.dir, ErrClosed)
+		tx.err = fmt.Errorf("%s: %w", s.name, ErrClosed)
 		tx.ended = true
 		close(tx.done)
 		return tx

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 )
 
@@ -22,7 +23,14 @@ var ErrWrittenSince = errors.New("kv: the store was written to since it was repa
 type RepairToUndo = quarantine.RepairToUndo
 
 // LastRepair returns the repair that UndoRepair would undo, ErrNoRepair if there is none.
-func LastRepair(dir string) (RepairToUndo, error) { return quarantine.Last(dir) }
+func LastRepair(dir string) (RepairToUndo, error) {
+	path, err := realpath.Of(dir)
+	if err != nil {
+		return RepairToUndo{}, err
+	}
+	last, err := quarantine.Last(path)
+	return last, renamed(err, path, dir)
+}
 
 // UndoRepair puts back the files that a store had before its last Repair that is not undone, byte for byte. The present
 // files are moved into the quarantine of that repair.
@@ -42,15 +50,15 @@ func UndoRepair(ctx context.Context, dir string, opt Options, agree func(commits
 			return fmt.Errorf("%s: %w: undoing would set aside its last %d commits; nothing was undone", dir, ErrWrittenSince, commits)
 		}
 	}
-	unlock, err := lockToRepair(dir)
+	path, unlock, err := lockToRepair(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	return quarantine.Undo(dir, func(version uint64, changed bool) (err error) {
+	defer func() { err = errors.Join(renamed(err, path, dir), unlock()) }()
+	return quarantine.Undo(path, func(version uint64, changed bool) (err error) {
 		commits := uint64(0)
 		if changed {
-			if commits, err = commitsSince(dir, opt, version); err != nil {
+			if commits, err = commitsSince(path, opt, version); err != nil {
 				return fmt.Errorf("%s: what was written since it was repaired is not known, nothing was undone: %w", dir, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -70,7 +71,13 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	opt := kv.BackupOptions{Progress: s.progress.report()}
 	if c.File != "-" {
-		opt.Begin = func(most int64) error { return kv.CheckRoom(filepath.Dir(c.File), most) }
+		opt.Begin = func(most int64) error {
+			path, err := realpath.Of(c.File)
+			if err != nil {
+				return err
+			}
+			return kv.CheckRoom(filepath.Dir(path), most)
+		}
 	}
 	if c.Since != "" {
 		since, failed := stream.Open(ctx, c.Since)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -161,22 +162,22 @@ func (f commandFile) is(other commandFile) bool {
 	return f.info == nil && other.info == nil && f.place() == other.place()
 }
 
-// place is the path of a file that is not there yet, with the links to its directory followed.
+// place is the path of a file that is not there yet, with links followed.
 func (f commandFile) place() string {
-	dir, err := filepath.Abs(filepath.Dir(f.path))
-	if err != nil {
-		return f.path
+	if path, err := realpath.Of(f.path); err == nil {
+		return path
 	}
-	if target, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = target
-	}
-	return filepath.Join(dir, filepath.Base(f.path))
+	return f.path
 }
 
 // checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a store.
 func checkPlace(flag, path string) error {
-	dir := filepath.Dir(path)
-	info, err := os.Stat(dir)
+	place, err := realpath.Of(path)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", flag, path, err)
+	}
+	dir := filepath.Dir(path) // for messages
+	info, err := os.Stat(filepath.Dir(place))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s %s: there is no directory %s: %w", flag, path, dir, fs.ErrNotExist)
 	}

@@ -180,11 +180,7 @@ func (q *query) predictions() (encoding kv.Value, losses [2]kv.Value, err error)
 // DiskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
 func DiskBytes(dir string) (int64, error) {
 	total := int64(0)
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return 0, err
-	}
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

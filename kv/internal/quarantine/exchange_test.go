@@ -31,7 +31,7 @@ func newStore(t *testing.T) (store string, files map[string]string) {
 	files = map[string]string{"MANIFEST": "tables", "1.sst": "records", "log": strings.Repeat("\x00", 1<<20) + "end", "deep/2.sst": "more"}
 	for name, text := range files {
 		path := filepath.Join(store, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), storedir.Mode), os.WriteFile(path, []byte(text), 0o640)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), storedir.Mode), os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, 0o640)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,6 +242,30 @@ func TestForgedExchange(t *testing.T) {
 		}
 		wantFiles(t, linked, store, files)
 	}
+}
+
+// TestQuarantineElsewhere has the quarantine on another file system, to which files cannot move: nothing is changed.
+func TestQuarantineElsewhere(t *testing.T) {
+	t.Parallel()
+	store, files := newStore(t)
+	elsewhere, err := os.MkdirTemp(".", "quarantine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(elsewhere) })
+	if elsewhere, err = filepath.Abs(elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if os.Rename(filepath.Join(store, "MANIFEST"), filepath.Join(elsewhere, "MANIFEST")) == nil {
+		t.Skip("there is one file system")
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(store, storedir.QuarantineName)); err != nil { // as a mount would be
+		t.Fatal(err)
+	}
+	if err := repair(store); err == nil || !strings.Contains(err.Error(), "do not move between it and its directory quarantine") {
+		t.Errorf("got %v, want an error that says that files do not move", err)
+	}
+	wantFiles(t, "elsewhere", store, files)
 }
 
 // TestExchangeMissesAFile deletes a file from the quarantine after a kill, before it was put in its place.

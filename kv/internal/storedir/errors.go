@@ -15,6 +15,9 @@ var (
 	// ErrLocked is returned for a directory that another process, or this one, holds; the error is a *LockedError.
 	ErrLocked = errors.New("kv: store is locked")
 
+	// ErrForeignFile is returned for a store with a file that no store has: a link, a named pipe or a device.
+	ErrForeignFile = errors.New("kv: not a file of a store")
+
 	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write. The
 	// write does nothing.
 	ErrNoSpace = errors.New("kv: not enough room on disk")

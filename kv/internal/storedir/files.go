@@ -27,17 +27,38 @@ func FilesNamed(dir, prefix, suffix string) (paths []string, err error) {
 	return paths, err
 }
 
-// Walk is filepath.WalkDir of what is in a directory, with names relative to it. The directory may be a symbolic link.
-func Walk(dir string, use fs.WalkDirFunc) error {
-	root, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return err
-	}
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if path == root {
+// checkFileTypes returns an ErrForeignFile unless a store has only files, directories and the socket of its holder. The store may come
+// from somebody else. To open a link in it for writing would change a file of whoever opens the store, and to open a named pipe
+// would wait for ever. Whoever can write to the directory at the same time is not kept from making such a file afterwards. The
+// error names the directory as its user does.
+func checkFileTypes(path, dir string) error {
+	return Walk(path, func(name string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil // what is not there, or cannot be reached, is not opened either
+		}
+		if err != nil {
 			return err
 		}
-		name, relative := filepath.Rel(root, path)
+		what := "a device"
+		switch kind := entry.Type(); kind {
+		case 0, fs.ModeDir, fs.ModeSocket:
+			return nil
+		case fs.ModeSymlink:
+			what = "a symbolic link"
+		case fs.ModeNamedPipe:
+			what = "a named pipe"
+		}
+		return fmt.Errorf("%s%c%s: %w: it is %s, want a regular file or a directory", dir, filepath.Separator, name, ErrForeignFile, what)
+	})
+}
+
+// Walk is filepath.WalkDir of what is in a directory, with names relative to it.
+func Walk(dir string, use fs.WalkDirFunc) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if path == dir {
+			return err
+		}
+		name, relative := filepath.Rel(dir, path)
 		if relative != nil {
 			return relative
 		}
@@ -45,7 +66,7 @@ func Walk(dir string, use fs.WalkDirFunc) error {
 	})
 }
 
-// Names of directories in that of a store that are no part of it. Each may be a symbolic link to one.
+// Names of directories in that of a store that are no part of it.
 const (
 	QuarantineName = "quarantine" // the files that repairs replaced
 	WorkName       = "work"       // the finished stages of long jobs

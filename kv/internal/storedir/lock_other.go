@@ -6,15 +6,21 @@ import (
 	"io/fs"
 	"math"
 	"os"
+
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 )
 
 // HasLocks says whether directories have locks. If they have none Badger takes one of its own, and a store that
 // is in use is an error in its words.
 const HasLocks = false
 
-// Lock takes no lock here.
-func Lock(string, bool) (unlock func() error, err error) {
-	return func() error { return nil }, nil
+// Lock takes no lock here. It returns the absolute path of the directory, the one by which its files are opened. A file that has no
+// place in a store is an ErrForeignFile.
+func Lock(dir string, _ bool) (path string, unlock func() error, err error) {
+	if path, err = realpath.Of(dir); err != nil {
+		return "", nil, err
+	}
+	return path, func() error { return nil }, checkFileTypes(path, dir)
 }
 
 // FreeBytes is not known here: a full disk is met when it is written to.

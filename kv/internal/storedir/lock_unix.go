@@ -12,46 +12,60 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 )
 
 // HasLocks says whether directories have locks.
 const HasLocks = true
 
 // Lock takes the lock on a directory, shared as for reading or not; a *LockedError if another holds it. It is
-// the lock that Badger takes if it is left to. A directory that is removed meanwhile is an fs.ErrNotExist. Calling unlock
-// again does nothing.
-func Lock(dir string, shared bool) (unlock func() error, err error) {
+// the lock that Badger takes if it is left to. A directory that is removed meanwhile is an fs.ErrNotExist, and one with a file that
+// has no place in a store an ErrForeignFile. Lock returns the absolute path of the directory, the one by which its files are opened.
+// Calling unlock again does nothing.
+func Lock(dir string, shared bool) (path string, unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
+	if path, err = lock(f, dir, shared); err != nil {
+		return "", nil, errors.Join(err, f.Close())
+	}
+	return path, sync.OnceValue(func() error {
+		// A process that this one has just started may have the file open until it runs its program: closing gives no lock back
+		// before that.
+		return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
+	}), nil
+}
+
+// lock locks a directory that is open, and returns its path.
+func lock(f *os.File, dir string, shared bool) (path string, err error) {
 	how := unix.LOCK_EX
 	if shared {
 		how = unix.LOCK_SH
 	}
 	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errors.Join(NewLockedError(dir, holder(dir)), f.Close())
+		return "", NewLockedError(dir, holder(dir))
 	}
 	if err != nil {
-		return nil, errors.Join(&fs.PathError{Op: "flock", Path: dir, Err: err}, f.Close())
+		return "", &fs.PathError{Op: "flock", Path: dir, Err: err}
+	}
+	if path, err = realpath.Of(dir); err != nil {
+		return "", err
 	}
 	file, err := f.Stat()
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return "", err
 	}
-	current, err := os.Stat(dir)
-	if err == nil && !os.SameFile(file, current) {
-		err = fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
-	}
+	current, err := os.Stat(path)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return "", err
 	}
-	return sync.OnceValue(func() error {
-		// A process that this one has just started may have the file open until it runs its program: closing gives no lock back
-		// before that.
-		return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
-	}), nil
+	if !os.SameFile(file, current) {
+		return "", fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
+	}
+	return path, checkFileTypes(path, dir)
 }
 
 // FreeBytes is what this process may still write on the file system of a directory.

@@ -18,7 +18,7 @@ func FileMode(dir fs.FileMode) fs.FileMode { return dir & 0o666 }
 
 // Make makes the directory of a store if it is not there, and those above it as the umask has them.
 func Make(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(filepath.Clean(dir)), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return err
 	}
 	if err := os.Mkdir(dir, Mode); err != nil && !errors.Is(err, fs.ErrExist) {

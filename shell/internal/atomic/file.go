@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -58,7 +59,8 @@ func WriteThrough(w io.Writer, fn func(*bufio.Writer) error) error {
 // A File is a file that is being written. It must end with Commit or Discard.
 type File struct {
 	io.Writer
-	path      string
+	path      string // as it was given
+	target    string // where it goes, of a file with a temporary name
 	file      *os.File
 	temporary string // the name of the file until commit; "" of a device or a pipe, which is written to as it is
 }
@@ -80,10 +82,6 @@ func Begin(ctx context.Context, path string, mode fs.FileMode) (*File, error) {
 		return outputInPlace(ctx, path, func(_ context.Context, path string) (*os.File, error) {
 			return os.OpenFile(path, os.O_WRONLY, 0)
 		})
-	default:
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return nil, err
-		}
 	}
 	if err := CheckOutsideStores(path); err != nil {
 		return nil, err
@@ -93,9 +91,6 @@ func Begin(ctx context.Context, path string, mode fs.FileMode) (*File, error) {
 
 // CheckOutsideStores refuses a file in a store. A store takes a file that it does not know for damage.
 func CheckOutsideStores(path string) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	store, err := kv.StoreAround(path)
 	if err == nil && store != "" {
 		return fmt.Errorf("%s: the directory is a store, want the file elsewhere", path)
@@ -117,8 +112,12 @@ func outputInPlace(
 // newOutput makes the temporary file of an output, which it locks. The file that is there is described by before, nil
 // where there is none.
 func newOutput(path string, before fs.FileInfo, mode fs.FileMode) (*File, error) {
-	dir, name := filepath.Split(path)
-	err := removePartial(filepath.Clean(dir), "."+name+".")
+	target, err := realpath.Of(path)
+	if err != nil {
+		return nil, err
+	}
+	dir, name := filepath.Split(target)
+	err = removePartial(dir, "."+name+".")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no directory %s: %w", path, filepath.Dir(path), fs.ErrNotExist)
 	}
@@ -133,7 +132,7 @@ func newOutput(path string, before fs.FileInfo, mode fs.FileMode) (*File, error)
 	if err != nil {
 		return nil, err
 	}
-	o := &File{Writer: f, path: path, file: f, temporary: temporary}
+	o := &File{Writer: f, path: path, target: target, file: f, temporary: temporary}
 	err = lock(f)
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
@@ -158,7 +157,7 @@ func (o *File) Commit() error {
 	if err := o.place(); err != nil {
 		return err
 	}
-	return durable.SyncDirectory(filepath.Dir(o.path))
+	return durable.SyncDirectory(filepath.Dir(o.target))
 }
 
 // place puts the file into place, complete.
@@ -169,7 +168,7 @@ func (o *File) place() error {
 		return err
 	}
 	if err == nil {
-		err = os.Rename(o.temporary, o.path)
+		err = os.Rename(o.temporary, o.target)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(o.temporary))

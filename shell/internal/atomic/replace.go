@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 )
 
 // A replacement is the directory beside a store, on its file system, where a new store is made and the old one waits:
@@ -19,20 +20,15 @@ import (
 // The directory is locked for as long as the process lives. Whatever moment a process is killed at, either store is
 // whole at DB, or the old one in DB.replacing/old, from where Recover brings it back.
 type replacement struct {
+	name    string // the store as it was given, for messages
 	db, dir string
 	lock    *os.File // the directory; nil where the system has no locks
 }
 
 // replacementOf is of the store that a link leads to, also where that is away.
-func replacementOf(db string) *replacement {
-	if path, err := filepath.EvalSymlinks(db); err == nil {
-		db = path
-	} else if target, err := os.Readlink(db); err == nil && filepath.IsAbs(target) {
-		db = target
-	} else if err == nil {
-		db = filepath.Join(filepath.Dir(db), target)
-	}
-	return &replacement{db: db, dir: db + ".replacing"}
+func replacementOf(db string) (*replacement, error) {
+	path, err := realpath.Of(db)
+	return &replacement{name: db, db: path, dir: path + ".replacing"}, err
 }
 
 func (r *replacement) newStore() string { return filepath.Join(r.dir, "new") }
@@ -45,9 +41,12 @@ func Replace(db string, fill func(dir string) error) (err error) {
 	if err := Recover(db); err != nil {
 		return err
 	}
-	r := replacementOf(db)
+	r, err := replacementOf(db)
+	if err != nil {
+		return err
+	}
 	if err := os.Mkdir(r.dir, 0o777); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is being replaced by another process", r.db)
+		return fmt.Errorf("%s is being replaced by another process", r.name)
 	} else if err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (r *replacement) checkMovable() error {
 	}
 	if err := renameBusy(r.db, full); err != nil {
 		return fmt.Errorf("%s cannot be replaced: a file system is mounted on it (%w): want a store in a directory in it, such as %s",
-			r.db, err, filepath.Join(r.db, "graph"))
+			r.name, err, filepath.Join(r.db, "graph"))
 	}
 	return os.RemoveAll(full)
 }
@@ -104,7 +103,10 @@ func (r *replacement) end() (err error) {
 // Recover finishes or undoes a Replace of db whose process was killed. It leaves alone one that is running, and every one
 // where directories cannot be locked: there it cannot tell.
 func Recover(db string) (err error) {
-	r := replacementOf(db)
+	r, err := replacementOf(db)
+	if err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -114,7 +116,7 @@ func Recover(db string) (err error) {
 	}
 	for _, entry := range entries {
 		if name, _, _ := strings.Cut(entry.Name(), "."); name != "new" && name != "old" {
-			return fmt.Errorf("%s is in the way and not of a replacement of %s: it holds %s", r.dir, r.db, entry.Name())
+			return fmt.Errorf("%s is in the way and not of a replacement of %s: it holds %s", r.dir, r.name, entry.Name())
 		}
 	}
 	r.lock, err = openLocked(r.dir)
@@ -130,7 +132,7 @@ func Recover(db string) (err error) {
 		}
 	}
 	if err = errors.Join(err, r.end()); err != nil {
-		return fmt.Errorf("what an interrupted replacement of %s left: %w", r.db, err)
+		return fmt.Errorf("what an interrupted replacement of %s left: %w", r.name, err)
 	}
 	return nil
 }

@@ -1,0 +1,210 @@
+package kv
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
+// directory), ErrCorrupt if a file of it is damaged or missing, a *VersionError for a store of another format, a
+// *LockedError if another process writes, or this one would write while another reads.
+func Open(dir string, opt Options) (*Store, error) {
+	began := time.Now()
+	s, err := openDirectory(dir, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(renamed(err, s.dir, dir), s.closeBadger())
+	}
+	s.observe(Event{Kind: EventOpen}, began)
+	return s, nil
+}
+
+// openDirectory opens what is in a directory, of whatever format version, and reads nothing of it.
+func openDirectory(dir string, opt Options) (*Store, error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no store at %s: %w", dir, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: %w: it is a file", dir, ErrNotStore)
+	}
+	path, unlock, err := storedir.Lock(dir, opt.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openLocked(path, opt, unlock)
+	if err != nil {
+		return nil, renamed(err, path, dir)
+	}
+	s.name = dir
+	return s, nil
+}
+
+// openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
+func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
+	if err := cmp.Or(quarantine.Check(dir), lsm.CheckManifest(dir)); err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openJournal(); err != nil {
+		return nil, errors.Join(err, s.closeBadger())
+	}
+	return s, nil
+}
+
+// IsStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open the
+// store.
+func IsStore(dir string) bool {
+	path, err := realpath.Of(dir)
+	return err == nil && isStore(path)
+}
+
+func isStore(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
+	return err == nil || quarantine.Check(dir) != nil
+}
+
+// StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It is
+// "" if there is none.
+func StoreAround(path string) (string, error) {
+	path, err := realpath.Of(path)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(path)
+	for above := dir; ; above = filepath.Dir(above) {
+		if isStore(above) {
+			// Further up a file of the name of a manifest may be anybody's.
+			_, err := os.Stat(filepath.Join(above, lsm.KeyRegistryName))
+			if err == nil || above == dir {
+				return above, nil
+			}
+		}
+		if above == filepath.Dir(above) {
+			return "", nil
+		}
+	}
+}
+
+// start reads what must be there, and drops what a crash left behind.
+func (s *Store) start() error {
+	if err := s.readHeader(); err != nil {
+		return err
+	}
+	if err := checkVersion(s.name, s.header.Version); err != nil {
+		return err
+	}
+	if err := s.checkCopy(); err != nil {
+		return err
+	}
+	if s.opt.ReadOnly {
+		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
+	}
+	temporary, err := storedir.FilesNamed(s.dir, "spill-", ".tmp")
+	if err != nil {
+		return err
+	}
+	for _, name := range temporary {
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	if err := s.sweep(); err != nil {
+		return err
+	}
+	return s.keepDecisionsTwice()
+}
+
+// Create makes an empty store in a directory that is not there, or empty; ErrExists otherwise.
+func Create(dir string, opt Options) (*Store, error) {
+	return create(dir, opt, true)
+}
+
+// create is Create. With synced false it is the store of a Loader, and nothing is durable before Close.
+func create(dir string, opt Options, synced bool) (*Store, error) {
+	if opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w: a store is not created read-only", dir, ErrReadOnly)
+	}
+	path, err := realpath.Of(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, renamed(err, path, dir)
+	}
+	if len(entries) > 0 {
+		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
+	}
+	if err := storedir.Make(path); err != nil {
+		return nil, renamed(err, path, dir)
+	}
+	began := time.Now()
+	path, unlock, err := storedir.Lock(path, false)
+	if err != nil {
+		return nil, renamed(err, path, dir)
+	}
+	s, err := openBadger(path, opt, synced, unlock, nil)
+	if err != nil {
+		return nil, renamed(err, path, dir)
+	}
+	s.name, s.loading = dir, !synced
+	if err := s.writeHeader(); err != nil {
+		return nil, errors.Join(err, s.closeBadger())
+	}
+	s.observe(Event{Kind: EventOpen}, began)
+	return s, nil
+}
+
+// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, if
+// not nil, looks at what a crash left before Badger does.
+func openBadger(
+	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
+) (s *Store, err error) {
+	if opt, err = opt.withDefaults(); err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	s = &Store{
+		dir:         dir,
+		name:        dir,
+		opt:         opt,
+		unlock:      unlock,
+		synced:      synced,
+		cache:       snapshot.NewCache(opt.MemoryBudget),
+		deltas:      snapshot.NewDeltas(),
+		directories: new(graph.Directories),
+		changes:     changeLog{limit: opt.MemoryBudget / changeLogShare},
+		made:        madeValues{of: map[string]madeOf{}},
+		writer:      newWriterLock(),
+		worker:      newWriterLock(),
+		txs:         map[*Tx]struct{}{},
+	}
+	s.db, err = lsm.Open(dir, lsm.Options{
+		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced, Logger: opt.Logger,
+		Journal: journalOf(dir), Look: look, Reading: s.isRead,
+	})
+	if err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	return s, nil
+}
