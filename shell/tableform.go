@@ -2,7 +2,6 @@ package shell
 
 import (
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -19,20 +18,10 @@ type tableForm struct {
 	packed bool // by gzip
 }
 
-// tableForms are the forms that the end of a file's name asks for.
-var tableForms = map[string]columnar.Format{
-	".csv":     columnar.Format(print.FormatCSV),
-	".tsv":     columnar.Format(print.FormatTSV),
-	".json":    columnar.Format(print.FormatJSON),
-	".jsonl":   columnar.Format(print.FormatJSONL),
-	".parquet": columnar.ParquetFile,
-	".arrow":   columnar.ArrowFile,
-}
-
 // formOfFile is the form that a file's name asks for.
 func formOfFile(path string) (tableForm, error) {
 	name, packed := strings.CutSuffix(strings.ToLower(path), ".gz")
-	format, ok := tableForms[filepath.Ext(name)]
+	format, ok := columnar.OfFile(name)
 	switch {
 	case ok && packed && format >= columnar.ArrowStream:
 		return tableForm{}, usagef("export: .parquet and .arrow are not packed once more, want no .gz, got --out %s", path)

@@ -217,8 +217,10 @@ func TestTerminalCompletes(t *testing.T) {
 	term.keys("Tab", "Tab")
 	term.wait("all that begin so", `(?s)graphcleaner> no.*nodes.*noise`)
 	term.keys("C-c")
-	term.wait("the line without what was offered", `graphcleaner> no$`)
-	term.clear()
+	term.wait("a new line, with neither what was typed nor what was offered", `graphcleaner> no[a-z]*\n(.*\n)*graphcleaner>$`)
+	term.text("count nodes")
+	term.keys("Enter")
+	term.wait("the count", `(?m)^ *10$`)
 	term.leave()
 }
 
@@ -271,6 +273,12 @@ func TestTerminalContinuesLines(t *testing.T) {
 	term.text("nodes wher")
 	term.keys("Enter")
 	term.wait("the place of the error", `(?s)nodes wher\n +\^.*1:7: got wher.*did\n? you mean where`)
+	term.clear()
+	term.text("count nodes where year >")
+	term.keys("Enter")
+	term.text("count nodes")
+	term.keys("Enter")
+	term.wait("how such a line ends", `(?s)2:7: got nodes.*not\n? whole: Ctrl-C or an empty line ends`)
 	term.leave()
 }
 

@@ -26,6 +26,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 		n, err := nodes.count(ctx)
 		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
 		r.cost = cost(nodes.plan)
+		q.remarkNone(ctx, r, s.of, true)
 		return r, err
 	}
 	asked, err := q.grouping(s)
@@ -37,6 +38,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 		return nil, err
 	}
 	r.cost = cost(nodes.plan)
+	q.remarkNone(ctx, r, s.of, asked.by == 0)
 	return r, nil
 }
 

@@ -50,6 +50,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	} else {
 		r.rows = f.rows(ctx, nodes.nodes(ctx))
 	}
+	q.remarkNone(ctx, r, s, false)
 	return r, nil
 }
 

@@ -2,10 +2,10 @@ package query
 
 import "slices"
 
-// A Page describes one statement for its user.
+// A Page describes one statement, or conditions, for its user.
 type Page struct {
 	Name    string
-	Usage   []string // its forms, from the grammar
+	Usage   []string // its forms, those of a statement from the grammar
 	Summary string   // one line
 	Text    string   // what the summary leaves out
 	Example string
@@ -27,7 +27,7 @@ who, why, run and score of a decision. A decision stays after later runs of clea
 node is disputed while the people who have decided on it name different labels, and no label has the most of them. It
 keeps its label until another decision gives one label the most, or a decision with a reason settles it: accept
 1042 because 'the title says so'.`,
-		Example: "accept where score > 0.99 because 'seen on the plot'",
+		Example: "accept where score > 0.8 because 'seen on the plot'",
 	},
 	{
 		Name:    "agreement",
@@ -65,7 +65,7 @@ trained beside them. The default seed is 1. Ctrl-C stops clean. The same stateme
 		Text: `Groups are printed largest first, or as 'order by' says: by a property of the groups, by count, or by a total. Behind the
 count, return prints totals of each group: min, max, avg and sum of a property. Null takes no part in them. avg and sum want
 numbers. They are exact, and rounded once. Groups that memory does not hold wait in temporary files.`,
-		Example: "count suspects where score > 0.97 group by label, suggested return avg(score) limit 10",
+		Example: "count suspects group by label, suggested return avg(score) limit 10",
 	},
 	{
 		Name:    "create",
@@ -76,8 +76,10 @@ degree need none.`,
 	},
 	{
 		Name:    "describe",
-		Summary: "the properties of the nodes, with their kinds",
-		Text:    "indexed is true if the property has an index. A class compares as text. .schema and .tables are other names of describe.",
+		Summary: "all properties that can be asked, with their kinds and meanings",
+		Text: `The properties of nodes are those of suspects, neighbors, count and decisions too. neighbors, history and classes have
+properties of their own. indexed is true if a property has an index. A class compares as text. .schema, .tables and show
+tables are other names of describe.`,
 		Example: "describe",
 	},
 	{
@@ -120,15 +122,7 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 	{
 		Name:    "nodes",
 		Summary: "list nodes",
-		Text: `A condition compares properties with constants: = != < <= > >=, in ('a', 'b'), like 'graph%', between 1 and 5, is
-null, joined by and, or, not and brackets. ilike 'graph%' ignores case, and lower(title) = 'on graphs' compares in
-lower case. = != < <= > >= also compare two properties of a node: label != suggested. Text needs single quotes. Names
-with odd characters need double quotes.
-share(label, 2) is the share of the labelled nodes within 2 hops that have the label of the node. It stands wherever a property
-stands, also in order by and return. share(suggested) is that of the suggested label, share('Theory') that of a class, both
-within 1 hop. neighbor(score > 0.9, 2) is true if the condition is true of a node within 2 hops.
-If one id is not an integer, all ids are text. Classes are always text. < <= > >= and between compare text by its bytes,
-so '10' comes before '9'. Write text in quotes: id >= '100'.
+		Text: `.help conditions says how to write a condition.
 'as of' takes labels and decisions from a past moment: the beginning of a run, or a time such as '2026-01-31 18:00'
 (UTC, or with an offset as in 2026-01-31T18:00:00+01:00). Other properties have today's values. Imported decisions count
 from the time of their import. 'sample N' draws N of the nodes at random, as for suspects. 'offset N' leaves out the first N
@@ -149,7 +143,7 @@ confused, and transition in the order of classes.`,
 		Summary: "how a query is answered, and what it reads",
 		Text: `Shows the index, the condition that is tested on each row, and the expected numbers of rows and index entries.
 Then runs the query, and shows the rows found and the numbers of entries, rows and blocks read.`,
-		Example: "plan suspects where score > 0.97",
+		Example: "plan suspects where score > 0.5",
 	},
 	{
 		Name:    "reject",
@@ -193,8 +187,10 @@ kept classifier was trained. classifier_agreement is the share of their labels t
 	{
 		Name:    "suspects",
 		Summary: "nodes whose label is probably wrong, highest score first",
-		Text: `A suspect scores above the threshold of the last run, has a suggested label other than its own, and nobody has
-decided on it. A condition on score replaces the threshold. A condition on decision lists decided nodes too. In a
+		Text: `.help conditions says how to write a condition.
+A suspect scores above the threshold of the last run, has a suggested label other than its own, and nobody has
+decided on it. A condition on score replaces the threshold. A condition on decision lists decided nodes too, but
+no accepted ones: their label is the suggestion now. nodes where decision = 'accept' lists them. In a
 condition with 'or', this holds for each alternative separately: label = 'A' or score > 0.5 lists nodes of A above the
 threshold, and all others above 0.5. To find nodes with a high score whose suggestion is their own label, use nodes.
 'where disputed' lists the nodes that people disagree about, and where decided_by = 'ann' the nodes that ann alone has
@@ -204,7 +200,7 @@ misses a wrong label with a probability of at most 0.1. p R replaces the estimat
 and the threshold λ are printed.
 'sample N' draws N of the rows at random. Look at them to estimate how many suspects really have a wrong label. The same seed
 draws the same rows. The default seed is 1. A limit counts the rows of the sample.`,
-		Example: "suspects where score > 0.97 and degree > 3 limit 20 return id, label, suggested, score",
+		Example: "suspects where degree > 3 limit 20 return id, label, suggested, score",
 	},
 	{
 		Name:    "undo",
@@ -227,6 +223,34 @@ person and the node. Of a removed node only the history changes, and a notice sa
 steps and history are as for accept.`,
 		Example: "unsure 1042 because 'two fields at once'",
 	},
+}
+
+// Conditions is the page on conditions.
+var Conditions = Page{
+	Name: "conditions",
+	Usage: []string{
+		"PROPERTY = VALUE             also != < <= > >=",
+		"PROPERTY = PROPERTY          likewise: label != suggested, score > confidence",
+		"PROPERTY in (VALUE, …)       one of the values",
+		"PROPERTY between A and B     A, B, or something between them",
+		"PROPERTY like 'graph%'       % stands for any characters, _ for one; ilike ignores case",
+		"PROPERTY is null             there is no value",
+		"PROPERTY                     alone, if it is true or false: disputed",
+		"lower(PROPERTY) = 'graphs'   the text in lower case; also with != in like",
+		"share(label, 2) < 0.2        the share of the labelled nodes within 2 hops that have this label",
+		"neighbor(CONDITION, 2)       the condition is true of a node within 2 hops",
+		"not C    C and C    C or C    (C)    not in    not like    not between    is not null",
+	},
+	Summary: "what may stand behind where, and behind if",
+	Text: `describe lists the properties. Text needs single quotes: label = 'Theory'. Numbers do not. Names with odd characters need
+double quotes: "old style" is null. A comparison with a missing value is neither true nor false.
+share(suggested) is the share of the suggested label, and share('Theory') that of a class. Without a number, share and
+neighbor are about 1 hop. share stands wherever a property stands, also in order by and return.
+If one id is not an integer, all ids are text. Classes are always text. < <= > >= and between compare text by its bytes,
+so '10' comes before '9'. Write text in quotes: id >= '100'.`,
+	Example: `suspects where degree > 3 and decision is null
+    nodes where label != suggested and share(label, 1) < 0.2
+    nodes where degree between 5 and 10 and not neighbor(score > 0.5)`,
 }
 
 // Manual returns a page for every statement, in the order of their names.

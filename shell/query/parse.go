@@ -81,6 +81,9 @@ func (p *parser) body() (statement, error) {
 	if first.is("select") {
 		return nil, p.selection()
 	}
+	if first.is("show") {
+		return nil, p.show()
+	}
 	if slices.ContainsFunc(wordsOf(allClauses), first.is) {
 		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("%s is no statement, and belongs behind one, as in: suspects %[1]s …", first)}
 	}

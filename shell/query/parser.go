@@ -80,7 +80,13 @@ func (p *parser) fail() error {
 		got = `","` // beside the comma of the sentence
 	}
 	msg := fmt.Sprintf("got %s, want %s", got, wording.AnyOf(labels))
-	if p.current.kind == tokenName {
+	begins := func(word string) bool { return slices.Contains(words, word) }
+	switch {
+	case p.current.is("by") && begins("group"):
+		msg += "; write group by"
+	case p.current.is("by") && begins("order"):
+		msg += "; write order by"
+	case p.current.kind == tokenName:
 		msg += wording.DidYouMean(p.current.text, words)
 	}
 	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), Unfinished: p.current.kind == tokenEnd}

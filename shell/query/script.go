@@ -16,7 +16,7 @@ import (
 const maxStatement = 1 << 20
 
 // A Script cuts a text that arrives line by line into statements and dot commands. A dot command is a line that begins with a point,
-// or with the word help, exit or quit, which a semicolon may end too; it is for the program that reads the script.
+// or with one of lineWords, which a semicolon may end too; it is for the program that reads the script.
 type Script struct {
 	in      *bufio.Reader
 	pending []byte // read and not handed out
@@ -107,7 +107,7 @@ func (s *Script) drop(end int) {
 }
 
 // lineWords begin a dot command without a point. No statement begins with them.
-var lineWords = []string{"help", "exit", "quit"}
+var lineWords = []string{"help", "exit", "quit", "show", "?", `\?`, `\d`, `\q`}
 
 // beginsWithLineWord reports whether the first word of a text is one of lineWords.
 func beginsWithLineWord(text []byte) bool {

@@ -139,3 +139,12 @@ func spellTokens(tokens []token) string {
 func isFunction(t token) bool {
 	return t.is("count") || t.is("random") || t.is("lower") || t.is("share") || t.is("neighbor") || slices.ContainsFunc(totalFunctions, t.is)
 }
+
+// show is the error of a text that begins with show, as in SQL. It names the statement to write.
+func (p *parser) show() error {
+	begin, would := p.current.pos, "describe"
+	if p.advance(); slices.ContainsFunc(StatementNames(), p.current.is) {
+		would = strings.ToLower(p.current.text)
+	}
+	return &ParseError{Pos: begin, Msg: "show is no statement here; write " + would}
+}

@@ -105,7 +105,8 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 		return nil, nil, err
 	}
 	q := &query{resolver: newResolver(ctx, tx, Options{}, nil)}
-	find, err := q.suspectQuery(ctx, &suspectsStatement{clauses: clauses{where: where.of}})
+	s := &suspectsStatement{clauses: clauses{where: where.of}}
+	find, err := q.suspectQuery(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +126,12 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 		}
 		nodes = append(nodes, v)
 	}
-	return nodes, q.remarks(), nil
+	if len(nodes) == 0 {
+		if notices, err = q.whyNone(ctx, s); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nodes, append(q.remarks(), notices...), nil
 }
 
 // Find returns the nodes that a statement suspects or nodes finds, in its order, without the first few. Notices are remarks for a reader.
@@ -162,7 +168,12 @@ func (s Statement) Find(ctx context.Context, tx *kv.Tx, opt Options, skip int, a
 			nodes = append(nodes, v)
 		}
 	}
-	return nodes, q.remarks(), nil
+	if len(nodes) == 0 && skip == 0 {
+		if notices, err = q.whyNone(ctx, s.of); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nodes, append(q.remarks(), notices...), nil
 }
 
 // guaranteeTerms turns a bound on an error rate into the condition on scores that keeps it, and remarks on

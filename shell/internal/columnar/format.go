@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -31,6 +32,26 @@ const (
 	// ParquetFile is a Parquet file.
 	ParquetFile
 )
+
+// byName are the formats that the end of a file's name asks for.
+var byName = map[string]Format{
+	".csv":     Format(print.FormatCSV),
+	".tsv":     Format(print.FormatTSV),
+	".json":    Format(print.FormatJSON),
+	".jsonl":   Format(print.FormatJSONL),
+	".md":      Format(print.FormatMarkdown),
+	".parquet": ParquetFile,
+	".arrow":   ArrowFile,
+}
+
+// OfFile is the format that the end of a file's name asks for, if it does.
+func OfFile(path string) (f Format, ok bool) {
+	f, ok = byName[strings.ToLower(filepath.Ext(path))]
+	return f, ok
+}
+
+// HoldsOne says that a file of the format holds the answer to one statement.
+func (f Format) HoldsOne() bool { return f >= ArrowStream || f == Format(print.FormatJSON) }
 
 // arrowName is the name of ArrowStream.
 const arrowName = "arrow"

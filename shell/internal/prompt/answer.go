@@ -82,11 +82,15 @@ func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Out
 
 // print prints the answer to a question that came at a time.
 func (q *Question) print(result *query.Result, to Listener, began time.Time) (Outcome, error) {
-	for _, notice := range result.Notices() {
+	notices := result.Notices()
+	for _, notice := range notices {
 		to.Notice(notice)
 	}
 	on := q.Screen
 	rows, err := q.Format.Render(to.Out, result, &on)
+	for _, notice := range result.Notices()[len(notices):] {
+		to.Notice(notice)
+	}
 	return Outcome{
 		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began), Slow: result.Slow(),
 	}, err

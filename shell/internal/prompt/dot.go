@@ -27,9 +27,9 @@ type dotCommand struct {
 }
 
 var dotCommands = []dotCommand{
-	{".help", ".help [STATEMENT]", "what can be asked, or more about one statement", nil},
+	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions", nil},
 	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", "), print.FormatNames},
-	{".output", ".output [FILE]", "write answers to a file; stdout or nothing brings them back", []string{"stdout"}},
+	{".output", ".output [FILE]", "write answers to a file, as x.csv, x.json, x.md or x.parquet asks for; stdout or nothing ends it", []string{"stdout"}},
 	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt", []string{"on", "off"}},
 	{".quit", ".quit", "leave", nil},
 	{".read", ".read FILE", "run the statements of a file", nil},
@@ -44,11 +44,11 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 	if !strings.HasPrefix(word, ".") {
 		word = "." + strings.ToLower(word)
 	}
-	if argument != "" && slices.Contains([]string{".schema", ".tables", ".quit", ".exit"}, word) {
-		return fmt.Errorf("%s takes nothing behind it, got %s", word, argument)
+	if argument != "" && slices.Contains([]string{".schema", ".tables", ".quit", ".exit", `.\d`, `.\q`}, word) {
+		return fmt.Errorf("%s takes nothing behind it, got %s", strings.Replace(word, `.\`, `\`, 1), argument)
 	}
 	switch word {
-	case ".help":
+	case ".help", ".?", `.\?`:
 		return s.help(argument)
 	case ".mode":
 		if argument == "" {
@@ -56,10 +56,14 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 			return nil
 		}
 		format, err := print.ParseFormat(argument)
-		if err == nil {
-			s.format = columnar.Format(format)
+		if err != nil {
+			return err
 		}
-		return err
+		s.format = columnar.Format(format)
+		if s.output != nil && s.output.byName {
+			s.say(fmt.Sprintf("%s keeps the format of its name; the mode is for what follows", s.output.name))
+		}
+		return nil
 	case ".timing":
 		return s.turn(&s.timing, "timing", argument)
 	case ".pager":
@@ -71,9 +75,14 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 		return s.redirect(ctx, argument)
 	case ".read":
 		return s.read(ctx, argument)
-	case ".schema", ".tables":
+	case ".schema", ".tables", `.\d`:
 		return s.step(ctx, query.Step{Text: "describe", Pos: at.Pos})
-	case ".quit", ".exit":
+	case ".show":
+		if slices.ContainsFunc([]string{"tables", "columns"}, func(of string) bool { return strings.EqualFold(of, argument) }) {
+			return s.step(ctx, query.Step{Text: "describe", Pos: at.Pos})
+		}
+		return s.step(ctx, query.Step{Text: at.Text, Pos: at.Pos}) // which says what to write
+	case ".quit", ".exit", `.\q`:
 		return errQuit
 	}
 	var names []string
@@ -139,19 +148,36 @@ func OpenScript(ctx context.Context, path string) (*stream.File, error) {
 	return stream.Open(ctx, path)
 }
 
-// help prints the manual, or the page of one statement.
+// ofConditions are the topics of help that lead to the page on conditions.
+var ofConditions = []string{"conditions", "functions", "neighbor", "operators", "properties", "share", "where"}
+
+// helpTopics are what .help knows beside the statements and the dot commands.
+func helpTopics() []string { return append(query.StatementNames(), ofConditions...) }
+
+// help prints the manual, or the page of one topic.
 func (s *session) help(of string) error {
 	var page strings.Builder
 	if of != "" {
-		for _, m := range query.Manual() {
-			if strings.EqualFold(m.Name, of) {
+		name, _, _ := strings.Cut(strings.ToLower(of), "(") // as of share()
+		for _, c := range dotCommands {
+			if strings.TrimPrefix(name, ".") == c.name[1:] {
+				return s.printText(fmt.Sprintf("%s\n\n%s.\n", c.usage, wording.Sentence(c.summary)))
+			}
+		}
+		pages := query.Manual()
+		if slices.Contains(ofConditions, name) || slices.Contains(ofConditions, name+"s") {
+			pages, name = []query.Page{query.Conditions}, query.Conditions.Name
+		}
+		for _, m := range pages {
+			if m.Name == name {
 				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", strings.Join(m.Usage, "\n"), wording.Sentence(m.Summary), m.Text, m.Example)
 				return s.printText(page.String())
 			}
 		}
-		return fmt.Errorf("unknown statement %s%s (statements: %s)", of, wording.DidYouMean(of, query.StatementNames()), strings.Join(query.StatementNames(), ", "))
+		return fmt.Errorf(".help has nothing on %s%s (topics: %s)", of, wording.DidYouMean(of, helpTopics()), strings.Join(helpTopics(), ", "))
 	}
-	page.WriteString("Statements end with a semicolon; at the prompt a line that is a whole statement needs none.\n\n")
+	page.WriteString("Statements end with a semicolon. At the prompt, a line that is a whole statement needs none, and Ctrl-C or an empty line\n" +
+		"ends one that is not whole.\n\n")
 	for _, m := range query.Manual() {
 		fmt.Fprintf(&page, "  %-10s %s\n", m.Name, m.Summary)
 	}
@@ -159,12 +185,16 @@ func (s *session) help(of string) error {
 	for _, c := range dotCommands {
 		fmt.Fprintf(&page, "  %-18s %s\n", c.usage, c.summary)
 	}
-	page.WriteString("\n.help suspects prints more about suspects.\n")
+	page.WriteString("\n.help suspects prints more about suspects, and .help conditions says what may stand behind where.\n")
 	return s.printText(page.String())
 }
 
-// printText prints a text as an answer.
+// printText prints a text as an answer. A file whose name asks for a format has no room for it.
 func (s *session) printText(text string) error {
+	if s.output != nil && s.output.byName {
+		_, err := io.WriteString(s.opt.Out, text)
+		return err
+	}
 	return s.print(func(out io.Writer) error {
 		_, err := io.WriteString(out, text)
 		return err

@@ -142,8 +142,18 @@ func (s *session) lineEditor() (func() (string, error), error) {
 			return nil, err
 		}
 	}
-	for _, keys := range []string{"emacs", "vi-insert"} {
-		if err := editor.Config.Bind(keys, inputrc.Unescape(`\C-i`), "menu-complete", false); err != nil {
+	// Ctrl-C drops the line, also if a list of completions is open, which is all that the editor's own abort would close.
+	closeList := editor.Keymap.Commands()["abort"]
+	editor.Keymap.Register(map[string]func(){"drop-line": func() {
+		closeList()
+		editor.Display.AcceptLine()
+		editor.History.Accept(false, false, readline.ErrInterrupt)
+	}})
+	for _, bound := range []struct{ keys, key, action string }{
+		{"emacs", `\C-i`, "menu-complete"}, {"vi-insert", `\C-i`, "menu-complete"},
+		{"emacs", `\C-c`, "drop-line"}, {"vi-insert", `\C-c`, "drop-line"}, {"menu-select", `\C-c`, "drop-line"},
+	} {
+		if err := editor.Config.Bind(bound.keys, inputrc.Unescape(bound.key), bound.action, false); err != nil {
 			return nil, err
 		}
 	}

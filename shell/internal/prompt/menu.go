@@ -48,7 +48,7 @@ func dotCandidates(before string) (candidates []query.Candidate, prefix string) 
 	for _, c := range dotCommands {
 		words := c.words
 		if name == ".help" {
-			words = query.StatementNames()
+			words = helpTopics()
 		}
 		if c.name != name {
 			continue

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A redirection is the file that answers go to. It replaces the earlier file when .output names another or the session
@@ -15,9 +19,13 @@ import (
 // out of it.
 type redirection struct {
 	*atomic.File
-	whole    int64 // bytes, those of answers that are complete
-	answered bool  // a statement did not fail
-	failed   bool  // a statement failed
+	name     string          // as it was typed
+	format   columnar.Format // if the name asks for one
+	byName   bool            // it does
+	answers  int             // of statements, in the file
+	whole    int64           // bytes, those of answers that are complete
+	answered bool            // a statement did not fail
+	failed   bool            // a statement failed
 }
 
 // redirect sends answers to a file, or with "" back to where they went at first.
@@ -29,12 +37,41 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err == nil && info.Mode().IsRegular() && s.isReading(info) {
 		return fmt.Errorf(".output: %s is being read: want another file", file)
 	}
+	format, byName := columnar.OfFile(file)
+	if !byName && strings.EqualFold(filepath.Ext(file), ".gz") {
+		return fmt.Errorf(".output: %s: answers are not packed, want a name without .gz", file)
+	}
 	begun, err := atomic.Begin(ctx, file, 0o666) // less what the umask takes away
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}
-	s.output, s.out = &redirection{File: begun}, begun.Writer
+	s.output, s.out = &redirection{File: begun, name: file, format: format, byName: byName}, begun.Writer
 	return nil
+}
+
+// answerFormat is the format of the next answer: the one that the name of the file of .output asks for, or else the mode.
+func (s *session) answerFormat() (columnar.Format, error) {
+	r := s.output
+	switch {
+	case r == nil || !r.byName:
+		return s.format, nil
+	case r.format.HoldsOne() && r.answers > 0:
+		return 0, fmt.Errorf("%s holds one answer, and has it: want .output and another file first", r.name)
+	}
+	return r.format, nil
+}
+
+// sayWritten tells how many rows went to the file of .output.
+func (s *session) sayWritten(rows int64) {
+	s.output.answers++
+	text := wording.Count(rows, "row", "rows") + " to " + s.output.name
+	if s.output.byName && s.output.answers > 1 {
+		text += ", below another answer"
+	}
+	if s.opt.Interactive && !s.output.InPlace() {
+		text += ", which .output or the end of the session puts into place"
+	}
+	s.note(text)
 }
 
 // replaces reports whether the redirection, nil for none, takes the place of a file.

@@ -95,3 +95,59 @@ func TestOutputDropsHalfAnAnswer(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// TestOutputByName holds that the name of the file decides about the format, and the mode about all others.
+func TestOutputByName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	store := opened(papers.Cleaned(t))
+	out, people, err := answer(t, Options{Store: store}, `.output a.csv;
+suspects limit 1 return id, label;
+.help undo
+.mode json
+count nodes;
+.output A.TSV
+nodes where year > 3000 return id, year;
+.output b.json
+suspects limit 1 return id;
+.output c.jsonl
+suspects limit 1 return id;
+.output d.md
+suspects limit 1 return id;
+.output e.parquet
+suspects limit 1 return id;
+.output f
+suspects limit 1 return id;
+.output
+suspects limit 1 return id`)
+	if err != nil || !strings.HasPrefix(out, "undo [N]\n") || !strings.HasSuffix(out, "\n[\n{\"id\":\"s3\"}\n]\n") {
+		t.Errorf("got error %v and %q", err, out)
+	}
+	want := "1 row to a.csv\na.csv keeps the format of its name; the mode is for what follows\n1 row to a.csv, below another answer\n" +
+		"0 rows to A.TSV\n1 row to b.json\n1 row to c.jsonl\n1 row to d.md\n1 row to e.parquet\n1 row to f\n"
+	if people != want {
+		t.Errorf("people were told %q, want %q", people, want)
+	}
+	for name, want := range map[string]string{
+		"a.csv": "id,label\ns3,Systems\ncount\n10\n", "A.TSV": "id\tyear\n", "b.json": "[\n{\"id\":\"s3\"}\n]\n", "c.jsonl": "{\"id\":\"s3\"}\n",
+		"d.md": "| id |\n| --- |\n| s3 |\n", "f": "[\n{\"id\":\"s3\"}\n]\n",
+	} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if got, err := os.ReadFile("e.parquet"); err != nil || !strings.HasPrefix(string(got), "PAR1") || !strings.HasSuffix(string(got), "PAR1") {
+		t.Errorf("e.parquet: got %q, %v", got, err)
+	}
+	for name, text := range map[string]string{
+		"b.json": "b.json holds one answer, and has it: want .output and another file first", "e.parquet": "e.parquet holds one answer",
+		"g.csv.gz": ".output: g.csv.gz: answers are not packed, want a name without .gz",
+	} {
+		_, _, err := answer(t, Options{Store: store}, ".output "+name+"\ncount nodes;\nreject p1;")
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: got error %v, want %s", name, err, text)
+		}
+	}
+	if out, _, err := answer(t, Options{Store: store}, "count history"); err != nil || !strings.Contains(out, "0") {
+		t.Errorf("a decision without room for its answer: got %q, %v, want none", out, err)
+	}
+}

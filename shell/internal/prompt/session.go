@@ -127,6 +127,7 @@ type session struct {
 	pages        bool          // long answers on a terminal, at the prompt
 	lines        *bufio.Reader // lines at a prompt that has no editor
 	done, failed int           // statements
+	stale        string        // the last remark on scores that are old
 }
 
 // say prints a line for people.
@@ -140,6 +141,17 @@ func (s *session) say(line string) {
 func (s *session) note(line string) {
 	s.clearProgress()
 	s.opt.Note(line)
+}
+
+// noteOnce passes a remark of an answer on. That scores are old is said again only if it has changed, or a statement has written.
+func (s *session) noteOnce(line string) {
+	if wording.IsStale(line) {
+		if line == s.stale {
+			return
+		}
+		s.stale = line
+	}
+	s.note(line)
 }
 
 // runInput answers everything that In holds.
@@ -227,21 +239,32 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if text == "" {
 		return nil
 	}
-	if _, err := next.Parse(); err != nil {
+	statement, err := next.Parse()
+	if err != nil {
 		return err // no store is needed to say so
+	}
+	if statement.Writes() {
+		s.stale = ""
+	}
+	format, err := s.answerFormat()
+	if err != nil {
+		return err
 	}
 	on := print.ScreenOf(s.out)
 	on.SafeCSV = s.opt.SafeCSV
 	var outcome Outcome
-	err := s.print(func(out io.Writer) (err error) {
-		to := Listener{Out: clearing{out, s}, Notice: s.note, Confirm: s.opt.Confirm}
-		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
+	err = s.print(func(out io.Writer) (err error) {
+		to := Listener{Out: clearing{out, s}, Notice: s.noteOnce, Confirm: s.opt.Confirm}
+		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: format, Screen: *on}, to)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	s.sayRows(outcome)
+	if s.output != nil {
+		s.sayWritten(outcome.Rows)
+	}
 	return nil
 }
 
@@ -337,6 +360,10 @@ func (s *session) sayError(at query.Step, name string, err error) {
 	s.point(at, err)
 	s.clearProgress()
 	s.opt.Fail(wording.Plain(s.place(at, name, err)))
+	wrong, ok := errors.AsType[*query.ParseError](err)
+	if ok && s.opt.Interactive && name == "" && wrong.Pos.Line > at.Pos.Line && !wrong.Unfinished {
+		s.note("the statement began in an earlier line, which was not whole: Ctrl-C or an empty line ends such a statement")
+	}
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -151,6 +152,9 @@ func Stale(count, most int) string {
 	}
 	return fmt.Sprintf("%d scores are %s", count, advice)
 }
+
+// IsStale reports whether a remark is one of Stale.
+func IsStale(remark string) bool { return strings.Contains(remark, " older than changes around ") }
 
 // mostStale is how many stale scores are looked for where scores are shown, which is often.
 const mostStale = 1 << 10
