@@ -1,13 +1,17 @@
 """The versions of wheels, by those of the program."""
 
+import os
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 from packaging.version import Version
 
 import graphcleaner
 
-version_of = runpy.run_path(str(Path(__file__).parents[1] / "wheels"))["version_of"]
+WHEELS = Path(__file__).parents[1] / "wheels"
+version_of = runpy.run_path(str(WHEELS))["version_of"]
 PARTS = "0123456789ab"
 
 
@@ -31,3 +35,12 @@ def test_versions():
 
 def test_the_package_has_its_version():
     assert str(Version(graphcleaner.__version__)) == graphcleaner.__version__
+
+
+def test_wheels_say_that_they_compile(tmp_path):
+    """With a go that fails: what comes before it is said."""
+    (tmp_path / "go").write_text("#!/bin/sh\n[ $1 = env ] && echo linux && echo amd64\n")
+    (tmp_path / "go").chmod(0o755)
+    done = subprocess.run([sys.executable, WHEELS], env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}, capture_output=True, text=True)
+    assert done.returncode != 0 and done.stdout == ""
+    assert done.stderr.startswith("wheels: compiling graphcleaner for linux/amd64: minutes the first time, seconds later\n")
