@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import warnings
@@ -60,8 +61,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     label_score    1 - score, as cleanlab counts: the lowest are the worst
     predicted_label  suggested_label under cleanlab's name
 
-    `found.attrs["graphcleaner"]` of pandas and polars says of the run what `Store.clean` returns. A table of Arrow has it as json in
-    `found.schema.metadata[b"graphcleaner"]`.
+    `found.attrs["graphcleaner"]` of pandas and polars is a dict about the run: its threshold, mislabel_rate, suspects and so on, its warnings,
+    and all notes, such as what was done with the predictions. A table of Arrow has it as json in `found.schema.metadata[b"graphcleaner"]`.
     """
     kind, graph_classes = _tables.kind_of(nodes), None
     names = _tables.mapping(columns, "columns")
@@ -114,7 +115,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
             arguments += ["--classes=" + name.replace(",", "\\,") for name in _predictions.classes_of(rows) if name not in labels]
         _binary.run([*arguments, *made], said=said)
         step()
-        run = _store.cleaned([*work, *chosen, *made], said)
+        run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))
         step()
         # They repeat the warnings of the run.
         scores, suspects = (_store.exported(["export", *work], [*made, what], folder, warns=False) for what in ("scores", "suspects"))
@@ -122,6 +123,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         if store is not None:
             put(made[1], folder)
         step()
+    del run["store"]  # as it was called before it was in its place
+    run = {**run, "warnings": [line for level, line in said if level == logging.WARNING], "notes": [line for _, line in said]}
     return _framed(answer if with_id else answer.drop_columns([named]), kind, index, dtype, run)
 
 

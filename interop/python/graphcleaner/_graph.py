@@ -52,6 +52,8 @@ class Graph:
         """Makes a graph of the frames that `clean` takes. Features are an array with a row for each node."""
         import pyarrow.compute as pc
 
+        if hasattr(features, "columns"):
+            raise GraphcleanerError(f"features: got {type(features).__name__}, want an array with a row for each node")
         table, ends = _tables.nodes_table(nodes, columns), _tables.edges_table(edges, edge_columns)
         ids = _tables.plain(table["id"])
         if len(pc.unique(ids)) < len(ids):

@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Sequence
 
-# A flag, and its value where that is no word of the sentence: it is in quotes, has a comma, or begins as no word does.
-_FLAG = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)"
+# What somebody wrote; or a flag, and its value where that is no word of the sentence: it is in quotes, has a comma, or begins as no word does.
+_FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|(?<![\w-])--([a-z]+(?:-[a-z]+)*)"
                    r"(?:[ =]('[^']*'|[^\s;:()]+,[^\s;:()]*[^\s;:(),.?]|(?!--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
 _SWITCHES = ("as-given", "directed", "logits", "multi-label", "replace", "safe-csv", "without-suspects", "yes")
 _VALUES = ("diagonal", "direction", "edges", "expect", "features", "hops", "memory", "nodes", "predictions", "preset", "report", "seed",
@@ -28,7 +28,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
 
 
 def _argument(flag: re.Match[str]) -> str:
-    name, value = flag[1], flag[2]
+    name, value = flag[1], flag[2]  # None, in quotes
     if name in _SWITCHES:
         return name.replace("-", "_") + "=True" + (f" {value}" if value else "")
     if name in _LISTS and value:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import json
-import logging
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +23,8 @@ Frame = TypeVar("Frame")
 Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 
 # Flags of the program that its methods pass on.
-CLEANING = ("as_given", "diagonal", "direction", "expect", "hops", "preset", "report", "seed", "stats", "threshold")
-_EXPORTING = ("direction", "hops", "multi_label", "safe_csv", "stats", "threshold", "without_suspects", "yes")
+CLEANING = ("as_given", "diagonal", "direction", "expect", "hops", "memory", "preset", "report", "seed", "stats", "threads", "threshold", "wait")
+_EXPORTING = ("direction", "hops", "memory", "multi_label", "safe_csv", "stats", "threads", "threshold", "wait", "without_suspects", "yes")
 
 # What a text of a statement has in quotes; a quote that is never closed; a parameter; and what begins or ends something outside of quotes.
 _TOKENS = re.compile(r"""'[^']*'|"[^"]*"|(?P<open>['"])|\$(?P<number>\d+)|(?P<more>(?<![^\s;])--[^\n]*|;|\b(?:where|sample|order|limit|offset|return)\b)""", re.IGNORECASE)
@@ -212,13 +210,9 @@ class Store(Generic[Frame]):
         return self.query(f"undo {_whole(steps, 'steps')}")
 
     @short
-    def clean(self, **options: Any) -> dict[str, Any]:
-        """Cleans again. Options are the flags of `graphcleaner clean`: hops=2, as_given=True.
-
-        Returns what is known of the run: its threshold, mislabel_rate, rate_low, rate_high and so on, the warnings, and all the notes, such
-        as what was done with the predictions.
-        """
-        return cleaned([*self._flags, *of_user(options, CLEANING, self.clean), "--", self.path], [])
+    def clean(self, **options: Any) -> str:
+        """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`: hops=2, as_given=True."""
+        return _binary.run(["clean", *self._flags, *of_user(options, CLEANING, self.clean), "--", self.path]).strip()
 
     @short
     def rescore(self) -> str:
@@ -301,13 +295,6 @@ def of_user(options: Mapping[str, Any], known: Sequence[str], method: Callable[.
             near = difflib.get_close_matches(name, [*known, *inspect.signature(method).parameters], 1)
             raise GraphcleanerError(f"{name}=…: " + (f"did you mean {near[0]}=…" if near else f"there is no such option, want {', '.join(known)}"))
     return flags(**options)
-
-
-def cleaned(arguments: Sequence[str], said: list[tuple[int, str]]) -> dict[str, Any]:
-    """Cleans a store, and returns what is known of the run, with all that was said before and then."""
-    run: dict[str, Any] = json.loads(_binary.run(["clean", "--format=json", *arguments], said=said))
-    del run["store"]
-    return {**run, "warnings": [line for level, line in said if level == logging.WARNING], "notes": [line for _, line in said]}
 
 
 def bound(statement: str, values: Sequence[Any]) -> str:

@@ -166,6 +166,7 @@ def test_what_is_known_of_the_run(caplog):
     ("with --prediction-classes c1,c0: give that", "with classes=['c1', 'c0']: give that"),
     ("import --trim joins those", "import --trim joins those"),
     ("line 3 of /else/nodes.csv:3", "line 3 of /else/nodes.csv:3"),
+    ('hops: got "2 --report=y", want', 'hops: got "2 --report=y", want'),
     ("a--as-given and --no-rescore", "a--as-given and --no-rescore"),
 ])
 def test_messages_are_of_python(said, reads):
@@ -204,7 +205,7 @@ def test_options_that_are_misspelt(papers):  # noqa: F811
 @pytest.mark.parametrize("command, options", [("clean", _store.CLEANING), ("export", _store._EXPORTING)])
 def test_options_are_those_of_the_program(command, options):
     known = set(re.findall(r"^ +(?:-\w, )? *--([a-z-]+)", _binary_help(command), re.MULTILINE))
-    own = {"help", "version", "quiet", "log", "format", "out", "memory", "threads", "wait"}
+    own = {"help", "version", "quiet", "log", "format", "out"}
     assert {name.replace("-", "_") for name in known - own} == set(options)
 
 

@@ -296,8 +296,7 @@ def test_export(papers, tmp_path):
     assert store.export("labels").column_names == ["id", "label", "original_label"]
     assert store.export("scores", tmp_path / "scores.parquet") is None
     assert pq.read_table(tmp_path / "scores.parquet").equals(store.export("scores"))
-    run = store.clean(hops=2, as_given=True)
-    assert run["hops"] == 2 and 0 < run["threshold"] < 1 and run["predictions"] == "imported"
+    assert "60 of 60 nodes scored" in store.clean(hops=2, as_given=True, threads=1)
 
 
 def test_neighborhood(tmp_path):

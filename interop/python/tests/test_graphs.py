@@ -4,6 +4,7 @@ import gzip
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from test_client import program  # noqa: F401
 
@@ -42,6 +43,7 @@ def test_graph_of_frames():
     ({"id": [1, 2], "label": [0, 0]}, {"src": [1], "dst": [2]}, [[1.0]], r"features: got shape \(1, 1\), want a row for each of 2 nodes"),
     ({"id": [1], "label": [0]}, {"src": [1], "dst": [1]}, [[np.nan]], "features: got some that are no numbers"),
     ({"id": [1], "label": [0]}, {"src": [1], "dst": [1]}, [["x"]], "features: could not convert"),
+    ({"id": [1], "label": [0]}, {"src": [1], "dst": [1]}, pa.table({"x": [1.0]}), "features: got Table, want an array"),
     ({"id": [1], "label": [0], "split": ["exam"]}, {"src": [1], "dst": [1]}, None, "split exam: want train, val, test or none"),
 ])
 def test_what_is_no_graph(nodes, edges, features, says):
