@@ -453,7 +453,8 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 		})
 	}
 	predictions := 4 * int64(c.Nodes) * int64(c.Classes)
-	e.add(StageWork{Name: "predict", Seconds: e.predictSeconds(), Read: e.folds() * inputs, Wrote: predictions})
+	kept := 4 * e.folds() * int64(e.weights()) // the networks, which score nodes that arrive later
+	e.add(StageWork{Name: "predict", Seconds: e.predictSeconds(), Read: e.folds() * inputs, Wrote: predictions, StoreBytes: kept})
 	if !c.Predictions {
 		e.add(
 			e.walk("degrees"), e.walk("degrees"), // before Predict, for the memory, and of Predict

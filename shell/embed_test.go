@@ -13,6 +13,7 @@ func TestEmbedExample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
+	machineProgram(t, "go")
 	t.Parallel()
 	source := filepath.Join("..", "docs", "embed")
 	program, err := os.ReadFile(filepath.Join(source, "main.go"))

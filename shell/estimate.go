@@ -334,6 +334,8 @@ type estimate struct {
 	Clean      float64         `json:"clean_seconds"`
 	ImportPeak int64           `json:"import_anonymous_bytes"`
 	CleanPeak  int64           `json:"clean_anonymous_bytes"`
+	ImportRSS  int64           `json:"import_resident_bytes"`
+	CleanRSS   int64           `json:"clean_resident_bytes"`
 	Store      int64           `json:"store_bytes"`
 	Cleaned    int64           `json:"cleaned_store_bytes"`
 	Temporary  int64           `json:"temporary_bytes"`
@@ -372,6 +374,10 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 		e.Least = max(e.Least, p.leastForImport())
 	}
 	e.Cleaned = e.Store + e.cleanStages(p, adjacency)
+	e.CleanRSS = resident(e.CleanPeak, p.clean.TemporaryBytes)
+	if p.load != nil {
+		e.ImportRSS = resident(e.ImportPeak, 0)
+	}
 	if p.clean.LeastSteps < p.clean.MostSteps {
 		i := slices.IndexFunc(e.Stages, func(s stageEstimate) bool { return s.Stage == "train" })
 		train := e.Stages[i].Seconds
@@ -474,18 +480,17 @@ func (p *projection) importStages() (stages []stageEstimate) {
 
 // matrixBytes are those of the features and of the predictions in the store.
 func (p *projection) matrixBytes() (features, predictions int64) {
-	const cell, cellAlone = 4, 6 // one of a full row; one of a row that is mostly zeros, with its place
 	f, of := p.files.features, p.files.predictions
-	row := min(float64(f.columns)*cell, float64(f.columns)*f.filled*cellAlone)
-	value := int64(cell)
+	value := int64(4)
 	if p.files.encoding.Float16 {
 		value /= 2
 	}
 	shares := value * int64(of.columns)
 	if k := int64(p.files.encoding.TopK); k > 0 {
-		shares = min(shares, (value+2)*k+cellAlone)
+		const counted = 6 // bytes of a row beside
+		shares = min(shares, (value+2)*k+counted)
 	}
-	return int64(row * float64(p.loaded.Nodes)), shares * p.loaded.Nodes
+	return cost.MatrixBytes(p.loaded.Nodes, f.columns, f.filled, f.equal), shares * p.loaded.Nodes
 }
 
 // storeBytes is what the store takes on disk after the import.
@@ -530,11 +535,11 @@ func (e *estimate) print(s *streams) error {
 		fmt.Fprintf(&b, "\nplan         %s\n", e.Plan)
 		fmt.Fprintf(&b, "diagonals    %.3g steps\n", e.Steps)
 		if e.ImportPeak > 0 {
-			fmt.Fprintf(&b, "import       %.1f s, %s of anonymous memory, a store of %s\n",
-				e.Import, byteSize(e.ImportPeak), byteSize(e.Store))
+			fmt.Fprintf(&b, "import       %.1f s, %s of anonymous memory, %s resident, a store of %s\n",
+				e.Import, byteSize(e.ImportPeak), byteSize(e.ImportRSS), byteSize(e.Store))
 		}
-		fmt.Fprintf(&b, "clean        %.1f s, %s of anonymous memory, %d passes",
-			e.Clean, byteSize(e.CleanPeak), e.Passes)
+		fmt.Fprintf(&b, "clean        %.1f s, %s of anonymous memory, %s resident, %d passes",
+			e.Clean, byteSize(e.CleanPeak), byteSize(e.CleanRSS), e.Passes)
 		if e.ImportPeak > 0 {
 			fmt.Fprintf(&b, ", a store of %s", byteSize(e.Cleaned))
 		}

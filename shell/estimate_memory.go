@@ -6,6 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/cost"
 )
 
@@ -29,6 +30,15 @@ func anonymous(use cost.Memory, buffers, volume, limit int64) int64 {
 	live := use.Live + buffers
 	heap := min(max(live, min(2*live, limit)*11/10), live+volume)
 	return idleBytes + use.Mapped + heap - use.Blank
+}
+
+// programBytes is what of the program itself is in memory.
+const programBytes = 28 << 20
+
+// resident is the memory that the system counts of a process: its anonymous memory, the program, and the temporary files, which are mapped.
+// Of files the machine has no more in memory than there is room for.
+func resident(anonymous, temporary int64) int64 {
+	return anonymous + programBytes + min(temporary, max(0, 4*kv.DefaultMemoryBudget()-anonymous))
 }
 
 // buffers is what the workers of a job hold.

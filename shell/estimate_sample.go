@@ -381,6 +381,7 @@ func countSplits(ctx context.Context, path string, r files.Job) (splits []int64,
 type fileShape struct {
 	columns int
 	filled  float64 // share of the values that are not zero
+	equal   bool    // those values are all equal
 }
 
 // shapedRows is how many rows of a matrix are looked at.
@@ -397,33 +398,20 @@ func countColumns(ctx context.Context, text, flag, name string, r files.Job) (sh
 		}
 		return fileShape{columns: columns, filled: 1}, nil
 	}
-	if !files.IsArray(text) {
-		shape.columns, err = r.CountColumns(ctx, text)
-		shape.filled = 1
-		return shape, err
-	}
-	in, err := npy.Open(text, name)
-	if err != nil {
-		return shape, err
-	}
-	shape.columns = int(in.NumColumns())
-	rows, filled := 0, 0
-	for row, err := range in.Rows() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return shape, errors.Join(err, in.Close())
-		}
-		for _, x := range row.Values {
-			if x != 0 {
-				filled++
+	rows, filled, first := 0, 0, 0.0
+	shape.equal = true
+	shape.columns, err = r.SampleMatrix(ctx, text, name, shapedRows, func(row []float64) {
+		rows++
+		for _, x := range row {
+			if x == 0 {
+				continue
 			}
+			if filled++; filled == 1 {
+				first = x
+			}
+			shape.equal = shape.equal && x == first
 		}
-		if rows++; rows == shapedRows {
-			break
-		}
-	}
+	})
 	shape.filled = float64(filled) / float64(max(rows*shape.columns, 1))
-	return shape, in.Close()
+	return shape, err
 }

@@ -171,6 +171,38 @@ func TestEstimateOfTheDisk(t *testing.T) {
 	within(t, "bytes of the store", float64(before.Store), onDisk(), 1.5)
 	mustRun(t, "clean", "g", "--hops", "2")
 	within(t, "bytes of the store, cleaned", float64(before.Cleaned), onDisk(), 1.5)
+
+	// Words of papers, as 0 and 1, of a table and of an array. The classifier that learns from them is kept.
+	const papers, words = 1_000, 300
+	random := rand.New(rand.NewPCG(1, 2))
+	var table, linked strings.Builder
+	var values []float32
+	table.WriteString("id")
+	for j := range words {
+		fmt.Fprintf(&table, ",w%d", j)
+	}
+	linked.WriteString("src,dst\n")
+	for v := range papers {
+		fmt.Fprintf(&table, "\n%d", v)
+		for range words {
+			x := random.IntN(10) / 8
+			fmt.Fprintf(&table, ",%d", x)
+			values = append(values, float32(x))
+		}
+		fmt.Fprintf(&linked, "%d,%d\n%d,%d\n", v, (v+3)%papers, v, (v+12)%papers) // of the same class, mostly
+	}
+	nodes, _ = graphText(papers, 1, 3, "", 1)
+	writeFiles(t, map[string]string{
+		"nodes.csv": nodes, "edges.csv": linked.String(), "words.csv": table.String() + "\n", "words.npy": array(papers, words, values...),
+	})
+	for _, of := range []string{"words.csv", "words.npy"} {
+		graph := []string{"--nodes", "nodes.csv", "--edges", "edges.csv", "--features", of}
+		before = estimated(t, graph...)
+		mustRun(t, append([]string{"import", "g", "--replace", "--yes"}, graph...)...)
+		within(t, "bytes of the store with "+of, float64(before.Store), onDisk(), 1.5)
+	}
+	mustRun(t, "clean", "g")
+	within(t, "bytes of the store with features, cleaned", float64(before.Cleaned), onDisk(), 1.5)
 }
 
 func TestEstimatePlansAsCleanDoes(t *testing.T) {
@@ -243,6 +275,17 @@ func TestAnonymousMemory(t *testing.T) {
 			t.Errorf("%+v with %d MiB of buffers, %d allocated, at most %d: got %d MiB, want %d",
 				c.use, c.buffers, c.volume, c.limit, got/mebibyte, c.want)
 		}
+	}
+}
+
+// What the system counts has the program and the mapped files, as far as there is room for them.
+func TestResidentMemory(t *testing.T) {
+	const mebibyte = 1 << 20
+	if got := resident(100*mebibyte, 50*mebibyte); got != 178*mebibyte {
+		t.Errorf("100 MiB of anonymous memory and 50 of files: got %d MiB, want 178", got/mebibyte)
+	}
+	if got, most := resident(100*mebibyte, 1<<50), 4*kv.DefaultMemoryBudget()+programBytes; got != most {
+		t.Errorf("files of a PiB: got %d bytes, want the %d of the machine", got, most)
 	}
 }
 

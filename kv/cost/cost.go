@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -107,6 +108,22 @@ func OfLoad(g Graph, budget int64, workers int) Load {
 		e.LargestEntries = max(e.LargestEntries, int(g.Degrees[0]))
 	}
 	return e
+}
+
+// MatrixBytes estimates what a matrix of float32 takes on the disk, of whose values a share is not zero, and those all equal or not.
+func MatrixBytes(rows int64, columns int, filled float64, equal bool) int64 {
+	if columns == 0 {
+		return 0
+	}
+	var e codec.MatrixEncoding
+	tiles := (columns-1)/e.TileWidth(e.BlockRows(columns), columns) + 1
+	const number, place, count = 4, 1, 1 // bytes of a value, of its column in a tile, and of the number of values of a row in a tile
+	value := number + place
+	if equal {
+		value = place
+	}
+	row := min(float64(columns)*number, float64(tiles*count)+float64(columns)*filled*float64(value))
+	return int64(row * float64(rows))
 }
 
 // WritingStore estimates the memory of a store with a budget, after written bytes were written to it. With closing it

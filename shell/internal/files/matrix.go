@@ -505,14 +505,43 @@ func (r Job) openTable(ctx context.Context, path string) (*table.Reader, error) 
 	return table.OpenParts(ctx, parts, r.Memory)
 }
 
-// CountColumns says how many columns the matrix of a table has.
-func (r Job) CountColumns(ctx context.Context, path string) (columns int, err error) {
-	w := &writing{Job: r}
-	in, err := w.openMatrix(ctx, path, "", new(ops.Stage))
+// SampleMatrix calls visit for some of the first rows of a matrix in a file, and says how many columns it has. name is that of the matrix. Of a
+// sparse row visit gets the values that are there.
+func (r Job) SampleMatrix(ctx context.Context, path, name string, rows int, visit func(values []float64)) (columns int, err error) {
+	in, err := (&writing{Job: r}).openMatrix(ctx, path, name, new(ops.Stage))
 	if err != nil {
 		return 0, err
 	}
-	return in.columns(), in.close()
+	defer func() { err = errors.Join(err, in.close()) }()
+	if in.array != nil {
+		for row, err := range in.array.Rows() {
+			if err != nil || rows == 0 {
+				return in.columns(), err
+			}
+			visit(row.Values)
+			rows--
+		}
+		return in.columns(), nil
+	}
+	for row, err := range in.table.Rows() {
+		if err != nil || rows == 0 {
+			return in.columns(), err
+		}
+		values := make([]float64, 0, in.columns())
+		for column, text := range row.Fields {
+			if column == in.list {
+				if values, err = in.parseList(values, row); err != nil {
+					return 0, err
+				}
+			} else if column != in.id {
+				x, _ := parseNumber(text) // import says what is no number
+				values = append(values, x)
+			}
+		}
+		visit(values)
+		rows--
+	}
+	return in.columns(), nil
 }
 
 // OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names, all of
