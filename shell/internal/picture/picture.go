@@ -23,7 +23,7 @@ const Most = 150
 const None = -1
 
 // Colors are those of classes and lines, by turns. Readers who see few colours can tell them apart too, as a test computes. The last is
-// that of text.
+// that of text. On dark pages, the style has others in their place.
 var Colors = []string{"#0040ff", "#ffa020", "#a000a0", "#40c0c0", "#606000", "#a08060", "currentColor"}
 
 // shapes are those of classes: the first for as many classes as there are colours, and so on. Without sides, it is a circle.
@@ -108,7 +108,11 @@ func (e *Ego) SVG() string {
 	}
 	d.choose()
 	legend := d.legend()
-	title, text, notes := wrap(e.Title, titleLength), wrap(e.Text, textLength), wrap(d.notes(len(legend)), textLength)
+	title := wrap(e.Title, titleLength)
+	if e.Link != nil {
+		title = nil // the page has it
+	}
+	text, notes := wrap(e.Text, textLength), wrap(d.notes(len(legend)), textLength)
 	legend = legend[:min(len(legend), mostClasses)]
 	foot := margin + line*float64(len(title)+len(text)+1) + drawingHeight
 	d.place(width/2, foot-line-drawingHeight/2)
@@ -358,7 +362,7 @@ func centred(x, y float64, name string, letter float64) box {
 	return over(x-float64(letter*breadth(name)/2), y, name, letter)
 }
 
-// drawNames writes the name of the suspect, and those of the neighbours with most weight. No name lies on another or on a node: a name
+// drawNames writes the names of the neighbours with most weight. The name of the suspect is in the title. No name lies on another or on a node: a name
 // is as long as there is room, and above, below or beside its node. One that has no such place is in the tooltip alone.
 func (d *drawing) drawNames(radius float64) {
 	x, y := d.at[0][0], d.at[0][1]
@@ -370,15 +374,8 @@ func (d *drawing) drawNames(radius float64) {
 		taken = append(taken, around(d.at[i], leastRadius))
 	}
 	isFree := func(b box) bool { return b.left > 4 && b.right < width-4 && !slices.ContainsFunc(taken, b.overlaps) }
-	name := ""
-	for _, most := range nameLengths {
-		if name = Within(d.Nodes[0].Name, most); isFree(centred(x, y-32, name, 9)) {
-			break
-		}
-	}
 	d.text("title on-disc", x, y+6, "?")
-	d.text("name title", x, y-32, name)
-	taken = append(taken, around(d.at[0], 24), centred(x, y-32, name, 9))
+	taken = append(taken, around(d.at[0], 24))
 	heaviest := slices.Clone(d.near)
 	slices.SortStableFunc(heaviest, func(a, b int) int { return cmp.Compare(d.Nodes[b].Weight, d.Nodes[a].Weight) })
 	for _, i := range heaviest[:min(len(heaviest), mostNames)] {
@@ -432,7 +429,7 @@ func (d *drawing) legendLine(class int) string {
 	case d.Votes[class] == 0 && class == d.Nodes[0].Class:
 		votes = ": no neighbour"
 	case d.Votes[class] == 0:
-		votes = ": no neighbour; further out, or predicted"
+		votes = ": not a neighbour, only further away or predicted"
 	case d.neighbors == 1:
 		votes = strings.TrimSuffix(votes, "s")
 	}
@@ -455,7 +452,7 @@ func (d *drawing) notes(classes int) (text string) {
 	if more := classes - mostClasses; more > 0 {
 		text = fmt.Sprintf("And %d more classes. ", more)
 	}
-	text += "A node has the colour of its label, a ring that of the predicted class if it is another."
+	text += "Fill: the label. Ring: the predicted class, if different."
 	if len(d.near) < d.neighbors {
 		text += fmt.Sprintf(" %d of %d neighbours are drawn, those with most weight.", len(d.near), d.neighbors)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,7 +244,7 @@ func TestMost(t *testing.T) {
 	if drawn := elements["g"]; drawn != Most || !strings.Contains(texts, "heavy") {
 		t.Errorf("got %d nodes, want %d and among them the one with most weight", drawn, Most)
 	}
-	if !strings.Contains(texts, "149 of 1000 neighbours are drawn") {
+	if !strings.Contains(strings.Join(strings.Fields(texts), " "), "149 of 1000 neighbours are drawn") {
 		t.Error("the others are not counted")
 	}
 }
@@ -288,9 +289,16 @@ func TestColorsApart(t *testing.T) {
 			{0.2104542553, 0.7936177850, -0.0040720468}, {1.9779984951, -2.4285922050, 0.4505937099}, {0.0259040371, 0.7827717662, -0.8086757660},
 		}, cones)
 	}
+	var dark []string
+	for _, color := range Colors[:len(Colors)-1] {
+		found := regexp.MustCompile(`\[fill="` + color + `"\] \{ fill: (#[0-9a-f]{6}) \}`).FindStringSubmatch(Style)
+		if found == nil {
+			t.Fatalf("the style has no colour in place of %s on dark pages", color)
+		}
+		dark = append(dark, found[1])
+	}
 	for name, sight := range sights {
-		for _, text := range []string{"#1b1b1b", "#eeeeee"} { // of light pages, and of dark ones
-			colors := append(slices.Clone(Colors[:len(Colors)-1]), text)
+		for _, colors := range [][]string{append(slices.Clone(Colors[:len(Colors)-1]), "#1b1b1b", "#ffffff"), append(slices.Clone(dark), "#eeeeee", "#15191f")} {
 			for i, a := range colors {
 				for _, b := range colors[:i] {
 					p, q := seen(a, sight), seen(b, sight)
@@ -363,7 +371,7 @@ func TestNames(t *testing.T) {
 			e := egoOf(2, 20, 0, func(i int) int { return i % 2 })
 			e.Classes = []string{name, "1" + name}
 			e.Title = fmt.Sprintf("%s has the label %s. Is it %s?", Within(name, NodeLength), Within(name, ClassLength), Within("1"+name, ClassLength))
-			e.Text = fmt.Sprintf("10 of 20 neighbours are %s; so says the classifier, 50%% sure.", Within(name, ClassLength))
+			e.Text = fmt.Sprintf("10 of 20 neighbours are %s; the classifier agrees (50%%).", Within(name, ClassLength))
 			for i := range e.Nodes {
 				e.Nodes[i].Name = name
 			}

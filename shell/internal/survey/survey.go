@@ -303,23 +303,26 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 			best = class
 		}
 	}
-	text := "It has no neighbours"
+	text, agrees := "It has no neighbours", "; the classifier agrees (%.1f%%)."
 	switch {
 	case best == picture.None && neighbors > 0:
 		text = "No neighbour has a label"
 	case neighbors == 1:
 		text = "Its only neighbour is " + s.name(best)
+	case best != picture.None && e.Votes[best] == neighbors:
+		text, agrees = fmt.Sprintf("All %d neighbours are %s", neighbors, s.name(best)), ", and the classifier agrees (%.1f%%)."
 	case best != picture.None:
 		text = fmt.Sprintf("%d of %d neighbours are %s", e.Votes[best], neighbors, s.name(best))
 	}
-	switch n.Predicted {
-	case picture.None:
+	switch {
+	case n.Predicted == picture.None:
 		return text + "."
-	case best:
-		text += "; so says the classifier"
-	default:
-		text += "; the classifier says " + s.name(n.Predicted)
+	case n.Predicted == best && math.IsNaN(n.Confidence):
+		return text + strings.Replace(agrees, " (%.1f%%)", "", 1)
+	case n.Predicted == best:
+		return text + fmt.Sprintf(agrees, 100*n.Confidence)
 	}
+	text += "; the classifier says " + s.name(n.Predicted)
 	if !math.IsNaN(n.Confidence) {
 		text += fmt.Sprintf(", %.1f%% sure", 100*n.Confidence)
 	}

@@ -241,14 +241,16 @@ func problemOf(err error) (int, problem) {
 		return http.StatusBadRequest, p
 	case errors.As(err, new(*http.MaxBytesError)):
 		return http.StatusRequestEntityTooLarge, problem{Error: fmt.Sprintf("The request is too large: want at most %d KiB.", maxBody>>10)}
-	case errors.Is(err, decide.ErrChanged), errors.Is(err, query.ErrNotCleaned):
+	case errors.Is(err, decide.ErrChanged), errors.Is(err, query.ErrNotCleaned), errors.Is(err, decide.ErrNoLabel),
+		errors.Is(err, decide.ErrNoSuggestion), errors.Is(err, decide.ErrNothingToUndo):
 		return http.StatusConflict, p
+	case errors.Is(err, decide.ErrUnknownClass):
+		return http.StatusNotFound, p
 	case errors.Is(err, kv.ErrNotFound):
 		return http.StatusNotFound, problem{Error: "The store does not have this any more: it was removed meanwhile."}
 	case errors.Is(err, kv.ErrReadOnly):
 		return http.StatusForbidden, problem{Error: "The store is open to be read only."}
-	case errors.Is(err, decide.ErrOptions), errors.Is(err, decide.ErrNoLabel), errors.Is(err, decide.ErrNoSuggestion),
-		errors.Is(err, decide.ErrUnknownClass), errors.Is(err, decide.ErrNothingToUndo):
+	case errors.Is(err, decide.ErrOptions):
 		return http.StatusBadRequest, p
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, problem{Error: "The page is being closed."}

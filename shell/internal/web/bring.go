@@ -10,7 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // bring reads what a request brings: JSON, or the fields of a form.
@@ -84,4 +88,20 @@ func unmarshal(text []byte, into any) error {
 			return errors.New("it has null, want a value, or no such field")
 		}
 	}
+}
+
+// A whole is a whole number, which a program may write with zeros behind the point.
+type whole int64
+
+// mostWhole bounds it: all programs have these numbers exactly.
+const mostWhole = 1 << 53
+
+func (w *whole) UnmarshalJSON(text []byte) error {
+	digits, zeros, _ := strings.Cut(string(text), ".")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || strings.Trim(zeros, "0") != "" || n > mostWhole || n < -mostWhole {
+		return fmt.Errorf("got %s, want a whole number of at most %d", wording.Short(string(text)), int64(mostWhole))
+	}
+	*w = whole(n)
+	return nil
 }

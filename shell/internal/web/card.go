@@ -64,7 +64,7 @@ type seen struct {
 	Suggested string `json:"suggested"`
 	Decision  string `json:"decision"`
 	Disputed  bool   `json:"disputed"`
-	Run       int64  `json:"run"`
+	Run       whole  `json:"run"`
 }
 
 // A property is a value that the user brought along.
@@ -83,12 +83,11 @@ type neighbor struct {
 
 // What a card shows at most.
 const (
-	cardNeighbors  = 5    // that speak for the label, and against it
-	cardChoices    = 9    // a digit each
-	cardEntries    = 5    // of the history, the newest
-	cardText       = 1200 // characters of the text
-	cardProperty   = 300  // of another property
-	offeredClasses = 500  // in the list of a field
+	cardNeighbors  = 5       // that speak for the label, and against it
+	cardChoices    = 9       // a digit each
+	cardEntries    = 5       // of the history, the newest
+	cardText       = 100_000 // characters of a property
+	offeredClasses = 500     // in the list of a field
 )
 
 // review shows the next suspect of the queue.
@@ -308,7 +307,7 @@ func (c *card) read(tx *kv.Tx, v kv.NodeID, columns survey.Columns) (err error) 
 	}
 	c.Disputed = c.Seen.Disputed
 	if run := read(cleaner.RunColumn); !run.IsNull() {
-		c.Seen.Run = run.Int()
+		c.Seen.Run = whole(run.Int())
 	}
 	for _, name := range query.UserColumns(tx) {
 		value := read(name)
@@ -319,9 +318,9 @@ func (c *card) read(tx *kv.Tx, v kv.NodeID, columns survey.Columns) (err error) 
 		case name == columns.Text:
 			c.Text = picture.Shorten(text, cardText)
 		case name == columns.Link:
-			c.Link = picture.Shorten(text, cardProperty)
+			c.Link = picture.Shorten(text, cardText)
 		default:
-			c.Properties = append(c.Properties, property{name, picture.Shorten(text, cardProperty)})
+			c.Properties = append(c.Properties, property{name, picture.Shorten(text, cardText)})
 		}
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -70,7 +71,7 @@ func (d *decision) form(r *http.Request) {
 	if err == nil {
 		d.Seen = &seen{
 			Label: r.PostFormValue("seen_label"), Suggested: r.PostFormValue("seen_suggested"), Decision: r.PostFormValue("seen_decision"),
-			Disputed: r.PostFormValue("seen_disputed") == "true", Run: run,
+			Disputed: r.PostFormValue("seen_disputed") == "true", Run: whole(run),
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	request, err := s.request(&d)
-	if err != nil {
+	if err = cmp.Or(checkWhy(d.Why), err); err != nil {
 		return answer{}, err
 	}
 	var view reply
@@ -136,15 +137,12 @@ func (s *Server) request(d *decision) (request decide.Request, err error) {
 			return nil
 		}
 		request.To = d.Label
-		if d.Label == "" {
-			return badRequest("No label is named: type one.")
+		if err := checkClass(tx, d.Label); err != nil {
+			return err
 		}
 		label, err := tx.Label(request.Node)
 		if err == nil && label != kv.NoClass && tx.Classes()[label] == d.Label {
 			request.Kind, request.To = decide.Reject, "" // the label is right
-		}
-		if classes := tx.Classes(); err == nil && !slices.Contains(classes, d.Label) {
-			return badRequest("No class is named %s%s.", query.Quote(d.Label), wording.DidYouMean(d.Label, classes))
 		}
 		return err
 	})
@@ -156,9 +154,20 @@ func (s *Server) request(d *decision) (request decide.Request, err error) {
 		if wrong != nil {
 			return request, badRequest("The decision that was seen is %q: want that of the card.", d.Seen.Decision)
 		}
-		request.View = &decide.View{Label: d.Seen.Label, Suggestion: d.Seen.Suggested, Decision: kind, Disputed: d.Seen.Disputed, Run: d.Seen.Run}
+		request.View = &decide.View{Label: d.Seen.Label, Suggestion: d.Seen.Suggested, Decision: kind, Disputed: d.Seen.Disputed, Run: int64(d.Seen.Run)}
 	}
 	return request, err
+}
+
+// checkClass refuses a label that is no class.
+func checkClass(tx *kv.Tx, label string) error {
+	switch classes := tx.Classes(); {
+	case label == "":
+		return badRequest("No label is named: type one.")
+	case !slices.Contains(classes, label):
+		return refuse(http.StatusNotFound, fmt.Sprintf("No class is named %s%s.", query.Quote(label), wording.DidYouMean(label, classes)))
+	}
+	return nil
 }
 
 // saidOf says what a decision did.
@@ -180,10 +189,13 @@ var decidedWords = map[decide.Kind]string{
 	decide.Unsure: "put aside as unsure",
 }
 
+// mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy bytes.
+const mostWhy = 1000
+
 // checkWhy refuses a reason that is too long, before anybody is asked to confirm what it is for.
 func checkWhy(why string) error {
-	if len(why) > decide.MaxWhy {
-		return badRequest("The reason has %d bytes: want at most %d.", len(why), decide.MaxWhy)
+	if n := utf8.RuneCountInString(why); n > mostWhy {
+		return badRequest("The reason has %d characters: want at most %d.", n, mostWhy)
 	}
 	if strings.ContainsFunc(why, decide.IsControl) {
 		return badRequest("The reason has control characters: want none but tab and newline.")
@@ -245,7 +257,7 @@ func (s *Server) again(r *http.Request) (answer, error) {
 
 // An undoing says what to take back.
 type undoing struct {
-	Step int64 `json:"step,omitempty"` // the last reply, or the last step of the history; in a program, 0 is the last reply, whichever it is
+	Step whole `json:"step,omitempty"` // the last reply, or the last step of the history; in a program, 0 is the last reply, whichever it is
 
 	place
 }
@@ -256,7 +268,7 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 	var unnamed error
 	err := bring(r, &u, func() {
 		u.place.form(r)
-		u.Step, unnamed = strconv.ParseInt(r.PostFormValue("step"), 10, 64)
+		unnamed = u.Step.UnmarshalJSON([]byte(r.PostFormValue("step")))
 	})
 	if err != nil {
 		return answer{}, err
@@ -266,7 +278,7 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 	}
 	var view reply
 	err = s.inTurn(func() (err error) {
-		view, err = s.takeBack(s.ctx, u.Step) // as of bulk: a step may be long
+		view, err = s.takeBack(s.ctx, int64(u.Step)) // as of bulk: a step may be long
 		return err
 	})
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"html/template"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // A shownClass is a class as the template "label" shows it.
@@ -27,9 +29,45 @@ var functions = template.FuncMap{
 	"fixed":   func(x *float64) string { return number(x, "%.4f") },
 	"plain":   print.EscapeControls,
 	"named":   func(name string, class int) shownClass { return shownClass{name, class} },
-	"add":     func(a, b int) int { return a + b },
+	"next":    func(page, by int) int { return page + by },
+	"add":     func(a, b int64) int64 { return a + b },
+	"fold":    fold,
+	"clock":   clock,
+	"byClass": byClass,
 	"count":   grouped,
 	"version": assetVersion,
+}
+
+// fold divides a long text in its beginning and the rest, between words.
+func fold(text string, most int) (parts [2]string) {
+	parts[0] = text
+	runes := []rune(text)
+	if len(runes) <= most+most/4 {
+		return parts
+	}
+	begin := string(runes[:most])
+	if at := strings.LastIndexAny(begin, " \n"); at > len(begin)/2 {
+		begin = begin[:at]
+	}
+	return [2]string{begin, text[len(begin):]}
+}
+
+// clock is a time as people read it. The script of the page writes it as their clock has it.
+func clock(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return at.Format("2006-01-02 15:04") + " UTC"
+}
+
+// byClass is the address of the list of the suspects, or nodes, of a class for which another one is suggested, or any.
+func byClass(of, given, suggested string) string {
+	l := list{Of: of, Where: "label = " + query.Quote(given)}
+	if suggested != "" {
+		l.Where += " and suggested = " + query.Quote(suggested)
+	}
+	return l.Here()
 }
 
 // number is a number in a form, "" if there is none.

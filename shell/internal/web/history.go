@@ -37,7 +37,7 @@ func (s *Server) history(r *http.Request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		if text := r.FormValue("before"); text != "" {
+		if text := r.FormValue("before"); r.Form.Has("before") {
 			before, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || before < 1 {
 				return badRequest("The number of an entry is %q: want one from 1.", text)
@@ -97,7 +97,11 @@ var exports = map[string]string{
 
 // export sends a file. People open it in a spreadsheet, which must take no text in it for a formula: only a raw file has texts as they are.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
-	statement := exports[r.PathValue("name")]
+	statement, raw := exports[r.PathValue("name")], r.FormValue("raw")
+	if raw != "" && raw != "1" {
+		s.fail(w, r, badRequest("Raw is %q: want 1, or nothing.", wording.Short(raw)))
+		return
+	}
 	if statement == "" {
 		s.fail(w, r, refuse(http.StatusNotFound, fmt.Sprintf("There is no file %q: want labels.csv, suspects.csv or decisions.csv.", wording.Short(r.PathValue("name")))))
 		return
@@ -109,7 +113,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 		w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(r.PathValue("name")))
-		if _, err := print.RenderOn(w, result, print.FormatCSV, &print.Screen{SafeCSV: r.FormValue("raw") == ""}); err != nil {
+		if _, err := print.RenderOn(w, result, print.FormatCSV, &print.Screen{SafeCSV: raw == ""}); err != nil {
 			panic(http.ErrAbortHandler) // a file that looks whole must be whole
 		}
 		return nil

@@ -99,7 +99,7 @@ func (s *Server) startClean(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(c.Statement)), " ")
+	word, _, _ := strings.Cut(c.Statement, " ")
 	if word != "clean" && word != "rescore" {
 		return answer{}, badRequest("The statement is %q: want clean or rescore.", wording.Short(c.Statement))
 	}

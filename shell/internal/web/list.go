@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -32,7 +34,8 @@ type list struct {
 	Count int64  `json:"count"`
 	Rows  []row  `json:"rows"`
 
-	Error    *markedError `json:"-"` // of the condition: the list is empty
+	Typed    string       `json:"-"` // the filter line: Where, or words that it stands for
+	Error    *markedError `json:"-"` // of the filter line: the list is that before it
 	More     bool         `json:"-"` // there may be more than Count: they are being counted
 	ReadOnly bool         `json:"-"`
 	Pages    int          `json:"pages"`
@@ -68,38 +71,95 @@ var listParameters = []parameter{
 // orders are the columns that a list can be sorted by.
 var orders = []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.ConfidenceColumn, decide.Column}
 
-// list lists.
+// list lists. Where the filter line has an error, the page has the list that it was typed at.
 func (s *Server) list(r *http.Request) (answer, error) {
-	view := list{Of: r.FormValue("of"), Where: strings.TrimSpace(r.FormValue("where")), Sort: r.FormValue("sort"), Page: 1, Pages: 1, Rows: []row{}, ReadOnly: s.ReadOnly}
+	a := answer{page: "list", title: "List"}
+	err := s.snapshot(func(tx *kv.Tx) error {
+		view, err := s.listOf(r, tx, r.URL.Query())
+		if _, wrong := query.Position(err); wrong && !wantsJSON(r) {
+			a.status = http.StatusBadRequest
+			typed, of, marked := view.Typed, view.Of, markWord(view.Typed, err)
+			was, _ := url.ParseQuery(strings.TrimPrefix(r.FormValue("was"), "list?")) //nolint:errcheck // what can be read of it
+			if view, err = s.listOf(r, tx, was); err != nil {
+				view, err = s.listOf(r, tx, url.Values{"of": {of}})
+			}
+			view.Typed, view.Error = typed, marked
+		}
+		if err == nil {
+			view.Filters, err = savedFilters(tx)
+		}
+		a.view = view
+		return err
+	})
+	return a, err
+}
+
+// listOf is the list that the fields of an address name.
+func (s *Server) listOf(r *http.Request, tx *kv.Tx, fields url.Values) (list, error) {
+	view := list{Of: fields.Get("of"), Typed: strings.TrimSpace(fields.Get("where")), Sort: fields.Get("sort"), Page: 1, Pages: 1, Rows: []row{}, ReadOnly: s.ReadOnly}
 	if err := checkOf(&view.Of); err != nil {
-		return answer{}, err
+		return view, err
 	}
 	if property, desc, _ := strings.Cut(view.Sort, " "); view.Sort != "" && (!slices.Contains(orders, property) || desc != "" && desc != "desc") {
-		return answer{}, badRequest("The order is %q: want one of %s, with desc behind it or not.", view.Sort, strings.Join(orders, ", "))
+		return view, badRequest("The order is %q: want one of %s, with desc behind it or not.", view.Sort, strings.Join(orders, ", "))
 	}
-	if text := r.FormValue("page"); text != "" {
+	if text := fields.Get("page"); fields.Has("page") {
 		page, err := strconv.Atoi(text)
 		if err != nil || page < 1 || page > 1<<20 {
-			return answer{}, badRequest("The page is %q: want a number from 1.", text)
+			return view, badRequest("The page is %q: want a number from 1.", text)
 		}
 		view.Page = page
 	}
-	a := answer{page: "list", title: "List"}
-	err := s.snapshot(func(tx *kv.Tx) error {
-		var err error
-		if view.Filters, err = savedFilters(tx); err != nil {
-			return err
+	view.Where = s.conditionOf(tx, view.Typed)
+	return view, s.fill(r.Context(), tx, &view, wantsJSON(r))
+}
+
+// plainWords are what people type in search of a text: a condition has signs, or begins with a property and a word of the language.
+var plainWords = regexp.MustCompile(`^[\pL\pN][\pL\pN\pM ._,:;/&+-]*$`)
+
+// conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them.
+func (s *Server) conditionOf(tx *kv.Tx, typed string) string {
+	if !plainWords.MatchString(typed) {
+		return typed
+	}
+	words := strings.Fields(typed)
+	candidates, _ := query.Complete(tx, "suspects where ")
+	isProperty := func(word string) bool {
+		return slices.ContainsFunc(candidates, func(c query.Candidate) bool { return strings.EqualFold(c.Text, word) })
+	}
+	goesOn := len(words) == 1 || slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
+	if strings.EqualFold(words[0], "not") || isProperty(words[0]) && goesOn {
+		return typed
+	}
+	var tests []string
+	for _, column := range []string{s.Columns.Title, s.Columns.Text} {
+		if column == "" {
+			continue
 		}
-		err = s.fill(r.Context(), tx, &view, wantsJSON(r))
-		if _, wrong := query.Position(err); wrong && !wantsJSON(r) {
-			// The filter line shows the error under the word.
-			a.status, view.Error = http.StatusBadRequest, markWord(view.Where, err)
-			return nil
+		if !isProperty(column) {
+			column = `"` + strings.ReplaceAll(column, `"`, `""`) + `"`
 		}
-		return err
-	})
-	a.view = view
-	return a, err
+		tests = append(tests, column+" ilike "+query.Quote("%"+strings.ReplaceAll(strings.Join(words, " "), "_", `\_`)+"%"))
+	}
+	if tests == nil {
+		return typed
+	}
+	return strings.Join(tests, " or ")
+}
+
+// Only is the address of the list with one class alone, in a property.
+func (l list) Only(property, class string) string {
+	test := property + " = " + query.Quote(class)
+	if class == "" {
+		test = property + " is null"
+	}
+	switch {
+	case l.Where == "" || strings.Contains(l.Where, "--"): // behind a comment there is nothing more
+		l.Where = test
+	case !strings.Contains(l.Where, test):
+		l.Where = test + " and (" + l.Where + ")"
+	}
+	return l.link(l.Sort, 1)
 }
 
 // checkOf refuses what is neither suspects nor nodes. Suspects may stay unsaid.
@@ -300,6 +360,11 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 	if err := cmp.Or(checkOf(&b.Of), checkWhy(b.Why)); err != nil {
 		return answer{}, err
 	}
+	if kind == decide.Relabel {
+		if err := s.snapshot(func(tx *kv.Tx) error { return checkClass(tx, b.Label) }); err != nil {
+			return answer{}, err
+		}
+	}
 	text, condition, err := b.statement(kind)
 	if err != nil {
 		return answer{}, err
@@ -381,9 +446,6 @@ func bulkSaid(kind decide.Kind, made decide.Entries) string {
 func (b *bulk) statement(kind decide.Kind) (text string, where query.Condition, err error) {
 	text = kind.String()
 	if kind == decide.Relabel {
-		if b.Label == "" {
-			return "", where, badRequest("No label is named: type one.")
-		}
 		text += " " + query.Quote(b.Label)
 	}
 	if b.Of == "nodes" || b.IDs != nil {
@@ -427,8 +489,8 @@ const documentSpace = "review"
 const (
 	filterKey   = "filters"
 	mostFilters = 100
-	filterName  = 80      // bytes
-	filterWhere = 2 << 10 // bytes
+	filterName  = 80      // characters
+	filterWhere = 2 << 10 // characters
 )
 
 // savedFilters are those of everybody who reviews the store.
@@ -453,11 +515,11 @@ func (s *Server) saveFilter(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > filterName || strings.ContainsFunc(f.Name, decide.IsControl) {
-		return answer{}, badRequest("The name of the filter is %q: want one of 1 to %d bytes.", f.Name, filterName)
+	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || utf8.RuneCountInString(f.Name) > filterName || strings.ContainsFunc(f.Name, decide.IsControl) {
+		return answer{}, badRequest("The name of the filter is %q: want one of 1 to %d characters.", f.Name, filterName)
 	}
-	if len(f.Where) > filterWhere {
-		return answer{}, badRequest("The condition has %d bytes: want at most %d in a filter that is saved.", len(f.Where), filterWhere)
+	if n := utf8.RuneCountInString(f.Where); n > filterWhere {
+		return answer{}, badRequest("The condition has %d characters: want at most %d in a filter that is saved.", n, filterWhere)
 	}
 	if _, err := query.ParseCondition(f.Where); err != nil && !f.Remove {
 		return answer{}, err

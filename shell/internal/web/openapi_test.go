@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write openapi.json anew")
@@ -40,15 +38,20 @@ type object = map[string]any
 // bounds are what values must be, beyond their type: of a parameter by path and name, and of a field by type and name.
 var bounds = map[string]object{
 	"/review sample": {"enum": []string{"", "1"}}, "/list of": {"enum": []string{"", "suspects", "nodes"}}, "/list sort": {"enum": sorts()},
-	"/list page": {"type": "integer", "minimum": 1, "maximum": 1 << 20}, "/history before": {"type": "integer", "minimum": 1},
+	"/list page": {"type": "integer", "minimum": 1, "maximum": 1 << 20}, "/history before": {"type": "integer", "minimum": 1, "maximum": math.MaxInt64},
 	"/overview threshold": {"type": "number", "minimum": 0, "maximum": 1},
 	"decision decision":   {"enum": kinds}, "bulk decision": {"enum": kinds}, "bulk of": {"enum": []string{"", "suspects", "nodes"}},
-	"bulk ids": {"minItems": 1, "maxItems": mostIDs}, "decision why": {"maxLength": decide.MaxWhy}, "bulk why": {"maxLength": decide.MaxWhy},
+	"bulk ids": {"minItems": 1, "maxItems": mostIDs}, "decision why": reason, "bulk why": reason,
 	"seen decision": {"enum": append(slices.Clone(kinds), "")},
-	"undoing step":  {"minimum": math.MinInt32}, "sampling nodes": {"type": "integer", "minimum": 0, "maximum": mostSampled},
-	"sampling seed": {"minimum": 0, "maximum": math.MaxInt64}, "filter name": {"minLength": 1, "maxLength": filterName}, "filter where": {"maxLength": filterWhere},
-	"cleaning statement": {"pattern": "^\\s*([Cc][Ll][Ee][Aa][Nn]|[Rr][Ee][Ss][Cc][Oo][Rr][Ee])( |$)"},
+	"undoing step":  {"minimum": -mostWhole, "maximum": mostWhole}, "sampling nodes": {"type": "integer", "minimum": 0, "maximum": mostSampled},
+	"cleaning statement": {"pattern": "^(clean|rescore)( .*)?$"}, "seen run": {"minimum": -mostWhole, "maximum": mostWhole},
+	"sampling seed": {"minimum": 0, "maximum": mostWhole}, "filter name": {"minLength": 1, "maxLength": filterName, "pattern": noControls}, "filter where": {"maxLength": filterWhere},
 }
+
+// noControls is the pattern of texts without control characters, but for tab and newline.
+const noControls = `^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$`
+
+var reason = object{"maxLength": mostWhy, "pattern": noControls}
 
 var kinds = []string{"accept", "reject", "relabel", "unlabel", "unsure"}
 
@@ -90,7 +93,7 @@ func described() object {
 	}
 	paths["/events"] = object{"get": object{
 		"summary":   "A stream of server-sent events: progress, whose data is as of GET /progress, job, whose data is as of GET /job, and overview and count, which have no data: the overview, or a list, was counted in the background. It begins with the job, if there was one. It ends if events are not read.",
-		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}}, "default": refused},
+		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{}}}, "default": refused},
 	}}
 	paths["/metrics"] = object{"get": object{
 		"summary":   "Numbers of the store and of this process in the text format of Prometheus, 0.0.4. It needs no token.",
@@ -147,6 +150,10 @@ func schemaOf(of reflect.Type, schemas object) object {
 			maps.Copy(schema.(object), bounds[of.Name()+" "+name])
 		}
 		schemas[of.Name()] = object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+		if of == reflect.TypeFor[decision]() || of == reflect.TypeFor[bulk]() {
+			schemas[of.Name()].(object)["if"] = object{"properties": object{"decision": object{"const": "relabel"}}}
+			schemas[of.Name()].(object)["then"] = object{"required": []string{"label"}, "properties": object{"label": object{"minLength": 1}}}
+		}
 		return object{"$ref": "#/components/schemas/" + of.Name()}
 	}
 	panic(fmt.Sprintf("no schema of %s", of))

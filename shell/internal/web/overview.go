@@ -139,7 +139,7 @@ const mostPairs = 50
 func (s *Server) overview(r *http.Request) (answer, error) {
 	ctx := r.Context()
 	threshold := math.NaN()
-	if text := r.FormValue("threshold"); text != "" {
+	if text := r.FormValue("threshold"); r.Form.Has("threshold") {
 		var err error
 		if threshold, err = strconv.ParseFloat(text, 64); err != nil || !(threshold >= 0 && threshold <= 1) {
 			return answer{}, badRequest("The threshold is %q: want a number from 0 to 1.", text)
@@ -156,6 +156,9 @@ func (s *Server) overview(r *http.Request) (answer, error) {
 	view.Counting, view.ReadOnly = stale, s.ReadOnly
 	err = s.snapshot(func(tx *kv.Tx) (err error) {
 		view.Nodes, view.Edges = int64(tx.NumPresent()), tx.NumEdges()
+		if view.People, err = s.people.read(ctx, tx); err != nil {
+			return err
+		}
 		if view.Runs, err = runsOf(tx); err != nil || view.run == nil || math.IsNaN(threshold) {
 			return err
 		}
@@ -198,8 +201,8 @@ func (s *Server) countOverview(ctx context.Context, tx *kv.Tx) (*overview, error
 	if err := view.compare(ctx, tx); err != nil {
 		return nil, err
 	}
-	if view.People, err = s.people.read(ctx, tx); err != nil || run == nil {
-		return view, err
+	if run == nil {
+		return view, nil
 	}
 	if err := view.countScores(ctx, tx); err != nil {
 		return nil, err

@@ -433,7 +433,7 @@
       const answer = await fetch(whole ? location.href : 'progress', { headers: { Accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const fresh = $('#progress', page);
-      const open = $('details', bar) && $('details', bar).open;
+      const open = $('details', bar)?.open;
       if (fresh) bar.replaceChildren(...fresh.childNodes);
       if (open && $('details', bar)) $('details', bar).open = true;
       if (whole) show({ title: page.title, main: $('#main', page) });
@@ -488,7 +488,10 @@
   // prepare is called for each content.
   function prepare() {
     last = -1;
-    all('.others').forEach(details => { details.open = true; });
+    all('time').forEach(of => {
+      const at = new Date(of.dateTime);
+      if (!isNaN(at)) of.textContent = at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    });
     const details = $('#numbers');
     if (details) details.addEventListener('toggle', () => showNumbers(details));
     const back = $('#undo-back');

@@ -43,7 +43,8 @@ type progress struct {
 
 	Sampled *sampled `json:"sampled,omitempty"`
 
-	Problem string `json:"problem,omitempty"` // why there are no counts
+	Counting bool   `json:"counting,omitempty"` // the numbers are those before the last change
+	Problem  string `json:"problem,omitempty"`  // why there are no counts
 
 	started time.Time // of the run
 }
@@ -60,6 +61,9 @@ type sampled struct {
 	Low       *float64 `json:"low"`
 	High      *float64 `json:"high"`
 }
+
+// Reviewed is how many nodes people have looked at: the bar of the page has these, and the suspects that are left.
+func (p *progress) Reviewed() int64 { return p.Decided + p.Unsure }
 
 // keepCounting counts whenever the store has changed, until ctx ends.
 func (s *Server) keepCounting(ctx context.Context) {
@@ -87,11 +91,13 @@ func (s *Server) keepCounting(ctx context.Context) {
 // latestProgress is the progress as it is known, nil if the first count takes long: the stream of events brings it. Where counting is
 // quick, it counts now.
 func (s *Server) latestProgress(ctx context.Context) *progress {
-	latest, _, err := s.progress.at(ctx, s.Store, false, s.progressOf)
-	if err != nil {
+	latest, stale, err := s.progress.at(ctx, s.Store, false, s.progressOf)
+	if err != nil || latest == nil {
 		return nil
 	}
-	return latest
+	now := *latest
+	now.Counting = stale
+	return &now
 }
 
 // showProgress answers for programs, which wait for the first count, and for pages that follow a stream.

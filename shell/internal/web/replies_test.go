@@ -10,9 +10,11 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -154,7 +156,7 @@ func TestUndoAfterARestart(t *testing.T) {
 	}
 	page := c.browser()
 	_, text := page.get("/history")
-	if strings.Count(text, `aria-label="Undo step`) != 1 || !strings.Contains(text, `name="step" value="2"`) {
+	if strings.Count(text, "<button>Undo step 2</button>") != 1 || !strings.Contains(text, `name="step" value="2"`) {
 		t.Errorf("the history offers to take back: %s", text)
 	}
 	if status, text, header := page.form("/undo", url.Values{"step": {"2"}, "back": {"history"}}); status != http.StatusSeeOther || header.Get("Location") != "history" {
@@ -296,7 +298,7 @@ func TestSampleStays(t *testing.T) {
 	store := communities(t)
 	change := func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} }
 	c := serve(t, store, change)
-	must[reply](c, "/sample", sampling{Where: "score >= 0 -- all of them", Nodes: new(4), Seed: 3})
+	must[reply](c, "/sample", sampling{Where: "score >= 0 -- all of them", Nodes: new(whole(4)), Seed: 3})
 	queue := func() card { t.Helper(); return view[card](c, "/review?sample=1") }
 	counts := func(want sampled) {
 		t.Helper()
@@ -368,7 +370,7 @@ func TestComments(t *testing.T) {
 	if got := view[list](c, "/list?of=nodes&sort=score&where="+url.QueryEscape(where)); len(got.Rows) != pageRows || got.Count != 1000 {
 		t.Errorf("got %d rows of %d", len(got.Rows), got.Count)
 	}
-	must[reply](c, "/sample", sampling{Where: where, Nodes: new(3)})
+	must[reply](c, "/sample", sampling{Where: where, Nodes: new(whole(3))})
 	if got := len(c.server.currentSample().Nodes); got != 3 {
 		t.Errorf("a sample of 3: got %d nodes", got)
 	}
@@ -376,7 +378,7 @@ func TestComments(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for path, body := range map[string]any{
-		"/bulk": bulk{Where: "degree > 1 and labl = 'x'", Decision: "accept"}, "/sample": sampling{Where: "degree > 1 and labl = 'x'", Nodes: new(3)},
+		"/bulk": bulk{Where: "degree > 1 and labl = 'x'", Decision: "accept"}, "/sample": sampling{Where: "degree > 1 and labl = 'x'", Nodes: new(whole(3))},
 	} {
 		var p problem
 		if status, text := c.post(path, body); json.Unmarshal([]byte(text), &p) != nil || status != http.StatusBadRequest || p.Column != 16 {
@@ -530,6 +532,42 @@ func TestBodies(t *testing.T) {
 	if got := standing(t, store); got != "" {
 		t.Errorf("got %s", got)
 	}
+	for path, bodies := range map[string][]string{
+		"/undo":    {`null`, `[]`, `1`, ``, `{"step":null}`, `{"step":1.5}`, `{"step":"1"}`, `{"step":1e3}`, `{"step":9007199254740993}`},
+		"/again":   {`null`, ` "x"`},
+		"/stop":    {`null`},
+		"/sample":  {`null`, `{}`, `{"where":"label = 'Theory'"}`, `{"nodes":-1}`, `{"nodes":10001}`, `{"nodes":3,"seed":-1}`, `{"nodes":3,"seed":18446744073709551615}`},
+		"/bulk":    {`{"where":null,"decision":"reject"}`, `{"of":"everything","decision":"reject"}`, `{"ids":[],"decision":"reject"}`, `{"decision":"reject","why":"` + strings.Repeat("ä", 1001) + `"}`},
+		"/decide":  {`{"id":"p4\ud800","decision":"reject"}`, `{"id":"p4","decision":"reject","why":"\udc00\ud800"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
+		"/filters": {`{"name":"x\ud800","where":""}`, `{"name":"` + strings.Repeat("ä", 81) + `"}`},
+	} {
+		for _, body := range bodies {
+			if status, text, _ := c.do("POST", path, "application/json", body, nil); status != http.StatusBadRequest {
+				t.Errorf("%s %s: got %d, %s", path, body, status, text)
+			}
+		}
+	}
+	for path, want := range map[string]int{
+		"/node?id=p4%ff": 400, "/list?where=%zz": 400, "/list?of=everything": 400, "/list?page=": 400, "/overview?threshold=": 400, "/history?before=": 400,
+		"/review?sample=yes": 400, "/export/labels.csv?raw=no": 400,
+	} {
+		if status, text := c.get(path); status != want {
+			t.Errorf("%s: got %d, %s, want %d", path, status, text, want)
+		}
+	}
+	if status, text, _ := c.do("POST", "/decide", "application/x-www-form-urlencoded", "id=p4%ff&decision=reject", nil); status != http.StatusBadRequest {
+		t.Errorf("a form that is not UTF-8: got %d, %s", status, text)
+	}
+	if got := standing(t, store); got != "" {
+		t.Errorf("got %s", got)
+	}
+	must[reply](c, "/sample", map[string]any{"nodes": json.RawMessage("2.0"), "seed": json.RawMessage("9007199254740992")})
+	// A pair of surrogates, and a backslash before what looks like half of one, are characters.
+	for _, name := range []string{`\ud83d\ude00`, `\\ud800`} {
+		if status, text, _ := c.do("POST", "/filters", "application/json", `{"name":"`+name+`"}`, nil); status != http.StatusOK {
+			t.Errorf("%s: got %d, %s", name, status, text)
+		}
+	}
 	if status, text, _ := c.do("POST", "/decide", "application/json", "{\"id\":\"p4\",\"decision\":\"reject\"}\n", nil); status != http.StatusOK {
 		t.Errorf("with a newline: got %d, %s", status, text)
 	}
@@ -571,7 +609,11 @@ func TestEmptyViews(t *testing.T) {
 	if o := view[overview](c, "/overview"); o.Confused == nil || o.Histogram == nil || o.Agreement == nil || o.Runs == nil {
 		t.Errorf("without a run: got %+v", o)
 	}
-	if _, text := c.browser().get("/list?of=nodes&where=scor"); !strings.Contains(text, "Page 1 of 1") {
+	empty := serve(t, papers.Cleaned(t), nil)
+	if _, text := empty.get("/review?where=score+%3E+2"); strings.Contains(text, ":null") && !strings.Contains(text, `"score":null,"score_in_words"`) || strings.Count(text, ":[]") != 5 {
+		t.Errorf("an empty queue: got %s", text)
+	}
+	if _, text := c.browser().get("/list?of=nodes&where=scor+%3E"); !strings.Contains(text, "Page 1 of 1") {
 		t.Error("the list of a wrong condition has no pages")
 	}
 }
@@ -582,5 +624,91 @@ func TestEntrance(t *testing.T) {
 		if _, _, header := serve(t, store, nil).browser().do("GET", "/", "", "", nil); header.Get("Location") != want {
 			t.Errorf("got %s, want %s", header.Get("Location"), want)
 		}
+	}
+}
+
+// TestUndoOfAnotherPage has two pages: undo takes back what its page shows, or nothing.
+func TestUndoOfAnotherPage(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, func(o *Options) { o.KeepScores = true })
+	shown := func(page *client) string {
+		_, text := page.get("/review")
+		return regexp.MustCompile(`name="step" value="(-?\d+)"`).FindStringSubmatch(text)[1]
+	}
+	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	first := c.browser()
+	step := shown(first)
+	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
+	if status, text, _ := first.form("/undo", url.Values{"step": {step}}); status != http.StatusConflict || !strings.Contains(text, "not the last reply any more") {
+		t.Errorf("the step of p4: got %d, %s", status, text)
+	}
+	skipped := must[reply](c, "/skip", skipping{ID: "s3"})
+	if got := shown(first); got != fmt.Sprint(int64(skipped.Undo)) || skipped.Undo >= 0 {
+		t.Errorf("the page would take back %s, want the skip %d", got, skipped.Undo)
+	}
+	for want, form := range map[int]url.Values{http.StatusBadRequest: {}, http.StatusConflict: {"step": {step}}} {
+		if status, text, _ := first.form("/undo", form); status != want {
+			t.Errorf("%v: got %d, %s, want %d", form, status, text, want)
+		}
+	}
+	form := url.Values{"step": {shown(first)}}
+	for _, want := range []int{http.StatusSeeOther, http.StatusConflict} { // twice, as by a double click
+		if status, text, _ := first.form("/undo", form); status != want {
+			t.Errorf("the skip: got %d, %s, want %d", status, text, want)
+		}
+	}
+	if got := standing(t, store); got != "p4|reject p5|reject" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestBack goes on at pages of this server alone.
+func TestBack(t *testing.T) {
+	page := serve(t, papers.Cleaned(t), nil).browser()
+	for back, want := range map[string]string{
+		"history": "history", "overview": "overview", "list?of=nodes&where=x": "list?of=nodes&where=x",
+		"": "review?where=", "history/../../evil": "review?where=", `/history//../../\evil.com`: "review?where=", "//evil.com/": "review?where=", "http://evil.com/list?": "review?where=", "lists?": "review?where=",
+	} {
+		if _, _, header := page.form("/again", url.Values{"back": {back}}); header.Get("Location") != want {
+			t.Errorf("%s: got %s, want %s", back, header.Get("Location"), want)
+		}
+		_, text, _ := page.form("/bulk", url.Values{"of": {"nodes"}, "ids": {"p4"}, "decision": {"reject"}, "back": {back}})
+		if !strings.Contains(text, `<a class="button" href="`+strings.ReplaceAll(want, "&", "&amp;")+`"`) {
+			t.Errorf("%s: the question leads elsewhere: %s", back, text)
+		}
+	}
+}
+
+// TestDownloads has texts that a spreadsheet would take for formulas.
+func TestDownloads(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	must[reply](c, "/decide", decision{ID: "p4", Decision: "unsure", Why: "=HYPERLINK(1)"})
+	for path, want := range map[string]string{"/export/decisions.csv": ",'=HYPERLINK(1),", "/export/decisions.csv?raw=1": ",=HYPERLINK(1),"} {
+		if status, text := c.get(path); status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: got %d, %s, want %s", path, status, text, want)
+		}
+	}
+	if _, text := c.browser().get("/history"); !strings.Contains(text, `href="export/decisions.csv"`) || !strings.Contains(text, `href="export/decisions.csv?raw=1"`) {
+		t.Error("the page does not offer both files")
+	}
+}
+
+// TestWhileCounting looks at the overview and the bar while the store is counted: what is not counted yet is not told as none.
+func TestWhileCounting(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), func(o *Options) { o.KeepScores = true })
+	view[progress](c, "/progress")
+	for _, count := range []*sync.Mutex{&c.server.glance.counting, &c.server.progress.counting} {
+		count.Lock()
+		defer count.Unlock()
+	}
+	c.server.progress.took = time.Second // as in a large store
+	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	_, text := c.browser().get("/overview")
+	if strings.Contains(text, "Nobody has decided") || !strings.Contains(text, `<td class="number">1</td><td class="number">0</td><td class="number">1</td>`) {
+		t.Errorf("the people: got %s", text)
+	}
+	if !strings.Contains(text, `<b data-count="decided">0</b>`) || !strings.Contains(text, "being counted …") {
+		t.Error("the bar does not say that its numbers are old")
 	}
 }

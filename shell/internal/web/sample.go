@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -159,8 +158,8 @@ func (s *Server) keepSample(of *sample) error {
 // A sampling says what a sample is drawn of.
 type sampling struct {
 	Where string `json:"where,omitempty"`
-	Nodes *int   `json:"nodes"`          // 0 forgets the sample
-	Seed  int64  `json:"seed,omitempty"` // 0: any
+	Nodes *whole `json:"nodes"`          // 0 forgets the sample
+	Seed  whole  `json:"seed,omitempty"` // 0: any
 
 	place
 }
@@ -175,8 +174,8 @@ func (s *Server) drawSample(r *http.Request) (answer, error) {
 	err := bring(r, &p, func() {
 		p.place.form(r)
 		p.Where = r.PostFormValue("where")
-		if nodes, err := strconv.Atoi(r.PostFormValue("nodes")); err == nil {
-			p.Nodes = &nodes
+		if nodes := new(whole); nodes.UnmarshalJSON([]byte(r.PostFormValue("nodes"))) == nil {
+			p.Nodes = nodes
 		}
 	})
 	if err != nil {
@@ -189,7 +188,7 @@ func (s *Server) drawSample(r *http.Request) (answer, error) {
 		return answer{}, badRequest("The seed is %d: want a number from 0.", p.Seed)
 	}
 	if p.Seed == 0 {
-		p.Seed = 1 + int64(rand.Uint32())
+		p.Seed = 1 + whole(rand.Uint32())
 	}
 	condition, err := query.ParseCondition(p.Where)
 	if err != nil {

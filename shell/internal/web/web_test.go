@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -231,13 +233,13 @@ func TestDecideRefuses(t *testing.T) {
 		{`{"id":"p4","decision":"maybe"}`, "want accept, reject", 400},
 		{`{"id":"p4","decision":""}`, "want accept, reject", 400},
 		{`{"id":"p4","decision":"relabel"}`, "No label is named", 400},
-		{`{"id":"p4","decision":"relabel","label":"Theorie"}`, "did you mean", 400},
-		{`{"id":"東","decision":"reject"}`, "no label", 400},
+		{`{"id":"p4","decision":"relabel","label":"Theorie"}`, "did you mean", 404},
+		{`{"id":"東","decision":"reject"}`, "no label", 409},
 		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Theory","decision":"no","run":1}}`, "want that of the card", 400},
 		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Systems","decision":"","run":1}}`, "changed since", 409},
 		{`{"id":"p4","decision":"accept","colour":"red"}`, "colour", 400},
 		{`{"id":"p4"`, "body is not as it should be", 400},
-		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", 5000) + `"}`, "4096", 400},
+		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", 5000) + `"}`, "at most 1000", 400},
 		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", maxBody) + `"}`, "too large", 413},
 	} {
 		status, text, _ := c.do("POST", "/decide", "application/json", test.body, nil)
@@ -354,7 +356,7 @@ func TestBulk(t *testing.T) {
 		{Decision: "delete"}, {Decision: "relabel"}, {Decision: "relabel", Label: "no such"}, {Decision: "accept", Where: "score >"},
 		{Decision: "accept", Where: "score > 0.5 limit 1"}, {Decision: "accept", Where: "label = 'a'); undo"}, {Decision: "accept", IDs: make([]string, mostIDs+1)},
 	} {
-		if status, text := c.post("/bulk", bad); status != 400 {
+		if status, text := c.post("/bulk", bad); status != 400 && (status != 404 || bad.Label != "no such") {
 			t.Errorf("%+v: got %d, %s", bad, status, text)
 		}
 	}
@@ -400,6 +402,14 @@ func TestList(t *testing.T) {
 	if status, text := page.get("/list?where=scor+%3E+1"); status != 400 || !strings.Contains(text, "<mark>scor</mark>") {
 		t.Errorf("the filter line: got %d without a mark under the word:\n%s", status, regexp.MustCompile(`(?s)<p class="wrong.*?</p>`).FindString(text))
 	}
+	// An error leaves the list as it was.
+	was := url.Values{"where": {"scor > 1"}, "was": {"list?of=nodes&sort=score&page=2&where=id+like+%27%251%25%27"}}
+	_, before := page.get("/list?of=nodes&sort=score&page=2&where=id+like+%27%251%25%27")
+	_, after := page.get("/list?" + was.Encode())
+	of := regexp.MustCompile(`(?s)<tbody>.*</tbody>|<small id="list-count">.*?</small>`)
+	if want := of.FindAllString(before, -1); len(want) != 2 || !slices.Equal(of.FindAllString(after, -1), want) || !strings.Contains(after, `value="scor &gt; 1"`) {
+		t.Errorf("an error changes the list: %s", after)
+	}
 }
 
 // TestFilters saves conditions under names.
@@ -432,7 +442,7 @@ func TestFilters(t *testing.T) {
 func TestSample(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	c := serve(t, store, func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} })
-	if status, text := c.post("/sample", sampling{Nodes: new(20), Seed: 7}); status != 200 {
+	if status, text := c.post("/sample", sampling{Nodes: new(whole(20)), Seed: 7}); status != 200 {
 		t.Fatalf("got %d, %s", status, text)
 	}
 	for i := range 20 {
@@ -453,11 +463,11 @@ func TestSample(t *testing.T) {
 	}); got != nil {
 		t.Errorf("got %+v", got)
 	}
-	must[reply](c, "/sample", sampling{Nodes: new(0)})
+	must[reply](c, "/sample", sampling{Nodes: new(whole(0))})
 	if got := sampledAs(c, func(p *sampled) bool { return p == nil }); got != nil {
 		t.Errorf("the sample is not forgotten: got %+v", got)
 	}
-	if status, _ := c.post("/sample", sampling{Nodes: new(-1)}); status != 400 {
+	if status, _ := c.post("/sample", sampling{Nodes: new(whole(-1))}); status != 400 {
 		t.Error("a sample of -1")
 	}
 }
@@ -492,7 +502,7 @@ func TestProgress(t *testing.T) {
 	if disputed.Decided != 2 || disputed.Disputed != 1 || *disputed.Expected != *after.Expected+0.984375 || *disputed.Below() != *after.Below() {
 		t.Errorf("after a node is disputed: got %+v, %v expected, before it %v", disputed, *disputed.Expected, *after.Expected)
 	}
-	for _, text := range []string{"1</b> node <a", "put aside", "1 of them <a", "among nodes put aside or disputed"} {
+	for _, text := range []string{`<b data-count="decided">3</b> of 3 reviewed`, `<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b data-count="unsure">1</b> <a`, "among nodes put aside or disputed", "Of the 1 labels decided since the last run, 1 were wrong"} {
 		if _, page := bob.browser().get("/progress"); !strings.Contains(page, text) {
 			t.Errorf("the page has no %q: %s", text, page)
 		}
@@ -678,5 +688,80 @@ func TestListen(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestPlainWords types words into the filter line, and conditions that look like words.
+func TestPlainWords(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	for typed, want := range map[string]string{
+		"graph": "title ilike '%graph%'", "  on   Graphs, again": "title ilike '%on Graphs, again%'", "label noise": "title ilike '%label noise%'", "東京": "title ilike '%東京%'",
+		"a_b": `title ilike '%a\_b%'`, "score above 1": "title ilike '%score above 1%'",
+		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null", "disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
+	} {
+		if got := view[list](c, "/list?of=nodes&where="+url.QueryEscape(typed)); got.Where != want {
+			t.Errorf("%s: got %s, want %s", typed, got.Where, want)
+		}
+	}
+	if got := view[list](c, "/list?of=nodes&where=graph"); got.Count != 3 {
+		t.Errorf("got %d nodes, want the 3 titles with graph", got.Count)
+	}
+	_, text := c.browser().get("/list?of=nodes&where=graph")
+	if !strings.Contains(text, `id="where" value="graph"`) || !strings.Contains(text, "The words stand for <code>title ilike") {
+		t.Errorf("the filter line does not keep the words: %s", text)
+	}
+	if status, _ := c.get("/list?of=nodes&where=title+ilike"); status != http.StatusBadRequest {
+		t.Errorf("the beginning of a condition: got %d", status)
+	}
+}
+
+// TestByClass filters by a click on a class.
+func TestByClass(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	links := regexp.MustCompile(`<td><a href="([^"]*)">`)
+	for path, want := range map[string]int64{"/list?of=nodes": 5, "/list?of=nodes&where=score+%3E+0.5+or+score+%3E+0.9": 2} {
+		_, text := c.browser().get(path)
+		link := ""
+		for _, found := range links.FindAllStringSubmatch(text, -1) {
+			if to := html.UnescapeString(found[1]); strings.Contains(to, "suggested+%3D+%27Theory%27") {
+				link = to
+			}
+		}
+		if got := view[list](c, "/"+link); got.Count != want || got.Of != "nodes" {
+			t.Errorf("%s leads to %s, with %d nodes, want %d", path, link, got.Count, want)
+		}
+	}
+	_, text := c.browser().get("/overview")
+	if !strings.Contains(text, `href="list?of=suspects&amp;where=label&#43;%3D&#43;%27Systems%27"`) && !strings.Contains(text, `href="list?of=suspects&amp;where=label+%3D+%27Systems%27"`) {
+		t.Error("the classes of the overview are no links")
+	}
+}
+
+// TestLongText has texts that a card folds, and does not cut.
+func TestLongText(t *testing.T) {
+	long := strings.Repeat("word ", 2000) + "end"
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "title", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"), kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	c := serve(t, papers.Reopen(t, dir), func(o *Options) { o.Columns = survey.Columns{Title: "title", Text: "text"} })
+	got := view[card](c, "/node?id=a")
+	if got.Text != long || len(got.Properties) != 1 || got.Properties[0].Value != long {
+		t.Errorf("the texts are cut: %d and %v", len(got.Text), got.Properties)
+	}
+	_, text := c.browser().get("/node?id=a")
+	main := text[strings.Index(text, "<main"):]
+	if strings.Count(main, "word end") != 2 || strings.Count(main, "word word") < 1990 || strings.Count(main, "Show the rest") != 2 || strings.Index(main, "word word") > strings.Index(main, `class="decide"`) {
+		t.Errorf("the page has no whole texts, or not before the buttons: %s", main)
+	}
+	if strings.Count(main, "The title") != 1+strings.Count(main, `aria-label="The title`)+strings.Count(main, "<title>The title") || !strings.Contains(main, "in no split") {
+		t.Errorf("the title stands more than once, or the split is named none: %s", main)
 	}
 }
