@@ -11,9 +11,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -270,5 +273,63 @@ func TestPageRefuses(t *testing.T) {
 		if got := run(t, "", strings.Fields(test.args)...); got.code != test.code || !strings.Contains(got.err, test.want) {
 			t.Errorf("%s: got %d, %s, want %d, %q", test.args, got.code, got.err, test.code, test.want)
 		}
+	}
+}
+
+// TestBrowserGetsNoAddress has a browser that keeps its arguments, as the list of processes shows them to everybody: they name a file
+// that only its owner can read, which leads to the page, and which is gone after the end.
+func TestBrowserGetsNoAddress(t *testing.T) {
+	if runtime.GOOS == "darwin" {
+		t.Skip("here open starts the browser")
+	}
+	cleanedStore(t)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	bin := t.TempDir()
+	script := "#!/bin/sh\necho \"$@\" > " + bin + "/new && mv " + bin + "/new " + bin + "/arguments\n"
+	err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	reviewing, ask := browsing(t, "review", "g", "--web")
+	var arguments []byte
+	for range 1000 {
+		if arguments, err = os.ReadFile(filepath.Join(bin, "arguments")); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatalf("no browser is started: %v", err)
+	}
+	file := strings.TrimSpace(string(arguments))
+	for path, want := range map[string]os.FileMode{file: 0o600, filepath.Dir(file): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: got %v, %v, want the mode %v", path, info, err, want)
+		}
+	}
+	text := string(mustRead(t, file))
+	address := regexp.MustCompile(`content="0;url=(http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{32})"`).FindStringSubmatch(text)
+	if address == nil || strings.Contains(file, "token") {
+		t.Fatalf("%s leads nowhere: %s", file, text)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := (&http.Client{Jar: jar}).Get(address[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK || !strings.HasSuffix(answer.Request.URL.Path, "/review") {
+		t.Errorf("the address leads to %s: got %d", answer.Request.URL, answer.StatusCode)
+	}
+	if status, _ := ask("GET", "/job", ""); status != http.StatusOK {
+		t.Errorf("got %d", status)
+	}
+	interrupt(t, reviewing)
+	if _, err := os.Stat(filepath.Dir(file)); !os.IsNotExist(err) {
+		t.Errorf("after the end the file is still there: %v", err)
 	}
 }
