@@ -1,4 +1,4 @@
-// Graphcleaner finds and corrects mislabelled nodes in graphs that do not fit in memory. Its commands are described by
+// Graphcleaner finds wrong labels in graphs, including graphs too large for memory. Its commands are described by
 // graphcleaner --help.
 package main
 

@@ -74,7 +74,7 @@ type commandLine struct {
 	Man         manCommand         `cmd:"" help:"Print the manual page."`
 }
 
-const description = `Finds and corrects mislabelled nodes in graphs that do not fit in memory.
+const description = `Finds wrong labels in graphs, including graphs too large for memory.
 
 Import your graph with its labels. Import the predictions of your classifier too, or let clean train the built-in ` +
 	`one. Then clean the graph and ask for the suspects. New here? Begin with the demo; it takes less than a minute.
@@ -82,7 +82,7 @@ Import your graph with its labels. Import the predictions of your classifier too
     %[1]s demo
     %[1]s import my.graph --nodes nodes.csv --edges edges.csv
     %[1]s clean my.graph
-    %[1]s shell my.graph -c 'suspects where score > 0.97 limit 20'`
+    %[1]s shell my.graph -c 'suspects limit 20'`
 
 // A streams is what a command reads and writes: data to out, and what people should know to err.
 type streams struct {
@@ -260,7 +260,7 @@ func (s *streams) usage(parser *kong.Kong, err error) int {
 			command = " " + node.Name
 		}
 	}
-	s.fail(parser.Model.Name, err.Error()+adviseQuotes(parse), s.program+command+" --help")
+	s.fail(parser.Model.Name, nearest(err.Error())+adviseQuotes(parse), s.program+command+" --help")
 	return exitUsage
 }
 

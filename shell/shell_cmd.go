@@ -43,11 +43,11 @@ func (*shellCommand) Help() string {
 The store is open only while statements run, and for a second after. If another process holds the store, that process answers the statements.
 
     graphcleaner shell my.graph
-    graphcleaner shell my.graph -c 'suspects where score > 0.97 and degree > 3 limit 20'
+    graphcleaner shell my.graph -c 'suspects where degree > 3 limit 20'
     graphcleaner shell my.graph -c "nodes where label = 'Theory' order by degree desc limit 5" --format csv
     graphcleaner shell my.graph -c 'suspects' --format arrow > suspects.arrows
     graphcleaner shell my.graph -c 'explain 1042'
-    graphcleaner shell my.graph -c 'accept where score > 0.99' --yes
+    graphcleaner shell my.graph -c 'accept where score > 0.8' --yes
     echo 'stats; classes' | graphcleaner shell my.graph --format json`
 }
 

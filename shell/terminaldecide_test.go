@@ -37,7 +37,7 @@ func TestTerminalConfirms(t *testing.T) {
 	term.wait("the undoing", `taken back: 1 step, 3 decisions`)
 	term.text("history p4")
 	term.keys("Enter")
-	term.wait("the history", `(?s)accept .* ann .*accept .* ann .*\(2 rows`)
+	term.wait("the history", `(?s)accept .* ann .*undo .* ann .*\(2 rows`)
 	term.leave()
 }
 

@@ -8,7 +8,7 @@
 //		ID, Suggested string
 //		Score         float64
 //	}
-//	found, err := query.Query(ctx, tx, query.Options{}, "suspects where score > $1 and label = $2", 0.97, "Theory")
+//	found, err := query.Query(ctx, tx, query.Options{}, "suspects where score > $1 and label = $2", 0.5, "Theory")
 //	for s, err := range query.Rows[suspect](found, err) {
 //		if err != nil {
 //			return err

@@ -181,7 +181,8 @@ the number of the last entry of the history that rescore has used. rescorings is
 		Text: `Prints the numbers of nodes, edges, labels, columns, matrices and runs, and the bytes on disk. For the last run:
 the mislabel rate with its interval, the grey zone, and the number of wrong labels that are probably still to be found.
 stale_scores counts the scores that are older than changes around them. classifier_unseen counts the nodes that were added since the
-kept classifier was trained. classifier_agreement is the share of their labels that it predicts.`,
+kept classifier was trained. classifier_agreement is the share of their labels that it predicts, and empty without such
+labels. grey counts the grey zone. left_low and left_high are the ends of the interval of mislabels_left.`,
 		Example: "stats",
 	},
 	{

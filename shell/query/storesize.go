@@ -33,7 +33,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	predictions, losses, err := q.predictions()
+	predictions, err := q.predictions()
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,6 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"indexes", kv.KindString, kv.StringValue(joinNames(indexes))},
 		{"matrices", kv.KindString, kv.StringValue(joinNames(matrices))},
 		{"predictions", kv.KindString, predictions},
-		{"predictions_loss_mean", kv.KindFloat, losses[0]},
-		{"predictions_loss_most", kv.KindFloat, losses[1]},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
 	}, mislabels, stale, age, []field{
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
@@ -159,22 +157,20 @@ func (q *query) classifierAge(ctx context.Context) ([]field, error) {
 	return fields, nil
 }
 
-// predictions says how the predictions are stored, and what of a row's probability that moved when they were, on average
-// and at most; null without predictions.
-func (q *query) predictions() (encoding kv.Value, losses [2]kv.Value, err error) {
-	e, loss, err := cleaner.PredictionsEncoding(q.tx)
+// predictions says how the predictions are stored; null without predictions.
+func (q *query) predictions() (encoding kv.Value, err error) {
+	e, _, err := cleaner.PredictionsEncoding(q.tx)
 	if errors.Is(err, kv.ErrNotFound) {
-		return encoding, losses, nil
+		return encoding, nil
 	}
 	if err != nil {
-		return encoding, losses, err
+		return encoding, err
 	}
 	matrix, err := q.tx.Matrix(cleaner.PredictionsMatrix)
 	if err != nil {
-		return encoding, losses, err
+		return encoding, err
 	}
-	losses = [2]kv.Value{kv.FloatValue(loss.Mean), kv.FloatValue(loss.Greatest)}
-	return kv.StringValue(wording.Encoding(e, matrix.Width())), losses, nil
+	return kv.StringValue(wording.Encoding(e, matrix.Width())), nil
 }
 
 // DiskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
