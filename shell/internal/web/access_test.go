@@ -3,8 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -136,37 +134,6 @@ func TestCookie(t *testing.T) {
 		if _, text := browser.get(path); strings.Contains(text, c.server.keys.token) || strings.Contains(text, c.server.keys.cookie) {
 			t.Errorf("%s shows a secret", path)
 		}
-	}
-}
-
-// TestStrangers holds more connections without a secret than a server keeps, and beside them one with the token.
-func TestStrangers(t *testing.T) {
-	c := serve(t, papers.Cleaned(t), nil)
-	c.get("/job") // on a connection that stays
-	var held []net.Conn
-	for range mostStrangers + 10 {
-		conn, err := net.Dial("tcp", c.server.listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		held = append(held, conn)
-	}
-	if status, text := c.get("/job"); status != http.StatusOK {
-		t.Fatalf("beside strangers: got %d, %s", status, text)
-	}
-	for _, conn := range held[:10] {
-		if n, err := conn.Read(make([]byte, 1)); err == nil {
-			t.Errorf("one of the oldest connections is not ended: it got %d bytes", n)
-		}
-	}
-	last := held[len(held)-1]
-	if _, err := fmt.Fprintf(last, "GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n", c.server.listener.Addr()); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := io.ReadAll(last) // to the end of the connection
-	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.Contains(string(answer), "Connection: close") {
-		t.Errorf("a stranger may ask once: got %q, %v", answer, err)
 	}
 }
 

@@ -24,8 +24,11 @@ func bring(r *http.Request, into any, form func()) error {
 		return badRequest("The body is of the type %q: want application/json, or a form.", r.Header.Get("Content-Type"))
 	}
 	text, err := io.ReadAll(r.Body)
-	if err != nil {
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
 		return err
+	case err != nil:
+		return badRequest("The body does not come to its end: %v.", err)
 	}
 	if kind == "application/json" {
 		if err := unmarshal(text, into); err != nil {

@@ -10,11 +10,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -518,61 +516,6 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestBodies has forms and JSON that are not as they should be.
-func TestBodies(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
-	for kind, body := range map[string]string{
-		"application/x-www-form-urlencoded": "id=%zz&decision=reject", "application/json": `{"id":"p4","decision":"reject"}{"id":"p5","decision":"reject"}`,
-	} {
-		if status, text, _ := c.do("POST", "/decide", kind, body, nil); status != http.StatusBadRequest {
-			t.Errorf("%s: got %d, %s", body, status, text)
-		}
-	}
-	if got := standing(t, store); got != "" {
-		t.Errorf("got %s", got)
-	}
-	for path, bodies := range map[string][]string{
-		"/undo":    {`null`, `[]`, `1`, ``, `{"step":null}`, `{"step":1.5}`, `{"step":"1"}`, `{"step":1e3}`, `{"step":9007199254740993}`},
-		"/again":   {`null`, ` "x"`},
-		"/stop":    {`null`},
-		"/sample":  {`null`, `{}`, `{"where":"label = 'Theory'"}`, `{"nodes":-1}`, `{"nodes":10001}`, `{"nodes":3,"seed":-1}`, `{"nodes":3,"seed":18446744073709551615}`},
-		"/bulk":    {`{"where":null,"decision":"reject"}`, `{"of":"everything","decision":"reject"}`, `{"ids":[],"decision":"reject"}`, `{"decision":"reject","why":"` + strings.Repeat("ä", 1001) + `"}`},
-		"/decide":  {`{"id":"p4\ud800","decision":"reject"}`, `{"id":"p4","decision":"reject","why":"\udc00\ud800"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
-		"/filters": {`{"name":"x\ud800","where":""}`, `{"name":"` + strings.Repeat("ä", 81) + `"}`},
-	} {
-		for _, body := range bodies {
-			if status, text, _ := c.do("POST", path, "application/json", body, nil); status != http.StatusBadRequest {
-				t.Errorf("%s %s: got %d, %s", path, body, status, text)
-			}
-		}
-	}
-	for path, want := range map[string]int{
-		"/node?id=p4%ff": 400, "/list?where=%zz": 400, "/list?of=everything": 400, "/list?page=": 400, "/overview?threshold=": 400, "/history?before=": 400,
-		"/review?sample=yes": 400, "/export/labels.csv?raw=no": 400,
-	} {
-		if status, text := c.get(path); status != want {
-			t.Errorf("%s: got %d, %s, want %d", path, status, text, want)
-		}
-	}
-	if status, text, _ := c.do("POST", "/decide", "application/x-www-form-urlencoded", "id=p4%ff&decision=reject", nil); status != http.StatusBadRequest {
-		t.Errorf("a form that is not UTF-8: got %d, %s", status, text)
-	}
-	if got := standing(t, store); got != "" {
-		t.Errorf("got %s", got)
-	}
-	must[reply](c, "/sample", map[string]any{"nodes": json.RawMessage("2.0"), "seed": json.RawMessage("9007199254740992")})
-	// A pair of surrogates, and a backslash before what looks like half of one, are characters.
-	for _, name := range []string{`\ud83d\ude00`, `\\ud800`} {
-		if status, text, _ := c.do("POST", "/filters", "application/json", `{"name":"`+name+`"}`, nil); status != http.StatusOK {
-			t.Errorf("%s: got %d, %s", name, status, text)
-		}
-	}
-	if status, text, _ := c.do("POST", "/decide", "application/json", "{\"id\":\"p4\",\"decision\":\"reject\"}\n", nil); status != http.StatusOK {
-		t.Errorf("with a newline: got %d, %s", status, text)
-	}
-}
-
 // TestHistoryOfNobody has the decisions of a person, of who has no name, and of all.
 func TestHistoryOfNobody(t *testing.T) {
 	store := papers.Cleaned(t)
@@ -624,91 +567,5 @@ func TestEntrance(t *testing.T) {
 		if _, _, header := serve(t, store, nil).browser().do("GET", "/", "", "", nil); header.Get("Location") != want {
 			t.Errorf("got %s, want %s", header.Get("Location"), want)
 		}
-	}
-}
-
-// TestUndoOfAnotherPage has two pages: undo takes back what its page shows, or nothing.
-func TestUndoOfAnotherPage(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, func(o *Options) { o.KeepScores = true })
-	shown := func(page *client) string {
-		_, text := page.get("/review")
-		return regexp.MustCompile(`name="step" value="(-?\d+)"`).FindStringSubmatch(text)[1]
-	}
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
-	first := c.browser()
-	step := shown(first)
-	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
-	if status, text, _ := first.form("/undo", url.Values{"step": {step}}); status != http.StatusConflict || !strings.Contains(text, "not the last reply any more") {
-		t.Errorf("the step of p4: got %d, %s", status, text)
-	}
-	skipped := must[reply](c, "/skip", skipping{ID: "s3"})
-	if got := shown(first); got != fmt.Sprint(int64(skipped.Undo)) || skipped.Undo >= 0 {
-		t.Errorf("the page would take back %s, want the skip %d", got, skipped.Undo)
-	}
-	for want, form := range map[int]url.Values{http.StatusBadRequest: {}, http.StatusConflict: {"step": {step}}} {
-		if status, text, _ := first.form("/undo", form); status != want {
-			t.Errorf("%v: got %d, %s, want %d", form, status, text, want)
-		}
-	}
-	form := url.Values{"step": {shown(first)}}
-	for _, want := range []int{http.StatusSeeOther, http.StatusConflict} { // twice, as by a double click
-		if status, text, _ := first.form("/undo", form); status != want {
-			t.Errorf("the skip: got %d, %s, want %d", status, text, want)
-		}
-	}
-	if got := standing(t, store); got != "p4|reject p5|reject" {
-		t.Errorf("got %s", got)
-	}
-}
-
-// TestBack goes on at pages of this server alone.
-func TestBack(t *testing.T) {
-	page := serve(t, papers.Cleaned(t), nil).browser()
-	for back, want := range map[string]string{
-		"history": "history", "overview": "overview", "list?of=nodes&where=x": "list?of=nodes&where=x",
-		"": "review?where=", "history/../../evil": "review?where=", `/history//../../\evil.com`: "review?where=", "//evil.com/": "review?where=", "http://evil.com/list?": "review?where=", "lists?": "review?where=",
-	} {
-		if _, _, header := page.form("/again", url.Values{"back": {back}}); header.Get("Location") != want {
-			t.Errorf("%s: got %s, want %s", back, header.Get("Location"), want)
-		}
-		_, text, _ := page.form("/bulk", url.Values{"of": {"nodes"}, "ids": {"p4"}, "decision": {"reject"}, "back": {back}})
-		if !strings.Contains(text, `<a class="button" href="`+strings.ReplaceAll(want, "&", "&amp;")+`"`) {
-			t.Errorf("%s: the question leads elsewhere: %s", back, text)
-		}
-	}
-}
-
-// TestDownloads has texts that a spreadsheet would take for formulas.
-func TestDownloads(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "unsure", Why: "=HYPERLINK(1)"})
-	for path, want := range map[string]string{"/export/decisions.csv": ",'=HYPERLINK(1),", "/export/decisions.csv?raw=1": ",=HYPERLINK(1),"} {
-		if status, text := c.get(path); status != http.StatusOK || !strings.Contains(text, want) {
-			t.Errorf("%s: got %d, %s, want %s", path, status, text, want)
-		}
-	}
-	if _, text := c.browser().get("/history"); !strings.Contains(text, `href="export/decisions.csv"`) || !strings.Contains(text, `href="export/decisions.csv?raw=1"`) {
-		t.Error("the page does not offer both files")
-	}
-}
-
-// TestWhileCounting looks at the overview and the bar while the store is counted: what is not counted yet is not told as none.
-func TestWhileCounting(t *testing.T) {
-	c := serve(t, papers.Cleaned(t), func(o *Options) { o.KeepScores = true })
-	view[progress](c, "/progress")
-	for _, count := range []*sync.Mutex{&c.server.glance.counting, &c.server.progress.counting} {
-		count.Lock()
-		defer count.Unlock()
-	}
-	c.server.progress.took = time.Second // as in a large store
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
-	_, text := c.browser().get("/overview")
-	if strings.Contains(text, "Nobody has decided") || !strings.Contains(text, `<td class="number">1</td><td class="number">0</td><td class="number">1</td>`) {
-		t.Errorf("the people: got %s", text)
-	}
-	if !strings.Contains(text, `<b data-count="decided">0</b>`) || !strings.Contains(text, "being counted …") {
-		t.Error("the bar does not say that its numbers are old")
 	}
 }

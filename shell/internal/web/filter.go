@@ -1,0 +1,147 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// A filter is a condition under a name.
+type filter struct {
+	Name   string `json:"name"`
+	Where  string `json:"where,omitempty"`
+	Remove bool   `json:"remove,omitempty"`
+}
+
+// documentSpace is where the store keeps what pages keep.
+const documentSpace = "review"
+
+// Bounds of the filters, and the document of the store that has them.
+const (
+	filterKey   = "filters"
+	mostFilters = 100
+	filterName  = 80      // characters
+	filterWhere = 2 << 10 // characters
+)
+
+// savedFilters are those of everybody who reviews the store.
+func savedFilters(tx *kv.Tx) ([]filter, error) {
+	filters := []filter{}
+	err := tx.Document(documentSpace, filterKey, &filters)
+	if errors.Is(err, kv.ErrNotFound) {
+		err = nil
+	}
+	return filters, err
+}
+
+// saveFilter saves a filter, or removes it.
+func (s *Server) saveFilter(r *http.Request) (answer, error) {
+	var f filter
+	err := s.checkWritable()
+	if err == nil {
+		err = bring(r, &f, func() {
+			f = filter{Name: r.PostFormValue("name"), Where: r.PostFormValue("where"), Remove: r.PostFormValue("remove") != ""}
+		})
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || utf8.RuneCountInString(f.Name) > filterName || strings.ContainsFunc(f.Name, decide.IsControl) {
+		return answer{}, badRequest("The name of the filter is %q: want one of 1 to %d characters.", f.Name, filterName)
+	}
+	if n := utf8.RuneCountInString(f.Where); n > filterWhere {
+		return answer{}, badRequest("The condition has %d characters: want at most %d in a filter that is saved.", n, filterWhere)
+	}
+	if _, err := query.ParseCondition(f.Where); err != nil && !f.Remove {
+		return answer{}, err
+	}
+	err = s.Store.Update(func(tx *kv.Tx) error {
+		filters, err := savedFilters(tx)
+		if err != nil {
+			return err
+		}
+		filters = slices.DeleteFunc(filters, func(other filter) bool { return other.Name == f.Name })
+		if !f.Remove {
+			filters = append(filters, filter{Name: f.Name, Where: f.Where})
+		}
+		if len(filters) > mostFilters {
+			return badRequest("There are %d filters: remove one before.", mostFilters)
+		}
+		slices.SortFunc(filters, func(a, b filter) int { return strings.Compare(a.Name, b.Name) })
+		return tx.PutDocument(documentSpace, filterKey, filters)
+	})
+	said := "The filter " + f.Name + " is saved."
+	if f.Remove {
+		said = "The filter " + f.Name + " is removed."
+	}
+	return answer{view: reply{Said: said}, seeOther: "list?where=" + url.QueryEscape(f.Where)}, err
+}
+
+// A completion is what can be typed next.
+type completion struct {
+	Word       string      `json:"word"` // the last part of the text, which a candidate replaces
+	Candidates []candidate `json:"candidates"`
+}
+
+type candidate struct {
+	Text string `json:"text"`
+	Note string `json:"note,omitempty"`
+}
+
+// mostCandidates bounds a completion.
+const mostCandidates = 30
+
+// complete completes a condition.
+func (s *Server) complete(r *http.Request) (answer, error) {
+	view := completion{Candidates: []candidate{}}
+	err := s.snapshot(func(tx *kv.Tx) error {
+		candidates, word := query.Complete(tx, "suspects where "+r.FormValue("text"))
+		view.Word = word
+		for _, c := range candidates[:min(len(candidates), mostCandidates)] {
+			view.Candidates = append(view.Candidates, candidate{c.Text, c.Note})
+		}
+		return nil
+	})
+	return answer{page: "completion", title: "Completion", view: view}, err
+}
+
+// plainWords are what people type in search of a text: a condition has signs, or begins with a property and a word of the language.
+var plainWords = regexp.MustCompile(`^[\pL\pN][\pL\pN\pM ._,:;/&+-]*$`)
+
+// conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them.
+func (s *Server) conditionOf(tx *kv.Tx, typed string) string {
+	if !plainWords.MatchString(typed) {
+		return typed
+	}
+	words := strings.Fields(typed)
+	candidates, _ := query.Complete(tx, "suspects where ")
+	isProperty := func(word string) bool {
+		return slices.ContainsFunc(candidates, func(c query.Candidate) bool { return strings.EqualFold(c.Text, word) })
+	}
+	goesOn := len(words) == 1 || slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
+	if strings.EqualFold(words[0], "not") || isProperty(words[0]) && goesOn {
+		return typed
+	}
+	var tests []string
+	for _, column := range []string{s.Columns.Title, s.Columns.Text} {
+		if column == "" {
+			continue
+		}
+		if !isProperty(column) {
+			column = `"` + strings.ReplaceAll(column, `"`, `""`) + `"`
+		}
+		tests = append(tests, column+" ilike "+query.Quote("%"+strings.ReplaceAll(strings.Join(words, " "), "_", `\_`)+"%"))
+	}
+	if tests == nil {
+		return typed
+	}
+	return strings.Join(tests, " or ")
+}

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
+)
+
+// TestPlainWords types words into the filter line, and conditions that look like words.
+func TestPlainWords(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	for typed, want := range map[string]string{
+		"graph": "title ilike '%graph%'", "  on   Graphs, again": "title ilike '%on Graphs, again%'", "label noise": "title ilike '%label noise%'", "東京": "title ilike '%東京%'",
+		"a_b": `title ilike '%a\_b%'`, "score above 1": "title ilike '%score above 1%'",
+		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null", "disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
+	} {
+		if got := view[list](c, "/list?of=nodes&where="+url.QueryEscape(typed)); got.Where != want {
+			t.Errorf("%s: got %s, want %s", typed, got.Where, want)
+		}
+	}
+	if got := view[list](c, "/list?of=nodes&where=graph"); got.Count != 3 {
+		t.Errorf("got %d nodes, want the 3 titles with graph", got.Count)
+	}
+	_, text := c.browser().get("/list?of=nodes&where=graph")
+	if !strings.Contains(text, `id="where" value="graph"`) || !strings.Contains(text, "The words stand for <code>title ilike") {
+		t.Errorf("the filter line does not keep the words: %s", text)
+	}
+	if status, _ := c.get("/list?of=nodes&where=title+ilike"); status != http.StatusBadRequest {
+		t.Errorf("the beginning of a condition: got %d", status)
+	}
+}
+
+// TestByClass filters by a click on a class.
+func TestByClass(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	links := regexp.MustCompile(`<td><a href="([^"]*)">`)
+	for path, want := range map[string]int64{"/list?of=nodes": 5, "/list?of=nodes&where=score+%3E+0.5+or+score+%3E+0.9": 2} {
+		_, text := c.browser().get(path)
+		link := ""
+		for _, found := range links.FindAllStringSubmatch(text, -1) {
+			if to := html.UnescapeString(found[1]); strings.Contains(to, "suggested+%3D+%27Theory%27") {
+				link = to
+			}
+		}
+		if got := view[list](c, "/"+link); got.Count != want || got.Of != "nodes" {
+			t.Errorf("%s leads to %s, with %d nodes, want %d", path, link, got.Count, want)
+		}
+	}
+	_, text := c.browser().get("/overview")
+	if !strings.Contains(text, `href="list?of=suspects&amp;where=label&#43;%3D&#43;%27Systems%27"`) && !strings.Contains(text, `href="list?of=suspects&amp;where=label+%3D+%27Systems%27"`) {
+		t.Error("the classes of the overview are no links")
+	}
+}
+
+// TestLongText has texts that a card folds, and does not cut.
+func TestLongText(t *testing.T) {
+	long := strings.Repeat("word ", 2000) + "end"
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "title", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"), kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	c := serve(t, papers.Reopen(t, dir), func(o *Options) { o.Columns = survey.Columns{Title: "title", Text: "text"} })
+	got := view[card](c, "/node?id=a")
+	if got.Text != long || len(got.Properties) != 1 || got.Properties[0].Value != long {
+		t.Errorf("the texts are cut: %d and %v", len(got.Text), got.Properties)
+	}
+	_, text := c.browser().get("/node?id=a")
+	main := text[strings.Index(text, "<main"):]
+	if strings.Count(main, "word end") != 2 || strings.Count(main, "word word") < 1990 || strings.Count(main, "Show the rest") != 2 || strings.Index(main, "word word") > strings.Index(main, `class="decide"`) {
+		t.Errorf("the page has no whole texts, or not before the buttons: %s", main)
+	}
+	if strings.Count(main, "The title") != 1+strings.Count(main, `aria-label="The title`)+strings.Count(main, "<title>The title") || !strings.Contains(main, "in no split") {
+		t.Errorf("the title stands more than once, or the split is named none: %s", main)
+	}
+}
