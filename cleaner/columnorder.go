@@ -64,18 +64,18 @@ func (o *columnOrder) see(v kv.NodeID, row []float64) {
 	}
 }
 
-// check returns a *ColumnOrderError if the columns [c] are not of the classes that they are named by. labels reads the
+// count compares the largest predictions, of so many classes, with the labels. labels reads the
 // labels of some nodes, and columns [classes of the store] has the column of each, or kv.NoClass.
-func (o *columnOrder) check(
-	nodes int, names []string, columns []kv.Class, labels func(kv.Range, []kv.Class) error,
-) error {
+func (o *columnOrder) count(
+	nodes, classes int, columns []kv.Class, labels func(kv.Range, []kv.Class) error,
+) (*contingency, error) {
 	const step = 1 << 16
 	pairs := make([]uint64, 0, len(o.top)) // given·c + column
 	block := make([]kv.Class, min(step, nodes))
 	for first := 0; first < nodes; first += step {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, nodes))}
 		if err := labels(rows, block[:rows.Len()]); err != nil {
-			return err
+			return nil, err
 		}
 		for i, y := range block[:rows.Len()] {
 			v := rows.First + kv.NodeID(i)
@@ -83,11 +83,45 @@ func (o *columnOrder) check(
 				continue
 			}
 			if top := o.top[v/o.stride]; top != kv.NoClass {
-				pairs = append(pairs, uint64(columns[y])*uint64(len(names))+uint64(top))
+				pairs = append(pairs, uint64(columns[y])*uint64(classes)+uint64(top))
 			}
 		}
 	}
-	return newContingency(pairs, len(names)).check(names)
+	return newContingency(pairs, classes), nil
+}
+
+// An Agreement says how far predictions agree with the labels. On large graphs only a part of the nodes is counted.
+type Agreement struct {
+	Nodes   int64   // labelled ones with one largest prediction
+	Matches int64   // of them it is the label
+	Chance  float64 // how many would match if rows were shuffled
+
+	// Order is another order of the columns that the labels speak for, nil if there is none. Finish returns it where the order is an assumption.
+	Order *ColumnOrderError
+}
+
+// littleAgreement is the part of what chance leaves up to which agreement is little; fewNodes are too few to tell.
+const (
+	littleAgreement = 0.1
+	fewNodes        = 20
+)
+
+// IsLittle reports whether predictions agree with the labels hardly more than shuffled ones would.
+func (a Agreement) IsLittle() bool {
+	return a.Nodes >= fewNodes && float64(a.Matches)-a.Chance <= littleAgreement*(float64(a.Nodes)-a.Chance)
+}
+
+// Agreement says how far the predictions agree with the labels. Call it after Finish.
+func (w *PredictionWriter) Agreement() Agreement { return w.agreement }
+
+// agreement is how many of the nodes match.
+func (t *contingency) agreement() Agreement {
+	a := Agreement{Nodes: int64(t.nodes)}
+	for j := range t.labels {
+		a.Matches += int64(t.count(j, j))
+		a.Chance += t.chance(j, j)
+	}
+	return a
 }
 
 // A contingency counts nodes by given label, as the column named by it, and the column of the largest prediction. It holds the cells that are not
@@ -209,9 +243,9 @@ func (t *contingency) check(classes []string) error {
 	return problem
 }
 
-// isPermuted reports whether the columns of a cycle are of the classes that of says, beyond doubt. By Bernstein's
-// inequality, independent labels would agree with one given order by more than √(2VL) + 2L/3 beyond another with chance
-// exp(−L) at most, V the number expected to agree in either; there are c^m such cycles of m classes at most.
+// isPermuted reports whether the columns of a cycle are of the classes that of says, beyond doubt. By Bennett's
+// inequality, independent labels would agree with one given order by g more than with another with chance
+// exp(g − (V+g)·ln(1 + g/V)) at most, V the number expected to agree in either; there are c^m such cycles of m classes at most.
 //
 // Classes vote beside, two or more of them: a large class whose nodes are all taken for a small one would outweigh the
 // nodes of that one, which are right in the order given.
@@ -238,6 +272,7 @@ func (t *contingency) isPermuted(cycle, of []int) bool {
 	}
 	gain := min(permutedMatches-matches, permutedMatches-permutedChance-(matches-givenChance))
 	odds := float64(float64(len(cycle))*elementary.Log(float64(len(of)))) - elementary.Log(orderChance)
+	chance := givenChance + permutedChance // above 0 where there is a gain
 	return votes >= 2 && votes > 2*against && matches-givenChance < (permutedMatches-permutedChance)/2 &&
-		gain >= leastOrderGain*nodes && gain > math.Sqrt(2*(givenChance+permutedChance)*odds)+2*odds/3
+		gain >= leastOrderGain*nodes && float64((chance+gain)*elementary.Log(1+gain/chance))-gain > odds
 }

@@ -53,7 +53,7 @@ func (c *orderCase) permuted(to []int) *orderCase {
 	return &p
 }
 
-func (c *orderCase) check() error {
+func (c *orderCase) count() (*contingency, error) {
 	o, row, columns := newColumnOrder(len(c.labels)), make([]float64, c.classes), make([]kv.Class, c.classes)
 	for v, top := range c.tops {
 		row[top] = 1
@@ -63,10 +63,18 @@ func (c *orderCase) check() error {
 	for k := range columns {
 		columns[k] = kv.Class(k)
 	}
-	return o.check(len(c.labels), c.names, columns, func(rows kv.Range, dst []kv.Class) error {
+	return o.count(len(c.labels), c.classes, columns, func(rows kv.Range, dst []kv.Class) error {
 		copy(dst, c.labels[rows.First:rows.End])
 		return nil
 	})
+}
+
+func (c *orderCase) check() error {
+	counted, err := c.count()
+	if err != nil {
+		return err
+	}
+	return counted.check(c.names)
 }
 
 // wants is the order of the names of the columns when they are permuted.
@@ -189,5 +197,43 @@ func TestOrderOfClassesWithoutLabels(t *testing.T) {
 	found, ok := errors.AsType[*ColumnOrderError](c.permuted([]int{1, 2, 3, 0}).check())
 	if !ok || !slices.Equal(found.Classes, []string{"class 3", "class 0", "class 1", "class 2"}) || !slices.Equal(found.Guesses, []string{"class 3"}) {
 		t.Errorf("three of four columns told by the labels: got %+v", found)
+	}
+}
+
+// TestOrderOfFewLabels: five nodes of each of twelve classes show that all but two columns are permuted.
+func TestOrderOfFewLabels(t *testing.T) {
+	c := newOrderCase(1, 0, 12, false, 0, 1)
+	for v := range 60 {
+		c.labels, c.tops = append(c.labels, kv.Class(v%12)), append(c.tops, kv.Class(v%12))
+	}
+	to := []int{0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 2}
+	found, ok := errors.AsType[*ColumnOrderError](c.permuted(to).check())
+	if !ok || found.GivenMatches != 10 || found.PermutedMatches != 60 || !slices.Equal(found.Classes, c.wants(to)) {
+		t.Errorf("got %+v, want 60 of 60 in the order %q", found, c.wants(to))
+	}
+}
+
+// TestLittleAgreement tells shuffled rows from rows in their order.
+func TestLittleAgreement(t *testing.T) {
+	for seed := range uint64(20) {
+		c := newOrderCase(seed, 300, 2+int(seed%5), seed%2 == 0, 0.1, 0.6)
+		shuffled := *c
+		shuffled.tops = slices.Clone(c.tops)
+		c.r.Shuffle(len(c.tops), func(i, j int) { shuffled.tops[i], shuffled.tops[j] = shuffled.tops[j], shuffled.tops[i] })
+		for _, of := range []struct {
+			c    *orderCase
+			want bool
+		}{{c, false}, {&shuffled, true}} {
+			counted, err := of.c.count()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := counted.agreement(); got.IsLittle() != of.want || got.Nodes != 300 {
+				t.Errorf("seed %d: got %+v, want little agreement %v", seed, got, of.want)
+			}
+		}
+	}
+	if (Agreement{Nodes: fewNodes - 1, Chance: 9}).IsLittle() {
+		t.Error("few nodes that do not agree: got little agreement, want no verdict")
 	}
 }

@@ -21,6 +21,9 @@ var (
 	// ErrFeatures is returned for node features that are not finite, or too large to add up.
 	ErrFeatures = errors.New("cleaner: bad features")
 
+	// ErrNotLogits is returned if predictions that were said to be logits are probabilities.
+	ErrNotLogits = errors.New("cleaner: predictions that are to be logits are probabilities already")
+
 	// ErrOptions is returned for options out of their range.
 	ErrOptions = labelnoise.ErrOptions
 
@@ -54,6 +57,8 @@ type RowError struct {
 	Node kv.NodeID
 	ID   string // the node's external id
 	Msg  string
+
+	MayBeLogits bool // the row may be logits, and nobody has said so
 }
 
 // Error reads "predictions of node p17: class Theory is NaN, want a probability from 0 to 1".

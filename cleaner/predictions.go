@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -66,8 +64,12 @@ type PredictionWriter struct {
 	row     []float64
 	keeper  rowKeeper
 	loss    PredictionLoss // Mean: the sum
-	order   *columnOrder   // nil unless it is assumed
+	order   *columnOrder   // nil of predictions that are the program's own
 	labels  func(kv.Range, []kv.Class) error
+
+	scaled        Scaling
+	distributions int // rows that add up to 1 or to 100, though they are to be logits
+	agreement     Agreement
 
 	finished bool
 	some     bool // nodes may be without a row
@@ -148,7 +150,7 @@ func newPredictionWriter(
 			return tx.ReadClassRange(kv.LabelColumn, rows, dst)
 		},
 	}
-	if opt.AssumedOrder {
+	if opt.Source == SourceImported {
 		w.order = newColumnOrder(tx.NumNodes())
 	}
 	return w
@@ -233,8 +235,8 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 }
 
 // Put checks and writes the predictions of one node, in the order of the writer's classes; row is left as it is.
-// Probabilities must be from 0 to 1 and add up to 1 within 1e-3; they are then scaled to add up to 1 exactly. What is
-// wrong with a row, a second one for the same node included, is a *RowError.
+// Probabilities must be from 0 to 1 and add up to 1, as nearly as two decimals allow; they are then scaled to add up to 1 exactly,
+// see Scaled. What is wrong with a row, a second one for the same node included, is a *RowError.
 func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	if int(v) >= w.tx.NumNodes() {
 		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
@@ -243,7 +245,11 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 		return rowError(w.tx, v, "got a second row, want one")
 	}
 	if problem := w.normalize(row); problem != "" {
-		return rowError(w.tx, v, problem)
+		err := rowError(w.tx, v, problem)
+		if bad, ok := errors.AsType[*RowError](err); ok {
+			bad.MayBeLogits = !w.opt.Logits && mayBeLogits(row)
+		}
+		return err
 	}
 	w.nodes.Add(v)
 	w.rows++
@@ -266,69 +272,14 @@ func (w *PredictionWriter) Loss() PredictionLoss {
 	return PredictionLoss{Mean: w.loss.Mean / float64(max(w.rows, 1)), Greatest: w.loss.Greatest}
 }
 
-// normalize puts the probabilities of row into w.row, or says what is wrong with it.
-func (w *PredictionWriter) normalize(row []float64) (problem string) {
-	if len(row) != len(w.classes) {
-		return fmt.Sprintf("got %d numbers, want %d, one a class", len(row), len(w.classes))
-	}
-	copy(w.row, row)
-	if w.opt.Logits {
-		if problem = softmax(w.row, w.classes); problem != "" {
-			return problem
-		}
-	}
-	return normalizeRow(w.row, w.classes)
-}
-
-// sumTolerance is how far from 1 the probabilities of a node may add up.
-const sumTolerance = 1e-3
-
-// normalizeRow scales probabilities to add up to 1, or says what is wrong with them.
-func normalizeRow(row []float64, classes []string) (problem string) {
-	var sum float64
-	for j, p := range row {
-		if !(p >= 0 && p <= 1+sumTolerance) { // also if p is NaN
-			return fmt.Sprintf("class %s is %v, want a probability from 0 to 1", classes[j], p)
-		}
-		sum += p
-	}
-	if math.Abs(sum-1) > sumTolerance {
-		return fmt.Sprintf("they add up to %.6g, want 1 (or say that they are logits)", sum)
-	}
-	for j := range row {
-		row[j] /= sum
-	}
-	return ""
-}
-
-// softmax turns logits into probabilities, or says what is wrong with them. Taking the greatest away first keeps
-// every exponential from overflowing.
-func softmax(row []float64, classes []string) (problem string) {
-	greatest := math.Inf(-1)
-	for j, x := range row {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Sprintf("class %s is %v, want a finite logit", classes[j], x)
-		}
-		greatest = max(greatest, x)
-	}
-	for j := range row {
-		row[j] -= greatest
-	}
-	elementary.Exps(row)
-	var sum float64
-	for _, e := range row {
-		sum += e
-	}
-	for j := range row {
-		row[j] /= sum
-	}
-	return ""
-}
-
 // Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number and the first of them in file
-// order. If the labels show another order of the columns, it returns a *ColumnOrderError. Call it before Commit.
+// order. If rows were to be logits, and are probabilities, it returns ErrNotLogits. If the labels show another order of the columns, and nobody has
+// named them, it returns a *ColumnOrderError. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
+	if 2*w.distributions > w.rows {
+		return ErrNotLogits
+	}
 	if !w.some && !w.opt.Partial {
 		if err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) }); err != nil {
 			return err
@@ -346,7 +297,16 @@ func (w *PredictionWriter) Finish() error {
 		}
 		columns = append(columns, column)
 	}
-	return w.order.check(w.tx.NumNodes(), w.classes, columns, w.labels)
+	counted, err := w.order.count(w.tx.NumNodes(), len(w.classes), columns, w.labels)
+	if err != nil {
+		return err
+	}
+	w.agreement = counted.agreement()
+	err = counted.check(w.classes)
+	if order, ok := errors.AsType[*ColumnOrderError](err); ok && !w.opt.AssumedOrder {
+		w.agreement.Order, err = order, nil
+	}
+	return err
 }
 
 // missingRows is nil unless some node is missing.
@@ -425,7 +385,7 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 		return rowError(tx, v, fmt.Sprintf("got %d numbers, want %d, one a class", len(row), len(classes)))
 	}
 	row = slices.Clone(row)
-	if problem := normalizeRow(row, classes); problem != "" {
+	if _, problem := normalizeRow(row, classes, sumTolerance); problem != "" {
 		return rowError(tx, v, problem)
 	}
 	matrix, err := tx.Matrix(PredictionsMatrix)

@@ -26,11 +26,11 @@ func TestNormalizeRow(t *testing.T) {
 		{"infinite", []float64{math.Inf(1), 0, 0}, "class a is +Inf, want a probability from 0 to 1"},
 		{"negative", []float64{0.6, 0.5, -0.1}, "class Käse is -0.1, want a probability from 0 to 1"},
 		{"above 1", []float64{1.5, 0, 0}, "class a is 1.5, want a probability from 0 to 1"},
-		{"too little", []float64{0.3, 0.3, 0.3}, "they add up to 0.9, want 1 (or say that they are logits)"},
-		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1 (or say that they are logits)"},
+		{"too little", []float64{0.3, 0.3, 0.3}, "they add up to 0.9, want 1"},
+		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1"},
 	} {
 		row := append([]float64(nil), c.row...)
-		if got := normalizeRow(row, classes); got != c.problem {
+		if _, got := normalizeRow(row, classes, sumTolerance); got != c.problem {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.problem)
 			continue
 		}
@@ -68,6 +68,54 @@ func TestSoftmax(t *testing.T) {
 	for _, row := range [][]float64{{math.NaN(), 0}, {0, math.Inf(-1)}} {
 		if problem := softmax(row, classes); !strings.Contains(problem, "want a finite logit") {
 			t.Errorf("softmax of %v: got %q, want it refused", row, problem)
+		}
+	}
+}
+
+// TestScaledRows: what two decimals may leave out is scaled and counted, more is refused; probabilities and percentages are no logits.
+func TestScaledRows(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		row    []float64 // of every node
+		logits bool
+		scaled int64
+		want   string // "" of no error
+	}{
+		{"whole", []float64{0.75, 0.25}, false, 0, ""},
+		{"by the precision of singles", []float64{0.75, 0.2495}, false, 0, ""},
+		{"two decimals", []float64{0.66, 0.33}, false, 5, ""},
+		{"more than that", []float64{0.66, 0.32}, false, 0, "they add up to 0.98, want 1"},
+		{"probabilities as logits", []float64{0.66, 0.33}, true, 0, ErrNotLogits.Error()},
+		{"percentages as logits", []float64{66, 34}, true, 0, ErrNotLogits.Error()},
+		{"logits", []float64{1.5, -0.5}, true, 0, ""},
+		{"logarithms of probabilities", []float64{math.Log(0.66), math.Log(0.34)}, true, 0, ""},
+	} {
+		var scaling Scaling
+		err := importPredictions(few(t), []string{"x", "y"}, PredictionOptions{Logits: c.logits}, func(w *PredictionWriter, tx *kv.Tx) error {
+			for v := range kv.NodeID(5) {
+				if err := w.Put(v, c.row); err != nil {
+					return err
+				}
+			}
+			scaling = w.Scaled()
+			return nil
+		})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+		if scaling.Rows != c.scaled || c.scaled > 0 && math.Abs(scaling.Least-0.99)+math.Abs(scaling.Greatest-0.99) > 1e-9 {
+			t.Errorf("%s: got %+v scaled, want %d rows", c.name, scaling, c.scaled)
+		}
+	}
+	for _, c := range []struct {
+		row  []float64
+		want bool
+	}{
+		{[]float64{-1, 3}, true}, {[]float64{-0.7, -0.6}, true}, {[]float64{0.2, 0.2}, false},
+		{[]float64{60, 40}, false}, {[]float64{math.NaN(), 3}, false},
+	} {
+		if got := mayBeLogits(c.row); got != c.want {
+			t.Errorf("%v may be logits: got %v, want %v", c.row, got, c.want)
 		}
 	}
 }
