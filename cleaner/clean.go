@@ -237,7 +237,7 @@ func tellUnsettled(m *labelmodel.Model) string {
 	if m == nil || m.Unsettled == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the label model still improved when %d of its %d fits were ended after %d sweeps: scores and the mislabel rate may be off",
+	return fmt.Sprintf("%d of %d fits of the label model had not converged after %d rounds: scores and the mislabel rate may be slightly off",
 		m.Unsettled, len(labelmodel.RatesFor(m.Classes))+1, labelmodel.MostSweeps)
 }
 
@@ -247,8 +247,7 @@ func warningsOf(homophily *LabelStatistics, model *labelmodel.Model) (warnings [
 		warnings = append(warnings, warning)
 	}
 	if model != nil && model.Doubtful {
-		warnings = append(warnings, "poor predictions: they agree with too few labels to tell wrong ones from those that are hard to tell; "+
-			"the mislabel rate is mostly assumed")
+		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones: the mislabel rate is mostly the default assumption")
 	}
 	return warnings
 }

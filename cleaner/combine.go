@@ -75,6 +75,8 @@ type group struct {
 	weights []float64 // a, b
 	rate    float64   // mislabel rate with P for them
 	seen    bool      // U has seen their labels
+
+	agreement Agreement // of U with their labels, where b is 0
 }
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
@@ -122,11 +124,11 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 		return nil, mark, err
 	}
 	if !base.crossFits() {
-		mark.Said = "the predictions are taken as they are: of so few labels, nothing tells whether they have seen them"
+		mark.Said = "Your predictions are taken as they are: there are too few labels to tell whether the classifier was trained on them"
 		return nil, mark, nil
 	}
 	if !joins(len(p.labels), p.classes) {
-		mark.Said = "the predictions are taken as they are: of so many nodes and classes, nothing tells whether they have seen the labels"
+		mark.Said = "Your predictions are taken as they are: there are too many nodes and classes to tell whether the classifier was trained on these labels"
 		return nil, mark, nil
 	}
 	dir, keeps := p.place.ofRun()
@@ -348,7 +350,7 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, z *ag
 	}
 	g.weights = weights
 	if g.weights[1] < noWeight {
-		g.weights = alone
+		g.weights, g.agreement = alone, c.agreement(g, sample, both)
 		return nil
 	}
 	own, from := make([]float32, c.classes), make([]float32, c.classes)
@@ -372,6 +374,21 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, z *ag
 		g.weights = alone
 	}
 	return err
+}
+
+// agreement is how far U agrees with the labels of a group.
+func (c *combination) agreement(g *group, sample *sample, both []float32) Agreement {
+	var pairs []uint64
+	from := make([]float32, c.classes)
+	for _, row := range g.rows {
+		for k := range from {
+			from[k] = both[2*(row*c.classes+k)+1]
+		}
+		if top, _, tied := largest(from); !tied {
+			pairs = append(pairs, uint64(sample.labels[row])*uint64(c.classes)+uint64(top))
+		}
+	}
+	return newContingency(pairs, c.classes).agreement()
 }
 
 // repeats says of the labels of a group that are wrong by B and neighbours with a chance of a half and more whether U takes
@@ -472,7 +489,7 @@ func mix(weights []float64, own, from []float32) {
 	}
 }
 
-// String says in one sentence what was done, and why.
+// String says what was done, and why.
 func (c *combination) String() string {
 	var parts []string
 	for _, g := range c.groups {
@@ -481,23 +498,27 @@ func (c *combination) String() string {
 		}
 	}
 	if c.lacking > 0 {
-		parts = append(parts, fmt.Sprintf("%s without imported predictions have the built-in classifier's", plural(c.lacking, "node")))
+		parts = append(parts, fmt.Sprintf("The built-in classifier's are used for %s without predictions of yours", plural(c.lacking, "node")))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, ". ")
 }
 
 func (g *group) say(rate float64) string {
-	of := "the predictions"
+	of := "Your predictions"
 	if g.name != "" {
 		of += " of the " + g.name
 	}
-	const instead = "the built-in classifier's are used"
 	switch {
 	case g.seen:
-		return fmt.Sprintf("%s are left out: they seem to have seen the labels, of which only %.1f%% would look wrong, instead of %.1f%%; %s",
-			of, 100*g.rate, 100*rate, instead)
+		return fmt.Sprintf("%s were not used: they look as if the classifier was trained on these labels (they question %.1f%% of them, the built-in "+
+			"classifier %.1f%%). If they are out-of-fold, pass --as-given", of, 100*g.rate, 100*rate)
 	case g.weights[1] == 0:
-		return of + " say nothing that the built-in classifier does not know: " + instead
+		text := of + " add nothing to the built-in classifier's and were not used"
+		if g.agreement.IsLittle() {
+			text += fmt.Sprintf(". They match only %.0f%% of the labels, and would match %.0f%% by chance: check the order of the rows",
+				100*float64(g.agreement.Matches)/float64(g.agreement.Nodes), 100*g.agreement.Chance/float64(g.agreement.Nodes))
+		}
+		return text
 	}
 	return fmt.Sprintf("%s are joined with the built-in classifier's, with weights of %.2f and %.2f", of, g.weights[1], g.weights[0])
 }

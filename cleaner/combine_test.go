@@ -113,8 +113,8 @@ func TestCombine(t *testing.T) {
 		want   string
 		alone  bool // suspects are those without predictions
 	}{
-		{"seen", false, 0.9, given, "the predictions are left out: they seem to have seen the labels", true},
-		{"seen and told", true, 0.9, given, "of the training nodes are left out: they seem to have seen the labels", true},
+		{"seen", false, 0.9, given, "Your predictions were not used: they look as if the classifier was trained on these labels", true},
+		{"seen and told", true, 0.9, given, "Your predictions of the training nodes were not used: they look as if the classifier was trained on these labels", true},
 		{"a part seen", false, 0, func(p plantedPartition) func(int) string {
 			p.honest(4)
 			for v := range p.scores { // of six nodes in ten, a vote of each for the label that it has
@@ -126,7 +126,7 @@ func TestCombine(t *testing.T) {
 				}
 			}
 			return nil
-		}, "the predictions are left out: they seem to have seen the labels", true},
+		}, "Your predictions were not used: they look as if the classifier was trained on these labels", true},
 		{"split", true, 0.9, func(p plantedPartition) func(int) string {
 			return func(v int) string {
 				if p.nodes[v].Values[0].Str() == "train" {
@@ -134,13 +134,13 @@ func TestCombine(t *testing.T) {
 				}
 				return ""
 			}
-		}, "; the predictions of the other nodes say nothing", true},
-		{"honest", false, 0, nil, "the predictions are joined with the built-in classifier's", false},
+		}, "pass --as-given. Your predictions of the other nodes add nothing", true},
+		{"honest", false, 0, nil, "Your predictions are joined with the built-in classifier's", false},
 		{"random", false, 0.7, func(plantedPartition) func(int) string {
 			return func(int) string { return []string{"alpha", "beta", "gamma", "δelta"}[r.IntN(4)] }
 		}, "", false},
 		{"constant", false, 0.7, func(plantedPartition) func(int) string { return func(int) string { return "beta" } },
-			"say nothing that the built-in classifier does not know", true},
+			"add nothing to the built-in classifier's and were not used. They match only", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if (c.name == "random" || c.name == "seen and told") && !longtest.Asked {
@@ -184,7 +184,7 @@ func TestCombineWhateverTheSplit(t *testing.T) {
 		p.predicting(0.9, func(v int) string { return p.nodes[v].Label })
 		s := p.load(t, false)
 		run := mustClean(t, s, Options{Seed: 3})
-		if want := "the predictions of the other nodes are left out"; !strings.Contains(run.PredictionUse, want) {
+		if want := "Your predictions of the other nodes were not used"; !strings.Contains(run.PredictionUse, want) {
 			t.Errorf("got %q, want %q in it", run.PredictionUse, want)
 		}
 		if got := p.found(t, s, run); got < 0.6 {
@@ -205,7 +205,7 @@ func TestCombineWhateverTheSplit(t *testing.T) {
 			}
 		}
 		run := mustClean(t, p.load(t, false), Options{Seed: 3})
-		for _, want := range []string{"of the training nodes are left out", "of the other nodes are joined"} {
+		for _, want := range []string{"of the training nodes were not used", "of the other nodes are joined"} {
 			if !strings.Contains(run.PredictionUse, want) {
 				t.Errorf("got %q, want %q in it", run.PredictionUse, want)
 			}

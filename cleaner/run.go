@@ -35,7 +35,7 @@ type Run struct {
 	Suspects         int64  // of them, the suspects at Threshold when the run began, or at the last Rescore
 	FittingNodes     int64  // labelled nodes of the validation split that are not untaught
 	PredictionSource string // SourceImported or SourceBuiltIn
-	PredictionUse    string // what was done with imported predictions, and why, in one sentence; "": they were taken as they are
+	PredictionUse    string // what was done with imported predictions, and why, "": they were taken as they are
 	PredictionWrites int64  // how often predictions had been written when it began; see ChangesSince
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label its fit has seen; 0: none
 

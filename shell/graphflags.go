@@ -142,7 +142,7 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r files.Job) ([]s
 // job is how files are read.
 func (s *streams) job(workers int, memory int64) files.Job {
 	return files.Job{
-		Workers: workers, Memory: memory, Progress: s.progress.report(), Notice: s.notice, OnStage: s.stages.add,
+		Workers: workers, Memory: memory, Progress: s.progress.report(), Notice: s.notice, Warn: s.warn, OnStage: s.stages.add,
 	}
 }
 

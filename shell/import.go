@@ -60,21 +60,22 @@ The folder of a data set of OGB for the prediction of nodes is given as it is: -
 		`splits and years are taken.
 
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
-		`order of their names, byte by byte. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input: csv, or tsv if its header has ` +
+		`order of their names, in which numbers count: part-2 comes before part-10. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input: csv, or tsv if its header has ` +
 		`a tab. It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
 		`has the header id,CLASS,CLASS,… and any order. If the labels show beyond doubt that unnamed columns have another order, the import fails and names that ` +
-		`order. import does not check an order that you give. A parquet file may have the columns id and one of lists instead: rows in any order, classes as in a .npy.
+		`order. If predictions agree with the labels hardly more than shuffled ones would, import warns and says for which nodes it took the rows. Nodes may have no row, or one ` +
+		`without numbers: clean takes the built-in classifier's predictions for them. A parquet file may have the columns id and one of lists instead: rows in any order, classes as in a .npy.
 
 A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node. --bad-rows N skips up to N bad rows. --report lists them. ` +
 		`Then .npy and .npz files must have rows for the remaining nodes only.
 
 --scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the scores of that run. The nodes file has the nodes that people ` +
 		`look at, and some around them. suspects, review, gate, decisions and exports work as after clean. rescore takes decisions in, and scores nothing anew, since the rest of the ` +
-		`graph is not there; score needs a clean of the part. --scores has a row for each node: id,given_label,score,suggested_label,confidence. The run names the classes. Nodes may ` +
-		`have no row in a table of predictions. export verdicts has what the next run elsewhere should know.
+		`graph is not there; score needs a clean of the part. --scores has a row for each node: id,given_label,score,suggested_label,confidence. The run names the classes. ` +
+		`export verdicts has what the next run elsewhere should know.
 
 --append adds nodes and edges to the existing store, all of them or nothing. An id that the store does not have becomes a node. A known id takes the label and the properties of its ` +
 		`row: an empty cell takes the value away, and a column that the file does not have stays as it is. A label that somebody has decided about stays. import says how many. An edge ` +

@@ -15,7 +15,7 @@ import (
 
 // messageFlags are flags of every command: what it says on standard error.
 type messageFlags struct {
-	Quiet bool   `help:"Say only results and errors: no notes, and no progress."`
+	Quiet bool   `help:"Print only results, warnings and errors: no notes, and no progress."`
 	Log   string `enum:"text,json" default:"text" help:"Standard error is text, or json: an object a line for notes, errors and progress."`
 }
 
@@ -97,6 +97,9 @@ func (s *streams) say(format string, args ...any) {
 		s.tell(slog.LevelInfo, fmt.Sprintf(format, args...))
 	}
 }
+
+// warn tells what makes results wrong if it is true, also if notes are not wanted.
+func (s *streams) warn(text string) { s.tell(slog.LevelWarn, "Warning: "+text) }
 
 // sayError tells why a command fails.
 func (s *streams) sayError(format string, args ...any) {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ const (
 
 // FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _ do not count. A
 // name of which there is no file is a pattern if it has *, ? or [. Directories KEY=VALUE below a directory or a pattern are columns of the
-// table. Parts are in the order of their names, byte by byte.
+// table. Parts are in the order of their names, in which numbers count as such: part-2 comes before part-10.
 func FindParts(name string) (Parts, error) {
 	info, err := os.Stat(name)
 	var paths []string
@@ -75,7 +76,7 @@ func FindParts(name string) (Parts, error) {
 	if len(paths) > maxParts {
 		return Parts{}, tooMany(name, len(paths))
 	}
-	slices.Sort(paths)
+	slices.SortFunc(paths, byNumber)
 	partitions, err := partitionsOf(root, paths)
 	return Parts{name: name, paths: paths, partitions: partitions}, err
 }
@@ -105,6 +106,43 @@ func Join(name string, all ...Parts) (Parts, error) {
 		return Parts{}, &Error{Path: name, Msg: "has files in directories KEY=VALUE and others, want one kind"}
 	}
 	return joined, nil
+}
+
+// byNumber compares names byte by byte, but runs of digits by their numbers.
+func byNumber(a, b string) int {
+	for x, y := a, b; ; {
+		m, n := digits(x), digits(y)
+		switch {
+		case x == "" || y == "":
+			return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
+		case m > 0 && n > 0:
+			of, by := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
+			if order := cmp.Or(cmp.Compare(len(of), len(by)), strings.Compare(of, by)); order != 0 {
+				return order
+			}
+			x, y = x[m:], y[n:]
+		case x[0] != y[0]:
+			return cmp.Compare(x[0], y[0])
+		default:
+			x, y = x[1:], y[1:]
+		}
+	}
+}
+
+// digits is how many digits a text begins with.
+func digits(text string) int {
+	return len(text) - len(strings.TrimLeft(text, "0123456789"))
+}
+
+// ByNumber returns the first two files that are next to each other by the numbers in their names, and are not in the order of the bytes; ""
+// if there are none.
+func (p Parts) ByNumber() (before, after string) {
+	for i := 1; i < len(p.paths); i++ {
+		if p.paths[i-1] > p.paths[i] && byNumber(p.paths[i-1], p.paths[i]) < 0 {
+			return p.paths[i-1], p.paths[i]
+		}
+	}
+	return "", ""
 }
 
 func tooMany(name string, parts int) error {

@@ -23,7 +23,7 @@ _log = logging.getLogger("graphcleaner")
 
 # How remarks begin that come with every run of a kind. The program does not say which of the others are warnings, so all of them are.
 _ROUTINE = re.compile(r"no (predictions |features: |splits )|grey zone: |the kept classifier|Features of |waiting for |"
-                      r"(?!.*(say nothing|left out)).* are joined with ")
+                      r"(?!.*(add nothing|not used)).* are joined with ")
 
 
 def path() -> str:

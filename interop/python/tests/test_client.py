@@ -331,7 +331,7 @@ def test_warnings_are_logged_as_such(papers, caplog):
     nodes, edges, softmax, classes = frames(count=600)
     useless = np.random.default_rng(1).dirichlet([1, 1, 1], 600)
     graphcleaner.clean(nodes, edges, useless, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
-    assert "the predictions say nothing" in caplog.text
+    assert "Your predictions add nothing" in caplog.text
     store = graphcleaner.open(papers)
     store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
     store.score(["x1", "x2"])

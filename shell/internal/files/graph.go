@@ -69,6 +69,7 @@ type Job struct {
 
 	Progress kv.Progress       // may be nil, and so may the others
 	Notice   func(text string) // is told what people should know of the files
+	Warn     func(text string) // is told what makes results wrong if it is true
 	OnStage  func(ops.Stage)   // is told of every stage that has ended
 }
 
@@ -76,6 +77,13 @@ type Job struct {
 func (r Job) say(format string, args ...any) {
 	if r.Notice != nil {
 		r.Notice(fmt.Sprintf(format, args...))
+	}
+}
+
+// warn hands a text to Warn.
+func (r Job) warn(format string, args ...any) {
+	if r.Warn != nil {
+		r.Warn(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -186,7 +194,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 			return err
 		}
 		return store.View(func(tx *kv.Tx) error {
-			if err := r.sayTextIDs(ctx, tx); err != nil || g.run != nil { // which has seen more labels
+			if err := cmp.Or(r.sayTextIDs(ctx, tx), r.sayPositions(tx, g.Edges.only())); err != nil || g.run != nil { // which has seen more labels
 				return err
 			}
 			return r.sayClasses(ctx, tx, g.Form, nodes, nil)
@@ -354,7 +362,7 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	}
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
-		w.partial = g.run != nil
+		w.partial, w.seen = true, g.run != nil
 		opt := cleaner.PredictionOptions{
 			Logits: g.Logits, Source: cleaner.SourceImported, Partial: w.partial, PredictionEncoding: g.Encoding,
 		}

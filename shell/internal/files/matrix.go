@@ -38,14 +38,7 @@ type writing struct {
 	count int
 
 	partial bool // nodes may be without predictions
-}
-
-// sayLoss says what the encoding of predictions lost, where it can lose anything.
-func (r Job) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.PredictionLoss) {
-	if e != (cleaner.PredictionEncoding{}) {
-		r.say("Predictions are kept as %s. Of the probability in a row this moves %.3g on average, %.3g at most.",
-			wording.Encoding(e, classes), loss.Mean, loss.Greatest)
-	}
+	seen    bool // and those that are were seen by the run that comes along
 }
 
 // IsArray says whether a file is one of numpy's, by its name.
@@ -117,6 +110,9 @@ func (m *matrixFile) findList(ctx context.Context, memory int64) (err error) {
 		if err != nil {
 			return err
 		}
+		if m.isBlank(row) {
+			continue
+		}
 		values, err := m.parseList(nil, row)
 		m.width = len(values)
 		return err
@@ -138,6 +134,16 @@ func (m *matrixFile) parseList(values []float64, row table.Row) ([]float64, erro
 		values = append(values, x)
 	}
 	return values, nil
+}
+
+// isBlank reports whether a row of the table has no number: all cells are empty, or NaN.
+func (m *matrixFile) isBlank(row table.Row) bool {
+	for column, text := range row.Fields {
+		if x, ok := parseNonFinite(text); column != m.id && len(text) > 0 && !(ok && math.IsNaN(x)) {
+			return false
+		}
+	}
+	return true
 }
 
 // columns is how many columns the matrix has.
@@ -183,7 +189,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		return w.eachNode(ctx, m, func(v kv.NodeID, row table.Row, values []float64) error {
 			err := fn(v, nil, values)
 			if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-				return m.table.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
+				return m.table.Errorf(row.Line, "", "node %s: %s%s", bad.ID, bad.Msg, logitsHint(bad))
 			}
 			return err
 		})
@@ -195,7 +201,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		}
 		err := fn(v, columns, row.Values)
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-			return &npy.Error{Path: m.array.Path(), Row: row.Index, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
+			return &npy.Error{Path: m.array.Path(), Row: row.Index, Msg: fmt.Sprintf("(node %s): %s%s", bad.ID, bad.Msg, logitsHint(bad))}
 		}
 		return err
 	})
@@ -286,84 +292,6 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 	}
 	return names, nil
 }
-
-// predictions writes the matrix of predictions; the caller marks it when it commits.
-func (w *writing) predictions(
-	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *ops.Stage,
-) (out *cleaner.PredictionWriter, err error) {
-	in, err := w.openMatrix(ctx, path, cleaner.PredictionsMatrix, stage)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, in.close()) }()
-	if out, err = w.beginPredictions(in, opt); err != nil {
-		return nil, err
-	}
-	var dense []float64
-	err = in.each(ctx, w, func(v kv.NodeID, columns []uint32, values []float64) error {
-		if columns == nil {
-			return out.Put(v, values)
-		}
-		dense = slices.Grow(dense[:0], stage.Columns)[:stage.Columns]
-		clear(dense)
-		for i, j := range columns {
-			dense[j] = values[i]
-		}
-		return out.Put(v, dense)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := out.Finish(); err != nil {
-		if order, ok := errors.AsType[*cleaner.ColumnOrderError](err); ok {
-			err = &OrderError{path, order}
-		}
-		return nil, err
-	}
-	w.sayLoss(out.Encoding(), stage.Columns, out.Loss())
-	return out, nil
-}
-
-// beginPredictions finds the classes of the columns.
-func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
-	if in.isNamed() {
-		if len(w.classes) > 0 {
-			return nil, in.table.HeaderErrorf("", "names the classes of its columns, so it goes without --prediction-classes")
-		}
-		out, err := w.begin(slices.Delete(classNames(w.tx, w.form.ofAll(in.table.Header())), in.id, in.id+1), opt)
-		if errors.Is(err, cleaner.ErrUnknownClass) {
-			err = in.table.HeaderErrorf("", "%w%s", err, w.classesHint(err))
-		} else if err != nil {
-			err = in.table.Errorf(0, "", "%w", err)
-		}
-		return out, err
-	}
-	classes, asked := kv.SortClasses(w.tx.Classes()), "class in the order "
-	advice := " (--classes names classes that no node is labelled with, --prediction-classes the columns of the file)"
-	if w.rows != nil {
-		advice = " (--prediction-classes names the columns of the file)"
-	}
-	if opt.AssumedOrder = len(w.classes) == 0; !opt.AssumedOrder {
-		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
-	}
-	if columns := in.columns(); columns != len(classes) {
-		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked, ListNames(classes), advice)
-	}
-	out, err := w.begin(classes, opt)
-	if err != nil {
-		err = fmt.Errorf("%s: %w%s", in.path(), err, w.classesHint(err))
-	}
-	return out, err
-}
-
-// An OrderError says that the columns of the predictions in a file seem to be in another order than was believed.
-type OrderError struct {
-	Path string
-	*cleaner.ColumnOrderError
-}
-
-// Unwrap returns the error of the cleaner.
-func (e *OrderError) Unwrap() error { return e.ColumnOrderError }
 
 // splits writes the column split, in which a node left out is in none, and the index on it where there was one. Mark,
 // which counts the index, is for the commit.
@@ -459,11 +387,14 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 }
 
 // eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id, or of its list. A node
-// has one row at most, and every node one unless w.rows or w.partial is set.
+// has one row at most, and every node one unless w.rows or w.partial is set; then a row may be without numbers.
 func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID, table.Row, []float64) error) error {
 	in, id := m.table, m.id
 	values := make([]float64, 0, m.columns())
 	seen, err := eachNamed(ctx, w.tx, in, id, w.Progress, func(v kv.NodeID, row table.Row) (err error) {
+		if w.partial && m.isBlank(row) {
+			return nil
+		}
 		values = values[:0]
 		if m.list >= 0 {
 			if values, err = m.parseList(values, row); err == nil && len(values) != m.width {
@@ -556,17 +487,6 @@ func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*tab
 		return nil, nil, errors.Join(err, in.Close())
 	}
 	return in, columns, nil
-}
-
-// classesHint is what to do about classes that differ.
-func (w *writing) classesHint(err error) string {
-	switch {
-	case !errors.Is(err, cleaner.ErrUnknownClass):
-		return ""
-	case w.rows != nil:
-		return "; append without --predictions, and then import --predictions of all nodes, with a column for each class"
-	}
-	return " (--classes names classes that no node is labelled with)"
 }
 
 // ListNames prints the first few names.

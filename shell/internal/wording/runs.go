@@ -35,7 +35,7 @@ func Advise(err error) error {
 		return fmt.Errorf("%w; take fewer --hops, or --diagonal sampled", err)
 	}
 	if errors.Is(err, cleaner.ErrMissingRows) {
-		return fmt.Errorf("%w; %s", err, WayToPredict)
+		return fmt.Errorf("%w; %s, or clean --as-given, which scores the nodes with predictions", err, WayToPredict)
 	}
 	if errors.Is(err, cleaner.ErrFewFittingNodes) {
 		return fmt.Errorf("%w; label more nodes, or put more of the labelled ones into the split val (import --splits)", err)
@@ -80,14 +80,14 @@ func GreyZone(run *cleaner.Run) string {
 	if run.Elsewhere == nil {
 		count += fmt.Sprintf(" (%s of all)", Percent(float64(run.Grey)/float64(run.Scored)))
 	}
-	text := fmt.Sprintf("grey zone: %s, with scores above %.2g, may be wrong or just hard to tell", count, run.GreyFrom)
+	text := fmt.Sprintf("grey zone: %s with a score above %.2g: too uncertain to call", count, run.GreyFrom)
 	switch {
 	case run.Rescored > 0:
 		return text
 	case run.Elsewhere != nil:
-		return text + "; to settle it, decide on the first suspects and rescore"
+		return text + ". Review some suspects and run rescore"
 	}
-	return text + "; to settle it, decide on the first suspects and rescore, or clean with --expect R"
+	return text + ". Review some suspects and run rescore, or pass --expect R if you know the share of wrong labels"
 }
 
 // AdviseRescore adds to an error of rescoring what to do about it.

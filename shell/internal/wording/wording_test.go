@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 		{Rate(&cleaner.Run{MislabelRate: 0, RateHigh: 0.01, GreyFrom: 0.5}), "estimated mislabel rate 0.0% (90%: 0.0% to 1.0%)"},
 		{GreyZone(&cleaner.Run{}), ""},
 		{GreyZone(&cleaner.Run{Grey: 1, Scored: 4, GreyFrom: 0.25, Rescored: 1}),
-			"grey zone: 1 more label (25.0% of all), with scores above 0.25, may be wrong or just hard to tell"},
+			"grey zone: 1 more label (25.0% of all) with a score above 0.25: too uncertain to call"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)

@@ -1,0 +1,189 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// predictions writes the matrix of predictions; the caller marks it when it commits.
+func (w *writing) predictions(
+	ctx context.Context, path string, opt cleaner.PredictionOptions, stage *ops.Stage,
+) (out *cleaner.PredictionWriter, err error) {
+	in, err := w.openMatrix(ctx, path, cleaner.PredictionsMatrix, stage)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
+	if out, err = w.beginPredictions(in, opt); err != nil {
+		return nil, err
+	}
+	var dense []float64
+	rows := 0
+	err = in.each(ctx, w, func(v kv.NodeID, columns []uint32, values []float64) error {
+		if w.partial && columns == nil && !slices.ContainsFunc(values, func(x float64) bool { return !math.IsNaN(x) }) {
+			return nil
+		}
+		rows++
+		if columns == nil {
+			return out.Put(v, values)
+		}
+		dense = slices.Grow(dense[:0], stage.Columns)[:stage.Columns]
+		clear(dense)
+		for i, j := range columns {
+			dense[j] = values[i]
+		}
+		return out.Put(v, dense)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if rows == 0 {
+		return nil, in.arrayErrorf("has predictions of no node")
+	}
+	if err := out.Finish(); err != nil {
+		if errors.Is(err, cleaner.ErrNotLogits) {
+			return nil, in.arrayErrorf("its rows are probabilities already, not logits: leave out --logits, and divide percentages by 100")
+		}
+		if order, ok := errors.AsType[*cleaner.ColumnOrderError](err); ok {
+			err = &OrderError{path, order}
+		}
+		return nil, err
+	}
+	w.sayLoss(out.Encoding(), stage.Columns, out.Loss())
+	return out, w.sayRows(in, out, rows)
+}
+
+// beginPredictions finds the classes of the columns.
+func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
+	if in.isNamed() {
+		if len(w.classes) > 0 {
+			return nil, in.table.HeaderErrorf("", "names the classes of its columns, so it goes without --prediction-classes")
+		}
+		out, err := w.begin(slices.Delete(classNames(w.tx, w.form.ofAll(in.table.Header())), in.id, in.id+1), opt)
+		if errors.Is(err, cleaner.ErrUnknownClass) {
+			err = in.table.HeaderErrorf("", "%w%s", err, w.classesHint(err))
+		} else if err != nil {
+			err = in.table.Errorf(0, "", "%w", err)
+		}
+		return out, err
+	}
+	classes, asked := kv.SortClasses(w.tx.Classes()), "class in the order "
+	advice := " (--classes names classes that no node is labelled with, --prediction-classes the columns of the file)"
+	if w.rows != nil {
+		advice = " (--prediction-classes names the columns of the file)"
+	}
+	if opt.AssumedOrder = len(w.classes) == 0; !opt.AssumedOrder {
+		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
+	}
+	if columns := in.columns(); columns != len(classes) {
+		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked, ListNames(classes), advice)
+	}
+	out, err := w.begin(classes, opt)
+	if err != nil {
+		err = fmt.Errorf("%s: %w%s", in.path(), err, w.classesHint(err))
+	}
+	return out, err
+}
+
+// An OrderError says that the columns of the predictions in a file seem to be in another order than was believed.
+type OrderError struct {
+	Path string
+	*cleaner.ColumnOrderError
+}
+
+// Unwrap returns the error of the cleaner.
+func (e *OrderError) Unwrap() error { return e.ColumnOrderError }
+
+// classesHint is what to do about classes that differ.
+func (w *writing) classesHint(err error) string {
+	switch {
+	case !errors.Is(err, cleaner.ErrUnknownClass):
+		return ""
+	case w.rows != nil:
+		return "; append without --predictions, and then import --predictions of all nodes, with a column for each class"
+	}
+	return " (--classes names classes that no node is labelled with)"
+}
+
+// logitsHint is what to do about a row that may be logits.
+func logitsHint(bad *cleaner.RowError) string {
+	if !bad.MayBeLogits {
+		return ""
+	}
+	return ". If these are logits, add --logits"
+}
+
+// sayLoss says what the encoding of predictions lost, where it can lose anything.
+func (r Job) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.PredictionLoss) {
+	if e != (cleaner.PredictionEncoding{}) {
+		r.say("Predictions are kept as %s. Of the probability in a row this moves %.3g on average, %.3g at most.",
+			wording.Encoding(e, classes), loss.Mean, loss.Greatest)
+	}
+}
+
+// sayRows tells what should be known of the rows of predictions: scaled ones, nodes without one, and rows that may be of other nodes.
+func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows int) error {
+	if s := out.Scaled(); s.Rows > 0 {
+		sums := fmt.Sprintf("%.4g to %.4g", s.Least, s.Greatest)
+		if s.Least == s.Greatest {
+			sums = fmt.Sprintf("%.4g", s.Least)
+		}
+		w.say("%s: the probabilities of %s add up to %s, as rounded numbers do: they are scaled to add up to 1.", in.path(),
+			wording.Count(s.Rows, "row", "rows"), sums)
+	}
+	if lacking := w.tx.NumPresent() - rows; w.partial && !w.seen && lacking > 0 {
+		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them; with --as-given they get no score.",
+			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
+	}
+	a := out.Agreement()
+	if !a.IsLittle() {
+		return nil
+	}
+	text := fmt.Sprintf("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance. ", in.path(), a.Matches,
+		wording.Nodes(a.Nodes), a.Chance)
+	if a.Order != nil {
+		w.warn("%sIt is the label of %d if the columns are %s: is the order right that was given?", text, a.Order.PermutedMatches, ListNames(a.Order.Classes))
+		return nil
+	}
+	order, err := w.rowOrder(in)
+	if err != nil {
+		return err
+	}
+	w.warn("%sThe predictions know nothing of the labels, or are of other nodes: %s", text, order)
+	return nil
+}
+
+// rowOrder says for which nodes the rows of a matrix were taken.
+func (w *writing) rowOrder(in *matrixFile) (string, error) {
+	if in.table != nil {
+		return fmt.Sprintf("each row was taken for the node whose id it has in the column %s.", in.table.Header()[in.id]), nil
+	}
+	nodes := w.rows
+	if nodes == nil {
+		nodes = w.tx.InFileOrder()
+	}
+	next, stop := iter.Pull2(nodes)
+	defer stop()
+	var ids []any
+	for range 2 {
+		v, err, _ := next()
+		if err != nil {
+			return "", err
+		}
+		id, err := w.tx.ID(v)
+		if err != nil {
+			return "", err
+		}
+		ids = append(ids, wording.Short(id))
+	}
+	return fmt.Sprintf("rows were taken in the order of the nodes file, row 1 for node %s and row 2 for node %s.", ids...), nil
+}
