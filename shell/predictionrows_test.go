@@ -94,9 +94,13 @@ func TestShuffledRows(t *testing.T) {
 
 	// The ids are positions too, and edges of an array may have meant those.
 	got = run(t, "", "import", "h", "--nodes", "moved.csv", "--edges", "edges.npy")
-	const positions = "edges.npy: its numbers were taken for ids. The ids are the numbers 0 to 59, in another order than the rows of the nodes file: position 0 has the id 31."
-	if got.code != exitDone || !strings.HasPrefix(got.err, positions) {
+	const positions = "The ids of the nodes are the numbers 0 to 59, in another order than the rows of the nodes file: row 1 has the id 31. The "
+	if got.code != exitDone || !strings.HasPrefix(got.err, positions+"numbers in edges.npy were taken for ids. If they are positions of rows") {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, positions)
+	}
+	got = run(t, "", "import", "h", "--features", "p.npy")
+	if got.code != exitDone || !strings.HasPrefix(got.err, positions+"rows of p.npy were taken in the order of the nodes file. If they are in that of the ids, sort") {
+		t.Errorf("features: got %d and %s", got.code, got.err)
 	}
 	for _, files := range [][2]string{{"nodes.csv", "edges.npy"}, {"moved.csv", "edges.csv"}} {
 		if got := run(t, "", "import", "i", "--replace", "--yes", "--nodes", files[0], "--edges", files[1]); got.code != exitDone || got.err != "" {

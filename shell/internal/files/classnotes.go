@@ -70,7 +70,7 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, form Form, nodes *nodesF
 	if missing := c.where(func(class string) bool { return isNew(class) && c.isMissing(class) }); len(missing) > 0 {
 		remarks = append(remarks, classRemark{
 			"Labels that often mean that a node has none are classes here:", [][]string{missing},
-			"If they mean no label, repeat this with --unlabelled=" + wording.ShellWord(joinNames(slices.Concat(form.Unlabelled, missing))),
+			"If they mean no label, repeat this with --unlabelled " + wording.ShellWord(joinNames(slices.Concat(form.Unlabelled, missing))),
 		})
 	}
 	alike := slices.DeleteFunc(lookAlikes(c.names), func(group []string) bool { return !slices.ContainsFunc(group, isNew) })

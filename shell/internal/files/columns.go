@@ -49,9 +49,9 @@ func ParseNames(text string) []string { return splitList(text) }
 
 // joinNames is a list that ParseNames reads.
 func joinNames(names []string) string {
-	escaped := make([]string, len(names))
+	escape, escaped := strings.NewReplacer(`\`, `\\`, `,`, `\,`), make([]string, len(names))
 	for i, name := range names {
-		escaped[i] = strings.NewReplacer(`\\`, `\\\\`, `\,`, `\\\,`, `,`, `\,`).Replace(name)
+		escaped[i] = escape.Replace(name)
 	}
 	return strings.Join(escaped, ",")
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -84,34 +83,6 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 		r.say("%s: edges have no properties but a weight, so these columns are left out: %s", in.Path(), strings.Join(extra, ", "))
 	}
 	return e, nil
-}
-
-// sayPositions says that the numbers of an array of edges were taken for ids, if they may be positions: the ids of the nodes are the
-// positions of the rows in another order.
-func (r Job) sayPositions(tx *kv.Tx, path string) error {
-	if !IsArray(path) || !tx.IntegerIDs() {
-		return nil
-	}
-	position, moved := 0, ""
-	for id, err := range tx.IDs() {
-		if err != nil {
-			return err
-		}
-		number, err := strconv.Atoi(id)
-		if err != nil || number < 0 || number >= tx.NumPresent() {
-			return nil //nolint:nilerr // an id that is no position
-		}
-		if number != position && moved == "" {
-			moved = fmt.Sprintf("position %d has the id %s", position, id)
-		}
-		position++
-	}
-	if moved != "" {
-		r.say("%s: its numbers were taken for ids. The ids are the numbers 0 to %d, in another order than the rows of the nodes file: %s. "+
-			"If the numbers are positions of rows, as in edge_index of PyG, save ids[edges] in their place, ids being the column id as an array.",
-			path, position-1, moved)
-	}
-	return nil
 }
 
 // readEdges hands the edges of a file to a loader.

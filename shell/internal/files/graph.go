@@ -194,7 +194,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 			return err
 		}
 		return store.View(func(tx *kv.Tx) error {
-			if err := cmp.Or(r.sayTextIDs(ctx, tx), r.sayPositions(tx, g.Edges.only())); err != nil || g.run != nil { // which has seen more labels
+			if err := cmp.Or(r.sayTextIDs(ctx, tx), g.sayPositions(tx, r)); err != nil || g.run != nil { // which has seen more labels
 				return err
 			}
 			return r.sayClasses(ctx, tx, g.Form, nodes, nil)
@@ -321,6 +321,9 @@ func (g *Graph) leaveOut(bad *BadRows, err error) error {
 func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string, err error) {
 	if g.Features == "" && g.Predictions == "" && g.Splits == "" {
 		return nil, nil
+	}
+	if err := store.View(func(tx *kv.Tx) error { return g.sayPositions(tx, r) }); err != nil {
+		return nil, err
 	}
 	return g.add(ctx, store, r, false)
 }

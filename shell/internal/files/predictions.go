@@ -7,6 +7,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -186,4 +188,40 @@ func (w *writing) rowOrder(in *matrixFile) (string, error) {
 		ids = append(ids, wording.Short(id))
 	}
 	return fmt.Sprintf("rows were taken in the order of the nodes file, row 1 for node %s and row 2 for node %s.", ids...), nil
+}
+
+// sayPositions says how arrays were read, if the ids of the nodes are the positions of their rows in another order: the numbers of edges are
+// ids, and the rows of matrices those of the nodes file.
+func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
+	edges, matrices := g.Edges.only(), slices.DeleteFunc([]string{g.Features, g.Predictions}, func(path string) bool { return !IsArray(path) })
+	if !tx.IntegerIDs() || !IsArray(edges) && len(matrices) == 0 {
+		return nil
+	}
+	position, moved := 0, ""
+	for id, err := range tx.IDs() {
+		if err != nil {
+			return err
+		}
+		number, err := strconv.Atoi(id)
+		if err != nil || number < 0 || number >= tx.NumPresent() {
+			return nil //nolint:nilerr // an id that is no position
+		}
+		if position++; number != position-1 && moved == "" {
+			moved = fmt.Sprintf("row %d has the id %s", position, id)
+		}
+	}
+	if moved == "" {
+		return nil
+	}
+	text := fmt.Sprintf("The ids of the nodes are the numbers 0 to %d, in another order than the rows of the nodes file: %s.", position-1, moved)
+	if IsArray(edges) {
+		text += fmt.Sprintf(" The numbers in %s were taken for ids. If they are positions of rows, as in edge_index of PyG, save ids[edges] in their "+
+			"place, ids being the column id as an array.", edges)
+	}
+	if len(matrices) > 0 {
+		text += fmt.Sprintf(" The rows of %s were taken in the order of the nodes file. If they are in that of the ids, sort the nodes file by id.",
+			strings.Join(matrices, " and "))
+	}
+	r.say("%s", text)
+	return nil
 }
