@@ -102,7 +102,6 @@ func TestImportErrors(t *testing.T) {
 		{"predictions bad number", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0,one\n"}, "--predictions p.csv", `p.csv:3: column "Y": got "one", want a finite number`},
 		{"predictions sum", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0.5,0.4\n"}, "--predictions p.csv", "p.csv:3: node b: they add up to 0.9, want 1"},
 		{"predictions negative", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,1.5,-0.5\n"}, "--predictions p.csv", "p.csv:3: node b: class X is 1.5, want a probability from 0 to 1"},
-		{"predictions missing node", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0,1\n"}, "--predictions p.csv", `p.csv: has no row for node "c"`},
 		{"predictions unknown node", map[string]string{"p.csv": "id,X,Y\na,1,0\nz,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "z"`},
 		{"predictions duplicate", map[string]string{"p.csv": "id,X,Y\na,1,0\na,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "a" again`},
 		{"predictions unknown class", map[string]string{"p.csv": "id,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"}, "--predictions p.csv", `p.csv:1: class "Z" of the predictions`},
