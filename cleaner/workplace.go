@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -190,11 +191,11 @@ func keptArray[T float32 | float64](
 		return nil, err
 	}
 	sum, err := arraySum(ctx, a.Data, workers)
+	if _, fault := errors.AsType[*mapped.Fault](err); fault || err == nil && sum != want {
+		return nil, a.Detach()
+	}
 	if err != nil {
 		return nil, errors.Join(err, a.Detach())
-	}
-	if sum != want {
-		return nil, a.Detach()
 	}
 	return a, nil
 }

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 
 // errExited is the error of a task that ended its goroutine, as testing.T.FailNow does.
@@ -24,7 +26,7 @@ func Workers(option int) int {
 
 // Do runs task for every index 0 ≤ i < tasks, handed out in order to the workers 0 ≤ worker < workers, and
 // returns once all of them have stopped. The first error stops the others and is returned, and so is ctx.Err(); a
-// panic in a task is raised again here.
+// panic in a task is raised again here. A fault of a mapped file is an error, a *mapped.Fault.
 func Do(ctx context.Context, workers, tasks int, task func(ctx context.Context, worker, i int) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -49,8 +51,12 @@ func Do(ctx context.Context, workers, tasks int, task func(ctx context.Context, 
 	for worker := range min(workers, tasks) {
 		wg.Go(func() {
 			returned := false
+			defer mapped.Watch()()
 			defer func() {
-				if value := recover(); value != nil {
+				value := recover()
+				if fault := mapped.FaultOf(value); fault != nil {
+					stop(fmt.Errorf("reading mapped memory: %w", fault), "")
+				} else if value != nil {
 					stop(errExited, fmt.Sprintf("%v\n\n%s", value, debug.Stack()))
 				} else if !returned {
 					stop(errExited, "")
