@@ -2,6 +2,7 @@ package kv
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -108,7 +110,9 @@ func StoreAround(path string) (string, error) {
 
 // start reads what must be there, and drops what a crash left behind.
 func (s *Store) start() error {
-	if err := s.readHeader(); err != nil {
+	if err := s.readHeader(); errors.Is(err, ErrNotStore) {
+		return cmp.Or(s.damagedTable(), err)
+	} else if err != nil {
 		return err
 	}
 	if err := checkVersion(s.name, s.header.Version); err != nil {
@@ -133,6 +137,18 @@ func (s *Store) start() error {
 		return err
 	}
 	return s.keepDecisionsTwice()
+}
+
+// damagedTable returns the first damage of a table of a store whose header is not found: it may be in there. It returns nil if no
+// table is damaged, or if there is no journal: then the database may be of another program.
+func (s *Store) damagedTable() (damage error) {
+	journals, err := journal.Files(s.dir, journalName)
+	if err != nil || len(journals) == 0 {
+		return err
+	}
+	look := func(int, int) error { return damage }
+	err = s.db.FindDamage(context.Background(), look, func(_ string, found error) { damage = cmp.Or(damage, found) })
+	return cmp.Or(damage, err)
 }
 
 // Create makes an empty store in a directory that is not there, or empty; ErrExists otherwise.

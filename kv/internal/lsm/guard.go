@@ -3,6 +3,7 @@ package lsm
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -19,6 +20,8 @@ func guard(key []byte, read func() error) (err error) {
 		if p := recover(); p != nil {
 			if fault := mapped.FaultOf(p); fault != nil {
 				p = fault
+			} else if _, ok := p.(runtime.Error); ok { // which means nothing to a reader
+				p = "it is damaged"
 			}
 			err = record.Corrupt(key, fmt.Sprintf("its table cannot be read: %v", p))
 		}
