@@ -82,7 +82,9 @@ func (s *Server) saveFilter(r *http.Request) (answer, error) {
 	if f.Remove {
 		said = "The filter " + f.Name + " is removed."
 	}
-	return answer{view: reply{Said: said}, seeOther: "list?where=" + url.QueryEscape(f.Where)}, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return answer{view: reply{Said: said, Undo: s.lastReply().step}, seeOther: "list?where=" + url.QueryEscape(f.Where)}, err
 }
 
 // A completion is what can be typed next.
