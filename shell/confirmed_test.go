@@ -54,7 +54,7 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 	}
 	const memory = 2 << 20
 	a, err := files.Adopt(t.Context(), other, path, files.Adopting{
-		Who: "ann", Memory: memory, Confirm: func([]files.ClassLoss, int64) error { return nil },
+		Who: "ann", Job: files.Job{Memory: memory}, Confirm: func([]files.ClassLoss, int64) error { return nil },
 	})
 	if err != nil || a.Count != nodes || a.Steps != 1 {
 		t.Errorf("got %+v, %v, want %d decisions in a step", a, err, nodes)

@@ -8,10 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -52,7 +50,7 @@ func sampleTable(ctx context.Context, of table.Parts, memory int64, find func(*t
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	if separator, ok := plainText(of); ok && in.Size() > sampledBytes {
+	if separator, ok := in.Plain(); ok && in.Size() > sampledBytes {
 		s, err := sampleText(ctx, of, separator, columns)
 		if err != nil || len(s.rows) > 0 {
 			return s, errors.Join(err, in.Close())
@@ -82,19 +80,6 @@ func sampleTable(ctx context.Context, of table.Parts, memory int64, find func(*t
 		s.total = int64(float64(s.total) * float64(in.Size()) / float64(max(in.Offset(), 1)))
 	}
 	return s, in.Close()
-}
-
-// plainText says whether files can be read from any place on, and what separates their fields.
-func plainText(parts table.Parts) (separator byte, ok bool) {
-	of := map[string]byte{".csv": ',', ".tsv": '\t'}
-	for _, path := range parts.Paths() {
-		this := of[strings.ToLower(filepath.Ext(path))]
-		if this == 0 || separator != 0 && this != separator {
-			return 0, false
-		}
-		separator = this
-	}
-	return separator, true
 }
 
 // sampleText reads stretches of large text files. Lines with a quote are left out.
@@ -222,7 +207,7 @@ func countEdges(ctx context.Context, names files.Names, r files.Job, shape ops.S
 	var s *fileSample
 	if c.array = len(names) == 1 && files.IsArray(names[0]); c.array {
 		s, err = sampleArray(ctx, names[0])
-	} else if parts, find := files.EdgeTable(names); find != nil {
+	} else if parts, find := r.EdgeTable(names); find != nil {
 		err = find
 	} else {
 		s, err = sampleTable(ctx, parts, r.Memory, r.EdgePlaces)
@@ -320,7 +305,7 @@ type nodeCount struct {
 
 // countNodes looks at a file of nodes, with labels in a form.
 func countNodes(ctx context.Context, names files.Names, form files.Form, r files.Job) (c nodeCount, err error) {
-	parts, err := files.NodeTable(names)
+	parts, err := r.NodeTable(names)
 	if err != nil {
 		return c, err
 	}
@@ -361,7 +346,7 @@ func countSplits(ctx context.Context, path string, r files.Job) (splits []int64,
 	if err != nil {
 		return nil, 0, err
 	}
-	s, err := sampleTable(ctx, parts, r.Memory, r.SplitPlaces)
+	s, err := sampleTable(ctx, parts.WithForm(r.Text, nil), r.Memory, r.SplitPlaces)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -202,7 +202,7 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 	case c.Split != "" && len(c.Predictions) > 0:
 		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.Predictions...), c.parseSplit(&opt)); err != nil {
+	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...), c.parseSplit(&opt)); err != nil {
 		return opt, err
 	}
 	opt.Checkpoint, err = c.checkpoint()

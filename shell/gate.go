@@ -376,19 +376,17 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (base baseli
 	if c.Baseline == "" {
 		return base, nil
 	}
-	in, err := table.Open(ctx, c.Baseline, c.work())
+	r := files.Job{Memory: c.work(), Notice: s.notice}
+	in, ids, err := r.OpenTable(ctx, c.Baseline)
 	if err != nil {
 		return base, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	columns, err := in.Columns("id", "given_label")
-	if err == nil && columns[0] < 0 {
-		err = in.MissingColumn("id")
-	}
+	labels, err := in.Columns("given_label")
 	if err != nil {
 		return base, err
 	}
-	id, label := columns[0], columns[1]
+	id, label := ids[0], labels[0]
 	base = baseline{labels: make(map[string]string), labelled: label >= 0}
 	size := int64(0)
 	return base, files.EachRow(ctx, in, s.progress.report(), func(row table.Row) error {

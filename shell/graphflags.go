@@ -102,17 +102,17 @@ func (g *graphFiles) checkEncoding() error {
 	if g.Predictions == "" && g.predictionEncoding != (predictionEncoding{}) {
 		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
 	}
-	return checkPredictionClasses(g.PredictionClasses, g.Predictions)
+	return checkPredictionClasses(g.PredictionClasses, g.NoHeader, g.Predictions)
 }
 
 // checkPredictionClasses returns a usage error if classes of columns are given and no matrix, which has no header.
-func checkPredictionClasses(classes []string, paths ...string) error {
-	if len(classes) == 0 {
+func checkPredictionClasses(classes []string, noHeader bool, paths ...string) error {
+	if len(classes) == 0 || noHeader {
 		return nil
 	}
 	for _, path := range paths {
 		if !files.IsArray(path) && !strings.EqualFold(filepath.Ext(path), ".parquet") {
-			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, or the lists of a .parquet, got %s", cmp.Or(path, "none"))
+			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, of a table with --no-header, or the lists of a .parquet, got %s", cmp.Or(path, "none"))
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ type importCommand struct {
 }
 
 func (*importCommand) Help() string {
-	return `Tables are ` + table.Extensions + `; their header names the columns. The nodes file has a column id. ` +
+	return `Tables are ` + table.Kinds + `; their header names the columns. The nodes file has a column id. ` +
 		`The columns label and split are optional. An empty label is an unlabelled node. Every other column becomes a property. The edges ` +
 		`file has columns with the names src and dst. It may also be an .npy of integers, [m×2] or [2×m] as the edge_index of PyG: the ids of both ends. Self loops are dropped and parallel edges are collapsed. ` +
 		`The import reports the number of both. Edges have no direction, unless --directed gives them one. A column weight, of numbers greater than 0, makes the graph ` +
@@ -452,7 +452,10 @@ func changedText(a files.Appendage) (text string) {
 
 // adopt decides in the store that is there as a file says.
 func (c *importCommand) adopt(ctx context.Context, s *streams) error {
-	if c.graphFiles.any() || c.isGiven() || c.Columns.of != nil || c.Replace || c.BadRows > 0 || c.Report != "" {
+	if err := c.Columns.of.Only(files.FiledFields()...); err != nil {
+		return usagef("import: --columns: %v", err)
+	}
+	if c.graphFiles.any() || c.isGiven() || c.Replace || c.BadRows > 0 || c.Report != "" {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()
@@ -466,7 +469,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 			return s.agreeToLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, loss), "Take them all the same?", "nothing is decided")
 		}
 		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{
-			Who: query.UserName(), Memory: c.work(), Progress: s.progress.report(), Confirm: confirm,
+			Job: c.of(s.job(0, c.work())), Who: query.UserName(), Confirm: confirm,
 		})
 		s.stages.end("decide")
 		return err

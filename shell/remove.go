@@ -22,7 +22,7 @@ type removeCommand struct {
 }
 
 func (*removeCommand) Help() string {
-	return `Removes the listed nodes, with their edges, labels, properties, predictions and features, and the listed edges. Files are ` + table.Extensions + `; other columns ` +
+	return `Removes the listed nodes, with their edges, labels, properties, predictions and features, and the listed edges. Files are ` + table.Kinds + `; other columns ` +
 		`than id, src and dst do not count. An id or an edge that is not in the store is an error, and then nothing is removed. A row that is listed again counts once. In a ` +
 		`directed graph the edge from src to dst goes, the opposite one stays. Directories, patterns and - are read as import reads them.
 

@@ -23,8 +23,9 @@ import (
 type scoreCommand struct {
 	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
 	IDs   []string `name:"ids" xor:"nodes" required:"" placeholder:"A,B" help:"Score the nodes with these ids."`
-	Nodes []string `sep:"none" file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id: .csv, .tsv or .parquet."`
+	Nodes []string `sep:"none" file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id."`
 	nodeColumns
+	textForm
 	Format columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or arrow."`
 	resources
 }
@@ -82,7 +83,9 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 // find finds the nodes to score.
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {
 	if files.Names(c.Nodes).Given() {
-		return files.ReadNodes(stream.WithInput(ctx, s.in), tx, c.Nodes, files.Job{Memory: c.work(), Progress: s.progress.report(), Columns: c.Columns.of})
+		return files.ReadNodes(stream.WithInput(ctx, s.in), tx, c.Nodes, files.Job{
+			Memory: c.work(), Progress: s.progress.report(), Notice: s.notice, Columns: c.Columns.of, Text: c.text(),
+		})
 	}
 	for _, id := range c.IDs {
 		v, err := nodeOf(tx, id)

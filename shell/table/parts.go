@@ -23,8 +23,10 @@ type Parts struct {
 	paths    []string // those of one name sorted; never empty
 	header   []string // nil: that of the files
 	headless bool     // the files have none, so their first line is a row
-	lenient  bool     // columns that cannot be read are left out, and those of bytes that are not called text,
-	needed   []string // but these
+	form     Form
+	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
+	lenient  bool                       // columns that cannot be read are left out, and those of bytes that are not called text,
+	needed   []string                   // but these
 
 	partitions []partition // of the paths; nil: their directories say nothing
 
@@ -50,7 +52,7 @@ func FindParts(name string) (Parts, error) {
 			return Parts{}, err
 		}
 		if paths == nil {
-			return Parts{}, &Error{Path: name, Msg: "is a directory without files, want some whose names end in " + Extensions}
+			return Parts{}, &Error{Path: name, Msg: "is a directory without files, want some of " + Kinds}
 		}
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
 		root = filepath.Dir(name[:strings.IndexAny(name, "*?[")] + "x")
@@ -156,6 +158,12 @@ func (p Parts) WithHeader(names []string, isHeadless bool) Parts {
 	return p
 }
 
+// WithForm is p with a form of its text files. A first line of which isHeader is true is a header, even if the form says that there is none.
+func (p Parts) WithForm(form Form, isHeader func(fields []string) bool) Parts {
+	p.form, p.isHeader = form, isHeader
+	return p
+}
+
 // WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs and maps, and without
 // those of bytes that the file does not call text, unless they are needed. Reader.LeftOut has their names.
 func (p Parts) WithoutNested(needed ...string) Parts {
@@ -207,7 +215,12 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if err != nil {
 		return nil, errors.Join(err, first.Close())
 	}
-	r := &Reader{path: parts.name, header: first.header, lists: first.lists, floats: first.floats, leftOut: first.leftOut, line: first.line, parts: parts}
+	if first.Numbered() { // the first line of the others may look otherwise
+		headed = headed.WithForm(Form{Delimiter: first.layout.separator, NoHeader: true}, nil)
+	}
+	r := &Reader{
+		path: parts.name, header: first.header, lists: first.lists, floats: first.floats, layout: first.layout, leftOut: first.leftOut, line: first.line, parts: parts,
+	}
 	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return headed.open(ctx, part, memory, chunkBytes) }}
 	p.now.Store(first)
 	r.chunks = func() rows { return &partChunk{of: p} }
@@ -245,6 +258,7 @@ func (p Parts) headed(ctx context.Context, first *Reader, memory int64, chunkByt
 		return p, err
 	}
 	headed := p.WithHeader(first.header, true)
+	headed.form.Delimiter = first.layout.separator
 	row, err := headed.firstRow(ctx, 1, memory, chunkBytes)
 	if err != nil || slices.Equal(row, first.header) {
 		return p, err

@@ -122,7 +122,7 @@ func TestPartsErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"a/1.csv": "id,n\na,1\n", "a/2.csv": "n,id\n1,b\n", "b/1.csv": "id\na\n", "b/2.csv": "id\nb\nc,d\n", "c/_x.csv": "id\n",
-		"d/1.csv": "id\na\n", "d/notes.txt": "id\n", "e/1.csv": "id\na\n", "e/2.csv": "",
+		"d/1.csv": "id\na\n", "d/notes.txt": "Read me.\n", "e/1.csv": "id\na\n", "e/2.csv": "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -135,9 +135,9 @@ func TestPartsErrors(t *testing.T) {
 		"a":       filepath.FromSlash("a/2.csv") + ":1: has the columns n, id, want those of " + filepath.FromSlash("a/1.csv") + ": id, n",
 		"b":       filepath.FromSlash("b/2.csv") + ":3: got 2 fields, want 1 (id)",
 		"c":       "c: is a directory without files",
-		"d":       filepath.FromSlash("d/notes.txt") + `: got a name that ends in ".txt", want one that ends in .csv`,
+		"d":       filepath.FromSlash("d/notes.txt") + ":1: has the columns Read, me., want those of",
 		"e":       filepath.FromSlash("e/2.csv") + ": the file is empty",
-		"f":       "f: got a name without an ending",
+		"f":       "open f: no such file",
 		"f.csv":   "open f.csv: no such file",
 		"f*":      "f*: no file has such a name",
 		"[":       "[: is no pattern of names: a [ is left open",
@@ -176,8 +176,9 @@ func TestInput(t *testing.T) {
 		{"\xef\xbb\xbfid,n\r\na,1\r\n", "a|1"},
 		{strings.Repeat("x", 70<<10) + ",n\na,1\n", "a|1"},
 		{"", "-: the file is empty"},
-		{"PAR1....", "-: got parquet data, want csv or tsv"},
-		{"\x1f\x8b...", "got gzip data"},
+		{"PAR1....", "-: got parquet data from a pipe or a device, want a file"},
+		{"\x1f\x8b...", "-: is not a whole gzip file (it ends early)"},
+		{string(zipped(t, "id,n\na,1\n")), "a|1"},
 		{"id,n\na\n", "-:2: got 1 fields, want 2"},
 	} {
 		ctx := stream.WithInput(t.Context(), io.MultiReader(strings.NewReader(c.text[:len(c.text)/2]), strings.NewReader(c.text[len(c.text)/2:])))

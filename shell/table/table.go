@@ -1,22 +1,15 @@
 package table
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
-
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // MaxRecord is the longest record of a text file, in bytes, line ends inside of quotes included.
@@ -25,8 +18,8 @@ const MaxRecord = 16 << 20
 // maxColumns bounds the columns of a file, each of which takes memory while it is read.
 const maxColumns = 1 << 17
 
-// Extensions says, for messages and help, which files Open reads.
-const Extensions = ".csv, .tsv, .csv.gz, .tsv.gz or .parquet"
+// Kinds says, for messages and help, which files Open reads.
+const Kinds = "text such as csv and tsv, also packed by gzip, or parquet"
 
 // An Error is what is wrong with the content of a file, and where.
 type Error struct {
@@ -70,6 +63,7 @@ type Reader struct {
 	header []string
 	lists  []bool // of the columns: they have lists; nil of text
 	floats []bool // of the columns: they have numbers of floating point; nil of text
+	layout layout // of text
 
 	leftOut []leftOut // columns of a parquet file that are not read
 	sources []string  // of the columns: their files; nil if these are the parts
@@ -92,176 +86,13 @@ type rows interface {
 	next() (Row, error)
 }
 
-// Open opens a file and reads its header. A file without one is an *Error; one with a header alone has no rows. memory, in
-// bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are
-// allocated. Where the file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan.
-func Open(ctx context.Context, path string, memory int64) (*Reader, error) {
-	return Parts{name: path, paths: []string{path}}.open(ctx, 0, memory, chunkBytes)
-}
-
-// open opens one of the files, with chunks of text of some size, in bytes.
-func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int) (*Reader, error) {
-	path := p.paths[part]
-	if path == stream.Input {
-		return openInput(ctx, chunkBytes)
-	}
-	name := strings.ToLower(filepath.Base(path))
-	plain, compressed := strings.CutSuffix(name, ".gz")
-	kind := filepath.Ext(plain)
-	switch {
-	case kind == ".csv" || kind == ".tsv":
-	case kind == ".parquet" && !compressed:
-	default:
-		return nil, &Error{Path: path, Msg: fmt.Sprintf("got a name %s, want one that ends in %s", ending(name), Extensions)}
-	}
-	f, err := stream.Open(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = &Error{Path: path, Msg: "got a directory, want a file"}
-	}
-	if err == nil && kind == ".parquet" && !info.Mode().IsRegular() {
-		err = &Error{Path: path, Msg: "got a pipe or a device, want a file: parquet is not read from its beginning to its end"}
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	r := &Reader{path: path, parts: p, size: info.Size(), closes: []io.Closer{f}}
-	if len(p.paths) > 1 {
-		r.parts.name, r.parts.paths = path, []string{path} // its errors are about it alone
-	}
-	if kind == ".parquet" {
-		err = r.openParquet(f.File, memory)
-	} else {
-		err = r.openText(f, kind, compressed, chunkBytes)
-	}
-	if err == nil && p.partitions != nil {
-		err = r.withPartition(p.partitions[part])
-	}
-	if err == nil {
-		err = r.checkHeader()
-	}
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return r, nil
-}
-
-// openInput opens standard input, which is tsv if its header has a tab, else csv.
-func openInput(ctx context.Context, chunkBytes int) (*Reader, error) {
-	in, err := stream.OpenInput(ctx)
-	if err != nil {
-		return nil, &Error{Path: stream.Input, Msg: err.Error(), Err: err}
-	}
-	r := &Reader{path: stream.Input, parts: Parts{name: stream.Input, paths: []string{stream.Input}}}
-	buffered := bufio.NewReaderSize(in, inputBytes)
-	kind := ".csv"
-	for n := 1; ; n = buffered.Buffered() + 1 {
-		begin, err := buffered.Peek(n)
-		if more := buffered.Buffered(); err == nil && more > n {
-			begin, err = buffered.Peek(more)
-		}
-		line, _, whole := bytes.Cut(begin, []byte{'\n'})
-		if bytes.IndexByte(line, '\t') >= 0 {
-			kind = ".tsv"
-		}
-		if whole || err != nil {
-			break // reading on gives the error
-		}
-	}
-	if begin, err := buffered.Peek(len(parquetMagic)); err == nil && string(begin) == parquetMagic {
-		return nil, &Error{Path: stream.Input, Msg: "got parquet data, want csv or tsv on standard input"}
-	}
-	if err = r.openText(buffered, kind, false, chunkBytes); err == nil {
-		err = r.checkHeader()
-	}
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return r, nil
-}
-
-// inputBytes is how much of standard input is looked at for its kind, and parquetMagic what a parquet file begins with.
-const (
-	inputBytes   = 64 << 10
-	parquetMagic = "PAR1"
-)
-
-func (r *Reader) openText(f io.Reader, kind string, compressed bool, chunkBytes int) error {
-	counter := &countingReader{r: f}
-	r.read = counter.n.Load
-	var content io.Reader = counter
-	if compressed {
-		z, err := gzip.NewReader(counter)
-		if err != nil {
-			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
-		}
-		ahead := newReadAhead(z)
-		r.closes = append(r.closes, ahead)
-		content = ahead
-	}
-	text := &textFile{path: r.path, in: content, separator: ',', special: '"', chunkBytes: chunkBytes}
-	if kind == ".tsv" {
-		text.separator, text.special = '\t', '\\'
-	}
-	r.chunks = func() rows { return &textChunk{file: text} }
-	if r.parts.headless {
-		r.header, text.header = r.parts.header, r.parts.header
-		return nil
-	}
-	header, err := r.row()
-	if errors.Is(err, io.EOF) {
-		return &Error{Path: r.path, Msg: "the file is empty, want a header line that names the columns"}
-	}
-	if err != nil {
-		return err
-	}
-	r.line = header.Line
-	for _, name := range header.Fields {
-		r.header = append(r.header, string(name))
-	}
-	text.header = r.header
-	return nil
-}
-
-// checkHeader checks the header, and gives the columns the names that the caller has for them.
-func (r *Reader) checkHeader() error {
-	if names := r.parts.header; names != nil {
-		for _, left := range slices.Backward(r.leftOut) {
-			names = slices.Delete(slices.Clone(names), min(left.place, len(names)), min(left.place+1, len(names)))
-		}
-		if len(r.header) != len(names) {
-			return r.HeaderErrorf("", "has the columns %s, want %d of them", r.ListColumns(), len(names))
-		}
-		copy(r.header, names)
-	}
-	if len(r.header) > maxColumns {
-		return r.Errorf(1, "", "got a header of %d columns, want at most %d", len(r.header), maxColumns)
-	}
-	seen := make(map[string]bool, len(r.header))
-	for i, name := range r.header {
-		switch {
-		case name == "":
-			return r.HeaderErrorf("", "column %d has no name in the header", i+1)
-		case strings.Contains(name, "\r"):
-			return r.HeaderErrorf("", "got a carriage return in the header, want lines that end with LF or CRLF")
-		case seen[name]:
-			return r.HeaderErrorf(name, "the header names it twice")
-		}
-		seen[name] = true
-	}
-	return nil
-}
-
 // Path is the file's path as given to Open, or the name of several.
 func (r *Reader) Path() string { return r.path }
 
 // Parts are the files that are read.
 func (r *Reader) Parts() Parts { return r.parts }
 
-// Header holds the column names as they are in the file. They differ from each other. The caller must not change it.
+// Header holds the column names as they are in the file. Some may be empty, or there twice. The caller must not change it.
 func (r *Reader) Header() []string { return r.header }
 
 // IsList says whether a column of a parquet file has lists, which read as [1,2,3].
@@ -291,16 +122,12 @@ func unusualColumn(path, column string) error {
 	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, dates or times, or lists of them"}
 }
 
-// Names is Header without white space around the names. A name that is then empty, or there twice, is an *Error.
+// Names is Header without white space around the names. A name that is then there twice is an *Error, unless it is empty.
 func (r *Reader) Names() ([]string, error) {
 	names := make([]string, len(r.header))
 	seen := make(map[string]bool, len(names))
 	for i, name := range r.header {
-		names[i] = strings.TrimSpace(name)
-		switch {
-		case names[i] == "":
-			return nil, r.HeaderErrorf("", "column %d has no name in the header", i+1)
-		case seen[names[i]]:
+		if names[i] = strings.TrimSpace(name); names[i] != "" && seen[names[i]] {
 			return nil, r.HeaderErrorf(names[i], "the header names it twice")
 		}
 		seen[names[i]] = true
@@ -315,6 +142,9 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 	places := make([]int, len(names))
 	for i, name := range names {
 		if places[i] = slices.Index(r.header, name); places[i] >= 0 {
+			if again := slices.Index(r.header[places[i]+1:], name); again >= 0 {
+				return nil, r.HeaderErrorf(name, "the header names it twice, want the number of the column, %d or %d", places[i]+1, places[i]+again+2)
+			}
 			continue
 		}
 		for j, have := range r.header {
@@ -339,7 +169,10 @@ func (r *Reader) MissingColumn(name string) error {
 func (r *Reader) ListColumns() string {
 	const few = 12
 	var names []string
-	for _, name := range r.header[:min(few, len(r.header))] {
+	for i, name := range r.header[:min(few, len(r.header))] {
+		if name == "" {
+			name = fmt.Sprintf("column %d (without a name)", i+1)
+		}
 		names = append(names, brief(name))
 	}
 	list := strings.Join(names, ", ")
@@ -425,18 +258,6 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// ending says for a message how a file's name ends.
-func ending(name string) string {
-	switch extension := filepath.Ext(name); extension {
-	case "":
-		return "without an ending, which would say what is in it (- is standard input)"
-	case ".arrow":
-		return "that ends in .arrow, which is written and not read"
-	default:
-		return fmt.Sprintf("that ends in %q", extension)
-	}
-}
-
 // maxValue bounds Error.Value, in bytes; the longest id of a node fits.
 const maxValue = 1 << 10
 
@@ -466,16 +287,4 @@ func sourceError(err error) string {
 		return "its checksum is wrong"
 	}
 	return err.Error()
-}
-
-// A countingReader counts the bytes read through it.
-type countingReader struct {
-	r io.Reader
-	n atomic.Int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n.Add(int64(n))
-	return n, err
 }

@@ -20,14 +20,35 @@ type textFile struct {
 	path       string
 	in         io.Reader
 	separator  byte
-	special    byte // what makes a record one that takes more than cutting at separators: a quote or a backslash
+	comment    byte   // what lines begin with that are no records
+	special    string // what makes a record one that takes more than cutting at separators: quotes and backslashes
+	ofLines    bool   // a record is a line: no line ends within quotes
 	chunkBytes int
 	header     []string // nil until it has been read
 
-	begun bool
 	rest  []byte // read, but behind the last chunk
 	lines int64  // before rest
 	err   error  // that comes behind rest; io.EOF at the end of the file
+}
+
+// newTextFile reads a text from behind its byte order mark. One whose columns tabs or blanks separate has a record in each line: a quote
+// that is not closed there, of which unquoted texts have many, must not take the lines that follow.
+func newTextFile(path string, in io.Reader, separator, comment byte, chunkBytes int) *textFile {
+	f := &textFile{path: path, in: in, separator: separator, comment: comment, special: `"`, chunkBytes: chunkBytes}
+	if f.ofLines = separator == '\t' || separator == blanks; separator == '\t' {
+		f.special = `"\`
+	}
+	return f
+}
+
+// hasSpecial reports whether a text has quotes or escapes.
+func (f *textFile) hasSpecial(text []byte) bool {
+	for i := range f.special {
+		if bytes.IndexByte(text, f.special[i]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // A textChunk is a run of whole records of a textFile.
@@ -52,7 +73,7 @@ func (c *textChunk) fill() (err error) {
 		return err
 	}
 	f.lines += int64(bytes.Count(c.data, []byte{'\n'}))
-	c.special = bytes.IndexByte(c.data, f.special) >= 0
+	c.special = f.hasSpecial(c.data)
 	c.valid = checkText(c.data) == nil
 	return nil
 }
@@ -61,7 +82,7 @@ func (c *textChunk) fill() (err error) {
 // Where the first record begins a quoted field that the file, or MaxRecord, ends before, it returns the line in which the
 // record begins, and broken says so: the next line begins another. What is behind it keeps as rest.
 func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
-	for size := max(f.chunkBytes, len(byteOrderMark)); ; size *= 2 {
+	for size := f.chunkBytes; ; size *= 2 {
 		size = min(size, MaxRecord+1)
 		for len(data) < size && f.err == nil {
 			if cap(data) < size {
@@ -70,12 +91,6 @@ func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
 			var n int
 			n, f.err = f.in.Read(data[len(data):size])
 			data = data[:len(data)+n]
-		}
-		if !f.begun {
-			f.begun = true
-			if data, err = f.start(data); err != nil {
-				return nil, nil, err
-			}
 		}
 		if whole := f.wholeRecords(data, errors.Is(f.err, io.EOF)); whole > 0 {
 			f.rest = append(f.rest[:0], data[whole:]...)
@@ -116,31 +131,24 @@ func lineEnd(data []byte) int {
 // withoutEnd drops an end of line.
 func withoutEnd(line []byte) []byte { return withoutReturn(bytes.TrimSuffix(line, []byte{'\n'})) }
 
-// start drops a byte order mark from the beginning of the file.
-func (f *textFile) start(data []byte) ([]byte, error) {
-	switch {
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		return nil, f.errorf(1, "got UTF-16 text, want UTF-8")
-	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
-		return nil, f.errorf(1, "got gzip data, want text (a compressed file's name ends in .gz)")
-	}
-	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
-		data = data[:copy(data, data[len(byteOrderMark):])]
-	}
-	return data, nil
-}
-
 // wholeRecords returns how many bytes at the beginning of data, which begins with a record, are whole records. The last
 // record of a file is whole without an end of line.
 func (f *textFile) wholeRecords(data []byte, last bool) int {
 	at := 0
-	for f.special == '"' {
+	for !f.ofLines {
 		quote := bytes.IndexByte(data[at:], '"')
 		if quote < 0 {
 			break
 		}
 		at += bytes.LastIndexByte(data[at:at+quote], '\n') + 1
-		length, ok := quotedRecord(data[at:], f.separator, last)
+		var length int
+		var ok bool
+		if data[at] == f.comment {
+			length = lineEnd(data[at:])
+			ok = last || data[at+length-1] == '\n'
+		} else {
+			length, ok = quotedRecord(data[at:], f.separator, last)
+		}
 		if !ok {
 			return at
 		}
@@ -158,8 +166,8 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) {
 	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
 	for i := 0; ; i++ {      // i is where a field begins
-		if i < len(data) && data[i] == '"' {
-			for i++; ; i += 2 {
+		if begin := beforeQuote(data, i); begin >= 0 {
+			for i = begin + 1; ; i += 2 {
 				n := bytes.IndexByte(data[i:], '"')
 				if n < 0 {
 					return 0, false
@@ -214,7 +222,20 @@ func checkText(text []byte) error {
 	return nil
 }
 
-// next returns the next record, blank lines skipped.
+// checkText is checkText of a line, with a command line that converts the file.
+func (c *textChunk) checkText(line int64, text []byte) error {
+	err := checkText(text)
+	if err == nil {
+		return nil
+	}
+	advice := ""
+	if bytes.IndexByte(text, 0) < 0 {
+		advice = ". If it is Latin-1 or Windows-1252: " + converting(c.file.path, "iconv -f WINDOWS-1252 -t UTF-8")
+	}
+	return recordError(c.file.path, line, text, "%v%s", err, advice)
+}
+
+// next returns the next record. It skips blank lines and comments.
 func (c *textChunk) next() (Row, error) {
 	if err := c.broken; err != nil {
 		c.broken, c.at = nil, len(c.data)
@@ -226,29 +247,23 @@ func (c *textChunk) next() (Row, error) {
 		if end >= 0 {
 			record = record[:end]
 		}
-		if c.special && bytes.IndexByte(record, c.file.special) >= 0 {
+		isComment := len(record) > 0 && record[0] == c.file.comment
+		if c.special && !isComment && c.file.hasSpecial(record) {
 			return c.specialRecord()
 		}
 		c.at += len(record) + 1
 		c.line++
 		record = withoutReturn(record)
-		if len(record) == 0 {
+		if len(record) == 0 || isComment {
 			continue
 		}
 		if !c.valid {
-			if err := checkText(record); err != nil {
-				return Row{}, recordError(c.file.path, c.line, record, "%v", err)
+			if err := c.checkText(c.line, record); err != nil {
+				return Row{}, err
 			}
 		}
-		c.fields = c.fields[:0]
-		for field := record; ; {
-			i := bytes.IndexByte(field, c.file.separator)
-			if i < 0 {
-				c.fields = append(c.fields, field)
-				break
-			}
-			c.fields = append(c.fields, field[:i])
-			field = field[i+1:]
+		if c.split(record); len(c.fields) == 0 {
+			continue // blanks alone
 		}
 		return c.row(c.line)
 	}
@@ -277,7 +292,7 @@ func (c *textChunk) row(line int64) (Row, error) {
 // specialRecord is next for a record with quotes or escapes.
 func (c *textChunk) specialRecord() (Row, error) {
 	record := c.data[c.at:]
-	if c.file.special == '"' {
+	if !c.file.ofLines {
 		length, _ := quotedRecord(record, c.file.separator, true)
 		record = record[:length]
 	} else if end := bytes.IndexByte(record, '\n'); end >= 0 {
@@ -290,99 +305,26 @@ func (c *textChunk) specialRecord() (Row, error) {
 	if !c.valid {
 		line := first
 		for part := range bytes.Lines(record) {
-			if err := checkText(part); err != nil {
-				return Row{}, recordError(c.file.path, line, part, "%v", err)
+			if err := c.checkText(line, part); err != nil {
+				return Row{}, err
 			}
 			line++
 		}
 	}
 	var err error
-	if c.file.special == '"' {
+	switch c.file.separator {
+	case '\t':
+		err = c.splitTabs(record)
+	case blanks:
+		c.fields = c.fields[:0]
+		c.splitBlanks(record)
+	default:
 		err = c.splitQuoted(record)
-	} else {
-		err = c.splitEscaped(record)
 	}
 	if err != nil {
 		return Row{}, err
 	}
 	return c.row(first)
-}
-
-// splitQuoted cuts a record that has quotes, in place: its fields take no more room without them.
-func (c *textChunk) splitQuoted(record []byte) error {
-	c.fields = c.fields[:0]
-	for read, length := 0, 0; ; read++ { // read is where a field begins
-		begin := length
-		if read < len(record) && record[read] == '"' {
-			for read++; ; read++ {
-				quote := read + bytes.IndexByte(record[read:], '"')
-				length += copyLines(record[length:], record[read:quote])
-				if read = quote + 1; read >= len(record) || record[read] != '"' {
-					break
-				}
-				record[length] = '"'
-				length++
-			}
-			if read < len(record) && record[read] != c.file.separator {
-				// The record ends in this line.
-				return recordError(c.file.path, c.line, record[read:], "got %q after a closing quote, want the end of the field", record[read:read+1])
-			}
-		} else {
-			end := bytes.IndexByte(record[read:], c.file.separator)
-			if end < 0 {
-				end = len(record) - read
-			}
-			length += copy(record[length:], record[read:read+end])
-			read += end
-		}
-		c.fields = append(c.fields, record[begin:length])
-		if read == len(record) {
-			return nil
-		}
-	}
-}
-
-// copyLines copies text down, over itself, with ends of lines CRLF as LF, and returns the length of what is left.
-func copyLines(dst, text []byte) int {
-	n := 0
-	for {
-		end := bytes.Index(text, []byte("\r\n"))
-		if end < 0 {
-			return n + copy(dst[n:], text)
-		}
-		n += copy(dst[n:], text[:end])
-		text = text[end+1:]
-	}
-}
-
-// splitEscaped cuts a line of a tsv file that has escapes, in place: \t, \n, \r and \\ stand for a tab, the ends of lines
-// and a backslash.
-func (c *textChunk) splitEscaped(line []byte) error {
-	c.fields = c.fields[:0]
-	begin, length := 0, 0
-	for i := 0; i < len(line); i++ {
-		b := line[i]
-		switch b {
-		case c.file.separator:
-			c.fields = append(c.fields, line[begin:length])
-			begin = length
-			continue
-		case '\\':
-			i++
-			code := -1
-			if i < len(line) {
-				code = strings.IndexByte(`tnr\`, line[i])
-			}
-			if code < 0 {
-				return recordError(c.file.path, c.line, line[i:], `got a backslash before %q, want \t, \n, \r or \\`, brief(string(line[i:])))
-			}
-			b = "\t\n\r\\"[code]
-		}
-		line[length] = b
-		length++
-	}
-	c.fields = append(c.fields, line[begin:length])
-	return nil
 }
 
 // recordError is an error of a record, whose value is a text of it.
@@ -391,8 +333,4 @@ func recordError(path string, line int64, text []byte, format string, args ...an
 	value := string(text[:min(len(text), maxValue+utf8.UTFMax)])
 	value = shorten(strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", replacement), replacement), maxValue)
 	return &Error{Path: path, Line: line, Value: value, Msg: fmt.Sprintf(format, args...)}
-}
-
-func (f *textFile) errorf(line int64, format string, args ...any) error {
-	return &Error{Path: f.path, Line: line, Msg: fmt.Sprintf(format, args...)}
 }

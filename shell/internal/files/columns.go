@@ -1,11 +1,10 @@
 package files
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -140,8 +139,8 @@ func (r Job) needed() []string {
 // NodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There is an id.
 func (r Job) NodePlaces(in *table.Reader) ([]int, error) {
 	places, err := r.Columns.places(in, "--columns", true, nodeNames...)
-	if err == nil && places[0] < 0 {
-		err = r.missing(in, places, nodeNames)
+	if err == nil {
+		err = r.checkPlaces(in, places, nodeNames, 1)
 	}
 	return places, err
 }
@@ -149,18 +148,15 @@ func (r Job) NodePlaces(in *table.Reader) ([]int, error) {
 // EdgePlaces returns the places of the columns src, dst and weight in an edges file, -1 if there is no weight.
 func (r Job) EdgePlaces(in *table.Reader) ([]int, error) {
 	places, err := r.EdgeColumns.places(in, "--edge-columns", true, edgeNames...)
-	if err == nil && (places[0] < 0 || places[1] < 0) {
-		err = r.missing(in, places, edgeNames)
+	if err == nil {
+		err = r.checkPlaces(in, places, edgeNames, 2)
 	}
 	return places, err
 }
 
 // propertyNames returns the names that the columns of a nodes file have in a store, all of which differ. A column without a name is no
-// property.
-func (r Job) propertyNames(in *table.Reader, h *header) ([]string, error) {
-	if _, err := in.Names(); err != nil {
-		return nil, err
-	}
+// property, and neither are the others.
+func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string, error) {
 	names := make([]string, len(h.names))
 	for i, name := range h.names {
 		names[i] = strings.TrimSpace(name)
@@ -175,31 +171,24 @@ func (r Job) propertyNames(in *table.Reader, h *header) ([]string, error) {
 		}
 		names[place[0]] = name
 	}
+	for _, place := range others {
+		if place >= 0 {
+			names[place] = ""
+		}
+	}
 	first := make(map[string]int, len(names))
 	for i, name := range names {
 		j, again := first[name]
-		if first[name] = i; again && name != "" {
+		switch first[name] = i; {
+		case !again || name == "":
+		case in.Header()[i] == in.Header()[j]:
+			advised := r.Columns.with(name+"_2", strconv.Itoa(i+1))
+			return nil, in.HeaderErrorf(name, "the header names it twice, want a name for each: such as --columns %s", wording.ShellWord(advised.String()))
+		default:
 			return nil, in.HeaderErrorf(name, "stands for the columns %q and %q, want a name for each", in.Header()[j], in.Header()[i])
 		}
 	}
 	return names, nil
-}
-
-// openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
-func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []int, error) {
-	parts, err := NodeTable(names)
-	if err != nil {
-		return nil, nil, err
-	}
-	in, err := table.OpenParts(ctx, parts.WithoutNested(r.needed()...), r.Memory)
-	if err != nil {
-		return nil, nil, err
-	}
-	places, err := r.otherPlaces(in, "id")
-	if err != nil {
-		return nil, nil, errors.Join(err, in.Close())
-	}
-	return in, places, nil
 }
 
 // SplitPlaces returns the places of the columns id and split in a file of splits.
@@ -209,13 +198,14 @@ func (r Job) SplitPlaces(in *table.Reader) ([]int, error) { return r.otherPlaces
 // those of the names themselves. All are there.
 func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
 	places, err := r.Columns.places(in, "--columns", false, names...)
-	if err == nil && slices.Contains(places, -1) {
-		err = r.missing(in, places, names)
+	if err == nil {
+		err = r.checkPlaces(in, places, names, len(names))
 	}
 	return places, err
 }
 
-// places returns the places of columns. A column that c names must be there if c is for this very file.
+// places returns the places of columns. A column that c names must be there if c is for this very file. Of another file c does not count the
+// columns. In a file without a header, names that c does not have are those of the first columns.
 func (c Columns) places(in *table.Reader, flag string, exact bool, names ...string) ([]int, error) {
 	h, err := headerOf(in)
 	if err != nil {
@@ -224,7 +214,7 @@ func (c Columns) places(in *table.Reader, flag string, exact bool, names ...stri
 	places := make([]int, len(names))
 	for i, name := range names {
 		column, isNamed := c[name]
-		if isNamed {
+		if isNamed = isNamed && (exact || !isCount(column)); isNamed {
 			if places[i], err = h.column(column); err != nil {
 				return nil, err
 			}
@@ -235,6 +225,13 @@ func (c Columns) places(in *table.Reader, flag string, exact bool, names ...stri
 		if !isNamed || places[i] < 0 {
 			if places[i], err = h.find(name); err != nil {
 				return nil, err
+			}
+		}
+	}
+	if in.Numbered() {
+		for i := range names[:firstNames(names, len(in.Header()))] {
+			if places[i] < 0 && !slices.Contains(places, i) {
+				places[i] = i
 			}
 		}
 	}
@@ -249,80 +246,30 @@ func (c Columns) places(in *table.Reader, flag string, exact bool, names ...stri
 	return places, nil
 }
 
-// missing is the error that a file lacks a column, with the flag that would name another for it. places are those of names.
-func (r Job) missing(in *table.Reader, places []int, names []string) error {
-	lacks := names[slices.Index(places, -1)]
-	flag, of, isOfGraph := "--columns", r.Columns, slices.Equal(names, nodeNames)
-	if slices.Equal(names, edgeNames) {
-		flag, of, isOfGraph = "--edge-columns", r.EdgeColumns, true
-	}
-	if header := in.Header(); len(header) == 1 {
-		if at := strings.IndexAny(header[0], ";|,\t"); at >= 0 {
-			return in.HeaderErrorf("", "has one column, %q, want commas between columns, or tabs in a .tsv file, in place of %q", header[0], header[0][at:at+1])
-		}
-	}
-	advised := of
-	if isOfGraph {
-		// What names no column, such as paper_id=id, was meant the other way round.
-		advised = maps.Clone(of)
-		maps.DeleteFunc(advised, func(_, column string) bool { return !slices.Contains(in.Header(), column) })
-	}
-	var conditions []string
-	taken := slices.Clone(places)
-	for i, name := range names {
-		needed := name == lacks || name == "dst"
-		if places[i] >= 0 || !needed && name != kv.LabelColumn {
-			continue
-		}
-		place := guessColumn(in.Header(), name, taken, needed && isOfGraph)
-		if place < 0 {
-			continue
-		}
-		taken = append(taken, place)
-		column := in.Header()[place]
-		advised = advised.with(name, column)
-		switch {
-		case name == "src":
-			conditions = append(conditions, "edges lead from "+column)
-		case name == "dst" && conditions == nil:
-			conditions = append(conditions, "edges lead to "+column)
-		case name == "dst":
-			conditions[0] += " to " + column
-		case conditions != nil:
-			conditions = append(conditions, column+" the "+name)
-		default:
-			conditions = append(conditions, column+" is the "+name)
-		}
-	}
-	advice := advised.String()
-	if conditions == nil || len(advice) > maxAdvice {
-		return in.MissingColumn(lacks)
-	}
-	return in.HeaderErrorf("", "has no column %q; its columns are %s. If %s, add %s %s",
-		lacks, in.ListColumns(), strings.Join(conditions, " and "), flag, wording.ShellWord(advice))
-}
-
 // maxAdvice is how long a flag is that a message advises, in bytes.
 const maxAdvice = 200
 
 // sayUnlabelled says which column may have the labels, where a nodes file has none.
 func (n *nodesFile) sayUnlabelled(r Job) {
 	place := guessColumn(n.names, kv.LabelColumn, []int{n.id, n.split}, false)
+	if last := len(n.names) - 1; n.in.Numbered() && last != n.id {
+		place = last
+	}
 	if n.label >= 0 || place < 0 {
 		return
 	}
-	advised := r.Columns.with(kv.LabelColumn, n.names[place])
+	advised := r.Columns.with(kv.LabelColumn, reference(n.names, place))
 	r.say("%s: has no column label, so no node has a label. If %s is the label, add --columns %s",
-		n.in.Path(), n.names[place], wording.ShellWord(advised.String()))
+		n.in.Path(), describe(n.names, place), wording.ShellWord(advised.String()))
 }
 
 // usualNames are names, in lower case and without other signs, that files often have for a column.
 var usualNames = map[string][]string{
 	"id":           {"nodeid", "node", "paperid", "vertexid", "vertex", "key", "uid", "uuid", "idx", "index", "name"},
-	kv.LabelColumn: {"subject", "class", "category", "labels", "givenlabel", "target", "y", "classname", "cls", "topic"},
+	kv.LabelColumn: {"subject", "class", "category", "labels", "givenlabel", "target", "y", "classname", "cls", "topic", "choice"},
 	"split":        {"fold", "set", "subset", "partition"},
-	"src":          {"source", "from", "sourceid", "srcid", "fromid", "start", "startid", "citing", "u", "node1", "head", "subject"},
-	"dst":          {"target", "to", "targetid", "dstid", "destination", "dest", "toid", "end", "endid", "cited", "v", "node2", "tail", "object"},
+	"src":          {"source", "from", "sourceid", "srcid", "fromid", "start", "startid", "citing", "u", "node1", "head", "subject", "fromnodeid"},
+	"dst":          {"target", "to", "targetid", "dstid", "destination", "dest", "toid", "end", "endid", "cited", "v", "node2", "tail", "object", "tonodeid"},
 }
 
 // guessColumn guesses which column of a header, but those taken, is meant by a name; -1: none. If any will do, it is the first.

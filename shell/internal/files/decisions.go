@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -48,10 +50,10 @@ const maxAhead = 5 * time.Minute
 
 // A decisionsFile is a file of decisions while it is read.
 type decisionsFile struct {
+	Job
 	path    string
 	tx      *kv.Tx
 	classes map[string]bool
-	memory  int64         // bytes that a table may take
 	latest  time.Time     // that a decision can have been made
 	sorted  *spill.Sorter // the decisions, by node and line
 }
@@ -62,10 +64,10 @@ const sorterShare = 8
 
 // readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
 // by node and line.
-func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, sorted *spill.Sorter, progress kv.Progress) error {
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, r Job, sorted *spill.Sorter) error {
+	r.Memory -= 2 * r.Memory / sorterShare
 	f := &decisionsFile{
-		path: path, tx: tx, memory: memory - 2*memory/sorterShare, latest: time.Now().Add(maxAhead),
-		classes: make(map[string]bool, len(tx.Classes())), sorted: sorted,
+		Job: r, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())), sorted: sorted,
 	}
 	for _, class := range tx.Classes() {
 		f.classes[class] = true
@@ -74,7 +76,7 @@ func readDecisions(ctx context.Context, path string, tx *kv.Tx, memory int64, so
 	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
 		read = f.readLines
 	}
-	return read(ctx, progress)
+	return read(ctx)
 }
 
 // errorf is what is wrong with a field, "" for the record as a whole.
@@ -83,22 +85,35 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 }
 
 // readTable reads decisions from a table.
-func (f *decisionsFile) readTable(ctx context.Context, progress kv.Progress) (err error) {
-	in, err := table.Open(ctx, f.path, f.memory)
-	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
-		bad.Msg += ", or a .jsonl of decisions"
+func (f *decisionsFile) readTable(ctx context.Context) (err error) {
+	in, err := f.openTable(ctx, f.path, f.Columns.isHeader("id"))
+	if info, failed := os.Stat(f.path); errors.Is(err, table.ErrJSON) && failed == nil && info.Mode().IsRegular() {
+		return f.readLines(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	columns, err := in.Columns(filedFields...)
+	of := f.Columns
+	if in.Numbered() {
+		of = Columns{"id": "1", kv.LabelColumn: "2"}
+		maps.Copy(of, f.Columns)
+	}
+	columns, err := of.places(in, "--columns", true, filedFields...)
 	if err != nil {
 		return err
 	}
-	return EachRow(ctx, in, progress, func(row table.Row) error {
+	needed := 1
+	place := func(name string) int { return columns[slices.Index(filedFields, name)] }
+	if place(kv.LabelColumn) < 0 && place("to") < 0 && place("decision") < 0 {
+		needed = 2
+	}
+	if err := f.checkPlaces(in, []int{place("id"), place(kv.LabelColumn)}, []string{"id", kv.LabelColumn}, needed); err != nil {
+		return err
+	}
+	return EachRow(ctx, in, f.Progress, func(row table.Row) error {
 		return f.add(row.Line, func(name string) (string, bool) {
-			column := columns[slices.Index(filedFields, name)]
+			column := place(name)
 			if column < 0 {
 				return "", false
 			}
@@ -111,7 +126,7 @@ func (f *decisionsFile) readTable(ctx context.Context, progress kv.Progress) (er
 const maxLine = 1 << 20
 
 // readLines reads decisions from a file with an object a line.
-func (f *decisionsFile) readLines(ctx context.Context, _ kv.Progress) (err error) {
+func (f *decisionsFile) readLines(ctx context.Context) (err error) {
 	in, err := stream.Open(ctx, f.path)
 	if err != nil {
 		return err
@@ -136,7 +151,7 @@ func (f *decisionsFile) readLines(ctx context.Context, _ kv.Progress) (err error
 			return f.errorf(number, "", "got %q, want an object in one line", wording.Short(string(text)))
 		}
 		clear(fields)
-		err := readDecisionObject(text, fields)
+		err := f.readObject(text, fields)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("the object has no end")
 		}
@@ -162,9 +177,25 @@ var filedFields = []string{
 	"id", "decision", "from", "original_label", "to", "label", "who", "why", "time", "seq", "step", "undoes",
 }
 
-// readDecisionObject reads the fields of a JSON object that mean something: strings as they are, numbers as they are
+// FiledFields are the names of the columns that a file of decisions can have.
+func FiledFields() []string { return slices.Clone(filedFields) }
+
+// field is what a key of an object stands for: itself, or the name that --columns gives it.
+func (f *decisionsFile) field(key string) string {
+	for name, column := range f.Columns {
+		if column == key {
+			return name
+		}
+	}
+	if f.Columns[key] != "" {
+		return "" // another key stands for it
+	}
+	return key
+}
+
+// readObject reads the fields of a JSON object that mean something: strings as they are, numbers as they are
 // written, null as an empty text.
-func readDecisionObject(text []byte, fields map[string]string) error {
+func (f *decisionsFile) readObject(text []byte, fields map[string]string) error {
 	if !utf8.Valid(text) {
 		return errors.New("got bytes that are not UTF-8")
 	}
@@ -179,6 +210,7 @@ func readDecisionObject(text []byte, fields map[string]string) error {
 			return err
 		}
 		name, _ := key.(string) // a key is one
+		name = f.field(name)
 		var value any
 		if err := decoder.Decode(&value); err != nil {
 			return err

@@ -32,7 +32,7 @@ func adopt(t *testing.T, store *kv.Store, name, text string) (Adoption, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Adopt(t.Context(), store, path, Adopting{Who: "tester", Memory: 1 << 20, Confirm: lossTaken})
+	return Adopt(t.Context(), store, path, Adopting{Who: "tester", Job: Job{Memory: 1 << 20}, Confirm: lossTaken})
 }
 
 // decideNow decides about one paper at a time.
@@ -170,8 +170,8 @@ func TestBadDecisions(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, test := range []struct{ file, text, want string }{
 		{"d.csv", "id,label\np4,Theory\nzz,Theory\n", `d.csv:3: column "id": got "zz", want the id of a node`},
-		{"d.csv", "label\nTheory\n", `d.csv:2: has no field "id"`},
-		{"d.csv", "id,text\np4,a\n", `d.csv:2: has neither a "label" nor a "decision"`},
+		{"d.csv", "label\nTheory\n", `d.csv:1: has no column "id"; its columns are label`},
+		{"d.csv", "id,text\np4,a\n", `d.csv:1: has no column "label"; its columns are id, text`},
 		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", which is no class of the store; did you mean Theory?`},
 		{"d.csv", "id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
 		{"d.csv", "id,decision,label\np4,relabel,\n", `d.csv:2: column "label": is empty, want the class that relabel gives`},
@@ -199,8 +199,8 @@ func TestBadDecisions(t *testing.T) {
 		{"d.csv", "id,label,time\np4,Theory,0001-01-01T00:00:00Z\n", `want a time of the years 1 to 9999`},
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n{\"id\":\"" + strings.Repeat("x", maxLine) + "\"}\n", `d.jsonl:2: the line is longer than 1048576 bytes`},
 		{"d.jsonl", "{\"id\":\"p\x00\xff4\",\"label\":\"Theory\"}", `d.jsonl:1: `},
-		{"d.json", "{}", `want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or a .jsonl of decisions`},
-		{"d", "{}", `without an ending, which would say what is in it (- is standard input), want one that ends in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or a .jsonl`},
+		{"d.json", "{}", `d.json:1: has no field "id"`},
+		{"d.json", "[{}]", `d.json:1: got "[{}]", want an object in one line`},
 		{"d.csv", "id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
 			`d.csv:3: column "time": got "2999-01-31T18:00:00Z", want a time that is not ahead of the clock by more than 5 minutes`},
 		{"d.jsonl", `{"id":"p4","label":"Theory","time":"2999-01-31T18:00:00Z"}`, `d.jsonl:1: column "time": got "2999-01-31T18:00:00Z"`},
@@ -258,20 +258,20 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 	if err := os.WriteFile(path, []byte(one.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Adopt(t.Context(), store, path, Adopting{Who: "", Memory: 100_000, Confirm: lossTaken})
+	_, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}, Confirm: lossTaken})
 	if small, ok := errors.AsType[*ops.BudgetError](err); !ok || small.Least != 200_000 || !strings.Contains(err.Error(), "d.csv:") {
 		t.Errorf("3000 decisions about one node: got error %v, want one that names a memory that would do", err)
 	}
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Adopt(t.Context(), store, path, Adopting{Who: "", Memory: 100_000, Confirm: lossTaken})
+	got, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}, Confirm: lossTaken})
 	if err != nil || got.Count != 3000 || got.Steps != 3000 {
 		t.Errorf("got %+v, %v, want 3000 decisions taken in as many steps", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Adopt(ctx, store, path, Adopting{Who: "", Memory: 1 << 20, Confirm: lossTaken}); !errors.Is(err, context.Canceled) {
+	if _, err := Adopt(ctx, store, path, Adopting{Who: "", Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
 	}
 }
@@ -482,13 +482,13 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("x", decide.MaxWho+1)
-	if _, err := Adopt(t.Context(), store, path, Adopting{Who: long, Memory: 1 << 20, Confirm: lossTaken}); !errors.Is(err, decide.ErrOptions) {
+	if _, err := Adopt(t.Context(), store, path, Adopting{Who: long, Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, decide.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
 	if got := papers.LabelsNow(t, store); got != nil {
 		t.Errorf("a file that was refused decided %q, want nothing", got)
 	}
-	got, err := Adopt(t.Context(), store, path, Adopting{Who: "ann", Memory: 1 << 20, Confirm: lossTaken})
+	got, err := Adopt(t.Context(), store, path, Adopting{Who: "ann", Job: Job{Memory: 1 << 20}, Confirm: lossTaken})
 	if err != nil || got.Count != 3 || got.Steps != 3 {
 		t.Errorf("got %+v, %v, want 3 decisions in 3 steps", got, err)
 	}
@@ -510,7 +510,7 @@ func FuzzDecisions(f *testing.F) {
 		defer tx.Close()
 		sorted := spill.New(dir, 1<<20)
 		defer sorted.Close()
-		if err := readDecisions(t.Context(), path, tx, 1<<20, sorted, nil); err != nil {
+		if err := readDecisions(t.Context(), path, tx, Job{Memory: 1 << 20}, sorted); err != nil {
 			return
 		}
 		for record, err := range sorted.Records(t.Context()) {

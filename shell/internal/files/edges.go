@@ -53,13 +53,13 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 			return nil, &table.Error{Path: path, Msg: "is an array, want it alone: several files of edges are tables"}
 		}
 	}
-	parts, err := EdgeTable(names)
+	parts, err := r.EdgeTable(names)
 	if err != nil {
 		return nil, err
 	}
 	in, err := r.openParts(ctx, parts)
 	if err != nil {
-		return nil, orArray(err, ".npy")
+		return nil, err
 	}
 	columns, err := r.EdgePlaces(in)
 	if err == nil && nodes != nil {
@@ -75,7 +75,7 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 	}
 	extra := in.LeftOut()
 	for i, name := range in.Header() {
-		if i != e.src && i != e.dst && i != e.weight {
+		if i != e.src && i != e.dst && i != e.weight && name != "" {
 			extra = append(extra, cmp.Or(header.names[i], name))
 		}
 	}

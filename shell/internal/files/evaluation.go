@@ -26,7 +26,7 @@ func (g *Graph) ReadPredictions(
 // each of them in that order, P(given the class of the row | the class of the column). Fields may be empty where a
 // class has no mass. It returns it in the order of tx.Classes.
 func ReadTransition(ctx context.Context, tx *kv.Tx, path string, r Job) (matrix [][]float64, err error) {
-	in, err := table.Open(ctx, path, r.Memory)
+	in, err := r.openTable(ctx, path, func([]string) bool { return true })
 	if err != nil {
 		return nil, err
 	}

@@ -40,14 +40,15 @@ type exportedFile struct {
 
 // NodeTable finds the files that the names of a nodes file stand for, as table.FindParts and table.Join do. The folder of an exported database stands for
 // its table of nodes, and a file in it has the columns that the scripts of the database say. The folder of a data set of OGB stands for its nodes.
-func NodeTable(names Names) (table.Parts, error) { return findTables(names, false) }
+func (r Job) NodeTable(names Names) (table.Parts, error) {
+	parts, err := joinTables(names, false)
+	return parts.WithoutNested().WithForm(r.Text, r.Columns.isHeader("id")), err
+}
 
 // EdgeTable is NodeTable for edges.
-func EdgeTable(names Names) (table.Parts, error) { return findTables(names, true) }
-
-func findTables(names Names, isOfEdges bool) (table.Parts, error) {
-	parts, err := joinTables(names, isOfEdges)
-	return parts.WithoutNested(), err
+func (r Job) EdgeTable(names Names) (table.Parts, error) {
+	parts, err := joinTables(names, true)
+	return parts.WithoutNested().WithForm(r.Text, r.EdgeColumns.isHeader("src", "dst")), err
 }
 
 func joinTables(names Names, isOfEdges bool) (table.Parts, error) {

@@ -17,11 +17,11 @@ func TestExportedParquet(t *testing.T) {
 		first  string
 	}{
 		{
-			NodeTable,
+			Job{}.NodeTable,
 			[]string{"number:ID(Paper)", "title:string", "subject:string", "year:short", "open:boolean", "seen:date", "tags:string", "big"},
 			`7|A "quoted", title|Theory|1999|true|2020-01-02|["a","b"]|12`,
 		},
-		{EdgeTable, []string{":START_ID(Paper)", ":END_ID(Paper)", "since:date", "weight:double"}, "7|8||2.5"},
+		{Job{}.EdgeTable, []string{":START_ID(Paper)", ":END_ID(Paper)", "since:date", "weight:double"}, "7|8||2.5"},
 	} {
 		parts, err := c.find(Names{"testdata/exported"})
 		if err != nil {

@@ -57,10 +57,11 @@ type Graph struct {
 
 // A Job is how files are read, and who is told of it.
 type Job struct {
-	Workers     int      // goroutines that read a file; zero means one a processor
-	Memory      int64    // bytes; what reading a file takes is held against it
-	Columns     Columns  // of the nodes file; other tables may have the same
-	EdgeColumns Columns  // of the edges file
+	Workers     int     // goroutines that read a file; zero means one a processor
+	Memory      int64   // bytes; what reading a file takes is held against it
+	Columns     Columns // of the nodes file; other tables may have the same
+	EdgeColumns Columns // of the edges file
+	Text        table.Form
 	Bad         *BadRows // of the nodes and edges files; nil: the first ends the job
 
 	Origin string                // tells the job from others, where it makes a store
@@ -97,15 +98,6 @@ func (r Job) Timed(name string, step func(*ops.Stage) error) error {
 		r.OnStage(stage)
 	}
 	return err
-}
-
-// openParts opens a table as a stage: it may have to wait for the header.
-func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader, err error) {
-	err = r.Timed("header", func(*ops.Stage) error {
-		in, err = table.OpenParts(ctx, parts.WithoutNested(r.needed()...), r.Memory)
-		return err
-	})
-	return in, err
 }
 
 // goroutines is how many read a file.
@@ -254,8 +246,8 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 // other, and of those that leave bad rows out.
 func (g *Graph) fingerprint(properties []kv.Column, r Job) (string, error) {
 	files, err := Fingerprint(g.Nodes, g.Edges, Names{g.Run})
-	return fmt.Sprintf("%s%q %+v directed %v, edge nodes %v, lenient %v, %+v, columns %q %q\n",
-		files, g.Classes, properties, g.Directed, g.EdgeNodes, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns), err
+	return fmt.Sprintf("%s%q %+v directed %v, edge nodes %v, lenient %v, %+v, columns %q %q, %+v\n",
+		files, g.Classes, properties, g.Directed, g.EdgeNodes, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns, r.Text), err
 }
 
 // PlaceError says what is wrong with the place that a store was to be made at.

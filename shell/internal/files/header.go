@@ -2,6 +2,7 @@ package files
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -90,7 +91,7 @@ func (h *header) find(name string) (int, error) {
 	return h.column(name)
 }
 
-// column is the place of a column, -1 if it is not there. It is given by its whole text, or by the name of the property.
+// column is the place of a column, -1 if it is not there. It is given by its whole text, by the name of the property, or else by its number.
 func (h *header) column(name string) (int, error) {
 	place, err := h.in.Columns(name)
 	if err != nil {
@@ -104,7 +105,13 @@ func (h *header) column(name string) (int, error) {
 			return -1, h.in.Unusual(left)
 		}
 	}
-	return slices.IndexFunc(h.names, func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }), nil
+	if i := slices.IndexFunc(h.names, func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }); i >= 0 {
+		return i, nil
+	}
+	if number, _ := strconv.Atoi(name); number >= 1 && number <= len(h.names) {
+		return number - 1, nil
+	}
+	return -1, nil
 }
 
 // kind is what kind the values of a column have by the header; false if it does not say.

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -47,21 +46,14 @@ func IsArray(path string) bool {
 	return extension == ".npy" || extension == ".npz"
 }
 
-// orArray adds the names of arrays to the error of a name that is none of a table.
-func orArray(err error, extensions string) error {
-	if bad, ok := errors.AsType[*table.Error](err); ok && strings.HasSuffix(bad.Msg, table.Extensions) {
-		bad.Msg += ", or for an array " + extensions
-	}
-	return err
-}
-
 // A matrixFile has a row of numbers for every node: a table with a column id, or an array in the order of the nodes file.
 type matrixFile struct {
-	table *table.Reader // or nil
-	id    int           // column of the table
-	list  int           // column of the table that has the rows as lists; -1: each number has a column
-	width int           // of the lists
-	array *npy.Reader
+	table  *table.Reader // or nil
+	id     int           // column of the table
+	values []int         // columns of the table that have numbers
+	list   int           // column of the table that has the rows as lists; -1: each number has a column
+	width  int           // of the lists
+	array  *npy.Reader
 }
 
 // openMatrix opens a file of a matrix.
@@ -76,9 +68,14 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 	}
 	in, columns, err := w.OpenTable(ctx, path)
 	if err != nil {
-		return nil, orArray(err, npy.Extensions)
+		return nil, err
 	}
 	m := &matrixFile{table: in, id: columns[0]}
+	for column, name := range in.Header() {
+		if column != m.id && strings.TrimSpace(name) != "" {
+			m.values = append(m.values, column)
+		}
+	}
 	if err := m.findList(ctx, w.Memory); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
@@ -154,11 +151,20 @@ func (m *matrixFile) columns() int {
 	case m.list >= 0:
 		return m.width
 	}
-	return len(m.table.Header()) - 1
+	return len(m.values)
 }
 
 // isNamed reports whether the header of the file names the columns of the matrix.
-func (m *matrixFile) isNamed() bool { return m.table != nil && m.list < 0 }
+func (m *matrixFile) isNamed() bool { return m.table != nil && m.list < 0 && !m.table.Numbered() }
+
+// names are those of some names of columns of the table that have numbers.
+func (m *matrixFile) names(of []string) []string {
+	names := make([]string, len(m.values))
+	for i, column := range m.values {
+		names[i] = of[column]
+	}
+	return names
+}
 
 func (m *matrixFile) path() string {
 	if m.table != nil {
@@ -271,13 +277,13 @@ const (
 func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 	if m.isNamed() {
 		names, err := m.table.Names()
-		if err == nil && len(names) == 1 {
+		if err == nil && len(m.values) == 0 {
 			err = m.table.HeaderErrorf("", "has no column beside id, want one a feature")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return slices.Delete(names, m.id, m.id+1), nil
+		return m.names(names), nil
 	}
 	columns := int64(m.columns())
 	if columns == 0 {
@@ -406,11 +412,8 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 			}
 			return fn(v, row, values)
 		}
-		for column, text := range row.Fields {
-			if column == id {
-				continue
-			}
-			x, ok := parseNumber(text)
+		for _, column := range m.values {
+			x, ok := parseNumber(row.Fields[column])
 			if !ok || math.IsInf(float64(float32(x)), 0) {
 				return in.Want(row, column, "a finite number")
 			}
@@ -422,18 +425,6 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 		return err
 	}
 	return seen.all(in)
-}
-
-// openTable opens a table: a file, the files of a directory, those that a pattern matches, the features of a data set of OGB, or standard input.
-func (r Job) openTable(ctx context.Context, path string) (*table.Reader, error) {
-	parts, isOGB, err := ogbMatrix(path)
-	if !isOGB {
-		parts, err = table.FindParts(path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return table.OpenParts(ctx, parts, r.Memory)
 }
 
 // SampleMatrix calls visit for some of the first rows of a matrix in a file, and says how many columns it has. name is that of the matrix. Of a
@@ -459,13 +450,13 @@ func (r Job) SampleMatrix(ctx context.Context, path, name string, rows int, visi
 			return in.columns(), err
 		}
 		values := make([]float64, 0, in.columns())
-		for column, text := range row.Fields {
-			if column == in.list {
-				if values, err = in.parseList(values, row); err != nil {
-					return 0, err
-				}
-			} else if column != in.id {
-				x, _ := parseNumber(text) // import says what is no number
+		if in.list >= 0 {
+			if values, err = in.parseList(values, row); err != nil {
+				return 0, err
+			}
+		} else {
+			for _, column := range in.values {
+				x, _ := parseNumber(row.Fields[column]) // import says what is no number
 				values = append(values, x)
 			}
 		}
@@ -473,20 +464,6 @@ func (r Job) SampleMatrix(ctx context.Context, path, name string, rows int, visi
 		rows--
 	}
 	return in.columns(), nil
-}
-
-// OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names, all of
-// which are there.
-func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*table.Reader, []int, error) {
-	in, err := r.openTable(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	columns, err := r.otherPlaces(in, append([]string{"id"}, others...)...)
-	if err != nil {
-		return nil, nil, errors.Join(err, in.Close())
-	}
-	return in, columns, nil
 }
 
 // ListNames prints the first few names.

@@ -30,7 +30,7 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	parts, err := NodeTable(g.Nodes)
+	parts, err := r.NodeTable(g.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if left := in.LeftOut(); left != nil {
 		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(), strings.Join(left, ", "))
 	}
-	names, err := r.propertyNames(in, header)
+	names, err := r.propertyNames(in, header, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 		if len(w.classes) > 0 {
 			return nil, in.table.HeaderErrorf("", "names the classes of its columns, so it goes without --prediction-classes")
 		}
-		out, err := w.begin(slices.Delete(classNames(w.tx, w.form.ofAll(in.table.Header())), in.id, in.id+1), opt)
+		out, err := w.begin(in.names(classNames(w.tx, w.form.ofAll(in.table.Header()))), opt)
 		if errors.Is(err, cleaner.ErrUnknownClass) {
 			err = in.table.HeaderErrorf("", "%w%s", err, w.classesHint(err))
 		} else if err != nil {

@@ -1,0 +1,81 @@
+package files
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// openParts opens a table as a stage: it may have to wait for the header.
+func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader, err error) {
+	err = r.Timed("header", func(*ops.Stage) error {
+		in, err = r.open(ctx, parts.WithoutNested(r.needed()...))
+		return err
+	})
+	return in, err
+}
+
+// open opens a table, and says how it is read if its name does not.
+func (r Job) open(ctx context.Context, parts table.Parts) (*table.Reader, error) {
+	in, err := table.OpenParts(ctx, parts, r.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if form := in.Form(); form != "" {
+		r.say("%s: read as: %s", in.Path(), form)
+	}
+	if in.Numbered() && in.HeaderLooksLike() > 0 {
+		r.say("%s: line 1 looks like a header. It is read as a row, since --no-header says so", in.Path())
+	}
+	return in, nil
+}
+
+// openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
+func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []int, error) {
+	parts, err := r.NodeTable(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := r.open(ctx, parts.WithoutNested(r.needed()...))
+	if err != nil {
+		return nil, nil, err
+	}
+	places, err := r.Columns.places(in, "--columns", isCount(r.Columns["id"]), "id")
+	if err == nil {
+		err = r.checkPlaces(in, places, nodeNames[:1], 1)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, places, nil
+}
+
+// openTable opens a table: a file, the files of a directory, those that a pattern matches, the features of a data set of OGB, or standard input.
+// isHeader recognizes its header.
+func (r Job) openTable(ctx context.Context, path string, isHeader func([]string) bool) (*table.Reader, error) {
+	parts, isOGB, err := ogbMatrix(path)
+	if !isOGB {
+		parts, err = table.FindParts(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.open(ctx, parts.WithForm(r.Text, isHeader))
+}
+
+// OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names, all of
+// which are there.
+func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*table.Reader, []int, error) {
+	names := append([]string{"id"}, others...)
+	in, err := r.openTable(ctx, path, r.Columns.isHeader(names...))
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, err := r.otherPlaces(in, names...)
+	if err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, columns, nil
+}

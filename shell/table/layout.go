@@ -1,0 +1,372 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// A Form says how text tables are written. The zero Form leaves it to their content.
+type Form struct {
+	// Delimiter separates the columns of the tables whose first line has it; ' ' is runs of blanks. 0: the first line shows it.
+	Delimiter byte
+
+	// NoHeader says that the first line is a row. Columns then have their numbers, from 1, as names.
+	NoHeader bool
+}
+
+// blanks, as a separator, is a run of spaces and tabs.
+const blanks = ' '
+
+// noComment begins no line that has anything in it.
+const noComment = '\n'
+
+// A layout is how one text is written.
+type layout struct {
+	separator byte
+	comment   byte // what lines begin with that are no rows, or noComment
+	numbered  bool // there is no header
+
+	// caption is a header in the last comment before the rows, and captionLine its line. The caption may be a comment like any other.
+	caption     []string
+	captionLine int64
+	captioned   bool // the caption is the header
+
+	packed bool       // by gzip
+	short  bool       // the header lacks a name for the first column, as R writes it
+	sample [][]string // the first records, and perhaps the header
+}
+
+// sniffBytes is how much of a text is looked at for its layout, and sniffRows how many records of that; evenRows are those that must have as
+// many fields each.
+const (
+	sniffBytes = 64 << 10
+	sniffRows  = 256
+	evenRows   = 16
+)
+
+// peek returns the beginning of a text, which is not consumed: a few records, or all that there is.
+func peek(in *bufio.Reader) []byte {
+	const few = 3
+	for n := 1; ; n = in.Buffered() + 1 {
+		begin, err := in.Peek(n)
+		if err != nil {
+			return begin // reading on gives the error
+		}
+		begin, _ = in.Peek(in.Buffered()) // no error: it is there
+		records, comment := 0, commentOf(begin)
+		for line := range bytes.Lines(begin) {
+			if line[0] != comment && line[len(line)-1] == '\n' && len(bytes.TrimSpace(line)) > 0 {
+				records++
+			}
+		}
+		if records >= few {
+			return begin
+		}
+	}
+}
+
+// commentOf is what comments of a text begin with: # or %, if the text begins with it.
+func commentOf(begin []byte) byte {
+	if text := bytes.TrimLeft(begin, "\r\n"); len(text) > 0 && (text[0] == '#' || text[0] == '%') {
+		return text[0]
+	}
+	return noComment
+}
+
+// layoutOf finds the layout of a text by its beginning, which has no byte order mark. The ending of the name decides where several fit.
+func layoutOf(begin []byte, form Form, ending string) layout {
+	l := layout{comment: commentOf(begin)}
+	var first, caption []byte
+	number := int64(0)
+	for line := range bytes.Lines(begin) {
+		number++
+		line = withoutEnd(line)
+		if len(line) > 0 && line[0] != l.comment {
+			first = line
+			break
+		}
+		if len(line) > 0 {
+			caption, l.captionLine = line, number
+		}
+	}
+	l.separator = l.separatorOf(begin, unquoted(first), form, ending)
+	l.sample = l.records(begin, sniffRows)
+	if l.comment == '#' && len(l.sample) > 0 {
+		l.caption = l.captionOf(caption)
+	}
+	l.short = (l.separator == blanks || l.separator == '\t') && isShort(l.sample)
+	return l
+}
+
+// separatorOf finds what separates the fields of a first line, which has no quoted fields.
+func (l layout) separatorOf(begin, first []byte, form Form, ending string) byte {
+	has := func(separator byte) bool {
+		if separator == blanks {
+			return bytes.ContainsAny(bytes.TrimSpace(first), " \t")
+		}
+		return bytes.IndexByte(first, separator) >= 0
+	}
+	usual := byte(',')
+	if ending == ".tsv" {
+		usual = '\t'
+	}
+	switch {
+	case form.Delimiter != 0 && has(form.Delimiter):
+		return form.Delimiter
+	case (ending == ".csv" || ending == ".tsv") && has(usual):
+		return usual
+	}
+	for _, group := range []string{"\t,", ";|", " "} {
+		found := byte(0)
+		for _, separator := range []byte(group) {
+			if !has(separator) {
+				continue
+			}
+			l.separator = separator
+			if isEven(l.records(begin, evenRows)) {
+				return separator
+			}
+			if found == 0 {
+				found = separator
+			}
+		}
+		// A first line such as "paper id" may also be the name of the only column.
+		if found != 0 && (found != blanks || ending != ".csv" && ending != ".tsv") {
+			return found
+		}
+	}
+	return usual
+}
+
+// isEven reports whether records have as many fields each, but for a header that isShort.
+func isEven(records [][]string) bool {
+	for _, record := range records {
+		if last := records[len(records)-1]; len(record) != len(last) {
+			return isShort(records)
+		}
+	}
+	return true
+}
+
+// isShort reports whether the first of some records has one field fewer than all others, whose first fields are all different.
+func isShort(records [][]string) bool {
+	const few = 3
+	names := map[string]bool{}
+	for i, record := range records {
+		if i > 0 && (len(record) != len(records[0])+1 || names[record[0]]) {
+			return false
+		}
+		if i > 0 {
+			names[record[0]] = true
+		}
+	}
+	return len(records) >= few
+}
+
+// records are the first records of a text, at most so many. One that is wrong ends them.
+func (l layout) records(begin []byte, most int) (records [][]string) {
+	f := newTextFile("", nil, l.separator, l.comment, 0)
+	c := &textChunk{file: f, data: bytes.Clone(begin), special: true, valid: true}
+	whole := f.wholeRecords(c.data, len(begin) < sniffBytes)
+	for c.data = c.data[:whole]; len(records) < most; {
+		row, err := c.next()
+		if err != nil {
+			break
+		}
+		records = append(records, texts(row.Fields))
+	}
+	return records
+}
+
+func texts(fields [][]byte) []string {
+	texts := make([]string, len(fields))
+	for i, field := range fields {
+		texts[i] = string(field)
+	}
+	return texts
+}
+
+// captionOf is the header that a comment is: it has a word for each field of the first record. It is nil otherwise.
+func (l layout) captionOf(comment []byte) []string {
+	comment = bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
+	records := layout{separator: l.separator, comment: noComment}.records(comment, 1)
+	if len(records) == 0 || len(records[0]) != len(l.sample[0]) {
+		return nil
+	}
+	names := records[0]
+	for i, name := range names {
+		if names[i] = strings.TrimSpace(name); name == "" || isNumber(name) {
+			return nil
+		}
+	}
+	return names
+}
+
+// unquoted is a line without what stands in quotes.
+func unquoted(line []byte) []byte {
+	var rest []byte
+	for i, part := range bytes.Split(line, []byte{'"'}) {
+		if i%2 == 1 {
+			part = []byte{'"'}
+		}
+		rest = append(rest, part...)
+	}
+	return rest
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
+// setHeader takes the header from the first record, or finds that it is a row.
+func (r *Reader) setHeader() error {
+	r.chunk = r.chunks()
+	chunk, _ := r.chunk.(*textChunk)
+	var records []byte
+	var first Row
+	var line int64
+	for err := io.EOF; errors.Is(err, io.EOF); { // of a chunk that has comments alone
+		if err := chunk.fill(); errors.Is(err, io.EOF) {
+			return &Error{Path: r.path, Msg: "the file is empty, want a header line that names the columns"}
+		} else if err != nil {
+			return err
+		}
+		records, line = bytes.Clone(chunk.data), chunk.line // reading a record with quotes changes it
+		if first, err = chunk.next(); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	l := &r.layout
+	isHeader := func(fields []string) bool {
+		return r.parts.isHeader != nil && fields != nil && r.parts.isHeader(fields)
+	}
+	fields := texts(first.Fields)
+	isRow := true
+	switch {
+	case isHeader(fields) && !(r.parts.form.NoHeader && looksOf(l.sample) < 0):
+		isRow = false
+	case isHeader(l.caption), l.caption != nil && !r.parts.form.NoHeader && slices.ContainsFunc(fields, isNumber):
+		l.captioned = true
+	case r.parts.form.NoHeader:
+		l.numbered = true
+	default:
+		isRow = false
+	}
+	switch {
+	case l.captioned:
+		r.header, r.line = l.caption, l.captionLine
+	case l.numbered:
+		for i := range fields {
+			r.header = append(r.header, strconv.Itoa(i+1))
+		}
+	default:
+		r.header, r.line = fields, first.Line
+		if l.short {
+			r.header = append([]string{""}, fields...)
+		}
+	}
+	if isRow {
+		l.short = false
+		chunk.at, chunk.line, chunk.data = 0, line, records
+	}
+	chunk.file.header = r.header
+	return nil
+}
+
+// looksOf compares the first of some records with the others: it is below 0 if the first looks like another row, above 0 if it looks like a
+// header, and 0 if nothing speaks for either.
+func looksOf(records [][]string) (looks int) {
+	if len(records) == 0 {
+		return 0
+	}
+	first, rest := records[0], records[1:]
+	if !slices.ContainsFunc(first, func(field string) bool { return !isNumber(field) }) {
+		looks = -1
+	}
+	seen := map[string]bool{}
+	for _, record := range rest {
+		for _, field := range record {
+			seen[field] = true
+		}
+	}
+	for column, name := range first {
+		numbers, others := 0, 0
+		for _, record := range rest {
+			switch {
+			case column >= len(record) || record[column] == "":
+			case isNumber(record[column]):
+				numbers++
+			default:
+				others++
+			}
+		}
+		switch {
+		case name == "":
+		case numbers > 0 && others == 0 && !isNumber(name) && unicode.IsLetter([]rune(name)[0]):
+			return 1
+		case numbers > 0 && others == 0 && isNumber(name), others > 0 && seen[name]:
+			looks = -1
+		}
+	}
+	return looks
+}
+
+// Numbered says whether a text has no header, so that its columns have numbers.
+func (r *Reader) Numbered() bool { return r.layout.numbered }
+
+// HeaderLooksLike says what the header of a text looks like beside the rows: below 0 a row, above 0 a header, 0 either.
+func (r *Reader) HeaderLooksLike() int {
+	if r.layout.separator == 0 || r.layout.captioned || r.layout.short {
+		return 1
+	}
+	return looksOf(r.layout.sample)
+}
+
+// separators are the words for what separates columns.
+var separators = map[byte]string{',': "commas", '\t': "tabs", ';': "semicolons", '|': "bars", blanks: "blanks"}
+
+// Form says how the file was read, such as "blanks, no header, comments #". It is empty for what the name of the file says.
+func (r *Reader) Form() string {
+	l := r.layout
+	if l.separator == 0 {
+		return ""
+	}
+	word := separators[l.separator]
+	if word == "" {
+		word = strconv.Quote(string(l.separator))
+	}
+	words := []string{word}
+	if l.numbered {
+		words = append(words, "no header")
+	}
+	if l.captioned {
+		words = append(words, "header in a comment")
+	}
+	if l.comment != noComment {
+		words = append(words, "comments "+string(l.comment))
+	}
+	isUsual := l.separator == ',' || l.separator == '\t' && endingOf(r.path) == ".tsv"
+	if isUsual && len(words) == 1 {
+		return ""
+	}
+	return strings.Join(words, ", ")
+}
+
+// Plain says whether the files are texts that can be read from the beginning of any line on, and what separates their fields.
+func (r *Reader) Plain() (separator byte, ok bool) {
+	for _, path := range r.parts.paths {
+		if filepath.Ext(path) != filepath.Ext(r.parts.paths[0]) {
+			return 0, false
+		}
+	}
+	l := r.layout
+	return l.separator, l.separator != 0 && l.separator != blanks && l.comment == noComment && !l.packed
+}

@@ -1,0 +1,153 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// How each text is read is found from its content, and told.
+func TestLayouts(t *testing.T) {
+	noHeader := Form{NoHeader: true}
+	for _, c := range []struct {
+		name, content string
+		form          Form
+		want, told    string
+	}{
+		{"a.csv", "id,label\n1,A\n", Form{}, `["id" "label"] 2["1" "A"]`, ""},
+		{"a.txt", "id,label\n1,A\n", Form{}, `["id" "label"] 2["1" "A"]`, ""},
+		{"part-00000", "id\tlabel\n1\tA, B\n", Form{}, `["id" "label"] 2["1" "A, B"]`, "tabs"},
+		{"a.csv", "id\tlabel\n1\tA\n", Form{}, `["id" "label"] 2["1" "A"]`, "tabs"},
+		{"a.csv", "id;label\n1;0,5\n", Form{}, `["id" "label"] 2["1" "0,5"]`, "semicolons"},
+		{"a.csv", "\"id\";\"label\"\n1;\"A;B\"\n", Form{}, `["id" "label"] 2["1" "A;B"]`, "semicolons"},
+		{"a.psv", "id|label\n1|A b\n", Form{}, `["id" "label"] 2["1" "A b"]`, "bars"},
+		{"a.csv", "id, \"label\"\n1,  \"A, \"\"B\"\"\"\n", Form{}, `["id" "label"] 2["1" "A, \"B\""]`, ""},
+		// one column, whatever its name is
+		{"a.csv", "id\nA b\nc\n", Form{}, `["id"] 2["A b"] 3["c"]`, ""},
+		{"a.csv", "paper id\n1\n2\n", Form{}, `["paper id"] 2["1"] 3["2"]`, ""},
+		{"a.tsv", "id\n1;2\n", Form{}, `["id"] 2["1;2"]`, ""},
+		// runs of blanks
+		{"a.edges", "src dst\n1   2\n \t3\t 4 \r\n\n  \n5 6", Form{}, `["src" "dst"] 2["1" "2"] 3["3" "4"] 6["5" "6"]`, "blanks"},
+		{"a.txt", "id label\n1 \"A b\"\n2 5\"\n3 \"\"\n", Form{}, `["id" "label"] 2["1" "A b"] 3["2" "5\""] 4["3" ""]`, "blanks"},
+		// comments
+		{"snap.txt", "# Directed graph: a.txt\n# Nodes: 2 Edges: 1\n# FromNodeId\tToNodeId\n0\t1\n#no row\n", Form{}, `["FromNodeId" "ToNodeId"] 4["0" "1"]`,
+			"tabs, header in a comment, comments #"},
+		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n", noHeader, `["1" "2"] 2["0" "1"]`, "tabs, no header, comments #"},
+		{"out.konect", "% sym unweighted\n% 1 2\n1 2\n%3 4\n", noHeader, `["1" "2"] 3["1" "2"]`, "blanks, no header, comments %"},
+		{"a.csv", "# made, today\nid,label\n1,A\n#2,B\n", Form{}, `["id" "label"] 3["1" "A"]`, "commas, comments #"},
+		{"a.csv", "\ufeff# a \"quote\n\nid,label\n1,\"A\n#B\"\n# \",\"\n2,C\n", Form{}, `["id" "label"] 4["1" "A\n#B"] 7["2" "C"]`, "commas, comments #"},
+		{"a.csv", "id,label\n#1,A\n", Form{}, `["id" "label"] 2["#1" "A"]`, ""},
+		// no header
+		{"a.csv", "1,2\n2,3\n", noHeader, `["1" "2"] 1["1" "2"] 2["2" "3"]`, "commas, no header"},
+		{"a.csv", "\"a\",\"x \"\"y\"\"\"\nb,z\n", noHeader, `["1" "2"] 1["a" "x \"y\""] 2["b" "z"]`, "commas, no header"},
+		{"a.tsv", "\"a\"\t\\\\\nb\tz\n", noHeader, `["1" "2"] 1["a" "\\"] 2["b" "z"]`, "tabs, no header"},
+		// what the form says of tables that have no such separator
+		{"a.txt", "1::2::5\n", Form{Delimiter: ':', NoHeader: true}, `["1" "2" "3" "4" "5"] 1["1" "" "2" "" "5"]`, `":", no header`},
+		{"a.csv", "id,label\n1,A\n", Form{Delimiter: ' '}, `["id" "label"] 2["1" "A"]`, ""},
+		{"a.csv", "id,a b\n1 2,c\n", Form{Delimiter: ' '}, `["id,a" "b"] 2["1" "2,c"]`, "blanks"},
+		// R and pandas
+		{"r.txt", "\"id\" \"label\"\n\"1\" 35 \"A b\"\n\"2\" 40 \"C\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A b"] 3["2" "40" "C"]`, "blanks"},
+		{"r.tsv", "id\tlabel\n1\t35\tA\n2\t40\tB\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, ""},
+		{"p.csv", ",id,label\n0,35,A\n", Form{}, `["" "id" "label"] 2["0" "35" "A"]`, ""},
+		{"p.tsv", "\tlabel\n35\tA\n", Form{}, `["" "label"] 2["35" "A"]`, ""},
+		// quotes in tsv
+		{"q.tsv", "\"id\"\tlabel\n1\t\"Art, \"\"Music\"\"\"\n2\t\"a\tb\"\n3\t\"open\n4\t\"A\" and \"B\"\n5\t\"\\t\\\\\"\n6\t\"\"\n", Form{},
+			`["id" "label"] 2["1" "Art, \"Music\""] 3["2" "a\tb"] 4["3" "\"open"] 5["4" "\"A\" and \"B\""] 6["5" "\t\\"] 7["6" ""]`, ""},
+	} {
+		for _, name := range []string{c.name, c.name + ".gz", "packed.dat"} {
+			content := []byte(c.content)
+			if name != c.name {
+				content = zipped(t, c.content)
+			}
+			if name == "packed.dat" && endingOf(c.name) != ".txt" {
+				continue // the ending counts
+			}
+			path := write(t, name, content)
+			in, err := Parts{name: path, paths: []string{path}}.WithForm(c.form, nil).open(t.Context(), 0, testMemory, 7)
+			if err != nil {
+				t.Errorf("%s %q: %v", name, c.content, err)
+				continue
+			}
+			got := fmt.Sprintf("%q", in.Header())
+			for row, err := range in.Rows() {
+				if err != nil {
+					got += err.Error()
+					break
+				}
+				got += fmt.Sprintf(" %d%q", row.Line, row.Fields)
+			}
+			if got != c.want || in.Form() != c.told {
+				t.Errorf("%s %q: got %s, told %q\nwant %s, told %q", name, c.content, got, in.Form(), c.want, c.told)
+			}
+			if err := in.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A form without a header holds for the tables whose first line is none.
+func TestRecognizedHeaders(t *testing.T) {
+	isHeader := func(fields []string) bool { return fields[0] == "id" }
+	for _, c := range []struct{ content, want string }{
+		{"id,label\n1,A\n", `["id" "label"]`},
+		{"1,A\n2,B\n", `["1" "2"]`},
+		{"#id,label\nx,A\n", `["id" "label"]`},
+		{"id,A\nx,id\n", `["1" "2"]`}, // the code of a country, which is there again
+	} {
+		path := write(t, "a.csv", []byte(c.content))
+		in, err := Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader).open(t.Context(), 0, testMemory, chunkBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%q", in.Header()); got != c.want {
+			t.Errorf("%q: got %s, want %s", c.content, got, c.want)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestHeaderLooksLike(t *testing.T) {
+	for _, c := range []struct {
+		content string
+		want    int
+	}{
+		{"id,label\n1,A\n", 1}, {"node_id\tnode_id\n1\t2\n", 1}, {"1,2\n", -1}, {"0 0\n1 2\n", -1}, {"ann,bob\nbob,cat\n", -1},
+		{"31\t0\t1\tTheory\n35\t0\t0\tTheory\n", -1}, {"ann,bob\ncat,dan\n", 0}, {"paper,0,1\na,0.5,0\n", -1}, {"paper,0,1\n7,0.5,0\n", 1},
+	} {
+		in, err := Open(t.Context(), write(t, "a.txt", []byte(c.content)), testMemory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := in.HeaderLooksLike(); got != c.want {
+			t.Errorf("%q: got %d, want %d", c.content, got, c.want)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The parts of a table without a header are read as the first is.
+func TestPartsWithoutHeader(t *testing.T) {
+	first, second := write(t, "part-00000", []byte("1 2\n2 3\n")), write(t, "part-00001", []byte("x,y z\n"))
+	in, err := OpenParts(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true}, nil), testMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for row, err := range in.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&got, "%q", row.Fields)
+	}
+	if want := `["1" "2"]["2" "3"]["x,y" "z"]`; got.String() != want || in.Form() != "blanks, no header" {
+		t.Errorf("got %s, told %q, want %s", got.String(), in.Form(), want)
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,240 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+)
+
+// Open opens a file and reads its header. A file without one is an *Error; one with a header alone has no rows. memory, in
+// bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are
+// allocated. Where the file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan.
+func Open(ctx context.Context, path string, memory int64) (*Reader, error) {
+	return Parts{name: path, paths: []string{path}}.open(ctx, 0, memory, chunkBytes)
+}
+
+// open opens one of the files, with chunks of text of some size, in bytes.
+func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int) (*Reader, error) {
+	path := p.paths[part]
+	r := &Reader{path: path, parts: p}
+	if len(p.paths) > 1 {
+		r.parts.name, r.parts.paths = path, []string{path} // its errors are about it alone
+	}
+	var in io.Reader
+	var regular *os.File // in, if it can be read at any place
+	if path == stream.Input {
+		input, err := stream.OpenInput(ctx)
+		if err != nil {
+			return nil, &Error{Path: path, Msg: err.Error(), Err: err}
+		}
+		in = input
+	} else {
+		f, err := stream.Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		in, r.closes = f, []io.Closer{f}
+		info, err := f.Stat()
+		if err == nil && info.IsDir() {
+			err = &Error{Path: path, Msg: "got a directory, want a file"}
+		}
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		if r.size = info.Size(); info.Mode().IsRegular() {
+			regular = f.File
+		}
+	}
+	err := r.openContent(in, regular, memory, chunkBytes)
+	if err == nil && p.partitions != nil {
+		err = r.withPartition(p.partitions[part])
+	}
+	if err == nil {
+		err = r.checkHeader()
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Beginnings of files.
+const (
+	parquetMagic = "PAR1"
+	gzipMagic    = "\x1f\x8b"
+)
+
+// openContent opens a file by its content. Only .parquet and .gz at the end of the name say what must be in it.
+func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkBytes int) error {
+	counter := &countingReader{r: f}
+	in := bufio.NewReaderSize(counter, sniffBytes)
+	isNamed := endingOf(r.path) == ".parquet"
+	if begin, _ := in.Peek(len(parquetMagic)); isNamed || string(begin) == parquetMagic { // reading on gives the error
+		if regular == nil {
+			return &Error{Path: r.path, Msg: "got parquet data from a pipe or a device, want a file: it is not read from its beginning to its end"}
+		}
+		return r.openParquet(regular, memory)
+	}
+	r.read = counter.n.Load
+	begin, _ := in.Peek(len(gzipMagic))
+	if r.layout.packed = strings.EqualFold(filepath.Ext(r.path), ".gz") || string(begin) == gzipMagic; r.layout.packed {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
+		}
+		ahead := newReadAhead(z)
+		r.closes = append(r.closes, ahead)
+		in = bufio.NewReaderSize(ahead, sniffBytes)
+	}
+	return r.openText(in, chunkBytes)
+}
+
+// openText opens a text and finds its layout.
+func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
+	begin := peek(in)
+	if len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') {
+		return &Error{Path: r.path, Line: 1, Msg: "got JSON, want text or parquet (or JSON lines of decisions, in a file)", Err: ErrJSON}
+	}
+	if msg := r.noTable(begin); msg != "" {
+		return &Error{Path: r.path, Line: 1, Msg: msg}
+	}
+	if bytes.HasPrefix(begin, []byte(byteOrderMark)) {
+		begin = begin[len(byteOrderMark):]
+		_, _ = in.Discard(len(byteOrderMark)) // no error: they are there
+	}
+	form, packed := r.parts.form, r.layout.packed
+	if r.parts.headless {
+		r.layout = layout{separator: form.Delimiter, comment: noComment}
+		if r.layout.separator == 0 {
+			r.layout.separator = usualSeparator(r.path)
+		}
+	} else {
+		r.layout = layoutOf(begin, form, endingOf(r.path))
+	}
+	r.layout.packed = packed
+	text := newTextFile(r.path, in, r.layout.separator, r.layout.comment, chunkBytes)
+	r.chunks = func() rows { return &textChunk{file: text} }
+	if r.parts.headless {
+		r.header, text.header = r.parts.header, r.parts.header
+		return nil
+	}
+	return r.setHeader()
+}
+
+// endingOf is how the name of a file ends, in lower case and without .gz.
+func endingOf(path string) string {
+	return filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
+}
+
+// usualSeparator is what separates the columns of a text by its name.
+func usualSeparator(path string) byte {
+	if endingOf(path) == ".tsv" {
+		return '\t'
+	}
+	return ','
+}
+
+// ErrJSON is what an *Error wraps whose file seems to be JSON.
+var ErrJSON = errors.New("table: JSON")
+
+// formats are beginnings of files that are no tables, and what is said of them.
+var formats = []struct{ begin, msg string }{
+	{"version https://git-lfs", "got a pointer of Git LFS, want the file that it stands for: git lfs pull fetches it"},
+	{"PK\x03\x04", "got a zip archive, as .xlsx, .npz and models of PyTorch are, want text or parquet, or for a matrix .npy or .npz"},
+	{"BZh", "got bzip2 data, want text or parquet: unpack it with bunzip2"},
+	{"\xfd7zXZ", "got xz data, want text or parquet: unpack it with unxz"},
+	{"\x28\xb5\x2f\xfd", "got zstd data, want text or parquet: unpack it with unzstd"},
+	{"\x93NUMPY", "got an array of numpy, want text or parquet (an array of edges, features or predictions has a name that ends in .npy)"},
+	{"\x80\x04", "got a pickle of Python, which is not read, want text or parquet"},
+	{"ARROW1", "got an Arrow file, which is written and not read, want text or parquet"},
+	{"\x89HDF", "got an HDF5 file, want text or parquet"},
+	{"SQLite format 3", "got an SQLite database, want text or parquet: sqlite3 -csv -header writes a table of it"},
+	{"<", "got XML or HTML, want text or parquet (GraphML: networkx reads it, and graphcleaner.from_networkx of the Python package takes its graph)"},
+}
+
+// noTable says what a file is that does not begin as a table of text in UTF-8; empty if it may be one.
+func (r *Reader) noTable(begin []byte) string {
+	name := r.path
+	for _, f := range formats {
+		if bytes.HasPrefix(begin, []byte(f.begin)) {
+			return f.msg
+		}
+	}
+	for _, of := range []struct{ begin, code string }{
+		{"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"}, // the mark of the order of bytes
+	} {
+		if bytes.HasPrefix(begin, []byte(of.begin)) {
+			return "got UTF-16 text, want UTF-8: " + converting(name, "iconv -f "+of.code+" -t UTF-8")
+		}
+	}
+	switch {
+	case len(begin) > 3 && begin[0] != 0 && begin[1] == 0 && begin[2] != 0 && begin[3] == 0:
+		return "got UTF-16 text, want UTF-8: " + converting(name, "iconv -f UTF-16LE -t UTF-8")
+	case len(begin) > 3 && begin[0] == 0 && begin[1] != 0 && begin[2] == 0 && begin[3] != 0:
+		return "got UTF-16 text, want UTF-8: " + converting(name, "iconv -f UTF-16BE -t UTF-8")
+	case bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(begin, '\r') >= 0 && bytes.IndexByte(begin, '\r') < len(begin)-1:
+		return "got lines that end with a carriage return alone, want LF or CRLF: " + converting(name, `tr '\r' '\n'`)
+	}
+	return ""
+}
+
+// converting is a command line that makes the file that is wanted.
+func converting(path, command string) string {
+	if path == stream.Input {
+		return command + " converts it"
+	}
+	ending := filepath.Ext(path)
+	into := strings.TrimSuffix(path, ending) + ".new" + ending
+	if strings.EqualFold(ending, ".gz") {
+		into = strings.TrimSuffix(path, ending) + ".new"
+		return fmt.Sprintf("gzip -dc %s | %s > %s", wording.ShellWord(path), command, wording.ShellWord(into))
+	}
+	return fmt.Sprintf("%s < %s > %s", command, wording.ShellWord(path), wording.ShellWord(into))
+}
+
+// checkHeader checks the header, and gives the columns the names that the caller has for them.
+func (r *Reader) checkHeader() error {
+	if names := r.parts.header; names != nil {
+		for _, left := range slices.Backward(r.leftOut) {
+			names = slices.Delete(slices.Clone(names), min(left.place, len(names)), min(left.place+1, len(names)))
+		}
+		if len(r.header) != len(names) {
+			return r.HeaderErrorf("", "has the columns %s, want %d of them", r.ListColumns(), len(names))
+		}
+		copy(r.header, names)
+	}
+	if len(r.header) > maxColumns {
+		return r.Errorf(1, "", "got a header of %d columns, want at most %d", len(r.header), maxColumns)
+	}
+	for _, name := range r.header {
+		if strings.Contains(name, "\r") {
+			return r.HeaderErrorf("", "got a carriage return in the header, want lines that end with LF or CRLF")
+		}
+	}
+	return nil
+}
+
+// A countingReader counts the bytes read through it.
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
