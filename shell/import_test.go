@@ -57,13 +57,14 @@ func TestImportErrors(t *testing.T) {
 		{"nodes control character", map[string]string{"nodes.csv": "id,label\na,X\nb\x01,Y\n"}, "", "nodes.csv:3: "},
 		{"nodes long id", map[string]string{"nodes.csv": "id\n" + strings.Repeat("x", 2000) + "\n"}, "", `nodes.csv:2: invalid node id: "xxxxxxxxxxxxxxxxxxxx"… has 2000 bytes, want at most 1024`},
 		{"nodes bad class", map[string]string{"nodes.csv": "id,label\na,X\x02\n"}, "", `nodes.csv:2: invalid name: class name "X\x02" has a control character at byte 1`},
-		{"nodes no ending", nil, "--nodes /dev/stdin", "/dev/stdin: got a name without an ending, which would say what is in it (- is standard input), want one that ends in .csv"},
+		{"nodes no ending", nil, "--nodes /dev/stdin", "/dev/stdin: the file is empty, want a header line"},
 		{"nodes split", map[string]string{"nodes.csv": "id,label,split\na,X,train\nb,Y,holdout\n"}, "", `nodes.csv:3: column "split": got "holdout", want train, val, test or none`},
 		{"nodes and splits", map[string]string{"nodes.csv": "id,split\na,train\n", "s.csv": "id,split\na,val\n"}, "--splits s.csv", "nodes.csv has a column split, and --splits gives another"},
 		// edges
 		{"edges empty", map[string]string{"edges.csv": ""}, "", "edges.csv: the file is empty"},
 		{"edges truncated", map[string]string{"edges.csv": "src,dst\na,b\nb"}, "", "edges.csv:3: got 1 fields, want 2 (src,dst)"},
-		{"edges header", map[string]string{"edges.csv": "a,b\nb,c\n"}, "", `edges.csv:1: has no column "src"; its columns are a, b. If edges lead from a to b, add --edge-columns src=a,dst=b`},
+		{"edges header", map[string]string{"edges.csv": "x,y\na,b\nb,c\n"}, "", `edges.csv:1: has no column "src"; its columns are x, y. If edges lead from x to y, add --edge-columns src=x,dst=y. If line 1 is a row, add --no-header`},
+		{"edges without a header", map[string]string{"edges.csv": "a,b\nb,c\n"}, "", `edges.csv:1: the header seems to be missing, since line 1 looks like a row (a, b). If it is one, add --no-header`},
 		{"edges header of others", map[string]string{"edges.csv": "source,target\na,b\n"}, "", `edges.csv:1: has no column "src"; its columns are source, target. If edges lead from source to target, add --edge-columns src=source,dst=target`},
 		{"edges header half", map[string]string{"edges.csv": "src,weight\nb,1\n"}, "", `edges.csv:1: has no column "dst"; its columns are src, weight`},
 		{"edges no end", map[string]string{"edges.csv": "src,dst\na,b\nb,\n"}, "", `edges.csv:3: column "dst": got "", want the id of a node`},
@@ -113,7 +114,7 @@ func TestImportErrors(t *testing.T) {
 		{"predictions npy NaN", map[string]string{"p.npy": array(3, 2, 1, 0, nan32, 1, 0, 1)}, "--predictions p.npy", "p.npy: row 1 (node b): class X is NaN, want a probability from 0 to 1"},
 		{"predictions npy sum", map[string]string{"p.npy": array(3, 2, 1, 0, 0, 1, 0.3, 0.3)}, "--predictions p.npy", "p.npy: row 2 (node c): they add up to 0.6, want 1"},
 		{"predictions npz", map[string]string{"p.npz": zipped(t, map[string]string{"a": predictions, "b": predictions})}, "--predictions p.npz", `p.npz: holds the arrays [a b], want one, or one called "predictions"`},
-		{"predictions type", map[string]string{"p.txt": "1 0"}, "--predictions p.txt", `p.txt: got a name that ends in ".txt"`},
+		{"predictions type", map[string]string{"p.txt": "1 0"}, "--predictions p.txt", `p.txt:1: the header seems to be missing`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges}

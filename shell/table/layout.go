@@ -336,7 +336,10 @@ var separators = map[byte]string{',': "commas", '\t': "tabs", ';': "semicolons",
 // Form says how the file was read, such as "blanks, no header, comments #". It is empty for what the name of the file says.
 func (r *Reader) Form() string {
 	l := r.layout
-	if l.separator == 0 {
+	switch {
+	case l.separator == 0 && r.parts.align == nil && endingOf(r.parts.paths[0]) != ".parquet":
+		return "parquet"
+	case l.separator == 0:
 		return ""
 	}
 	word := separators[l.separator]
@@ -353,7 +356,7 @@ func (r *Reader) Form() string {
 	if l.comment != noComment {
 		words = append(words, "comments "+string(l.comment))
 	}
-	isUsual := l.separator == ',' || l.separator == '\t' && endingOf(r.path) == ".tsv"
+	isUsual := l.separator == ',' || l.separator == '\t' && endingOf(r.parts.paths[0]) == ".tsv"
 	if isUsual && len(words) == 1 {
 		return ""
 	}
