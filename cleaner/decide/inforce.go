@@ -31,7 +31,8 @@ func InForce(ctx context.Context, tx *kv.Tx, node kv.NodeID, from int64) (isInFo
 		switch {
 		case d.Undoes != 0:
 			undone.Add(uint64(d.Undoes))
-		case !undone.Contains(uint64(d.Seq)) && bitmapOf(again, d.Who).CheckedAdd(v) && bitmapOf(labels, d.To).Contains(v) && !removed.Has(d.Node):
+		case undone.Contains(uint64(d.Seq)) || !bitmapOf(again, d.Who).CheckedAdd(v):
+		case bitmapOf(labels, d.To).Contains(v) && !removed.Has(d.Node):
 			inForce.Add(uint64(d.Seq))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -24,6 +25,7 @@ type Question struct {
 	Step   query.Step
 	Format columnar.Format
 	Screen print.Screen // that shows the answer
+	Stale  string       // a remark on scores that are old, which need not be made again
 }
 
 // A Listener receives the answer to a question.
@@ -42,7 +44,8 @@ type Outcome struct {
 	Cut    bool   // a value did not fit the screen
 	Cost   string // see query.Result
 	Took   time.Duration
-	Slow   bool // to bring the scores around a decision up to date takes too long
+	Stale  string // the remark on scores that are old, if there was one
+	Slow   bool   // to bring the scores around a decision up to date takes too long
 }
 
 // Open is a store that is open in this process.
@@ -83,8 +86,14 @@ func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Out
 // print prints the answer to a question that came at a time.
 func (q *Question) print(result *query.Result, to Listener, began time.Time) (Outcome, error) {
 	notices := result.Notices()
+	stale := ""
 	for _, notice := range notices {
-		to.Notice(notice)
+		if wording.IsStale(notice) {
+			stale = notice
+		}
+		if notice != q.Stale {
+			to.Notice(notice)
+		}
 	}
 	on := q.Screen
 	rows, err := q.Format.Render(to.Out, result, &on)
@@ -92,7 +101,7 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 		to.Notice(notice)
 	}
 	return Outcome{
-		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began), Slow: result.Slow(),
+		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began), Stale: stale, Slow: result.Slow(),
 	}, err
 }
 

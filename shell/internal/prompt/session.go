@@ -127,7 +127,7 @@ type session struct {
 	pages        bool          // long answers on a terminal, at the prompt
 	lines        *bufio.Reader // lines at a prompt that has no editor
 	done, failed int           // statements
-	stale        string        // the last remark on scores that are old
+	stale        string        // the last remark on scores that are old, since a statement has written
 }
 
 // say prints a line for people.
@@ -141,17 +141,6 @@ func (s *session) say(line string) {
 func (s *session) note(line string) {
 	s.clearProgress()
 	s.opt.Note(line)
-}
-
-// noteOnce passes a remark of an answer on. That scores are old is said again only if it has changed, or a statement has written.
-func (s *session) noteOnce(line string) {
-	if wording.IsStale(line) {
-		if line == s.stale {
-			return
-		}
-		s.stale = line
-	}
-	s.note(line)
 }
 
 // runInput answers everything that In holds.
@@ -254,13 +243,14 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	on.SafeCSV = s.opt.SafeCSV
 	var outcome Outcome
 	err = s.print(func(out io.Writer) (err error) {
-		to := Listener{Out: clearing{out, s}, Notice: s.noteOnce, Confirm: s.opt.Confirm}
-		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: format, Screen: *on}, to)
+		to := Listener{Out: clearing{out, s}, Notice: s.note, Confirm: s.opt.Confirm}
+		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: format, Screen: *on, Stale: s.stale}, to)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	s.stale = cmp.Or(outcome.Stale, s.stale)
 	s.sayRows(outcome)
 	if s.output != nil {
 		s.sayWritten(outcome.Rows)
