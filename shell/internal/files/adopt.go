@@ -468,27 +468,28 @@ type ClassLoss struct {
 	Lost, All int64
 }
 
+// labelBlock is how many labels are read at once.
+const labelBlock = 1 << 16
+
 // CountLabels counts the labels of each class.
 func CountLabels(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
 	losses := make([]ClassLoss, len(tx.Classes()))
-	places := make(map[string]int, len(losses))
 	for i, class := range tx.Classes() {
-		losses[i].Class, places[class] = class, i
+		losses[i].Class = class
 	}
-	labels, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return nil, err
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		label, err := labels.At(v)
-		if err != nil {
+	labels := make([]kv.Class, min(labelBlock, tx.NumNodes()))
+	for first := 0; first < tx.NumNodes(); first += labelBlock {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !label.IsNull() {
-			losses[places[label.Str()]].All++
+		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+labelBlock, tx.NumNodes()))}
+		if err := tx.ReadClassRange(kv.LabelColumn, rows, labels[:rows.Len()]); err != nil {
+			return nil, err
+		}
+		for _, y := range labels[:rows.Len()] {
+			if y != kv.NoClass {
+				losses[y].All++
+			}
 		}
 	}
 	return losses, nil

@@ -159,7 +159,7 @@ func (c *classCensus) whetherClass(ctx context.Context, tx *kv.Tx, nodes *nodesF
 	for _, class := range used {
 		labelled += c.counts[class]
 	}
-	head, column := "", strconv.Quote(nodes.names[nodes.label])
+	head, column := "", strconv.Quote(nodes.labelColumn())
 	switch {
 	case labelled < few:
 		return nil, nil
@@ -248,13 +248,14 @@ func (n *nodesFile) likelyLabels(ctx context.Context, tx *kv.Tx) (likely []likel
 	return likely, nil
 }
 
+// labelColumn is the name of the column of the labels, or its header where that has a type alone.
+func (n *nodesFile) labelColumn() string { return cmp.Or(n.names[n.label], n.in.Header()[n.label]) }
+
 // labelledBy is the flag --columns that takes another column for the labels, and keeps the one that had them under a name that is allowed.
 func (n *nodesFile) labelledBy(column string, columns Columns) Columns {
-	changed := maps.Clone(columns)
+	changed, before := Columns{}, n.labelColumn()
+	maps.Copy(changed, columns)
 	maps.DeleteFunc(changed, func(_, of string) bool { return of == column })
-	before := n.names[n.label]
-	changed = changed.with("", "")
-	delete(changed, "")
 	changed[kv.LabelColumn] = column
 	if slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, strings.TrimSpace(before)) }) {
 		changed["my_"+strings.TrimSpace(before)] = before
