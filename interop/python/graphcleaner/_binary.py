@@ -94,7 +94,8 @@ def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str],
     """Logs what the program remarked, and returns it with its levels."""
     if program.returncode == 0:
         lines = [line for line in heard.splitlines() if not line.startswith("Next: ")]  # commands of a shell
-        said = [(logging.WARNING if warns and not _ROUTINE.match(line) else logging.INFO, of_python(line, arguments)) for line in lines]
+        said = [(logging.WARNING if warns and not _ROUTINE.match(line) else logging.INFO, of_python(line.removeprefix("Warning: "), arguments))
+                for line in lines]
         for level in (logging.INFO, logging.WARNING):
             if of_level := [line for of, line in said if of == level]:
                 _log.log(level, "%s", "\n".join(of_level))

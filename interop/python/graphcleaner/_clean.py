@@ -36,8 +36,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
                    former. A `Graph` has its own
     predictions    probabilities of your own classifier, of nodes that it was not trained on: an array with a row for each node and a
                    column for each class, or a frame whose columns are the classes. A frame may have the ids as a column or as its
-                   index; then its rows may have any order. Else row i is of row i of the nodes. None: the program trains a
-                   classifier of its own
+                   index; then its rows may have any order, and nodes may be missing. Else row i is of row i of the nodes, and a row
+                   of NaN is none. None: the program trains a classifier of its own
     classes        the classes of the columns of an array, such as model.classes_. None: the labels in sorted order, numbers as numbers,
                    or the categories of pandas, or the classes of the `Graph`
     features       of the nodes, from which the classifier of the program learns: an array or a CSR matrix of scipy with a row for each
@@ -84,17 +84,12 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     chosen = _store.of_user(options, _store.CLEANING, clean)
     table = _tables.nodes_table(nodes, columns, unlabelled)
     ends = _tables.edges_table(edges, edge_columns)
-    labels = _tables.texts(table.column("label"), "nodes: column 'label'").unique().drop_null().to_pylist()
-    if not any(labels):
+    labels = dict.fromkeys(filter(None, _tables.texts(table.column("label"), "nodes: column 'label'").unique().to_pylist()))
+    if not labels:
         raise GraphcleanerError("nodes: no node has a label, want one for some of them")
-    rows = None
-    if predictions is not None:
-        rows = _predictions.table(predictions, classes, table, named, graph_classes, index, getattr(dtype, "categories", None))
-        _predictions.check_labels(rows, filter(None, labels), table)
-    elif classes is not None:
-        raise GraphcleanerError("classes: want predictions with them")
-    elif logits:
-        raise GraphcleanerError("logits: want predictions with it")
+    for what, given in (("classes", classes is not None), ("logits", logits)):
+        if given and predictions is None:
+            raise GraphcleanerError(f"{what}: want predictions with {'it' if what == 'logits' else 'them'}")
     if named in _ANSWER:
         raise GraphcleanerError(f"columns: ids are called {named!r}, which is a column of the answer: rename them")
     store = None if store is None else os.path.realpath(store) if replace else os.fspath(store)
@@ -110,9 +105,9 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         arguments += ["--edges", _tables.write(ends, Path(folder, "edges.parquet"), "edges")]
         if features is not None:
             arguments += ["--features", _tables.write_features(features, folder, named, len(table))]
-        if rows is not None:
-            arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
-            arguments += ["--classes=" + name.replace(",", "\\,") for name in _predictions.classes_of(rows) if name not in labels]
+        if predictions is not None:
+            arguments += _predictions.write(predictions, classes, table, named, folder, labels=labels, graph_classes=graph_classes, index=index,
+                                            categories=getattr(dtype, "categories", None))
         _binary.run([*arguments, *made], said=said)
         step()
         run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))

@@ -23,6 +23,9 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
             said = re.sub(re.escape(path) + r":(\d+)", lambda at, of=frame[1]: f"{of}, row {int(at[1]) - 1}", said).replace(path, frame[1])
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
     said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said, flags=re.MULTILINE)
+    said = re.sub(r"^predictions: row (\d+) \((node .*?)\):", r"predictions, row \1: \2:", said, flags=re.MULTILINE)
+    said = re.sub(r"the nodes file, row 1 for (.*) and row 2 for", r"nodes, row 0 for \1 and row 1 for", said)
+    said = said.replace("that of the statement classes", "the sorted one").replace("give that, or the order that is right", "pass that, or classes=model.classes_")
     said = re.sub(r"(want another)(?: name)?: such as --columns \S+", r"\1 name", said)  # a frame is renamed
     return _FLAG.sub(_argument, said)
 

@@ -173,8 +173,7 @@ class Store(Generic[Frame]):
             if edges is not None:
                 arguments += ["--edges", _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"), "edges")]
             if predictions is not None:
-                rows = _predictions.table(predictions, classes, table, _tables.mapping(columns, "columns").get("id", "id"))
-                arguments += ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")]
+                arguments += _predictions.write(predictions, classes, table, _tables.mapping(columns, "columns").get("id", "id"), folder)
             return _binary.run([*arguments, "--", self.path]).strip()
 
     @short

@@ -88,11 +88,46 @@ def test_columns_of_an_array_are_the_sorted_classes(labels, order):
         clean(nodes.assign(subject=subject), edges, np.hstack([softmax, softmax[:, :2] * 0]))
 
 
-def test_categories_in_an_order_that_fits_less():
+def test_columns_in_another_order(caplog):
     nodes, edges, softmax, classes = frames()
-    nodes["subject"] = pd.Categorical(nodes.subject, ["Theory", "Databases", "AI"])
-    with pytest.raises(GraphcleanerError, match="in the order of the categories .* in the order 'AI', 'Databases', 'Theory'. Pass classes=model.classes_"):
-        clean(nodes, edges, softmax[:, np.argsort(classes)])
+    order = np.argsort(classes)
+    says = (r"^predictions: its columns seem to be in another order than the sorted one: 17 of 60 labels are predicted in it, and 57 with "
+            r"classes=\['Theory', 'Databases', 'AI'\]: pass that, or classes=model.classes_$")
+    graph = graphcleaner.Graph.of(nodes, edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    for call in (lambda: clean(nodes, edges, softmax), lambda: graphcleaner.clean(graph, predictions=softmax)):
+        with pytest.raises(GraphcleanerError, match=says):
+            call()
+    clean(nodes, edges, softmax, classes)
+    assert "the columns are" not in caplog.text
+    clean(nodes, edges, softmax, SORTED)
+    clean(nodes.assign(subject=pd.Categorical(nodes.subject, classes)), edges, softmax[:, order])
+    assert caplog.text.count("It is the label of 57 if the columns are") == 2
+
+
+def test_predictions_of_other_rows(caplog):
+    nodes, edges, softmax, classes = frames()
+    rows = np.random.default_rng(0).permutation(60)
+    found = clean(nodes, edges, softmax[rows], classes)
+    assert "predictions: the largest prediction of a row is the label of" in caplog.text and "row 0 for node p0 and row 1 for node p1" in caplog.text
+    assert any("largest prediction" in line for line in found.attrs["graphcleaner"]["warnings"])
+
+
+def test_predictions_of_some_nodes():
+    nodes, edges, softmax, classes = frames()
+    some = np.arange(60) % 4 != 3  # with 52 and 31 in
+    given = softmax.copy()
+    given[~some] = np.nan
+    want = clean(nodes, edges, given, classes)
+    assert want.score[some].notna().all() and want.score[~some].isna().all()
+    named = pd.DataFrame(softmax, columns=classes)
+    for part in (pd.DataFrame(given, columns=classes), named[some], named.assign(paper_id=nodes.paper_id)[some], named.set_axis(nodes.paper_id.to_numpy())[some]):
+        pd.testing.assert_frame_equal(clean(nodes, edges, part), want)
+    with pytest.raises(GraphcleanerError, match="got 45 rows for 60 nodes: want a row for each node, of NaN where there is none, or a frame"):
+        clean(nodes, edges, softmax[some], classes)
+    nodes, edges, softmax, classes = frames(count=600)
+    softmax[::4] = np.nan
+    joined = graphcleaner.clean(nodes, edges, softmax, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    assert joined.score.notna().all() and any("150 of 600 nodes have no predictions" in line for line in joined.attrs["graphcleaner"]["notes"])
 
 
 @pytest.mark.parametrize("given", [[1.0, 0.0, np.nan], pd.array([1, 0, None], "Int64"), pd.array([True, False, None], "boolean"),
@@ -164,13 +199,15 @@ def test_what_is_known_of_the_run(caplog):
     ("add --unlabelled -1.", "add unlabelled=['-1']."),
     (r"with --prediction-classes 'a b,c\, d': give that", "with classes=['a b', 'c, d']: give that"),
     ("with --prediction-classes c1,c0: give that", "with classes=['c1', 'c0']: give that"),
+    ("/t/a b/predictions.npy: row 5 (node p5): class B is 3. If these are logits, add --logits", "predictions, row 5: node p5: class B is 3. If these are logits, add logits=True"),
     ("import --trim joins those", "import --trim joins those"),
     ("line 3 of /else/nodes.csv:3", "line 3 of /else/nodes.csv:3"),
     ('hops: got "2 --report=y", want', 'hops: got "2 --report=y", want'),
     ("a--as-given and --no-rescore", "a--as-given and --no-rescore"),
 ])
 def test_messages_are_of_python(said, reads):
-    assert of_python(said, ["import", "--nodes", "/t/a b/nodes.parquet", "--predictions", "/t/a b/predictions.parquet"]) == reads
+    files = ["/t/a b/nodes.parquet", "/t/a b/predictions.parquet", "/t/a b/predictions.npy"]
+    assert of_python(said, ["import", *files]) == reads
 
 
 def test_errors_name_rows_and_columns_of_the_caller():
@@ -178,7 +215,7 @@ def test_errors_name_rows_and_columns_of_the_caller():
     broken = softmax.copy()
     broken[5, 1] = np.nan
     for call, says in [
-        (lambda: clean(nodes, edges, broken, classes), "^predictions, row 5, column 'Databases': got \"NaN\""),
+        (lambda: clean(nodes, edges, broken, classes), "^predictions, row 5, column 'Databases': got NaN, want"),
         (lambda: clean(nodes.replace({"paper_id": {"p9": "p0"}}), edges), "^nodes, row 9, column 'paper_id': got \"p0\" again, as in row 0"),
         (lambda: clean(nodes, edges.replace({"target": {"p9": None}})), "^edges, row [0-9]+, column 'target': got"),
         (lambda: clean(nodes, edges, features=nodes), "^features, row 0, column 'subject': got \"Theory\""),

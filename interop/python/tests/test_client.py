@@ -186,7 +186,7 @@ def test_without_predictions(tmp_path):
     (dict(predictions=np.ones((60, 2)) / 2, classes=CLASSES[:2]), "predictions: nodes have the label 'AI', and the classes are 'Theory', 'Databases'$"),
     (dict(nodes=frames()[0].assign(subject=[0, 1, 2] * 20), predictions=np.ones((60, 3)) / 3, classes=CLASSES),
      r"predictions: nodes have the label '0', and the classes are 'Theory', .*: the labels are numbers, want these as classes, such as range\(3\)"),
-    (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2, classes=range(2)), "-1 for a missing label, want null"),
+    (dict(nodes=frames()[0].assign(subject=[0, 1, -1] * 20), predictions=np.ones((60, 2)) / 2, classes=range(2)), "-1 for a missing label, want unlabelled"),
     (dict(hops=9), "^hops=9: want 1 to 5$"),
     (dict(memory="x"), '^memory: got "x"'),
     (dict(quiet=True), "^quiet=…: there is no such option, want as_given, diagonal, "),
