@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     and all notes, such as what was done with the predictions. A table of Arrow has it as json in `found.schema.metadata[b"graphcleaner"]`.
     """
     kind, graph_classes = _tables.kind_of(nodes), None
+    none = [unlabelled] if isinstance(unlabelled, str) or not isinstance(unlabelled, Iterable) else list(unlabelled)
     names = _tables.mapping(columns, "columns")
     named = names.get("id", "id")
     index, dtype = _tables.of_pandas(nodes, names.get("label", "label"))
@@ -74,7 +75,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
             if given is not None:
                 raise GraphcleanerError(f"{name}: a Graph has its own, want none beside it")
         directed, features = directed or nodes.directed, nodes.features
-        graph_classes = nodes.classes
+        graph_classes = [name for name in nodes.classes if name not in none]
         nodes, edges = nodes.frames()
     elif edges is None:
         for sign, got, made in _GRAPHS:
@@ -82,7 +83,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
                 raise GraphcleanerError(f"nodes: got {got}, want graphcleaner.{made}")
         raise GraphcleanerError("edges: got none, want a frame, an array, or a Graph in place of the nodes")
     chosen = _store.of_user(options, _store.CLEANING, clean)
-    table = _tables.nodes_table(nodes, columns, unlabelled)
+    table = _tables.nodes_table(nodes, columns, none)
     ends = _tables.edges_table(edges, edge_columns)
     labels = dict.fromkeys(filter(None, _tables.texts(table.column("label"), "nodes: column 'label'").unique().to_pylist()))
     if not labels:

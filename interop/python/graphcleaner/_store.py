@@ -39,6 +39,7 @@ def open(path: str | os.PathLike[str], *, frames: Literal["pandas"], memory: str
 @overload
 def open(path: str | os.PathLike[str], *, frames: Literal["polars"], memory: str | None = None, threads: int | None = None,
          wait: str | None = None, who: str | None = None) -> Store[pl.DataFrame]: ...
+@short
 def open(path: str | os.PathLike[str], *, frames: Literal["arrow", "pandas", "polars"] = "arrow", memory: str | None = None,
          threads: int | None = None, wait: str | None = None, who: str | None = None) -> Store[Any]:
     """Opens a store that `graphcleaner import` or `clean(…, store=…)` made.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -33,14 +34,18 @@ def reading(what: str) -> Iterator[None]:
 
 
 def short(call: _Call) -> _Call:
-    """The errors of a function without its frames: what its caller can mend is in their text."""
+    """The errors of a function as a GraphcleanerError without its frames: what its caller can mend is in the text."""
+    signature = inspect.signature(call)
 
     @wraps(call)
     def called(*arguments: Any, **named: Any) -> Any:
+        signature.bind(*arguments, **named)
         try:
             return call(*arguments, **named)
         except GraphcleanerError as error:
             failed = error.with_traceback(None)
+        except (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError) as error:  # of a value that is none of its argument
+            raise GraphcleanerError(f"{call.__name__}: {error}") from error
         raise failed from None
 
     return cast(_Call, called)

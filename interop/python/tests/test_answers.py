@@ -159,6 +159,14 @@ def test_labels_that_mean_none(values):
     assert category.score.isna().sum() == 2
 
 
+def test_classes_of_a_graph_that_mean_none():
+    nodes, edges, softmax, _ = frames()
+    graph = graphcleaner.Graph.of(nodes.assign(subject=nodes.subject.mask(nodes.paper_id == "p4", "NA")), edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    assert graph.classes == ["AI", "Databases", "NA", "Theory"]
+    found = graphcleaner.clean(graph, predictions=softmax[:, [2, 1, 0]] > 0.5, unlabelled="NA", as_given=True)
+    assert found["score"].isna().sum() == 1 and set(found["suggested_label"]) == set(CLASSES)
+
+
 def test_numbers_that_mean_none(papers):  # noqa: F811
     nodes, edges, softmax, classes = frames(names=False)
     for missing, subject in ((-1, nodes.subject), (-1.0, nodes.subject.astype(float))):
@@ -279,6 +287,17 @@ def test_values_of_odd_types(values, column, cleaned):  # noqa: F811
         ask()
     except GraphcleanerError:
         pass
+
+
+@pytest.mark.parametrize("value", [5, [], np.zeros((2, 2)), pd.DataFrame(), pd.NA, object()], ids=lambda value: type(value).__name__)
+def test_arguments_of_odd_types(value, cleaned):  # noqa: F811
+    store = graphcleaner.open(cleaned)
+    for call in (store.query, store.export, store.neighborhood, store.suspects, graphcleaner.open, graphcleaner.from_networkx, graphcleaner.read_ogb,
+                 graphcleaner.read_dgl, lambda value: store.suspects(order_by=value), lambda value: clean(*frames(), store=value)):
+        with pytest.raises(GraphcleanerError):
+            call(value)
+    with pytest.raises(TypeError, match="missing a required argument"):
+        graphcleaner.open()
 
 
 def _of_networkx(values):
