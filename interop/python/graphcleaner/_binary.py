@@ -42,7 +42,8 @@ def path() -> str:
 
 
 @contextmanager
-def running(arguments: Sequence[str], statements: str = "", *, warns: bool = True, said: list[tuple[int, str]] | None = None) -> Iterator[IO[bytes]]:
+def running(arguments: Sequence[str], statements: str = "", *, warns: bool = True,
+            said: list[tuple[int, str]] | None = None) -> Iterator[IO[bytes]]:
     """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader failed first.
 
     What it remarks is logged: as warnings if `warns`, but for what it always says. `said` gets the levels and the lines.
@@ -53,8 +54,9 @@ def running(arguments: Sequence[str], statements: str = "", *, warns: bool = Tru
             with reading("arguments"):
                 asked.write(statements.encode())
                 asked.seek(0)
-                program = subprocess.Popen(["graphcleaner", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE, stderr=heard,
-                                           env={**os.environ, "GRAPHCLEANER_PARENT": str(os.getpid())})
+                environment = {**os.environ, "GRAPHCLEANER_PARENT": str(os.getpid())}  # with which it ends
+                program = subprocess.Popen(["graphcleaner", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE,
+                                           stderr=heard, env=environment)
         except OSError as error:
             named = " of GRAPHCLEANER_BINARY" if os.environ.get("GRAPHCLEANER_BINARY") == found else ""
             raise GraphcleanerError(f"{found}: the program{named} does not start: {error.strerror}") from error
@@ -94,8 +96,8 @@ def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str],
     """Logs what the program remarked, and returns it with its levels."""
     if program.returncode == 0:
         lines = [line for line in heard.splitlines() if not line.startswith("Next: ")]  # commands of a shell
-        said = [(logging.WARNING if warns and not _ROUTINE.match(line) else logging.INFO, of_python(line.removeprefix("Warning: "), arguments))
-                for line in lines]
+        levels = [logging.WARNING if warns and not _ROUTINE.match(line) else logging.INFO for line in lines]
+        said = [(level, of_python(line.removeprefix("Warning: "), arguments)) for level, line in zip(levels, lines)]
         for level in (logging.INFO, logging.WARNING):
             if of_level := [line for of, line in said if of == level]:
                 _log.log(level, "%s", "\n".join(of_level))

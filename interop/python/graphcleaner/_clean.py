@@ -96,7 +96,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     store = None if store is None else os.path.realpath(store) if replace else os.fspath(store)
     work = _store.flags(memory=memory, threads=threads)
     said: list[tuple[int, str]] = []
-    theirs = {"nodes": names, "edges": _tables.mapping(edge_columns, "edge_columns"), "predictions": {"id": named}, "features": {"id": named}}
+    theirs = {"nodes": names, "edges": _tables.mapping(edge_columns, "edge_columns"), **dict.fromkeys(("predictions", "features"), {"id": named})}
     # The store is put into its place once all has been done: a failure leaves nothing.
     with _place(store, replace) as put, _tables.folder(store, theirs) as folder, _bar(progress) as step:
         made = ["--", str(Path(folder, "store"))]
@@ -107,8 +107,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         if features is not None:
             arguments += ["--features", _tables.write_features(features, folder, named, len(table))]
         if predictions is not None:
-            arguments += _predictions.write(predictions, classes, table, named, folder, labels=labels, graph_classes=graph_classes, index=index,
-                                            categories=getattr(dtype, "categories", None))
+            arguments += _predictions.write(predictions, classes, table, named, folder, labels=labels, graph_classes=graph_classes,
+                                            index=index, categories=getattr(dtype, "categories", None))
         _binary.run([*arguments, *made], said=said)
         step()
         run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))
@@ -135,7 +135,8 @@ def _place(store: str | None, replace: bool) -> Iterator[Any]:
     if replace and store is None:
         raise GraphcleanerError("replace: want a store with it")
     if old and not replace:
-        raise GraphcleanerError(f"{store}: there is something already, want a new directory for the store, replace=True, or open the one that is there")
+        raise GraphcleanerError(f"{store}: there is something already, want a new directory for the store, replace=True, "
+                                "or open the one that is there")
 
     def put(made: str, folder: str) -> None:
         assert store is not None

@@ -41,7 +41,8 @@ def from_networkx(G: Any, label: str = "label", *, split: str | None = None, wei
     if rows and not any(label in values for _, values in rows):
         known = sorted({str(name) for _, values in rows for name in values})
         raise GraphcleanerError(f"nodes: none has the attribute {label!r}, they have {', '.join(map(repr, known)) or 'no attributes'}: want label=…")
-    classes, labels = numbered(_column([values.get(label) for _, values in rows], f"nodes: attribute {label!r}"), f"nodes: attribute {label!r}")
+    what = f"nodes: attribute {label!r}"
+    classes, labels = numbered(_column([values.get(label) for _, values in rows], what), what)
     if properties is None:
         properties = [name for name in dict.fromkeys(name for _, values in rows for name in values) if name not in (label, split)]
     kept = {}

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Sequence
 
-# What somebody wrote; or a flag, and its value where that is no word of the sentence: it is in quotes, has a comma, or begins as no word does.
+# What somebody wrote; or a flag, and its value where that is no word of the sentence: it is in quotes, has a comma, or begins as no word
+# does.
 _FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|(?<![\w-])--([a-z]+(?:-[a-z]+)*)"
                    r"(?:[ =]('[^']*'|[^\s;:()]+,[^\s;:()]*[^\s;:(),.?]|(?!--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
 _SWITCHES = ("as-given", "directed", "logits", "multi-label", "replace", "safe-csv", "without-suspects", "yes")
@@ -20,12 +21,14 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
     """A message of the program, which got the arguments. Rows count from 0, as in frames; flags that Python has not stay."""
     for path in arguments:
         if (frame := _FRAME.fullmatch(os.path.basename(path))) and path in said:
-            said = re.sub(re.escape(path) + r":(\d+)", lambda at, of=frame[1]: f"{of}, row {int(at[1]) - 1}", said).replace(path, frame[1])
+            said = re.sub(re.escape(path) + r":(\d+)", lambda at, of=frame[1]: f"{of}, row {int(at[1]) - 1}", said)
+            said = said.replace(path, frame[1])
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
-    said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said, flags=re.MULTILINE)
-    said = re.sub(r"^predictions: row (\d+) \((node .*?)\):", r"predictions, row \1: \2:", said, flags=re.MULTILINE)
+    said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said)
+    said = re.sub(r"^predictions: row (\d+) \((node .*?)\):", r"predictions, row \1: \2:", said)
     said = re.sub(r"the nodes file, row 1 for (.*) and row 2 for", r"nodes, row 0 for \1 and row 1 for", said)
-    said = said.replace("that of the statement classes", "the sorted one").replace("give that, or the order that is right", "pass that, or classes=model.classes_")
+    said = said.replace("that of the statement classes", "the sorted one")
+    said = said.replace("give that, or the order that is right", "pass that, or classes=model.classes_")
     said = re.sub(r"(want another)(?: name)?: such as --columns \S+", r"\1 name", said)  # a frame is renamed
     return _FLAG.sub(_argument, said)
 

@@ -39,7 +39,8 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
         if id_name in rows.column_names:
             rows = rows.rename_columns(["id" if name == id_name else name for name in rows.column_names])
             names = [name for name in rows.column_names if name != "id"]
-            return ["--predictions", _tables.write(rows, Path(folder, "predictions.parquet"), "predictions"), *_others(names, labels, nodes)]
+            path = _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")
+            return ["--predictions", path, *_others(names, labels, nodes)]
         if nodes is None:
             raise GraphcleanerError(f"predictions: there is no column {id_name!r}, and there are no nodes whose rows these could be")
         named, names = True, rows.column_names
@@ -66,10 +67,12 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
         raise GraphcleanerError("predictions: classes names a class twice")
     if (bad := np.isnan(array) & ~np.isnan(array).all(axis=1, keepdims=True)).any():
         row, column = np.argwhere(bad)[0]
-        raise GraphcleanerError(f"predictions, row {row}, column {names[column]!r}: got NaN, want a number, or a row of NaN where there is none")
-    np.save(Path(folder, "predictions.npy"), array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False))
+        raise GraphcleanerError(f"predictions, row {row}, column {names[column]!r}: got NaN, want a number, or a row of NaN where there "
+                                "is none")
+    path = str(Path(folder, "predictions.npy"))
+    np.save(path, array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False))
     in_order = names if named or labels is not None and names != class_order(names) else []
-    return ["--predictions", str(Path(folder, "predictions.npy")), *_flags("prediction-classes", in_order), *_others(names, labels, nodes)]
+    return ["--predictions", path, *_flags("prediction-classes", in_order), *_others(names, labels, nodes)]
 
 
 def _flags(flag: str, names: Collection[str]) -> list[str]:
@@ -107,7 +110,8 @@ def _placed(predictions: Any, nodes: pa.Table | None, index: Any, id_name: str) 
         return predictions
     with reading("predictions: their index"):
         if index is not None and index.is_unique and own.isin(index).all():
-            return predictions.set_axis(pandas.Index(nodes.column("id").to_pandas().to_numpy()[index.get_indexer(own)], name=id_name))
+            ids = nodes.column("id").to_pandas().to_numpy()
+            return predictions.set_axis(pandas.Index(ids[index.get_indexer(own)], name=id_name))
         return predictions.rename_axis(index=id_name)
 
 

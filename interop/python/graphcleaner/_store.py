@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, overload
 
 from . import _binary, _predictions, _tables
+from ._statements import bound, clause, property_name, text
 from .errors import GraphcleanerError, reading, short
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 # Flags of the program that its methods pass on.
 CLEANING = ("as_given", "diagonal", "direction", "expect", "hops", "memory", "preset", "report", "seed", "stats", "threads", "threshold", "wait")
 _EXPORTING = ("direction", "hops", "memory", "multi_label", "safe_csv", "stats", "threads", "threshold", "wait", "without_suspects", "yes")
-
-# What a text of a statement has in quotes; a quote that is never closed; a parameter; and what begins or ends something outside of quotes.
-_TOKENS = re.compile(r"""'[^']*'|"[^"]*"|(?P<open>['"])|\$(?P<number>\d+)|(?P<more>(?<![^\s;])--[^\n]*|;|\b(?:where|sample|order|limit|offset|return)\b)""", re.IGNORECASE)
 
 
 @overload
@@ -121,11 +118,11 @@ class Store(Generic[Frame]):
         """
         statement = "suspects"
         if where is not None:
-            statement += f" where {bound(_clause(where, 'where'), values)}"
+            statement += f" where {bound(clause(where, 'where'), values)}"
         elif values:
             raise GraphcleanerError("where: got none, and values for it")
         if order_by is not None:
-            statement += f" order by {_clause(order_by, 'order_by')}"
+            statement += f" order by {clause(order_by, 'order_by')}"
         if limit is not None:
             statement += f" limit {_whole(limit, 'limit')}"
         if columns is not None:
@@ -157,7 +154,8 @@ class Store(Generic[Frame]):
 
     @short
     def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
-               columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None, unlabelled: Sequence[Any] = ()) -> str:
+               columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None,
+               unlabelled: Sequence[Any] = ()) -> str:
         """Adds nodes, edges and predictions, all of them or nothing, and returns what the program says of them.
 
         The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values of its row.
@@ -293,58 +291,6 @@ def of_user(options: Mapping[str, Any], known: Sequence[str], method: Callable[.
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, [*known, *inspect.signature(method).parameters], 1)
-            raise GraphcleanerError(f"{name}=…: " + (f"did you mean {near[0]}=…" if near else f"there is no such option, want {', '.join(known)}"))
+            says = f"did you mean {near[0]}=…" if near else f"there is no such option, want {', '.join(known)}"
+            raise GraphcleanerError(f"{name}=…: {says}")
     return flags(**options)
-
-
-def bound(statement: str, values: Sequence[Any]) -> str:
-    """A statement with values in the place of $1, $2 and so on, each as a literal that can be nothing else. Quotes keep theirs."""
-    if not values:
-        return statement
-    literals, used = [_literal(value, f"${i}") for i, value in enumerate(values, 1)], set()
-
-    def put(token: re.Match[str]) -> str:
-        if token["open"]:
-            raise GraphcleanerError(f"statement: the quote {token[0]} is not closed")
-        if token["number"] is None:
-            return token[0]
-        number = int(token["number"])
-        if not 0 < number <= len(literals):
-            raise GraphcleanerError(f"statement: it has ${number}, and there are {len(literals)} values")
-        used.add(number)
-        return literals[number - 1]
-
-    statement = _TOKENS.sub(put, statement)
-    if len(used) < len(literals):
-        raise GraphcleanerError(f"statement: it has {len(used)} of $1 to ${len(literals)}, want all of them, outside of quotes")
-    return statement
-
-
-def _literal(value: Any, what: str) -> str:
-    if isinstance(value, str):
-        return text(value)
-    import pyarrow as pa
-
-    with reading(what):
-        kind = pa.scalar(value).type
-        if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) and float(value) - float(value) == 0:
-            return str(value).lower() if pa.types.is_boolean(kind) else repr(float(value)) if pa.types.is_floating(kind) else str(int(value))
-    raise GraphcleanerError(f"{what}: got {value!r}, want a text, a finite number, True or False")
-
-
-def _clause(clause: str, what: str) -> str:
-    """A part of a statement, which must not begin another part."""
-    for token in _TOKENS.finditer(clause):
-        if token["open"] or token["more"]:
-            raise GraphcleanerError(f"{what}: got {token[0]} outside of quotes" if token["more"] else f"{what}: the quote {token[0]} is not closed")
-    return clause
-
-
-def text(value: str) -> str:
-    """A text in a statement."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def property_name(name: str) -> str:
-    """A property in a statement."""
-    return '"' + name.replace('"', '""') + '"'

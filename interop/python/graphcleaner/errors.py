@@ -44,7 +44,7 @@ def short(call: _Call) -> _Call:
             return call(*arguments, **named)
         except GraphcleanerError as error:
             failed = error.with_traceback(None)
-        except (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError) as error:  # of a value that is none of its argument
+        except (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError) as error:  # of an odd value
             raise GraphcleanerError(f"{call.__name__}: {error}") from error
         raise failed from None
 
