@@ -31,8 +31,8 @@ type NodeScore struct {
 	Lack string
 }
 
-// Score scores nodes by the model of the last run, from the nodes around them as they are in the snapshot, and writes nothing. It looks
-// as many hops far as labels have a weight in the model: up to K.
+// Score scores nodes by the model of the last run, from the nodes around them as they are in the snapshot, and writes nothing: a suggestion
+// of it can only be accepted after a Rescore has stored it. It looks as many hops far as labels have a weight in the model: up to K.
 // A node without stored predictions is predicted by the kept classifier, if there is one, from the nodes around it.
 // The scores are those of a full Rescore within 1e-5; if the run sampled its diagonals, within their standard errors. By PresetPaper
 // they may differ more beside other nodes without stored predictions: these add nothing. The result has the order of nodes.

@@ -23,9 +23,10 @@ const backupMode fs.FileMode = 0o600
 
 // backupCommand writes a backup.
 type backupCommand struct {
-	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	File  string `arg:"" file:"write" name:"FILE" help:"File to write, which must not exist, or - for standard output."`
-	Since string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
+	DB      string `arg:"" name:"DB" help:"Directory of the store."`
+	File    string `arg:"" file:"write" name:"FILE" help:"File to write, or - for standard output."`
+	Since   string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
+	Replace bool   `help:"Replace FILE if it is there. The old backup stays until the new one is complete."`
 	summaryFormat
 	stageFile
 	resources
@@ -51,6 +52,7 @@ func (*backupCommand) Help() string {
 The backup leaves out the directory work, which has finished stages of interrupted jobs. A damaged record ends the backup.
 
     graphcleaner backup my.graph monday.backup
+    graphcleaner backup my.graph nightly.backup --replace
     graphcleaner backup my.graph tuesday.backup --since monday.backup
     graphcleaner backup my.graph wednesday.backup --format json
     graphcleaner backup my.graph - | ssh far 'cat > my.backup'`
@@ -63,8 +65,8 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.File == "-" && print.IsTerminal(s.out) {
 		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
 	}
-	if info, err := os.Stat(c.File); err == nil && info.Mode().IsRegular() {
-		return usagef("backup: %s is there already: want another name", c.File)
+	if info, err := os.Stat(c.File); err == nil && info.Mode().IsRegular() && !c.Replace {
+		return usagef("backup: %s is there already: want another name, or --replace", c.File)
 	}
 	if c.File == "-" && c.json() {
 		return usagef("backup: standard output has the backup, and --format json wants it too: want a file for the backup")
@@ -98,7 +100,11 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	})
 	if err != nil {
-		return leaving(namedBackup(err, []string{c.Since}), "there is no %s", c.File)
+		left := "there is no %s"
+		if c.Replace {
+			left = "%s is what it was"
+		}
+		return leaving(namedBackup(err, []string{c.Since}), left, c.File)
 	}
 	s.progress.clear()
 	if c.json() {

@@ -27,7 +27,7 @@ import (
 type gateCommand struct {
 	DB            string       `arg:"" name:"DB" help:"Directory of the store."`
 	Most          *int64       `xor:"most" placeholder:"N" help:"Fail if there are more than N suspects."`
-	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail if more than this share of the scored nodes are suspects, from 0 to 1."`
+	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail if more than this share of the scored nodes are suspects, from 0 to 1: 5% is 0.05."`
 	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail if a suspect is not in this file. --write-baseline makes the file."`
 	WriteBaseline string       `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
 	Limit         int          `default:"20" placeholder:"N" help:"If the gate fails, print up to N of the suspects. Default: 20."`
@@ -95,7 +95,7 @@ func (c *gateCommand) check() error {
 	case c.Most != nil && *c.Most < 0:
 		return usagef("--most %d: want 0 or more", *c.Most)
 	case c.MostShare != nil && !(*c.MostShare >= 0 && *c.MostShare <= 1):
-		return usagef("--most-share %v: want a number from 0 to 1", *c.MostShare)
+		return usagef("--most-share %v: want a number from 0 to 1, such as 0.05 for 5%%", *c.MostShare)
 	case c.Limit < 0:
 		return usagef("--limit %d: want 0 or more", c.Limit)
 	case limited && c.WriteBaseline != "":

@@ -15,8 +15,8 @@ import (
 
 // messageFlags are flags of every command: what it says on standard error.
 type messageFlags struct {
-	Quiet bool   `help:"Print only results, warnings and errors: no notes, and no progress."`
-	Log   string `enum:"text,json" default:"text" help:"Standard error is text, or json: an object a line for notes, errors and progress."`
+	Quiet bool   `help:"Print only results, warnings and errors."`
+	Log   string `enum:"text,json" default:"text" help:"Format of standard error: text, or json (one object per line)."`
 }
 
 // messages say to people, on standard error, what is no data.

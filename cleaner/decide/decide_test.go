@@ -302,9 +302,9 @@ func TestDecideRefuses(t *testing.T) {
 		want  error
 		says  string
 	}{
-		{"reject", s, []Request{{Node: unlabelled, Kind: Reject}}, Options{}, ErrNoLabel, "reject: cleaner: node has no label"},
-		{"unlabel", s, []Request{{Node: unlabelled, Kind: Unlabel}}, Options{}, ErrNoLabel, "unlabel"},
-		{"accept", bare, []Request{{Node: 0, Kind: Accept}}, Options{}, ErrNoSuggestion, "accept: cleaner: node has no suggested label"},
+		{"reject", s, []Request{{Node: unlabelled, Kind: Reject}}, Options{}, ErrNoLabel, " has no label to reject"},
+		{"unlabel", s, []Request{{Node: unlabelled, Kind: Unlabel}}, Options{}, ErrNoLabel, " has no label to unlabel"},
+		{"accept", bare, []Request{{Node: 0, Kind: Accept}}, Options{}, ErrNoSuggestion, "node n0 has no suggested label to accept: clean and rescore make suggestions"},
 		{"relabel", s, []Request{{Node: labelled, Kind: Relabel, To: "gama"}}, Options{}, ErrUnknownClass, `class "gama": the store has ["alpha"`},
 		{"relabel to nothing", s, []Request{{Node: labelled, Kind: Relabel}}, Options{}, ErrUnknownClass, `class ""`},
 		{"label with accept", s, []Request{{Node: labelled, Kind: Accept, To: "beta"}}, Options{}, ErrOptions, "beta"},

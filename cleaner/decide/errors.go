@@ -11,10 +11,10 @@ var (
 	ErrUnknownClass = errors.New("cleaner: the store has no such class")
 
 	// ErrNoSuggestion is returned if Accept names a node without a suggestion.
-	ErrNoSuggestion = errors.New("cleaner: node has no suggested label")
+	ErrNoSuggestion = errors.New("no suggested label")
 
 	// ErrNoLabel is returned if Reject or Unlabel names a node without a label.
-	ErrNoLabel = errors.New("cleaner: node has no label")
+	ErrNoLabel = errors.New("no label")
 
 	// ErrDecidedTwice is returned if one step has two decisions about a node.
 	ErrDecidedTwice = errors.New("cleaner: node is decided on twice in one step")

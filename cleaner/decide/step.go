@@ -201,13 +201,13 @@ func (d *draft) complete(f *nodeFacts) error {
 		switch d.Kind {
 		case Accept:
 			if f.suggestion == "" {
-				return fmt.Errorf("node %s: accept: %w", f.id, ErrNoSuggestion)
+				return fmt.Errorf("node %s has %w to accept: clean and rescore make suggestions", f.id, ErrNoSuggestion)
 			}
 			d.To = f.suggestion
 		case Reject, Unlabel:
 			agrees := d.Kind == Unlabel && f.standing.hasOthers(d.Who) // that no label is right
 			if f.label == "" && !agrees {
-				return fmt.Errorf("node %s: %s: %w", f.id, d.Kind, ErrNoLabel)
+				return fmt.Errorf("node %s has %w to %s", f.id, ErrNoLabel, d.Kind)
 			}
 			if d.Kind == Reject {
 				d.To = f.label

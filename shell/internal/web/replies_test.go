@@ -471,7 +471,7 @@ func TestSentence(t *testing.T) {
 	for text, want := range map[string]string{
 		"cleaner: bad options: hops 9: want 1 to 5":                 "Hops 9: want 1 to 5.",
 		"Who has 900 bytes, want at most 256: cleaner: bad options": "Who has 900 bytes, want at most 256.",
-		"node p4: accept: cleaner: node has no suggested label":     "Node p4: accept: node has no suggested label.",
+		"node p4: cleaner: node is decided on twice in one step":    "Node p4: node is decided on twice in one step.",
 		"node 'a: kv: b'":      "Node 'a: b'.",
 		"index: kv: not found": "Kv: not found.",
 	} {
