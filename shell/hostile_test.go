@@ -18,6 +18,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
@@ -276,9 +277,11 @@ func madeParquet(t *testing.T, rows int, columns ...madeColumn) string {
 			c.at = len(file)
 			file += c.pages
 		}
-		meta.Schema = append(meta.Schema, format.SchemaElement{
-			Name: c.name, Type: thrift.New(c.kind), RepetitionType: thrift.New(format.Required),
-		})
+		element := format.SchemaElement{Name: c.name, Type: thrift.New(c.kind), RepetitionType: thrift.New(format.Required)}
+		if c.kind == format.ByteArray {
+			element.ConvertedType = thrift.New(deprecated.UTF8)
+		}
+		meta.Schema = append(meta.Schema, element)
 		meta.RowGroups[0].Columns = append(meta.RowGroups[0].Columns, format.ColumnChunk{MetaData: format.ColumnMetaData{
 			Type: c.kind, PathInSchema: []string{c.name}, Codec: c.codec, NumValues: int64(rows),
 			TotalCompressedSize: int64(len(c.pages)), DataPageOffset: int64(c.at),
