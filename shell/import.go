@@ -48,7 +48,8 @@ func (*importCommand) Help() string {
 
 --columns id=paper_id,label=subject takes the columns of the nodes file that have other names, and --edge-columns src=source,dst=target those of the edges file. ` +
 		`--columns also gives a property another name than its column has: rank=score. Tables beside the nodes file may have the same columns, or id, label and split. ` +
-		`A backslash before a comma takes it as a part of a name.
+		`A backslash before a comma takes it as a part of a name. ` +
+		`A number stands for the column at that place. With --no-header all columns have numbers: edges lead from column 1 to column 2, and column 1 of other tables is the id.
 
 Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a property has its type, as in year:int. If all nodes have one ` +
 		`:LABEL and the class is a property, name it: --columns label=subject. The ids of all nodes are in one id space. :TYPE does not count.
@@ -60,8 +61,8 @@ The folder of a data set of OGB for the prediction of nodes is given as it is: -
 		`splits and years are taken.
 
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
-		`order of their names, in which numbers count: part-2 comes before part-10. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input: csv, or tsv if its header has ` +
-		`a tab. It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
+		`order of their names, in which numbers count: part-2 comes before part-10. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input. ` +
+		`It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +

@@ -203,6 +203,9 @@ func (p *tsvPrinter) line(fields []string) error {
 		if i > 0 {
 			p.out.WriteByte('\t')
 		}
+		if strings.HasPrefix(f, `"`) { // readers of tsv would take it for a field in quotes
+			f = `"` + strings.ReplaceAll(f, `"`, `""`) + `"`
+		}
 		tsvEscapes.WriteString(p.out, f)
 	}
 	return p.out.WriteByte('\n')

@@ -1,9 +1,10 @@
 // Package table reads the rows of csv, tsv and parquet files: one at a time, or in parallel.
 //
-// The extension says what a file holds: .csv and .tsv, either also with .gz behind it, and .parquet. The first record
-// of a text file is its header. Text is UTF-8; a byte order mark, CRLF line ends and blank lines are understood. A field
-// of a csv file may be in double quotes, in which "" stands for one and a line may end. A tsv file has no quotes: in its
-// fields \t, \n, \r and \\ stand for a tab, the two ends of lines and a backslash, and nothing else may follow a
+// The content says what a file holds, whatever its name: text, text packed by gzip, or parquet. The first line of a text shows what separates
+// its columns, and whether lines that begin with # or % are comments; a Form says what it does not show. The header is the first record,
+// or the last comment before it; else columns have numbers. Text is UTF-8; a byte order mark, CRLF line ends and blank lines are understood.
+// A field may be in double quotes, in which "" stands for one. A line may end in them, unless tabs or blanks separate the columns. In a field
+// between tabs \t, \n, \r and \\ stand for a tab, the two ends of lines and a backslash, and nothing else may follow a
 // backslash. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates or times,
 // or lists of them; Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv file would hold: dates and
 // times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.

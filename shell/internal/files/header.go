@@ -93,6 +93,11 @@ func (h *header) find(name string) (int, error) {
 
 // column is the place of a column, -1 if it is not there. It is given by its whole text, by the name of the property, or else by its number.
 func (h *header) column(name string) (int, error) {
+	number, _ := strconv.Atoi(name)
+	isNumber := number >= 1 && number <= len(h.names)
+	if isNumber && h.in.HeaderLooksLike() < 0 && !h.in.Numbered() {
+		return number - 1, nil // no name in a row is meant, and checkPlaces says that it is one
+	}
 	place, err := h.in.Columns(name)
 	if err != nil {
 		return -1, err
@@ -108,7 +113,7 @@ func (h *header) column(name string) (int, error) {
 	if i := slices.IndexFunc(h.names, func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }); i >= 0 {
 		return i, nil
 	}
-	if number, _ := strconv.Atoi(name); number >= 1 && number <= len(h.names) {
+	if isNumber {
 		return number - 1, nil
 	}
 	return -1, nil

@@ -155,7 +155,7 @@ func (r Job) headless(in *table.Reader, names []string) error {
 	if areNumbers {
 		remark = ". If it is a header of numbers, remove it first"
 	}
-	return in.HeaderErrorf("", "the header seems to be missing, since line 1 looks like a row (%s). If it is one%s, add %s%s%s",
+	return in.HeaderErrorf("", "the header seems to be missing, since this line looks like a row (%s). If it is one%s, add %s%s%s",
 		in.ListColumns(), condition, flags, then, remark)
 }
 
@@ -217,7 +217,7 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	}
 	remark := ""
 	if looks == 0 && !isUsual {
-		remark = ". If line 1 is a row, add --no-header"
+		remark = ". If this line is a row, add --no-header"
 	}
 	return in.HeaderErrorf("", "has no column %q; its columns are %s. If %s, add %s %s%s",
 		lacks, in.ListColumns(), strings.Join(conditions, " and "), flag, wording.ShellWord(advice), remark)
