@@ -532,15 +532,6 @@ func TestAskedPaths(t *testing.T) {
 	}
 }
 
-// TestReplaceName takes care of what only looks like the name of a file.
-func TestReplaceName(t *testing.T) {
-	const text = "/g: /g, '/g' /g/a (/g) a/g /g2 /g.csv ./g /g-1 ü/g to /g."
-	const want = "../x: ../x, '../x' ../x/a (../x) a/g /g2 /g.csv ./g /g-1 ü/g to ../x."
-	if got := replaceName(text, "/g", "../x"); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func must(text string, err error) string {
 	if err != nil {
 		panic(err)

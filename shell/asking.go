@@ -19,20 +19,22 @@ type request struct {
 	Args    []string // of the command line; nil for a task
 	Task    *task
 	Writes  bool
-	Program string // as the user calls it
-	PID     int
-	Dir     string // the working directory
+	Program string       // as the user calls it
+	Files   []passedFile // that the command line names
 
 	// The streams of the asker.
 	In, Out, Err print.Screen
 	Progress     bool // is shown
 	Messages     messageFlags
+
+	passing *passing // of Files; nil before they are opened
 }
 
 // An answer is what became of a request.
 type answer struct {
-	Code   int         // exit code of a command line
-	Result *taskResult // of a task
+	Code    int         // exit code of a command line
+	Result  *taskResult // of a task
+	Written []string    // names of files that are complete
 }
 
 // ask has the process that holds a store do what a request says, with the streams of this process, if it takes the job within a time.
@@ -45,12 +47,19 @@ func (s *streams) ask(ctx context.Context, dir string, within time.Duration, wha
 func (s *streams) askFor(
 	ctx context.Context, dir string, within time.Duration, what *request, out io.Writer, confirm func(context.Context, string) (bool, error),
 ) (*answer, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return nil, err
+	var files []*os.File
+	if what.Args != nil {
+		if what.passing == nil {
+			what.passing = s.pass(ctx)
+			what.Files = what.passing.files
+		}
+		if err := what.passing.begin(); err != nil {
+			return nil, err
+		}
+		files = what.passing.open
 	}
 	progress := s.progress.report()
-	what.Program, what.PID, what.Dir, what.Progress = s.program, os.Getpid(), wd, progress != nil
+	what.Program, what.Progress = s.program, progress != nil
 	what.In, what.Out, what.Err = *print.ScreenOf(s.in), *print.ScreenOf(s.out), *print.ScreenOf(s.err)
 	what.Messages = s.flags
 	told := &barless{Writer: out, bar: s.progress}
@@ -58,11 +67,11 @@ func (s *streams) askFor(
 	if err := gob.NewEncoder(&text).Encode(what); err != nil {
 		return nil, err
 	}
-	result, err := holder.Ask(ctx, dir, within, text.Bytes(), holder.Streams{
-		In: s.in, Out: told, Err: &barless{Writer: s.err, bar: s.progress}, Progress: progress, Confirm: confirm,
+	result, err := holder.Ask(ctx, dir, within, text.Bytes(), files, holder.Streams{
+		Out: told, Err: &barless{Writer: s.err, bar: s.progress}, Progress: progress, Confirm: confirm,
 	})
 	s.progress.clear()
-	again := !what.Writes && told.bytes == 0 // nobody has seen a part of the answer
+	again := !what.Writes && told.bytes == 0 && !what.passing.isOnce() // nobody has seen a part of the answer
 	if errors.Is(err, holder.ErrGone) && again {
 		return nil, fmt.Errorf("%w: %w", holder.ErrNobody, err)
 	}
@@ -76,7 +85,7 @@ func (s *streams) askFor(
 	if r := got.Result; r != nil && r.Failure != nil && r.Failure.Ended && again {
 		return nil, holder.ErrNobody
 	}
-	return got, nil
+	return got, what.passing.commit(got.Written)
 }
 
 // A barless writer takes a bar off the terminal before it writes.

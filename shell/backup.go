@@ -18,13 +18,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// backupMode is that of a new backup: its owner's alone, as the store is.
-const backupMode fs.FileMode = 0o600
-
 // backupCommand writes a backup.
 type backupCommand struct {
 	DB      string `arg:"" name:"DB" help:"Directory of the store."`
-	File    string `arg:"" file:"write" name:"FILE" help:"File to write, or - for standard output."`
+	File    string `arg:"" file:"write" private:"" name:"FILE" help:"File to write, or - for standard output."`
 	Since   string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
 	Replace bool   `help:"Replace FILE if it is there. The old backup stays until the new one is complete."`
 	summaryFormat
@@ -65,14 +62,14 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.File == "-" && print.IsTerminal(s.out) {
 		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
 	}
-	if info, err := os.Stat(c.File); err == nil && info.Mode().IsRegular() && !c.Replace {
+	if info, err := stream.Stat(s.ctx, c.File); err == nil && info.Mode().IsRegular() && !c.Replace {
 		return usagef("backup: %s is there already: want another name, or --replace", c.File)
 	}
 	if c.File == "-" && c.json() {
 		return usagef("backup: standard output has the backup, and --format json wants it too: want a file for the backup")
 	}
 	opt := kv.BackupOptions{Progress: s.progress.report()}
-	if c.File != "-" {
+	if c.File != "-" && s.asked == nil { // the place is that of the process that asks
 		opt.Begin = func(most int64) error {
 			path, err := realpath.Of(c.File)
 			if err != nil {
@@ -92,7 +89,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var info kv.BackupInfo
 	err = c.readStoreLong(s, c.DB, func(store *kv.Store) error {
-		err := s.writeFileOf(backupMode, c.File, func(out *bufio.Writer) (err error) {
+		err := s.writeFileOf(privateMode, c.File, func(out *bufio.Writer) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
 		})
@@ -109,11 +106,11 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	s.progress.clear()
 	if c.json() {
 		summary := backupSummary{
-			File: s.asGiven(c.File), Store: info.Store, Commit: info.Snapshot, Records: info.Records, Changed: info.Changed, Bytes: info.Stored,
+			File: c.File, Store: info.Store, Commit: info.Snapshot, Records: info.Records, Changed: info.Changed, Bytes: info.Stored,
 			Started: began.UTC().Truncate(time.Second), Seconds: time.Since(began).Seconds(),
 		}
 		if c.Since != "" {
-			since := s.asGiven(c.Since)
+			since := c.Since
 			summary.Since = &since
 		}
 		return unreported(s.writeJSON(summary), "%s is complete", c.File)

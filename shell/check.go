@@ -91,10 +91,10 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 		return c.undo(ctx, s)
 	}
 	began := time.Now()
-	summary := &checkSummary{Store: s.asGiven(c.DB), First: []listedProblem{}, Started: began.UTC().Truncate(time.Second)}
+	summary := &checkSummary{Store: c.DB, First: []listedProblem{}, Started: began.UTC().Truncate(time.Second)}
 	problems, err := c.check(ctx, s, func(p kv.Problem) {
 		if len(summary.First) < mostListed {
-			summary.First = append(summary.First, listedProblem{s.asGiven(p.Where), s.asGiven(p.What)})
+			summary.First = append(summary.First, listedProblem{p.Where, p.What})
 		}
 	})
 	if err != nil {

@@ -94,7 +94,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		if run, err = cleaner.Clean(ctx, store, c.options(s)); err != nil || c.Report == "" {
 			return err
 		}
-		page, err = report.Clean(ctx, store, "Suspect labels of "+s.asGiven(c.DB))
+		page, err = report.Clean(ctx, store, "Suspect labels of "+c.DB)
 		s.stages.end("report")
 		return err
 	})
@@ -182,7 +182,7 @@ func summaryOfRun(store string, run *cleaner.Run) cleanSummary {
 // printRun says what the run found.
 func (c *cleanCommand) printRun(s *streams, run *cleaner.Run) error {
 	if c.json() {
-		return s.writeJSON(summaryOfRun(s.asGiven(c.DB), run))
+		return s.writeJSON(summaryOfRun(c.DB, run))
 	}
 	return printRun(s, c.DB, run)
 }

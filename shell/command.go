@@ -90,12 +90,13 @@ type streams struct {
 	in  io.Reader
 	out io.Writer
 	messages
-	program  string // as the user calls it, for advice
-	progress *progress
-	stages   stageLog  // of the command
-	args     []string  // the command line, without the program
-	command  string    // that runs, such as clean; "" before it is known
-	asked    *askedJob // nil but for a command that another process asked for
+	program   string // as the user calls it, for advice
+	progress  *progress
+	stages    stageLog      // of the command
+	args      []string      // the command line, without the program
+	command   string        // that runs, such as clean; "" before it is known
+	arguments *kong.Context // what the command line says
+	asked     *askedJob     // nil but for a command that another process asked for
 }
 
 // Main runs one command line, without the program's name, and returns its exit code:
@@ -143,10 +144,12 @@ func (s *streams) run(args []string) int {
 		return s.usage(parser, err)
 	}
 	s.command = strings.Fields(arguments.Command())[0]
-	if s.asked != nil {
-		err = s.asked.locate(arguments)
+	if s.arguments = arguments; s.asked != nil {
+		err = s.asked.check(&cli, s.command)
+	} else {
+		err = cmp.Or(checkRepeated(arguments), checkFiles(s.ctx, arguments))
 	}
-	if err = cmp.Or(err, checkRepeated(arguments), checkFiles(arguments)); err == nil {
+	if err == nil {
 		s.stages.end("start")
 		err = arguments.Run()
 	}
@@ -296,7 +299,7 @@ func (s *streams) exitCode(err error) int {
 
 // printf writes to standard output what people should know of what was done: names of files and stores, and no data.
 func (s *streams) printf(format string, args ...any) (int, error) {
-	return fmt.Fprint(s.out, print.EscapeLines(s.asGiven(fmt.Sprintf(format, args...))))
+	return fmt.Fprint(s.out, print.EscapeLines(fmt.Sprintf(format, args...)))
 }
 
 // A usageError is a command line that cannot be meant.

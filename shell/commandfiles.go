@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,18 +29,11 @@ type commandFile struct {
 // checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same
 // command reads or writes that file under another flag: the one would overwrite the other. A flag or argument that names a
 // file has the tag file:"read" or file:"write".
-func checkFiles(arguments *kong.Context) error {
+func checkFiles(ctx context.Context, arguments *kong.Context) error {
 	var inputs, outputs []commandFile
 	var in, out []string // flags whose file is standard input, standard output
-	values := slices.Clone(arguments.Selected().Positional)
-	for _, flag := range arguments.Flags() {
-		values = append(values, flag.Value)
-	}
-	for _, value := range values {
+	for _, value := range fileValues(arguments) {
 		of := value.Tag.Get("file")
-		if of == "" {
-			continue
-		}
 		for _, path := range pathsOf(value) {
 			switch {
 			case path != stream.Input:
@@ -52,7 +46,7 @@ func checkFiles(arguments *kong.Context) error {
 		for _, file := range filesOf(value) {
 			if of == "read" {
 				inputs = append(inputs, file)
-				inputs = append(inputs, file.parts(value)...)
+				inputs = append(inputs, file.parts(ctx, value)...)
 				continue
 			}
 			if err := checkPlace(file.flag, file.path); err != nil {
@@ -80,6 +74,20 @@ func checkFiles(arguments *kong.Context) error {
 		}
 	}
 	return nil
+}
+
+// fileValues are the flags and arguments that name files.
+func fileValues(arguments *kong.Context) (values []*kong.Value) {
+	all := slices.Clone(arguments.Selected().Positional)
+	for _, flag := range arguments.Flags() {
+		all = append(all, flag.Value)
+	}
+	for _, value := range all {
+		if value.Tag.Get("file") != "" {
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 // adviseQuotes is what to add to the error of an argument that is one of several files, which a shell has made of a pattern.
@@ -142,11 +150,11 @@ func pathsOf(value *kong.Value) (paths []string) {
 }
 
 // parts are the files that the name of a flag stands for beside itself.
-func (f commandFile) parts(value *kong.Value) (parts []commandFile) {
+func (f commandFile) parts(ctx context.Context, value *kong.Value) (parts []commandFile) {
 	if value.Flag == nil || f.info != nil && !f.info.IsDir() {
 		return nil
 	}
-	for _, path := range files.Sources(f.path) {
+	for _, path := range files.Sources(ctx, f.path) {
 		if info, err := os.Stat(path); err == nil {
 			parts = append(parts, commandFile{f.flag, path, info})
 		}

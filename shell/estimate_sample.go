@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"sort"
 	"strconv"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -87,7 +87,7 @@ func sampleText(ctx context.Context, parts table.Parts, separator byte, columns 
 	paths := parts.Paths()
 	ends, size := make([]int64, len(paths)), int64(0) // of the files, one behind the other
 	for i, path := range paths {
-		info, err := os.Stat(path)
+		info, err := stream.Stat(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func sampleText(ctx context.Context, parts table.Parts, separator byte, columns 
 		if part > 0 {
 			at -= ends[part-1]
 		}
-		n, err := readStretch(paths[part], buf, at)
+		n, err := readStretch(ctx, paths[part], buf, at)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func sampleText(ctx context.Context, parts table.Parts, separator byte, columns 
 }
 
 // readStretch reads from a place of a file on, and returns how much there was.
-func readStretch(path string, buf []byte, at int64) (n int, err error) {
-	f, err := os.Open(path)
+func readStretch(ctx context.Context, path string, buf []byte, at int64) (n int, err error) {
+	f, err := stream.Open(ctx, path)
 	if err != nil {
 		return 0, err
 	}
@@ -156,7 +156,7 @@ const checkEvery = 4096
 
 // sampleArray looks at edges in an array of integers.
 func sampleArray(ctx context.Context, path string) (s *fileSample, err error) {
-	in, err := npy.OpenIntegers(path, 2)
+	in, err := npy.OpenIntegers(ctx, path, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func countEdges(ctx context.Context, names files.Names, r files.Job, shape ops.S
 	var s *fileSample
 	if c.array = len(names) == 1 && files.IsArray(names[0]); c.array {
 		s, err = sampleArray(ctx, names[0])
-	} else if parts, find := r.EdgeTable(names); find != nil {
+	} else if parts, find := r.EdgeTable(ctx, names); find != nil {
 		err = find
 	} else {
 		s, err = sampleTable(ctx, parts, r.Memory, r.EdgePlaces)
@@ -305,7 +305,7 @@ type nodeCount struct {
 
 // countNodes looks at a file of nodes, with labels in a form.
 func countNodes(ctx context.Context, names files.Names, form files.Form, r files.Job) (c nodeCount, err error) {
-	parts, err := r.NodeTable(names)
+	parts, err := r.NodeTable(ctx, names)
 	if err != nil {
 		return c, err
 	}
@@ -342,7 +342,7 @@ func countNodes(ctx context.Context, names files.Names, form files.Form, r files
 
 // countSplits looks at a file of splits, whose nodes are all taken to be labelled: how many are in each, by cleaner.Split.
 func countSplits(ctx context.Context, path string, r files.Job) (splits []int64, share float64, err error) {
-	parts, err := table.FindParts(path)
+	parts, err := table.FindParts(ctx, path)
 	if err != nil {
 		return nil, 0, err
 	}

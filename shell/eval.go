@@ -105,7 +105,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
-	opt, err := c.options(s)
+	opt, err := c.options(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // options reads the flags; what is in files is left to evaluate.
-func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
+func (c *evalCommand) options(ctx context.Context, s *streams) (opt cleaner.EvalOptions, err error) {
 	opt = cleaner.EvalOptions{
 		Options: cleaner.Options{
 			Hops:         c.Hops,
@@ -205,7 +205,7 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...), c.parseSplit(&opt)); err != nil {
 		return opt, err
 	}
-	opt.Checkpoint, err = c.checkpoint()
+	opt.Checkpoint, err = c.checkpoint(ctx)
 	return opt, err
 }
 
@@ -265,7 +265,7 @@ func parseSplitCounts(text string) (counts cleaner.SplitCounts, err error) {
 }
 
 // checkpoint is where finished repeats are kept; nil if the user has no place for it.
-func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
+func (c *evalCommand) checkpoint(ctx context.Context) (*cleaner.Checkpoint, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, nil //nolint:nilerr // there is no home: nothing is kept
@@ -274,7 +274,7 @@ func (c *evalCommand) checkpoint() (*cleaner.Checkpoint, error) {
 	if c.DB != "" {
 		return checkpoint, nil
 	}
-	graph, err := files.Fingerprint(c.Nodes, c.Edges, files.Names{c.Features}, files.Names{c.Splits})
+	graph, err := files.Fingerprint(ctx, c.Nodes, c.Edges, files.Names{c.Features}, files.Names{c.Splits})
 	checkpoint.Graph = fmt.Sprintf("%s%q %v %v %+v\n", graph, c.Classes, c.Directed, c.graphColumns, c.labelForm)
 	return checkpoint, err
 }
@@ -318,7 +318,7 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 		return usagef("eval: --predictions want the split that they were made with, and the graph has none: give --splits")
 	}
 	for _, path := range c.Predictions {
-		name, err := files.Fingerprint(files.Names{path})
+		name, err := files.Fingerprint(ctx, files.Names{path})
 		if err != nil {
 			return err
 		}

@@ -41,19 +41,19 @@ type evaluationOptions struct {
 // optionsOf are the flags, before a file of splits becomes a column of the graph.
 func (c *evalCommand) optionsOf(s *streams, opt cleaner.EvalOptions) *evaluationOptions {
 	options := &evaluationOptions{
-		Graph: s.asGiven(c.DB), Nodes: files.Names(c.Nodes).String(), Edges: files.Names(c.Edges).String(), Features: c.Features, Classes: c.Classes, Directed: c.Directed,
+		Graph: c.DB, Nodes: files.Names(c.Nodes).String(), Edges: files.Names(c.Edges).String(), Features: c.Features, Classes: c.Classes, Directed: c.Directed,
 		Trim: c.Trim, NFC: c.NFC, Unlabelled: c.Unlabelled,
-		Noise: s.asGiven(c.Noise), Split: c.Split, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
+		Noise: c.Noise, Split: c.Split, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
 		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}
 	if c.Splits != "" {
-		options.Split = "file:" + s.asGiven(c.Splits)
+		options.Split = "file:" + c.Splits
 	}
 	if count := len(c.Predictions); count > 0 {
 		options.Repeats, options.ModelSeeds = 1, count
 	}
 	for _, file := range c.Predictions {
-		options.Predictions = append(options.Predictions, s.asGiven(file))
+		options.Predictions = append(options.Predictions, file)
 	}
 	return options
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // exportCommand writes what a store holds to a file.
@@ -89,7 +89,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.checkHops(), c.checkThreshold()); err != nil {
 		return err
 	}
-	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(c.Out)
+	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(ctx, c.Out)
 	var form tableForm
 	switch {
 	case c.What != "labels" && (c.WithoutSuspects || c.MultiLabel):
@@ -108,7 +108,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("export: %s are a table, want .csv, .tsv, .json, .jsonl, .parquet or .arrow, got --out %s", c.What, c.Out)
 	case !array:
 		var err error
-		if form, err = formOfFile(c.Out); err != nil {
+		if form, err = formOfFile(ctx, c.Out); err != nil {
 			return err
 		}
 	}
@@ -157,8 +157,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
-func isStream(path string) bool {
-	info, err := os.Stat(path)
+func isStream(ctx context.Context, path string) bool {
+	info, err := stream.Stat(ctx, path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 

@@ -57,7 +57,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 // wantFeaturesOfRun compares an array with the features that a run has left in a store.
 func wantFeaturesOfRun(t *testing.T, db, path string) {
 	t.Helper()
-	in, err := npy.Open(path, "features")
+	in, err := npy.Open(t.Context(), path, "features")
 	if err != nil {
 		t.Fatal(err)
 	}

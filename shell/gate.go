@@ -112,7 +112,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
-	verdict := &gateVerdict{Store: s.asGiven(c.DB)}
+	verdict := &gateVerdict{Store: c.DB}
 	err := c.readStore(s, c.DB, func(store *kv.Store) error { return c.reach(ctx, store, verdict, s) })
 	if errors.Is(err, query.ErrNotCleaned) {
 		verdict.Reasons, err = []string{err.Error()}, nil
@@ -166,9 +166,6 @@ func (v *gateVerdict) print(s *streams, c *gateCommand) error {
 		}
 		v.Listed = listed.Bytes()
 		v.Reasons, v.Warnings = append([]string{}, v.Reasons...), append([]string{}, v.Warnings...)
-		for i := range v.Reasons {
-			v.Reasons[i] = s.asGiven(v.Reasons[i])
-		}
 		if err := s.writeJSON(v); err != nil {
 			return err
 		}
@@ -410,7 +407,7 @@ const rowOverhead = 96
 
 // writeBaseline writes the suspects in the order of the nodes file, which does not change from run to run.
 func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, v *gateVerdict, s *streams) error {
-	form, err := formOfFile(c.WriteBaseline)
+	form, err := formOfFile(ctx, c.WriteBaseline)
 	if err != nil {
 		return err
 	}

@@ -10,23 +10,20 @@ import (
 	"math"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/metrics"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // A holding is a store that this process has open. If it is open for writing, the process answers others.
@@ -91,15 +88,25 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	if err := gob.NewDecoder(bytes.NewReader(j.Request)).Decode(&r); err != nil {
 		return encoded(answer{Code: exitFailed})
 	}
-	title := fmt.Sprintf("process %d: %s", j.PID, wording.Short(r.title()))
+	files, err := received(r.Files, j.Files)
+	if err != nil {
+		fmt.Fprintf(j.Err(), "graphcleaner: %v\n", err)
+		return encoded(answer{Code: exitFailed})
+	}
+	ctx = stream.WithFiles(ctx, files)
+	from := "another process"
+	if j.PID != 0 { // else it is in a namespace that this process does not see
+		from = fmt.Sprintf("process %d", j.PID)
+	}
+	title := fmt.Sprintf("%s: %s", from, wording.Short(r.title()))
 	j.Describe(title)
 	if r.Task == nil || r.Task.Question != nil { // completions and steps of a review are many
 		h.say("%s", title)
 		defer func() { h.say("%s: ended, %.1f s", title, time.Since(began).Seconds()) }()
 	}
 	s := &streams{
-		ctx: ctx, in: remoteReader{j, r.In}, out: remoteWriter{j.Out(), r.Out}, messages: messages{err: remoteWriter{j.Err(), r.Err}},
-		program: r.Program, args: r.Args, progress: new(progress), asked: &askedJob{host: h, request: &r, confirm: j.Confirm},
+		ctx: ctx, in: remoteReader{files.input(ctx), r.In}, out: remoteWriter{j.Out(), r.Out}, messages: messages{err: remoteWriter{j.Err(), r.Err}},
+		program: r.Program, args: r.Args, progress: new(progress), asked: &askedJob{host: h, confirm: j.Confirm},
 	}
 	s.follow(r.Messages)
 	defer s.asked.release()
@@ -119,6 +126,7 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 			a.Code = exitFailed
 		}
 	}
+	a.Written = files.written()
 	if h.commands != nil && s.command != "" {
 		h.commands.Add(time.Since(began), s.command, strconv.Itoa(a.Code))
 	}
@@ -155,14 +163,9 @@ func (r *request) title() string {
 // An askedJob is what this process does for another.
 type askedJob struct {
 	*host
-	request  *request
 	confirm  func(ctx context.Context, question string) (bool, error)
 	reserved int64 // bytes of the heap
-	files    []locatedFile
 }
-
-// A locatedFile is a file that the asker names.
-type locatedFile struct{ given, path string }
 
 // reserve lets the heap of this process grow by what the job may have, until release.
 func (j *askedJob) reserve(bytes int64) {
@@ -193,116 +196,18 @@ func (j *askedJob) allow(writes bool) error {
 	return nil
 }
 
-// locate makes the names of files in a command line those that the asker means.
-func (j *askedJob) locate(arguments *kong.Context) error {
-	values := append([]*kong.Value(nil), arguments.Selected().Positional...)
-	for _, flag := range arguments.Flags() {
-		values = append(values, flag.Value)
-	}
-	for _, value := range values {
-		if value.Tag.Get("file") == "" && value.Name != "DB" {
-			continue
-		}
-		switch path := value.Target.Addr().Interface().(type) {
-		case *string:
-			located, err := j.locateValue(value.Name, *path)
-			if err != nil {
-				return err
-			}
-			*path = located
-		case *[]string:
-			for i := range *path {
-				located, err := j.locateValue(value.Name, (*path)[i])
-				if err != nil {
-					return err
-				}
-				(*path)[i] = located
-			}
-		}
+// answered are the commands whose work is done on a store that is open.
+var answered = []string{
+	"predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "review", "gate", "eval", "export", "stats", "check", "backup", "compact",
+}
+
+// check refuses a command that would do more than to use the store that is open here.
+func (j *askedJob) check(cli *commandLine, command string) error {
+	isNew := !cli.Import.Append && (files.Names(cli.Import.Nodes).Given() || files.Names(cli.Import.Edges).Given())
+	if !slices.Contains(answered, command) || isNew || cli.Check.Repair {
+		return errors.New("the process that holds the store does not do this for another one")
 	}
 	return nil
-}
-
-// locateValue is locatePath for the value of a flag. That of --noise may end with a path, as in file:noisy.csv.
-func (j *askedJob) locateValue(flag, value string) (string, error) {
-	if flag != "noise" {
-		return j.locatePath(value)
-	}
-	kind, path, _ := strings.Cut(value, ":")
-	if kind != "matrix" && kind != "file" {
-		return value, nil
-	}
-	path, err := j.locatePath(path)
-	return kind + ":" + path, err
-}
-
-// locatePath is the path by which this process opens a file that the asker names, which is kept for asGiven.
-func (j *askedJob) locatePath(given string) (string, error) {
-	path, err := j.pathOf(given)
-	if err == nil && path != given {
-		j.files = append(j.files, locatedFile{given, path})
-	}
-	return path, err
-}
-
-// pathOf is the path by which this process opens a file that the asker names. A stream of the asker has a path on Linux alone.
-func (j *askedJob) pathOf(path string) (string, error) {
-	if path == "" || path == "-" {
-		return path, nil
-	}
-	number, ok := strings.CutPrefix(path, "/dev/fd/")
-	switch path {
-	case "/dev/stdin":
-		number, ok = "0", true
-	case "/dev/stdout":
-		number, ok = "1", true
-	case "/dev/stderr":
-		number, ok = "2", true
-	}
-	if rest, self := strings.CutPrefix(path, "/proc/self/fd/"); self {
-		number, ok = rest, true
-	}
-	switch {
-	case ok && runtime.GOOS == "linux":
-		return filepath.Join("/proc", strconv.Itoa(j.request.PID), "fd", number), nil
-	case ok:
-		return "", fmt.Errorf("%s is open in this process only, but process %d holds the store: want a file", path, os.Getpid())
-	case filepath.IsAbs(path):
-		return path, nil
-	}
-	return filepath.Join(j.request.Dir, path), nil
-}
-
-// asGiven names files in a text as the asker has named them.
-func (s *streams) asGiven(text string) string {
-	if s.asked != nil {
-		for _, file := range s.asked.files {
-			text = replaceName(text, file.path, file.given)
-		}
-	}
-	return text
-}
-
-// replaceName replaces the name of a file in a text, where it is not a part of a longer name.
-func replaceName(text, name, by string) string {
-	inName := func(r rune) bool { return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	var replaced strings.Builder
-	for {
-		at := strings.Index(text, name)
-		if at < 0 {
-			replaced.WriteString(text)
-			return replaced.String()
-		}
-		before, rest := text[:at], text[at+len(name):]
-		last, _ := utf8.DecodeLastRuneInString(before)
-		next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(rest, "."))
-		replaced.WriteString(before)
-		if text = rest; inName(last) || inName(next) || strings.ContainsRune("./\\", last) {
-			replaced.WriteString(name)
-		} else {
-			replaced.WriteString(by)
-		}
-	}
 }
 
 // A remoteReader is the standard input of another process.

@@ -128,8 +128,10 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	if err := atomic.Recover(c.DB); err != nil {
-		return err
+	if s.asked == nil { // else the store is open, whatever its name here
+		if err := atomic.Recover(c.DB); err != nil {
+			return err
+		}
 	}
 	if c.BadRows < 0 {
 		return usagef("import: --bad-rows %d: want 0 or more", c.BadRows)
@@ -205,7 +207,7 @@ func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) 
 		return false, err
 	}
 	s.say("%s was complete when its import was killed", c.DB)
-	origin, err := c.origin()
+	origin, err := c.origin(ctx)
 	if err != nil || origin != placement.Origin {
 		return false, err
 	}
@@ -216,12 +218,12 @@ func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) 
 }
 
 // origin tells the command from others.
-func (c *importCommand) origin() (string, error) {
+func (c *importCommand) origin(ctx context.Context) (string, error) {
 	var others []files.Names
 	for _, path := range []string{c.Features, c.Predictions, c.Splits, c.Scores, c.RunFile} {
 		others = append(others, files.Names{path})
 	}
-	read, err := files.Fingerprint(append([]files.Names{c.Nodes, c.Edges}, others...)...)
+	read, err := files.Fingerprint(ctx, append([]files.Names{c.Nodes, c.Edges}, others...)...)
 	return fmt.Sprintf("%s%+v %d", read, c.graphFiles, c.BadRows), err
 }
 
@@ -230,7 +232,7 @@ func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.St
 	began := time.Now()
 	r := c.reading(s)
 	r.Finish = finish
-	if r.Origin, err = c.origin(); err != nil {
+	if r.Origin, err = c.origin(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Bad.Close()) }()

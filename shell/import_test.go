@@ -380,7 +380,7 @@ func TestImportResumes(t *testing.T) {
 			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: []string{"nodes" + ending}, Edges: []string{"edges" + ending}}}, resources: resources{Memory: 1, Threads: 2},
 		}
 		var out bytes.Buffer
-		return c.make(limited, &streams{out: &out, messages: messages{err: &out}, progress: &progress{}}, nil)
+		return c.make(limited, &streams{ctx: limited, out: &out, messages: messages{err: &out}, progress: &progress{}}, nil)
 	}
 	degrees := func(db string) string {
 		return mustRun(t, "shell", db, "-c", "nodes return id, label, degree", "--format", "csv")

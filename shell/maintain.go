@@ -30,7 +30,7 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 	}
 	return c.readStore(s, c.DB, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
-			result, err := query.Query(ctx, tx, query.Options{Name: s.asGiven(c.DB)}, "stats")
+			result, err := query.Query(ctx, tx, query.Options{Name: c.DB}, "stats")
 			if err != nil {
 				return err
 			}

@@ -124,7 +124,7 @@ func (s *streams) fail(program, text, help string) {
 // tell writes a message, also if notes are not wanted.
 func (s *streams) tell(level slog.Level, text string, attributes ...any) {
 	s.progress.clear()
-	s.write(level, s.asGiven(text), attributes...)
+	s.write(level, text, attributes...)
 }
 
 // severalFlags is an error that proposes several flags, some of them much less like the unknown one than others.

@@ -11,6 +11,9 @@ import (
 // newFileMode is the mode of a new file, less what the umask takes away.
 const newFileMode = 0o666
 
+// privateMode is that of a new file with the tag private, such as a backup: its owner's alone, as the store is.
+const privateMode = 0o600
+
 // writeFile writes a file that a flag names, until the command is interrupted. The file "-" is standard output.
 func (s *streams) writeFile(path string, fn func(*bufio.Writer) error) error {
 	return s.writeFileOf(newFileMode, path, fn)

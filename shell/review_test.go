@@ -309,7 +309,7 @@ func TestGate(t *testing.T) {
 	judged := func(c gateCommand) (out, people string, err error) {
 		t.Helper()
 		var outBuffer, errBuffer bytes.Buffer
-		s := &streams{out: &outBuffer, messages: messages{err: &errBuffer}}
+		s := &streams{ctx: t.Context(), out: &outBuffer, messages: messages{err: &errBuffer}}
 		c.DB, c.Format, c.Memory = "g", print.FormatCSV, 64<<20
 		if c.Limit == 0 {
 			c.Limit = 20

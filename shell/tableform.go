@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"io"
 	"strings"
 
@@ -19,7 +20,7 @@ type tableForm struct {
 }
 
 // formOfFile is the form that a file's name asks for.
-func formOfFile(path string) (tableForm, error) {
+func formOfFile(ctx context.Context, path string) (tableForm, error) {
 	name, packed := strings.CutSuffix(strings.ToLower(path), ".gz")
 	format, ok := columnar.OfFile(name)
 	switch {
@@ -27,7 +28,7 @@ func formOfFile(path string) (tableForm, error) {
 		return tableForm{}, usagef("export: .parquet and .arrow are not packed once more, want no .gz, got --out %s", path)
 	case ok:
 		return tableForm{format, packed}, nil
-	case path == "-" || isStream(path):
+	case path == "-" || isStream(ctx, path):
 		return tableForm{format: columnar.Format(print.FormatCSV)}, nil
 	}
 	return tableForm{}, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .csv.gz and so on, .parquet, .arrow or, for matrices, .npy, got --out %s", path)

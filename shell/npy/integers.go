@@ -1,19 +1,22 @@
 package npy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
+
 	"path/filepath"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // Integers is a dense matrix of integers in an .npy file, read at any row.
 type Integers struct {
 	path    string
-	file    *os.File
+	file    *stream.File
 	size    int64
 	begin   int64 // of the values
 	fortran bool
@@ -24,12 +27,12 @@ type Integers struct {
 
 // OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked before
 // reading its values. A matrix with that number of rows, but not of columns, is read as its transpose.
-func OpenIntegers(path string, columns int) (_ *Integers, err error) {
+func OpenIntegers(ctx context.Context, path string, columns int) (_ *Integers, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".npz") {
 		return nil, &Error{Path: path, Row: -1, Msg: "is an .npz, want one array of integers: " +
 			"numpy.save('edges.npy', numpy.transpose(m.nonzero())) writes the places of a scipy matrix m"}
 	}
-	f, size, err := openFile(path)
+	f, size, err := openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func TestIntegers(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m, err := OpenIntegers(path, cols)
+		m, err := OpenIntegers(t.Context(), path, cols)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -93,7 +93,7 @@ func TestIntegersTransposed(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m, err := OpenIntegers(path, 2)
+		m, err := OpenIntegers(t.Context(), path, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,11 +137,11 @@ func TestIntegersErrors(t *testing.T) {
 		if err := os.WriteFile(path, c.content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenIntegers(path, 2); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) {
+		if _, err := OpenIntegers(t.Context(), path, 2); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want an error with %s", err, c.want)
 		}
 	}
-	if _, err := OpenIntegers(t.TempDir(), 2); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if _, err := OpenIntegers(t.Context(), t.TempDir(), 2); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("a directory: got %v", err)
 	}
 }

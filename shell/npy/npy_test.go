@@ -3,6 +3,7 @@ package npy
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -91,7 +92,7 @@ func write(t testing.TB, name string, content []byte) string {
 
 // dense reads a file as dense rows.
 func dense(path, name string) (rows [][]float64, err error) {
-	r, err := Open(path, name)
+	r, err := Open(context.Background(), path, name)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func TestFortranBlocks(t *testing.T) {
 			binary.LittleEndian.PutUint32(values[4*(j*rows+i):], uint32(i*cols+j))
 		}
 	}
-	r, err := Open(write(t, "f.npy", array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), "")
+	r, err := Open(t.Context(), write(t, "f.npy", array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +348,7 @@ func FuzzOpen(f *testing.F) {
 		if zipped {
 			name = "f.npz"
 		}
-		r, err := Open(write(t, name, content), "features")
+		r, err := Open(t.Context(), write(t, name, content), "features")
 		if err != nil {
 			return
 		}

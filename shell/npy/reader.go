@@ -1,13 +1,15 @@
 package npy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // Extensions says, for messages and help, which files Open reads.
@@ -60,12 +62,12 @@ type Reader struct {
 
 // Open opens an .npy or .npz file and checks all that can be checked before reading its values. Of an .npz with several
 // arrays that are not a CSR matrix it takes the one of the given name.
-func Open(path, name string) (*Reader, error) {
+func Open(ctx context.Context, path, name string) (*Reader, error) {
 	extension := strings.ToLower(filepath.Ext(path))
 	if extension != ".npy" && extension != ".npz" {
 		return nil, &Error{Path: path, Row: -1, Msg: fmt.Sprintf("has a name that ends in %q, want one that ends in %s", extension, Extensions)}
 	}
-	f, size, err := openFile(path)
+	f, size, err := openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +84,8 @@ func Open(path, name string) (*Reader, error) {
 }
 
 // openFile opens a file and returns its size in bytes, which nothing else has: a pipe is refused before it is waited for.
-func openFile(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path)
+func openFile(ctx context.Context, path string) (*stream.File, int64, error) {
+	info, err := stream.Stat(ctx, path)
 	switch {
 	case err != nil: // the open says it
 	case info.IsDir():
@@ -91,7 +93,7 @@ func openFile(path string) (*os.File, int64, error) {
 	case !info.Mode().IsRegular():
 		return nil, 0, &Error{Path: path, Row: -1, Msg: "is a pipe or a device, want a file"}
 	}
-	f, err := os.Open(path)
+	f, err := stream.Open(ctx, path)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,4 +1,5 @@
-// Package stream reads and writes files that may block, such as pipes and terminals, until a context ends.
+// Package stream finds files, and reads and writes those that may block, such as pipes and terminals, until a context ends. The files are
+// those of the system, or those that another process has passed to this one.
 package stream
 
 import (
@@ -6,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
@@ -17,7 +19,8 @@ const look = 100 * time.Millisecond
 // A File is a file that is open to be read. Its Read ends with the error of the context.
 type File struct {
 	*os.File
-	in io.Reader
+	in     io.Reader
+	shared bool // others read it too, and it stays open
 }
 
 // Input is the name of standard input.
@@ -49,7 +52,10 @@ func OpenInput(ctx context.Context) (io.Reader, error) {
 }
 
 // Open opens a file to be read. Until ctx ends it waits for the writer of a named pipe.
-func Open(ctx context.Context, path string) (*File, error) {
+func Open(ctx context.Context, path string) (*File, error) { return filesOf(ctx).Open(ctx, path) }
+
+// Open opens a file to be read, as the function Open does.
+func (System) Open(ctx context.Context, path string) (*File, error) {
 	open := os.Open
 	if isPipe(path) {
 		open = func(path string) (*os.File, error) { return openPipe(ctx, path) }
@@ -59,6 +65,27 @@ func Open(ctx context.Context, path string) (*File, error) {
 		return nil, err
 	}
 	return &File{File: f, in: NewReader(ctx, f)}, nil
+}
+
+// Share is a file that is open already, to be read from its beginning if it is a regular one. It stays open.
+func Share(ctx context.Context, f *os.File) (*File, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	in := NewReader(ctx, f)
+	if info.Mode().IsRegular() {
+		in = io.NewSectionReader(f, 0, math.MaxInt64)
+	}
+	return &File{File: f, in: in, shared: true}, nil
+}
+
+// Close closes the file, unless it is shared.
+func (f *File) Close() error {
+	if f.shared {
+		return nil
+	}
+	return f.File.Close()
 }
 
 // Read reads as the file does, until the context of Open ends.

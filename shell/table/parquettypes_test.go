@@ -15,7 +15,7 @@ func TestUnusualColumns(t *testing.T) {
 	if _, err := Open(t.Context(), path, testMemory); err == nil || !strings.Contains(err.Error(), `column "where": got a nested or unusual type`) {
 		t.Errorf("got the error %v, want the column where refused", err)
 	}
-	parts, err := FindParts(path)
+	parts, err := FindParts(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestUnusualColumns(t *testing.T) {
 
 // TestBinaryColumns reads a file that pyarrow wrote, with bytes that it does not call text, and times of 96 bits as Spark writes them.
 func TestBinaryColumns(t *testing.T) {
-	parts, err := FindParts("testdata/binary.parquet")
+	parts, err := FindParts(t.Context(), "testdata/binary.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestBinaryColumns(t *testing.T) {
 // TestPaddedPages reads a file that fastparquet wrote, whose pages have eight zeros behind their values. A process of its own does so, since
 // the decoder would complain of them on the standard error of the process.
 func TestPaddedPages(t *testing.T) {
-	parts, err := FindParts("testdata/padded.parquet")
+	parts, err := FindParts(t.Context(), "testdata/padded.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func FuzzParquetTypes(f *testing.F) {
 	}
 	f.Add(content)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		parts, err := FindParts(write(t, "a.parquet", content))
+		parts, err := FindParts(t.Context(), write(t, "a.parquet", content))
 		if err != nil {
 			t.Fatal(err)
 		}

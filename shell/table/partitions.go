@@ -1,11 +1,13 @@
 package table
 
 import (
+	"context"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // A partition is what the directories KEY=VALUE above a file say of all its rows, as Spark and Hive write tables.
@@ -15,14 +17,14 @@ type partition struct{ keys, values []string }
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
 // filesBelow are the files of a directory and of the directories KEY=VALUE in it. Names that begin with . or _ do not count.
-func filesBelow(dir string) (paths []string, err error) {
-	entries, err := os.ReadDir(dir)
+func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
+	entries, err := stream.ReadDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
-		path := filepath.Join(dir, entry.Name())
-		info, err := os.Stat(path)
+		path := stream.Join(dir, entry.Name())
+		info, err := stream.Stat(ctx, path)
 		switch {
 		case strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_"):
 		case err != nil || !info.IsDir():
@@ -30,7 +32,7 @@ func filesBelow(dir string) (paths []string, err error) {
 		case !strings.Contains(entry.Name(), "="):
 			return nil, &Error{Path: path, Msg: "is a directory in a directory, want files, or directories with names KEY=VALUE"}
 		default:
-			below, err := filesBelow(path)
+			below, err := filesBelow(ctx, path)
 			if err != nil {
 				return nil, err
 			}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,13 +41,13 @@ const (
 // FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _ do not count. A
 // name of which there is no file is a pattern if it has *, ? or [. Directories KEY=VALUE below a directory or a pattern are columns of the
 // table. Parts are in the order of their names, in which numbers count as such: part-2 comes before part-10.
-func FindParts(name string) (Parts, error) {
-	info, err := os.Stat(name)
+func FindParts(ctx context.Context, name string) (Parts, error) {
+	info, err := stream.Stat(ctx, name)
 	var paths []string
 	root := name
 	switch {
 	case err == nil && info.IsDir():
-		if paths, err = filesBelow(name); err != nil {
+		if paths, err = filesBelow(ctx, name); err != nil {
 			return Parts{}, err
 		}
 		if paths == nil {
@@ -56,14 +55,14 @@ func FindParts(name string) (Parts, error) {
 		}
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
 		root = filepath.Dir(name[:strings.IndexAny(name, "*?[")] + "x")
-		found, err := filepath.Glob(name)
+		found, err := stream.Glob(ctx, name)
 		if err != nil {
 			return Parts{}, &Error{Path: name, Msg: "is no pattern of names: a [ is left open", Err: err}
 		}
 		for _, path := range found {
-			if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			if info, err := stream.Stat(ctx, path); err != nil || !info.IsDir() {
 				paths = append(paths, path)
-			} else if below, err := filesBelow(path); err != nil {
+			} else if below, err := filesBelow(ctx, path); err != nil {
 				return Parts{}, err
 			} else {
 				paths = append(paths, below...)
@@ -230,7 +229,7 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 		if path == stream.Input {
 			continue
 		}
-		info, err := os.Stat(path)
+		info, err := stream.Stat(ctx, path)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -250,7 +249,7 @@ func (p Parts) headed(ctx context.Context, first *Reader, memory int64, chunkByt
 		if path == stream.Input {
 			return p, nil
 		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		if info, err := stream.Stat(ctx, path); err != nil || !info.Mode().IsRegular() {
 			return p, err
 		}
 	}

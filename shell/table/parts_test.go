@@ -64,7 +64,7 @@ func TestParts(t *testing.T) {
 		}
 	}
 	for _, name := range []string{dir, filepath.Join(dir, "part-*")} {
-		parts, err := FindParts(name)
+		parts, err := FindParts(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestPartsErrors(t *testing.T) {
 		"[":       "[: is no pattern of names: a [ is left open",
 		"?/2.csv": "has the columns",
 	} {
-		parts, err := FindParts(name)
+		parts, err := FindParts(t.Context(), name)
 		if err == nil {
 			err = readParts(t.Context(), parts)
 		}

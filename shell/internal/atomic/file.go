@@ -63,6 +63,7 @@ type File struct {
 	target    string // where it goes, of a file with a temporary name
 	file      *os.File
 	temporary string // the name of the file until commit; "" of a device or a pipe, which is written to as it is
+	done      func() // tells who has begun the file, and puts it into place, that it is complete; nil: that is done here
 }
 
 // partialSuffix ends the temporary name of a file, .NAME.RANDOM.partial.
@@ -70,6 +71,13 @@ const partialSuffix = ".partial"
 
 // Begin begins to write a file. A new file gets a mode. Until ctx ends it waits for the reader of a named pipe.
 func Begin(ctx context.Context, path string, mode fs.FileMode) (*File, error) {
+	begun, done, err := stream.Begun(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if begun != nil {
+		return &File{Writer: stream.NewWriter(ctx, begun), path: path, file: begun, done: done}, nil
+	}
 	before, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -124,7 +132,7 @@ func newOutput(path string, before fs.FileInfo, mode fs.FileMode) (*File, error)
 	if err != nil {
 		return nil, err
 	}
-	temporary := filepath.Join(dir, "."+name+"."+rand.Text()+partialSuffix)
+	temporary := dir + "." + name + "." + rand.Text() + partialSuffix
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err}
@@ -162,6 +170,10 @@ func (o *File) Commit() error {
 
 // place puts the file into place, complete.
 func (o *File) place() error {
+	if o.done != nil {
+		o.done()
+		return nil
+	}
 	// Closed before the rename, which not every system does with open files.
 	err := o.file.Close()
 	if o.temporary == "" {
@@ -175,6 +187,9 @@ func (o *File) place() error {
 	}
 	return nil
 }
+
+// Open is the file as it is open.
+func (o *File) Open() *os.File { return o.file }
 
 // Path says where the file lies when it is complete.
 func (o *File) Path() string { return o.path }
@@ -193,6 +208,9 @@ func (o *File) Truncate(size int64) error {
 
 // Discard leaves the file that was there before, if any.
 func (o *File) Discard() error {
+	if o.done != nil {
+		return nil // who has begun it does so
+	}
 	err := o.file.Close()
 	if o.temporary != "" {
 		err = errors.Join(err, os.Remove(o.temporary))
@@ -213,7 +231,7 @@ func removePartial(dir, prefix string) error {
 		if !strings.HasPrefix(entry.Name(), prefix) || !strings.HasSuffix(entry.Name(), partialSuffix) {
 			continue
 		}
-		name := filepath.Join(dir, entry.Name())
+		name := stream.Join(dir, entry.Name())
 		f, err := openLocked(name)
 		switch {
 		case isInUse(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):

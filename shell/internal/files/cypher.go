@@ -2,12 +2,13 @@ package files
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -36,8 +37,8 @@ type cypherStatement struct {
 const maxScript = 16 << 20
 
 // readCypher cuts a script into its statements. Nothing of it is run.
-func readCypher(path string) (statements []cypherStatement, err error) {
-	f, err := os.Open(path)
+func readCypher(ctx context.Context, path string) (statements []cypherStatement, err error) {
+	f, err := stream.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -87,7 +86,7 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 // readTable reads decisions from a table.
 func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	in, err := f.openTable(ctx, f.path, f.Columns.isHeader("id"))
-	if info, failed := os.Stat(f.path); errors.Is(err, table.ErrJSON) && failed == nil && info.Mode().IsRegular() {
+	if info, failed := stream.Stat(ctx, f.path); errors.Is(err, table.ErrJSON) && failed == nil && info.Mode().IsRegular() {
 		return f.readLines(ctx)
 	}
 	if err != nil {

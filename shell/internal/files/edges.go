@@ -42,7 +42,7 @@ type integerTaker interface {
 // integers with two columns, or two rows. Their ends are those of nodes, unless it is nil.
 func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edgesFile, error) {
 	if path := names.only(); IsArray(path) {
-		in, err := npy.OpenIntegers(path, 2)
+		in, err := npy.OpenIntegers(ctx, path, 2)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 			return nil, &table.Error{Path: path, Msg: "is an array, want it alone: several files of edges are tables"}
 		}
 	}
-	parts, err := r.EdgeTable(names)
+	parts, err := r.EdgeTable(ctx, names)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
@@ -91,9 +90,9 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 }
 
 // checkTwice returns an error if a file of edges cannot be read twice.
-func (g *Graph) checkTwice() error {
+func (g *Graph) checkTwice(ctx context.Context) error {
 	for _, path := range g.Edges {
-		if info, err := os.Stat(path); path == stream.Input || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return &table.Error{Path: path, Msg: "got a pipe or a device, which cannot be read twice, as --edge-nodes does: want a file"}
 		}
 	}

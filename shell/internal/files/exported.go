@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -40,21 +42,21 @@ type exportedFile struct {
 
 // NodeTable finds the files that the names of a nodes file stand for, as table.FindParts and table.Join do. The folder of an exported database stands for
 // its table of nodes, and a file in it has the columns that the scripts of the database say. The folder of a data set of OGB stands for its nodes.
-func (r Job) NodeTable(names Names) (table.Parts, error) {
-	parts, err := joinTables(names, false)
+func (r Job) NodeTable(ctx context.Context, names Names) (table.Parts, error) {
+	parts, err := joinTables(ctx, names, false)
 	return parts.WithoutNested().WithForm(r.Text, r.Columns.isHeader("id")), err
 }
 
 // EdgeTable is NodeTable for edges.
-func (r Job) EdgeTable(names Names) (table.Parts, error) {
-	parts, err := joinTables(names, true)
+func (r Job) EdgeTable(ctx context.Context, names Names) (table.Parts, error) {
+	parts, err := joinTables(ctx, names, true)
 	return parts.WithoutNested().WithForm(r.Text, r.EdgeColumns.isHeader("src", "dst")), err
 }
 
-func joinTables(names Names, isOfEdges bool) (table.Parts, error) {
+func joinTables(ctx context.Context, names Names, isOfEdges bool) (table.Parts, error) {
 	var all []table.Parts
 	for _, path := range names {
-		parts, err := findTable(path, isOfEdges)
+		parts, err := findTable(ctx, path, isOfEdges)
 		if err != nil || len(names) == 1 {
 			return parts, err
 		}
@@ -63,22 +65,22 @@ func joinTables(names Names, isOfEdges bool) (table.Parts, error) {
 	return table.Join(names.String(), all...)
 }
 
-func findTable(path string, isOfEdges bool) (table.Parts, error) {
-	if parts, ok, err := ogbTable(path, isOfEdges); ok {
+func findTable(ctx context.Context, path string, isOfEdges bool) (table.Parts, error) {
+	if parts, ok, err := ogbTable(ctx, path, isOfEdges); ok {
 		return parts, err
 	}
-	parts, err := table.FindParts(path)
+	parts, err := table.FindParts(ctx, path)
 	if err != nil {
 		return parts, err
 	}
 	folder, isFile := path, false
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+	if info, err := stream.Stat(ctx, path); err != nil || !info.IsDir() {
 		folder, isFile = filepath.Dir(path), true
 	}
-	if !isExported(folder) {
+	if !isExported(ctx, folder) {
 		return parts, nil
 	}
-	files, err := readExported(folder)
+	files, err := readExported(ctx, folder)
 	if err != nil {
 		return parts, err
 	}
@@ -96,16 +98,16 @@ func findTable(path string, isOfEdges bool) (table.Parts, error) {
 	case isFile && files[named].table.isOfEdges() != isOfEdges:
 		return parts, exportedError(path, files[named].table.describe()+" is no table of "+kindOfTable(isOfEdges), isOfEdges, fitting)
 	case isFile:
-		return files[named].parts()
+		return files[named].parts(ctx)
 	case len(fitting) != 1:
 		return parts, exportedError(path, "the database has several tables of "+kindOfTable(isOfEdges), isOfEdges, fitting)
 	}
-	return fitting[0].parts()
+	return fitting[0].parts(ctx)
 }
 
 // isExported says whether a folder has the script that says which files a database was exported to.
-func isExported(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, copyScript))
+func isExported(ctx context.Context, folder string) bool {
+	_, err := stream.Stat(ctx, filepath.Join(folder, copyScript))
 	return err == nil
 }
 
@@ -145,8 +147,8 @@ func exportedError(path, what string, isOfEdges bool, fitting []exportedFile) er
 }
 
 // parts is the file with the header that neo4j-admin would give it.
-func (f *exportedFile) parts() (table.Parts, error) {
-	parts, err := table.FindParts(f.path)
+func (f *exportedFile) parts(ctx context.Context) (table.Parts, error) {
+	parts, err := table.FindParts(ctx, f.path)
 	if err != nil {
 		return parts, err
 	}
@@ -180,8 +182,8 @@ var exportedTypes = map[string]string{
 }
 
 // readExported reads the scripts of a database in a folder. It returns the files of its tables.
-func readExported(folder string) (files []exportedFile, err error) {
-	statements, err := readCypher(filepath.Join(folder, schemaScript))
+func readExported(ctx context.Context, folder string) (files []exportedFile, err error) {
+	statements, err := readCypher(ctx, filepath.Join(folder, schemaScript))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &table.Error{Path: folder, Msg: "has " + copyScript + " and no " + schemaScript + ", want both, as EXPORT DATABASE writes them"}
 	}
@@ -198,7 +200,7 @@ func readExported(folder string) (files []exportedFile, err error) {
 			tables[t.name] = append(tables[t.name], t)
 		}
 	}
-	if statements, err = readCypher(filepath.Join(folder, copyScript)); err != nil {
+	if statements, err = readCypher(ctx, filepath.Join(folder, copyScript)); err != nil {
 		return nil, err
 	}
 	for _, s := range statements {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // TestExportedParquet reads a database that Kùzu 0.11.3 exported to parquet: the columns have the names and types of the scripts.
 func TestExportedParquet(t *testing.T) {
 	for _, c := range []struct {
-		find   func(Names) (table.Parts, error)
+		find   func(context.Context, Names) (table.Parts, error)
 		header []string
 		first  string
 	}{
@@ -23,7 +24,7 @@ func TestExportedParquet(t *testing.T) {
 		},
 		{Job{}.EdgeTable, []string{":START_ID(Paper)", ":END_ID(Paper)", "since:date", "weight:double"}, "7|8||2.5"},
 	} {
-		parts, err := c.find(Names{"testdata/exported"})
+		parts, err := c.find(t.Context(), Names{"testdata/exported"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func TestFingerprintOfParts(t *testing.T) {
 	}
 	seen := map[string]string{}
 	look := func(what, path string) {
-		got, err := Fingerprint(Names{path})
+		got, err := Fingerprint(t.Context(), Names{path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,11 +35,11 @@ func TestFingerprintOfParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	look("a part of another name", dir)
-	one, err := Fingerprint(Names{"a"}, Names{"b", "c"})
+	one, err := Fingerprint(t.Context(), Names{"a"}, Names{"b", "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other, err := Fingerprint(Names{"a", "b"}, Names{"c"}); err != nil || other == one {
+	if other, err := Fingerprint(t.Context(), Names{"a", "b"}, Names{"c"}); err != nil || other == one {
 		t.Errorf("got the fingerprint %q for other tables of the same files, and the error %v", other, err)
 	}
 	for _, folder := range []string{"raw", "split/time"} {

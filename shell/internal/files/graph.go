@@ -126,7 +126,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	}
 	nodes.sayUnlabelled(r)
 	if g.EdgeNodes {
-		if err := g.checkTwice(); err != nil {
+		if err := g.checkTwice(ctx); err != nil {
 			return stats, err
 		}
 	}
@@ -159,7 +159,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		opt.Restore = r.Bad.restore
 	}
 	if r.Resume {
-		if opt.Resume, err = g.fingerprint(nodes.properties, r); err != nil {
+		if opt.Resume, err = g.fingerprint(ctx, nodes.properties, r); err != nil {
 			return stats, err
 		}
 	}
@@ -244,8 +244,8 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 
 // fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
 // other, and of those that leave bad rows out.
-func (g *Graph) fingerprint(properties []kv.Column, r Job) (string, error) {
-	files, err := Fingerprint(g.Nodes, g.Edges, Names{g.Run})
+func (g *Graph) fingerprint(ctx context.Context, properties []kv.Column, r Job) (string, error) {
+	files, err := Fingerprint(ctx, g.Nodes, g.Edges, Names{g.Run})
 	return fmt.Sprintf("%s%q %+v directed %v, edge nodes %v, lenient %v, %+v, columns %q %q, %+v\n",
 		files, g.Classes, properties, g.Directed, g.EdgeNodes, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns, r.Text), err
 }

@@ -59,7 +59,7 @@ type matrixFile struct {
 // openMatrix opens a file of a matrix.
 func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.Stage) (*matrixFile, error) {
 	if IsArray(path) {
-		in, err := npy.Open(path, name)
+		in, err := npy.Open(ctx, path, name)
 		if err != nil {
 			return nil, err
 		}

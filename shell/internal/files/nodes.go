@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	parts, err := r.NodeTable(g.Nodes)
+	parts, err := r.NodeTable(ctx, g.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		return nil, err
 	}
 	n.names = header.names
-	if err := g.sayOGB(r); err != nil {
+	if err := g.sayOGB(ctx, r); err != nil {
 		return nil, err
 	}
 	if left := in.LeftOut(); left != nil {
@@ -106,7 +105,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		return n, nil
 	}
 	for _, path := range g.nodeParts.Paths() {
-		if info, err := os.Stat(path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
+		if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
 			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
 				"want a file, the columns id and label alone, or kinds in the header, as in :ID,:LABEL,year:int")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -36,17 +37,17 @@ var ogbRefused = []struct{ name, why string }{
 }
 
 // isOGB says whether a folder is that of a data set of OGB.
-func isOGB(folder string) bool {
-	return folder != "" && (hasFile(folder, ogbCount) || slices.ContainsFunc(ogbRefused, func(r struct{ name, why string }) bool { return hasFile(folder, r.name) }))
+func isOGB(ctx context.Context, folder string) bool {
+	return folder != "" && (hasFile(ctx, folder, ogbCount) || slices.ContainsFunc(ogbRefused, func(r struct{ name, why string }) bool { return hasFile(ctx, folder, r.name) }))
 }
 
-func hasFile(folder, name string) bool {
-	_, err := os.Stat(filepath.Join(folder, name))
+func hasFile(ctx context.Context, folder, name string) bool {
+	_, err := stream.Stat(ctx, filepath.Join(folder, name))
 	return err == nil
 }
 
 // ogbFolder is the folder of the data set that a path is, or is a part of; empty: of none.
-func ogbFolder(path string) string {
+func ogbFolder(ctx context.Context, path string) string {
 	path = filepath.Clean(path)
 	folder := path
 	for _, part := range []string{"raw", ogbEdges, ogbLabels} {
@@ -57,7 +58,7 @@ func ogbFolder(path string) string {
 			folder = "."
 		}
 	}
-	if isOGB(folder) {
+	if isOGB(ctx, folder) {
 		return folder
 	}
 	return ""
@@ -71,22 +72,22 @@ type ogbSet struct {
 }
 
 // openOGB looks at a data set that a flag names by its folder.
-func openOGB(folder, path, flag string) (*ogbSet, error) {
+func openOGB(ctx context.Context, folder, path, flag string) (*ogbSet, error) {
 	if filepath.Clean(path) != folder {
 		return nil, &table.Error{Path: path, Msg: fmt.Sprintf("is a part of a data set of OGB, want its folder: %s %s", flag, wording.ShellWord(folder))}
 	}
 	for _, refused := range ogbRefused {
-		if hasFile(folder, refused.name) {
+		if hasFile(ctx, folder, refused.name) {
 			return nil, &table.Error{Path: path, Msg: refused.why}
 		}
 	}
 	set := &ogbSet{folder: folder}
-	entries, err := os.ReadDir(filepath.Join(folder, "split"))
+	entries, err := stream.ReadDir(ctx, filepath.Join(folder, "split"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if !hasFile(folder, filepath.Join("split", entry.Name(), "train.csv.gz")) {
+		if !hasFile(ctx, folder, filepath.Join("split", entry.Name(), "train.csv.gz")) {
 			continue
 		}
 		if set.split != "" {
@@ -95,10 +96,10 @@ func openOGB(folder, path, flag string) (*ogbSet, error) {
 		set.split = filepath.Join("split", entry.Name())
 	}
 	set.taken = []string{"ids"}
-	if hasFile(folder, ogbLabels) {
+	if hasFile(ctx, folder, ogbLabels) {
 		set.taken = append(set.taken, "labels")
 	}
-	if hasFile(folder, ogbYears) {
+	if hasFile(ctx, folder, ogbYears) {
 		set.taken = append(set.taken, "the property year")
 	}
 	if set.split != "" {
@@ -108,35 +109,37 @@ func openOGB(folder, path, flag string) (*ogbSet, error) {
 }
 
 // sources are all files that are read.
-func (s *ogbSet) sources() []string { return append(s.files(), s.path(ogbEdges), s.path(ogbFeatures)) }
+func (s *ogbSet) sources(ctx context.Context) []string {
+	return append(s.files(ctx), s.path(ogbEdges), s.path(ogbFeatures))
+}
 
 func (s *ogbSet) path(name string) string { return filepath.Join(s.folder, filepath.FromSlash(name)) }
 
 // ogbTable is the table of nodes, or of edges, of the data set that a path names; false if it names none.
-func ogbTable(path string, isOfEdges bool) (parts table.Parts, ok bool, err error) {
-	folder := ogbFolder(path)
+func ogbTable(ctx context.Context, path string, isOfEdges bool) (parts table.Parts, ok bool, err error) {
+	folder := ogbFolder(ctx, path)
 	if folder == "" {
 		return parts, false, nil
 	}
-	set, err := openOGB(folder, path, "--"+kindOfTable(isOfEdges))
+	set, err := openOGB(ctx, folder, path, "--"+kindOfTable(isOfEdges))
 	if err != nil {
 		return parts, true, err
 	}
 	if isOfEdges {
-		parts, err = table.FindParts(set.path(ogbEdges))
+		parts, err = table.FindParts(ctx, set.path(ogbEdges))
 		return parts.WithHeader([]string{"src", "dst"}, true), true, err
 	}
-	return table.AlignedParts(path, set.files(), set.nodes), true, nil
+	return table.AlignedParts(path, set.files(ctx), set.nodes), true, nil
 }
 
 // files are the files of the nodes.
-func (s *ogbSet) files() (paths []string) {
+func (s *ogbSet) files(ctx context.Context) (paths []string) {
 	names := []string{ogbCount, ogbLabels, ogbYears}
 	for _, name := range ogbSplits {
 		names = append(names, filepath.Join(s.split, name+".csv.gz"))
 	}
 	for _, name := range names {
-		if hasFile(s.folder, name) {
+		if hasFile(ctx, s.folder, name) {
 			paths = append(paths, s.path(name))
 		}
 	}
@@ -149,7 +152,7 @@ func (s *ogbSet) nodes(ctx context.Context, memory int64) (*table.Aligned, error
 	if err != nil {
 		return nil, err
 	}
-	if hasFile(s.folder, ogbLabels) {
+	if hasFile(ctx, s.folder, ogbLabels) {
 		of.Columns = append(of.Columns, table.AlignedColumn{Name: kv.LabelColumn, Path: s.path(ogbLabels), Text: func(dst []byte, _ int64, field []byte) []byte {
 			if strings.EqualFold(view(field), "nan") {
 				return dst
@@ -157,7 +160,7 @@ func (s *ogbSet) nodes(ctx context.Context, memory int64) (*table.Aligned, error
 			return append(dst, field...)
 		}})
 	}
-	if hasFile(s.folder, ogbYears) {
+	if hasFile(ctx, s.folder, ogbYears) {
 		of.Columns = append(of.Columns, table.AlignedColumn{Name: "year", Path: s.path(ogbYears)})
 	}
 	if s.split == "" {
@@ -243,11 +246,11 @@ func eachNumber(ctx context.Context, path string, memory int64, fn func(n int64)
 }
 
 // ogbMatrix is the table of the features of the data set that a path names; false if it names none.
-func ogbMatrix(path string) (parts table.Parts, ok bool, err error) {
-	if !isOGB(path) {
+func ogbMatrix(ctx context.Context, path string) (parts table.Parts, ok bool, err error) {
+	if !isOGB(ctx, path) {
 		return parts, false, nil
 	}
-	set, err := openOGB(filepath.Clean(path), path, "--features")
+	set, err := openOGB(ctx, filepath.Clean(path), path, "--features")
 	if err != nil {
 		return parts, true, err
 	}
@@ -277,18 +280,18 @@ func (s *ogbSet) features(ctx context.Context, memory int64) (of *table.Aligned,
 }
 
 // sayOGB says what is taken of a data set of OGB, if that is what the nodes are of, and what is left out.
-func (g *Graph) sayOGB(r Job) error {
+func (g *Graph) sayOGB(ctx context.Context, r Job) error {
 	path := g.Nodes.only()
-	if !isOGB(path) {
+	if !isOGB(ctx, path) {
 		return nil
 	}
-	set, err := openOGB(filepath.Clean(path), path, "--nodes")
+	set, err := openOGB(ctx, filepath.Clean(path), path, "--nodes")
 	if err != nil {
 		return err
 	}
 	var left []string
 	for _, folder := range []string{"raw", "mapping"} {
-		entries, err := os.ReadDir(set.path(folder))
+		entries, err := stream.ReadDir(ctx, set.path(folder))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

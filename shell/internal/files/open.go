@@ -34,7 +34,7 @@ func (r Job) open(ctx context.Context, parts table.Parts) (*table.Reader, error)
 
 // openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
 func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []int, error) {
-	parts, err := r.NodeTable(names)
+	parts, err := r.NodeTable(ctx, names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,9 +55,9 @@ func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []i
 // openTable opens a table: a file, the files of a directory, those that a pattern matches, the features of a data set of OGB, or standard input.
 // isHeader recognizes its header.
 func (r Job) openTable(ctx context.Context, path string, isHeader func([]string) bool) (*table.Reader, error) {
-	parts, isOGB, err := ogbMatrix(path)
+	parts, isOGB, err := ogbMatrix(ctx, path)
 	if !isOGB {
-		parts, err = table.FindParts(path)
+		parts, err = table.FindParts(ctx, path)
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,22 +30,29 @@ func (n Names) only() string {
 }
 
 // Sources are the files that the name of a table stands for; none if there are none.
-func Sources(path string) []string {
-	if isOGB(path) {
-		if set, err := openOGB(filepath.Clean(path), path, ""); err == nil {
-			return set.sources()
+func Sources(ctx context.Context, path string) []string {
+	if isOGB(ctx, path) {
+		if set, err := openOGB(ctx, filepath.Clean(path), path, ""); err == nil {
+			return set.sources(ctx)
 		}
 	}
-	parts, err := table.FindParts(path)
+	parts, err := table.FindParts(ctx, path)
 	if err != nil {
 		return nil // reading it says so
 	}
 	return parts.Paths()
 }
 
+// LookUp looks at each file that has to be looked at to find those of a table of a name, whatever table that is.
+func LookUp(ctx context.Context, name string) {
+	Sources(ctx, name)
+	Job{}.NodeTable(ctx, Names{name}) //nolint:errcheck // reading it says so
+	Job{}.EdgeTable(ctx, Names{name}) //nolint:errcheck // likewise
+}
+
 // Fingerprint tells files from others, and from themselves once they are changed. Of one that is not there, which its opening
 // tells, there is no more than the name.
-func Fingerprint(tables ...Names) (string, error) {
+func Fingerprint(ctx context.Context, tables ...Names) (string, error) {
 	var b strings.Builder
 	for _, names := range tables {
 		for _, path := range names {
@@ -60,8 +68,8 @@ func Fingerprint(tables ...Names) (string, error) {
 				fmt.Fprintf(&b, " %d %d", os.Getpid(), time.Now().UnixNano()) // nothing tells what will come from what came
 				continue
 			}
-			for _, path := range Sources(path) {
-				if info, err := os.Stat(path); err == nil {
+			for _, path := range Sources(ctx, path) {
+				if info, err := stream.Stat(ctx, path); err == nil {
 					fmt.Fprintf(&b, " %q %d %d", filepath.Base(path), info.Size(), info.ModTime().UnixNano())
 				}
 			}

@@ -1,18 +1,20 @@
 package holder
 
 import (
+	"bufio"
+	"bytes"
 	"context"
-	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // ErrNobody is returned by Ask if nobody listens, or takes a job: it may have ended, or not yet begun to listen.
@@ -24,13 +26,10 @@ var ErrGone = errors.New("the process that held the store is gone")
 // A RefusedError says why the holder does not take the job.
 type RefusedError struct{ Reason string }
 
-func (e *RefusedError) Error() string {
-	return "the process that holds the store refuses: " + e.Reason
-}
+func (e *RefusedError) Error() string { return e.Reason }
 
 // Streams are those of an asker.
 type Streams struct {
-	In       io.Reader // read only if the job wants input
 	Out, Err io.Writer
 	Progress func(stage string, done, total int64)
 
@@ -56,37 +55,65 @@ func (e *SilentError) Error() string {
 
 func (e *SilentError) Unwrap() error { return e.err }
 
-// Ask asks the holder of a directory for a job, and returns its result. If the holder does not take the job within a time (of one second
-// or more), Ask returns ErrNobody. If ctx ends, the holder ends the job and sends its result. If ctx ends before the job is taken, Ask
-// returns the error of ctx at once; if the holder does not end the job within a second, a *SilentError. If Out cannot be written to, the
-// job ends, and Ask returns that error.
-func Ask(ctx context.Context, dir string, within time.Duration, request []byte, s Streams) ([]byte, error) {
+// Ask asks the holder of a directory for a job, and returns its result. The holder gets the files as they are open here. If it does not
+// take the job within a time (of one second or more), Ask returns ErrNobody. If ctx ends, the holder ends the job and sends its result.
+// If ctx ends before the job is taken, Ask returns the error of ctx at once; if the holder does not end the job within a second, a
+// *SilentError. If Out cannot be written to, the job ends, and Ask returns that error.
+func Ask(ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams) ([]byte, error) {
+	if len(request) > MaxRequest {
+		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process", len(request), MaxRequest)}
+	}
+	if len(files) > MaxFiles {
+		return nil, &RefusedError{fmt.Sprintf("got %d files, want at most %d for another process", len(files), MaxFiles)}
+	}
 	within = min(max(within, shortestGreeting), greetingTime)
-	dialer := net.Dialer{Timeout: within}
-	conn, err := dialer.DialContext(ctx, "unix", socketOf(dir))
+	c, store, err := dial(ctx, dir, within)
 	if ctx.Err() != nil {
-		return nil, errors.Join(ctx.Err(), closed(conn))
+		if err == nil {
+			err = c.Close()
+		}
+		return nil, errors.Join(ctx.Err(), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
-	a := &asker{wire: newWire(conn), streams: s}
-	defer a.wire.close()
-	if _, err := checkPeer(conn); err != nil {
-		return nil, err
+	a := newAsker(c, s)
+	defer a.close()
+	if !c.isOwn() {
+		return nil, &RefusedError{strangerText(c.pid, c.uid)}
 	}
-	a.wire.readUntil(time.Now().Add(within))
-	a.wire.writeUntil(time.Now().Add(within))
+	c.sends = files
+	a.until(time.Now().Add(within))
 	stop := context.AfterFunc(ctx, a.cancel)
 	defer stop()
-	if err := a.begin(request); err != nil {
+	events, err := a.begin(store, request, files)
+	if err != nil {
 		return nil, endError(ctx, err)
 	}
-	result, err := a.follow(ctx)
+	content, err := a.follow(ctx, events)
 	if ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, &SilentError{ctx.Err()}
 	}
-	return result, endError(ctx, err)
+	return content, endError(ctx, err)
+}
+
+// dial connects to the holder of a directory, and returns what the system calls the directory.
+func dial(ctx context.Context, dir string, within time.Duration) (*conn, string, error) {
+	store, err := identity(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	path, err := socketOf(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	dialer := net.Dialer{Timeout: within}
+	plain, err := dialer.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, "", err
+	}
+	c, err := newConn(plain)
+	return c, store, err
 }
 
 // endError is the error of a context that ended, instead of an error that may come from its end.
@@ -97,24 +124,39 @@ func endError(ctx context.Context, err error) error {
 	return err
 }
 
-// closed closes a connection, if there is one.
-func closed(conn net.Conn) error {
-	if conn == nil {
-		return nil
-	}
-	return conn.Close()
-}
-
 // An asker waits for the result of a job.
 type asker struct {
-	wire    *wire
+	conn    *conn
 	streams Streams
-	helpers sync.WaitGroup // read input, ask questions
-	helping atomic.Bool    // one of them does
+	helpers sync.WaitGroup // send the request, ask questions
+	asking  atomic.Bool    // a person
+	body    *io.PipeReader // of the request, behind the call
+	end     *io.PipeWriter // of the body
+
+	talking sync.Mutex
+	words   *gob.Encoder
 
 	mu        sync.Mutex
 	taken     bool // the job
 	cancelled bool
+}
+
+func newAsker(c *conn, s Streams) *asker {
+	a := &asker{conn: c, streams: s}
+	a.body, a.end = io.Pipe()
+	return a
+}
+
+// close ends the conversation.
+func (a *asker) close() {
+	a.conn.Close() //nolint:errcheck // all was said, or the other side is gone
+	a.end.Close()  //nolint:errcheck // it never fails
+	a.helpers.Wait()
+}
+
+// until bounds the wait for the holder. The zero time is no bound.
+func (a *asker) until(t time.Time) {
+	a.conn.SetDeadline(t) //nolint:errcheck // a closed connection: who reads it is told
 }
 
 // cancel ends the job, or the wait until it is taken.
@@ -126,11 +168,8 @@ func (a *asker) cancel() {
 	if a.taken {
 		end = end.Add(patience)
 	}
-	a.wire.readUntil(end)
-	a.wire.writeUntil(end)
-	if a.taken {
-		a.wire.trySend(frameCancel)
-	}
+	a.until(end)
+	a.end.Close() //nolint:errcheck // it never fails
 }
 
 // start has the job begin, which the holder has taken, unless it was cancelled.
@@ -141,129 +180,95 @@ func (a *asker) start() error {
 		return context.Canceled
 	}
 	a.taken = true
-	a.wire.readUntil(time.Time{})
-	a.wire.writeUntil(time.Time{})
-	a.wire.trySend(frameGo) // from now on nobody knows whether the job was done if the holder is gone
+	a.until(time.Time{})
+	a.say(word{Go: true}) // from now on nobody knows whether the job was done if the holder is gone
 	return nil
 }
 
-// begin sends the request, and waits until the job is taken.
-func (a *asker) begin(request []byte) error {
-	k, content, err := a.exchange(request)
-	if _, ok := errors.AsType[*ProtocolError](err); ok {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNobody, err)
-	}
-	switch k {
-	case frameTaken:
-		return a.start()
-	case frameRefused:
-		return &RefusedError{string(content)}
-	}
-	return protocolErrorf("got a message of kind %q, want that the job is taken", byte(k))
+// say sends a word. It changes nothing if the holder is gone: the next event tells.
+func (a *asker) say(w word) {
+	a.talking.Lock()
+	defer a.talking.Unlock()
+	a.words.Encode(w) //nolint:errcheck // see above
 }
 
-func (a *asker) exchange(request []byte) (kind, []byte, error) {
-	if err := a.wire.sendGreeting(); err != nil {
-		return 0, nil, err
+// begin sends the request, and waits until the job is taken. It returns the events of the job.
+func (a *asker) begin(store string, content []byte, files []*os.File) (*gob.Decoder, error) {
+	first := call{Request: content}
+	for _, f := range files {
+		first.Names = append(first.Names, f.Name())
 	}
-	if err := a.wire.receiveGreeting(); err != nil {
-		return 0, nil, err
+	var text bytes.Buffer
+	to := &swapped{&text}
+	a.words = gob.NewEncoder(to)
+	if err := a.words.Encode(first); err != nil {
+		return nil, err
 	}
-	if err := a.wire.send(frameRequest, request); err != nil {
-		return 0, nil, err
+	to.Writer = a.end
+	request, err := http.NewRequest(http.MethodPost, "http://holder"+jobsPath, io.MultiReader(&text, a.body))
+	if err != nil {
+		return nil, err
 	}
-	return a.wire.receive()
+	request.Header.Set(storeHeader, store)
+	request.ContentLength, request.Close = -1, true
+	a.helpers.Go(func() { a.body.CloseWithError(request.Write(a.conn)) })
+	response, err := http.ReadResponse(bufio.NewReaderSize(a.conn, maxPiece), request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return gob.NewDecoder(response.Body), a.start()
+	}
+	reason, err := io.ReadAll(io.LimitReader(response.Body, maxPiece))
+	switch response.StatusCode {
+	case http.StatusForbidden, http.StatusBadRequest:
+		return nil, &RefusedError{strings.TrimSpace(string(reason))}
+	case http.StatusNotFound:
+		return nil, &RefusedError{"the process that holds the store runs another version of graphcleaner: end it first"}
+	}
+	return nil, errors.Join(fmt.Errorf("%w: %s", ErrNobody, response.Status), err)
 }
+
+// A swapped writer writes to one after another.
+type swapped struct{ io.Writer }
 
 // follow does what the holder says until the result comes.
-func (a *asker) follow(ctx context.Context) ([]byte, error) {
+func (a *asker) follow(ctx context.Context, events *gob.Decoder) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer a.helpers.Wait()
 	defer cancel()
 	for {
-		k, content, err := a.wire.receive()
-		if _, ok := errors.AsType[*ProtocolError](err); ok {
-			return nil, err
-		}
-		if err != nil {
+		var e event
+		if err := events.Decode(&e); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrGone, err)
 		}
-		switch k {
-		case frameOut:
-			_, err = a.streams.Out.Write(content)
-		case frameErr:
+		if len(e.Out) > 0 {
+			if _, err := a.streams.Out.Write(e.Out); err != nil {
+				return nil, err
+			}
+		}
+		if len(e.Err) > 0 {
 			// Where standard error cannot be written to there is nobody to be told.
-			fmt.Fprintf(a.streams.Err, "%s", content)
-		case frameWant:
-			err = a.help(func() (kind, []byte) { return a.nextInput(ctx) })
-		case frameQuestion:
-			err = a.help(func() (kind, []byte) { return a.answer(ctx, string(content)) })
-		case frameProgress:
-			err = a.show(content)
-		case frameResult:
-			return content, nil
-		default:
-			err = protocolErrorf("got a message of the unknown kind %q", byte(k))
+			fmt.Fprintf(a.streams.Err, "%s", e.Err)
 		}
-		if err != nil {
-			return nil, err
+		if e.Progress != nil {
+			if a.streams.Progress != nil {
+				a.streams.Progress(e.Progress.Stage, e.Progress.Done, e.Progress.Total)
+			}
+			a.say(word{Drawn: true})
 		}
-	}
-}
-
-// help has a goroutine get what the holder wants from a file or a person, and send it.
-func (a *asker) help(get func() (kind, []byte)) error {
-	if !a.helping.CompareAndSwap(false, true) {
-		return protocolErrorf("the holder wants input or an answer twice at once")
-	}
-	a.helpers.Go(func() {
-		k, content := get()
-		a.helping.Store(false)
-		a.wire.trySend(k, content)
-	})
-	return nil
-}
-
-// nextInput is the next piece of the input, or its end.
-func (a *asker) nextInput(ctx context.Context) (kind, []byte) {
-	piece := make([]byte, maxPiece)
-	in := stream.NewReader(ctx, a.streams.In)
-	for {
-		n, err := in.Read(piece)
-		switch {
-		case n > 0: // an error comes again
-			return frameInput, piece[:n]
-		case errors.Is(err, io.EOF):
-			return frameInputEnd, nil
-		case err != nil:
-			return frameInputEnd, cut(err.Error())
+		if e.Question != "" && a.asking.CompareAndSwap(false, true) {
+			a.helpers.Go(func() {
+				yes, err := a.streams.Confirm(ctx, e.Question)
+				answer := &reply{Yes: yes}
+				if err != nil {
+					answer.Err = err.Error()
+				}
+				a.asking.Store(false)
+				a.say(word{Answer: answer})
+			})
+		}
+		if e.Result != nil {
+			return e.Result.Content, nil
 		}
 	}
-}
-
-// answer is the answer of a person.
-func (a *asker) answer(ctx context.Context, question string) (kind, []byte) {
-	yes, err := a.streams.Confirm(ctx, question)
-	switch {
-	case err != nil:
-		return frameAnswer, cut("\x00" + err.Error())
-	case yes:
-		return frameAnswer, []byte{1}
-	}
-	return frameAnswer, []byte{0}
-}
-
-// show shows progress.
-func (a *asker) show(content []byte) error {
-	if len(content) < 16 {
-		return protocolErrorf("got progress of %d bytes, want 16 or more", len(content))
-	}
-	if a.streams.Progress != nil {
-		a.streams.Progress(string(content[16:]), int64(binary.BigEndian.Uint64(content)), int64(binary.BigEndian.Uint64(content[8:])))
-	}
-	a.wire.trySend(frameDrawn)
-	return nil
 }

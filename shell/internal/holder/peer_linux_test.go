@@ -24,7 +24,7 @@ func TestForeignUser(t *testing.T) {
 		t.Error("a job of another user was taken")
 		return nil
 	})
-	path := socketOf(dir)
+	path, request := socketAt(t, dir), posted(t, dir, call{})
 	for at := path; len(at) > len(os.TempDir()); at = filepath.Dir(at) {
 		if err := os.Chmod(at, 0o777); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestForeignUser(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		say(conn, greeting+"r\x00\x00\x00\x00")
+		say(conn, request)
 		conn.SetReadDeadline(time.Now().Add(5 * time.Second)) //nolint:errcheck // the read fails then
 		text, err := io.ReadAll(conn)
 		hears <- heard{text, err}
@@ -57,7 +57,7 @@ func TestForeignUser(t *testing.T) {
 	if got.text == nil && got.err != nil {
 		t.Skipf("the thread cannot be another user's here: %v", got.err)
 	}
-	if !bytes.Contains(got.text, []byte("belongs to user 0, and talks only to processes of its own user, not of user 65534")) {
+	if !bytes.Contains(got.text, []byte("of user 0 holds the store, and answers only that user")) {
 		t.Errorf("another user hears %q, %v, want a refusal", got.text, got.err)
 	}
 }

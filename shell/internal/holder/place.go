@@ -2,6 +2,7 @@ package holder
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -15,8 +16,8 @@ import (
 const DirectoryName = "holder"
 
 const (
-	socketName  = "socket"
-	addressName = "address" // has the path of a socket that lies elsewhere
+	socketName  = DirectoryName + "/socket"
+	addressName = DirectoryName + "/address" // has the path of a socket that lies elsewhere
 
 	// maxPath is the longest path of a socket that every system takes, in bytes.
 	maxPath = 100
@@ -24,99 +25,123 @@ const (
 	elsewhere = "graphcleaner-holder-" // begins the names of directories for sockets elsewhere
 )
 
-// socketOf is the path of the socket of a store's holder.
-func socketOf(dir string) string {
-	if text, err := os.ReadFile(filepath.Join(dir, DirectoryName, addressName)); err == nil {
-		return string(text)
+// openPlace opens the directory of a store. No name in it leads out of it. The directory of the holder is no link.
+func openPlace(dir string) (*os.Root, error) {
+	store, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
 	}
-	return filepath.Join(dir, DirectoryName, socketName)
+	info, err := store.Lstat(DirectoryName)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no directory: want it gone", filepath.Join(dir, DirectoryName))
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// socketOf is the path of the socket of a store's holder.
+func socketOf(dir string) (path string, err error) {
+	store, err := openPlace(dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if path := addressIn(store); path != "" {
+		return path, nil
+	}
+	return filepath.Join(dir, socketName), nil
+}
+
+// addressIn is the path of a socket elsewhere that a store names, "" if it names none that is of this program and this user.
+func addressIn(store *os.Root) string {
+	text, err := store.ReadFile(addressName)
+	path := string(text)
+	parent := filepath.Dir(path)
+	if err != nil || !strings.HasPrefix(filepath.Base(parent), elsewhere) {
+		return ""
+	}
+	in, err := os.Lstat(parent)
+	if err != nil || !in.IsDir() || !isOwn(in) {
+		return ""
+	}
+	if socket, err := os.Lstat(path); err != nil || socket.Mode()&fs.ModeSocket == 0 || !isOwn(socket) {
+		return ""
+	}
+	return path
 }
 
 // A place is where a holder listens.
 type place struct {
 	net.Listener
-	dir   string        // the directory of the holder
-	files []string      // to be removed, the socket first
-	marks []fs.FileInfo // of the files; others may lie there later, if the store was moved
+	store     *os.Root // its directory, wherever it is moved to
+	elsewhere string   // the directory of a socket that lies elsewhere
 }
 
 // listen listens at the place of a store, whose lock the caller has. It replaces what a killed holder left.
 func listen(dir string) (p *place, err error) {
-	dir, err = filepath.Abs(dir)
+	store, err := openPlace(dir)
 	if err != nil {
 		return nil, err
 	}
-	of := filepath.Join(dir, DirectoryName)
-	address := filepath.Join(of, addressName)
-	if err := errors.Join(os.MkdirAll(of, 0o700), removeLeft(dir)); err != nil {
-		return nil, err
-	}
-	p = &place{dir: of}
-	begun := p // of which an error returns none
+	begun := &place{store: store}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, begun.Close())
 		}
 	}()
-	path := filepath.Join(of, socketName)
-	far := len(path) > maxPath
-	if far {
-		if path, err = temporaryPath(); err != nil {
+	if err := store.Mkdir(DirectoryName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := removeLeft(store); err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(filepath.Join(dir, socketName))
+	if err != nil {
+		return nil, err
+	}
+	if len(path) > maxPath {
+		if begun.elsewhere, err = newTemporary(); err != nil {
 			return nil, err
 		}
+		path = filepath.Join(begun.elsewhere, filepath.Base(socketName))
 	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
-	p.Listener = listener
-	if err := p.keep(path); err != nil {
-		return nil, err
-	}
+	begun.Listener = listener
 	if runtime.GOOS != "windows" { // where the rights of the directory count
 		if err := os.Chmod(path, 0o600); err != nil {
 			return nil, err
 		}
 	}
-	if !far {
-		return p, nil
+	if begun.elsewhere == "" {
+		return begun, nil
 	}
-	if err := p.keep(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
-	draft := address + ".tmp"
-	if err = os.WriteFile(draft, []byte(path), 0o600); err == nil {
-		err = os.Rename(draft, address)
-	}
-	if err != nil {
-		os.Remove(draft) //nolint:errcheck // what failed is told
-		return nil, err
-	}
-	return p, p.keep(address)
-}
-
-// keep remembers a file that Close removes.
-func (p *place) keep(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil {
-		p.files, p.marks = append(p.files, path), append(p.marks, info)
-	}
-	return err
+	return begun, store.WriteFile(addressName, []byte(path), 0o600)
 }
 
 // Close ends the listening, and removes the files, so that nobody connects.
 func (p *place) Close() (err error) {
-	for i, path := range p.files {
-		if info, there := os.Lstat(path); there == nil && os.SameFile(info, p.marks[i]) {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}
-	p.files, p.marks = nil, nil
 	if p.Listener != nil {
+		if p.elsewhere == "" {
+			err = removed(p.store.Remove(socketName))
+		}
 		err = errors.Join(err, p.Listener.Close())
 	}
-	os.Remove(p.dir) //nolint:errcheck // it may have other files, or be gone
+	if p.elsewhere != "" {
+		err = errors.Join(err, removed(p.store.Remove(addressName)), os.RemoveAll(p.elsewhere))
+	}
+	p.store.Remove(DirectoryName) //nolint:errcheck // it may have other files, or be gone
+	return errors.Join(err, p.store.Close())
+}
+
+// removed is the error of a removal of what may be gone.
+func removed(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	return err
 }
 
@@ -124,35 +149,27 @@ func (p *place) Close() (err error) {
 const answerTime = time.Second
 
 // removeLeft removes what a killed holder left.
-func removeLeft(dir string) error {
-	path := socketOf(dir)
-	paths := []string{path, filepath.Join(dir, DirectoryName, addressName)}
-	if parent := filepath.Dir(path); strings.HasPrefix(filepath.Base(parent), elsewhere) {
-		paths = append(paths, parent)
-	} else {
-		paths[0] = filepath.Join(dir, DirectoryName, socketName)
+func removeLeft(store *os.Root) error {
+	path := addressIn(store)
+	err := errors.Join(removed(store.Remove(socketName)), removed(store.Remove(addressName)))
+	parent := filepath.Dir(path)
+	if err != nil || path == "" || filepath.Dir(parent) != temporary() {
+		return err
 	}
 	// In a copy of a store that is held, the address is that of a holder that lives.
 	if other, err := net.DialTimeout("unix", path, answerTime); err == nil {
-		paths = paths[1:2]
-		if err := other.Close(); err != nil {
-			return err
-		}
+		return other.Close()
 	}
-	for _, path := range paths {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(removed(os.Remove(path)), removed(os.Remove(parent)))
 }
 
-// temporaryPath is a short path for a socket, in a new directory that only its owner can enter.
-func temporaryPath() (string, error) {
-	parent := os.TempDir()
-	if len(parent)+len(elsewhere)+len(socketName)+12 > maxPath {
-		parent = "/tmp"
+// newTemporary makes a directory for a socket, with a short path, that only its owner can enter.
+func newTemporary() (string, error) { return os.MkdirTemp(temporary(), elsewhere) }
+
+// temporary is the directory for sockets that lie elsewhere.
+func temporary() string {
+	if dir := os.TempDir(); len(dir)+len(elsewhere)+len("socket")+12 <= maxPath {
+		return filepath.Clean(dir)
 	}
-	dir, err := os.MkdirTemp(parent, elsewhere)
-	return filepath.Join(dir, socketName), err
+	return "/tmp"
 }

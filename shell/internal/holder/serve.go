@@ -2,16 +2,17 @@ package holder
 
 import (
 	"context"
-	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -30,11 +31,15 @@ const (
 
 	// progressEvery is the time between two reports of progress.
 	progressEvery = 50 * time.Millisecond
+
+	// maxWaiting is how many connections may be without a job at once. One more closes the oldest.
+	maxWaiting = 32
 )
 
 // A Server answers askers.
 type Server struct {
 	place *place
+	store string // what the system calls its directory
 	work  func(context.Context, *Job) []byte
 	end   context.CancelCauseFunc
 	ctx   context.Context // of the jobs
@@ -43,23 +48,79 @@ type Server struct {
 	mu      sync.Mutex
 	stopped bool
 	jobs    []*Job
-	waiting map[*wire]struct{} // connected, without a job
+	waiting []*conn // without a job, the oldest first
 }
 
 // Listen answers the processes that ask for the holder of a directory, whose lock the caller has. It calls work in a goroutine for each
 // job, with a context that ends if the asker wants it or is gone, or if ctx ends (the cause is then ErrEnded). Work returns the
 // result. If ctx ends, work has a second to end. Close the Server before the lock is given back.
 func Listen(ctx context.Context, dir string, work func(context.Context, *Job) []byte) (*Server, error) {
+	store, err := identity(dir)
+	if err != nil {
+		return nil, err
+	}
 	p, err := listen(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{place: p, work: work, waiting: make(map[*wire]struct{})}
+	s := &Server{place: p, store: store, work: work}
 	own, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { end(ErrEnded) })
 	s.ctx, s.end = own, func(cause error) { stop(); end(cause) }
-	s.conns.Go(s.accept)
+	server := &http.Server{
+		Handler: s, ConnState: s.follow, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: greetingTime, MaxHeaderBytes: 4 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+	}
+	server.SetKeepAlivesEnabled(false)
+	s.conns.Go(func() { server.Serve(connListener{p.Listener}) }) //nolint:errcheck // it ends when the place is closed
 	return s, nil
+}
+
+// connKey is the key of the *conn of a request.
+type connKey struct{}
+
+// A connListener accepts each connection as a *conn.
+type connListener struct{ net.Listener }
+
+func (l connListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if own, err := newConn(c); err == nil {
+			return own, nil
+		}
+	}
+}
+
+// follow notes the begin and the end of a connection.
+func (s *Server) follow(c net.Conn, state http.ConnState) {
+	own := c.(*conn)
+	switch state {
+	case http.StateNew:
+		s.conns.Add(1)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting = append(s.waiting, own)
+		if len(s.waiting) > maxWaiting {
+			s.waiting[0].Close() //nolint:errcheck // it has no job, and can ask again
+			s.waiting = s.waiting[1:]
+		}
+		if s.stopped {
+			own.Close() //nolint:errcheck // likewise
+		}
+	case http.StateClosed:
+		s.forget(own)
+		s.conns.Done()
+	}
+}
+
+// forget takes a connection out of those that wait.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *conn) bool { return other == c })
 }
 
 // Stop takes no more jobs.
@@ -76,8 +137,8 @@ func (s *Server) stopIf(condition func() bool) (stopped bool, err error) {
 		return s.stopped, nil
 	}
 	s.stopped = true
-	for w := range s.waiting {
-		w.readUntil(time.Now()) // it has no job, and can ask again
+	for _, c := range s.waiting {
+		c.Close() //nolint:errcheck // it has no job, and can ask again
 	}
 	return true, s.place.Close()
 }
@@ -109,80 +170,74 @@ func (s *Server) Jobs() []string {
 	return titles
 }
 
-// accept serves one connection after another, each in a goroutine.
-func (s *Server) accept() {
-	for {
-		conn, err := s.place.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // too many files are open, or the like
-			time.Sleep(progressEvery)
-			continue
-		}
-		s.conns.Go(func() { s.serve(newWire(conn)) })
-	}
-}
-
-// serve does the job of a connection.
-func (s *Server) serve(w *wire) {
-	defer w.close()
-	w.readUntil(time.Now().Add(greetingTime))
-	w.writeUntil(time.Now().Add(greetingTime))
-	if !s.await(w) {
+// ServeHTTP does the job of a connection.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := r.Context().Value(connKey{}).(*conn)
+	control := http.NewResponseController(w)
+	// Without full duplex the answer would wait for the end of the request.
+	if errors.Join(control.EnableFullDuplex(), control.SetReadDeadline(time.Now().Add(greetingTime))) != nil {
 		return
 	}
-	request, pid, err := receiveRequest(w)
+	switch {
+	case !c.isOwn():
+		http.Error(w, strangerText(os.Getpid(), os.Geteuid()), http.StatusForbidden)
+		return
+	case r.Method != http.MethodPost || r.URL.Path != jobsPath:
+		http.NotFound(w, r)
+		return
+	case r.Header.Get(storeHeader) != s.store:
+		http.Error(w, "this process holds another store", http.StatusMisdirectedRequest)
+		return
+	}
+	bounded := &io.LimitedReader{R: r.Body, N: callBytes}
+	words := gob.NewDecoder(bounded)
+	var first call
+	if err := words.Decode(&first); err != nil {
+		http.Error(w, "got no whole request: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	files, err := c.take(first.Names)
 	if err != nil {
-		s.take(w, nil)
-		if _, ok := errors.AsType[*ProtocolError](err); ok {
-			w.trySend(frameRefused, cut(err.Error()))
-		}
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	defer func() {
+		for _, f := range files {
+			f.Close() //nolint:errcheck // who wrote to it has been told
+		}
+	}()
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
-	j := &Job{Request: request, PID: pid, ctx: ctx, wire: w, server: s, pieces: make(chan piece, 1), answers: make(chan []byte, 1)}
-	if !s.take(w, j) {
+	j := &Job{
+		Request: first.Request, Files: files, PID: c.pid, ctx: ctx, server: s, control: control, events: gob.NewEncoder(w), answers: make(chan *reply, 1),
+	}
+	if !s.take(c, j) {
+		http.Error(w, ErrEnded.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	defer s.drop(j)
 	// An asker that has lost patience does not say so, and asks again.
-	if w.send(frameTaken) != nil || !w.expect(frameGo) {
+	w.WriteHeader(http.StatusOK)
+	var begin word
+	if control.Flush() != nil || words.Decode(&begin) != nil || !begin.Go {
 		return
 	}
-	w.readUntil(time.Time{})
-	w.writeUntil(time.Time{})
+	control.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
 	// What blocks in sending ends soon after the context.
-	defer context.AfterFunc(ctx, func() { w.writeUntil(time.Now().Add(lastWords)) })()
+	defer context.AfterFunc(ctx, j.hurry)()
 	var reader sync.WaitGroup
-	reader.Go(func() { cancel(j.receive()) })
-	result := s.work(ctx, j)
-	j.trySend(frameResult, result)
-	w.readUntil(time.Now())
+	reader.Go(func() { cancel(j.receive(words, bounded)) })
+	j.try(event{Result: &result{s.work(ctx, j)}})
+	control.SetReadDeadline(time.Now()) //nolint:errcheck // likewise
 	reader.Wait()
 }
 
-// cut is a text that fits a frame.
-func cut(text string) []byte { return []byte(text[:min(len(text), maxPiece)]) }
-
-// await notes a connection without a job, false if no job is taken.
-func (s *Server) await(w *wire) bool {
+// take begins the job of a connection, false if no job is taken.
+func (s *Server) take(c *conn, j *Job) bool {
+	s.forget(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
-		return false
-	}
-	s.waiting[w] = struct{}{}
-	return true
-}
-
-// take begins the job of a connection, if there is one; false if no job is taken.
-func (s *Server) take(w *wire, j *Job) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.waiting, w)
-	if j == nil || s.stopped || s.ctx.Err() != nil {
+	if s.stopped || s.ctx.Err() != nil {
 		return false
 	}
 	s.jobs = append(s.jobs, j)
@@ -196,62 +251,23 @@ func (s *Server) drop(j *Job) {
 	s.jobs = slices.DeleteFunc(s.jobs, func(other *Job) bool { return other == j })
 }
 
-// receiveRequest receives the first frame of an asker, which belongs to the user of this process.
-func receiveRequest(w *wire) (request []byte, pid int, err error) {
-	pid, err = checkPeer(w.conn)
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := w.sendGreeting(); err != nil {
-		return nil, 0, err
-	}
-	if err := w.receiveGreeting(); err != nil {
-		return nil, 0, err
-	}
-	k, content, err := w.receive()
-	if err == nil && k != frameRequest {
-		err = protocolErrorf("got a message of kind %q, want a request", byte(k))
-	}
-	return content, pid, err
-}
-
-// checkPeer makes sure that the process at the other end is of the same user as this one, and returns its number, zero if it is not
-// known.
-func checkPeer(conn net.Conn) (pid int, err error) {
-	raw, err := conn.(syscall.Conn).SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	uid, pid, err := peerOf(raw)
-	if err == nil && uid != os.Geteuid() && os.Geteuid() >= 0 {
-		err = protocolErrorf("process %d belongs to user %d, and talks only to processes of its own user, not of user %d", os.Getpid(), os.Geteuid(), uid)
-	}
-	return pid, err
-}
-
-// A Job is what an asker wants. Its streams, progress and questions are those of the asker.
+// A Job is what an asker wants. Its output, progress and questions are those of the asker.
 type Job struct {
 	Request []byte
-	PID     int // of the asker, zero if it is not known
+	Files   []*os.File // that the asker has opened; they are closed when the job ends
+	PID     int        // of the asker, zero if it is not known
 
-	ctx    context.Context
-	wire   *wire
-	server *Server
-	title  string
+	ctx     context.Context
+	server  *Server
+	title   string
+	control *http.ResponseController
+	answers chan *reply
 
-	pieces  chan piece
-	rest    []byte // of the last piece
-	inErr   error  // behind it
-	answers chan []byte
+	sending sync.Mutex
+	events  *gob.Encoder
 
 	busy     atomic.Bool // progress was sent, and not yet drawn
 	reported time.Time
-}
-
-// A piece is a part of standard input, or its end.
-type piece struct {
-	content []byte
-	err     error
 }
 
 // Describe gives the job a title.
@@ -261,102 +277,70 @@ func (j *Job) Describe(title string) {
 	j.title = title
 }
 
-// receive takes the messages of the asker until it wants the job to end, or is gone, and returns why.
-func (j *Job) receive() error {
+// receive takes the words of the asker until it wants the job to end, or is gone, and returns why.
+func (j *Job) receive(words *gob.Decoder, bounded *io.LimitedReader) error {
 	for {
-		k, content, err := j.wire.receive()
-		if err != nil {
+		var next word
+		bounded.N = maxPiece
+		if words.Decode(&next) != nil {
 			return errCancelled
 		}
-		switch k {
-		case frameInput:
-			err = offer(j.pieces, piece{content: content})
-		case frameInputEnd:
-			err = offer(j.pieces, piece{err: inputError(content)})
-		case frameAnswer:
-			err = offer(j.answers, content)
-		case frameDrawn:
+		if next.Drawn {
 			j.busy.Store(false)
-		default: // frameCancel, or nonsense
-			return errCancelled
 		}
-		if err != nil {
-			return errCancelled
+		if next.Answer != nil {
+			select {
+			case j.answers <- next.Answer:
+			default: // nobody has asked
+				return errCancelled
+			}
 		}
 	}
 }
 
-// offer hands over what was asked for; an error if it was not.
-func offer[T any](to chan<- T, value T) error {
-	select {
-	case to <- value:
-		return nil
-	default:
-		return protocolErrorf("got a message that nobody asked for")
-	}
+// hurry bounds the time that the asker has to read what is sent.
+func (j *Job) hurry() {
+	j.control.SetWriteDeadline(time.Now().Add(lastWords)) //nolint:errcheck // a closed connection: who writes to it is told
 }
 
-// inputError is the end of the input that the asker reports.
-func inputError(content []byte) error {
-	if len(content) == 0 {
-		return io.EOF
-	}
-	return errors.New(string(content))
-}
-
-// send sends a frame. After the end of the job's context the asker has a moment to read it.
-func (j *Job) send(k kind, content ...[]byte) error {
+// send sends an event. After the end of the job's context the asker has a moment to read it.
+func (j *Job) send(e event) error {
+	j.sending.Lock()
+	defer j.sending.Unlock()
 	if j.ctx.Err() != nil {
-		j.wire.writeUntil(time.Now().Add(lastWords))
+		j.hurry()
 	}
-	return j.wire.send(k, content...)
+	if err := j.events.Encode(e); err != nil {
+		return err
+	}
+	return j.control.Flush()
 }
 
-// trySend is send of a frame that changes nothing if the asker is gone.
-func (j *Job) trySend(k kind, content ...[]byte) {
-	j.send(k, content...) //nolint:errcheck // see above
-}
-
-// Read reads the standard input of the asker, until the job's context ends.
-func (j *Job) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if len(j.rest) == 0 && j.inErr == nil {
-		if err := j.send(frameWant); err != nil {
-			return 0, err
-		}
-		select {
-		case next := <-j.pieces:
-			j.rest, j.inErr = next.content, next.err
-		case <-j.ctx.Done():
-			return 0, j.ctx.Err()
-		}
-	}
-	n := copy(p, j.rest)
-	j.rest = j.rest[n:]
-	if n > 0 {
-		return n, nil
-	}
-	return 0, j.inErr
+// try is send of an event that changes nothing if the asker is gone.
+func (j *Job) try(e event) {
+	j.send(e) //nolint:errcheck // see above
 }
 
 // An output is standard output or standard error of the asker.
 type output struct {
 	job  *Job
-	kind kind
+	isIt func(piece []byte) event
 }
 
 // Out is the standard output of the asker.
-func (j *Job) Out() io.Writer { return output{j, frameOut} }
+func (j *Job) Out() io.Writer {
+	return output{j, func(piece []byte) event { return event{Out: piece} }}
+}
 
 // Err is the standard error of the asker.
-func (j *Job) Err() io.Writer { return output{j, frameErr} }
+func (j *Job) Err() io.Writer {
+	return output{j, func(piece []byte) event { return event{Err: piece} }}
+}
 
 func (o output) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		part := p[n:min(len(p), n+maxPiece)]
-		if err := o.job.send(o.kind, part); err != nil {
+		if err := o.job.send(o.isIt(part)); err != nil {
 			return n, err
 		}
 		n += len(part)
@@ -366,26 +350,24 @@ func (o output) Write(p []byte) (n int, err error) {
 
 // Progress has the asker show how far the job is. It never waits for the asker: some reports are not shown.
 func (j *Job) Progress(stage string, done, total int64) {
-	if time.Since(j.reported) < progressEvery || len(stage) > maxPiece/2 || !j.busy.CompareAndSwap(false, true) {
+	if time.Since(j.reported) < progressEvery || !j.busy.CompareAndSwap(false, true) {
 		return
 	}
 	j.reported = time.Now()
-	numbers := binary.BigEndian.AppendUint64(nil, uint64(done))
-	numbers = binary.BigEndian.AppendUint64(numbers, uint64(total))
-	j.trySend(frameProgress, numbers, []byte(stage))
+	j.try(event{Progress: &progress{stage, done, total}})
 }
 
 // Confirm has the asker ask a person.
 func (j *Job) Confirm(ctx context.Context, question string) (bool, error) {
-	if err := j.send(frameQuestion, cut(question)); err != nil {
+	if err := j.send(event{Question: question}); err != nil {
 		return false, err
 	}
 	select {
 	case answer := <-j.answers:
-		if len(answer) > 1 {
-			return false, errors.New(string(answer[1:]))
+		if answer.Err != "" {
+			return answer.Yes, errors.New(answer.Err)
 		}
-		return len(answer) == 1 && answer[0] == 1, nil
+		return answer.Yes, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}

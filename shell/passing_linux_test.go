@@ -1,0 +1,40 @@
+package shell
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestFullDiskOfAnAsker has files of a command not fit on their disk. The old ones stay, and nothing is beside them.
+func TestFullDiskOfAnAsker(t *testing.T) {
+	longStore(t)
+	if err := os.Mkdir("small", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("none", "small", "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("this process may not mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount("small", 0); err != nil {
+			t.Error(err)
+		}
+	})
+	write(t, map[string]string{"small/old.csv": "old"})
+	serving(t, "g")
+	for _, args := range []string{"export g labels --out small/old.csv", "backup g small/new.backup"} {
+		got := run(t, "", strings.Fields(args)...)
+		if got.code != exitFailed || !strings.Contains(got.err, "no space left on device") {
+			t.Errorf("%s: got %+v, want no space", args, got)
+		}
+	}
+	content, err := os.ReadFile("small/old.csv")
+	t.Chdir("small")
+	if names := listDir(t); err != nil || string(content) != "old" || !slices.Equal(names, []string{"old.csv"}) {
+		t.Errorf("got %.20q, %v, and the files %v", content, err, names)
+	}
+	t.Chdir("..")
+}

@@ -1,0 +1,274 @@
+//go:build unix
+
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+)
+
+// linkedStore is a store g in a new working directory, whose directory short/link leads to real/deep. So short/link/.. is real.
+func linkedStore(t *testing.T) {
+	t.Helper()
+	cleanedStore(t)
+	if err := errors.Join(os.MkdirAll("real/deep", 0o755), os.Mkdir("short", 0o755), os.Symlink("../real/deep", "short/link")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write writes files of some names.
+func write(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// give runs a command in a directory, and returns what it prints.
+func give(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	p := child(t, args...)
+	p.Dir = dir
+	out, err := p.CombinedOutput()
+	if err != nil {
+		t.Errorf("%q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestUpBehindALink names files by .. behind a link, with a holder and without one, and wants those that the system finds.
+func TestUpBehindALink(t *testing.T) {
+	linkedStore(t)
+	write(t, map[string]string{
+		"real/new.csv": "id,label\nright1,A\n", "short/new.csv": "id,label\nwrong1,A\n",
+		"real/parts/a.csv": "id,label\nright2,A\n", "short/parts/a.csv": "id,label\nwrong2,A\n", "short/parts/b.csv": "id,label\nwrong3,A\n",
+	})
+	for _, db := range []string{"g", "h"} {
+		if db == "g" {
+			serving(t, "g")
+		}
+		for dir, up := range map[string]string{"short/link": "..", "short": "link/.."} {
+			at := must(filepath.Abs(db))
+			give(t, dir, "export", at, "labels", "--out", up+"/out.csv")
+			give(t, dir, "clean", at, "--hops", "1", "--stats", up+"/stats.json", "--report", up+"/report.html")
+			give(t, dir, "gate", at, "--write-baseline", up+"/base.csv")
+			give(t, dir, "gate", at, "--baseline", up+"/base.csv")
+			give(t, dir, "backup", at, up+"/out.backup")
+			give(t, dir, "import", at, "--append", "--nodes", up+"/new.csv")
+			give(t, dir, "import", at, "--append", "--nodes", up+"/parts")
+			give(t, dir, "import", at, "--append", "--nodes", up+"/p*")
+			give(t, dir, "import", at, "--append", "--nodes", up+"/parts/*.csv")
+			for _, name := range []string{"out.csv", "stats.json", "report.html", "base.csv", "out.backup"} {
+				if err := os.Remove(filepath.Join("real", name)); err != nil {
+					t.Errorf("%s, in %s: %v", db, dir, err)
+				}
+			}
+		}
+		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'wrong%'", "--format", "csv"); got != "count\n0\n" {
+			t.Errorf("%s: nodes of other files: got %s", db, got)
+		}
+		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'right%'", "--format", "csv"); got != "count\n2\n" {
+			t.Errorf("%s: nodes: got %s, want 2", db, got)
+		}
+		for _, dir := range []string{"real", "short", "real/deep"} {
+			entries, err := os.ReadDir(dir)
+			if names := len(entries); err != nil || names > 3 {
+				t.Errorf("%s: left behind in %s: %v, %v", db, dir, entries, err)
+			}
+		}
+	}
+}
+
+// TestPassedFiles gives commands files as only the process that gives them can open them.
+func TestPassedFiles(t *testing.T) {
+	cleanedStore(t)
+	write(t, map[string]string{"parts/year=1/a.csv": "id,label\nn1,A\n", "parts/year=2/b.csv": "id,label\nn2,A\n", "one.csv": "id,label\nn3,A\n", "two.csv": "id,label\nn4,A\n"})
+	for _, db := range []string{"h", "g"} {
+		if db == "g" {
+			serving(t, "g")
+		}
+		for _, names := range []string{"parts", "[ot]*.csv"} {
+			if got := give(t, ".", "import", db, "--append", "--nodes", names); !strings.Contains(got, "2 nodes and 0 edges added") {
+				t.Errorf("%s, %s: got %s", db, names, got)
+			}
+		}
+		// A pipe that has a name, and one that has none.
+		if err := unix.Mkfifo(db+".csv", 0o600); err != nil {
+			t.Fatal(err)
+		}
+		writer := &exec.Cmd{Path: must(exec.LookPath("sh")), Args: []string{"sh", "-c", "printf 'id\\nn1\\nn2\\n' > " + db + ".csv"}}
+		if err := writer.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if got := give(t, ".", "score", db, "--nodes", db+".csv", "--format", "csv"); strings.Count(got, "\nn") != 2 {
+			t.Errorf("%s, a pipe: got %s", db, got)
+		}
+		if err := writer.Wait(); err != nil {
+			t.Error(err)
+		}
+		in, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := child(t, "export", db, "labels", "--out", "/dev/fd/3")
+		p.ExtraFiles = []*os.File{out}
+		if err := errors.Join(p.Start(), out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		labels, err := io.ReadAll(in)
+		if err := errors.Join(err, p.Wait(), in.Close()); err != nil || !strings.HasSuffix(string(labels), "\nn4,A,A\n") && !strings.HasSuffix(string(labels), "\nn2,A,A\n") {
+			t.Errorf("%s, /dev/fd/3: got %d bytes, %v", db, len(labels), err)
+		}
+		p = child(t, "score", db, "--nodes", "-", "--format", "csv")
+		p.Stdin = strings.NewReader("id\nn3\n")
+		if got, err := p.Output(); err != nil || strings.Count(string(got), "\nn3,") != 1 {
+			t.Errorf("%s, standard input: got %s, %v", db, got, err)
+		}
+	}
+}
+
+// TestUnwritablePlaces has writes fail, and wants nothing left behind and the file that was there.
+func TestUnwritablePlaces(t *testing.T) {
+	cleanedStore(t)
+	write(t, map[string]string{"old.csv": "old"})
+	serving(t, "g")
+	before := listDir(t)
+	for args, want := range map[string]string{
+		"export g labels --out /dev/full":           "no space left on device",
+		"export g labels --out g/labels.csv":        "the directory is a store, want the file elsewhere",
+		"export g scores --out old.csv --hops 9":    "--hops",
+		"export g transition --out no/such/old.csv": "there is no directory no/such",
+		"backup g old.csv":                          "old.csv is there already",
+		"gate g --write-baseline old.csv/base.csv":  "a directory",
+	} {
+		got := run(t, "", strings.Fields(args)...)
+		if got.code == exitDone || !strings.Contains(got.err, want) {
+			t.Errorf("%s: got %+v, want %s", args, got, want)
+		}
+	}
+	if content, err := os.ReadFile("old.csv"); err != nil || string(content) != "old" || !slices.Equal(listDir(t), before) {
+		t.Errorf("got %q, %v, and the files %v, want %v", content, err, listDir(t), before)
+	}
+}
+
+// TestKilledAsker kills a command in the middle of its work. Its file is the one that was there, and the next command leaves no other.
+func TestKilledAsker(t *testing.T) {
+	cleanedStore(t)
+	write(t, map[string]string{"out.json": "old"})
+	serving(t, "g")
+	p := child(t, "import", "g", "--append", "--nodes", "-", "--stats", "out.json")
+	rows, err := p.StdinPipe()
+	if err == nil {
+		_, err = io.WriteString(rows, "id,label\nnew,A\n")
+	}
+	if err := errors.Join(err, p.Start()); err != nil {
+		t.Fatal(err)
+	}
+	partial := func() bool {
+		return slices.ContainsFunc(listDir(t), func(name string) bool { return strings.HasPrefix(name, ".out.json.") })
+	}
+	for end := time.Now().Add(time.Minute); !partial() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait() //nolint:errcheck // it was killed
+	if content, err := os.ReadFile("out.json"); err != nil || string(content) != "old" || !partial() {
+		t.Errorf("got %q, %v, and the files %v, want the old one beside one that is not complete", content, err, listDir(t))
+	}
+	// The job ends soon, and with it the lock of its file.
+	for end := time.Now().Add(time.Minute); partial() && time.Now().Before(end); {
+		give(t, ".", "clean", "g", "--hops", "1", "--stats", "out.json")
+	}
+	if content, err := os.ReadFile("out.json"); err != nil || string(content) == "old" || partial() {
+		t.Errorf("got %.20q, %v, and the files %v", content, err, listDir(t))
+	}
+	if got := give(t, ".", "shell", "g", "-c", "count nodes where id = 'new'", "--format", "csv"); got != "count\n0\n" {
+		t.Errorf("got %s, want no node of half an import", got)
+	}
+}
+
+// TestUnpassedFiles asks for jobs with names of files that are not passed. The holder opens none of them, and does no other work.
+func TestUnpassedFiles(t *testing.T) {
+	cleanedStore(t)
+	write(t, map[string]string{"new.csv": "id,label\nnew,A\n"})
+	served(t, "g")
+	before := listDir(t)
+	for _, args := range []string{
+		"export g labels --out out.csv", "backup g out.backup", "clean g --hops 1 --report out.html", "predict g --stats out.json", "import g --append --nodes new.csv",
+		"import g --append --nodes *.csv", "score g --nodes new.csv", "estimate --nodes new.csv --edges new.csv",
+		"import x --nodes new.csv --edges new.csv", "demo", "restore a x", "shell h -c undo", "serve h", "check h --repair --yes", "migrate h", "worker", "man",
+	} {
+		var text, out bytes.Buffer
+		if err := gob.NewEncoder(&text).Encode(request{Args: strings.Fields(args), Program: "graphcleaner"}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		result, err := holder.Ask(ctx, "g", time.Second, text.Bytes(), nil, holder.Streams{Out: &out, Err: &out})
+		cancel()
+		var got answer
+		if err == nil {
+			err = gob.NewDecoder(bytes.NewReader(result)).Decode(&got)
+		}
+		if wrote := strings.HasPrefix(args, "clean") || strings.HasPrefix(args, "predict"); err != nil || got.Code == exitDone || !wrote && out.Len() == 0 {
+			t.Errorf("%s: got exit code %d, %v and %s, want a failure", args, got.Code, err, &out)
+		}
+		if !strings.Contains(out.String(), "process that holds the store") {
+			t.Errorf("%s: got %s", args, &out)
+		}
+	}
+	if after := listDir(t); !slices.Equal(after, before) {
+		t.Errorf("got the files %v, want %v", after, before)
+	}
+}
+
+// TestCopyOfAHeldStore opens a copy of a store whose socket lies elsewhere in a program that answers nobody. A command on the copy changes
+// neither of them.
+func TestCopyOfAHeldStore(t *testing.T) {
+	cleanedStore(t)
+	long := strings.Repeat("long", 25)
+	if err := errors.Join(os.Mkdir(long, 0o755), os.Rename("g", long+"/g")); err != nil {
+		t.Fatal(err)
+	}
+	serving(t, long+"/g")
+	if err := copyFiles(long+"/g", long+"/copy"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(long, "copy", holder.DirectoryName, "address")); err != nil {
+		t.Fatalf("the copy has no address: %v", err)
+	}
+	id := strings.SplitN(mustRun(t, "shell", "h", "-c", "nodes limit 1 return id", "--format", "csv"), "\n", 3)[1]
+	err := withStore(long+"/copy", kv.Options{MemoryBudget: testMemory}, func(*kv.Store) error {
+		p := child(t, "shell", long+"/copy", "-c", "unlabel "+id, "--wait", "0s")
+		if out, err := p.CombinedOutput(); err == nil || !strings.Contains(string(out), "is in use by process") {
+			t.Errorf("got %v: %s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, db := range []string{"g", "copy"} {
+		if got := give(t, ".", "shell", long+"/"+db, "-c", "count history", "--format", "csv"); got != "count\n0\n" {
+			t.Errorf("%s: got %s, want no decisions", db, got)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package stream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files are the files that names lead to. Those of a context without any are those of the system. A process that works for another
+// one has those that the other has passed, and no others.
+type Files interface {
+	Open(ctx context.Context, name string) (*File, error)
+	Stat(name string) (fs.FileInfo, error)
+
+	// Begun returns a file to be written that somebody else puts into place once done is called; nil if nobody does.
+	Begun(name string) (f *os.File, done func(), err error)
+}
+
+type filesKey struct{}
+
+// WithFiles returns a context whose names lead to files.
+func WithFiles(ctx context.Context, files Files) context.Context {
+	return context.WithValue(ctx, filesKey{}, files)
+}
+
+// filesOf are the files of a context.
+func filesOf(ctx context.Context) Files {
+	if files, ok := ctx.Value(filesKey{}).(Files); ok {
+		return files
+	}
+	return System{}
+}
+
+// System are the files of the system.
+type System struct{}
+
+// Stat describes the file of a name.
+func (System) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+// Begun returns nil.
+func (System) Begun(string) (*os.File, func(), error) { return nil, nil, nil }
+
+// Stat describes the file of a name.
+func Stat(ctx context.Context, name string) (fs.FileInfo, error) { return filesOf(ctx).Stat(name) }
+
+// Begun is Files.Begun of a context.
+func Begun(ctx context.Context, name string) (f *os.File, done func(), err error) {
+	return filesOf(ctx).Begun(name)
+}
+
+// ReadDir lists a directory in the order of its names.
+func ReadDir(ctx context.Context, name string) (entries []fs.DirEntry, err error) {
+	f, err := Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Seek(0, io.SeekStart); err != nil { // others have read it
+		return nil, err
+	}
+	entries, err = f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// Glob lists the names that match a pattern, as filepath.Glob does.
+func Glob(ctx context.Context, pattern string) (names []string, err error) {
+	if _, err := filepath.Match(pattern, ""); err != nil {
+		return nil, err
+	}
+	dir, last := filepath.Split(pattern)
+	dirs := []string{dir}
+	if strings.ContainsAny(dir, "*?[") {
+		if dirs, err = Glob(ctx, filepath.Clean(dir)); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range dirs {
+		if info, err := Stat(ctx, cmp.Or(dir, ".")); err != nil || !info.IsDir() {
+			continue
+		}
+		entries, _ := ReadDir(ctx, cmp.Or(dir, ".")) //nolint:errcheck // what cannot be listed does not match
+		for _, entry := range entries {
+			if ok, _ := filepath.Match(last, entry.Name()); ok { //nolint:errcheck // the pattern is one, see above
+				names = append(names, Join(dir, entry.Name()))
+			}
+		}
+	}
+	return names, nil
+}
+
+// Join is filepath.Join of a directory and a name in it. Behind a link, .. leads out of another directory than the path says, so it stays.
+func Join(dir, name string) string {
+	if !hasUp(dir) {
+		return filepath.Join(dir, name)
+	}
+	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + name
+}
+
+func hasUp(path string) bool {
+	return slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..")
+}
