@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 )
 
 // DirectoryName is the directory of a holder in that of its store.
@@ -33,7 +35,7 @@ func openPlace(dir string) (*os.Root, error) {
 	}
 	info, err := store.Lstat(DirectoryName)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no directory: want it gone", filepath.Join(dir, DirectoryName))
+		err = fmt.Errorf("%s is a link or a file, want a directory: remove it", filepath.Join(dir, DirectoryName))
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
@@ -49,7 +51,7 @@ func socketOf(dir string) (path string, err error) {
 	if path := addressIn(store); path != "" {
 		return path, nil
 	}
-	return filepath.Join(dir, socketName), nil
+	return dir + "/" + socketName, nil // filepath.Join takes out .. behind a link
 }
 
 // addressIn is the path of a socket elsewhere that a store names, "" if it names none that is of this program and this user.
@@ -95,10 +97,11 @@ func listen(dir string) (p *place, err error) {
 	if err := removeLeft(store); err != nil {
 		return nil, err
 	}
-	path, err := filepath.Abs(filepath.Join(dir, socketName))
+	path, err := realpath.Of(dir)
 	if err != nil {
 		return nil, err
 	}
+	path = filepath.Join(path, socketName)
 	if len(path) > maxPath {
 		if begun.elsewhere, err = newTemporary(); err != nil {
 			return nil, err
