@@ -485,7 +485,7 @@ func TestAskedPaths(t *testing.T) {
 	p := child(t, "import", "../"+filepath.Base(must(os.Getwd()))+"/g", "--decisions", "/dev/stdin")
 	p.Stdin = strings.NewReader("id,label,decision\n" + id + ",,unlabel\n")
 	out, err := p.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), ": /dev/stdin: got a name without an ending") { // a pipe has no extension that says what it holds
+	if err != nil || !strings.Contains(string(out), "1 decision taken") {
 		t.Errorf("got %v: %s", err, out)
 	}
 	if err := os.Mkdir("sub", 0o755); err != nil {
