@@ -163,7 +163,10 @@ func TestClassesWithSpacesInHeaders(t *testing.T) {
 	}
 	mustRun(t, "import", "h", "--nodes", "t.csv", "--edges", "te.csv")
 	mustRun(t, "import", "h", "--predictions", "q.csv")
-	for file, want := range map[string]string{"u.csv": `u.csv:1: column "year": the header names it twice`, "f.csv": "f.csv:1: column 3 has no name"} {
+	for file, want := range map[string]string{
+		"u.csv": `u.csv:1: column "year": stands for the columns "year" and " year", want a name for each`,
+		"f.csv": "f.csv: left out, since the header has no name for it: column 3",
+	} {
 		if got := run(t, "", "import", "i", "--nodes", file, "--edges", "te.csv"); !strings.Contains(got.err, want) {
 			t.Errorf("%s: got %s, want %s", file, got.err, want)
 		}

@@ -162,6 +162,8 @@ var formats = []struct{ begin, msg string }{
 	{"ARROW1", "got an Arrow file, which is written and not read, want text or parquet"},
 	{"\x89HDF", "got an HDF5 file, want text or parquet"},
 	{"SQLite format 3", "got an SQLite database, want text or parquet: sqlite3 -csv -header writes a table of it"},
+	{"%%MatrixMarket", "got a Matrix Market file, whose first row has sizes, want a table of edges: in Python, " +
+		"numpy.save('edges.npy', numpy.transpose(scipy.io.mmread(file).nonzero())) writes its edges with ids from 0"},
 	{"<", "got XML or HTML, want text or parquet (GraphML: networkx reads it, and graphcleaner.from_networkx of the Python package takes its graph)"},
 }
 

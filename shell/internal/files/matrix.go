@@ -72,7 +72,7 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 	}
 	m := &matrixFile{table: in, id: columns[0]}
 	for column, name := range in.Header() {
-		if column != m.id && strings.TrimSpace(name) != "" {
+		if column != m.id && name != "" {
 			m.values = append(m.values, column)
 		}
 	}

@@ -91,7 +91,8 @@ func (r Job) checkPlaces(in *table.Reader, places []int, names []string, needed 
 	}
 	var unnamed []string
 	for i, name := range in.Header() {
-		if strings.TrimSpace(name) == "" && !slices.Contains(places, i) {
+		// Blanks are a name beside an id alone, where columns may be classes.
+		if strings.TrimSpace(name) == "" && (name == "" || len(names) > 1) && !slices.Contains(places, i) {
 			unnamed = append(unnamed, strconv.Itoa(i+1))
 		}
 	}
