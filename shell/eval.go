@@ -109,7 +109,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	c.record = c.optionsOf(s, opt)
+	c.record = c.optionsOf(opt)
 	switch {
 	case c.DB != "" && (files.Names(c.Nodes).Given() || files.Names(c.Edges).Given()):
 		return usagef("eval: want a store or --nodes and --edges, got both")

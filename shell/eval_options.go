@@ -39,7 +39,7 @@ type evaluationOptions struct {
 }
 
 // optionsOf are the flags, before a file of splits becomes a column of the graph.
-func (c *evalCommand) optionsOf(s *streams, opt cleaner.EvalOptions) *evaluationOptions {
+func (c *evalCommand) optionsOf(opt cleaner.EvalOptions) *evaluationOptions {
 	options := &evaluationOptions{
 		Graph: c.DB, Nodes: files.Names(c.Nodes).String(), Edges: files.Names(c.Edges).String(), Features: c.Features, Classes: c.Classes, Directed: c.Directed,
 		Trim: c.Trim, NFC: c.NFC, Unlabelled: c.Unlabelled,
@@ -52,9 +52,7 @@ func (c *evalCommand) optionsOf(s *streams, opt cleaner.EvalOptions) *evaluation
 	if count := len(c.Predictions); count > 0 {
 		options.Repeats, options.ModelSeeds = 1, count
 	}
-	for _, file := range c.Predictions {
-		options.Predictions = append(options.Predictions, file)
-	}
+	options.Predictions = append(options.Predictions, c.Predictions...)
 	return options
 }
 

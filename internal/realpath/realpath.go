@@ -41,7 +41,7 @@ func Of(path string) (string, error) {
 	path = filepath.Join(parent, name)
 	target, err := os.Readlink(path)
 	if err != nil {
-		return path, nil
+		return path, nil //nolint:nilerr // it is no link
 	}
 	if !filepath.IsAbs(target) {
 		target = parent + separator + target

@@ -59,7 +59,9 @@ func peek(in *bufio.Reader) []byte {
 		if err != nil {
 			return begin // reading on gives the error
 		}
-		begin, _ = in.Peek(in.Buffered()) // no error: it is there
+		if begin, err = in.Peek(in.Buffered()); err != nil {
+			return begin
+		}
 		records, comment := 0, commentOf(begin)
 		for line := range bytes.Lines(begin) {
 			if line[0] != comment && line[len(line)-1] == '\n' && len(bytes.TrimSpace(line)) > 0 {
@@ -251,7 +253,7 @@ func (r *Reader) setHeader() error {
 	fields := texts(first.Fields)
 	isRow := true
 	switch {
-	case isHeader(fields) && !(r.parts.form.NoHeader && looksOf(l.sample) < 0):
+	case isHeader(fields) && (!r.parts.form.NoHeader || looksOf(l.sample) >= 0):
 		isRow = false
 	case isHeader(l.caption), l.caption != nil && !r.parts.form.NoHeader && slices.ContainsFunc(fields, isNumber):
 		l.captioned = true

@@ -82,15 +82,18 @@ func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkB
 	counter := &countingReader{r: f}
 	in := bufio.NewReaderSize(counter, sniffBytes)
 	isNamed := endingOf(r.path) == ".parquet"
-	if begin, _ := in.Peek(len(parquetMagic)); isNamed || string(begin) == parquetMagic { // reading on gives the error
+	begin, err := in.Peek(len(parquetMagic))
+	if err != nil && len(begin) < len(gzipMagic) {
+		begin = nil // reading on gives the error
+	}
+	if isNamed || string(begin) == parquetMagic {
 		if regular == nil {
 			return &Error{Path: r.path, Msg: "got parquet data from a pipe or a device, want a file: it is not read from its beginning to its end"}
 		}
 		return r.openParquet(regular, memory)
 	}
 	r.read = counter.n.Load
-	begin, _ := in.Peek(len(gzipMagic))
-	if r.layout.packed = strings.EqualFold(filepath.Ext(r.path), ".gz") || string(begin) == gzipMagic; r.layout.packed {
+	if r.layout.packed = strings.EqualFold(filepath.Ext(r.path), ".gz") || bytes.HasPrefix(begin, []byte(gzipMagic)); r.layout.packed {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
@@ -113,7 +116,9 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	}
 	if bytes.HasPrefix(begin, []byte(byteOrderMark)) {
 		begin = begin[len(byteOrderMark):]
-		_, _ = in.Discard(len(byteOrderMark)) // no error: they are there
+		if _, err := in.Discard(len(byteOrderMark)); err != nil {
+			return err
+		}
 	}
 	form, packed := r.parts.form, r.layout.packed
 	if r.parts.headless {

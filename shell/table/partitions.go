@@ -94,8 +94,9 @@ func (r *Reader) withPartition(p partition) error {
 		}
 	}
 	r.header = slices.Concat(r.header, p.keys)
-	if r.lists != nil {
+	if r.lists != nil { // of a parquet file
 		r.lists = append(r.lists, make([]bool, len(p.keys))...)
+		r.floats = append(r.floats, make([]bool, len(p.keys))...)
 	}
 	var values [][]byte
 	for _, value := range p.values {

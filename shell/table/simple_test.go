@@ -146,7 +146,7 @@ func simpleLine(line []byte, separator byte) (fields []string, bad error) {
 			})
 		}
 		fields = append(fields, field)
-		if rest = rest[len(match[0]):]; rest == "" && !(separator == '\t' && strings.HasSuffix(match[0], "\t")) {
+		if rest = rest[len(match[0]):]; rest == "" && (separator != '\t' || !strings.HasSuffix(match[0], "\t")) {
 			return fields, bad
 		}
 	}

@@ -148,7 +148,7 @@ func (c *classCensus) isMissing(class string) bool {
 		return numberKey(other) != "-1" && !slices.Contains(missingLabels, strings.ToLower(looks(other)))
 	})
 	return !slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(numberKey(other), "-") }) &&
-		!(len(others) == 1 && numberKey(others[0]) == "1")
+		(len(others) != 1 || numberKey(others[0]) != "1")
 }
 
 // whetherClass doubts that the column of the labels has classes, if too many of them have one node alone, or they look like quantities.
@@ -159,7 +159,8 @@ func (c *classCensus) whetherClass(ctx context.Context, tx *kv.Tx, nodes *nodesF
 	for _, class := range used {
 		labelled += c.counts[class]
 	}
-	head, column := "", strconv.Quote(nodes.labelColumn())
+	var head string
+	column := strconv.Quote(nodes.labelColumn())
 	switch {
 	case labelled < few:
 		return nil, nil

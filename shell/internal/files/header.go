@@ -93,8 +93,8 @@ func (h *header) find(name string) (int, error) {
 
 // column is the place of a column, -1 if it is not there. It is given by its whole text, by the name of the property, or else by its number.
 func (h *header) column(name string) (int, error) {
-	number, _ := strconv.Atoi(name)
-	isNumber := number >= 1 && number <= len(h.names)
+	number, err := strconv.Atoi(name)
+	isNumber := err == nil && number >= 1 && number <= len(h.names)
 	if isNumber && h.in.HeaderLooksLike() < 0 && !h.in.Numbered() {
 		return number - 1, nil // no name in a row is meant, and checkPlaces says that it is one
 	}

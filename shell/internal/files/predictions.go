@@ -154,7 +154,7 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		wording.Nodes(a.Nodes), a.Chance)
 	if a.Order != nil {
 		w.warn("%sIt is the label of %d if the columns are %s: is the order right that was given?", text, a.Order.PermutedMatches, ListNames(a.Order.Classes))
-		return nil
+		return nil //nolint:nilerr // it has been told
 	}
 	order, err := w.rowOrder(in)
 	if err != nil {
@@ -204,7 +204,7 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 		}
 		number, err := strconv.Atoi(id)
 		if err != nil || number < 0 || number >= tx.NumPresent() {
-			return nil //nolint:nilerr // an id that is no position
+			return nil // an id that is no position
 		}
 		if position++; number != position-1 && moved == "" {
 			moved = fmt.Sprintf("row %d has the id %s", position, id)

@@ -212,7 +212,7 @@ func (a *asker) begin(store string, content []byte, files []*os.File) (*gob.Deco
 	request.Header.Set(storeHeader, store)
 	request.ContentLength, request.Close = -1, true
 	a.helpers.Go(func() { a.body.CloseWithError(request.Write(a.conn)) })
-	response, err := http.ReadResponse(bufio.NewReaderSize(a.conn, maxPiece), request)
+	response, err := http.ReadResponse(bufio.NewReaderSize(a.conn, maxPiece), request) //nolint:bodyclose // it ends with the connection
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}

@@ -86,7 +86,7 @@ func unmarshal(text []byte, into any) error {
 	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
 		switch token, err := tokens.Token(); {
 		case err != nil:
-			return nil // the end
+			return nil //nolint:nilerr // the end
 		case token == nil:
 			return errors.New("it has null, want a value, or no such field")
 		}

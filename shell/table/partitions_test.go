@@ -1,0 +1,52 @@
+package table
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// Columns of directories stand behind those of a parquet file, and are texts.
+func TestPartitionsOfParquet(t *testing.T) {
+	content, err := os.ReadFile("testdata/padded.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, year := range []string{"year=2020", "year=2021"} {
+		if err := os.Mkdir(filepath.Join(dir, year), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, year, "a.parquet"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts, err := FindParts(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := OpenParts(t.Context(), parts, testMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if want := []string{"id", "label", "text", "year"}; !slices.Equal(in.Header(), want) {
+		t.Fatalf("got the columns %q, want %q", in.Header(), want)
+	}
+	for column, name := range in.Header() {
+		if in.IsList(column) || in.IsFloat(column) {
+			t.Errorf("column %s has lists or floats", name)
+		}
+	}
+	years := map[string]int{}
+	for row, err := range in.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		years[string(row.Fields[3])]++
+	}
+	if years["2020"] != 5 || years["2021"] != 5 {
+		t.Errorf("got %v rows of each year, want 5", years)
+	}
+}
