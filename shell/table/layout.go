@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A Form says how text tables are written. The zero Form leaves it to their content.
@@ -32,6 +35,11 @@ type layout struct {
 	separator byte
 	comment   byte // what lines begin with that are no rows, or noComment
 	numbered  bool // there is no header
+
+	// first is the line that the rows or the header begin at: lines from there on are no comments. It is 0 if the beginning of the file has
+	// comments alone. comments is how many lines before it are comments.
+	first    int64
+	comments int64
 
 	// caption is a header in the last comment before the rows, and captionLine its line. The caption may be a comment like any other.
 	caption     []string
@@ -83,28 +91,67 @@ func commentOf(begin []byte) byte {
 }
 
 // layoutOf finds the layout of a text by its beginning, which has no byte order mark. The ending of the name decides where several fit.
-func layoutOf(begin []byte, form Form, ending string) layout {
+// isHeader recognizes a header; it may be nil.
+func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bool) layout {
 	l := layout{comment: commentOf(begin)}
-	var first, caption []byte
+	var first []byte
+	var block [][]byte // the lines before it that begin as comments
+	var lines []int64
 	number := int64(0)
 	for line := range bytes.Lines(begin) {
 		number++
-		line = withoutEnd(line)
-		if len(line) > 0 && line[0] != l.comment {
-			first = line
+		if line = withoutEnd(line); len(line) == 0 {
+			continue
+		}
+		if line[0] != l.comment {
+			first, l.first = line, number
 			break
 		}
-		if len(line) > 0 {
-			caption, l.captionLine = line, number
+		block, lines = append(block, line), append(lines, number)
+	}
+	model := first // of a row
+	if first == nil && len(block) > 0 {
+		model = block[max(0, len(block)-2)] // the last may be cut
+	}
+	l.separator = l.separatorOf(begin, unquoted(model), form, ending)
+	fields := l.cut(model)
+	caption := len(block) - 1
+	run := len(block) // of lines that may be rows of nodes such as #tag
+	for run > 0 && l.mayBeRow(block[run-1], len(fields)) {
+		run--
+	}
+	if run < len(block) && (isHeader == nil || !isHeader(l.cut(first))) {
+		switch names := l.captionOf(block[run], len(fields)); {
+		case names != nil && isHeader != nil && isHeader(names):
+			caption, l.first = run, lines[run]+1
+		case form.NoHeader:
+			caption, l.first = run-1, lines[run]
 		}
 	}
-	l.separator = l.separatorOf(begin, unquoted(first), form, ending)
+	for _, line := range lines {
+		if l.first == 0 || line < l.first {
+			l.comments++
+		}
+	}
 	l.sample = l.records(begin, sniffRows)
-	if l.comment == '#' && len(l.sample) > 0 {
-		l.caption = l.captionOf(caption)
+	if caption >= 0 && len(l.sample) > 0 {
+		l.caption, l.captionLine = l.captionOf(block[caption], len(l.sample[0])), lines[caption]
 	}
 	l.short = (l.separator == blanks || l.separator == '\t') && isShort(l.sample)
 	return l
+}
+
+// mayBeRow reports whether a line that begins as a comment may be a row: no space follows, and it has as many fields as a row.
+func (l layout) mayBeRow(line []byte, fields int) bool {
+	return len(line) > 1 && line[1] != ' ' && line[1] != l.comment && len(l.cut(line)) == fields
+}
+
+// cut returns the fields of a line; none of a blank one.
+func (l layout) cut(line []byte) []string {
+	if records := (layout{separator: l.separator, comment: noComment}).records(line, 1); len(records) > 0 {
+		return records[0]
+	}
+	return nil
 }
 
 // separatorOf finds what separates the fields of a first line, which has no quoted fields.
@@ -174,7 +221,7 @@ func isShort(records [][]string) bool {
 
 // records are the first records of a text, at most so many. One that is wrong ends them.
 func (l layout) records(begin []byte, most int) (records [][]string) {
-	f := newTextFile("", nil, l.separator, l.comment, 0)
+	f := newTextFile("", nil, l, 0)
 	c := &textChunk{file: f, data: bytes.Clone(begin), special: true, valid: true}
 	whole := f.wholeRecords(c.data, len(begin) < sniffBytes)
 	for c.data = c.data[:whole]; len(records) < most; {
@@ -195,14 +242,12 @@ func texts(fields [][]byte) []string {
 	return texts
 }
 
-// captionOf is the header that a comment is: it has a word for each field of the first record. It is nil otherwise.
-func (l layout) captionOf(comment []byte) []string {
-	comment = bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
-	records := layout{separator: l.separator, comment: noComment}.records(comment, 1)
-	if len(records) == 0 || len(records[0]) != len(l.sample[0]) {
+// captionOf is the header that a comment with # is: it has a word for each field of a record. It is nil otherwise.
+func (l layout) captionOf(comment []byte, fields int) []string {
+	names := l.cut(bytes.TrimSpace(bytes.TrimLeft(comment, "#")))
+	if l.comment != '#' || len(names) == 0 || len(names) != fields {
 		return nil
 	}
-	names := records[0]
 	for i, name := range names {
 		if names[i] = strings.TrimSpace(name); name == "" || isNumber(name) {
 			return nil
@@ -237,7 +282,11 @@ func (r *Reader) setHeader() error {
 	var line int64
 	for err := io.EOF; errors.Is(err, io.EOF); { // of a chunk that has comments alone
 		if err := chunk.fill(); errors.Is(err, io.EOF) {
-			return &Error{Path: r.path, Msg: "the file is empty, want a header line that names the columns"}
+			msg := "the file is empty, want a header line that names the columns"
+			if c := r.layout.comment; c != noComment {
+				msg = fmt.Sprintf("all lines begin with %c, as comments do, want a header line that names the columns (--no-header: there is none)", c)
+			}
+			return &Error{Path: r.path, Msg: msg}
 		} else if err != nil {
 			return err
 		}
@@ -247,6 +296,9 @@ func (r *Reader) setHeader() error {
 		}
 	}
 	l := &r.layout
+	if l.first == 0 {
+		chunk.file.first = first.Line
+	}
 	isHeader := func(fields []string) bool {
 		return r.parts.isHeader != nil && fields != nil && r.parts.isHeader(fields)
 	}
@@ -335,7 +387,7 @@ func (r *Reader) HeaderLooksLike() int {
 // separators are the words for what separates columns.
 var separators = map[byte]string{',': "commas", '\t': "tabs", ';': "semicolons", '|': "bars", blanks: "blanks"}
 
-// Form says how the file was read, such as "blanks, no header, comments #". It is empty for what the name of the file says.
+// Form says how the file was read, such as "blanks, no header, comments # (2 lines)". It is empty for what the name of the file says.
 func (r *Reader) Form() string {
 	l := r.layout
 	switch {
@@ -355,8 +407,16 @@ func (r *Reader) Form() string {
 	if l.captioned {
 		words = append(words, "header in a comment")
 	}
-	if l.comment != noComment {
+	comments := l.comments
+	if l.captioned {
+		comments--
+	}
+	switch {
+	case l.comment == noComment:
+	case l.first == 0:
 		words = append(words, "comments "+string(l.comment))
+	case comments > 0:
+		words = append(words, fmt.Sprintf("comments %c (%s)", l.comment, wording.Count(comments, "line", "lines")))
 	}
 	isUsual := l.separator == ',' || l.separator == '\t' && endingOf(r.parts.paths[0]) == ".tsv"
 	if isUsual && len(words) == 1 {

@@ -30,12 +30,18 @@ func TestLayouts(t *testing.T) {
 		{"a.edges", "src dst\n1   2\n \t3\t 4 \r\n\n  \n5 6", Form{}, `["src" "dst"] 2["1" "2"] 3["3" "4"] 6["5" "6"]`, "blanks"},
 		{"a.txt", "id label\n1 \"A b\"\n2 5\"\n3 \"\"\n", Form{}, `["id" "label"] 2["1" "A b"] 3["2" "5\""] 4["3" ""]`, "blanks"},
 		// comments
-		{"snap.txt", "# Directed graph: a.txt\n# Nodes: 2 Edges: 1\n# FromNodeId\tToNodeId\n0\t1\n#no row\n", Form{}, `["FromNodeId" "ToNodeId"] 4["0" "1"]`,
-			"tabs, header in a comment, comments #"},
-		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n", noHeader, `["1" "2"] 2["0" "1"]`, "tabs, no header, comments #"},
-		{"out.konect", "% sym unweighted\n% 1 2\n1 2\n%3 4\n", noHeader, `["1" "2"] 3["1" "2"]`, "blanks, no header, comments %"},
-		{"a.csv", "# made, today\nid,label\n1,A\n#2,B\n", Form{}, `["id" "label"] 3["1" "A"]`, "commas, comments #"},
-		{"a.csv", "\ufeff# a \"quote\n\nid,label\n1,\"A\n#B\"\n# \",\"\n2,C\n", Form{}, `["id" "label"] 4["1" "A\n#B"] 7["2" "C"]`, "commas, comments #"},
+		{"snap.txt", "# Directed graph: a.txt\n# Nodes: 2 Edges: 1\n# FromNodeId\tToNodeId\n0\t1\n#a\t1\n", Form{}, `["FromNodeId" "ToNodeId"] 4["0" "1"] 5["#a" "1"]`,
+			"tabs, header in a comment, comments # (2 lines)"},
+		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n", noHeader, `["1" "2"] 2["0" "1"]`, "tabs, no header, comments # (1 line)"},
+		{"out.konect", "% sym unweighted\n% 1 2\n1 2\n%3 4\n", noHeader, `["1" "2"] 3["1" "2"] 4["%3" "4"]`, "blanks, no header, comments % (2 lines)"},
+		{"a.csv", "# made, today\nid,label\n1,A\n#2,B\n", Form{}, `["id" "label"] 3["1" "A"] 4["#2" "B"]`, "commas, comments # (1 line)"},
+		{"a.csv", "\ufeff# a \"quote\n\nid,label\n1,\"A\n#B\"\n# \",C\n", Form{}, `["id" "label"] 4["1" "A\n#B"] 6["# \"" "C"]`, "commas, comments # (1 line)"},
+		// hashtags
+		{"a.csv", "#a,#b\nx,#a\n#b,x\n", noHeader, `["1" "2"] 1["#a" "#b"] 2["x" "#a"] 3["#b" "x"]`, "commas, no header"},
+		{"a.csv", "# by me, here\n#a,#b\n\n#b,#c\n", noHeader, `["1" "2"] 2["#a" "#b"] 4["#b" "#c"]`, "commas, no header, comments # (1 line)"},
+		{"a.tsv", "#a\tA\n#b\tB\n", noHeader, `["1" "2"] 1["#a" "A"] 2["#b" "B"]`, "tabs, no header"},
+		{"a.csv", "# made\nid,label\n1,A\n# half\n", Form{},
+			`["id" "label"] 3["1" "A"]` + ":4: got 1 fields, want 2 (id,label); comments stand before the first row", "commas, comments # (1 line)"},
 		{"a.csv", "id,label\n#1,A\n", Form{}, `["id" "label"] 2["#1" "A"]`, ""},
 		// no header
 		{"a.csv", "1,2\n2,3\n", noHeader, `["1" "2"] 1["1" "2"] 2["2" "3"]`, "commas, no header"},
@@ -71,7 +77,7 @@ func TestLayouts(t *testing.T) {
 			got := fmt.Sprintf("%q", in.Header())
 			for row, err := range in.Rows() {
 				if err != nil {
-					got += err.Error()
+					got += strings.TrimPrefix(err.Error(), path)
 					break
 				}
 				got += fmt.Sprintf(" %d%q", row.Line, row.Fields)
@@ -93,6 +99,8 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"id,label\n1,A\n", `["id" "label"]`},
 		{"1,A\n2,B\n", `["1" "2"]`},
 		{"#id,label\nx,A\n", `["id" "label"]`},
+		{"#id,label\n#x,A\ny,B\n", `["id" "label"]`},
+		{"#made, here\nid,label\nx,A\n", `["id" "label"]`},
 		{"id,A\nx,id\n", `["1" "2"]`}, // the code of a country, which is there again
 	} {
 		path := write(t, "a.csv", []byte(c.content))

@@ -127,10 +127,10 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 			r.layout.separator = usualSeparator(r.path)
 		}
 	} else {
-		r.layout = layoutOf(begin, form, endingOf(r.path))
+		r.layout = layoutOf(begin, form, endingOf(r.path), r.parts.isHeader)
 	}
 	r.layout.packed = packed
-	text := newTextFile(r.path, in, r.layout.separator, r.layout.comment, chunkBytes)
+	text := newTextFile(r.path, in, r.layout, chunkBytes)
 	r.chunks = func() rows { return &textChunk{file: text} }
 	if r.parts.headless {
 		r.header, text.header = r.parts.header, r.parts.header

@@ -20,7 +20,8 @@ type textFile struct {
 	path       string
 	in         io.Reader
 	separator  byte
-	comment    byte   // what lines begin with that are no records
+	comment    byte   // what lines before the first record begin with that are none
+	first      int64  // the line of the first record; 0: not known yet
 	special    string // what makes a record one that takes more than cutting at separators: quotes and backslashes
 	ofLines    bool   // a record is a line: no line ends within quotes
 	chunkBytes int
@@ -33,12 +34,18 @@ type textFile struct {
 
 // newTextFile reads a text from behind its byte order mark. One whose columns tabs or blanks separate has a record in each line: a quote
 // that is not closed there, of which unquoted texts have many, must not take the lines that follow.
-func newTextFile(path string, in io.Reader, separator, comment byte, chunkBytes int) *textFile {
-	f := &textFile{path: path, in: in, separator: separator, comment: comment, special: `"`, chunkBytes: chunkBytes}
-	if f.ofLines = separator == '\t' || separator == blanks; separator == '\t' {
+func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
+	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, first: l.first, special: `"`, chunkBytes: chunkBytes}
+	if f.ofLines = f.separator == '\t' || f.separator == blanks; f.separator == '\t' {
 		f.special = `"\`
 	}
 	return f
+}
+
+// isComment reports whether a line that begins a record is a comment instead. Comments stand before the first record: lines that begin so
+// behind it are rows, such as those of hashtags.
+func (f *textFile) isComment(text []byte, line int64) bool {
+	return len(text) > 0 && text[0] == f.comment && (f.first == 0 || line < f.first)
 }
 
 // hasSpecial reports whether a text has quotes or escapes.
@@ -143,7 +150,7 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 		at += bytes.LastIndexByte(data[at:at+quote], '\n') + 1
 		var length int
 		var ok bool
-		if data[at] == f.comment {
+		if data[at] == f.comment && f.isComment(data[at:], f.lines+int64(bytes.Count(data[:at], []byte{'\n'}))+1) {
 			length = lineEnd(data[at:])
 			ok = last || data[at+length-1] == '\n'
 		} else {
@@ -247,7 +254,7 @@ func (c *textChunk) next() (Row, error) {
 		if end >= 0 {
 			record = record[:end]
 		}
-		isComment := len(record) > 0 && record[0] == c.file.comment
+		isComment := c.file.isComment(record, c.line+1)
 		if c.special && !isComment && c.file.hasSpecial(record) {
 			return c.specialRecord()
 		}
@@ -283,8 +290,12 @@ func (c *textChunk) row(line int64) (Row, error) {
 	header := c.file.header
 	if len(c.fields) != len(header) && header != nil {
 		record := bytes.Join(c.fields, []byte{c.file.separator})
-		return Row{}, recordError(c.file.path, line, record, "got %d fields, want %d (%s)",
-			len(c.fields), len(header), brief(strings.Join(header, ",")))
+		remark := ""
+		if c.file.comment != noComment && bytes.HasPrefix(record, []byte{c.file.comment}) {
+			remark = "; comments stand before the first row"
+		}
+		return Row{}, recordError(c.file.path, line, record, "got %d fields, want %d (%s)%s",
+			len(c.fields), len(header), brief(strings.Join(header, ",")), remark)
 	}
 	return Row{Line: line, Fields: c.fields}, nil
 }
