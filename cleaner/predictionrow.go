@@ -77,7 +77,11 @@ func mayBeLogits(row []float64) bool {
 func normalizeRow(row []float64, classes []string, tolerance float64) (sum float64, problem string) {
 	for j, p := range row {
 		if !(p >= 0 && p <= 1+sumTolerance) { // also if p is NaN
-			return sum, fmt.Sprintf("class %s is %v, want a probability from 0 to 1", classes[j], p)
+			advice := ""
+			if addsUpTo(row, 100, mostTolerance) {
+				advice = " (if these are percentages, divide by 100)"
+			}
+			return sum, fmt.Sprintf("class %s is %v, want a probability from 0 to 1%s", classes[j], p, advice)
 		}
 		sum += p
 	}

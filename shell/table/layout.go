@@ -113,7 +113,7 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 	if first == nil && len(block) > 0 {
 		model = block[max(0, len(block)-2)] // the last may be cut
 	}
-	l.separator = l.separatorOf(begin, unquoted(model), form, ending)
+	l.separator = l.separatorOf(begin, unquoted(model), form, ending, isHeader)
 	fields := l.cut(model)
 	caption := len(block) - 1
 	run := len(block) // of lines that may be rows of nodes such as #tag
@@ -155,7 +155,7 @@ func (l layout) cut(line []byte) []string {
 }
 
 // separatorOf finds what separates the fields of a first line, which has no quoted fields.
-func (l layout) separatorOf(begin, first []byte, form Form, ending string) byte {
+func (l layout) separatorOf(begin, first []byte, form Form, ending string, isHeader func([]string) bool) byte {
 	has := func(separator byte) bool {
 		if separator == blanks {
 			return bytes.ContainsAny(bytes.TrimSpace(first), " \t")
@@ -166,11 +166,20 @@ func (l layout) separatorOf(begin, first []byte, form Form, ending string) byte 
 	if ending == ".tsv" {
 		usual = '\t'
 	}
-	switch {
-	case form.Delimiter != 0 && has(form.Delimiter):
+	if form.Delimiter != 0 && has(form.Delimiter) {
 		return form.Delimiter
-	case (ending == ".csv" || ending == ".tsv") && has(usual):
+	}
+	for _, separator := range []byte{usual, ',', '\t', ';', '|'} { // id;label;price, EUR
+		if l.separator = separator; isHeader != nil && has(separator) && isHeader(l.cut(first)) {
+			return separator
+		}
+	}
+	if (ending == ".csv" || ending == ".tsv") && has(usual) {
 		return usual
+	}
+	// A tab beside a blank is part of a run of blanks, if every line has as many of these.
+	if l.separator = blanks; (bytes.Contains(first, []byte(" \t")) || bytes.Contains(first, []byte("\t "))) && isEven(l.records(begin, evenRows)) {
+		return blanks
 	}
 	for _, group := range []string{"\t,", ";|", " "} {
 		found := byte(0)

@@ -36,6 +36,12 @@ func TestLayouts(t *testing.T) {
 		{"out.konect", "% sym unweighted\n% 1 2\n1 2\n%3 4\n", noHeader, `["1" "2"] 3["1" "2"] 4["%3" "4"]`, "blanks, no header, comments % (2 lines)"},
 		{"a.csv", "# made, today\nid,label\n1,A\n#2,B\n", Form{}, `["id" "label"] 3["1" "A"] 4["#2" "B"]`, "commas, comments # (1 line)"},
 		{"a.csv", "\ufeff# a \"quote\n\nid,label\n1,\"A\n#B\"\n# \",C\n", Form{}, `["id" "label"] 4["1" "A\n#B"] 6["# \"" "C"]`, "commas, comments # (1 line)"},
+		// Excel's first line, a comma in a header of semicolons, a tab in a run of blanks
+		{"a.csv", "sep=;\r\nid;label\r\n1;A, B\r\n", Form{}, `["id" "label"] 3["1" "A, B"]`, "semicolons"},
+		{"a.txt", "1 2 \t1 100\n2 3 \t1 200\n", noHeader, `["1" "2" "3" "4"] 1["1" "2" "1" "100"] 2["2" "3" "1" "200"]`, "blanks, no header"},
+		{"a.txt", "id\tlabel \n1\tA b\n", Form{}, `["id" "label "] 2["1" "A b"]`, "tabs"},
+		{"a.tsv", "id\tlabel\n1\t\"A\nB\"\n", Form{}, `["id" "label"] 2["1" "\"A"]` +
+			":3: got 1 fields, want 2 (id,label); if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line", ""},
 		// hashtags
 		{"a.csv", "#a,#b\nx,#a\n#b,x\n", noHeader, `["1" "2"] 1["#a" "#b"] 2["x" "#a"] 3["#b" "x"]`, "commas, no header"},
 		{"a.csv", "# by me, here\n#a,#b\n\n#b,#c\n", noHeader, `["1" "2"] 2["#a" "#b"] 4["#b" "#c"]`, "commas, no header, comments # (1 line)"},
@@ -101,6 +107,7 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"#id,label\nx,A\n", `["id" "label"]`},
 		{"#id,label\n#x,A\ny,B\n", `["id" "label"]`},
 		{"#made, here\nid,label\nx,A\n", `["id" "label"]`},
+		{"id;price, EUR\n1;5\n", `["id" "price, EUR"]`},
 		{"id,A\nx,id\n", `["1" "2"]`}, // the code of a country, which is there again
 	} {
 		path := write(t, "a.csv", []byte(c.content))

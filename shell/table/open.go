@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -120,7 +121,11 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 			return err
 		}
 	}
-	form, packed := r.parts.form, r.layout.packed
+	form, packed, lines := r.parts.form, r.layout.packed, int64(0)
+	if match := separatorLine.FindSubmatch(begin); match != nil && !r.parts.headless {
+		begin, form.Delimiter, lines = begin[len(match[0]):], match[1][0], 1
+		_, _ = in.Discard(len(match[0])) // no error: they are there
+	}
 	if r.parts.headless {
 		r.layout = layout{separator: form.Delimiter, comment: noComment}
 		if r.layout.separator == 0 {
@@ -131,6 +136,7 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	}
 	r.layout.packed = packed
 	text := newTextFile(r.path, in, r.layout, chunkBytes)
+	text.lines = lines
 	r.chunks = func() rows { return &textChunk{file: text} }
 	if r.parts.headless {
 		r.header, text.header = r.parts.header, r.parts.header
@@ -138,6 +144,9 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	}
 	return r.setHeader()
 }
+
+// separatorLine is the first line by which Excel knows what separates columns.
+var separatorLine = regexp.MustCompile("^sep=([^\r\n])\r?\n")
 
 // endingOf is how the name of a file ends, in lower case and without .gz.
 func endingOf(path string) string {

@@ -293,6 +293,8 @@ func (c *textChunk) row(line int64) (Row, error) {
 		remark := ""
 		if c.file.comment != noComment && bytes.HasPrefix(record, []byte{c.file.comment}) {
 			remark = "; comments stand before the first row"
+		} else if c.file.ofLines && bytes.Count(record, []byte{'"'})%2 == 1 {
+			remark = "; if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line"
 		}
 		return Row{}, recordError(c.file.path, line, record, "got %d fields, want %d (%s)%s",
 			len(c.fields), len(header), brief(strings.Join(header, ",")), remark)

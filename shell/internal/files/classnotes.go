@@ -61,6 +61,10 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, form Form, nodes *nodesF
 		old[class] = true
 	}
 	isNew := func(class string) bool { return !old[class] }
+	again := "--replace --yes "
+	if before != nil {
+		again = ""
+	}
 	var remarks []classRemark
 	if added := c.where(isNew); len(before) > 0 && len(added) > 0 {
 		remarks = append(remarks, classRemark{
@@ -70,7 +74,7 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, form Form, nodes *nodesF
 	if missing := c.where(func(class string) bool { return isNew(class) && c.isMissing(class) }); len(missing) > 0 {
 		remarks = append(remarks, classRemark{
 			"Labels that often mean that a node has none are classes here:", [][]string{missing},
-			"If they mean no label, repeat this with --unlabelled " + wording.ShellWord(joinNames(slices.Concat(form.Unlabelled, missing))),
+			"If they mean no label, repeat this with " + again + "--unlabelled " + wording.ShellWord(joinNames(slices.Concat(form.Unlabelled, missing))),
 		})
 	}
 	alike := slices.DeleteFunc(lookAlikes(c.names), func(group []string) bool { return !slices.ContainsFunc(group, isNew) })
@@ -183,7 +187,7 @@ func (c *classCensus) whetherClass(ctx context.Context, tx *kv.Tx, nodes *nodesF
 	for _, other := range others {
 		list = append(list, fmt.Sprintf("%q (%d)", other.column, other.values))
 	}
-	return []classRemark{{head: head, remedy: fmt.Sprintf("Columns with fewer values: %s. To take %q, repeat this with --columns %s",
+	return []classRemark{{head: head, remedy: fmt.Sprintf("Columns with fewer values: %s. To take %q, repeat this with --replace --yes --columns %s",
 		ListNames(list), others[0].column, wording.ShellWord(nodes.labelledBy(others[0].column, r.Columns).String()))}}, nil
 }
 

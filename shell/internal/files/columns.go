@@ -198,6 +198,11 @@ func (r Job) SplitPlaces(in *table.Reader) ([]int, error) { return r.otherPlaces
 // those of the names themselves. All are there.
 func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
 	places, err := r.Columns.places(in, "--columns", false, names...)
+	if header := in.Header(); err == nil && names[0] == "id" && places[0] < 0 && len(header) > 1 && header[0] == "" &&
+		guessColumn(header, "id", nil, false) < 0 {
+		places[0] = 0
+		r.say("%s: no column is named id, so column 1, which has no name, is taken for it, as the index of a frame of pandas", in.Path())
+	}
 	if err == nil {
 		err = r.checkPlaces(in, places, names, len(names))
 	}

@@ -65,25 +65,37 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 			return err
 		}
 		stage.BytesRead = edges.offset()
-		var added int64
-		last, any := "", false
+		var added, known int64 // ends that are not among the nodes, and those that are
+		last, any, isNode, first := "", false, false, ""
 		for record, err := range ids.sorter.Records(ctx) {
 			if err != nil {
 				return err
 			}
 			// Those of nodes were added first, and come first among equals.
-			if id := string(record.Key); !any || id != last {
-				if last, any = id, true; record.Value[0] == ofNode[0] {
-					continue
+			id := string(record.Key)
+			if any && id == last {
+				if isNode {
+					known++
 				}
-				if err := add(kv.Node{ID: id}); err != nil {
-					return err
-				}
-				added++
+				continue
+			}
+			last, any, isNode = id, true, record.Value[0] == ofNode[0]
+			if isNode {
+				continue
+			}
+			if err := add(kv.Node{ID: id}); err != nil {
+				return err
+			}
+			if added++; added == 1 {
+				first = id
 			}
 		}
 		if added > 0 {
 			r.say("%s: %s of edges that %s lacks became nodes without a label", g.Edges, wording.Count(added, "end", "ends"), g.Nodes)
+		}
+		if added > 0 && known == 0 {
+			r.warn("No node of %s has an edge: its first id is %q, and %s has %q. Are ids written in the same way?",
+				g.Nodes, wording.Short(g.firstID), g.Edges, wording.Short(first))
 		}
 		return nil
 	})

@@ -50,8 +50,8 @@ type Graph struct {
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
 
-	// What is known once the files are open: the column of the nodes file that has the ids, and the files that are read.
-	id                   string
+	// What is known once the files are open: the column of the nodes file that has the ids, the first of them, and the files that are read.
+	id, firstID          string
 	nodeParts, edgeParts table.Parts
 }
 
@@ -197,7 +197,11 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	}
 	_, isUnknown := errors.AsType[*kv.UnknownNodeError](err)
 	if err = g.explain(err); isUnknown {
-		err = fmt.Errorf("%w; --edge-nodes makes such ids nodes without a label", err)
+		first := ""
+		if g.firstID != "" {
+			first = fmt.Sprintf(" (the first is %q)", wording.Short(g.firstID))
+		}
+		err = fmt.Errorf("%w%s; --edge-nodes makes such ids nodes without a label", err, first)
 	}
 	if loader.Kept() {
 		err = &ResumableError{err}
@@ -219,10 +223,16 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 	if loader.Completed() {
 		return nil
 	}
-	add, ids := loader.AddNode, &idSet{sorter: spill.New(os.TempDir(), r.Memory/16)}
+	ids := &idSet{sorter: spill.New(os.TempDir(), r.Memory/16)}
 	defer func() { err = errors.Join(err, ids.sorter.Close()) }()
-	if g.EdgeNodes {
-		add = func(n kv.Node) error { return cmp.Or(loader.AddNode(n), ids.add(n.ID, ofNode)) }
+	add := func(n kv.Node) error {
+		if g.firstID == "" {
+			g.firstID = strings.Clone(n.ID)
+		}
+		if g.EdgeNodes {
+			return cmp.Or(loader.AddNode(n), ids.add(n.ID, ofNode))
+		}
+		return loader.AddNode(n)
 	}
 	err = r.Timed("read nodes", func(stage *ops.Stage) error {
 		err := nodes.read(ctx, add, r)

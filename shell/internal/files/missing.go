@@ -71,7 +71,7 @@ func describe(header []string, place int) string {
 	if isCount(column) {
 		return "column " + column
 	}
-	return column
+	return strconv.Quote(column)
 }
 
 // checkPlaces returns an error if some of the needed names, the first ones, have no column, or if a number names a column of what seems to
@@ -112,6 +112,12 @@ func (r Job) flag(names []string) (string, Columns) {
 
 // headless is the error that the header of a file seems to be missing, with the flags that read the file without one.
 func (r Job) headless(in *table.Reader, names []string) error {
+	if first := in.Header()[0]; slices.Equal(names, nodeNames[:1]) && !isCount(first) {
+		if _, isNumber := parseNumber([]byte(first)); isNumber {
+			return in.HeaderErrorf("", "has no column of ids, since the first has %s, want a column id, or the array alone as .npy (numpy.save), "+
+				"with a row for each node in the order of the nodes file", first)
+		}
+	}
 	flag, of := r.flag(names)
 	advised := maps.Clone(of)
 	maps.DeleteFunc(advised, func(_, column string) bool { return !isCount(column) || column == "0" })

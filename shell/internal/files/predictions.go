@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 		}
 		out, err := w.begin(in.names(classNames(w.tx, w.form.ofAll(in.table.Header()))), opt)
 		if errors.Is(err, cleaner.ErrUnknownClass) {
-			err = in.table.HeaderErrorf("", "%w%s", err, w.classesHint(err))
+			err = in.table.HeaderErrorf("", "%w%s", err, cmp.Or(spellingHint(w.tx.Classes(), in.names(in.table.Header())), w.classesHint(err)))
 		} else if err != nil {
 			err = in.table.Errorf(0, "", "%w", err)
 		}
@@ -114,6 +115,19 @@ func (w *writing) classesHint(err error) string {
 		return "; append without --predictions, and then import --predictions of all nodes, with a column for each class"
 	}
 	return " (--classes names classes that no node is labelled with)"
+}
+
+// spellingHint names a class that a column has in another spelling, such as True of true, or 0.0 of 0; empty if there is none.
+func spellingHint(classes, columns []string) string {
+	spelling := func(name string) string { return strings.ToLower(numberKey(looks(name))) }
+	for _, column := range columns {
+		for _, class := range classes {
+			if column != class && spelling(column) == spelling(class) && !slices.Contains(classes, column) && !slices.Contains(columns, class) {
+				return fmt.Sprintf(". The store has the class %q, and the file the column %q: rename the column", class, column)
+			}
+		}
+	}
+	return ""
 }
 
 // logitsHint is what to do about a row that may be logits.
