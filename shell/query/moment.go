@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A past has the labels and decisions of a moment that differ from today's. Nil is today.
@@ -72,9 +73,6 @@ func (q *query) pastOf(ctx context.Context, m *moment) (past, error) {
 	return labels, nil
 }
 
-// timeLayouts are the ways to write a time, in UTC if there is no offset.
-var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
-
 // time resolves a time.
 func (r *resolver) time(l literal) (time.Time, error) {
 	value, err := r.value(l)
@@ -82,11 +80,8 @@ func (r *resolver) time(l literal) (time.Time, error) {
 		return time.Time{}, err
 	}
 	if value.Kind() == kv.KindString {
-		for _, layout := range timeLayouts {
-			// The year 1 is what no time is.
-			if t, err := time.Parse(layout, value.Str()); err == nil && !t.IsZero() {
-				return t, nil
-			}
+		if t, ok := wording.ParseTime(value.Str()); ok {
+			return t, nil
 		}
 	}
 	return time.Time{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(

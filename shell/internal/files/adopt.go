@@ -70,7 +70,7 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (res
 	var losses []ClassLoss
 	err = store.View(func(tx *kv.Tx) error {
 		a.gains = make(map[string]int64, len(tx.Classes()))
-		err := readDecisions(ctx, path, tx, opt.Job, a.rows)
+		err := readDecisions(ctx, path, tx, opt.Job, a.rows, &a.Other)
 		if err == nil {
 			err = a.plan(ctx, tx)
 		}

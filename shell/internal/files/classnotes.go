@@ -135,24 +135,34 @@ func (c *classCensus) text(remark classRemark) string {
 
 // missingLabels are how programs and people write that there is no label, in lower case.
 var missingLabels = []string{
-	"na", "n/a", "n.a.", "<na>", "#n/a", "nan", "none", "null", "(null)", "nil", `\n`, "?", "-", "--", "[]", "unknown", "unlabeled", "unlabelled", "undefined",
-	"missing", "-1", "-1.0",
+	"na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "none", "<none>", "none given", "null", "<null>", "(null)", "nil", `\n`, "?", ".", "-", "--", "[]",
+	"unk", "<unk>", "unknown", "unlabeled", "unlabelled", "not labeled", "not labelled", "no label", "unassigned", "not assigned", "undef", "undefined", "tbd",
+	"missing", "not available", "not applicable", "blank", "(blank)", "-1", "-99", "-999", "-9999",
 }
 
-// isMissing reports whether a class is one of missingLabels, -1 where no other class is a negative number and it is not the opposite of 1.
+// isMissingWord reports whether a class is one of missingLabels.
+func isMissingWord(class string) bool {
+	return slices.Contains(missingLabels, numberKey(strings.ReplaceAll(strings.ToLower(looks(class)), "_", " ")))
+}
+
+// isMissing reports whether a class is one of missingLabels and has no other sense beside the other classes: numbers below 0 that are
+// not alone, and -1 and - as the opposites of 1 and +.
 func (c *classCensus) isMissing(class string) bool {
-	plain := strings.ToLower(looks(class))
-	if !slices.Contains(missingLabels, plain) {
+	key := numberKey(looks(class))
+	if !isMissingWord(class) || !strings.HasPrefix(key, "-") {
+		return isMissingWord(class)
+	}
+	others := c.where(func(other string) bool { return !isMissingWord(other) })
+	for i := range others {
+		others[i] = numberKey(looks(others[i]))
+	}
+	switch {
+	case strings.Trim(key, "-") == "":
+		return !slices.Contains(others, strings.ReplaceAll(key, "-", "+"))
+	case key == "-1" && (slices.Equal(others, []string{"1"}) || slices.Equal(others, []string{"0", "1"})):
 		return false
 	}
-	if numberKey(plain) != "-1" {
-		return true
-	}
-	others := c.where(func(other string) bool {
-		return numberKey(other) != "-1" && !slices.Contains(missingLabels, strings.ToLower(looks(other)))
-	})
-	return !slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(numberKey(other), "-") }) &&
-		(len(others) != 1 || numberKey(others[0]) != "1")
+	return !slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(other, "-") })
 }
 
 // whetherClass doubts that the column of the labels has classes, if too many of them have one node alone, or they look like quantities.

@@ -272,6 +272,10 @@ func (n *nodesFile) sayUnlabelled(r Job) {
 var usualNames = map[string][]string{
 	"id":           {"nodeid", "node", "paperid", "vertexid", "vertex", "key", "uid", "uuid", "idx", "index", "name"},
 	kv.LabelColumn: {"subject", "class", "category", "labels", "givenlabel", "target", "y", "classname", "cls", "topic", "choice"},
+	"node":         {"nodeid", "node", "paperid", "vertexid", "vertex"},
+	"who":          {"annotator", "annotatedby", "completedby", "user", "username", "reviewer"},
+	"why":          {"comment", "reason"},
+	"time":         {"createdat", "timestamp", "annotatedat", "datetime", "updatedat"},
 	"split":        {"fold", "set", "subset", "partition"},
 	"src":          {"source", "from", "sourceid", "srcid", "fromid", "start", "startid", "citing", "u", "node1", "head", "subject", "fromnodeid"},
 	"dst":          {"target", "to", "targetid", "dstid", "destination", "dest", "toid", "end", "endid", "cited", "v", "node2", "tail", "object", "tonodeid"},

@@ -55,6 +55,8 @@ type decisionsFile struct {
 	classes map[string]bool
 	latest  time.Time     // that a decision can have been made
 	sorted  *spill.Sorter // the decisions, by node and line
+	other   *LeftOut      // decisions about another label than the store has
+	show    func(kv.NodeID) (decide.View, error)
 }
 
 // sorterShare is the part of the memory that each of the two sorters of decisions may hold, as a divisor. The table that is
@@ -62,11 +64,15 @@ type decisionsFile struct {
 const sorterShare = 8
 
 // readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
-// by node and line.
-func readDecisions(ctx context.Context, path string, tx *kv.Tx, r Job, sorted *spill.Sorter) error {
+// by node and line. It counts in other the rows that decide nothing and are about another label than the store has.
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, r Job, sorted *spill.Sorter, other *LeftOut) (err error) {
 	r.Memory -= 2 * r.Memory / sorterShare
 	f := &decisionsFile{
-		Job: r, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())), sorted: sorted,
+		Job: r, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())),
+		sorted: sorted, other: other,
+	}
+	if f.show, err = shownReader(tx); err != nil {
+		return err
 	}
 	for _, class := range tx.Classes() {
 		f.classes[class] = true
@@ -102,6 +108,9 @@ func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := f.askNode(in, columns); err != nil {
+		return err
+	}
 	needed := 1
 	place := func(name string) int { return columns[slices.Index(filedFields, name)] }
 	if place(kv.LabelColumn) < 0 && place("to") < 0 && place("decision") < 0 {
@@ -110,6 +119,7 @@ func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	if err := f.checkPlaces(in, []int{place("id"), place(kv.LabelColumn)}, []string{"id", kv.LabelColumn}, needed); err != nil {
 		return err
 	}
+	f.sayUnused(in, columns)
 	return EachRow(ctx, in, f.Progress, func(row table.Row) error {
 		return f.add(row.Line, func(name string) (string, bool) {
 			column := place(name)
@@ -119,6 +129,33 @@ func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 			return string(row.Fields[column]), true
 		})
 	})
+}
+
+// askNode asks which column names the node, where another beside id may: programs for labelling number their tasks in id.
+func (f *decisionsFile) askNode(in *table.Reader, columns []int) error {
+	node := guessColumn(in.Header(), "node", columns, false)
+	if f.Columns["id"] != "" || in.Numbered() || columns[slices.Index(filedFields, "id")] < 0 || node < 0 {
+		return nil
+	}
+	name := reference(in.Header(), node)
+	flag := func(id string) string { return wording.ShellWord(f.Columns.with("id", id).String()) }
+	return in.HeaderErrorf("", "has the columns id and %s: which of them names the node? Add --columns %s, or --columns %s", name, flag(name), flag("id"))
+}
+
+// sayUnused says which columns are not used that often say who decided, why and when.
+func (f *decisionsFile) sayUnused(in *table.Reader, columns []int) {
+	var unused []string
+	advised := f.Columns
+	for _, name := range []string{"who", "why", "time"} {
+		i := guessColumn(in.Header(), name, columns, false)
+		if columns[slices.Index(filedFields, name)] < 0 && i >= 0 && !in.Numbered() {
+			unused, advised = append(unused, describe(in.Header(), i)), advised.with(name, reference(in.Header(), i))
+		}
+	}
+	if unused != nil {
+		f.say("%s: not used: %s. --columns %s takes them, into a store that does not have these decisions yet",
+			in.Path(), strings.Join(unused, ", "), wording.ShellWord(advised.String()))
+	}
 }
 
 // maxLine is the longest line of a .jsonl file, in bytes: more than the longest id, labels and reason take.
@@ -296,7 +333,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	case d.Kind == decide.None && !d.HasTo:
 		return nil, f.errorf(line, "", `has neither a "label" nor a "decision"`)
 	case d.Kind == decide.None && d.HasFrom && d.From == d.To:
-		return nil, nil // a row of exported labels that was not changed
+		return nil, f.unchanged(d)
 	case d.Kind == decide.Relabel && d.To == "":
 		return nil, f.errorf(line, "label", "is empty, want the class that relabel gives")
 	case d.Kind == decide.Unlabel && d.To != "":
@@ -324,6 +361,15 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	return d, nil
 }
 
+// unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label than the store has.
+func (f *decisionsFile) unchanged(d *filedDecision) error {
+	now, err := f.show(d.Node)
+	if err == nil && now.Decision == decide.None && now.Label != d.From {
+		f.other.add(d)
+	}
+	return err
+}
+
 // keeps reports whether the decision leaves the label that the node has.
 func (d *filedDecision) keeps() bool { return d.Kind == decide.Reject || d.Kind == decide.Unsure }
 
@@ -345,11 +391,12 @@ func (f *decisionsFile) either(
 // parseNumbers reads the fields time, seq, step and undoes, where there are any.
 func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (string, bool)) (err error) {
 	if text, _ := field("time"); text != "" {
-		if d.Time, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return f.errorf(d.Line, "time", "got %q, want a time as 2026-01-31T18:00:00Z", wording.Short(text))
+		var ok bool
+		if d.Time, ok = wording.ParseTime(text); !ok {
+			return f.errorf(d.Line, "time", "got %q, want a time as 2026-01-31T18:00:00Z or 2026-01-31 18:00, in UTC if it has no offset", wording.Short(text))
 		}
 		d.Time = d.Time.UTC()
-		if year := d.Time.Year(); d.Time.IsZero() || year < 1 || year > 9999 {
+		if year := d.Time.Year(); year < 1 || year > 9999 {
 			return f.errorf(d.Line, "time", "got %q, want a time of the years 1 to 9999", wording.Short(text))
 		}
 		if d.Time.After(f.latest) {

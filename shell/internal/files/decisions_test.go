@@ -76,6 +76,10 @@ func TestAdoptDecisions(t *testing.T) {
 			want: Adoption{Other: LeftOut{Count: 2, Some: []string{"p4", "s3"}}},
 		},
 		{
+			name: "unchanged, about another label", file: "d.csv", text: "id,label,original_label\np4,Theory,Theory\np1,Theory,Theory\n",
+			want: Adoption{Other: LeftOut{Count: 1, Some: []string{"p4"}}},
+		},
+		{
 			name: "no labels named", file: "d.jsonl",
 			text: `{"id":"p4","decision":"accept"}` + "\n\n" + `{"id":"p1","decision":"unsure","why":"read it twice"}` + "\n" +
 				`{"id":"p2","decision":"unlabel"}` + "\n" + `{"id":"p3","decision":"reject","extra":[1,{"a":2}]}`,
@@ -196,7 +200,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", `{"id":"p4","label":"Theory","id":"p5"}`, `d.jsonl:1: the field "id" is there twice`},
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\",\"why\":\"a\xffb\"}", `d.jsonl:1: got bytes that are not UTF-8`},
 		{"d.csv", "id,label,time\np4,Theory,0000-01-01T00:00:00+23:00\n", `want a time of the years 1 to 9999`},
-		{"d.csv", "id,label,time\np4,Theory,0001-01-01T00:00:00Z\n", `want a time of the years 1 to 9999`},
+		{"d.csv", "id,label,time\np4,Theory,0001-01-01T00:00:00Z\n", `want a time as 2026-01-31T18:00:00Z`},
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n{\"id\":\"" + strings.Repeat("x", maxLine) + "\"}\n", `d.jsonl:2: the line is longer than 1048576 bytes`},
 		{"d.jsonl", "{\"id\":\"p\x00\xff4\",\"label\":\"Theory\"}", `d.jsonl:1: `},
 		{"d.json", "{}", `d.json:1: has no field "id"`},
@@ -510,7 +514,7 @@ func FuzzDecisions(f *testing.F) {
 		defer tx.Close()
 		sorted := spill.New(dir, 1<<20)
 		defer sorted.Close()
-		if err := readDecisions(t.Context(), path, tx, Job{Memory: 1 << 20}, sorted); err != nil {
+		if err := readDecisions(t.Context(), path, tx, Job{Memory: 1 << 20}, sorted, new(LeftOut)); err != nil {
 			return
 		}
 		for record, err := range sorted.Records(t.Context()) {

@@ -157,7 +157,7 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 			wording.Count(s.Rows, "row", "rows"), sums)
 	}
 	if lacking := w.tx.NumPresent() - rows; w.partial && !w.seen && lacking > 0 {
-		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them; with --as-given they get no score.",
+		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough nodes are labelled; with --as-given they get no score.",
 			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
 	}
 	a := out.Agreement()
@@ -174,14 +174,22 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if err != nil {
 		return err
 	}
-	w.warn("%sThe predictions know nothing of the labels, or are of other nodes: %s", text, order)
+	columns := "as the header names them"
+	switch {
+	case in.isNamed():
+	case len(w.classes) > 0:
+		columns = "for " + ListNames(w.classes)
+	default:
+		columns = "for " + ListNames(kv.SortClasses(w.tx.Classes()))
+	}
+	w.warn("%sThe predictions know nothing of the labels, or the order of columns or rows is another: columns were taken %s, and %s", text, columns, order)
 	return nil
 }
 
 // rowOrder says for which nodes the rows of a matrix were taken.
 func (w *writing) rowOrder(in *matrixFile) (string, error) {
 	if in.table != nil {
-		return fmt.Sprintf("each row was taken for the node whose id it has in the column %s.", in.table.Header()[in.id]), nil
+		return fmt.Sprintf("each row for the node whose id it has in the column %s.", in.table.Header()[in.id]), nil
 	}
 	nodes := w.rows
 	if nodes == nil {
@@ -201,7 +209,7 @@ func (w *writing) rowOrder(in *matrixFile) (string, error) {
 		}
 		ids = append(ids, wording.Short(id))
 	}
-	return fmt.Sprintf("rows were taken in the order of the nodes file, row 1 for node %s and row 2 for node %s.", ids...), nil
+	return fmt.Sprintf("rows in the order of the nodes file, row 1 for node %s and row 2 for node %s.", ids...), nil
 }
 
 // sayPositions says how arrays were read, if the ids of the nodes are the positions of their rows in another order: the numbers of edges are
