@@ -33,8 +33,11 @@ func writeHostile(t *testing.T, path, content string) error {
 	}()
 	t.Cleanup(func() {
 		// Where nobody has read from the pipe the goroutine waits for that.
+		// It ends once nobody reads any more.
 		if reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
-			defer reader.Close()
+			if err := reader.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 		<-ended
 	})
