@@ -175,6 +175,13 @@ func (l layout) separatorOf(begin, first []byte, form Form, ending string, isHea
 		}
 	}
 	if (ending == ".csv" || ending == ".tsv") && has(usual) {
+		l.separator = usual
+		isBest := isEven(l.records(begin, evenRows))
+		for _, separator := range []byte("\t;|,") { // a comma in the text of a semicolon's table
+			if l.separator = separator; !isBest && has(separator) && isEven(l.records(begin, evenRows)) {
+				return separator
+			}
+		}
 		return usual
 	}
 	// A tab beside a blank is part of a run of blanks, if every line has as many of these.

@@ -42,6 +42,7 @@ func TestLayouts(t *testing.T) {
 		{"a.txt", "id\tlabel \n1\tA b\n", Form{}, `["id" "label "] 2["1" "A b"]`, "tabs"},
 		{"a.tsv", "id\tlabel\n1\t\"A\nB\"\n", Form{}, `["id" "label"] 2["1" "\"A"]` +
 			":3: got 1 fields, want 2 (id,label); if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line", ""},
+		{"a.csv", "1;A;5, EUR\n2;B;6\n", noHeader, `["1" "2" "3"] 1["1" "A" "5, EUR"] 2["2" "B" "6"]`, "semicolons, no header"},
 		// hashtags
 		{"a.csv", "#a,#b\nx,#a\n#b,x\n", noHeader, `["1" "2"] 1["#a" "#b"] 2["x" "#a"] 3["#b" "x"]`, "commas, no header"},
 		{"a.csv", "# by me, here\n#a,#b\n\n#b,#c\n", noHeader, `["1" "2"] 2["#a" "#b"] 4["#b" "#c"]`, "commas, no header, comments # (1 line)"},

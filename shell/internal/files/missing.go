@@ -171,11 +171,14 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	lacks := names[slices.Index(places, -1)]
 	flag, of := r.flag(names)
 	isOfGraph := slices.Equal(names, nodeNames) || slices.Equal(names, edgeNames)
-	if header := in.Header(); len(header) == 1 {
-		at := strings.IndexFunc(header[0], func(r rune) bool { return strings.ContainsRune(":,;|~^/\t ", r) })
-		if at > 0 {
-			return in.HeaderErrorf("", "has one column, %q, and no column %q. If something else separates columns, name it, such as --delimiter %s",
-				header[0], lacks, wording.ShellWord(header[0][at:at+1]))
+	if header := in.Header(); len(header) > 0 {
+		others := ";|\t" // beside commas
+		if len(header) == 1 {
+			others = ":,;|~^/\t "
+		}
+		if at := strings.IndexAny(header[0], others); at > 0 {
+			return in.HeaderErrorf("", "has %s, the first being %q, and no column %q. If something else separates columns, name it, such as --delimiter %s",
+				wording.Count(len(header), "column", "columns"), header[0], lacks, wording.ShellWord(header[0][at:at+1]))
 		}
 	}
 	if in.Numbered() {
