@@ -460,7 +460,7 @@ func (d *drawing) notes(classes int) (text string) {
 		text += " The larger a neighbour, the more it counts."
 	}
 	if slices.ContainsFunc(d.Edges, func(edge [2]int) bool { return edge[0] != 0 && edge[1] != 0 }) {
-		text += " Dark lines are edges of the node in the middle, light ones those of others."
+		text += " Strong lines are edges of the node in the middle, faint ones those of others."
 	}
 	if len(d.far) > 0 {
 		text += " The outer nodes are two hops away."

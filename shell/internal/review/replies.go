@@ -14,7 +14,7 @@ import (
 // keys are what a reviewer can say; lines may have the words.
 var keys = []keyboard.Choice{
 	{Key: 'y', Word: "accept", Help: "take the suggested label"},
-	{Key: 'n', Word: "reject", Help: "the label is right"},
+	{Key: 'n', Word: "reject", Help: "the label now is right"},
 	{Key: 'l', Word: "relabel", Help: "another label", Text: true},
 	{Key: 'u', Word: "unlabel", Help: "remove the label"},
 	{Key: 'd', Word: "unsure", Help: "do not know"},

@@ -73,6 +73,7 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 		case isSafe(r.Method) && r.URL.Path == "/" && r.URL.Query().Has(tokenParameter):
 			s.letIn(w, r)
 		case isProgram, isSafe(r.Method) && r.URL.Path == metricsPath:
+			r.URL.Path = "/" + strings.TrimLeft(r.URL.Path, "/") // of an address with a slash at its end
 			next.ServeHTTP(w, r)
 		case isBrowser && (isSafe(r.Method) || isOwnPage(r)):
 			r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, s.keys.path), ""

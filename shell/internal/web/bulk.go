@@ -130,7 +130,7 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 // questionOf asks as the buttons of the page do.
 func questionOf(about query.Question) string {
 	if about.Kind == decide.Reject {
-		return fmt.Sprintf("Are the given labels of %s right?", wording.Nodes(about.Nodes))
+		return fmt.Sprintf("Are the labels of %s right as they are now?", wording.Nodes(about.Nodes))
 	}
 	return about.Text
 }
@@ -142,7 +142,7 @@ func bulkSaid(kind decide.Kind, made decide.Entries) string {
 	}
 	said := wording.Nodes(made.Len()) + " " + wording.Decided(kind)
 	if kind == decide.Reject {
-		said = wording.Nodes(made.Len()) + ": the given labels are right"
+		said = wording.Nodes(made.Len()) + ": the labels are right as they are"
 	}
 	if made.Disputed > 0 {
 		said += "; people disagree about " + wording.Nodes(made.Disputed)

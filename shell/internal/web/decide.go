@@ -101,7 +101,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 		// A client that leaves has sent its decision.
 		done, err := decide.Write(context.WithoutCancel(r.Context()), s.Store, []decide.Request{request}, decide.Options{Who: s.Query.Who, Why: d.Why})
 		if err != nil {
-			return err
+			return s.overtaken(err)
 		}
 		view = reply{Said: saidOf(done[0]), Undo: done[0].Step}
 		s.mu.Lock()
@@ -111,6 +111,32 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 		return nil
 	})
 	return answer{view: view, seeOther: d.next()}, err
+}
+
+// overtaken says who has decided about a node since its card was shown.
+func (s *Server) overtaken(err error) error {
+	changed, ok := errors.AsType[*decide.ChangedError](err)
+	if !ok || changed.First[0].Was.Decision == changed.First[0].Is.Decision {
+		return err
+	}
+	said := ""
+	if err := s.snapshot(func(tx *kv.Tx) error {
+		v, err := s.find(tx, changed.First[0].ID)
+		if err != nil {
+			return err
+		}
+		for d, err := range decide.History(s.ctx, tx, v) {
+			if err != nil {
+				return err
+			}
+			said = fmt.Sprintf("Not saved: %s decided (%s) on %s after this card was shown. Decide again if you wish.",
+				cmp.Or(d.Who, "somebody"), d.Action(), d.ID)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return &requestError{http.StatusConflict, problem{Error: said}, err}
 }
 
 // inTurn runs what writes a decision or takes one back, and what changes the replies that undo takes back. One runs at a time, and none

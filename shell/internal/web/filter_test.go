@@ -29,6 +29,10 @@ func TestPlainWords(t *testing.T) {
 	if got := view[list](c, "/list?of=nodes&where=graph"); got.Count != 3 {
 		t.Errorf("got %d nodes, want the 3 titles with graph", got.Count)
 	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if status, _ := c.get("//list"); status != http.StatusOK {
+		t.Errorf("an address with two slashes: got %d", status)
+	}
 	_, text := c.browser().get("/list?of=nodes&where=graph")
 	if !strings.Contains(text, `id="where" value="graph"`) || !strings.Contains(text, "The words stand for <code>title ilike") {
 		t.Errorf("the filter line does not keep the words: %s", text)

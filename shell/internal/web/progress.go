@@ -51,10 +51,11 @@ type progress struct {
 
 // A sampled is how far the random sample is.
 type sampled struct {
-	Nodes   int `json:"nodes"`
-	Decided int `json:"decided"`
-	Wrong   int `json:"wrong"`
-	Right   int `json:"right"`
+	Nodes   int   `json:"nodes"`
+	Decided int   `json:"decided"`
+	Unsure  int   `json:"unsure"` // put aside
+	Wrong   int64 `json:"wrong"`
+	Right   int64 `json:"right"`
 
 	// Precision is Wrong of Wrong + Right with the ends of a 90% interval (Wilson), null without both.
 	Precision *float64 `json:"precision"`

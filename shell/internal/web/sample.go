@@ -37,6 +37,7 @@ type sampledNode struct {
 	isSeen    bool  // there were any
 	was, is   string
 	isTrusted bool // people are sure of the label, and agree
+	isUnsure  bool // it was put aside
 }
 
 func newSample(of drawn) *sample {
@@ -66,6 +67,7 @@ func (s *sample) follow(ctx context.Context, tx *kv.Tx, each func(v kv.NodeID, n
 			n.isSeen, n.was = true, d.From
 		}
 		n.is, n.isTrusted = d.Label, d.After != decide.None && d.After != decide.Unsure && !d.Disputed
+		n.isUnsure = d.After == decide.Unsure
 	})
 	if err != nil {
 		return err
@@ -90,6 +92,10 @@ func (s *sample) count(ctx context.Context, tx *kv.Tx) (*sampled, error) {
 		if n.entries <= 0 {
 			return
 		}
+		if n.isUnsure {
+			c.Unsure++
+			return
+		}
 		c.Decided++
 		switch {
 		case !n.isTrusted || n.was == "":
@@ -99,7 +105,7 @@ func (s *sample) count(ctx context.Context, tx *kv.Tx) (*sampled, error) {
 			c.Right++
 		}
 	})
-	c.Precision, c.Low, c.High = shareOf(int64(c.Wrong), int64(c.Right))
+	c.Precision, c.Low, c.High = shareOf(c.Wrong, c.Right)
 	return c, err
 }
 

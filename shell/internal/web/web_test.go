@@ -178,7 +178,7 @@ func TestQueue(t *testing.T) {
 		t.Fatalf("accept: got %d, %s", status, text)
 	}
 	// The card is old now.
-	if status, text := c.post("/decide", decision{ID: first.ID, Decision: "reject", Seen: &first.Seen}); status != http.StatusConflict || !strings.Contains(text, "s3") {
+	if status, text := c.post("/decide", decision{ID: first.ID, Decision: "reject", Seen: &first.Seen}); status != http.StatusConflict || !strings.Contains(text, "Not saved: ann decided (accept) on s3 after this card was shown.") {
 		t.Errorf("a decision about an old card: got %d, %s", status, text)
 	}
 	second := view[card](c, queue)
@@ -461,6 +461,10 @@ func TestSample(t *testing.T) {
 	}); got != nil {
 		t.Errorf("got %+v", got)
 	}
+	if _, text := c.browser().get("/review?sample=1"); !strings.Contains(text, "; 15 of the 20 (75.0%) wrong") ||
+		!strings.Contains(text, `<h1>This sample is done.</h1>`) || !strings.Contains(text, `<a href="review?where=">The other suspects</a>`) {
+		t.Errorf("the end of the sample: %s", text)
+	}
 	must[reply](c, "/sample", sampling{Nodes: new(whole(0))})
 	if got := sampledAs(c, func(p *sampled) bool { return p == nil }); got != nil {
 		t.Errorf("the sample is not forgotten: got %+v", got)
@@ -660,8 +664,9 @@ func TestDecidedCard(t *testing.T) {
 	if got.Before != "Systems" || got.Seen.Label != "Theory" || !slices.Equal(got.Says, []string{"ann says Theory"}) || !got.OldScore {
 		t.Errorf("after accept: got %+v", got)
 	}
-	page("Score 98.4%, of before the decision.", "almost certainly wrong")
+	page("Score before the decision: 98.4%.", "almost certainly wrong")
 	page("<dt>Label now</dt>", "No, <bdi>")
+	page("<dt>Label before</dt>", "iven label")
 	bob := serve(t, store, func(o *Options) { o.Query.Who = "bob" })
 	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "relabel", Label: "Neural Nets"}); status != http.StatusOK {
 		t.Fatal(text)

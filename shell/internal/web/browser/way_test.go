@@ -287,7 +287,7 @@ func TestWithoutScript(t *testing.T) {
 	w.at("/list?where=score+%3E+0.9")
 	w.run(chromedp.Click("tbody tr:nth-child(1) input", chromedp.ByQuery), chromedp.Click("tbody tr:nth-child(2) input", chromedp.ByQuery),
 		chromedp.Click(".bulk button[value=reject]", chromedp.ByQuery), chromedp.WaitVisible(".question", chromedp.ByQuery))
-	clicked("button.yes", "2 nodes: the given labels are right")
+	clicked("button.yes", "2 nodes: the labels are right as they are")
 	clicked("#undo button", "reject of 2 nodes")
 	w.at("/overview?threshold=0.9")
 	var text string
