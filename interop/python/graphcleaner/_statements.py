@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, timezone
 from typing import Any
 
 from .errors import GraphcleanerError, reading
@@ -15,11 +16,21 @@ _TOKENS = re.compile(
     r"""|(?P<more>(?<![^\s;])--[^\n]*|;|\b(?:where|sample|order|limit|offset|return)\b)""", re.IGNORECASE)
 
 
-def bound(statement: str, values: Sequence[Any]) -> str:
-    """A statement with values in the place of $1, $2 and so on, each as a literal that can be nothing else. Quotes keep theirs."""
+# A column and a comparison, before a value.
+_COMPARED = re.compile(r"""("(?:[^"]|"")+"|\w+)\s*(?:[<>]=?|!?=|<>)\s*$""")
+# Times as the program writes them, from parquet; and as many others do.
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\.(?:\d{9}|\d{6}|\d{3})Z)?")
+_SPACED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d.*")
+
+
+def bound(statement: str, values: Sequence[Any], example: Callable[[str], Any] = lambda name: None) -> str:
+    """A statement with values in the place of $1, $2 and so on, each as a literal that can be nothing else. Quotes keep theirs.
+
+    `example` returns a value of a column of the nodes, None if it has none. A time takes its form.
+    """
     if not values:
         return statement
-    literals, used = [_literal(value, f"${i}") for i, value in enumerate(values, 1)], set()
+    used = set()
 
     def put(token: re.Match[str]) -> str:
         if token["open"]:
@@ -27,20 +38,27 @@ def bound(statement: str, values: Sequence[Any]) -> str:
         if token["number"] is None:
             return token[0]
         number = int(token["number"])
-        if not 0 < number <= len(literals):
-            raise GraphcleanerError(f"statement: it has ${number}, and there are {len(literals)} values")
+        if not 0 < number <= len(values):
+            raise GraphcleanerError(f"statement: it has ${number}, and there are {len(values)} values")
         used.add(number)
-        return literals[number - 1]
+        return _literal(values[number - 1], f"${number}", statement[:token.start()], example)
 
-    statement = _TOKENS.sub(put, statement)
-    if len(used) < len(literals):
-        raise GraphcleanerError(f"statement: it has {len(used)} of $1 to ${len(literals)}, want all of them, outside of quotes")
-    return statement
+    made = _TOKENS.sub(put, statement)
+    if len(used) < len(values):
+        has = " and ".join(f"${number}" for number in sorted(used)) or "none of $1, $2… outside of quotes"
+        raise GraphcleanerError(f"statement: it has {has}, and {len(values)} values were given")
+    return made
 
 
-def _literal(value: Any, what: str) -> str:
+def _literal(value: Any, what: str, before: str, example: Callable[[str], Any]) -> str:
+    import numpy as np
+
+    if isinstance(value, (date, np.datetime64)) or isinstance(value, str) and _SPACED.fullmatch(value):
+        return text(_time(value, what, before, example))
     if isinstance(value, str):
         return text(value)
+    if isinstance(value, Iterable) and not isinstance(value, bytes):
+        raise GraphcleanerError(f"{what}: got {type(value).__name__}, want one value: for several, in ($1, $2) and a value for each")
     import pyarrow as pa
 
     with reading(what):
@@ -49,7 +67,37 @@ def _literal(value: Any, what: str) -> str:
         return str(value).lower()
     if isinstance(value, int) or isinstance(value, float) and math.isfinite(value):
         return repr(value)
-    raise GraphcleanerError(f"{what}: got {value!r}, want a text, a finite number, True or False")
+    raise GraphcleanerError(f"{what}: got {value!r}, want a text, a finite number, a time, True or False")
+
+
+def _time(value: Any, what: str, before: str, example: Callable[[str], Any]) -> str:
+    """A time in the form of the column with which it is compared, since texts are compared there."""
+    import numpy as np
+
+    compared = _COMPARED.search(before)
+    is_history = before.lower().split()[:1] == ["history"]  # which understands any form
+    has = example(compared[1]) if compared and not is_history else None
+    is_time = isinstance(has, str) and _TIME.fullmatch(has) is not None
+    if isinstance(value, str):
+        if is_time:
+            raise GraphcleanerError(f"{what}: got {value!r}, and {compared[1]} has times such as {has!r}: want a datetime, or a text like it")
+        return value
+    if not compared or has is not None and not is_time:
+        says = f"{compared[1]} has {has!r}, which is no time" if compared else "no column and comparison are before it"
+        raise GraphcleanerError(f"{what}: got a time, and {says}: want a text in the form of the column, or such as when > $1")
+    with reading(what):
+        if hasattr(value, "to_datetime64"):  # of pandas, in UTC
+            value = value.to_datetime64()
+        elif getattr(value, "tzinfo", None):
+            value = value.astimezone(timezone.utc).replace(tzinfo=None)
+        if np.isnat(value := np.datetime64(value)):
+            raise GraphcleanerError(f"{what}: got NaT, want a time")
+        whole = str(np.datetime_as_string(value, unit="ns"))
+    if is_history:
+        return whole + "Z"
+    size = len((has or whole).removesuffix("Z"))
+    # What the column has no digits for comes after all that begins so, and before the next.
+    return whole[:size] + "Z" * (size > len("2022-01-02")) + "~" * (whole[size:].strip("T0:.") != "")
 
 
 def clause(part: str, what: str) -> str:

@@ -93,16 +93,22 @@ class Store(Generic[Frame]):
 
     @short
     def query(self, statement: str, *values: Any, yes: bool = False) -> Frame:
-        """Answers one statement of the query language. $1 in it is the first of the values, a text or a number, whatever it holds.
+        """Answers one statement of the query language. $1 in it is the first of the values, a text, a number or a time, whatever it holds.
 
-        A decision about all nodes that meet a condition wants yes=True.
+        A time takes the form of the column before it, as in `when > $1`; without a zone it is UTC. A decision about all nodes that meet a condition wants yes=True.
 
         >>> store = graphcleaner.open(papers)
         >>> store.query("count nodes where degree > $1 and label != $2", 1, "it's x").to_pylist()
         [{'count': 60}]
         """
         arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self.path]
-        return self._frame(_streamed(arguments, "statement", bound(statement, values)))
+        return self._frame(_streamed(arguments, "statement", bound(statement, values, self._example)))
+
+    def _example(self, name: str) -> Any:
+        """A value of a column of the nodes."""
+        arguments = ["shell", "--format", "arrow", *self._flags, "--", self.path]
+        table = _streamed(arguments, "statement", f"nodes where {name} is not null limit 1 return {name}")
+        return table.column(0)[0].as_py() if table.num_rows else None
 
     def _frame(self, table: pa.Table) -> Frame:
         frame: Frame = _tables.as_kind(table, self.frames)
@@ -118,7 +124,7 @@ class Store(Generic[Frame]):
         """
         statement = "suspects"
         if where is not None:
-            statement += f" where {bound(clause(where, 'where'), values)}"
+            statement += f" where {bound(clause(where, 'where'), values, self._example)}"
         elif values:
             raise GraphcleanerError("where: got none, and values for it")
         if order_by is not None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,11 @@ def test_values_in_a_statement(statement, values, want):
 @pytest.mark.parametrize("ask, says", [
     (lambda s: s.query("nodes where id = $2", "x"), r"it has \$2, and there are 1 values"),
     (lambda s: s.query("nodes where id = $0", "x"), r"it has \$0, and there are 1 values"),
-    (lambda s: s.query("nodes where id = '$1'", "x"), r"it has 0 of \$1 to \$1, want all of them, outside of quotes"),
+    (lambda s: s.query("nodes where id = '$1'", "x"), "it has none of .* outside of quotes, and 1 values were given"),
+    (lambda s: s.query("nodes where id = $1", "x", "y"), r"it has \$1, and 2 values were given"),
+    (lambda s: s.query("nodes where id = $1", ["x"]), r"\$1: got list, want one value: for several, in \(\$1, \$2\)"),
+    (lambda s: s.query("nodes where label = $1", datetime(2022, 1, 2)), r"\$1: got a time, and label has '.*', which is no time"),
+    (lambda s: s.query("nodes where label in ($1)", datetime(2022, 1, 2)), r"\$1: got a time, and no column and comparison"),
     (lambda s: s.query("nodes where id = 'x' and label = 'y $1", "x"), "is not closed"),
     (lambda s: s.query("nodes where id = $1", None), r"\$1: got None, want a text, a finite number"),
     (lambda s: s.query("nodes where score = $1", float("nan")), r"\$1: got nan, want a text"),
@@ -182,6 +187,27 @@ def test_values_in_a_statement(statement, values, want):
 def test_statements_that_are_refused(cleaned, ask, says):  # noqa: F811
     with pytest.raises(GraphcleanerError, match=says):
         ask(graphcleaner.open(cleaned))
+
+
+@pytest.mark.parametrize("unit, kind", [
+    ("D", datetime.fromisoformat),
+    ("ms", np.datetime64),
+    ("us", lambda at: pd.Timestamp(at, tz="UTC").tz_convert("Asia/Tokyo")),
+    ("ns", pd.Timestamp),
+])
+def test_times_are_compared_as_times(unit, kind, tmp_path):
+    nodes, edges, softmax, classes = frames()
+    when = np.datetime64("2022-01-01", "s") + np.arange(len(nodes)) * np.timedelta64(6, "h")
+    nodes["when"] = when.astype("datetime64[D]").astype(object) if unit == "D" else when.astype(f"datetime64[{unit}]")
+    clean(nodes, edges, softmax, classes, store=tmp_path / "s")
+    store = graphcleaner.open(tmp_path / "s")
+    values = when.astype("datetime64[D]") if unit == "D" else when
+    for at in "2022-01-02T12:00:00", "2022-01-03T00:00:00", "2022-01-03T00:00:00.000001":
+        for sign, compare in (">", np.greater), (">=", np.greater_equal), ("=", np.equal), ("<=", np.less_equal), ("<", np.less):
+            want = int(compare(values, np.datetime64(at)).sum())
+            assert store.query(f"count nodes where when {sign} $1", kind(at))[0][0].as_py() == want, (sign, at)
+    with pytest.raises(GraphcleanerError, match="want a datetime, or a text like it"):
+        store.suspects("when > $1", "2022-01-02 12:00:00")
 
 
 def test_words_of_clauses_in_quotes(papers):  # noqa: F811
