@@ -26,9 +26,16 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
     said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said)
     said = re.sub(r"^predictions: row (\d+) \((node .*?)\):", r"predictions, row \1: \2:", said)
+    said = re.sub(r"rows of the nodes file: row (\d+)", lambda at: f"rows of the nodes: row {int(at[1]) - 1}", said)
+    said = said.replace("sort the nodes file by id", "sort the nodes by id, or give a frame with the ids")
     said = re.sub(r"the nodes file, row 1 for (.*) and row 2 for", r"nodes, row 0 for \1 and row 1 for", said)
     said = said.replace("that of the statement classes", "the sorted one")
     said = said.replace("give that, or the order that is right", "pass that, or classes=model.classes_")
+    said = said.replace("(--prediction-classes names the columns of the file)", "(classes=model.classes_ names the columns of an array)")
+    said = said.replace("want one statement with --format arrow", "want one statement in a call").replace("an Arrow stream", "a frame")
+    said = re.sub(r"; --edge-nodes makes such ids nodes without a label", "; or add them to the nodes, without a label", said)
+    said = re.sub(r"\brepeat this with --", "call this again with --", said)
+    said = said.replace("correct the file and append it again", "correct the frame and append it again; the class stays")
     said = re.sub(r"(want another)(?: name)?: such as --columns \S+", r"\1 name", said)  # a frame is renamed
     return _FLAG.sub(_argument, said)
 

@@ -36,6 +36,9 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
             if id_name not in (*predictions.columns, *predictions.index.names):
                 predictions = _placed(predictions, nodes, index, id_name)
         rows = _tables.to_table(predictions, "predictions", [id_name])
+        if "id" in rows.column_names and id_name != "id" and "id" not in (labels or ()):
+            raise GraphcleanerError(f"predictions: their column 'id' is no label, and the ids of the nodes are called {id_name!r}: want the "
+                                    f"ids as {id_name!r}, such as predictions.rename(columns={{'id': {id_name!r}}})")
         if id_name in rows.column_names:
             rows = rows.rename_columns(["id" if name == id_name else name for name in rows.column_names])
             names = [name for name in rows.column_names if name != "id"]
@@ -56,8 +59,10 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
         names = _named(classes) if named else _assumed(graph_classes, nodes, categories, array.shape[1])
         why = None if named else "labels among the nodes"
     if len(names) != array.shape[1] and (named or labels is not None):
-        raise GraphcleanerError(f"predictions: got {array.shape[1]} columns, and {len(names)} {why or 'classes'}: {_listed(names)}"
-                                f"{': want classes=model.classes_, or a list of yours' if why else ''}")
+        wants = ": want classes=model.classes_, or a list of yours" if why else ""
+        if why and "-1" in names:
+            wants += "; or unlabelled=[-1] if -1 means no label, as in pandas.factorize"
+        raise GraphcleanerError(f"predictions: got {array.shape[1]} columns, and {len(names)} {why or 'classes'}: {_listed(names)}{wants}")
     if array.dtype.kind not in "biuf":
         raise GraphcleanerError(f"predictions: got an array of {array.dtype}, want real numbers")
     if len(array) != len(nodes):
@@ -101,14 +106,16 @@ def _placed(predictions: Any, nodes: pa.Table | None, index: Any, id_name: str) 
     import pandas
 
     own = predictions.index
-    if nodes is None or index is not None and own.equals(index):
+    if nodes is None:
         return predictions
     if own.equals(pandas.RangeIndex(len(own))):  # nobody gave it one: the rows are those of the nodes
-        if index is not None and len(own) == len(index) and own.isin(index).all():
+        if index is not None and not own.equals(index) and len(own) == len(index) and own.isin(index).all():
             raise GraphcleanerError("predictions: their index has the numbers of that of the nodes in another order: want "
                                     "predictions.set_axis(nodes.index) if row i is of row i of the nodes, else predictions.loc[nodes.index]")
         return predictions
     with reading("predictions: their index"):
+        if index is not None and own.equals(index):
+            return predictions.set_axis(pandas.Index(nodes.column("id").to_pandas().to_numpy(), name=id_name))
         if index is not None and index.is_unique and own.isin(index).all():
             ids = nodes.column("id").to_pandas().to_numpy()
             return predictions.set_axis(pandas.Index(ids[index.get_indexer(own)], name=id_name))

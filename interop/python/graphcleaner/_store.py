@@ -211,7 +211,9 @@ class Store(Generic[Frame]):
     @short
     def undo(self, steps: int = 1) -> Frame:
         """Takes the last steps of decisions back."""
-        return self.query(f"undo {_whole(steps, 'steps')}")
+        if (count := _whole(steps, "steps")) < 1:
+            raise GraphcleanerError(f"steps: got {count}, want 1 or more")
+        return self.query(f"undo {count}")
 
     @short
     def clean(self, **options: Any) -> str:
@@ -297,6 +299,6 @@ def of_user(options: Mapping[str, Any], known: Sequence[str], method: Callable[.
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, [*known, *inspect.signature(method).parameters], 1)
-            says = f"did you mean {near[0]}=…" if near else f"there is no such option, want {', '.join(known)}"
+            says = f"did you mean {near[0]}=…" if near and near[0][0] == name[0] else f"there is no such option, want {', '.join(known)}"
             raise GraphcleanerError(f"{name}=…: {says}")
     return flags(**options)

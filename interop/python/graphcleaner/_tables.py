@@ -181,6 +181,8 @@ def named(values: Any, what: str) -> pa.Array:
     """Ids or labels that a caller names: one, or those of a list, an array or a series. None may be missing."""
     if isinstance(values, Mapping) or hasattr(values, "columns"):
         raise GraphcleanerError(f"{what}: got a frame, want one column, such as frame.id")
+    if getattr(values, "dtype", None) == bool:
+        raise GraphcleanerError(f"{what}: got True and False, want {what} themselves, such as frame.id[mask]")
     column = array([values] if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) else values, what)
     if column.null_count:
         raise GraphcleanerError(f"{what}: got none at position {column.is_null().index(True).as_py()}, want one")

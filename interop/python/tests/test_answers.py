@@ -1,6 +1,7 @@
 """Which row is of which node, in what goes to `clean` and in what comes back. These run in the environment of a wheel, too: see test_wheel.py."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -57,6 +58,15 @@ def test_rows_of_predictions():
     assert list(found["suggested_label"]) == list(want.suggested_label)
     with pytest.raises(GraphcleanerError, match='^predictions, row 3.*"x3"'):
         clean(nodes, edges, softmax.set_axis([f"x{v}" if v == 3 else f"p{v}" for v in range(60)]))
+
+
+def test_rows_that_came_by_index_are_not_doubted(caplog):
+    nodes, edges, softmax, classes = frames(names=False)
+    nodes = nodes.sample(frac=1, random_state=1)
+    clean(nodes, edges, pd.DataFrame(softmax, columns=classes).loc[nodes.index])
+    assert "another order" not in caplog.text
+    clean(nodes, edges, softmax[nodes.index], classes)
+    assert re.search(r"in another order than the rows of the nodes: row 0 .* sort the nodes by id", caplog.text)
 
 
 @pytest.mark.parametrize("labels, order", [
@@ -134,7 +144,7 @@ def test_both_labels_have_the_type_of_the_labels(given):
 
 
 def test_a_class_that_no_label_has_is_of_another_type():
-    nodes, edges, softmax, _ = frames(names=False)
+    nodes, edges, softmax, classes = frames(names=False)
     other = pd.DataFrame(np.hstack([softmax * 0.01, np.full((60, 1), 0.99)]), columns=["0", "1", "2", "other"])
     other /= other.sum(axis=1).to_numpy()[:, None]
     assert set(clean(nodes, edges, other).suggested_label.map(str)) <= {"0", "1", "2", "other"}

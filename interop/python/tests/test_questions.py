@@ -38,6 +38,11 @@ from graphcleaner._messages import of_python
     (r"with --prediction-classes 'a b,c\, d': give that", "with classes=['a b', 'c, d']: give that"),
     ("with --prediction-classes c1,c0: give that", "with classes=['c1', 'c0']: give that"),
     ("/t/a b/predictions.npy: row 5 (node p5): class B is 3. If these are logits, add --logits", "predictions, row 5: node p5: class B is 3. If these are logits, add logits=True"),
+    ("each (--prediction-classes names the columns of the file)", "each (classes=model.classes_ names the columns of an array)"),
+    ("an Arrow stream holds one answer: got more, want one statement with --format arrow", "a frame holds one answer: got more, want one statement in a call"),
+    ("is no node; --edge-nodes makes such ids nodes without a label", "is no node; or add them to the nodes, without a label"),
+    ("repeat this with --unlabelled NA", "call this again with unlabelled=['NA']"),
+    ("correct the file and append it again.", "correct the frame and append it again; the class stays."),
     ("import --trim joins those", "import --trim joins those"),
     ("line 3 of /else/nodes.csv:3", "line 3 of /else/nodes.csv:3"),
     ('hops: got "2 --report=y", want', 'hops: got "2 --report=y", want'),
@@ -182,6 +187,8 @@ def test_values_in_a_statement(statement, values, want):
     (lambda s: s.suspects("score > 0; undo"), "where: got ; outside of quotes"),
     (lambda s: s.suspects("score > 0 --", order_by="id"), "where: got -- outside of quotes"),
     (lambda s: s.suspects("label = 'x", order_by="id' or 'y'"), "where: the quote ' is not closed"),
+    (lambda s: s.undo(0), "^steps: got 0, want 1 or more$"),
+    (lambda s: s.decide(pd.Series([True, False]), "accept"), r"^ids: got True and False, want ids themselves, such as frame.id\[mask\]$"),
     (lambda s: s.suspects(None, "x"), "where: got none, and values for it"),
 ])
 def test_statements_that_are_refused(cleaned, ask, says):  # noqa: F811
