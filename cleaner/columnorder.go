@@ -169,11 +169,14 @@ func (t *contingency) count(label, column int) float64 {
 	return t.cells[at].count
 }
 
-// match gives every column a class, each once [c]: greedily, the cells that are most above chance first. That is the
+// match gives every column a class, each once [c]: the best of all orders or, of many classes, greedily, the cells that are most above chance first. That is the
 // order of the columns where the nodes of every class are predicted as it more than as any other class, beside chance:
 // no cell of another column comes before a class has got its own. Columns that no cell speaks for keep their class, or
 // get what is left.
 func (t *contingency) match() (of []int) {
+	if len(t.labels) <= mostAssigned {
+		return t.assign()
+	}
 	of = make([]int, len(t.labels))
 	taken := make([]bool, len(of))
 	for j := range of {

@@ -157,6 +157,29 @@ func merged(classes, a, b int) []int {
 	return to
 }
 
+// TestBestOrderOfWeakPredictions: no order agrees above chance more than the one that is named, and so not the right one.
+func TestBestOrderOfWeakPredictions(t *testing.T) {
+	for seed := range uint64(40) {
+		classes := 2 + int(seed)
+		c := newOrderCase(seed, 600, classes, seed%2 == 0, 0.1, 0.15)
+		to := c.r.Perm(classes)
+		counted, err := c.permuted(to).count()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var named, right float64
+		for j, y := range counted.match() {
+			named += max(counted.count(y, j)-counted.chance(y, j), 0)
+		}
+		for y, j := range to {
+			right += max(counted.count(y, j)-counted.chance(y, j), 0)
+		}
+		if named < right-1e-3 {
+			t.Errorf("seed %d, %d classes: %v nodes agree above chance in the order named, and %v in the right one", seed, classes, named, right)
+		}
+	}
+}
+
 // TestOrderOfManyClasses takes no matrix between them.
 func TestOrderOfManyClasses(t *testing.T) {
 	const classes = 5000
