@@ -19,7 +19,7 @@ from ._messages import of_python
 from .errors import GraphcleanerError, reading
 
 _NAME = "graphcleaner.exe" if os.name == "nt" else "graphcleaner"
-_log = logging.getLogger("graphcleaner")
+log = logging.getLogger("graphcleaner")
 
 # How remarks begin that come with every run of a kind. The program does not say which of the others are warnings, so all of them are.
 _ROUTINE = re.compile(r"no (predictions |features: |splits )|grey zone: |the kept classifier|Features of |waiting for |"
@@ -100,7 +100,7 @@ def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str],
         said = [(level, of_python(line.removeprefix("Warning: "), arguments)) for level, line in zip(levels, lines)]
         for level in (logging.INFO, logging.WARNING):
             if of_level := [line for of, line in said if of == level]:
-                _log.log(level, "%s", "\n".join(of_level))
+                log.log(level, "%s", "\n".join(of_level))
         return said
     lines = [line for line in heard.splitlines() if not line.startswith("Run \"")]
     # The last line that begins with the name of the program begins the error.

@@ -96,6 +96,9 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     store = None if store is None else os.path.realpath(store) if replace else os.fspath(store)
     work = _store.flags(memory=memory, threads=threads)
     said: list[tuple[int, str]] = []
+    if not len(ends):
+        said.append((logging.WARNING, "edges: there are none, so no score learns from neighbours"))
+        _binary.log.warning(said[0][1])
     theirs = {"nodes": names, "edges": _tables.mapping(edge_columns, "edge_columns"), **dict.fromkeys(("predictions", "features"), {"id": named})}
     # The store is put into its place once all has been done: a failure leaves nothing.
     with _place(store, replace) as put, _tables.folder(store, theirs) as folder, _bar(progress) as step:

@@ -146,6 +146,13 @@ def test_classes_that_no_label_has():
     assert sorted(found.score.nlargest(3).index) == WRONG
 
 
+def test_without_edges(caplog):
+    nodes, edges, softmax, classes = frames()
+    found = clean(nodes, edges[:0], softmax, classes)
+    assert "edges: there are none" in caplog.text
+    assert any(line.startswith("edges: there are none") for line in found.attrs["graphcleaner"]["warnings"])
+
+
 def test_without_predictions(tmp_path):
     nodes, edges, _, _ = frames()
     found = clean(nodes, edges, store=tmp_path / "kept.graph")
@@ -169,7 +176,7 @@ def test_without_predictions(tmp_path):
     (dict(predictions=np.ones(60), classes=CLASSES), "predictions: got an array of 1 dimensions"),
     (dict(classes=CLASSES), "classes: want predictions with them"),
     (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
-    (dict(edges={"source": ["p0"], "target": ["p99"]}), "p99"),
+    (dict(edges={"source": ["p0"], "target": ["p99"]}), 'node "p99", want ids of the nodes: add this one to them, without a label if it has none$'),
     (dict(nodes="nodes.csv"), "nodes: "),
     (dict(nodes=pd.Series(["x", "y"])), "nodes: got a series, want a frame with ids and labels, or an array"),
     (dict(nodes=[["x"], ["y", 1]]), "nodes: "),

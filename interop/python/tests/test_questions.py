@@ -40,7 +40,6 @@ from graphcleaner._messages import of_python
     ("/t/a b/predictions.npy: row 5 (node p5): class B is 3. If these are logits, add --logits", "predictions, row 5: node p5: class B is 3. If these are logits, add logits=True"),
     ("each (--prediction-classes names the columns of the file)", "each (classes=model.classes_ names the columns of an array)"),
     ("an Arrow stream holds one answer: got more, want one statement with --format arrow", "a frame holds one answer: got more, want one statement in a call"),
-    ("is no node; --edge-nodes makes such ids nodes without a label", "is no node; or add them to the nodes, without a label"),
     ("repeat this with --unlabelled NA", "call this again with unlabelled=['NA']"),
     ("correct the file and append it again.", "correct the frame and append it again; the class stays."),
     ("import --trim joins those", "import --trim joins those"),
