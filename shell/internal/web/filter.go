@@ -128,7 +128,10 @@ func (s *Server) conditionOf(tx *kv.Tx, typed string) string {
 	isProperty := func(word string) bool {
 		return slices.ContainsFunc(candidates, func(c query.Candidate) bool { return strings.EqualFold(c.Text, word) })
 	}
-	goesOn := len(words) == 1 || slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
+	isNoTest := func(c query.Candidate) bool { // it has a value that something is to be compared with
+		return strings.EqualFold(c.Text, words[0]) && c.Note != "" && c.Note != "true or false"
+	}
+	goesOn := len(words) == 1 && !slices.ContainsFunc(candidates, isNoTest) || len(words) > 1 && slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
 	if strings.EqualFold(words[0], "not") || isProperty(words[0]) && goesOn {
 		return typed
 	}

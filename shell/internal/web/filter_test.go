@@ -20,6 +20,7 @@ func TestPlainWords(t *testing.T) {
 	for typed, want := range map[string]string{
 		"graph": "title ilike '%graph%'", "  on   Graphs, again": "title ilike '%on Graphs, again%'", "label noise": "title ilike '%label noise%'", "東京": "title ilike '%東京%'",
 		"a_b": `title ilike '%a\_b%'`, "score above 1": "title ilike '%score above 1%'",
+		"label": "title ilike '%label%'", "Score": "title ilike '%Score%'",
 		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null", "disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
 	} {
 		if got := view[list](c, "/list?of=nodes&where="+url.QueryEscape(typed)); got.Where != want {
