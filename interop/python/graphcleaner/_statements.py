@@ -79,7 +79,7 @@ def _time(value: Any, what: str, before: str, example: Callable[[str], Any]) -> 
     has = example(compared[1]) if compared and not is_history else None
     is_time = isinstance(has, str) and _TIME.fullmatch(has) is not None
     if isinstance(value, str):
-        if is_time:
+        if compared and is_time:
             raise GraphcleanerError(f"{what}: got {value!r}, and {compared[1]} has times such as {has!r}: want a datetime, or a text like it")
         return value
     if not compared or has is not None and not is_time:
