@@ -44,6 +44,16 @@ func (s *Store) Close() error {
 	return err
 }
 
+// checkOpen returns ErrClosed if the store is closed.
+func (s *Store) checkOpen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("%s: %w", s.name, ErrClosed)
+	}
+	return nil
+}
+
 // abandon closes a store whose directory is to be removed. It does so also if Close cannot, as the disk has no room for
 // what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
 func (s *Store) abandon() (err error) {

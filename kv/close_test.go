@@ -146,6 +146,20 @@ func TestOperationsBesideClose(t *testing.T) {
 	}
 }
 
+// TestNothingBeginsAfterClose: what would write later fails at its beginning, and leaves nothing in the directory.
+func TestNothingBeginsAfterClose(t *testing.T) {
+	s := checkedStore(t)
+	closeStore(t, s)
+	if _, err := s.NewPatch(PatchOptions{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("NewPatch: got %v, want ErrClosed", err)
+	}
+	for range 2 { // the first lets the next job in
+		if _, err := s.Work(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("Work: got %v, want ErrClosed", err)
+		}
+	}
+}
+
 // TestCompactHoldsOffWriters has the merging of tables be a part of Compact: nobody writes, or closes the store, before it
 // ends.
 func TestCompactHoldsOffWriters(t *testing.T) {

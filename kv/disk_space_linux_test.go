@@ -33,6 +33,14 @@ func mountSmall(t *testing.T, size string) (dir string, resize func(size string)
 	}
 }
 
+// TestLoadOnFullDisk begins a load where there is no room for its directory.
+func TestLoadOnFullDisk(t *testing.T) {
+	dir, _ := mountSmall(t, "1m,nr_inodes=1")
+	if _, err := NewLoader(t.Context(), filepath.Join(dir, "graph"), LoadOptions{}); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("got %v, want ErrNoSpace", err)
+	}
+}
+
 // TestLoadIntoMountPoint is refused at the start: the store cannot take the place of what a file system is mounted on.
 func TestLoadIntoMountPoint(t *testing.T) {
 	dir, _ := mountSmall(t, "1m")

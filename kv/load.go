@@ -142,13 +142,13 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 	}
 	var err error
 	if l.work, err = newLoadDirectory(dir, takeOver); err != nil {
-		return nil, err
+		return nil, storedir.WrapFull(err)
 	}
 	if l.load != nil {
 		return l, nil
 	}
 	if l.load, err = load.New(l.options(l.work)); err != nil {
-		return nil, errors.Join(err, l.work.remove())
+		return nil, errors.Join(storedir.WrapFull(err), l.work.remove())
 	}
 	return l, nil
 }

@@ -99,6 +99,9 @@ func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	if s.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
+	if err := s.checkOpen(); err != nil {
+		return nil, err
+	}
 	if err := validateLoadOptions(LoadOptions{Properties: opt.Properties}); err != nil {
 		return nil, err
 	}

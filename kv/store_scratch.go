@@ -35,7 +35,11 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 	if err := s.worker.LockContext(ctx); err != nil {
 		return nil, err
 	}
-	dir, err := scratch.Open(filepath.Join(s.dir, storedir.WorkName))
+	var dir *scratch.Dir
+	err := s.checkOpen()
+	if err == nil {
+		dir, err = scratch.Open(filepath.Join(s.dir, storedir.WorkName))
+	}
 	if err != nil {
 		s.worker.Unlock()
 		return nil, err

@@ -64,6 +64,24 @@ func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 	return store, stop
 }
 
+// TestServeClosed: nobody is asked about a store that is closed.
+func TestServeClosed(t *testing.T) {
+	cleanedStore(t)
+	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Serve(t.Context(), store); !errors.Is(err, kv.ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+	if _, err := os.Stat("g/holder"); err == nil {
+		t.Error("there is g/holder")
+	}
+}
+
 // variable is what differs from run to run.
 var variable = regexp.MustCompile(`[0-9.]+ s\b|"seconds":[0-9.e+-]+|20\d\d-\d\d-\d\dT[0-9:.]+Z|(?m)^disk_bytes.*$|"disk_bytes":\d+|[0-9.]+[µm]s\b|[0-9.]+ ([KM]iB|bytes)`)
 

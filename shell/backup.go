@@ -62,14 +62,16 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.File == "-" && print.IsTerminal(s.out) {
 		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
 	}
-	if info, err := stream.Stat(s.ctx, c.File); err == nil && info.Mode().IsRegular() && !c.Replace {
+	info, err := stream.Stat(s.ctx, c.File)
+	isSpecial := err == nil && !info.Mode().IsRegular() // a pipe or a device, which takes no room
+	if err == nil && !isSpecial && !c.Replace {
 		return usagef("backup: %s is there already: want another name, or --replace", c.File)
 	}
 	if c.File == "-" && c.json() {
 		return usagef("backup: standard output has the backup, and --format json wants it too: want a file for the backup")
 	}
 	opt := kv.BackupOptions{Progress: s.progress.report()}
-	if c.File != "-" && s.asked == nil { // the place is that of the process that asks
+	if c.File != "-" && !isSpecial && s.asked == nil { // the place is that of the process that asks
 		opt.Begin = func(most int64) error {
 			path, err := realpath.Of(c.File)
 			if err != nil {

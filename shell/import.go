@@ -301,7 +301,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	var stats kv.LoadStats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = c.withStoreHeld(ctx, c.DB, func() error {
-		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced")); err != nil {
+		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced (--yes answers)")); err != nil {
 			return err
 		}
 		err := atomic.Replace(c.DB, func(dir string) (err error) {

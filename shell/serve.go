@@ -88,6 +88,11 @@ func Serve(ctx context.Context, store *kv.Store) (stop func() error, err error) 
 	if store.ReadOnly() {
 		return nil, fmt.Errorf("%s: %w: other processes can open it themselves", store.Dir(), kv.ErrReadOnly)
 	}
+	tx := store.Begin()
+	defer tx.Close()
+	if err := tx.Err(); errors.Is(err, kv.ErrClosed) {
+		return nil, err
+	}
 	h := host{store: store, foreign: true}
 	server, err := holder.Listen(ctx, store.Dir(), h.work)
 	if err != nil {

@@ -27,6 +27,8 @@ func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 		info, err := stream.Stat(ctx, path)
 		switch {
 		case strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_"):
+		case err == nil && !info.IsDir() && !info.Mode().IsRegular(): // to open a pipe may wait for ever
+			return nil, &Error{Path: path, Msg: "is a pipe, a socket or a device in a directory, want files"}
 		case err != nil || !info.IsDir():
 			paths = append(paths, path) // opening it says what is wrong
 		case !strings.Contains(entry.Name(), "="):

@@ -86,7 +86,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			continue
 		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
 			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns %s",
-				wording.ShellWord(r.Columns.with("my_"+name, strings.TrimSpace(header.names[i])).String()))
+				wording.ShellWord(r.Columns.with("my_"+name, strings.TrimSpace(reference(header.names, i))).String()))
 		}
 		if kind, declared := header.kind(i); declared {
 			if _, there := known[name]; !there {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,11 +75,22 @@ func routes() []route {
 	}
 }
 
+// answer is serve. Programs name the parameters of the route, each once.
+func (r route) answer(s *Server, request *http.Request) (answer, error) {
+	for name, values := range request.URL.Query() {
+		isKnown := slices.ContainsFunc(r.parameters, func(p parameter) bool { return p.name == name })
+		if wantsJSON(request) && (!isKnown || len(values) > 1) {
+			return answer{}, badRequest("%s got the parameter %q: want those of openapi.json, each once.", r.path, name)
+		}
+	}
+	return r.serve(s, request)
+}
+
 // handler answers all requests.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes() {
-		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.serve) })
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.answer) })
 	}
 	mux.HandleFunc("GET /{$}", s.enter)
 	mux.HandleFunc("GET "+eventsPath, s.stream)

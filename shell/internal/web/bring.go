@@ -86,11 +86,35 @@ func unmarshal(text []byte, into any) error {
 	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
 		switch token, err := tokens.Token(); {
 		case err != nil:
-			return nil //nolint:nilerr // the end
+			return checkNames(text)
 		case token == nil:
 			return errors.New("it has null, want a value, or no such field")
 		}
 	}
+}
+
+// checkNames refuses an object that names a field twice. encoding/json would take the last, and names in capitals.
+func checkNames(text []byte) error {
+	tokens := json.NewDecoder(bytes.NewReader(text))
+	if _, err := tokens.Token(); err != nil {
+		return err
+	}
+	seen := make(map[string]bool)
+	for tokens.More() {
+		token, err := tokens.Token()
+		if err == nil {
+			err = tokens.Decode(new(json.RawMessage))
+		}
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprint(token)
+		if lower := strings.ToLower(name); name != lower || seen[name] {
+			return fmt.Errorf("got the field %s, want each once, in small letters", wording.Short(name))
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // A whole is a whole number, which a program may write with zeros behind the point.

@@ -30,8 +30,8 @@ func TestBodies(t *testing.T) {
 		"/again":   {`null`, ` "x"`},
 		"/stop":    {`null`},
 		"/sample":  {`null`, `{}`, `{"where":"label = 'Theory'"}`, `{"nodes":-1}`, `{"nodes":10001}`, `{"nodes":3,"seed":-1}`, `{"nodes":3,"seed":18446744073709551615}`},
-		"/bulk":    {`{"where":null,"decision":"reject"}`, `{"of":"everything","decision":"reject"}`, `{"ids":[],"decision":"reject"}`, `{"decision":"reject","why":"` + strings.Repeat("ä", 1001) + `"}`},
-		"/decide":  {`{"id":"p4\ud800","decision":"reject"}`, `{"id":"p4","decision":"reject","why":"\udc00\ud800"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
+		"/bulk":    {`{"where":null,"decision":"reject"}`, `{"of":"everything","decision":"reject"}`, `{"ids":["p4"],"where":"score > 0","decision":"reject"}`, `{"ids":["p4"],"label":"Theory","decision":"reject"}`, `{"ids":[],"decision":"reject"}`, `{"decision":"reject","why":"` + strings.Repeat("ä", 1001) + `"}`},
+		"/decide":  {`{"id":"p4","id":"p5","decision":"reject"}`, `{"ID":"p4","decision":"reject"}`, `{"id":"p4","decision":"reject","label":"Theory"}`, `{"id":"p4\ud800","decision":"reject"}`, `{"id":"p4","decision":"reject","why":"\udc00\ud800"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
 		"/filters": {`{"name":"x\ud800","where":""}`, `{"name":"` + strings.Repeat("ä", 81) + `"}`},
 	} {
 		for _, body := range bodies {
@@ -51,7 +51,7 @@ func TestBodies(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/node?id=p4%ff": 400, "/list?where=%zz": 400, "/list?of=everything": 400, "/list?page=": 400, "/overview?threshold=": 400, "/history?before=": 400,
-		"/review?sample=yes": 400, "/export/labels.csv?raw=no": 400,
+		"/review?sample=yes": 400, "/export/labels.csv?raw=no": 400, "/list?wher=x": 400, "/list?of=nodes&of=suspects": 400, "/job?x=1": 400,
 	} {
 		if status, text := c.get(path); status != want {
 			t.Errorf("%s: got %d, %s, want %d", path, status, text, want)

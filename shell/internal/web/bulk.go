@@ -52,10 +52,13 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 			b.Of, b.Where, b.IDs = r.PostFormValue("of"), r.PostFormValue("where"), r.PostForm["ids"]
 			if r.PostFormValue("all") != "" {
 				b.IDs = nil
-			} else if b.IDs == nil {
-				b.IDs = []string{}
+			} else {
+				b.IDs, b.Where = append([]string{}, b.IDs...), "" // the condition is that of the list
 			}
-			b.Decision, b.Label, b.Why, b.Confirm = r.PostFormValue("decision"), r.PostFormValue("label"), r.PostFormValue("why"), r.PostFormValue("confirm")
+			b.Decision, b.Why, b.Confirm = r.PostFormValue("decision"), r.PostFormValue("why"), r.PostFormValue("confirm")
+			if b.Decision == decide.Relabel.String() { // else it was typed, and another button was pressed
+				b.Label = r.PostFormValue("label")
+			}
 		})
 	}
 	if err != nil {
@@ -68,10 +71,8 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 	if err := cmp.Or(checkOf(&b.Of), checkWhy(b.Why)); err != nil {
 		return answer{}, err
 	}
-	if kind == decide.Relabel {
-		if err := s.snapshot(func(tx *kv.Tx) error { return checkClass(tx, b.Label) }); err != nil {
-			return answer{}, err
-		}
+	if err := s.snapshot(func(tx *kv.Tx) error { return s.checkBulk(tx, &b, kind) }); err != nil {
+		return answer{}, err
 	}
 	text, condition, err := b.statement(kind)
 	if err != nil {
@@ -150,6 +151,22 @@ func bulkSaid(kind decide.Kind, made decide.Entries) string {
 	return said + "."
 }
 
+// checkBulk refuses nodes and labels that are not there, or not wanted.
+func (s *Server) checkBulk(tx *kv.Tx, b *bulk, kind decide.Kind) error {
+	switch {
+	case len(b.IDs) > mostIDs:
+		return badRequest("%d nodes are selected: want at most %d, or all that meet the condition.", len(b.IDs), mostIDs)
+	case b.IDs != nil && b.Where != "":
+		return badRequest("The nodes are named by ids and by where: want one of them.")
+	}
+	for _, id := range b.IDs {
+		if _, err := s.find(tx, id); err != nil {
+			return err
+		}
+	}
+	return checkLabel(tx, kind, b.Label)
+}
+
 // statement is the decision as a statement, and the condition that it is to have.
 func (b *bulk) statement(kind decide.Kind) (text string, where query.Condition, err error) {
 	text = kind.String()
@@ -163,8 +180,6 @@ func (b *bulk) statement(kind decide.Kind) (text string, where query.Condition, 
 	switch {
 	case b.IDs != nil && len(b.IDs) == 0:
 		return "", where, badRequest("No node is selected.")
-	case len(b.IDs) > mostIDs:
-		return "", where, badRequest("%d nodes are selected: want at most %d, or all that meet the condition.", len(b.IDs), mostIDs)
 	case b.IDs != nil:
 		quoted := make([]string, len(b.IDs))
 		for i, id := range b.IDs {

@@ -67,6 +67,9 @@ func (d *decision) form(r *http.Request) {
 	if label, ok := strings.CutPrefix(d.Decision, relabelPrefix); ok {
 		d.Decision, d.Label = decide.Relabel.String(), label
 	}
+	if d.Decision != decide.Relabel.String() {
+		d.Label = "" // typed, and not meant: another button was pressed
+	}
 	run, err := strconv.ParseInt(r.PostFormValue("seen_run"), 10, 64)
 	if err == nil {
 		d.Seen = &seen{
@@ -159,13 +162,10 @@ func (s *Server) request(d *decision) (request decide.Request, err error) {
 		if request.Node, err = s.find(tx, d.ID); err != nil {
 			return err
 		}
-		if request.Kind != decide.Relabel {
-			return nil
-		}
-		request.To = d.Label
-		if err := checkClass(tx, d.Label); err != nil {
+		if err := checkLabel(tx, request.Kind, d.Label); err != nil || request.Kind != decide.Relabel {
 			return err
 		}
+		request.To = d.Label
 		label, err := tx.Label(request.Node)
 		if err == nil && label != kv.NoClass && tx.Classes()[label] == d.Label {
 			request.Kind, request.To = decide.Reject, "" // the label is right
@@ -185,8 +185,14 @@ func (s *Server) request(d *decision) (request decide.Request, err error) {
 	return request, err
 }
 
-// checkClass refuses a label that is no class.
-func checkClass(tx *kv.Tx, label string) error {
+// checkLabel refuses a label that is no class, or that the decision does not take.
+func checkLabel(tx *kv.Tx, kind decide.Kind, label string) error {
+	if kind != decide.Relabel {
+		if label != "" {
+			return badRequest("The decision %s takes no label, got %s.", kind, query.Quote(label))
+		}
+		return nil
+	}
 	switch classes := tx.Classes(); {
 	case label == "":
 		return badRequest("No label is named: type one.")
@@ -318,7 +324,8 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 }
 
 // takeBack takes back the last reply, which a page names, so that it does not take back that of another page. The history names the last
-// decision, and skips may have come after it. What cannot be taken back any more is forgotten, so that the reply before it can be.
+// decision, and skips may have come after it. What cannot be taken back
+// any more is forgotten, so that the reply before it can be. What only waits for another undo of the person stays.
 func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
 	s.mu.Lock()
 	last := s.lastReply()
@@ -338,6 +345,9 @@ func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
 		if view, err = s.undoStep(ctx, last.step); err != nil && !errors.Is(err, decide.ErrChanged) {
 			return reply{}, err
 		}
+	}
+	if later, ok := errors.AsType[*decide.LaterDecisionError](err); ok && later.Who == s.Query.Who {
+		return reply{}, err // it can be taken back once the person has taken back the later one
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

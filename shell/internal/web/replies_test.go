@@ -125,6 +125,21 @@ func TestUndoTakesBackItsStep(t *testing.T) {
 	if got := must[reply](c, "/undo", undoing{}); got.ID != "p4" {
 		t.Errorf("the reply before it: got %+v", got)
 	}
+	// A refused step can be taken back after a later one of the same person.
+	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
+	exec(t, store, "ann", "relabel p5 'Theory'")
+	for range 2 {
+		if status, text := c.post("/undo", undoing{}); status != http.StatusConflict || !strings.Contains(text, "you have decided about p5 since") {
+			t.Errorf("ann has decided since: got %d, %s", status, text)
+		}
+	}
+	exec(t, store, "ann", "undo")
+	for _, want := range []string{"p5", "p4"} {
+		if got := must[reply](c, "/undo", undoing{}); got.ID != want {
+			t.Errorf("after the advice was followed: got %+v, want %s", got, want)
+		}
+	}
 	if done := confirmed(c, bulk{IDs: []string{"p1", "p2"}, Decision: "reject"}); done.Said != "2 nodes: the labels are right as they are." {
 		t.Errorf("got %q", done.Said)
 	}

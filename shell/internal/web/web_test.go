@@ -350,6 +350,9 @@ func TestBulk(t *testing.T) {
 	if got := ask(t, store, "nodes where decision = 'reject' return id"); !slices.Equal(got, []string{"s1", "s2"}) {
 		t.Errorf("got %v", got)
 	}
+	if status, text := c.post("/bulk", bulk{Decision: "reject", IDs: []string{"s1", "nobody"}}); status != 404 || !strings.Contains(text, "'nobody'") {
+		t.Errorf("a node that is not there: got %d, %s", status, text)
+	}
 	for _, bad := range []bulk{
 		{Decision: "delete"}, {Decision: "relabel"}, {Decision: "relabel", Label: "no such"}, {Decision: "accept", Where: "score >"},
 		{Decision: "accept", Where: "score > 0.5 limit 1"}, {Decision: "accept", Where: "label = 'a'); undo"}, {Decision: "accept", IDs: make([]string, mostIDs+1)},
