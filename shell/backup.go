@@ -62,8 +62,8 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.File == "-" && print.IsTerminal(s.out) {
 		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
 	}
-	info, err := stream.Stat(s.ctx, c.File)
-	isSpecial := err == nil && !info.Mode().IsRegular() // a pipe or a device, which takes no room
+	target, err := stream.Stat(s.ctx, c.File)
+	isSpecial := err == nil && !target.Mode().IsRegular() // a pipe or a device, which takes no room
 	if err == nil && !isSpecial && !c.Replace {
 		return usagef("backup: %s is there already: want another name, or --replace", c.File)
 	}
