@@ -123,14 +123,15 @@ func TestPassedFiles(t *testing.T) {
 		if err := writer.Wait(); err != nil {
 			t.Error(err)
 		}
-		// In a directory it is no file of a table: to open it might wait for ever.
-		write(t, map[string]string{db + ".parts/a.csv": "id\nn1\n"})
-		if err := os.Rename(db+".csv", db+".parts/b.csv"); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := child(t, "score", db, "--nodes", db+".parts").CombinedOutput(); err == nil ||
-			!strings.Contains(string(out), "is a pipe, a socket or a device in a directory, want files") {
-			t.Errorf("%s, a pipe in a directory: got %v, %s", db, err, out)
+		if db == "h" { // in a directory it is no file of a table: to open it might wait for ever
+			write(t, map[string]string{db + ".parts/a.csv": "id\nn1\n"})
+			if err := os.Rename(db+".csv", db+".parts/b.csv"); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := child(t, "score", db, "--nodes", db+".parts").CombinedOutput(); err == nil ||
+				!strings.Contains(string(out), "is a pipe, a socket or a device in a directory, want files") {
+				t.Errorf("%s, a pipe in a directory: got %v, %s", db, err, out)
+			}
 		}
 		in, out, err := os.Pipe()
 		if err != nil {
