@@ -177,7 +177,7 @@ func TestTypeError(t *testing.T) {
 		{label(Gt, "a"), ""},
 		{Compare{"label", Eq, number(1)}, "property label holds strings and cannot be compared with the number 1"},
 		{not(Compare{"score", Gt, text("high")}), `property score holds numbers and cannot be compared with the string "high"`},
-		{or(In{"year", []kv.Value{kv.IntValue(1), text("2019")}}), `property year holds integers and cannot be compared with the string "2019"`},
+		{or(In{"year", []kv.Value{kv.IntValue(1), text("2019")}}), `property year holds integers and cannot be compared with the string "2019": want 2019 without quotes`},
 		{Like{Property: "year", Pattern: "20%"}, `property year holds integers and cannot be compared with the string "20%"`},
 		{CompareProperties{"year", Lt, "score"}, ""},
 		{CompareProperties{"year", Lt, "label"}, "property year holds integers and cannot be compared with label, which holds strings"},

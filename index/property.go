@@ -125,8 +125,20 @@ func (e *TypeError) Error() string {
 		return fmt.Sprintf("property %s holds %s and cannot be compared with %s, which holds %s",
 			e.Property, holds[e.Kind], e.Other, holds[e.OtherKind])
 	}
-	return fmt.Sprintf("property %s holds %s and cannot be compared with %s%s",
+	text := fmt.Sprintf("property %s holds %s and cannot be compared with %s%s",
 		e.Property, holds[e.Kind], constant[e.Value.Kind()], literal(e.Value))
+	isNumber := e.Kind == kv.KindInt || e.Kind == kv.KindFloat
+	given := e.Value.String()
+	if e.Value.Kind() == kv.KindString && (isNumber && isDecimal(given) || e.Kind == kv.KindBool && (given == "true" || given == "false")) {
+		text += ": want " + given + " without quotes"
+	}
+	return text
+}
+
+// isDecimal reports whether a text is a number as a query writes it.
+func isDecimal(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil && strings.Trim(text, "+-.0123456789eE") == ""
 }
 
 // idError is Error for id, whose kind depends on what ids the store has.

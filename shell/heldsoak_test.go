@@ -254,7 +254,7 @@ func (c *crowd) runWith(input string, args ...string) (code int, out string) {
 	}
 	for _, excuse := range []string{
 		"is gone", "the process that holds the store ends", "interrupted", // by kills
-		"nothing left to undo", "changed since", "cannot be taken back", "nothing to take back", "no suspects are left", // by others
+		"nothing to undo", "changed since", "cannot be taken back", "nothing to take back", "no suspects are left", // by others
 	} {
 		if strings.Contains(errText.String(), excuse) {
 			return code, outText.String()

@@ -34,7 +34,7 @@ func (*reviewCommand) Help() string {
 
 Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
 		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. ` +
-		`To find the unsure ones, ask: suspects where decision = 'unsure'.
+		`To find the unsure ones, ask: nodes where decision = 'unsure'.
 
 A second person reviews the nodes that ann has decided on with --where "decided_by = 'ann'". --where disputed shows the nodes that people disagree about, ` +
 		`and who says what.

@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -325,11 +326,13 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenB
 	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
 		ranges, count, err := undoable(ctx, tx, last, steps, opt.Who)
 		if err == nil && count < steps {
-			of := ""
+			who := "there is"
 			if opt.Who != "" {
-				of = fmt.Sprintf(" of %q", opt.Who)
+				who = strconv.Quote(opt.Who) + " has"
 			}
-			err = fmt.Errorf("undo %d steps: %d%s can be taken back: %w", steps, count, of, ErrNothingToUndo)
+			if err = fmt.Errorf("%s %w", who, ErrNothingToUndo); count > 0 {
+				err = fmt.Errorf("undo %d steps: beyond %d, %w", steps, count, err)
+			}
 		}
 		return ranges, err
 	})

@@ -345,15 +345,15 @@ func TestUndoRefuses(t *testing.T) {
 			t.Errorf("undo of %d steps: got %v, %v, want %v that says %q", steps, made, err, want, says)
 		}
 	}
-	undo(1, ErrNothingToUndo, "0 can be taken back")
+	undo(1, ErrNothingToUndo, "there is nothing to undo")
 	undo(0, ErrOptions, "want 1 or more")
 	mustDecide(t, s, Options{}, Request{Node: v, Kind: Unlabel})
 	mustDecide(t, s, Options{}, Request{Node: v, Kind: Relabel, To: "beta"})
-	undo(3, ErrNothingToUndo, "undo 3 steps: 2 can be taken back")
+	undo(3, ErrNothingToUndo, "undo 3 steps: beyond 2, there is nothing to undo")
 	mustUndo(t, s, 1)
-	undo(2, ErrNothingToUndo, "1 can be taken back")
+	undo(2, ErrNothingToUndo, "undo 2 steps: beyond 1, there is nothing to undo")
 	mustUndo(t, s, 1)
-	undo(1, ErrNothingToUndo, "0 can be taken back")
+	undo(1, ErrNothingToUndo, "there is nothing to undo")
 }
 
 func TestDecideReadOnly(t *testing.T) {

@@ -20,7 +20,7 @@ var (
 	ErrDecidedTwice = errors.New("cleaner: node is decided on twice in one step")
 
 	// ErrNothingToUndo is returned if fewer steps can be taken back than asked for.
-	ErrNothingToUndo = errors.New("cleaner: nothing left to undo")
+	ErrNothingToUndo = errors.New("nothing to undo")
 
 	// ErrChanged is returned if something has changed since it was shown.
 	ErrChanged = errors.New("cleaner: changed since it was shown")

@@ -67,10 +67,17 @@ func wantsAfter(tx *kv.Tx, text string) []want {
 // candidatesFor lists what a want can be met with. Of ids it lists only those that begin with a prefix: the rest are many.
 func candidatesFor(tx *kv.Tx, w want, prefix string) []Candidate {
 	var candidates []Candidate
+	ofRecords := w.list == "history" || w.list == "classes" // which have no properties of nodes
 	switch w.complete {
 	case completeIDs:
 		return idCandidates(tx, prefix)
 	case completeProperties:
+		for _, c := range listColumns(tx, w.list) {
+			candidates = append(candidates, Candidate{quoteName(c.Name), kindName(c.Kind)})
+		}
+		if ofRecords {
+			break
+		}
 		for _, property := range index.Names(tx) {
 			note := ""
 			if c, ok := tx.Column(property); ok {
@@ -85,18 +92,14 @@ func candidatesFor(tx *kv.Tx, w want, prefix string) []Candidate {
 			for _, class := range classes[:min(len(classes), maxClasses)] {
 				candidates = append(candidates, Candidate{Text: Quote(class)})
 			}
-		case decide.Column:
-			for _, kind := range decisionKinds {
-				candidates = append(candidates, Candidate{Text: Quote(kind.String())})
-			}
-		case "split":
-			for _, split := range []string{"train", "val", "test"} {
-				candidates = append(candidates, Candidate{Text: Quote(split)})
+		default:
+			for _, value := range fixedValues(w.property, listColumns(tx, w.list)) {
+				candidates = append(candidates, Candidate{Text: Quote(value)})
 			}
 		}
 	default:
 		for _, word := range w.words {
-			if isMark(word) {
+			if isMark(word) || ofRecords && (word == "share" || word == "neighbor") {
 				continue
 			}
 			note := ""

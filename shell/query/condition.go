@@ -64,6 +64,9 @@ func (p *parser) term() (expression, error) {
 // operatorNames lists the operators in errors.
 const operatorNames = "=, !=, <, <=, >, >=, in, like, ilike, between, is"
 
+// testWords are the operators that are words.
+var testWords = []string{"in", "like", "ilike", "between", "is"}
+
 // atTestEnd reports whether the current token may stand behind a test.
 func (p *parser) atTestEnd() bool {
 	t := p.current
@@ -105,7 +108,7 @@ func (p *parser) test() (expression, error) {
 			other, err := p.figure()
 			return &pair{property, operator, other}, err
 		}
-		value, err := p.value(property, want{label: "a property name", complete: completeProperties}, want{words: []string{"share"}})
+		value, err := p.value(property, want{label: "a property name", complete: completeProperties, list: p.list}, want{words: []string{"share"}, list: p.list})
 		return &comparison{property, operator, value}, err
 	}
 	negated := p.acceptAs("not", "")
@@ -142,7 +145,7 @@ func (p *parser) test() (expression, error) {
 
 // atFunction reports whether a word with a bracket behind it stands here. Without a bracket, the word is the name of a property.
 func (p *parser) atFunction(words ...string) bool {
-	p.wants = append(p.wants, want{words: words})
+	p.wants = append(p.wants, want{words: words, list: p.list})
 	ahead := *p
 	ahead.wants = nil
 	ahead.advance()
@@ -301,8 +304,16 @@ func (p *parser) property() (name, error) {
 		p.advance()
 		return name{text: t.text, pos: t.pos}, nil
 	}
-	p.wants = append(p.wants, want{label: "a property name", complete: completeProperties})
-	return name{}, p.fail()
+	p.wants = append(p.wants, want{label: "a property name", complete: completeProperties, list: p.list})
+	err := p.fail()
+	if wrong, ok := errors.AsType[*ParseError](err); ok && p.current.kind == tokenName {
+		ahead := *p
+		ahead.wants = nil
+		if ahead.advance(); ahead.current.kind == tokenMark && !ahead.current.is("(") || slices.ContainsFunc(testWords, ahead.current.is) {
+			wrong.Msg = fmt.Sprintf("%s is a word of the language: as the name of a property it takes double quotes: \"%[1]s\"", p.current.text)
+		}
+	}
+	return name{}, err
 }
 
 // value = string | number | parameter | "true" | "false" . Or is what else could stand here.
@@ -319,7 +330,7 @@ func (p *parser) value(property name, or ...want) (literal, error) {
 	case p.atProperty():
 		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", t, Quote(t.text))}
 	}
-	p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: property.text})
+	p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: property.text, list: p.list})
 	p.wants = append(p.wants, or...)
 	return literal{}, p.fail()
 }

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"slices"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -49,12 +49,21 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	below, err := q.belowThreshold(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	more, err := q.remarkBelow(s, below, false)
+	if err != nil {
+		return nil, err
+	}
 	if s.where != nil && q.Confirm != nil {
 		targets = kept(targets)
-		if err := q.confirm(ctx, s.kind, class, targets); err != nil {
+		if err := q.confirm(ctx, s.kind, class, targets, more); err != nil {
 			return nil, err
 		}
 	}
+	var refused int64
 	entries, err := decide.WriteSteps(ctx, q.store, func(w *decide.StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
@@ -67,6 +76,9 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 			if err != nil {
 				return err
 			}
+			if s.kind == decide.Reject && t.hasTaken() {
+				refused++
+			}
 		}
 		return nil
 	})
@@ -75,13 +87,23 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 		return nil, undecided(err)
 	case entries.Len() > 0:
 		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, entries.Len())))
+		if refused > 0 {
+			q.notices = append(q.notices, keptSuggestion(refused))
+		}
+		if more != "" {
+			q.notices = append(q.notices, more)
+		}
 		if entries.Disputed > 0 {
 			q.notices = append(q.notices, wording.Disputed(entries.Disputed))
 		}
 	case s.all:
 		q.notices = append(q.notices, "the condition is true of no node: nothing is decided")
 	default:
-		q.notices = append(q.notices, "the condition is true of no suspect: nothing is decided; all before where takes other nodes too")
+		none, err := q.remarkBelow(s, below, true)
+		if err != nil {
+			return nil, err
+		}
+		q.notices = append(q.notices, none)
 	}
 	r := q.entriesTable(ctx, entries, decisionColumns)
 	r.entries = entries
@@ -161,6 +183,9 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 	nodes := make([]kv.NodeID, len(s.ids))
 	for i, id := range s.ids {
 		v, err := q.findNode(id)
+		if errors.Is(err, kv.ErrNotFound) && id.kind == literalWord && strings.EqualFold(id.text, "all") {
+			return nil, fmt.Errorf("%w; all wants a condition: %s all where …", err, s.name())
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -345,9 +370,9 @@ func kept(targets iter.Seq2[target, error]) iter.Seq2[target, error] {
 // maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.
 const maxShown = 10
 
-// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them. Of no nodes there is
-// nothing to ask.
-func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
+// confirm shows how many nodes a decision is about, the first of them, and what is said of more nodes, and asks whether to decide on them.
+// Of no nodes there is nothing to ask.
+func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error], beyond string) error {
 	about := Question{Kind: kind, Class: class}
 	sum := sha256.New()
 	var lines []string
@@ -369,6 +394,9 @@ func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, tar
 		if more := about.Nodes - int64(len(lines)); more > 0 {
 			lines = append(lines, fmt.Sprintf("  and %d more", more))
 		}
+		if beyond != "" {
+			lines = append(lines, beyond)
+		}
 		for _, line := range lines {
 			q.Notice(line)
 		}
@@ -378,85 +406,4 @@ func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, tar
 		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
 	}
 	return err
-}
-
-// text says what a decision would make of the node, such as "p4: Systems → Theory, score 0.984375".
-func (t *target) text(kind decide.Kind, class string) string {
-	to := t.shown.Label
-	switch kind {
-	case decide.Accept:
-		to = t.shown.Suggestion
-	case decide.Relabel:
-		to = class
-	case decide.Unlabel:
-		to = ""
-	}
-	text := t.id + ": " + cmp.Or(t.shown.Label, "no label")
-	if to != t.shown.Label {
-		text += " → " + cmp.Or(to, "no label")
-	}
-	if !t.score.IsNull() {
-		text += fmt.Sprintf(", score %.6g", t.score.Float())
-	}
-	switch {
-	case t.shown.Disputed:
-		text += ", disputed"
-	case t.shown.Decision != decide.None:
-		text += ", decided: " + t.shown.Decision.String()
-	}
-	return text
-}
-
-// decisionText says what a decision is, such as "relabel 12 nodes as 'Theory'".
-func decisionText(kind decide.Kind, n int64, class string) string {
-	switch kind {
-	case decide.Accept:
-		return "accept the suggested labels of " + wording.Nodes(n)
-	case decide.Reject:
-		return "reject the suggested labels of " + wording.Nodes(n)
-	case decide.Relabel:
-		return "relabel " + wording.Nodes(n) + " as " + Quote(class)
-	case decide.Unlabel:
-		return "remove the labels of " + wording.Nodes(n)
-	default:
-		return "put " + wording.Nodes(n) + " aside as unsure"
-	}
-}
-
-// decidedText says what was decided, such as "12 nodes relabelled".
-func decidedText(kind decide.Kind, n int64) string {
-	return wording.Nodes(n) + " " + wording.Decided(kind)
-}
-
-// undo answers undo with the decisions that were taken back.
-func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
-	steps := 1
-	if s.steps != nil {
-		var err error
-		if steps, err = q.whole(*s.steps, "steps", 0, 1<<31-1); err != nil {
-			return nil, err
-		}
-		if steps == 0 {
-			return nil, &ResolveError{Pos: s.steps.pos, Msg: "got 0 steps, want 1 or more"}
-		}
-	}
-	opt, err := q.decideOptions(nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := q.checkArguments(); err != nil {
-		return nil, err
-	}
-	entries, err := cleaner.Undo(ctx, q.store, steps, opt)
-	if err != nil {
-		return nil, err
-	}
-	if entries.RemovedScores > 0 {
-		q.notices = append(q.notices, wording.Nodes(entries.RemovedScores)+" scored under the label that was taken back: without a score until the next rescore or clean")
-	}
-	if entries.RemovedNodes > 0 {
-		q.notices = append(q.notices, wording.Count(entries.RemovedNodes, "decision is about a removed node", "decisions are about removed nodes")+": only the history changes")
-	}
-	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(entries.Len(), "decision", "decisions"))
-	return q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"}), nil
 }

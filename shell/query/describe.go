@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -24,7 +25,7 @@ var (
 		{"confidence", kv.KindSingle, "the predicted chance of the suggested label"},
 		{"degree", kv.KindInt, "the number of neighbours"},
 		{"split", kv.KindString, "train, val or test"},
-		{"decision", kv.KindString, "the last decision about the node: accept, reject, relabel, unlabel or unsure"},
+		{"decision", kv.KindString, "the decision in force: accept, reject, relabel, unlabel or unsure; of a disputed node, the one before the dispute"},
 		{"decided_by", kv.KindString, "who has decided about the node"},
 		{"disputed", kv.KindBool, "true while people disagree about the node"},
 		{"run", kv.KindInt, "the run that scored the node"},
@@ -88,16 +89,54 @@ func (q *query) describe() *Result {
 	for _, f := range nodeFunctions {
 		add("nodes", f.name, f.kind, kv.Value{}, f.meaning)
 	}
-	for _, c := range append([]ColumnInfo{{"hop", kv.KindInt}}, q.edgeColumns()...) {
+	for _, c := range listColumns(q.tx, "neighbors") {
 		add("neighbors", c.Name, c.Kind, kv.Value{}, neighborProperties[c.Name])
 	}
-	for _, f := range decisionFields(decide.Decision{}, false, q.tx.IntegerIDs()) {
-		add("history", f.name, f.kind, kv.Value{}, historyProperties[f.name])
+	for _, c := range listColumns(q.tx, "history") {
+		add("history", c.Name, c.Kind, kv.Value{}, historyProperties[c.Name])
 	}
-	for _, c := range classColumns {
+	for _, c := range listColumns(q.tx, "classes") {
 		add("classes", c.Name, c.Kind, kv.Value{}, classProperties[c.Name])
 	}
 	return NewTable(columns, rows)
+}
+
+// listColumns are the columns of a list that are no properties of nodes.
+func listColumns(tx *kv.Tx, list string) (columns []ColumnInfo) {
+	switch list {
+	case "classes":
+		return classColumns
+	case "history":
+		for _, f := range decisionFields(decide.Decision{}, false, tx.IntegerIDs()) {
+			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
+		}
+	case "neighbors":
+		columns = append([]ColumnInfo{{"hop", kv.KindInt}}, edgeColumns(tx)...)
+	}
+	return columns
+}
+
+// fixedValues are the values that a property can have, of one that the program writes, nil of others. Columns are those of a resolver.
+func fixedValues(property string, columns []ColumnInfo) (values []string) {
+	isOf := func(name string) bool {
+		return slices.ContainsFunc(columns, func(c ColumnInfo) bool { return c.Name == name })
+	}
+	switch {
+	case property == decide.Column:
+		for _, kind := range decisionKinds {
+			values = append(values, kind.String())
+		}
+		if isOf("undoes") { // of the history
+			values = append(values, "undo")
+		}
+	case property == "split":
+		values = []string{"train", "val", "test"}
+	case property == "direction" && isOf("hop"):
+		for _, d := range []kv.Direction{kv.Out, kv.In, kv.Both} {
+			values = append(values, d.String())
+		}
+	}
+	return values
 }
 
 // kindName is what people call a kind of property.

@@ -34,10 +34,7 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 
 // ofHistory makes names those of the columns of the history.
 func (q *query) ofHistory() {
-	q.alone, q.columns, q.moments = true, nil, "time"
-	for _, f := range decisionFields(decide.Decision{}, false, q.tx.IntegerIDs()) {
-		q.columns = append(q.columns, ColumnInfo{Name: f.name, Kind: f.kind})
-	}
+	q.alone, q.columns, q.moments = true, listColumns(q.tx, "history"), "time"
 }
 
 // historyRows are the named values of entries, which are of a node, or with kv.NoNode of any.

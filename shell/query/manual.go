@@ -17,7 +17,8 @@ var manual = []Page{
 		Name:    "accept",
 		Summary: "decide that suggested labels are right, and take them",
 		Text: `With a condition, accept decides on the suspects that meet the condition. A condition on score does not change
-the threshold of the last run. With 'all where', accept decides on every scored node that meets the condition. Decided
+the threshold of the last run, as it does for suspects. With 'all where', accept decides on every scored node that
+meets the condition. Decided
 nodes are left out, unless the condition has the property decision. With 'limit N' these are the first N, highest
 score first, as suspects lists them. accept shows the first ten nodes and their number, and asks. Without a terminal,
 give --yes. If the label, suggestion, decision or run of a node changes before your answer, nothing is decided, and
@@ -78,8 +79,9 @@ degree need none.`,
 		Name:    "describe",
 		Summary: "all properties that can be asked, with their kinds and meanings",
 		Text: `The properties of nodes are those of suspects, neighbors, count and decisions too. neighbors, history and classes have
-properties of their own. indexed is true if a property has an index. A class compares as text. .schema, .tables and show
-tables are other names of describe.`,
+properties of their own. indexed is true if a property has an index. decision is the decision in force: the first for
+the label of the node, and not always the last decision. A class compares as text. .schema, .tables and show tables are
+other names of describe.`,
 		Example: "describe",
 	},
 	{
@@ -220,7 +222,7 @@ person and the node. Of a removed node only the history changes, and a notice sa
 	{
 		Name:    "unsure",
 		Summary: "put nodes aside undecided",
-		Text: `The nodes keep their labels and leave the list of suspects. suspects where decision = 'unsure' lists them. Conditions,
+		Text: `The nodes keep their labels and leave the list of suspects. nodes where decision = 'unsure' lists them all. Conditions,
 steps and history are as for accept.`,
 		Example: "unsure 1042 because 'two fields at once'",
 	},

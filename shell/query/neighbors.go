@@ -35,7 +35,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	q.columns = append([]ColumnInfo{{"hop", kv.KindInt}}, q.edgeColumns()...)
+	q.columns = listColumns(q.tx, "neighbors")
 	names := append(columnNames(q.columns), "id", "label", "degree")
 	if _, scored := q.tx.Column("score"); scored {
 		names = append(names, "suggested", "score")
@@ -88,8 +88,8 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 }
 
 // edgeColumns are what the graph has of the edges to neighbours, beyond that there is one.
-func (q *query) edgeColumns() []ColumnInfo {
-	switch directed, weighted := q.tx.Directed(), q.tx.Weighted(); {
+func edgeColumns(tx *kv.Tx) []ColumnInfo {
+	switch directed, weighted := tx.Directed(), tx.Weighted(); {
 	case directed && weighted:
 		return []ColumnInfo{{"direction", kv.KindString}, {"weight_out", kv.KindSingle}, {"weight_in", kv.KindSingle}}
 	case directed:

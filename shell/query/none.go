@@ -71,8 +71,8 @@ func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err 
 			"decided nodes meet the condition but are no suspects, as their labels are the suggestions or their scores are low",
 		) + ": write nodes instead of suspects"}, nil
 	}
-	if !slices.Contains(speaks, cleaner.ScoreColumn) {
-		return nil, nil
+	if !slices.ContainsFunc(again.constants, func(c constant) bool { return c.property == cleaner.ScoreColumn || c.other == cleaner.ScoreColumn }) {
+		return nil, nil // score is null is no bound
 	}
 	lowest, err := q.extremeScore(ctx, false)
 	if err != nil || math.IsNaN(lowest) {

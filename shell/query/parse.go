@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -48,10 +49,12 @@ func (p *parser) body() (statement, error) {
 	case p.accept("node"):
 		return p.node()
 	case p.accept("neighbors"):
+		p.list = "neighbors"
 		return p.neighbors()
 	case p.accept("explain"):
 		return p.explain()
 	case p.accept("classes"):
+		p.list = "classes"
 		s := &classesStatement{}
 		return s, p.filters(&s.clauses)
 	case p.accept("clean"):
@@ -61,6 +64,7 @@ func (p *parser) body() (statement, error) {
 	case p.accept("undo"):
 		return p.undo()
 	case p.accept("history"):
+		p.list = "history"
 		return p.history()
 	}
 	for _, kind := range decisionKinds {
@@ -89,10 +93,18 @@ func (p *parser) body() (statement, error) {
 	}
 	if first.kind == tokenName {
 		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("unknown statement %s%s (statements: %s)",
-			first.text, wording.DidYouMean(first.text, StatementNames()), strings.Join(StatementNames(), ", "))}
+			first.text, wording.DidYouMean(first.text, readingNames()), strings.Join(StatementNames(), ", "))}
 	}
 	p.wants = []want{{label: "a statement (" + strings.Join(StatementNames(), ", ") + ")", words: StatementNames()}}
 	return nil, p.fail()
+}
+
+// readingNames are the names of the statements that only read, which may be tried without harm.
+func readingNames() []string {
+	return slices.DeleteFunc(StatementNames(), func(name string) bool {
+		isDecision := slices.ContainsFunc(decisionKinds, func(kind decide.Kind) bool { return kind.String() == name })
+		return isDecision || slices.Contains([]string{"clean", "create", "drop", "rescore", "undo"}, name)
+	})
 }
 
 // bareStatements are those of one word.
@@ -332,6 +344,7 @@ func (p *parser) figures() ([]name, error) {
 func (p *parser) count() (statement, error) {
 	s, err := p.countOfNodes()
 	if err == nil && s == nil && p.accept("history") {
+		p.list = "history"
 		history := &historyStatement{}
 		s = &countStatement{of: history}
 		err = p.counted(s, &history.clauses)
@@ -477,7 +490,11 @@ func (p *parser) node() (statement, error) {
 
 // explain = "explain" id .
 func (p *parser) explain() (statement, error) {
+	first := p.current
 	id, err := p.id()
+	if err == nil && p.current.kind == tokenName && (first.is("suspects") || first.is("nodes") || first.is("count")) {
+		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("explain is about a node; how a query is answered says: plan %s …", first)}
+	}
 	return &explainStatement{id: id}, err
 }
 

@@ -30,6 +30,8 @@ type parser struct {
 	depth   int
 	within  int // conditions on neighbours that the current token stands in
 
+	list string // that the statement is about: history, classes or neighbors; "" is nodes
+
 	alone      string // the property before the current token, if it stands alone
 	beforeEnds int    // how many wants there were for what could stand behind it instead
 }
@@ -40,6 +42,7 @@ type want struct {
 	words    []string // keywords and marks
 	complete completion
 	property string // whose values complete, for completeValues
+	list     string // of parser, where it matters
 }
 
 type completion uint8

@@ -149,6 +149,9 @@ type query struct {
 	Options
 	store *kv.Store    // that the statement writes to; nil if it reads only
 	run   *cleaner.Run // of newestRun, once it was read
+
+	unscored int64 // nodes whose score was removed with the label that it was of
+
 	*resolver
 }
 

@@ -143,7 +143,7 @@ func TestLimitedDecisionsAreAboutTheFirstSuspects(t *testing.T) {
 			}
 			got = append(got, id.ID)
 		}
-		if !slices.Equal(got, want) || asked != "Reject the suggested labels of "+wording.Nodes(int64(len(want)))+"?" {
+		if !slices.Equal(got, want) || asked != "Keep the given labels of "+wording.Nodes(int64(len(want)))+"?" {
 			t.Fatalf("reject%s, asked %q: got %v, want %v", where, asked, got, want)
 		}
 	}

@@ -157,16 +157,21 @@ func (q *query) rescore(ctx context.Context, s *rescoreStatement) (*Result, erro
 // withScores brings the scores around decisions up to date once they are made, if that is asked for.
 func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) (*Result, error) {
 	r, err := decide()
-	if err != nil || q.RescoreWithin == 0 {
-		return r, err
-	}
-	ok, err := cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin, cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
 	if err != nil {
-		return nil, fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
+		return nil, err
 	}
-	if !ok {
-		q.notices = append(q.notices, wording.ScoresWait)
-		r.slow = true
+	rescored := false
+	if q.RescoreWithin > 0 {
+		rescored, err = cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin, cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
+		if err != nil {
+			return nil, fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
+		}
+		if r.slow = !rescored; r.slow {
+			q.notices = append(q.notices, wording.ScoresWait)
+		}
+	}
+	if q.unscored > 0 && !rescored {
+		q.notices = append(q.notices, wording.Nodes(q.unscored)+" scored under the label that was taken back: without a score until the next rescore or clean")
 	}
 	return r, nil
 }

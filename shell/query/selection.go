@@ -3,6 +3,8 @@ package query
 import (
 	"slices"
 	"strings"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
 )
 
 // selection is the error of a text that begins with select, as in SQL. It names the statement that the text would be.
@@ -39,6 +41,7 @@ func (p *parser) translated() string {
 		}
 		parts[part] = append(parts[part], t)
 	}
+	quoteValues(parts["where"])
 	table := strings.ToLower(spellTokens(parts["from"]))
 	if !slices.Contains(StatementNames(), table) {
 		return ""
@@ -89,6 +92,18 @@ func (p *parser) translated() string {
 		return ""
 	}
 	return text
+}
+
+// quoteValues makes text of what stands in double quotes where a value is expected, as many write text in SQL.
+func quoteValues(where []token) {
+	for i := 2; i < len(where); i++ {
+		before := where[i-1]
+		isValue := before.kind == tokenMark && !before.is("(") && !before.is(")") || before.is("like") || before.is("ilike") ||
+			before.is("between") || before.is("(") && where[i-2].is("in")
+		if where[i].kind == tokenQuoted && isValue && !slices.Contains(cleaner.ReservedNames, where[i].text) {
+			where[i].kind = tokenString
+		}
+	}
 }
 
 // plainCounts writes count(*) as count, the column of groups.
@@ -143,7 +158,10 @@ func isFunction(t token) bool {
 // show is the error of a text that begins with show, as in SQL. It names the statement to write.
 func (p *parser) show() error {
 	begin, would := p.current.pos, "describe"
-	if p.advance(); slices.ContainsFunc(StatementNames(), p.current.is) {
+	if p.advance(); p.current.is("labels") {
+		would = "classes"
+	}
+	if slices.ContainsFunc(StatementNames(), p.current.is) {
 		would = strings.ToLower(p.current.text)
 	}
 	return &ParseError{Pos: begin, Msg: "show is no statement here; write " + would}

@@ -28,6 +28,9 @@ type redirection struct {
 	failed   bool            // a statement failed
 }
 
+// endings are those of the names of files that .output takes, beside no ending, and that of an Arrow file.
+var endings = []string{".csv", ".tsv", ".json", ".jsonl", ".md", ".parquet", ".txt"}
+
 // redirect sends answers to a file, or with "" back to where they went at first.
 func (s *session) redirect(ctx context.Context, file string) error {
 	if err := s.endOutput(false); err != nil || file == "" {
@@ -40,6 +43,9 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	format, byName := columnar.OfFile(file)
 	if !byName && strings.EqualFold(filepath.Ext(file), ".gz") {
 		return fmt.Errorf(".output: %s: answers are not packed, want a name without .gz", file)
+	}
+	if ending := filepath.Ext(file); !byName && ending != "" && !strings.EqualFold(ending, ".txt") {
+		return fmt.Errorf(".output: %s: answers have no format %s, want a name that ends with %s", file, ending, wording.AnyOf(endings))
 	}
 	begun, err := atomic.Begin(ctx, file, 0o666) // less what the umask takes away
 	if err != nil {
@@ -65,11 +71,10 @@ func (s *session) answerFormat() (columnar.Format, error) {
 func (s *session) sayWritten(rows int64) {
 	s.output.answers++
 	text := wording.Count(rows, "row", "rows") + " to " + s.output.name
-	if s.output.byName && s.output.answers > 1 {
-		text += ", below another answer"
-	}
-	if s.opt.Interactive && !s.output.InPlace() {
-		text += ", which .output or the end of the session puts into place"
+	if s.output.answers > 1 {
+		text = wording.Count(rows, "more row", "more rows") + " to " + s.output.name
+	} else if s.opt.Interactive && !s.output.InPlace() {
+		text += ": .output or the end of the session puts the file into place"
 	}
 	s.note(text)
 }

@@ -13,6 +13,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
+// TestOutputOfNoFormat: a file whose name asks for a format that there is not is not begun.
+func TestOutputOfNoFormat(t *testing.T) {
+	for name, ok := range map[string]bool{"a.xlsx": false, "a.csv.bak": false, "a.HTML": false, "a.txt": true, "a.TXT": true, "a": true, "a.md": true} {
+		file := filepath.Join(t.TempDir(), name)
+		_, _, err := answer(t, Options{Store: opened(papers.Loaded(t))}, ".output "+file+"\ncount nodes")
+		if _, missing := os.Stat(file); ok != (err == nil) || ok != (missing == nil) {
+			t.Errorf("%s: got error %v, file %v", name, err, missing)
+		}
+		if !ok && !strings.Contains(err.Error(), "want a name that ends with .csv, .tsv, .json, .jsonl, .md, .parquet or .txt") {
+			t.Errorf("%s: got error %v, want one with the formats", name, err)
+		}
+	}
+}
+
 // TestOutputIsWholeOrAsItWas holds what .output leaves at the end of sessions of all kinds.
 func TestOutputIsWholeOrAsItWas(t *testing.T) {
 	const old = "what was there\n"
@@ -122,7 +136,7 @@ suspects limit 1 return id`)
 	if err != nil || !strings.HasPrefix(out, "undo [N]\n") || !strings.HasSuffix(out, "\n[\n{\"id\":\"s3\"}\n]\n") {
 		t.Errorf("got error %v and %q", err, out)
 	}
-	want := "1 row to a.csv\na.csv keeps the format of its name; the mode is for what follows\n1 row to a.csv, below another answer\n" +
+	want := "1 row to a.csv\na.csv keeps the format of its name; the mode is for what follows\n1 more row to a.csv\n" +
 		"0 rows to A.TSV\n1 row to b.json\n1 row to c.jsonl\n1 row to d.md\n1 row to e.parquet\n1 row to f\n"
 	if people != want {
 		t.Errorf("people were told %q, want %q", people, want)

@@ -45,7 +45,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 	store := papers.Loaded(t)
 	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
 		".output "+answers+"\n.read "+inner+"\n.output\ncount nodes where label is null")
-	told := "1 row to " + answers + "\n1 row to " + answers + ", below another answer\n"
+	told := "1 row to " + answers + "\n1 more row to " + answers + "\n"
 	if err != nil || out != "count\n1\n" || people != told {
 		t.Errorf("got %q, %q, error %v; want only the last count on the output", out, people, err)
 	}
