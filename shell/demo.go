@@ -47,7 +47,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	graph := newDemoGraph(demoPapers, c.Seed)
-	if err := os.MkdirAll(files, 0o755); err != nil {
+	if err := c.begin(files); err != nil {
 		return err
 	}
 	if err := graph.write(files); err != nil {
@@ -111,6 +111,24 @@ func (c *demoCommand) clear(files string) error {
 		return err
 	}
 	return os.RemoveAll(c.Dir)
+}
+
+// begin makes the directory of the files, unless there is one of somebody else's files.
+func (c *demoCommand) begin(files string) error {
+	if err := os.MkdirAll(filepath.Dir(files), 0o755); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(files, demoMark)); err == nil {
+		return nil
+	}
+	err := os.Mkdir(files, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there and is not of an earlier demo: want another --dir", files)
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(files, demoMark), nil, 0o644)
 }
 
 // mark says that a store is of a demo.

@@ -151,7 +151,7 @@ func (p *passing) input(name string) (*os.File, error) {
 	p.closers = append(p.closers, in)
 	go func() {
 		io.Copy(out, stream.NewReader(p.ctx, p.stdin)) //nolint:errcheck // the reader misses the rest
-		out.Close() //nolint:errcheck // likewise
+		out.Close()                                    //nolint:errcheck // likewise
 	}()
 	return in, nil
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -23,12 +24,15 @@ func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 		return nil, err
 	}
 	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_") {
+			continue
+		}
 		path := stream.Join(dir, entry.Name())
+		if entry.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 { // to open a pipe may wait for ever
+			return nil, &Error{Path: path, Msg: "is a pipe, a socket or a device in a directory, want files"}
+		}
 		info, err := stream.Stat(ctx, path)
 		switch {
-		case strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_"):
-		case err == nil && !info.IsDir() && !info.Mode().IsRegular(): // to open a pipe may wait for ever
-			return nil, &Error{Path: path, Msg: "is a pipe, a socket or a device in a directory, want files"}
 		case err != nil || !info.IsDir():
 			paths = append(paths, path) // opening it says what is wrong
 		case !strings.Contains(entry.Name(), "="):
