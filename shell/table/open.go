@@ -124,7 +124,9 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	form, packed, lines := r.parts.form, r.layout.packed, int64(0)
 	if match := separatorLine.FindSubmatch(begin); match != nil && !r.parts.headless {
 		begin, form.Delimiter, lines = begin[len(match[0]):], match[1][0], 1
-		_, _ = in.Discard(len(match[0])) // no error: they are there
+		if _, err := in.Discard(len(match[0])); err != nil {
+			return err
+		}
 	}
 	if r.parts.headless {
 		r.layout = layout{separator: form.Delimiter, comment: noComment}
