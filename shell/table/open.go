@@ -83,10 +83,7 @@ func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkB
 	counter := &countingReader{r: f}
 	in := bufio.NewReaderSize(counter, sniffBytes)
 	isNamed := endingOf(r.path) == ".parquet"
-	begin, err := in.Peek(len(parquetMagic))
-	if err != nil && len(begin) < len(gzipMagic) {
-		begin = nil // reading on gives the error
-	}
+	begin, _ := in.Peek(len(parquetMagic)) //nolint:errcheck // reading on gives the error
 	if isNamed || string(begin) == parquetMagic {
 		if regular == nil {
 			return &Error{Path: r.path, Msg: "got parquet data from a pipe or a device, want a file: it is not read from its beginning to its end"}
