@@ -5,25 +5,7 @@ import (
 	"strings"
 )
 
-// split cuts a record that has no quotes and no escapes.
-func (c *textChunk) split(record []byte) {
-	c.fields = c.fields[:0]
-	if c.file.separator == blanks {
-		c.splitBlanks(record)
-		return
-	}
-	for {
-		i := bytes.IndexByte(record, c.file.separator)
-		if i < 0 {
-			c.fields = append(c.fields, record)
-			return
-		}
-		c.fields = append(c.fields, record[:i])
-		record = record[i+1:]
-	}
-}
-
-// splitBlanks cuts a line at runs of blanks. A field may be in quotes.
+// splitBlanks cuts a line at runs of blanks, behind the fields that are there. A field may be in quotes.
 func (c *textChunk) splitBlanks(line []byte) {
 	for {
 		line = bytes.TrimLeft(line, " \t")

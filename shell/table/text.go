@@ -22,7 +22,6 @@ type textFile struct {
 	separator  byte
 	comment    byte   // what lines before the first record begin with that are none
 	first      int64  // the line of the first record; 0: not known yet
-	special    string // what makes a record one that takes more than cutting at separators: quotes and backslashes
 	ofLines    bool   // a record is a line: no line ends within quotes
 	chunkBytes int
 	header     []string // nil until it has been read
@@ -35,27 +34,18 @@ type textFile struct {
 // newTextFile reads a text from behind its byte order mark. One whose columns tabs or blanks separate has a record in each line: a quote
 // that is not closed there, of which unquoted texts have many, must not take the lines that follow.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
-	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, first: l.first, special: `"`, chunkBytes: chunkBytes}
-	if f.ofLines = f.separator == '\t' || f.separator == blanks; f.separator == '\t' {
-		f.special = `"\`
-	}
+	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, first: l.first, chunkBytes: chunkBytes}
+	f.ofLines = f.separator == '\t' || f.separator == blanks
 	return f
 }
 
-// isComment reports whether a line that begins a record is a comment instead. Comments stand before the first record: lines that begin so
-// behind it are rows, such as those of hashtags.
-func (f *textFile) isComment(text []byte, line int64) bool {
-	return len(text) > 0 && text[0] == f.comment && (f.first == 0 || line < f.first)
-}
+// hasComments reports whether a line may be a comment, which begins with f.comment. Comments stand before the first record: lines that
+// begin so behind it are rows, such as those of hashtags.
+func (f *textFile) hasComments(line int64) bool { return f.first == 0 || line < f.first }
 
 // hasSpecial reports whether a text has quotes or escapes.
 func (f *textFile) hasSpecial(text []byte) bool {
-	for i := range f.special {
-		if bytes.IndexByte(text, f.special[i]) >= 0 {
-			return true
-		}
-	}
-	return false
+	return bytes.IndexByte(text, '"') >= 0 || f.separator == '\t' && bytes.IndexByte(text, '\\') >= 0
 }
 
 // A textChunk is a run of whole records of a textFile.
@@ -64,7 +54,7 @@ type textChunk struct {
 	data    []byte
 	at      int   // of data, the next record
 	line    int64 // lines of the file before it
-	special bool  // some record may have file.special
+	special bool  // some record may have quotes or escapes, which take more than cutting at separators
 	valid   bool  // all of data is text
 	broken  error // what is wrong with data, a line whose record does not end; nil if it is whole records
 	fields  [][]byte
@@ -150,7 +140,7 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 		at += bytes.LastIndexByte(data[at:at+quote], '\n') + 1
 		var length int
 		var ok bool
-		if data[at] == f.comment && f.isComment(data[at:], f.lines+int64(bytes.Count(data[:at], []byte{'\n'}))+1) {
+		if data[at] == f.comment && f.hasComments(f.lines+int64(bytes.Count(data[:at], []byte{'\n'}))+1) {
 			length = lineEnd(data[at:])
 			ok = last || data[at+length-1] == '\n'
 		} else {
@@ -254,7 +244,7 @@ func (c *textChunk) next() (Row, error) {
 		if end >= 0 {
 			record = record[:end]
 		}
-		isComment := c.file.isComment(record, c.line+1)
+		isComment := len(record) > 0 && record[0] == c.file.comment && c.file.hasComments(c.line+1)
 		if c.special && !isComment && c.file.hasSpecial(record) {
 			return c.specialRecord()
 		}
@@ -269,7 +259,14 @@ func (c *textChunk) next() (Row, error) {
 				return Row{}, err
 			}
 		}
-		if c.split(record); len(c.fields) == 0 {
+		c.fields = c.fields[:0]
+		if separator := c.file.separator; separator != blanks {
+			for i := bytes.IndexByte(record, separator); i >= 0; i = bytes.IndexByte(record, separator) {
+				c.fields = append(c.fields, record[:i])
+				record = record[i+1:]
+			}
+			c.fields = append(c.fields, record)
+		} else if c.splitBlanks(record); len(c.fields) == 0 {
 			continue // blanks alone
 		}
 		return c.row(c.line)
