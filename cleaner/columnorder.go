@@ -96,7 +96,8 @@ type Agreement struct {
 	Matches int64   // of them it is the label
 	Chance  float64 // how many would match if rows were shuffled
 
-	// Order is another order of the columns that the labels speak for, nil if there is none. Finish returns it where the order is an assumption.
+	// Order is another order of the columns that the labels speak for, nil if there is none. Where they do so beyond doubt, and the order is an
+	// assumption, Finish returns it instead.
 	Order *ColumnOrderError
 }
 
@@ -211,9 +212,9 @@ func (t *contingency) match() (of []int) {
 	return of
 }
 
-// check returns a *ColumnOrderError if some columns are permuted. Each cycle of the matching is looked at for itself, so
-// that two columns that were swapped are found among many that are right.
-func (t *contingency) check(classes []string) error {
+// check returns another order if some columns are permuted, or nil: beyond doubt, or as far as classes vote for it. Each cycle of the matching is
+// looked at for itself, so that two columns that were swapped are found among many that are right.
+func (t *contingency) check(classes []string, beyondDoubt bool) *ColumnOrderError {
 	of, seen := t.match(), make([]bool, len(classes))
 	problem := &ColumnOrderError{Classes: slices.Clone(classes), Nodes: int64(t.nodes)}
 	for j := range of {
@@ -222,7 +223,7 @@ func (t *contingency) check(classes []string) error {
 			seen[k] = true
 			cycle = append(cycle, k)
 		}
-		if len(cycle) < 2 || !t.isPermuted(cycle, of) {
+		if len(cycle) < 2 || !t.isPermuted(cycle, of, beyondDoubt) {
 			continue
 		}
 		for _, k := range cycle {
@@ -246,13 +247,13 @@ func (t *contingency) check(classes []string) error {
 	return problem
 }
 
-// isPermuted reports whether the columns of a cycle are of the classes that of says, beyond doubt. By Bennett's
+// isPermuted reports whether the columns of a cycle are of the classes that of says. What is beyond doubt: by Bennett's
 // inequality, independent labels would agree with one given order by g more than with another with chance
 // exp(g − (V+g)·ln(1 + g/V)) at most, V the number expected to agree in either; there are c^m such cycles of m classes at most.
 //
 // Classes vote beside, two or more of them: a large class whose nodes are all taken for a small one would outweigh the
 // nodes of that one, which are right in the order given.
-func (t *contingency) isPermuted(cycle, of []int) bool {
+func (t *contingency) isPermuted(cycle, of []int, beyondDoubt bool) bool {
 	var matches, permutedMatches, givenChance, permutedChance, nodes float64
 	ownColumn := make(map[int]float64, len(cycle)) // nodes predicted as labelled by class, as given
 	for _, j := range cycle {
@@ -273,9 +274,15 @@ func (t *contingency) isPermuted(cycle, of []int) bool {
 			against++
 		}
 	}
+	if votes < 2 || votes <= 2*against || permutedMatches <= matches {
+		return false
+	}
+	if !beyondDoubt {
+		return true
+	}
 	gain := min(permutedMatches-matches, permutedMatches-permutedChance-(matches-givenChance))
 	odds := float64(float64(len(cycle))*elementary.Log(float64(len(of)))) - elementary.Log(orderChance)
 	chance := givenChance + permutedChance // above 0 where there is a gain
-	return votes >= 2 && votes > 2*against && matches-givenChance < (permutedMatches-permutedChance)/2 &&
+	return matches-givenChance < (permutedMatches-permutedChance)/2 &&
 		gain >= leastOrderGain*nodes && float64((chance+gain)*elementary.Log(1+gain/chance))-gain > odds
 }

@@ -511,7 +511,7 @@ func (g *group) say(rate float64) string {
 	switch {
 	case g.seen:
 		return fmt.Sprintf("%s were not used: they look as if the classifier was trained on these labels (they question %.1f%% of them, the built-in "+
-			"classifier %.1f%%). If they are out-of-fold, pass --as-given", of, 100*g.rate, 100*rate)
+			"classifier %.1f%%). If they are out-of-fold, clean with the option as-given", of, 100*g.rate, 100*rate)
 	case g.weights[1] == 0:
 		text := of + " add nothing to the built-in classifier's and were not used"
 		if g.agreement.IsLittle() {

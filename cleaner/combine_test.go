@@ -134,7 +134,7 @@ func TestCombine(t *testing.T) {
 				}
 				return ""
 			}
-		}, "pass --as-given. Your predictions of the other nodes add nothing", true},
+		}, "clean with the option as-given. Your predictions of the other nodes add nothing", true},
 		{"honest", false, 0, nil, "Your predictions are joined with the built-in classifier's", false},
 		{"random", false, 0.7, func(plantedPartition) func(int) string {
 			return func(int) string { return []string{"alpha", "beta", "gamma", "δelta"}[r.IntN(4)] }

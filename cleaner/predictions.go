@@ -303,11 +303,11 @@ func (w *PredictionWriter) Finish() error {
 		return err
 	}
 	w.agreement = counted.agreement()
-	err = counted.check(w.classes)
-	if order, ok := errors.AsType[*ColumnOrderError](err); ok && !w.opt.AssumedOrder {
-		w.agreement.Order, err = order, nil
+	if order := counted.check(w.classes, true); order != nil && w.opt.AssumedOrder {
+		return order
 	}
-	return err
+	w.agreement.Order = counted.check(w.classes, false)
+	return nil
 }
 
 // missingRows is nil unless some node is missing.

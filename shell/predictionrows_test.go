@@ -55,9 +55,9 @@ func TestRowsOfOtherNodes(t *testing.T) {
 	for _, c := range []struct{ nodes, predictions, flags, want string }{
 		{"nodes.csv", "p.npy", "", ""},
 		{"moved.csv", "p.npy", "--prediction-classes A,B,C", "Warning: p.npy: the largest prediction of a row is the label of 0 of 60 nodes, and of 20 by chance. " +
-			"It is the label of 60 if the columns are B, C, A: is the order right that was given?"},
+			"It is the label of 60 if the columns are B, C, A. They were taken for A, B, C: is that right?"},
 		{"nodes.csv", "p.csv", "", "Warning: p.csv: the largest prediction of a row is the label of 0 of 60 nodes, and of 20 by chance. " +
-			"It is the label of 60 if the columns are B, C, A: is the order right that was given?"},
+			"It is the label of 60 if the columns are B, C, A. They were taken as the header names them: is that right?"},
 		{"nodes.csv", "q.csv", "--quiet", "Warning: q.csv: the largest prediction of a row is the label of 0 of 60 nodes"},
 		{"dir", "p.npy", "", "dir: files are read in the order of the numbers in their names: dir/part-9.csv before dir/part-10.csv. So are the rows of arrays without ids."},
 		{"dir/part-*", "p.npy", "", "dir/part-*: files are read in the order of the numbers"},

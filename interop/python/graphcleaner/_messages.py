@@ -29,6 +29,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
     said = re.sub(r"rows of the nodes file: row (\d+)", lambda at: f"rows of the nodes: row {int(at[1]) - 1}", said)
     said = said.replace("sort the nodes file by id", "sort the nodes by id, or give a frame with the ids")
     said = re.sub(r"the nodes file, row 1 for (.*) and row 2 for", r"nodes, row 0 for \1 and row 1 for", said)
+    said = said.replace("clean with the option as-given", "pass as_given=True")
     said = said.replace("that of the statement classes", "the sorted one")
     said = said.replace("give that, or the order that is right", "pass that, or classes=model.classes_")
     said = said.replace("(--prediction-classes names the columns of the file)", "(classes=model.classes_ names the columns of an array)")

@@ -161,19 +161,11 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
 	}
 	a := out.Agreement()
-	if !a.IsLittle() {
+	if !a.IsLittle() && a.Order == nil {
 		return nil
 	}
 	text := fmt.Sprintf("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance. ", in.path(), a.Matches,
 		wording.Nodes(a.Nodes), a.Chance)
-	if a.Order != nil {
-		w.warn("%sIt is the label of %d if the columns are %s: is the order right that was given?", text, a.Order.PermutedMatches, ListNames(a.Order.Classes))
-		return nil //nolint:nilerr // it has been told
-	}
-	order, err := w.rowOrder(in)
-	if err != nil {
-		return err
-	}
 	columns := "as the header names them"
 	switch {
 	case in.isNamed():
@@ -181,6 +173,15 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		columns = "for " + ListNames(w.classes)
 	default:
 		columns = "for " + ListNames(kv.SortClasses(w.tx.Classes()))
+	}
+	if a.Order != nil {
+		w.warn("%sIt is the label of %d if the columns are %s. They were taken %s: is that right?", text, a.Order.PermutedMatches,
+			ListNames(a.Order.Classes), columns)
+		return nil
+	}
+	order, err := w.rowOrder(in)
+	if err != nil {
+		return err
 	}
 	w.warn("%sThe predictions know nothing of the labels, or the order of columns or rows is another: columns were taken %s, and %s", text, columns, order)
 	return nil
