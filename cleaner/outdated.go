@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -105,4 +106,17 @@ func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error)
 		return -1, nil
 	}
 	return len(nodes), err
+}
+
+// IsStale reports whether CountStale counts a node. Where the nodes around the changes are many, it says yes of all.
+func IsStale(ctx context.Context, tx *kv.Tx, run *Run, v kv.NodeID) (bool, error) {
+	if run.Elsewhere != nil {
+		return false, nil
+	}
+	nodes, all, err := staleNodes(ctx, tx, run, mostStale)
+	if all || errors.Is(err, ops.ErrReach) {
+		return run.Commit != 0, nil
+	}
+	_, found := slices.BinarySearch(nodes, v)
+	return found, err
 }

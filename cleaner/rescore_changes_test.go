@@ -168,8 +168,21 @@ func TestRescoreAfterChanges(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if stale, err := CountStale(t.Context(), tx, run, 1000); err != nil || stale < 1+round {
+					stale, err := CountStale(t.Context(), tx, run, 1000)
+					if err != nil || stale < 1+round {
 						t.Errorf("after %d changes: got %d stale scores, %v", 1+round, stale, err)
+					}
+					for v := range kv.NodeID(tx.NumNodes()) {
+						of, err := IsStale(t.Context(), tx, run, v)
+						if err != nil {
+							return err
+						}
+						if of {
+							stale--
+						}
+					}
+					if stale != 0 {
+						t.Errorf("after %d changes, the nodes that are stale differ from their count by %d", 1+round, stale)
 					}
 					return nil
 				})

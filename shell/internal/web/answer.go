@@ -49,13 +49,17 @@ type answer struct {
 	seeOther    string // where a browser goes next, after a change
 }
 
+// nodePath is where a node is shown that was asked for by its id.
+const nodePath = "/node"
+
 // routes are all that the server answers, beside assets.
 func routes() []route {
 	where := parameter{"where", "A condition, as behind `suspects where`. Empty: all suspects."}
 	id := parameter{"id", "The id of a node."}
+	sample := parameter{"sample", "1: the queue is the random sample."}
 	return []route{
-		{"GET", "/review", "The next suspect of the queue.", []parameter{where, {"not", "The id of a node to pass over."}, {"sample", "1: the queue is the random sample."}}, nil, card{}, (*Server).review},
-		{"GET", "/node", "A node with its neighbours.", []parameter{id, where}, nil, card{}, (*Server).node},
+		{"GET", "/review", "The next suspect of the queue.", []parameter{where, {"not", "The id of a node to pass over."}, sample}, nil, card{}, (*Server).review},
+		{"GET", nodePath, "A node with its neighbours.", []parameter{id, where, sample}, nil, card{}, (*Server).node},
 		{"GET", "/numbers", "The numbers behind a score, as of the statement explain.", []parameter{id}, nil, numbers{}, (*Server).numbers},
 		{"POST", "/decide", "Decide about a node.", nil, decision{}, reply{}, (*Server).decide},
 		{"POST", "/skip", "Put a node at the end of the queue.", nil, skipping{}, reply{}, (*Server).skip},
@@ -196,6 +200,7 @@ type frame struct {
 	Progress    *progress
 	Job         job
 	Where       string // the filter
+	Sample      bool   // the queue is the random sample
 	View        any
 }
 
@@ -206,7 +211,10 @@ func (s *Server) frame(r *http.Request, a answer) frame {
 	f.Job = s.job.state()
 	f.Where = r.FormValue("where")
 	if c, ok := a.view.(*card); ok {
-		f.Where = c.Where
+		f.Where, f.Sample = c.Where, c.Sample
+		if r.URL.Path == nodePath && f.Said != "" && !strings.Contains(f.Said, c.ID) {
+			f.Said = "Earlier: " + f.Said
+		}
 	}
 	if a.page != "problem" {
 		f.Progress = s.latestProgress(r.Context())

@@ -43,13 +43,16 @@ type card struct {
 	Before   string     `json:"label_before,omitempty"` // any decision, if it is another
 	Says     []string   `json:"says,omitempty"`         // who says what: the last word of each person who has decided
 	OldScore bool       `json:"old_score,omitempty"`    // it is from before the last decision
+	Awaited  bool       `json:"awaited,omitempty"`      // the score is being computed
 	Disputed bool       `json:"disputed,omitempty"`
 	Entries  []entry    `json:"history"`
 	Picture  string     `json:"picture"` // SVG
 
-	Queue  bool   `json:"-"` // the card comes from the queue
-	Where  string `json:"-"`
-	Sample bool   `json:"-"`
+	Where    string `json:"-"`
+	Sample   bool   `json:"-"`
+	Settling bool   `json:"-"` // scores are being computed: they, and the suggestions, may change
+
+	Others *progress `json:"-"` // what is left beside a sample that is done; nil if it is not known
 
 	ReadOnly bool     `json:"-"`
 	Empty    bool     `json:"empty,omitempty"` // the queue is empty: the rest is missing
@@ -92,15 +95,16 @@ const (
 
 // review shows the next suspect of the queue.
 func (s *Server) review(r *http.Request) (answer, error) {
-	where, sample := s.whereOf(r), r.FormValue("sample") == "1"
-	if text := r.FormValue("sample"); !sample && text != "" {
-		return answer{}, badRequest("The sample is %q: want 1, or nothing.", wording.Short(text))
+	where := s.whereOf(r)
+	sample, err := sampleOf(r)
+	if err != nil {
+		return answer{}, err
 	}
 	if sample {
 		where = r.FormValue("where")
 	}
 	a := answer{page: "card", title: "Review"}
-	err := s.snapshot(func(tx *kv.Tx) error {
+	err = s.snapshot(func(tx *kv.Tx) error {
 		v, err := s.next(r.Context(), tx, where, sample, r.FormValue("not"))
 		if err != nil {
 			return err
@@ -111,7 +115,10 @@ func (s *Server) review(r *http.Request) (answer, error) {
 				return err
 			}
 		}
-		c.Queue, c.Where, c.Sample, c.ReadOnly = true, where, sample, s.ReadOnly
+		c.Where, c.Sample, c.ReadOnly = where, sample, s.ReadOnly
+		if c.Empty && sample {
+			c.Others = s.latestProgress(r.Context())
+		}
 		s.mu.Lock()
 		c.Skipped = int(s.skipped.GetCardinality())
 		s.mu.Unlock()
@@ -129,10 +136,23 @@ func (s *Server) whereOf(r *http.Request) string {
 	return s.Where
 }
 
+// sampleOf says whether an address is about the random sample.
+func sampleOf(r *http.Request) (bool, error) {
+	text := r.FormValue("sample")
+	if text != "" && text != "1" {
+		return false, badRequest("The sample is %q: want 1, or nothing.", wording.Short(text))
+	}
+	return text == "1", nil
+}
+
 // node shows a node of any kind.
 func (s *Server) node(r *http.Request) (answer, error) {
 	a := answer{page: "card"}
-	err := s.snapshot(func(tx *kv.Tx) error {
+	sample, err := sampleOf(r)
+	if err != nil {
+		return a, err
+	}
+	err = s.snapshot(func(tx *kv.Tx) error {
 		v, err := s.find(tx, r.FormValue("id"))
 		if err != nil {
 			return err
@@ -141,7 +161,7 @@ func (s *Server) node(r *http.Request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		c.Where, c.ReadOnly = s.whereOf(r), s.ReadOnly
+		c.Where, c.Sample, c.ReadOnly = s.whereOf(r), sample, s.ReadOnly
 		a.view, a.title = c, c.Title
 		return nil
 	})
@@ -260,6 +280,11 @@ func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error
 	c.Title = ego.Nodes[0].Name
 	c.Colors = []int{about.ClassPlace(c.Seen.Label), about.ClassPlace(c.Seen.Suggested), about.ClassPlace(c.Before)}
 	c.Words = scoreWords(c.Score, run)
+	if c.Settling = run != nil && s.scores.isBusy(); c.Settling {
+		if c.Awaited, err = cleaner.IsStale(ctx, tx, run, v); err != nil {
+			return nil, err
+		}
+	}
 	top, err := cleaner.LikelyClasses(tx, v)
 	if err != nil {
 		return nil, err

@@ -39,8 +39,9 @@ type decision struct {
 // A reply is what a change did.
 type reply struct {
 	Said string `json:"said"`
-	ID   string `json:"id,omitempty"` // of the node to look at next, after undo
-	Undo int64  `json:"undo"`         // the reply that undo takes back next, 0 if there is none
+	ID   string `json:"id,omitempty"`  // of the node to look at next, after undo
+	Why  string `json:"why,omitempty"` // the reason of the decision that was taken back
+	Undo int64  `json:"undo"`          // the reply that undo takes back next, 0 if there is none
 }
 
 func (p *place) form(r *http.Request) {
@@ -318,7 +319,7 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 	}
 	next := u.next()
 	if view.ID != "" && u.Back == "" {
-		next = "node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where)
+		next = "node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where) + "&sample=" + url.QueryEscape(u.Sample)
 	}
 	return answer{view: view, seeOther: next}, nil
 }
@@ -393,6 +394,12 @@ func (s *Server) undoStep(ctx context.Context, step int64) (reply, error) {
 			view.Said = fmt.Sprintf("Taken back: %s of %s.", d.Kind, d.ID)
 			if view.ID = d.ID; entries.Len() > 1 {
 				view.ID, view.Said = "", fmt.Sprintf("Taken back: %s of %s.", d.Kind, wording.Nodes(entries.Len()))
+			}
+			for undone, err := range (decide.Entries{First: d.Undoes, Last: d.Undoes}).Read(ctx, tx) {
+				if err != nil {
+					return err
+				}
+				view.Why = undone.Why
 			}
 			break
 		}

@@ -98,12 +98,13 @@
   const card = () => $('.card[data-id]');
   const queueAddress = (of, not) => 'review?' + new URLSearchParams(
     Object.assign({ where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}, not ? { not } : {}));
-  const nodeAddress = (id, of) => 'node?' + new URLSearchParams({ id, where: of.dataset.where || '' });
+  const nodeAddress = (id, of) => 'node?' + new URLSearchParams(
+    Object.assign({ id, where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}));
 
   // fetchNext fetches the next card while the person looks at this one.
   function fetchNext() {
     const of = card();
-    next = of && of.dataset.queue ? content(queueAddress(of, of.dataset.id)).catch(() => null) : null;
+    next = of ? content(queueAddress(of, of.dataset.id)).catch(() => null) : null;
   }
 
   const reply = (path, fields) => act(async () => {
@@ -134,14 +135,27 @@
       location.reload();
       return new Promise(() => {}); // until the page is there again
     }
-    const page = await content(nodeAddress(view.id, of));
-    const again = $('.card', page.main);
-    if (again) {
-      again.dataset.queue = '1';
-      if (of.dataset.sample) again.dataset.sample = '1';
-    }
-    show(page);
+    show(await content(nodeAddress(view.id, of)));
+    if ($('#why')) $('#why').value = view.why || '';
   });
+
+  // renew brings parts of the page up to date, and says whether any of them is another now.
+  async function renew(path, parts, isWanted = () => true) {
+    const page = await content(path).catch(() => null); // the stream tells when the server is back
+    if (!page || !isWanted()) return false;
+    const changed = parts.filter(part => $(part) && $(part, page.main) && $(part).outerHTML !== $(part, page.main).outerHTML);
+    changed.forEach(part => $(part).replaceWith($(part, page.main)));
+    return changed.length > 0;
+  }
+
+  // settle shows the card with the scores as they are now. What somebody types at it stays.
+  async function settle() {
+    const of = card();
+    if (!of || acting) return;
+    const parts = ['.labels', '.evidence', '.score', '.buttons', '.choices', '.seen'];
+    if (await renew(nodeAddress(of.dataset.id, of), parts, () => of === card() && !acting)) release();
+    if (of === card() && !acting) fetchNext();
+  }
 
   document.addEventListener('submit', event => {
     const form = event.target, button = event.submitter;
@@ -439,15 +453,8 @@
       if (whole) show({ title: page.title, main: $('#main', page) });
     } catch { /* the stream tells when the server is back */ }
   }
-  async function recount() {
-    if (!$('#more')) return;
-    try {
-      const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
-      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      for (const part of ['#list-count', '#pages', '#all-count']) {
-        if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
-      }
-    } catch { /* the stream tells when the server is back */ }
+  function recount() {
+    if ($('#more')) renew(location.href, ['#list-count', '#pages', '#all-count']);
   }
 
   // listen has a stream while the page is seen: a browser has few connections to one server, which decisions need too.
@@ -463,6 +470,7 @@
       silent = 0;
       if (heard) refresh(false); // what happened meanwhile
       recount();
+      if ($('.card[data-settling]')) settle();
       heard = true;
       if ([ended, earlier].includes($('#problem').textContent)) fail('');
     });
@@ -472,6 +480,7 @@
     });
     mine.addEventListener('overview', () => { if ($('#counting')) refresh(true); });
     mine.addEventListener('count', recount);
+    mine.addEventListener('settled', settle);
     mine.addEventListener('job', event => showJob(JSON.parse(event.data)));
     mine.addEventListener('error', () => {
       silent ||= setTimeout(async () => {

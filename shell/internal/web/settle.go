@@ -18,6 +18,7 @@ type settler struct {
 	mu   sync.Mutex
 	stop context.CancelFunc // of the rescoring under way; nil if there is none
 	slow bool               // it takes too long here
+	busy bool               // a rescoring is to come, or under way
 }
 
 // pause ends the rescoring under way: a decision comes first.
@@ -38,7 +39,21 @@ func (s *settler) begin(stop context.CancelFunc) {
 func (s *settler) end(slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stop, s.slow = nil, slow
+	s.stop, s.slow, s.busy = nil, slow, !slow && len(s.moved) > 0
+}
+
+// follow has scores follow a change.
+func (s *settler) follow() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = !s.slow
+	notify(s.moved)
+}
+
+func (s *settler) isBusy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.busy
 }
 
 // retry has the next decision try again, where it took too long.
@@ -56,7 +71,9 @@ func (s *settler) isSlow() bool {
 
 // settle has the scores and the counts follow a change.
 func (s *Server) settle() {
-	notify(s.scores.moved)
+	if !s.KeepScores {
+		s.scores.follow()
+	}
 	notify(s.progress.wanted)
 }
 
@@ -92,6 +109,7 @@ func (s *Server) keepSettling(ctx context.Context) {
 		stop()
 		// What fails here fails in rescore too, which tells it. Until then the page counts the scores that are old.
 		s.scores.end(err == nil && !ok)
+		s.events.send("settled", struct{}{})
 		notify(s.progress.wanted)
 	}
 }

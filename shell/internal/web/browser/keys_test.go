@@ -171,3 +171,44 @@ func TestEnded(t *testing.T) {
 		t.Errorf("without a key, the page says %q", got)
 	}
 }
+
+// TestUndoneCard has a card whose decision was taken back: it gets its score without being loaded again, its reason is there, and it can be
+// skipped. A page of another node says that the last reply is an earlier one.
+func TestUndoneCard(t *testing.T) {
+	at, origin := review(t, demo(t).store)
+	w := open(t, at, origin)
+	w.until("document.querySelector('.card[data-id]')")
+	w.ready()
+	w.run(chromedp.Evaluate("window.isSame = true", nil))
+	shown, score := w.shown(), w.text(".score")
+	w.press("w")
+	w.write("an old paper")
+	w.press("Enter", "y")
+	w.next(shown)
+	behind := w.shown()
+	w.press("w")
+	w.write("of the next one")
+	w.press("Escape", "z")
+	w.next(behind)
+	if got := w.shown(); got != shown {
+		t.Fatalf("after undo: got the card of %s, want %s", got, shown)
+	}
+	if got := eval[string](w, "document.querySelector('#why').value"); got != "an old paper" {
+		t.Errorf("the reason after undo: got %q", got)
+	}
+	w.until("document.querySelector('.score').innerText === " + quoted(score) + " && window.isSame")
+	w.ready()
+	w.press("s")
+	w.next(shown)
+	w.press("n")
+	w.until("document.querySelector('#said-text').innerText.includes('kept its label')")
+	w.ready()
+	w.press("g")
+	w.write(shown)
+	w.press("Enter")
+	w.until("location.pathname.endsWith('/node')")
+	w.ready()
+	if got := w.text("#said-text"); !strings.HasPrefix(got, "Earlier: ") {
+		t.Errorf("beside another node: got %q", got)
+	}
+}
