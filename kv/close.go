@@ -15,7 +15,7 @@ import (
 // it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy and closes
 // nothing: end the Bulk with Commit or Abort first. Closing again does nothing. If another process has filled the disk,
 // Close returns ErrNoSpace and the store stays open. Close it again when there is room. Even without that, all commits are
-// in the journal.
+// in the journal. If the directory was moved, Close returns ErrMoved and closes the store without writing.
 func (s *Store) Close() error {
 	if s.bulkOpen.Load() {
 		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.name, ErrBusy)
@@ -28,7 +28,7 @@ func (s *Store) Close() error {
 		s.mu.Unlock()
 		return nil
 	}
-	if s.db.Written() {
+	if s.db.Written() && !errors.Is(s.db.Failed(), ErrMoved) {
 		if err := s.db.Closable(0); err != nil {
 			s.mu.Unlock()
 			return fmt.Errorf("closing: %w", err)

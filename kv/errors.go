@@ -89,6 +89,12 @@ var (
 	// write does nothing.
 	ErrNoSpace = storedir.ErrNoSpace
 
+	// ErrMoved is returned by writes to a store, and by its Close, if its directory was moved, replaced or deleted since Open.
+	// The writes do nothing, and Close leaves the files as they are. All earlier commits are in the journal of the directory:
+	// a store that is opened where its directory is now goes on from there. What Close has not ended stays in memory until
+	// the process ends.
+	ErrMoved = storedir.ErrMoved
+
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits are
 	// on the disk; a store that is closed and opened again goes on from there. If a merge of tables failed, reads return
 	// ErrFailed too, because they could miss records. If the error is also an ErrCorrupt, these records are lost.

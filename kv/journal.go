@@ -151,6 +151,9 @@ func (s *Store) checkJournal() (base, last uint64, known bool, err error) {
 	if closed || !s.synced || s.header.Version < journaledFormat {
 		return 0, 0, false, nil
 	}
+	if err := s.db.Failed(); errors.Is(err, ErrMoved) {
+		return 0, 0, false, err
+	}
 	held, err := s.storedCommit()
 	if err != nil {
 		return 0, 0, false, err

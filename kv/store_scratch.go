@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -36,7 +37,7 @@ func (s *Store) Work(ctx context.Context) (*Work, error) {
 		return nil, err
 	}
 	var dir *scratch.Dir
-	err := s.checkOpen()
+	err := cmp.Or(s.checkOpen(), s.db.Failed())
 	if err == nil {
 		dir, err = scratch.Open(filepath.Join(s.dir, storedir.WorkName))
 	}

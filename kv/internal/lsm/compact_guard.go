@@ -282,8 +282,14 @@ func notAmong(keys, tables []int) int {
 // writer's lock.
 func (d *DB) Flatten() error {
 	d.merges.renew()
-	err := wrapBadger(d.db.Flatten(1))
-	return cmp.Or(d.failure.err(), err)
+	done := make(chan error, 1)
+	go func() { done <- wrapBadger(d.db.Flatten(1)) }()
+	select {
+	case err := <-done:
+		return cmp.Or(d.failure.err(), err)
+	case <-d.failure.moved:
+		return d.failure.err()
+	}
 }
 
 // undoMerges has the manifest of a store that was not closed properly name the tables again that the last merges took

@@ -97,7 +97,7 @@ type DB struct {
 }
 
 // Open opens what is in a directory, or makes it.
-func Open(dir string, opt Options) (*DB, error) {
+func Open(dir string, opt Options) (opened *DB, err error) {
 	if opt.ReadOnly && storedir.HasLocks {
 		return openReadOnly(dir)
 	}
@@ -105,7 +105,18 @@ func Open(dir string, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	failure := new(writeFailure)
+	var disk storedir.Disk
+	if !opt.ReadOnly {
+		if disk, err = storedir.OpenDisk(dir); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if opened == nil {
+				disk.Close() //nolint:errcheck // it was only asked
+			}
+		}()
+	}
+	failure := &writeFailure{disk: disk, moved: make(chan struct{})}
 	merges := newMergeGuard(failure)
 	b.Logger = watchedLog{b.Logger, failure, merges}
 	crashed, err := LeftByCrash(dir)
@@ -149,12 +160,11 @@ func Open(dir string, opt Options) (*DB, error) {
 		failure:  failure,
 		merges:   merges,
 		built:    newTableMemory(db),
+		disk:     disk,
 		verified: readVerified(dir),
 	}
 	if !opt.ReadOnly {
-		if d.disk, err = storedir.OpenDisk(dir); err == nil {
-			err = storedir.AlignModes(dir)
-		}
+		err = storedir.AlignModes(dir)
 	}
 	if err == nil {
 		err = d.verified.opened(db)

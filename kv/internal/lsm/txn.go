@@ -511,7 +511,7 @@ func (d *DB) MemTableSize() int64 { return d.db.Opts().MemTableSize }
 // Written says whether anything was given to the database since it was opened.
 func (d *DB) Written() bool { return d.output.Load() > 0 }
 
-// Failed is an ErrFailed if a write failed.
+// Failed is an ErrFailed if a write failed, and an ErrMoved if the directory was moved before one did.
 func (d *DB) Failed() error { return d.failure.err() }
 
 // Fail has the database fail: nothing more is written to it.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,8 +30,14 @@ import (
 // a store that was not closed properly: what was committed is in the logs, and the manifest names the tables that are
 // there. Opening it again for writing goes on from that.
 
+// Badger makes, renames and removes files by their paths. If the path of the directory leads to another one by now, these
+// files would be those of another store. That is a failure too (ErrMoved), and Close does not even close Badger.
+
 // A writeFailure is the first write in the background that failed; nil inside as long as none did.
 type writeFailure struct {
+	disk  storedir.Disk
+	moved chan struct{} // closed once a merge is held up because the directory was moved
+	once  sync.Once     // closes it
 	first atomic.Pointer[error]
 	loss  atomic.Pointer[error] // if tables that hold records cannot be read
 }
@@ -51,12 +58,29 @@ func (f *writeFailure) readErr() error {
 	return nil
 }
 
-// err is an ErrFailed if a write failed.
+// err is an ErrFailed if a write failed, and an ErrMoved if the directory was moved before one did.
 func (f *writeFailure) err() error {
-	if err := f.first.Load(); err != nil {
-		return fmt.Errorf("%w: %w", ErrFailed, *err)
+	if f.first.Load() == nil {
+		if err := f.disk.CheckPlace(); err != nil {
+			f.set(err)
+		}
 	}
-	return nil
+	err := f.first.Load()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(*err, storedir.ErrMoved):
+		return *err
+	}
+	return fmt.Errorf("%w: %w", ErrFailed, *err)
+}
+
+// hold never returns if the directory was moved. A merge calls it before it makes a table.
+func (f *writeFailure) hold() {
+	if errors.Is(f.err(), storedir.ErrMoved) {
+		f.once.Do(func() { close(f.moved) })
+		select {}
+	}
 }
 
 // A watchedLog learns from what Badger logs which writes failed, and hands it on.
@@ -118,6 +142,7 @@ func (l watchedLog) Debugf(format string, args ...any) {
 		l.merges.moves.Add(1)
 	case strings.HasPrefix(format, compactMakes):
 		keys, _ := args[1].(uint64)
+		l.failure.hold()
 		l.merges.makes(firstNumber(args), int(keys))
 	case strings.HasPrefix(format, compactEnded):
 		level, _ := args[1].(int)
@@ -237,10 +262,14 @@ func (d *DB) countLogs() error {
 
 // Close closes Badger. If a write failed the manifest is made to name the tables that are there; and if there are
 // others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
-// is left as one that crashed, so that the next open for writing removes them.
+// is left as one that crashed, so that the next open for writing removes them. If the directory was moved, all stays as it
+// is, and what Badger has in memory too: closing Badger would make tables, and remove logs, by their paths.
 func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if d.tables != nil {
 		return false, d.closeTables()
+	}
+	if err := d.failure.err(); errors.Is(err, storedir.ErrMoved) {
+		return true, errors.Join(err, d.disk.Close())
 	}
 	err = wrapBadger(d.db.Close())
 	if d.readOnly {
@@ -248,6 +277,9 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	}
 	err = errors.Join(err, d.disk.Close())
 	failure := d.failure.err()
+	if errors.Is(failure, storedir.ErrMoved) {
+		return true, failure
+	}
 	if failure != nil {
 		failure = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), reviseManifest(d.dir), undoMerges(d.dir))
 	}

@@ -18,6 +18,11 @@ var (
 	// ErrForeignFile is returned for a store with a file that no store has: a link, a named pipe or a device.
 	ErrForeignFile = errors.New("kv: not a file of a store")
 
+	// ErrMoved is returned by writes to a store, and by its Close, if its path leads to another directory by now, or nowhere.
+	// The writes do nothing, and Close leaves the files as they are.
+	ErrMoved = errors.New("kv: the directory was moved, replaced or deleted while the store was open, so nothing more is written: " +
+		"end the process that holds the store, then use the moved directory, which has all that was committed")
+
 	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write. The
 	// write does nothing.
 	ErrNoSpace = errors.New("kv: not enough room on disk")
