@@ -136,24 +136,15 @@ func calibrateLast(ctx context.Context, tx *kv.Tx) (*recalibration, error) {
 // A scoreWriter writes the scores of a store anew.
 type scoreWriter struct {
 	*recalibration
-	scores  *kv.ColumnReader
-	facts   suspectFacts
-	classes map[string]kv.Class
-	nodes   int
+	tx      *kv.Tx
+	count   *runCounter
 	into    *kv.ColumnWriter
 	byScore *index.Builder
 }
 
 func (c *recalibration) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
-	tx := b.Tx()
-	w = &scoreWriter{recalibration: c, classes: make(map[string]kv.Class), nodes: tx.NumNodes()}
-	for k, name := range c.Run.Classes {
-		w.classes[name] = kv.Class(k)
-	}
-	if w.scores, err = tx.Reader(ScoreColumn); err != nil {
-		return nil, err
-	}
-	if w.facts, err = readSuspectFacts(tx); err != nil {
+	w = &scoreWriter{recalibration: c, tx: b.Tx()}
+	if w.count, err = newRunCounter(w.tx, c.Run); err != nil {
 		return nil, err
 	}
 	if w.into, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
@@ -163,41 +154,18 @@ func (c *recalibration) newWriter(b *kv.Bulk) (w *scoreWriter, err error) {
 	return w, err
 }
 
-// rewrite writes all scores, and counts suspects and grey zone anew.
+// rewrite writes all scores, and counts anew what the run says of them.
 func (w *scoreWriter) rewrite(ctx context.Context) error {
-	sums := newLabelMeans(len(w.Run.Classes))
-	w.Run.Suspects, w.Run.Grey = 0, 0
-	for node := range kv.NodeID(w.nodes) {
-		if node%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		old, err := w.scores.At(node)
-		if err != nil {
-			return err
-		}
-		if old.IsNull() {
-			continue
-		}
-		score := float64(float32(w.is.Score(w.was.LogOdds(old.Float()))))
+	err := eachStored(ctx, w.tx, func(v kv.NodeID, label kv.Class, old float64) error {
+		score := float64(float32(w.is.Score(w.was.LogOdds(old))))
 		if w.is.Shift == w.was.Shift && w.is.Lapse == w.was.Lapse {
-			score = old.Float()
+			score = old
 		}
-		if err := errors.Join(w.into.Put(node, kv.FloatValue(score)), w.byScore.Add(node, kv.FloatValue(score))); err != nil {
-			return err
-		}
-		label, err := w.facts.labels.At(node)
-		if err != nil {
-			return err
-		}
-		if class, ok := w.classes[label.Str()]; ok && !label.IsNull() { // the run may not know the class
-			sums.add(class, score)
-		}
-		if err := w.facts.count(w.Run, node, score); err != nil {
-			return err
-		}
+		return errors.Join(w.into.Put(v, kv.FloatValue(score)), w.byScore.Add(v, kv.FloatValue(score)), w.count.add(v, label, score))
+	})
+	if err != nil {
+		return err
 	}
-	if w.Run.Elsewhere == nil { // else they would be those of a part, which was not drawn at random
-		w.Run.meanScores, w.Run.labelCounts = sums.means()
-	}
+	w.count.finish()
 	return w.byScore.Finish()
 }

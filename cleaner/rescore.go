@@ -168,7 +168,7 @@ func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Resc
 		return done, err
 	}
 	if !done.Pass {
-		if err := writeChanges(s, done.Run, scores); !errors.Is(err, kv.ErrTxTooBig) {
+		if err := writeChanges(ctx, s, done.Run, scores); !errors.Is(err, kv.ErrTxTooBig) {
 			return done, err
 		}
 		done.Pass = true // whose commit has no limit
@@ -285,8 +285,8 @@ func scoreEach(
 // leastDifference is the least by which a score changes, as a share of what it is away from 0 and from 1: below it the score is as it was.
 const leastDifference = 1e-6
 
-// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them.
-func writeChanges(s *kv.Store, run *Run, scores []NodeScore) error {
+// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them, and counted anew.
+func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore) error {
 	return s.Update(func(tx *kv.Tx) error {
 		if err := run.isLast(tx, run.Rescorings-1); err != nil {
 			return err
@@ -295,6 +295,9 @@ func writeChanges(s *kv.Store, run *Run, scores []NodeScore) error {
 			if err := score.write(tx); err != nil && !errors.Is(err, kv.ErrNotFound) { // it was removed
 				return err
 			}
+		}
+		if err := run.recount(ctx, tx); err != nil {
+			return err
 		}
 		return errors.Join(run.put(tx), track(tx, run.Commit))
 	})

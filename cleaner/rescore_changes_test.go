@@ -194,6 +194,7 @@ func TestRescoreAfterChanges(t *testing.T) {
 					t.Fatalf("around the changes: got %+v, want no pass", around)
 				}
 				got := storedScores(t, s)
+				mustCountRun(t, "around the changes", s)
 				view(t, s, func(tx *kv.Tx) error {
 					mustEqualStored(t, tx)
 					if stale, err := CountStale(t.Context(), tx, around.Run, 1000); err != nil || stale != 0 {
@@ -206,6 +207,7 @@ func TestRescoreAfterChanges(t *testing.T) {
 					t.Fatalf("full: got %+v, %v, want a pass", full, err)
 				}
 				want := storedScores(t, s)
+				mustCountRun(t, "full", s)
 				mustEqualScores(t, "around the changes", got, want, 1e-5)
 				mustEqualScores(t, "folded in", passOfCopy(t, s, true), want, 0)
 				mustEqualScores(t, "numbered anew", passOfCopy(t, s, false), want, 1e-5)
@@ -220,6 +222,61 @@ func TestRescoreAfterChanges(t *testing.T) {
 			mustPassInTime(t, s)
 		})
 	}
+}
+
+// mustCountRun wants what the last run says of the scores to be what the store holds.
+func mustCountRun(t *testing.T, what string, s *kv.Store) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) error {
+		run, err := LastRun(tx)
+		if err != nil {
+			return err
+		}
+		facts, err := readSuspectFacts(tx)
+		if err != nil {
+			return err
+		}
+		scores, err := tx.Reader(ScoreColumn)
+		if err != nil {
+			return err
+		}
+		count := Run{Threshold: run.Threshold, GreyFrom: run.GreyFrom, Nodes: int64(tx.NumPresent()), Edges: tx.NumEdges()}
+		sums := newLabelMeans(len(run.Classes))
+		for v := range kv.NodeID(tx.NumNodes()) {
+			score, err := scores.At(v)
+			if err != nil {
+				return err
+			}
+			if score.IsNull() {
+				continue
+			}
+			label, err := facts.labels.At(v)
+			if err := errors.Join(err, facts.count(&count, v, score.Float())); err != nil {
+				return err
+			}
+			if k := slices.Index(run.Classes, label.Str()); k >= 0 { // else the run does not know the class
+				sums.add(kv.Class(k), score.Float())
+			}
+			count.Scored++
+		}
+		got := []int64{run.Nodes, run.Edges, run.Scored, run.Suspects, run.Grey}
+		if want := []int64{count.Nodes, count.Edges, count.Scored, count.Suspects, count.Grey}; !slices.Equal(got, want) {
+			t.Errorf("%s: got nodes, edges, scored, suspects, grey %v, want %v", what, got, want)
+		}
+		if run.Preset != PresetDefault {
+			return nil
+		}
+		means, counts := sums.means()
+		if !slices.Equal(run.labelCounts, counts) {
+			t.Errorf("%s: got %v scored labels, want %v", what, run.labelCounts, counts)
+		}
+		for k, mean := range means {
+			if !near(run.meanScores[k], mean, 1e-5) {
+				t.Errorf("%s: got means %v, want %v", what, run.meanScores, means)
+			}
+		}
+		return nil
+	})
 }
 
 // mustPassInTime changes a label, and wants a pass as soon as it can wait no longer, if it fits the time at all.
@@ -552,7 +609,7 @@ func TestRescoreBesideRemoval(t *testing.T) {
 		t.Fatalf("got %+v, %d scores, %v, want several scores around a change", done, len(scores), err)
 	}
 	err = s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(removed) })
-	if err = errors.Join(err, writeChanges(s, done.Run, scores)); err != nil {
+	if err = errors.Join(err, writeChanges(t.Context(), s, done.Run, scores)); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Rescore(t.Context(), s, RescoreOptions{})

@@ -1,0 +1,96 @@
+package cleaner
+
+import (
+	"context"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// A runCounter counts what a run says of its scores: how many they are, suspects, grey zone, and means by given label.
+type runCounter struct {
+	run    *Run
+	facts  suspectFacts
+	class  []kv.Class // of the run, by that of the store; NoClass: the run does not know it
+	scored int64
+	sums   *labelMeans
+}
+
+// newRunCounter begins to count by the threshold of a run.
+func newRunCounter(tx *kv.Tx, run *Run) (c *runCounter, err error) {
+	c = &runCounter{run: run, sums: newLabelMeans(len(run.Classes))}
+	for _, name := range tx.Classes() {
+		c.class = append(c.class, kv.Class(slices.Index(run.Classes, name)))
+	}
+	run.Suspects, run.Grey = 0, 0
+	c.facts, err = readSuspectFacts(tx)
+	return c, err
+}
+
+// add counts a node that has a score.
+func (c *runCounter) add(v kv.NodeID, label kv.Class, score float64) error {
+	if label != kv.NoClass && c.class[label] != kv.NoClass {
+		c.sums.add(c.class[label], score)
+	}
+	c.scored++
+	return c.facts.count(c.run, v, score)
+}
+
+// finish notes the counts in the run. Of a run that was made elsewhere the store has a part, which was not drawn at random. So that run
+// keeps the number of its scores, and their means.
+func (c *runCounter) finish() {
+	if c.run.Elsewhere != nil {
+		return
+	}
+	c.run.Scored = c.scored
+	if c.run.Preset == PresetDefault {
+		c.run.meanScores, c.run.labelCounts = c.sums.means()
+	}
+}
+
+// eachStored goes through the nodes that have a score, with their labels.
+func eachStored(ctx context.Context, tx *kv.Tx, do func(v kv.NodeID, label kv.Class, score float64) error) error {
+	column, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return err
+	}
+	var labels []kv.Class
+	for rows := (kv.Range{}); int(rows.End) < tx.NumNodes(); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if rows, _, _, err = column.Block(rows.End); err != nil {
+			return err
+		}
+		scores, _, err := column.Floats(rows.First)
+		if err != nil {
+			return err
+		}
+		labels = slices.Grow(labels[:0], rows.Len())[:rows.Len()]
+		if err := tx.ReadClassRange(kv.LabelColumn, rows, labels); err != nil {
+			return err
+		}
+		for i, score := range scores {
+			if score != score { // NaN: it has none
+				continue
+			}
+			if err := do(rows.First+kv.NodeID(i), labels[i], score); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recount counts anew what a run says of its scores, as they are stored.
+func (r *Run) recount(ctx context.Context, tx *kv.Tx) error {
+	c, err := newRunCounter(tx, r)
+	if err != nil {
+		return err
+	}
+	if err := eachStored(ctx, tx, c.add); err != nil {
+		return err
+	}
+	c.finish()
+	return nil
+}
