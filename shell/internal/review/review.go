@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -144,8 +145,28 @@ func (r *review) run(ctx context.Context) error {
 	if len(r.counts) == 0 || r.KeepScores {
 		return nil
 	}
-	_, err := r.do(ctx, Step{Finish: true})
-	return err
+	if _, err := r.do(ctx, Step{Finish: true}); err != nil {
+		return err
+	}
+	return r.recount(ctx)
+}
+
+// recount has the summary count the suspects that are left by the scores as they are after the decisions.
+func (r *review) recount(ctx context.Context) error {
+	found, err := r.Do(ctx, Step{Find: &Find{Where: r.Find.Where}})
+	if err != nil {
+		return err
+	}
+	shown := make(map[kv.NodeID]bool)
+	for _, v := range r.queue[:r.at] {
+		shown[v] = true
+	}
+	left := slices.DeleteFunc(found.Nodes, func(v kv.NodeID) bool { return shown[v] })
+	if most := len(r.queue) - r.at; r.Find.Limit > 0 && len(left) > most {
+		left = left[:most]
+	}
+	r.queue = append(r.queue[:r.at], left...)
+	return nil
 }
 
 // show shows a suspect and takes replies until one moves on, or is the wish to leave: done.

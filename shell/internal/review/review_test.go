@@ -466,3 +466,35 @@ func TestFlow(t *testing.T) {
 		}
 	}
 }
+
+// TestLeft counts the suspects that are left by the scores as they are after the decisions: the rescore of this store takes one away.
+func TestLeft(t *testing.T) {
+	store := papers.Scored(t, 1000)
+	for _, test := range []struct {
+		lines, says string
+		limit       int
+		keep        bool
+	}{
+		{lines: "s\nd\n", says: "1 unsure, 1 skipped; 6 left"}, {lines: "s\n", says: "1 skipped; 8 left"},
+		{lines: "s\nd\n", says: "1 unsure, 1 skipped; 7 left", keep: true},
+		{lines: "d\n", says: "1 unsure; 2 left", limit: 3}, {lines: "d\n", says: "1 unsure; 7 left", limit: 9},
+	} {
+		undoAll(t, store)
+		opt := optionsOf(t, store, "score > 0.99", test.lines)
+		opt.Find.Limit, opt.KeepScores = test.limit, test.keep
+		do, rescored := opt.Do, false
+		opt.Do = func(ctx context.Context, step Step) (Result, error) {
+			if step.Finish {
+				rescored = true
+				return Result{}, nil
+			}
+			if step.Find != nil && rescored {
+				step.Find.Where += " and score != 0.995"
+			}
+			return do(ctx, step)
+		}
+		if summary, err := Run(t.Context(), opt); err != nil || summary != test.says {
+			t.Errorf("%q, of %d: got %q and %v, want %q", test.lines, test.limit, summary, err, test.says)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func (s *Server) complete(r *http.Request) (answer, error) {
 }
 
 // plainWords are what people type in search of a text: a condition has signs, or begins with a property and a word of the language.
-var plainWords = regexp.MustCompile(`^[\pL\pN][\pL\pN\pM ._,:;/&+-]*$`)
+var plainWords = regexp.MustCompile(`^[\pL\pN'"][\pL\pN\pM ._,:;/&+'"-]*$`)
 
 // conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them.
 func (s *Server) conditionOf(tx *kv.Tx, typed string) string {
@@ -132,7 +132,10 @@ func (s *Server) conditionOf(tx *kv.Tx, typed string) string {
 		return strings.EqualFold(c.Text, words[0]) && c.Note != "" && c.Note != "true or false"
 	}
 	goesOn := len(words) == 1 && !slices.ContainsFunc(candidates, isNoTest) || len(words) > 1 && slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
-	if strings.EqualFold(words[0], "not") || isProperty(words[0]) && goesOn {
+	_, wrong := query.ParseCondition(typed)
+	quoted := strings.Trim(typed, `"`) // which is a condition if it is the name of a property, or more than a name
+	isCondition := strings.Contains(typed, `"`) && wrong == nil && (strings.Contains(quoted, `"`) || isProperty(typed) || isProperty(quoted))
+	if strings.EqualFold(words[0], "not") || isProperty(words[0]) && goesOn || isCondition {
 		return typed
 	}
 	var tests []string

@@ -20,6 +20,9 @@ func TestPlainWords(t *testing.T) {
 	for typed, want := range map[string]string{
 		"graph": "title ilike '%graph%'", "  on   Graphs, again": "title ilike '%on Graphs, again%'", "label noise": "title ilike '%label noise%'", "東京": "title ilike '%東京%'",
 		"a_b": `title ilike '%a\_b%'`, "score above 1": "title ilike '%score above 1%'",
+		`"graphs"`: `title ilike '%"graphs"%'`, `"on graphs"`: `title ilike '%"on graphs"%'`, "a'b": "title ilike '%a''b%'", "'t": "title ilike '%''t%'",
+		`"a" or b"`: `title ilike '%"a" or b"%'`, `"old style"`: `"old style"`, `"old style" and disputed`: `"old style" and disputed`,
+		`"old style" is null`: `"old style" is null`,
 		"label": "title ilike '%label%'", "Score": "title ilike '%Score%'",
 		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null", "disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
 	} {
