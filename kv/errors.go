@@ -25,7 +25,8 @@ var (
 	// runs into the same directory. The error is a *LockedError.
 	ErrLocked = storedir.ErrLocked
 
-	// ErrForeignFile is returned for a store in which there is a file that no store has: a symbolic link, a named pipe or a device.
+	// ErrForeignFile is returned for a store in which there is a file that no store has: a symbolic link, a named pipe or a device,
+	// or, unless the store is only read, a file with hard links.
 	// Such a store may come from somebody who wants a file elsewhere changed.
 	ErrForeignFile = storedir.ErrForeignFile
 

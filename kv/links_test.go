@@ -250,6 +250,37 @@ func statOf(t *testing.T, path string) string {
 	return info.Mode().String() + info.ModTime().String()
 }
 
+// TestHardLinks opens a store one file of which has another name too, as all have after cp -al: it is only read, and what the
+// other name leads to stays as it is.
+func TestHardLinks(t *testing.T) {
+	t.Parallel()
+	original := everyKind(t, 50)
+	files, err := storedir.Files(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		dir := copyStore(t, original)
+		path, other := filepath.Join(dir, name), filepath.Join(filepath.Dir(dir), "other")
+		if err := os.Link(path, other); err != nil {
+			t.Fatal(err)
+		}
+		before := statOf(t, other)
+		opt := Options{MemoryBudget: minMemoryBudget}
+		_, opening := Open(dir, opt)
+		_, repairing := Repair(t.Context(), dir, opt, nil, func(Correction) {})
+		for job, err := range map[string]error{"Open": opening, "Repair": repairing} {
+			if !errors.Is(err, ErrForeignFile) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "cp -a") {
+				t.Errorf("%s: %s: got %v, want ErrForeignFile that names it and cp -a", name, job, err)
+			}
+		}
+		closeStore(t, openStore(t, dir, Options{ReadOnly: true}))
+		if after := statOf(t, other); after != before {
+			t.Errorf("%s: the other file was %s and is %s", name, before, after)
+		}
+	}
+}
+
 // TestForeignFilesBesideAStore puts a link where a load works.
 func TestForeignFilesBesideAStore(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,8 @@ var (
 	// ErrLocked is returned for a directory that another process, or this one, holds; the error is a *LockedError.
 	ErrLocked = errors.New("kv: store is locked")
 
-	// ErrForeignFile is returned for a store with a file that no store has: a link, a named pipe or a device.
+	// ErrForeignFile is returned for a store with a file that no store has: a link, a named pipe or a device, or, to
+	// write, a file with several names.
 	ErrForeignFile = errors.New("kv: not a file of a store")
 
 	// ErrMoved is returned by writes to a store, and by its Close, if its path leads to another directory by now, or nowhere.

@@ -27,11 +27,12 @@ func FilesNamed(dir, prefix, suffix string) (paths []string, err error) {
 	return paths, err
 }
 
-// checkFileTypes returns an ErrForeignFile unless a store has only files, directories and the socket of its holder. The store may come
-// from somebody else. To open a link in it for writing would change a file of whoever opens the store, and to open a named pipe
-// would wait for ever. Whoever can write to the directory at the same time is not kept from making such a file afterwards. The
-// error names the directory as its user does.
-func checkFileTypes(path, dir string) error {
+// checkFileTypes returns an ErrForeignFile unless a store has only files, directories and the socket of its holder. The store may
+// come from somebody else. To open a link in it for writing would change a file of whoever opens the store, and to open a named
+// pipe would wait for ever. Of a store that is not only read, no file may have a second name either: Badger cuts even a table
+// to no bytes before it removes it. Whoever can write to the directory at the same time is not kept from making such a file
+// afterwards. The error names the directory as its user does.
+func checkFileTypes(path, dir string, reading bool) error {
 	return Walk(path, func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return nil // what is not there, or cannot be reached, is not opened either
@@ -41,7 +42,17 @@ func checkFileTypes(path, dir string) error {
 		}
 		what := "a device"
 		switch kind := entry.Type(); kind {
-		case 0, fs.ModeDir, fs.ModeSocket:
+		case 0:
+			if reading {
+				return nil
+			}
+			info, err := entry.Info()
+			if err != nil || links(info) < 2 {
+				return nil
+			}
+			return fmt.Errorf("%s%c%s: %w: it has %d names (hard links), and a write would change the file under all of them: "+
+				"copy the directory with cp -a, and use the copy", dir, filepath.Separator, name, ErrForeignFile, links(info))
+		case fs.ModeDir, fs.ModeSocket:
 			return nil
 		case fs.ModeSymlink:
 			what = "a symbolic link"

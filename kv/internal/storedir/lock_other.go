@@ -16,11 +16,11 @@ const HasLocks = false
 
 // Lock takes no lock here. It returns the absolute path of the directory, the one by which its files are opened. A file that has no
 // place in a store is an ErrForeignFile.
-func Lock(dir string, _ bool) (path string, unlock func() error, err error) {
+func Lock(dir string, shared bool) (path string, unlock func() error, err error) {
 	if path, err = realpath.Of(dir); err != nil {
 		return "", nil, err
 	}
-	return path, func() error { return nil }, checkFileTypes(path, dir)
+	return path, func() error { return nil }, checkFileTypes(path, dir, shared)
 }
 
 // FreeBytes is not known here: a full disk is met when it is written to.
@@ -45,6 +45,9 @@ func (Disk) CheckRoom(int64) error { return nil }
 func (Disk) Close() error { return nil }
 
 func AllocatedBytes(info fs.FileInfo) int64 { return info.Size() }
+
+// links does not look for other names of a file.
+func links(fs.FileInfo) uint64 { return 1 }
 
 // MarkOf returns the mark of a file.
 func MarkOf(path string) (Mark, error) {

@@ -65,7 +65,7 @@ func lock(f *os.File, dir string, shared bool) (path string, err error) {
 	if !os.SameFile(file, current) {
 		return "", fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
 	}
-	return path, checkFileTypes(path, dir)
+	return path, checkFileTypes(path, dir, shared)
 }
 
 // FreeBytes is what this process may still write on the file system of a directory.
@@ -149,6 +149,14 @@ func AllocatedBytes(info fs.FileInfo) int64 {
 		return stat.Blocks * 512
 	}
 	return info.Size()
+}
+
+// links is how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Nlink)
+	}
+	return 1
 }
 
 // MarkOf returns the mark of a file.
