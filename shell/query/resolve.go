@@ -327,6 +327,14 @@ func (r *resolver) comparison(n name, l literal, ordered bool) (kv.Value, error)
 	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
 		value = kv.StringValue(numberText(value, l)) // 007 is another id than 7
 	}
+	isOther := slices.ContainsFunc(r.columns, func(c ColumnInfo) bool { return c.Name == n.text })
+	if column.Kind == kv.KindString && value.Kind() == kv.KindString && n.text != "id" && !r.alone && !isOther {
+		text, err := r.asTimeOf(n.text, value.Str())
+		if err != nil {
+			return kv.Value{}, err
+		}
+		value = kv.StringValue(text)
+	}
 	if r.moments != "" && n.text == r.moments {
 		t, err := r.time(l)
 		if err != nil {

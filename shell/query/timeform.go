@@ -1,0 +1,52 @@
+package query
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+)
+
+// timeForm is how a column may have times: their order as texts is that of the times.
+var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?Z?)?$`)
+
+// asTimeOf returns a time in the form that the times of a column have, since a column has texts, and texts are compared by their bytes. It
+// returns other texts as they are.
+func (r *resolver) asTimeOf(column, text string) (string, error) {
+	t, ok := wording.ParseTime(text)
+	if !ok {
+		return text, nil
+	}
+	has, err := r.leastOfFirst(column)
+	if err != nil || !timeForm.MatchString(has) {
+		return text, err
+	}
+	size, separator, zone := len(strings.TrimSuffix(has, "Z")), "T", ""
+	if size > len("2006-01-02") {
+		separator, zone = has[len("2006-01-02"):][:1], has[size:]
+	}
+	whole := t.UTC().Format("2006-01-02" + separator + "15:04:05.000000000")
+	if strings.Trim(whole[size:], "T 0:.") != "" {
+		zone = "~" // after all that begins so, and before the next
+	}
+	return whole[:size] + zone, nil
+}
+
+// leastOfFirst is the least text of the first part of a column that has any, "" if there is none.
+func (r *resolver) leastOfFirst(column string) (string, error) {
+	reader, err := r.tx.Reader(column)
+	if errors.Is(err, kv.ErrNoColumn) {
+		return "", nil
+	}
+	for v := kv.NodeID(0); err == nil && int(v) < r.tx.NumNodes(); {
+		var block kv.Range
+		var least kv.Value
+		if block, least, _, err = reader.Block(v); err == nil && !least.IsNull() {
+			return least.Str(), nil
+		}
+		v = block.End
+	}
+	return "", err
+}

@@ -1,0 +1,69 @@
+package query
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+)
+
+// TestTimesOfColumns compares the times of columns, which are texts of one form each, with times in other forms.
+func TestTimesOfColumns(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
+		{Name: "utc", Kind: kv.KindString}, {Name: "blank", Kind: kv.KindString}, {Name: "day", Kind: kv.KindString}, {Name: "words", Kind: kv.KindString},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, values := range [][]kv.Value{
+		{},
+		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"), kv.StringValue("")},
+		{kv.StringValue("2026-01-02T10:00:00.000Z"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02"), kv.StringValue("2026-01-02T10:00")},
+		{kv.StringValue("2026-01-02T10:00:00.001Z"), kv.StringValue("2026-01-02 10:01"), kv.StringValue("2026-01-03"), kv.StringValue("2026-01-02 10:00")},
+	} {
+		id := "undated"
+		if len(values) == 0 {
+			values = make([]kv.Value, 4)
+		} else {
+			id = values[0].Str()
+		}
+		if err := load.AddNode(kv.Node{ID: id, Values: values}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := load.Commit(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	tx := snapshotOf(t, papers.Reopen(t, dir))
+	for _, test := range []struct {
+		where string
+		want  []string // days
+	}{
+		{"utc > '2026-01-02 10:00'", []string{"2026-01-03"}},
+		{"utc >= '2026-01-02 10:00'", []string{"2026-01-02", "2026-01-03"}},
+		{"utc = '2026-01-02 10:00:00'", []string{"2026-01-02"}},
+		{"utc in ('2026-01-02T10:00', '2026-01-02 09:59:59.5')", []string{"2026-01-01", "2026-01-02"}},
+		{"utc <= '2026-01-02T11:00:00+01:00'", []string{"2026-01-01", "2026-01-02"}},
+		{"utc < '2026-01-02 10:00:00.0005'", []string{"2026-01-01", "2026-01-02"}},
+		{"utc between '2026-01-02' and '2026-01-02 10:00'", []string{"2026-01-01", "2026-01-02"}},
+		{"blank > '2026-01-02T10:00:00Z'", []string{"2026-01-03"}},
+		{"blank > '2026-01-02T10:00:30'", []string{"2026-01-03"}},
+		{"day > '2026-01-01 12:00'", []string{"2026-01-02", "2026-01-03"}},
+		{"day = '2026-01-02T00:00:00Z'", []string{"2026-01-02"}},
+		{"words = '2026-01-02 10:00'", []string{"2026-01-03"}}, // a column of any texts
+	} {
+		var got []string
+		for day, err := range Rows[string](Query(t.Context(), tx, Options{}, "nodes where "+test.where+" return day")) {
+			if err != nil {
+				t.Fatalf("%s: %v", test.where, err)
+			}
+			got = append(got, day)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.where, got, test.want)
+		}
+	}
+}
