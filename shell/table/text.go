@@ -20,9 +20,9 @@ type textFile struct {
 	path       string
 	in         io.Reader
 	separator  byte
-	comment    byte   // what lines before the first record begin with that are none
-	first      int64  // the line of the first record; 0: not known yet
-	ofLines    bool   // a record is a line: no line ends within quotes
+	comment    byte  // what lines before the first record begin with that are none
+	first      int64 // the line of the first record; 0: not known yet
+	ofLines    bool  // a record is a line: no line ends within quotes
 	chunkBytes int
 	header     []string // nil until it has been read
 

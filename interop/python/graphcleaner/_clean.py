@@ -26,7 +26,7 @@ _ANSWER = ("given_label", "suggested_label", "score", "confidence", "is_label_is
 @short
 def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any = None, *, features: Any = None,
           columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None, unlabelled: Sequence[Any] = (),
-          store: str | os.PathLike[str] | None = None, replace: bool = False, directed: bool = False, logits: bool = False,
+          store: str | os.PathLike[str] | None = None, replace: bool = False, directed: bool = False, edge_nodes: bool = False, logits: bool = False,
           memory: str | None = None, threads: int | None = None, progress: bool = False, **options: Any) -> Any:
     """Gives every label of a graph the chance that it is wrong, and a better label.
 
@@ -44,6 +44,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
                    node, or a frame. A `Graph` has its own
     columns        your names of the columns of nodes: {"id": "paper_id", "label": "subject"}
     edge_columns   your names of the columns of edges: {"src": "source", "dst": "target"}
+    edge_nodes     ends of edges that the nodes lack become nodes without a label, behind the others. The answer is without them
     unlabelled     labels that mean that there is none: ["NA", -1]
     store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews. It is
                    there once the call has ended well
@@ -71,7 +72,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     index, dtype = _tables.of_pandas(nodes, names.get("label", "label"))
     with_id = index is None or named in map(str, nodes.columns)
     if isinstance(nodes, Graph):
-        for name, given in (("edges", edges), ("columns", columns), ("edge_columns", edge_columns), ("features", features)):
+        for name, given in (("edges", edges), ("columns", columns), ("edge_columns", edge_columns), ("features", features),
+                            ("edge_nodes", edge_nodes or None)):
             if given is not None:
                 raise GraphcleanerError(f"{name}: a Graph has its own, want none beside it")
         directed, features = directed or nodes.directed, nodes.features
@@ -99,11 +101,17 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     if not len(ends):
         said.append((logging.WARNING, "edges: there are none, so no score learns from neighbours"))
         _binary.log.warning(said[0][1])
+    whole = _tables.with_ends(table, ends) if edge_nodes else table
+    if more := len(whole) - len(table):
+        if features is not None:
+            raise GraphcleanerError(f"features: they lack {more:,} ends of edges that are no nodes: want every node in the nodes, without edge_nodes")
+        said.append((logging.INFO, f"edges: {more:,} ends that the nodes lack became nodes without a label"))
+        _binary.log.info(said[-1][1])
     theirs = {"nodes": names, "edges": _tables.mapping(edge_columns, "edge_columns"), **dict.fromkeys(("predictions", "features"), {"id": named})}
     # The store is put into its place once all has been done: a failure leaves nothing.
     with _place(store, replace) as put, _tables.folder(store, theirs) as folder, _bar(progress) as step:
         made = ["--", str(Path(folder, "store"))]
-        stored = table if store is not None else table.select([name for name in table.column_names if name in ("id", "label", "split")])
+        stored = whole if store is not None else whole.select([name for name in whole.column_names if name in ("id", "label", "split")])
         arguments = ["import", *work, *_store.flags(directed=directed, logits=logits)]
         arguments += ["--nodes", _tables.write(stored, Path(folder, "nodes.parquet"), "nodes")]
         arguments += ["--edges", _tables.write(ends, Path(folder, "edges.parquet"), "edges")]
@@ -111,14 +119,14 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
             arguments += ["--features", _tables.write_features(features, folder, named, len(table))]
         if predictions is not None:
             arguments += _predictions.write(predictions, classes, table, named, folder, labels=labels, graph_classes=graph_classes,
-                                            index=index, categories=getattr(dtype, "categories", None))
+                                            index=index, categories=getattr(dtype, "categories", None), more=more)
         _binary.run([*arguments, *made], said=said)
         step()
         run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))
         step()
         # They repeat the warnings of the run.
         scores, suspects = (_store.exported(["export", *work], [*made, what], folder, warns=False) for what in ("scores", "suspects"))
-        answer = _answer(table, scores, suspects, named)
+        answer = _answer(table, scores.slice(0, len(table)), suspects, named)
         if store is not None:
             put(made[1], folder)
         step()

@@ -48,13 +48,15 @@ class Graph:
     @classmethod
     @short
     def of(cls, nodes: Any, edges: Any, features: Any = None, *, columns: Mapping[str, str] | None = None,
-           edge_columns: Mapping[str, str] | None = None, directed: bool = False) -> Graph:
-        """Makes a graph of the frames that `clean` takes. Features are an array with a row for each node."""
+           edge_columns: Mapping[str, str] | None = None, directed: bool = False, edge_nodes: bool = False) -> Graph:
+        """Makes a graph of the frames that `clean` takes. Features are an array with a row for each node, those of edge_nodes last."""
         import pyarrow.compute as pc
 
         if hasattr(features, "columns"):
             raise GraphcleanerError(f"features: got {type(features).__name__}, want an array with a row for each node")
         table, ends = _tables.nodes_table(nodes, columns), _tables.edges_table(edges, edge_columns)
+        if edge_nodes:
+            table = _tables.with_ends(table, ends)
         ids = _tables.plain(table["id"])
         if len(pc.unique(ids)) < len(ids):
             counts = pc.value_counts(ids)
@@ -67,7 +69,7 @@ class Graph:
                 found = pc.index_in(column.cast(ids.type), value_set=ids.combine_chunks())
             if found.null_count:
                 unknown = column.filter(found.is_null())[0].as_py()
-                raise GraphcleanerError(f"edges: unknown node {unknown!r}, want an id of the nodes")
+                raise GraphcleanerError(f"edges: unknown node {unknown!r}, want an id of the nodes, or edge_nodes=True")
             places.append(found.to_numpy().astype(np.int64))
         splits = table["split"].to_pylist() if "split" in table.column_names else None
         classes, labels = numbered(table["label"])

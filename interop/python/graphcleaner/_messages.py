@@ -35,7 +35,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
     said = said.replace("(--prediction-classes names the columns of the file)", "(classes=model.classes_ names the columns of an array)")
     said = said.replace("want one statement with --format arrow", "want one statement in a call").replace("an Arrow stream", "a frame")
     said = re.sub(r"want ids that nodes has( \(the first is .*\))?; --edge-nodes makes such ids nodes without a label",
-                  r"want ids of the nodes\1: add this one to them, without a label if it has none", said)
+                  r"want ids of the nodes\1; edge_nodes=True makes such ids nodes without a label", said)
     said = re.sub(r"\brepeat this with (?:--replace --yes )?--", "call this again with --", said)
     said = said.replace("correct the file and append it again", "correct the frame and append it again; the class stays")
     said = re.sub(r"(want another)(?: name)?: such as --columns \S+", r"\1 name", said)  # a frame is renamed

@@ -17,13 +17,13 @@ _MOST_LISTED = 20
 
 
 def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, folder: str, *, labels: Collection[str] | None = None,
-          graph_classes: Any = None, index: Any = None, categories: Any = None) -> list[str]:
+          graph_classes: Any = None, index: Any = None, categories: Any = None, more: int = 0) -> list[str]:
     """Writes predictions to a folder, and returns flags of import for them.
 
     A frame names its classes by its columns, and its nodes by a column of ids or an index. Without these, and in an array, the rows are
     those of the nodes. The columns of an array are `classes`, else the classes of the `Graph`, else the categories of the labels, else the
     labels sorted: then the program compares them with the labels, and refuses another order. `labels` are those of a new store. `index`
-    and `categories` are those of nodes in pandas.
+    and `categories` are those of nodes in pandas. So many `more` nodes, behind the others, have no predictions.
     """
     import numpy as np
 
@@ -74,6 +74,8 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
         row, column = np.argwhere(bad)[0]
         raise GraphcleanerError(f"predictions, row {row}, column {names[column]!r}: got NaN, want a number, or a row of NaN where there "
                                 "is none")
+    if more:
+        array = np.concatenate([array, np.full((more, array.shape[1]), np.nan, np.result_type(array.dtype, np.float32))])
     path = str(Path(folder, "predictions.npy"))
     np.save(path, array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False))
     in_order = names if named or labels is not None and names != class_order(names) else []

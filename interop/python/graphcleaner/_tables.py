@@ -282,6 +282,21 @@ def nodes_table(nodes: Any, columns: Mapping[str, str] | None, unlabelled: Any =
     return table
 
 
+def with_ends(nodes: pa.Table, edges: pa.Table) -> pa.Table:
+    """Nodes and, behind them, the ends of edges that are none of them. These have an id alone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids, chunks = plain(nodes["id"]), []
+    for end in ("src", "dst"):
+        with reading(f"edges: column {end!r}"):
+            chunks += plain(edges[end]).cast(ids.type).chunks
+    ends = pa.chunked_array(chunks, ids.type).drop_null()
+    more = pc.unique(ends.filter(pc.invert(pc.is_in(ends, value_set=ids.combine_chunks()))))
+    columns = {name: pa.chunked_array([*nodes[name].chunks, pa.nulls(len(more), nodes[name].type)]) for name in nodes.column_names}
+    return pa.table({**columns, "id": pa.chunked_array([*ids.chunks, more])})
+
+
 def edges_table(edges: Any, columns: Mapping[str, str] | None) -> pa.Table:
     """Edges under the names of the program. A numpy array is [m, 2], or [2, m] as the edge_index of PyG."""
     if hasattr(edges, "ndim") and not hasattr(edges, "columns"):

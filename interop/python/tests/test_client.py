@@ -90,6 +90,26 @@ def test_frame_to_suspects():
     pd.testing.assert_frame_equal(nodes, before)
 
 
+def test_ends_of_edges_become_nodes(tmp_path):
+    nodes, edges, softmax, classes = frames()
+    few, its = nodes.iloc[:50], softmax[:50]
+    with pytest.raises(GraphcleanerError, match="edge_nodes=True makes such ids nodes without a label"):
+        clean(few, edges, its, classes)
+    found = clean(few, edges, its, classes, edge_nodes=True, store=tmp_path / "g")
+    assert list(found.paper_id) == list(few.paper_id) and list(found.index) == list(few.index)
+    assert "edges: 10 ends that the nodes lack became nodes without a label" in found.attrs["graphcleaner"]["notes"]
+    store = graphcleaner.open(tmp_path / "g")
+    assert store.query("count nodes where label is null").to_pylist() == [{"count": 10}]
+    named = few[["paper_id"]].assign(**{str(name): its[:, i] for i, name in enumerate(classes)})
+    pd.testing.assert_frame_equal(clean(few, edges, named, edge_nodes=True), found)
+    graph = graphcleaner.Graph.of(few, edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS, edge_nodes=True)
+    assert graph.num_nodes == 60 and list(graph.labels[50:]) == [-1] * 10 and graph.edges.shape[1] == len(edges)
+    again = graphcleaner.clean(graph, predictions=named.rename(columns={"paper_id": "id"}), as_given=True)
+    assert list(again.score[:50]) == list(found.score)
+    with pytest.raises(GraphcleanerError, match="features: they lack 10 ends"):
+        clean(few, edges, features=its, edge_nodes=True)
+
+
 def test_kinds_of_frames():
     nodes, edges, softmax, classes = frames()
     want = clean(nodes, edges, softmax, classes)
@@ -176,7 +196,7 @@ def test_without_predictions(tmp_path):
     (dict(predictions=np.ones(60), classes=CLASSES), "predictions: got an array of 1 dimensions"),
     (dict(classes=CLASSES), "classes: want predictions with them"),
     (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
-    (dict(edges={"source": ["p0"], "target": ["p99"]}), 'node "p99", want ids of the nodes .the first is "p0".: add this one to them, without a label if it has none$'),
+    (dict(edges={"source": ["p0"], "target": ["p99"]}), 'node "p99", want ids of the nodes .the first is "p0".; edge_nodes=True makes such ids nodes without a label$'),
     (dict(nodes="nodes.csv"), "nodes: "),
     (dict(nodes=pd.Series(["x", "y"])), "nodes: got a series, want a frame with ids and labels, or an array"),
     (dict(nodes=[["x"], ["y", 1]]), "nodes: "),
