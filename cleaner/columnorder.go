@@ -43,6 +43,14 @@ const (
 type columnOrder struct {
 	stride kv.NodeID
 	top    []kv.Class // by NodeID/stride; NoClass if several are largest
+	given  []kv.Class // the columns of their labels, as count has read them
+	rows   []placedRow
+}
+
+// A placedRow says which node the row at some place is of.
+type placedRow struct {
+	node kv.NodeID
+	at   int64
 }
 
 func newColumnOrder(nodes int) *columnOrder {
@@ -54,11 +62,12 @@ func newColumnOrder(nodes int) *columnOrder {
 	return o
 }
 
-// see takes the probabilities of a node, of column j the class j.
-func (o *columnOrder) see(v kv.NodeID, row []float64) {
+// see takes the probabilities of a node, of column j the class j, and the place of the row.
+func (o *columnOrder) see(v kv.NodeID, row []float64, at int64) {
 	if v%o.stride != 0 {
 		return
 	}
+	o.rows = append(o.rows, placedRow{v, at})
 	if best, _, tied := largest(row); !tied {
 		o.top[v/o.stride] = best
 	}
@@ -72,6 +81,7 @@ func (o *columnOrder) count(
 	const step = 1 << 16
 	pairs := make([]uint64, 0, len(o.top)) // given·c + column
 	block := make([]kv.Class, min(step, nodes))
+	o.given = slices.Repeat([]kv.Class{kv.NoClass}, len(o.top))
 	for first := 0; first < nodes; first += step {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, nodes))}
 		if err := labels(rows, block[:rows.Len()]); err != nil {
@@ -82,6 +92,7 @@ func (o *columnOrder) count(
 			if y == kv.NoClass || columns[y] == kv.NoClass || v%o.stride != 0 {
 				continue
 			}
+			o.given[v/o.stride] = columns[y]
 			if top := o.top[v/o.stride]; top != kv.NoClass {
 				pairs = append(pairs, uint64(columns[y])*uint64(classes)+uint64(top))
 			}
@@ -99,6 +110,9 @@ type Agreement struct {
 	// Order is another order of the columns that the labels speak for, nil if there is none. Where they do so beyond doubt, and the order is an
 	// assumption, Finish returns it instead.
 	Order *ColumnOrderError
+
+	// Astray are the rows that may be those of other nodes, where they are some and there is no other order of the columns.
+	Astray []Astray
 }
 
 // littleAgreement is the part of what chance leaves up to which agreement is little; fewNodes are too few to tell.

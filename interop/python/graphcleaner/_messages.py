@@ -26,6 +26,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
     said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said)
     said = re.sub(r"^predictions: row (\d+) \((node .*?)\):", r"predictions, row \1: \2:", said)
+    said = re.sub(r"\brows (\d+) to (\d+) \(nodes", lambda at: f"rows {int(at[1]) - 1} to {int(at[2]) - 1} (nodes", said)
     said = re.sub(r"rows of the nodes file: row (\d+)", lambda at: f"rows of the nodes: row {int(at[1]) - 1}", said)
     said = said.replace("sort the nodes file by id", "sort the nodes by id, or give a frame with the ids")
     said = re.sub(r"the nodes file, row 1 for (.*) and row 2 for", r"nodes, row 0 for \1 and row 1 for", said)

@@ -36,6 +36,7 @@ func (w *writing) predictions(
 			return nil
 		}
 		rows++
+		out.At(in.at)
 		if columns == nil {
 			return out.Put(v, values)
 		}
@@ -161,6 +162,9 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
 	}
 	a := out.Agreement()
+	if len(a.Astray) > 0 {
+		return w.warnAstray(in, a.Astray)
+	}
 	if !a.IsLittle() && a.Order == nil {
 		return nil
 	}
@@ -184,6 +188,38 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		return err
 	}
 	w.warn("%sThe predictions know nothing of the labels, or the order of columns or rows is another: columns were taken %s, and %s", text, columns, order)
+	return nil
+}
+
+// warnAstray warns of rows that may be of other nodes.
+func (w *writing) warnAstray(in *matrixFile, all []cleaner.Astray) error {
+	const few = 3
+	var places []string
+	sum := cleaner.Astray{}
+	for _, rows := range all {
+		sum.Nodes, sum.Matches, sum.Expected = sum.Nodes+rows.Nodes, sum.Matches+rows.Matches, sum.Expected+rows.Expected
+		first, err := w.tx.ID(rows.FirstNode)
+		if err != nil {
+			return err
+		}
+		last, err := w.tx.ID(rows.LastNode)
+		if err != nil {
+			return err
+		}
+		place := fmt.Sprintf("rows %d to %d", rows.First+1, rows.Last+1)
+		if in.table != nil {
+			from, line := in.table.Parts().Place(rows.First)
+			to, end := in.table.Parts().Place(rows.Last)
+			place = fmt.Sprintf("%s:%d to %s:%d", from, line, to, end)
+		}
+		places = append(places, fmt.Sprintf("%s (nodes %s to %s)", place, wording.Short(first), wording.Short(last)))
+	}
+	if len(places) > few {
+		places = append(places[:few], fmt.Sprintf("%d more places", len(places)-few))
+	}
+	w.warn("%s: %s: the largest prediction is the label of %d of %s. As in the best other rows it would be that of %.0f. "+
+		"These rows may be those of other nodes: check their order, and that of the nodes",
+		in.path(), strings.Join(places, ", "), sum.Matches, wording.Nodes(sum.Nodes), sum.Expected)
 	return nil
 }
 

@@ -1,0 +1,98 @@
+package cleaner
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// astrayOf is what is astray of a case.
+func astrayOf(t *testing.T, c *orderCase) []Astray {
+	t.Helper()
+	_, o, err := c.see()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.astray(c.classes)
+}
+
+// byClass sorts the nodes by label.
+func (c *orderCase) byClass() {
+	order := make([]int, len(c.labels))
+	for v := range order {
+		order[v] = v
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.labels[a], c.labels[b]) })
+	labels, tops := slices.Clone(c.labels), slices.Clone(c.tops)
+	for i, v := range order {
+		c.labels[i], c.tops[i] = labels[v], tops[v]
+	}
+}
+
+func TestRowsAstray(t *testing.T) {
+	for seed := range uint64(20) {
+		classes, nodes := 2+int(seed%9), 4000
+		for what, change := range map[string]func(c *orderCase) (from, to int){
+			"right": func(*orderCase) (int, int) { return 0, 0 },
+			"a part of four in another place": func(c *orderCase) (int, int) {
+				slices.Reverse(c.tops[1000:2000])
+				slices.Reverse(c.tops[2000:3000])
+				slices.Reverse(c.tops[1000:3000])
+				return 1000, 3000
+			},
+			"rows of a part off by one": func(c *orderCase) (int, int) {
+				copy(c.tops[501:3000], c.tops[500:2999])
+				return 500, 3000
+			},
+			"most rows shuffled": func(c *orderCase) (int, int) {
+				some := c.tops[400:]
+				c.r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+				return 400, 4000
+			},
+			"by class": func(c *orderCase) (int, int) { c.byClass(); return 0, 0 },
+			"a class in one run of rows that is never found": func(c *orderCase) (int, int) {
+				for v, y := range c.labels {
+					if y == 1 {
+						c.tops[v] = 0
+					}
+				}
+				c.byClass()
+				return 0, 0
+			},
+			"one prediction for what has no features": func(c *orderCase) (int, int) {
+				for v := range 1000 {
+					c.tops[v] = 0
+				}
+				return 0, 0
+			},
+			"random": func(c *orderCase) (int, int) {
+				c.r.Shuffle(nodes, func(i, j int) { c.tops[i], c.tops[j] = c.tops[j], c.tops[i] })
+				return 0, 0
+			},
+			"unlabelled": func(c *orderCase) (int, int) {
+				for v := range 1000 {
+					c.labels[v] = kv.NoClass
+				}
+				return 0, 0
+			},
+		} {
+			c := newOrderCase(seed, nodes, classes, seed%2 == 0, 0.2, 0.75)
+			from, to := change(c)
+			covered := int64(0)
+			for _, a := range astrayOf(t, c) {
+				covered += a.Last - a.First + 1
+				if a.First < int64(from)-200 || a.Last >= int64(to)+200 || int64(a.FirstNode) != a.First || int64(a.LastNode) != a.Last {
+					t.Errorf("seed %d, %d classes, %s: got %+v, want rows of %d to %d", seed, classes, what, a, from, to)
+				}
+			}
+			if 2*covered < int64(to-from) && classes > 3 && seed%2 == 1 { // beyond doubt
+				t.Errorf("seed %d, %d classes, %s: got %d rows of %d", seed, classes, what, covered, to-from)
+			}
+		}
+	}
+	if got := astrayOf(t, newOrderCase(1, 390, 3, false, 0, 1)); got != nil {
+		t.Errorf("few rows: got %+v", got)
+	}
+}
