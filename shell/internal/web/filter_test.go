@@ -23,7 +23,7 @@ func TestPlainWords(t *testing.T) {
 		`"graphs"`: `title ilike '%"graphs"%'`, `"on graphs"`: `title ilike '%"on graphs"%'`, "a'b": "title ilike '%a''b%'", "'t": "title ilike '%''t%'",
 		`"a" or b"`: `title ilike '%"a" or b"%'`, `"old style"`: `"old style"`, `"old style" and disputed`: `"old style" and disputed`,
 		`"old style" is null`: `"old style" is null`,
-		"label": "title ilike '%label%'", "Score": "title ilike '%Score%'",
+		"label":               "title ilike '%label%'", "Score": "title ilike '%Score%'",
 		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null", "disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
 	} {
 		if got := view[list](c, "/list?of=nodes&where="+url.QueryEscape(typed)); got.Where != want {
