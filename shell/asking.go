@@ -16,11 +16,12 @@ import (
 
 // A request is a command line, or a task, for the process that holds a store.
 type request struct {
-	Args    []string // of the command line; nil for a task
-	Task    *task
-	Writes  bool
-	Program string       // as the user calls it
-	Files   []passedFile // that the command line names
+	Args     []string          // of the command line; nil for a task
+	Resolved map[string]string // see streams.resolve
+	Task     *task
+	Writes   bool
+	Program  string       // as the user calls it
+	Files    []passedFile // that the command line names
 
 	// The streams of the asker.
 	In, Out, Err print.Screen

@@ -92,11 +92,12 @@ type streams struct {
 	messages
 	program   string // as the user calls it, for advice
 	progress  *progress
-	stages    stageLog      // of the command
-	args      []string      // the command line, without the program
-	command   string        // that runs, such as clean; "" before it is known
-	arguments *kong.Context // what the command line says
-	asked     *askedJob     // nil but for a command that another process asked for
+	stages    stageLog          // of the command
+	args      []string          // the command line, without the program
+	command   string            // that runs, such as clean; "" before it is known
+	arguments *kong.Context     // what the command line says
+	resolved  map[string]string // what replaces names of inputs; see resolve
+	asked     *askedJob         // nil but for a command that another process asked for
 }
 
 // Main runs one command line, without the program's name, and returns its exit code:
@@ -112,7 +113,10 @@ type streams struct {
 // statement. Exception: if in, out or errOut is no file, a running Read or Write of it goes on.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
-	s := &streams{ctx: ctx, in: in, out: out, messages: messages{err: errOut}, program: programName(), progress: new(progress), args: args}
+	s := &streams{
+		ctx: ctx, in: in, out: out, messages: messages{err: errOut}, program: programName(), progress: new(progress),
+		args: args, resolved: map[string]string{},
+	}
 	s.stages.began, _ = ctx.Value(processKey{}).(time.Time)
 	return s.run(args)
 }
@@ -145,9 +149,9 @@ func (s *streams) run(args []string) int {
 	}
 	s.command = strings.Fields(arguments.Command())[0]
 	if s.arguments = arguments; s.asked != nil {
-		err = s.asked.check(&cli, s.command)
-	} else {
-		err = cmp.Or(checkRepeated(arguments), checkFiles(s.ctx, arguments))
+		err = cmp.Or(s.asked.check(&cli, s.command), s.resolve(arguments))
+	} else if err = cmp.Or(checkRepeated(arguments), s.resolve(arguments)); err == nil {
+		err = checkFiles(s.ctx, arguments)
 	}
 	if err == nil {
 		s.stages.end("start")

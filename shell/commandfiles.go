@@ -1,12 +1,14 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -137,8 +139,7 @@ func pathsOf(value *kong.Value) (paths []string) {
 	switch given := value.Target.Interface().(type) {
 	case string:
 		paths = []string{given}
-		// The value of --noise says what the file is.
-		if kind, path, ok := strings.Cut(given, ":"); ok && (kind == "matrix" || kind == "file") {
+		if kind, path := cutNoise(given); kind != "" {
 			paths = append(paths, path)
 		}
 	case []string:
@@ -147,6 +148,66 @@ func pathsOf(value *kong.Value) (paths []string) {
 		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
 	}
 	return paths
+}
+
+// resolve replaces the names of inputs that have .. behind a link: the system goes up from where the link leads, and
+// who joins and cleans names as text does not. Another process that asks for a command has done so already.
+func (s *streams) resolve(arguments *kong.Context) error {
+	for _, value := range fileValues(arguments) {
+		if value.Flag == nil || value.Tag.Get("file") != "read" {
+			continue
+		}
+		targets := []reflect.Value{value.Target}
+		if value.Target.Kind() == reflect.Slice {
+			targets = nil
+			for i := range value.Target.Len() {
+				targets = append(targets, value.Target.Index(i))
+			}
+		}
+		for _, target := range targets {
+			given := target.String()
+			if s.asked == nil {
+				real, err := resolvedInput(given)
+				if err != nil {
+					return fmt.Errorf("%s %s: %w", flagName(value), given, err)
+				}
+				if real != given {
+					s.resolved[given] = real
+				}
+			}
+			target.SetString(cmp.Or(s.resolved[given], given))
+		}
+	}
+	return nil
+}
+
+// resolvedInput is the name of a file, or a pattern, whose .. can be cleaned away as text. It is the name itself if no link
+// is in the way: messages repeat it.
+func resolvedInput(name string) (string, error) {
+	kind, path := cutNoise(name)
+	up := strings.LastIndex("/"+filepath.ToSlash(path)+"/", "/../")
+	if up < 0 {
+		return name, nil
+	}
+	above, below := path[:up+len("..")], path[up+len(".."):]
+	real, err := realpath.Of(above)
+	if err != nil {
+		return "", err
+	}
+	if asText, err := realpath.Of(filepath.Clean(above)); err == nil && asText == real {
+		return name, nil
+	}
+	return kind + real + below, nil
+}
+
+// cutNoise cuts what --noise says of a file off its path; "" if it is no such value.
+func cutNoise(value string) (kind, path string) {
+	for _, kind := range []string{"matrix:", "file:"} {
+		if path, ok := strings.CutPrefix(value, kind); ok {
+			return kind, path
+		}
+	}
+	return "", value
 }
 
 // parts are the files that the name of a flag stands for beside itself.

@@ -106,7 +106,8 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	}
 	s := &streams{
 		ctx: ctx, in: remoteReader{files.input(ctx), r.In}, out: remoteWriter{j.Out(), r.Out}, messages: messages{err: remoteWriter{j.Err(), r.Err}},
-		program: r.Program, args: r.Args, asked: &askedJob{host: h, confirm: j.Confirm},
+		program: r.Program, args: r.Args, resolved: r.Resolved,
+		asked: &askedJob{host: h, confirm: j.Confirm},
 	}
 	s.follow(r.Messages)
 	defer s.asked.release()

@@ -140,7 +140,7 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 		}
 		return fn(s.asked.store)
 	}
-	what := &request{Args: s.args, Writes: writes}
+	what := &request{Args: s.args, Resolved: s.resolved, Writes: writes}
 	// Behind fn: a named pipe that was opened for another process stays open while fn opens it again.
 	defer func() { err = errors.Join(err, what.passing.close()) }()
 	h, answer, err := c.acquire(s.ctx, s, dir, open, what, s.ask)

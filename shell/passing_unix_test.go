@@ -59,6 +59,7 @@ func TestUpBehindALink(t *testing.T) {
 	write(t, map[string]string{
 		"real/new.csv": "id,label\nright1,A\n", "short/new.csv": "id,label\nwrong1,A\n",
 		"real/parts/a.csv": "id,label\nright2,A\n", "short/parts/a.csv": "id,label\nwrong2,A\n", "short/parts/b.csv": "id,label\nwrong3,A\n",
+		"real/k/x/a.csv": "id,label\nright3,A\n", "short/k/x/a.csv": "id,label\nwrong4,A\n",
 	})
 	for _, db := range []string{"g", "h"} {
 		if db == "g" {
@@ -75,6 +76,7 @@ func TestUpBehindALink(t *testing.T) {
 			give(t, dir, "import", at, "--append", "--nodes", up+"/parts")
 			give(t, dir, "import", at, "--append", "--nodes", up+"/p*")
 			give(t, dir, "import", at, "--append", "--nodes", up+"/parts/*.csv")
+			give(t, dir, "import", at, "--append", "--nodes", up+"/k/*/*.csv")
 			for _, name := range []string{"out.csv", "stats.json", "report.html", "base.csv", "out.backup"} {
 				if err := os.Remove(filepath.Join("real", name)); err != nil {
 					t.Errorf("%s, in %s: %v", db, dir, err)
@@ -84,12 +86,12 @@ func TestUpBehindALink(t *testing.T) {
 		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'wrong%'", "--format", "csv"); got != "count\n0\n" {
 			t.Errorf("%s: nodes of other files: got %s", db, got)
 		}
-		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'right%'", "--format", "csv"); got != "count\n2\n" {
-			t.Errorf("%s: nodes: got %s, want 2", db, got)
+		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'right%'", "--format", "csv"); got != "count\n3\n" {
+			t.Errorf("%s: nodes: got %s, want 3", db, got)
 		}
 		for _, dir := range []string{"real", "short", "real/deep"} {
 			entries, err := os.ReadDir(dir)
-			if names := len(entries); err != nil || names > 3 {
+			if names := len(entries); err != nil || names > 4 {
 				t.Errorf("%s: left behind in %s: %v, %v", db, dir, entries, err)
 			}
 		}

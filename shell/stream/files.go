@@ -88,21 +88,9 @@ func Glob(ctx context.Context, pattern string) (names []string, err error) {
 		entries, _ := ReadDir(ctx, cmp.Or(dir, ".")) //nolint:errcheck // what cannot be listed does not match
 		for _, entry := range entries {
 			if ok, _ := filepath.Match(last, entry.Name()); ok { //nolint:errcheck // the pattern is one, see above
-				names = append(names, Join(dir, entry.Name()))
+				names = append(names, filepath.Join(dir, entry.Name()))
 			}
 		}
 	}
 	return names, nil
-}
-
-// Join is filepath.Join of a directory and a name in it. Behind a link, .. leads out of another directory than the path says, so it stays.
-func Join(dir, name string) string {
-	if !hasUp(dir) {
-		return filepath.Join(dir, name)
-	}
-	return strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator) + name
-}
-
-func hasUp(path string) bool {
-	return slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..")
 }

@@ -27,7 +27,7 @@ func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 		if strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_") {
 			continue
 		}
-		path := stream.Join(dir, entry.Name())
+		path := filepath.Join(dir, entry.Name())
 		if entry.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 { // to open a pipe may wait for ever
 			return nil, &Error{Path: path, Msg: "is a pipe, a socket or a device in a directory, want files"}
 		}

@@ -231,7 +231,7 @@ func removePartial(dir, prefix string) error {
 		if !strings.HasPrefix(entry.Name(), prefix) || !strings.HasSuffix(entry.Name(), partialSuffix) {
 			continue
 		}
-		name := stream.Join(dir, entry.Name())
+		name := filepath.Join(dir, entry.Name())
 		f, err := openLocked(name)
 		switch {
 		case isInUse(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
