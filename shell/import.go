@@ -301,6 +301,9 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	var stats kv.LoadStats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = c.withStoreHeld(ctx, c.DB, func() error {
+		if err := kv.CheckOwnFiles(c.DB); err != nil {
+			return fmt.Errorf("%w: nothing is replaced: move it elsewhere first", err)
+		}
 		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced (--yes answers)")); err != nil {
 			return err
 		}
