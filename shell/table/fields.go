@@ -82,7 +82,7 @@ func (c *textChunk) splitQuoted(record []byte) error {
 			if end < 0 {
 				end = len(record) - read
 			}
-			length += copy(record[length:], record[read:read+end])
+			length += copy(record[length:], c.trimmed(record[read:read+end]))
 			read += end
 		}
 		c.fields = append(c.fields, record[begin:length])
@@ -90,6 +90,14 @@ func (c *textChunk) splitQuoted(record []byte) error {
 			return nil
 		}
 	}
+}
+
+// trimmed is a field that is not quoted, without blanks around it that are none of its own.
+func (c *textChunk) trimmed(field []byte) []byte {
+	if !c.file.trim {
+		return field
+	}
+	return bytes.Trim(field, " \t")
 }
 
 // beforeQuote is where the quote is that a field begins with, spaces before it left out; -1 if the field is not quoted.
@@ -130,6 +138,7 @@ func (c *textChunk) splitTabs(line []byte) error {
 			}
 		} else {
 			field, line, more = bytes.Cut(line, []byte{'\t'})
+			field = c.trimmed(field)
 		}
 		length, err := c.unescape(field)
 		if err != nil {

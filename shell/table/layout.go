@@ -46,6 +46,7 @@ type layout struct {
 	captionLine int64
 	captioned   bool // the caption is the header
 
+	trim   bool       // blanks around values that are not quoted are none of theirs: the first line has some beside what separates columns
 	packed bool       // by gzip
 	short  bool       // the header lacks a name for the first column, as R writes it
 	sample [][]string // the first records, and perhaps the header
@@ -113,7 +114,13 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 	if first == nil && len(block) > 0 {
 		model = block[max(0, len(block)-2)] // the last may be cut
 	}
-	l.separator = l.separatorOf(begin, unquoted(model), form, ending, isHeader)
+	plain := unquoted(model)
+	if edge, _, ok := bytes.Cut(plain, []byte{'{'}); ok && bytes.HasSuffix(plain, []byte{'}'}) {
+		plain = edge // NetworkX writes the attributes behind it
+	}
+	l.separator = l.separatorOf(begin, plain, form, ending, isHeader)
+	l.trim = l.separator != blanks &&
+		(bytes.Contains(plain, []byte{l.separator, ' '}) || bytes.Contains(plain, []byte{' ', l.separator}))
 	fields := l.cut(model)
 	caption := len(block) - 1
 	run := len(block) // of lines that may be rows of nodes such as #tag
@@ -148,91 +155,10 @@ func (l layout) mayBeRow(line []byte, fields int) bool {
 
 // cut returns the fields of a line; none of a blank one.
 func (l layout) cut(line []byte) []string {
-	if records := (layout{separator: l.separator, comment: noComment}).records(line, 1); len(records) > 0 {
+	if records := (layout{separator: l.separator, comment: noComment, trim: l.trim}).records(line, 1); len(records) > 0 {
 		return records[0]
 	}
 	return nil
-}
-
-// separatorOf finds what separates the fields of a first line, which has no quoted fields.
-func (l layout) separatorOf(begin, first []byte, form Form, ending string, isHeader func([]string) bool) byte {
-	has := func(separator byte) bool {
-		if separator == blanks {
-			return bytes.ContainsAny(bytes.TrimSpace(first), " \t")
-		}
-		return bytes.IndexByte(first, separator) >= 0
-	}
-	usual := byte(',')
-	if ending == ".tsv" {
-		usual = '\t'
-	}
-	if form.Delimiter != 0 && has(form.Delimiter) {
-		return form.Delimiter
-	}
-	for _, separator := range []byte{usual, ',', '\t', ';', '|'} { // id;label;price, EUR
-		if l.separator = separator; isHeader != nil && has(separator) && isHeader(l.cut(first)) {
-			return separator
-		}
-	}
-	if (ending == ".csv" || ending == ".tsv") && has(usual) {
-		l.separator = usual
-		isBest := isEven(l.records(begin, evenRows))
-		for _, separator := range []byte("\t;|,") { // a comma in the text of a semicolon's table
-			if l.separator = separator; !isBest && has(separator) && isEven(l.records(begin, evenRows)) {
-				return separator
-			}
-		}
-		return usual
-	}
-	// A tab beside a blank is part of a run of blanks, if every line has as many of these.
-	if l.separator = blanks; (bytes.Contains(first, []byte(" \t")) || bytes.Contains(first, []byte("\t "))) && isEven(l.records(begin, evenRows)) {
-		return blanks
-	}
-	for _, group := range []string{"\t,", ";|", " "} {
-		found := byte(0)
-		for _, separator := range []byte(group) {
-			if !has(separator) {
-				continue
-			}
-			l.separator = separator
-			if isEven(l.records(begin, evenRows)) {
-				return separator
-			}
-			if found == 0 {
-				found = separator
-			}
-		}
-		// A first line such as "paper id" may also be the name of the only column.
-		if found != 0 && (found != blanks || ending != ".csv" && ending != ".tsv") {
-			return found
-		}
-	}
-	return usual
-}
-
-// isEven reports whether records have as many fields each, but for a header that isShort.
-func isEven(records [][]string) bool {
-	for _, record := range records {
-		if last := records[len(records)-1]; len(record) != len(last) {
-			return isShort(records)
-		}
-	}
-	return true
-}
-
-// isShort reports whether the first of some records has one field fewer than all others, whose first fields are all different.
-func isShort(records [][]string) bool {
-	const few = 3
-	names := map[string]bool{}
-	for i, record := range records {
-		if i > 0 && (len(record) != len(records[0])+1 || names[record[0]]) {
-			return false
-		}
-		if i > 0 {
-			names[record[0]] = true
-		}
-	}
-	return len(records) >= few
 }
 
 // records are the first records of a text, at most so many. One that is wrong ends them.
@@ -270,23 +196,6 @@ func (l layout) captionOf(comment []byte, fields int) []string {
 		}
 	}
 	return names
-}
-
-// unquoted is a line without what stands in quotes.
-func unquoted(line []byte) []byte {
-	var rest []byte
-	for i, part := range bytes.Split(line, []byte{'"'}) {
-		if i%2 == 1 {
-			part = []byte{'"'}
-		}
-		rest = append(rest, part...)
-	}
-	return rest
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
 }
 
 // setHeader takes the header from the first record, or finds that it is a row.
@@ -417,6 +326,9 @@ func (r *Reader) Form() string {
 		word = strconv.Quote(string(l.separator))
 	}
 	words := []string{word}
+	if l.trim {
+		words = append(words, "blanks around values")
+	}
 	if l.numbered {
 		words = append(words, "no header")
 	}
@@ -449,5 +361,5 @@ func (r *Reader) Plain() (separator byte, ok bool) {
 		}
 	}
 	l := r.layout
-	return l.separator, l.separator != 0 && l.separator != blanks && l.comment == noComment && !l.packed
+	return l.separator, l.separator != 0 && l.separator != blanks && l.comment == noComment && !l.packed && !l.trim
 }

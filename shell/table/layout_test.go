@@ -21,7 +21,13 @@ func TestLayouts(t *testing.T) {
 		{"a.csv", "id;label\n1;0,5\n", Form{}, `["id" "label"] 2["1" "0,5"]`, "semicolons"},
 		{"a.csv", "\"id\";\"label\"\n1;\"A;B\"\n", Form{}, `["id" "label"] 2["1" "A;B"]`, "semicolons"},
 		{"a.psv", "id|label\n1|A b\n", Form{}, `["id" "label"] 2["1" "A b"]`, "bars"},
-		{"a.csv", "id, \"label\"\n1,  \"A, \"\"B\"\"\"\n", Form{}, `["id" "label"] 2["1" "A, \"B\""]`, ""},
+		{"a.csv", "id, \"label\"\n1,  \"A, \"\"B\"\"\"\n", Form{}, `["id" "label"] 2["1" "A, \"B\""]`, "commas, blanks around values"},
+		// blanks around values, as the first line has them; those in quotes stay
+		{"a.csv", "src, dst\n0, 1\n 2 ,\t\" 3\"\n", Form{}, `["src" "dst"] 2["0" "1"] 3["2" "\" 3\""]`, "commas, blanks around values"},
+		{"a.csv", "src, dst\n\" 0\", 1 \r\n", Form{}, `["src" "dst"] 2[" 0" "1"]`, "commas, blanks around values"},
+		{"a.txt", "0 |A b\n1 | C\n", noHeader, `["1" "2"] 1["0" "A b"] 2["1" "C"]`, "bars, blanks around values, no header"},
+		{"a.tsv", "id\t label\n1\t \\t \n", Form{}, `["id" "label"] 2["1" "\t"]`, "tabs, blanks around values"},
+		{"a.csv", "id,label\n1, A\n", Form{}, `["id" "label"] 2["1" " A"]`, ""},
 		// one column, whatever its name is
 		{"a.csv", "id\nA b\nc\n", Form{}, `["id"] 2["A b"] 3["c"]`, ""},
 		{"a.csv", "paper id\n1\n2\n", Form{}, `["paper id"] 2["1"] 3["2"]`, ""},
@@ -43,6 +49,20 @@ func TestLayouts(t *testing.T) {
 		{"a.tsv", "id\tlabel\n1\t\"A\nB\"\n", Form{}, `["id" "label"] 2["1" "\"A"]` +
 			":3: got 1 fields, want 2 (id,label); if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line", ""},
 		{"a.csv", "1;A;5, EUR\n2;B;6\n", noHeader, `["1" "2" "3"] 1["1" "A" "5, EUR"] 2["2" "B" "6"]`, "semicolons, no header"},
+		// of several separators that cut the first lines evenly, the one behind the first field, or a tab
+		{"out.konect", "% sym\n0 1\t1\t1082008561\n1 2\t1\t1082008562\n", noHeader,
+			`["1" "2" "3" "4"] 2["0" "1" "1" "1082008561"] 3["1" "2" "1" "1082008562"]`, "blanks, no header, comments % (1 line)"},
+		{"a.txt", "0\t1\t0.5 2\n1\t2\t1 1\n", noHeader, `["1" "2" "3"] 1["0" "1" "0.5 2"] 2["1" "2" "1 1"]`, "tabs, no header"},
+		{"a.txt", "0 1 {'w': 2, 'kind': 'a'}\n1 2 {'w': 3, 'kind': 'b'}\n", noHeader, `["1" "2" "3" "4" "5" "6"] ` +
+			`1["0" "1" "{'w':" "2," "'kind':" "'a'}"] 2["1" "2" "{'w':" "3," "'kind':" "'b'}"]`, "blanks, no header"},
+		{"a.txt", "0\t1\t{'w': 2, 'kind': 'a'}\n", noHeader, `["1" "2" "3"] 1["0" "1" "{'w': 2, 'kind': 'a'}"]`, "tabs, no header"},
+		{"a.txt", "0;a,b 0;AI\n1;a,b 1;DB\n", noHeader, `["1" "2" "3"] 1["0" "a,b 0" "AI"] 2["1" "a,b 1" "DB"]`, "semicolons, no header"},
+		{"a.txt", "0|AI|a, b\n1|DB|a, b\n", noHeader, `["1" "2" "3"] 1["0" "AI" "a, b"] 2["1" "DB" "a, b"]`, "bars, no header"},
+		{"a.csv", "0;AI;0,5\n1;DB;0,7\n", noHeader, `["1" "2" "3"] 1["0" "AI" "0,5"] 2["1" "DB" "0,7"]`, "semicolons, no header"},
+		{"a.txt", "0,AI,x;y;z;w\n1,DB,x;y;z;w\n", noHeader, `["1" "2" "3"] 1["0" "AI" "x;y;z;w"] 2["1" "DB" "x;y;z;w"]`, "commas, no header"},
+		{"a.csv", "0|1,AI\n1|2,DB\n", noHeader, `["1" "2"] 1["0|1" "AI"] 2["1|2" "DB"]`, "commas, no header"},
+		{"a.txt", "Smith, J\tAI\nDoe, A\tDB\n", noHeader, `["1" "2"] 1["Smith, J" "AI"] 2["Doe, A" "DB"]`, "tabs, no header"},
+		{"a.txt", "a b|A,x\nc d|B\n", noHeader, `["1" "2"] 1["a b" "A,x"] 2["c d" "B"]`, "bars, no header"},
 		// hashtags
 		{"a.csv", "#a,#b\nx,#a\n#b,x\n", noHeader, `["1" "2"] 1["#a" "#b"] 2["x" "#a"] 3["#b" "x"]`, "commas, no header"},
 		{"a.csv", "# by me, here\n#a,#b\n\n#b,#c\n", noHeader, `["1" "2"] 2["#a" "#b"] 4["#b" "#c"]`, "commas, no header, comments # (1 line)"},

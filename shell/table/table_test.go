@@ -75,7 +75,7 @@ func TestText(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"a.csv", "id,label\n1,A\n2,\n", `["id" "label"] 2["1" "A"] 3["2" ""]`},
 		{"header.csv", "id,label", `["id" "label"]`},
-		{"crlf.csv", "\ufeffid, label \r\n1,A\r\n\r\n2,\"B\r\nC\"\r\n3,D", `["id" " label "] 2["1" "A"] 4["2" "B\nC"] 6["3" "D"]`},
+		{"crlf.csv", "\ufeffid, label \r\n1,A\r\n\r\n2,\"B\r\nC\"\r\n3,D", `["id" "label"] 2["1" "A"] 4["2" "B\nC"] 6["3" "D"]`},
 		{"quotes.csv", "id,label\n\"a,\"\"b\"\"\",x\n5\" pipe,y\n\"\",\"\"\n", `["id" "label"] 2["a,\"b\"" "x"] 3["5\" pipe" "y"] 4["" ""]`},
 		{"trailing.csv", "id,label\n\"1\",\n", `["id" "label"] 2["1" ""]`},
 		{"words.csv", "id,étiquette\nÅngström,数学\n", `["id" "étiquette"] 2["Ångström" "数学"]`},
@@ -336,7 +336,7 @@ func TestColumnsOfOneName(t *testing.T) {
 		header, want string
 	}{
 		{"SRC,src,dst", "[1 2]"}, {"Src, dst ", "[0 1]"}, {"SRC,Src,dst", `a.csv:1: got the columns "SRC" and "Src", want one of them named "src"`}, {" src,dst", "[0 1]"},
-		{"src , src,dst", `got the columns "src " and " src", want one of them named "src"`},
+		{"\"src \",\" src\",dst", `got the columns "src " and " src", want one of them named "src"`},
 	} {
 		r, err := Open(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory)
 		if err != nil {

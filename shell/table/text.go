@@ -23,6 +23,7 @@ type textFile struct {
 	comment    byte  // what lines before the first record begin with that are none
 	first      int64 // the line of the first record; 0: not known yet
 	ofLines    bool  // a record is a line: no line ends within quotes
+	trim       bool  // blanks around values are none of theirs
 	chunkBytes int
 	header     []string // nil until it has been read
 
@@ -34,7 +35,7 @@ type textFile struct {
 // newTextFile reads a text from behind its byte order mark. One whose columns tabs or blanks separate has a record in each line: a quote
 // that is not closed there, of which unquoted texts have many, must not take the lines that follow.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
-	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, first: l.first, chunkBytes: chunkBytes}
+	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, first: l.first, trim: l.trim, chunkBytes: chunkBytes}
 	f.ofLines = f.separator == '\t' || f.separator == blanks
 	return f
 }
@@ -268,6 +269,9 @@ func (c *textChunk) next() (Row, error) {
 			c.fields = append(c.fields, record)
 		} else if c.splitBlanks(record); len(c.fields) == 0 {
 			continue // blanks alone
+		}
+		for i := 0; c.file.trim && i < len(c.fields); i++ {
+			c.fields[i] = c.trimmed(c.fields[i])
 		}
 		return c.row(c.line)
 	}

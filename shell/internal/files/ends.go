@@ -17,11 +17,11 @@ import (
 // An idSet has the ids of nodes and those of the ends of edges, on disk where they are many.
 type idSet struct {
 	mu     sync.Mutex
-	sorter *spill.Sorter // id → whether it is that of a node
+	sorter *spill.Sorter // id → what it is of
 }
 
 // What a record of an idSet is of.
-var ofNode, ofEdge = []byte{0}, []byte{1}
+var ofNode, ofLabelled, ofEdge = []byte{0}, []byte{1}, []byte{2}
 
 func (s *idSet) add(id string, of []byte) error {
 	s.mu.Lock()
@@ -65,22 +65,26 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 			return err
 		}
 		stage.BytesRead = edges.offset()
-		var added, known int64 // ends that are not among the nodes, and those that are
-		last, any, isNode, first := "", false, false, ""
+		var added int64            // ends that are not among the nodes
+		var nodes, joined [2]int64 // those without and with a label, and how many of them have an edge
+		last, first := "", ""
+		of := ofEdge[0]
 		for record, err := range ids.sorter.Records(ctx) {
 			if err != nil {
 				return err
 			}
 			// Those of nodes were added first, and come first among equals.
 			id := string(record.Key)
-			if any && id == last {
-				if isNode {
-					known++
-				}
+			switch isAgain := id == last && id != ""; {
+			case isAgain && of != ofEdge[0]:
+				joined[of]++
+				of = ofEdge[0] // it is counted once
+				continue
+			case isAgain:
 				continue
 			}
-			last, any, isNode = id, true, record.Value[0] == ofNode[0]
-			if isNode {
+			if last, of = id, record.Value[0]; of != ofEdge[0] {
+				nodes[of]++
 				continue
 			}
 			if err := add(kv.Node{ID: id}); err != nil {
@@ -90,12 +94,25 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 				first = id
 			}
 		}
-		if added > 0 {
-			r.say("%s: %s of edges that %s lacks became nodes without a label", g.Edges, wording.Count(added, "end", "ends"), g.Nodes)
+		if added == 0 {
+			return nil
 		}
-		if added > 0 && known == 0 {
-			r.warn("No node of %s has an edge: its first id is %q, and %s has %q. Are ids written in the same way?",
-				g.Nodes, wording.Short(g.firstID), g.Edges, wording.Short(first))
+		known := joined[0] + joined[1]
+		r.say("%s: %d of %s, which %s lacks, became nodes without a label", g.Edges, added, wording.Count(known+added, "end of edges", "ends of edges"), g.Nodes)
+		hint, err := g.endsHint(ctx, first, r)
+		if err != nil {
+			return err
+		}
+		have, all, what := joined[1], nodes[1], "labelled nodes"
+		if all == 0 {
+			have, all, what = known, nodes[0], "nodes"
+		}
+		switch {
+		case hint != "":
+			r.warn("%s has an edge of node %q. %s", g.Edges, wording.Short(first), hint)
+		case 2*have < all:
+			r.warn("Only %d of the %d %s of %s have an edge: its first id is %q, and %s has %q. Are ids written in the same way?",
+				have, all, what, g.Nodes, wording.Short(g.firstID), g.Edges, wording.Short(first))
 		}
 		return nil
 	})

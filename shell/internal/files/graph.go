@@ -195,14 +195,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
 		err = fmt.Errorf("%s: the names of its classes do not fit into a store, want fewer classes or shorter names, more --memory does not help: %w", g.Nodes, err)
 	}
-	_, isUnknown := errors.AsType[*kv.UnknownNodeError](err)
-	if err = g.explain(err); isUnknown {
-		first := ""
-		if g.firstID != "" {
-			first = fmt.Sprintf(" (the first is %q)", wording.Short(g.firstID))
-		}
-		err = fmt.Errorf("%w%s; --edge-nodes makes such ids nodes without a label", err, first)
-	}
+	err = g.adviseEnds(ctx, err, r)
 	if loader.Kept() {
 		err = &ResumableError{err}
 	}
@@ -230,7 +223,11 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 			g.firstID = strings.Clone(n.ID)
 		}
 		if g.EdgeNodes {
-			return cmp.Or(loader.AddNode(n), ids.add(n.ID, ofNode))
+			of := ofNode
+			if n.Label != "" {
+				of = ofLabelled
+			}
+			return cmp.Or(loader.AddNode(n), ids.add(n.ID, of))
 		}
 		return loader.AddNode(n)
 	}
