@@ -182,7 +182,13 @@ func (c *reviewsCommand) measure(ctx context.Context, p *reviewPage, report *rev
 	if err != nil {
 		return err
 	}
-	undo := func() error { _, err := p.ask(ctx, "/undo", struct{}{}, new(struct{})); return err }
+	var decided struct {
+		Undo int64 `json:"undo"`
+	}
+	undo := func() error {
+		_, err := p.ask(ctx, "/undo", map[string]int64{"step": decided.Undo}, new(struct{}))
+		return err
+	}
 	var now cardOf
 	var asked struct {
 		Confirm string `json:"confirm"`
@@ -213,7 +219,7 @@ func (c *reviewsCommand) measure(ctx context.Context, p *reviewPage, report *rev
 			"bulk", func() error { delete(bulk, "confirm"); _, err := p.ask(ctx, "/bulk", bulk, &asked); return err }, undo,
 			func() (int, error) {
 				bulk["confirm"] = asked.Confirm
-				return p.ask(ctx, "/bulk", bulk, new(struct{}))
+				return p.ask(ctx, "/bulk", bulk, &decided)
 			},
 		},
 	} {

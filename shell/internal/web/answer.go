@@ -63,7 +63,7 @@ func routes() []route {
 		{"GET", "/numbers", "The numbers behind a score, as of the statement explain.", []parameter{id}, nil, numbers{}, (*Server).numbers},
 		{"POST", "/decide", "Decide about a node.", nil, decision{}, reply{}, (*Server).decide},
 		{"POST", "/skip", "Put a node at the end of the queue.", nil, skipping{}, reply{}, (*Server).skip},
-		{"POST", "/undo", "Take back the last reply, or a step of the person who decides here.", nil, undoing{}, reply{}, (*Server).undo},
+		{"POST", "/undo", "Take back the last reply, whose undo is the step, or the last step of the person who decides here.", nil, undoing{}, reply{}, (*Server).undo},
 		{"POST", "/again", "Bring skipped nodes back into the queue.", nil, place{}, reply{}, (*Server).again},
 		{"GET", "/list", "Suspects, or nodes, that meet a condition.", listParameters, nil, list{}, (*Server).list},
 		{"POST", "/bulk", "Decide about many nodes. The first answer is a question. To decide, ask again with what it has to confirm.", nil, bulk{}, bulkReply{}, (*Server).bulk},

@@ -26,7 +26,7 @@ func TestBodies(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for path, bodies := range map[string][]string{
-		"/undo":    {`null`, `[]`, `1`, ``, `{"step":null}`, `{"step":1.5}`, `{"step":"1"}`, `{"step":1e3}`, `{"step":9007199254740993}`},
+		"/undo":    {`{}`, `{"step":0}`, `null`, `[]`, `1`, ``, `{"step":null}`, `{"step":1.5}`, `{"step":"1"}`, `{"step":1e3}`, `{"step":9007199254740993}`},
 		"/again":   {`null`, ` "x"`},
 		"/stop":    {`null`},
 		"/sample":  {`null`, `{}`, `{"where":"label = 'Theory'"}`, `{"nodes":-1}`, `{"nodes":10001}`, `{"nodes":3,"seed":-1}`, `{"nodes":3,"seed":18446744073709551615}`},

@@ -35,6 +35,7 @@ type bulkReply struct {
 	First    []string `json:"first,omitempty"`   // of the nodes
 	Confirm  string   `json:"confirm,omitempty"` // stands for the question and these nodes
 	Said     string   `json:"said,omitempty"`
+	Undo     int64    `json:"undo,omitempty"` // as of a reply
 
 	Bulk bulk `json:"-"`
 }
@@ -105,6 +106,7 @@ func (s *Server) bulk(r *http.Request) (answer, error) {
 		defer s.mu.Unlock()
 		if entries := result.Entries(); entries.Steps > 0 {
 			s.remember(pastReply{step: entries.Step}, view.Said)
+			view.Undo = entries.Step
 		} else {
 			s.said = view.Said
 		}

@@ -290,7 +290,7 @@ func (s *Server) again(r *http.Request) (answer, error) {
 
 // An undoing says what to take back.
 type undoing struct {
-	Step whole `json:"step,omitempty"` // the last reply, or the last step of the history; in a program, 0 is the last reply, whichever it is
+	Step whole `json:"step"` // the undo of the last reply, or the last step of the history
 
 	place
 }
@@ -298,16 +298,17 @@ type undoing struct {
 // undo takes the last reply back.
 func (s *Server) undo(r *http.Request) (answer, error) {
 	var u undoing
-	var unnamed error
+	given := "0"
 	err := bring(r, &u, func() {
 		u.place.form(r)
-		unnamed = u.Step.UnmarshalJSON([]byte(r.PostFormValue("step")))
+		given = r.PostFormValue("step")
+		u.Step.UnmarshalJSON([]byte(given)) //nolint:errcheck // the step stays 0
 	})
 	if err != nil {
 		return answer{}, err
 	}
-	if unnamed != nil {
-		return answer{}, badRequest("The step is %q: want the number of the last reply.", r.PostFormValue("step"))
+	if u.Step == 0 {
+		return answer{}, badRequest("The step is %q: want the number of the last reply.", given)
 	}
 	var view reply
 	err = s.inTurn(func() (err error) {
@@ -337,7 +338,7 @@ func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
 	switch {
 	case last.step == 0:
 		return reply{}, refuse(http.StatusConflict, "There is nothing to take back. The statement undo of the shell takes back earlier decisions.")
-	case step != 0 && step != last.step:
+	case step != last.step:
 		return reply{}, refuse(http.StatusConflict, "Nothing is taken back: this was not the last reply any more.")
 	}
 	view := reply{ID: last.id, Said: last.id + " is back in the queue."}

@@ -43,7 +43,7 @@ var bounds = map[string]object{
 	"decision decision":   {"enum": kinds}, "bulk decision": {"enum": kinds}, "bulk of": {"enum": []string{"", "suspects", "nodes"}},
 	"bulk ids": {"minItems": 1, "maxItems": mostIDs}, "decision why": reason, "bulk why": reason,
 	"seen decision": {"enum": append(slices.Clone(kinds), "")},
-	"undoing step":  {"minimum": -mostWhole, "maximum": mostWhole}, "sampling nodes": {"type": "integer", "minimum": 0, "maximum": mostSampled},
+	"undoing step":  {"minimum": -mostWhole, "maximum": mostWhole, "not": object{"const": 0}}, "sampling nodes": {"type": "integer", "minimum": 0, "maximum": mostSampled},
 	"cleaning statement": {"pattern": "^(clean|rescore)( .*)?$"}, "seen run": {"minimum": -mostWhole, "maximum": mostWhole},
 	"sampling seed": {"minimum": 0, "maximum": mostWhole}, "filter name": {"minLength": 1, "maxLength": filterName, "pattern": noControls}, "filter where": {"maxLength": filterWhere},
 }
@@ -153,6 +153,12 @@ func schemaOf(of reflect.Type, schemas object) object {
 		if of == reflect.TypeFor[decision]() || of == reflect.TypeFor[bulk]() {
 			schemas[of.Name()].(object)["if"] = object{"properties": object{"decision": object{"const": "relabel"}}}
 			schemas[of.Name()].(object)["then"] = object{"required": []string{"label"}, "properties": object{"label": object{"minLength": 1}}}
+		}
+		if of == reflect.TypeFor[bulk]() { // ids, or where
+			schemas[of.Name()].(object)["oneOf"] = []object{
+				{"required": []string{"ids"}, "properties": object{"where": object{"const": ""}}},
+				{"not": object{"required": []string{"ids"}}},
+			}
 		}
 		return object{"$ref": "#/components/schemas/" + of.Name()}
 	}

@@ -125,6 +125,13 @@ func (c *client) form(path string, fields url.Values) (status int, text string, 
 	return c.do("POST", path, "application/x-www-form-urlencoded", fields.Encode(), nil)
 }
 
+// last is the last reply of the page, to be taken back.
+func (c *client) last() undoing {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	return undoing{Step: whole(c.server.lastReply().step)}
+}
+
 // view asks for the JSON of a path.
 func view[T any](c *client, path string) (v T) {
 	c.Helper()
@@ -203,13 +210,13 @@ func TestQueue(t *testing.T) {
 		t.Errorf("decisions: got %v", got)
 	}
 	for i, want := range []string{"p5", "p4", "s3"} {
-		status, text := c.post("/undo", place{})
+		status, text := c.post("/undo", c.last())
 		var got reply
 		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.ID != want || (got.Undo != 0) != (i < 2) {
 			t.Errorf("undo: got %d, %s, want %s", status, text, want)
 		}
 	}
-	if status, text := c.post("/undo", place{}); status != http.StatusConflict || !strings.Contains(text, "nothing to take back") {
+	if status, text := c.post("/undo", undoing{Step: 1}); status != http.StatusConflict || !strings.Contains(text, "nothing to take back") {
 		t.Errorf("undo of nothing: got %d, %s", status, text)
 	}
 	if got := ask(t, store, "nodes where decision is not null"); len(got) != 0 {
@@ -281,7 +288,7 @@ func TestTwoWindows(t *testing.T) {
 		t.Errorf("people: got %+v", people)
 	}
 	// Ann's undo would take back what bob answered to.
-	if status, text := ann.post("/undo", place{}); status != 409 || !strings.Contains(text, "bob") {
+	if status, text := ann.post("/undo", ann.last()); status != 409 || !strings.Contains(text, "bob") {
 		t.Errorf("ann's undo: got %d, %s", status, text)
 	}
 }
@@ -330,7 +337,7 @@ func TestBulk(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	// One undo takes all of the step back.
-	if status, text := c.post("/undo", place{}); status != 200 || !strings.Contains(text, "2 nodes") {
+	if status, text := c.post("/undo", c.last()); status != 200 || !strings.Contains(text, "2 nodes") {
 		t.Errorf("undo: got %d, %s", status, text)
 	}
 	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"p4", "s1", "s2"}) {
@@ -693,7 +700,7 @@ func TestAwaitedScore(t *testing.T) {
 	}
 	c := serve(t, store, func(o *Options) { o.KeepScores = true }) // the test says when scores move
 	must[reply](c, "/decide", decision{ID: "p4", Decision: "accept", Why: "an old paper"})
-	if got := must[reply](c, "/undo", undoing{}); got.Why != "an old paper" {
+	if got := must[reply](c, "/undo", c.last()); got.Why != "an old paper" {
 		t.Errorf("the reason after undo: got %+v", got)
 	}
 	const awaited = "The score is being computed."
