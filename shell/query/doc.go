@@ -164,6 +164,8 @@
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
 //	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it .
 //
+// Behind the "--" of a comment stands no letter from A to Z: --name looks like a flag of a command, and is an error.
+//
 // In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history, the words
 // that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id. A moment is a run or a time, such
 // as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'. A time without an offset is in UTC.

@@ -78,6 +78,9 @@ func (p *parser) fail() error {
 		}
 		words = append(words, slices.DeleteFunc(slices.Clone(w.words), isMark)...)
 	}
+	if p.current.kind == tokenFlag {
+		return &ParseError{Pos: p.current.pos, Msg: p.current.noFlag(words)}
+	}
 	got := p.current.String()
 	if p.current.is(",") {
 		got = `","` // beside the comma of the sentence
@@ -93,6 +96,16 @@ func (p *parser) fail() error {
 		msg += wording.DidYouMean(p.current.text, words)
 	}
 	return &ParseError{Pos: p.current.pos, Msg: msg + p.missingEnd(), Unfinished: p.current.kind == tokenEnd}
+}
+
+// noFlag says why a flag is an error, and what to write where one of words can stand in its place.
+func (t token) noFlag(words []string) string {
+	clause := strings.Fields(strings.ReplaceAll(strings.ToLower(t.text), "-", " "))
+	if slices.Contains(words, clause[0]) {
+		return fmt.Sprintf("got %s, and a statement has no flags: write %s", t.text, strings.Join(clause, " "))
+	}
+	return fmt.Sprintf("got %s, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
+		"A comment begins with -- and a space", t.text)
 }
 
 // missingEnd says so where the current token looks like the next statement or a dot command: it begins a line, and with the name

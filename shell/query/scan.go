@@ -44,6 +44,7 @@ const (
 	tokenParam            // $1
 	tokenMark             // an operator or a bracket
 	tokenWord             // an id without quotes, scanned by word
+	tokenFlag             // --name, as it is written behind a command
 	tokenBad              // what cannot be read; text says why
 )
 
@@ -98,13 +99,13 @@ func (s *scanner) take(n int) string {
 }
 
 // skipBlank moves over white space and comments. A comment is -- to the end of the line, where it does
-// not touch what stands before it, so that an id may hold two dashes.
+// not touch what stands before it, so that an id may hold two dashes. A flag is no comment.
 func (s *scanner) skipBlank() {
 	for {
 		rest := s.rest()
 		blank := len(rest) - len(strings.TrimLeftFunc(rest, unicode.IsSpace))
 		s.take(blank)
-		if !strings.HasPrefix(s.rest(), "--") || !s.apart() {
+		if !strings.HasPrefix(s.rest(), "--") || !s.apart() || s.atFlag() {
 			return
 		}
 		comment := strings.IndexByte(s.rest(), '\n')
@@ -121,6 +122,17 @@ func (s *scanner) apart() bool {
 	return s.pos.Offset == s.base || before == ';' || unicode.IsSpace(before)
 }
 
+// beginsFlag reports whether a text begins with -- and a letter. Whoever writes that means a flag of a command. To read it as a
+// comment would drop what it asks for without a word.
+func beginsFlag[T string | []byte](text T) bool {
+	return len(text) > 2 && text[0] == '-' && text[1] == '-' && isASCIILetter(text[2])
+}
+
+func isASCIILetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// atFlag reports whether a flag stands here, and not a part of an id.
+func (s *scanner) atFlag() bool { return beginsFlag(s.rest()) && s.apart() }
+
 // next returns the next token. What cannot be read is a tokenBad: whoever wanted a token there reports
 // it, and a parser that wanted a word may scan the same place again.
 func (s *scanner) next() token {
@@ -135,6 +147,8 @@ func (s *scanner) next() token {
 		return s.quoted(byte(first))
 	case startsName(first):
 		return s.token(tokenName, lengthOf(rest, continuesName))
+	case s.atFlag():
+		return s.token(tokenFlag, lengthOf(rest, func(r rune) bool { return continuesName(r) || r == '-' }))
 	case startsNumber(rest):
 		return s.number()
 	case first == '$':
@@ -161,11 +175,11 @@ func (s *scanner) next() token {
 }
 
 // word returns what stands next as one id: everything up to white space, a quote, a comma, a bracket
-// or a semicolon.
+// or a semicolon. An id that begins with -- needs quotes.
 func (s *scanner) word() token {
 	s.skipBlank()
 	n := lengthOf(s.rest(), continuesID)
-	if n == 0 {
+	if n == 0 || strings.HasPrefix(s.rest(), "--") {
 		return s.next()
 	}
 	if !utf8.ValidString(s.rest()[:n]) {

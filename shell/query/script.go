@@ -156,7 +156,7 @@ func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
 			}
 		case r == '.' && !c.begun:
 			c.inside, c.begun = '.', true
-		case r == '-' && apart && bytes.HasPrefix(text[at:], []byte("--")):
+		case r == '-' && apart && bytes.HasPrefix(text[at:], []byte("--")) && !beginsFlag(text[at:]):
 			c.inside = '-'
 		case r == ';':
 			return at + 1, c.isLine(text[:at])

@@ -17,7 +17,7 @@ func TestScript(t *testing.T) {
 		"node a--b;;\r\n" +
 		"help -- one; two\n" +
 		"Help nodes; helper\nexit\n;" +
-		"suspects;QUIT"
+		"suspects;undo --who ann; stats;QUIT"
 	want := []string{
 		"1:1 stats;",
 		"2:3 nodes where a = 'x;''y'\n  -- no; \n and \"b;\" = 1\n;",
@@ -29,7 +29,9 @@ func TestScript(t *testing.T) {
 		"11:1 Help nodes;",
 		"11:13 helper\nexit\n;",
 		"13:2 suspects;",
-		"13:11 QUIT",
+		"13:11 undo --who ann;",
+		"13:27 stats;",
+		"13:33 QUIT",
 	}
 	for _, in := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
 		var got []string

@@ -177,7 +177,7 @@ func (s *session) help(of string) error {
 		return fmt.Errorf(".help has nothing on %s%s (topics: %s)", of, wording.DidYouMean(of, helpTopics()), strings.Join(helpTopics(), ", "))
 	}
 	page.WriteString("Statements end with a semicolon. At the prompt, a line that is a whole statement needs none, and Ctrl-C or an empty line\n" +
-		"ends one that is not whole.\n\n")
+		"ends one that is not whole. A comment begins with -- and a space.\n\n")
 	for _, m := range query.Manual() {
 		fmt.Fprintf(&page, "  %-10s %s\n", m.Name, m.Summary)
 	}
