@@ -178,8 +178,8 @@
 // Properties are the columns of the store and the built-in ones: id, label, degree, split, and after a run suggested, score,
 // confidence and run; decision is null until somebody decides, and so are decided_by, the names of all who have decided, and
 // disputed, which is true while people disagree. A property is compared with constants of its own type, or with another property of
-// the node: numbers with numbers, text with text. Labels are text. A label that looks like a number may be written without quotes,
-// except after <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
+// the node: numbers with numbers, text with text. Labels are text. A label that is true or false may be written without
+// quotes, and one that looks like a number too, except after <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
 // and id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is its
 // negation; use "is null". ilike is like in lower case: it lowers pattern and value, and lower(p) lowers the value alone. In a
 // pattern of like, % stands for any characters, _ for one, and \ makes the next character stand for itself.

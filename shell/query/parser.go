@@ -102,9 +102,9 @@ func (p *parser) fail() error {
 func (t token) noFlag(words []string) string {
 	clause := strings.Fields(strings.ReplaceAll(strings.ToLower(t.text), "-", " "))
 	if slices.Contains(words, clause[0]) {
-		return fmt.Sprintf("got %s, and a statement has no flags: write %s", t.text, strings.Join(clause, " "))
+		return fmt.Sprintf("got %q, and a statement has no flags: write %s", t.text, strings.Join(clause, " "))
 	}
-	return fmt.Sprintf("got %s, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
+	return fmt.Sprintf("got %q, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
 		"A comment begins with -- and a space", t.text)
 }
 

@@ -359,11 +359,19 @@ func Single(x float64) float64 {
 	return single
 }
 
-// class reads a value as the name of a class, which may look like a number, and remarks on one that the
+// class reads a value as the name of a class, which may look like a number or be true or false, and remarks on one that the
 // store does not have.
 func (r *resolver) class(value kv.Value, l literal) kv.Value {
-	if isNumber(value) {
+	switch {
+	case isNumber(value):
 		value = kv.StringValue(numberText(value, l))
+	case value.Kind() == kv.KindBool:
+		name := value.String()
+		is := func(class string) bool { return strings.EqualFold(class, name) } // True, as some programs write it
+		if classes := r.tx.Classes(); !slices.Contains(classes, name) && slices.ContainsFunc(classes, is) {
+			name = classes[slices.IndexFunc(classes, is)]
+		}
+		value = kv.StringValue(name)
 	}
 	if value.Kind() == kv.KindString {
 		r.checkClass(value.Str())

@@ -35,6 +35,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
     said = said.replace("give that, or the order that is right", "pass that, or classes=model.classes_")
     said = said.replace("(--prediction-classes names the columns of the file)", "(classes=model.classes_ names the columns of an array)")
     said = said.replace("want one statement with --format arrow", "want one statement in a call").replace("an Arrow stream", "a frame")
+    said = said.replace("give them to the command, as in: shell DB --who ann -c undo", "pass them to open, as in: open(path, who='ann')")
     said = re.sub(r"want ids that nodes has( \(the first is .*\))?; --edge-nodes makes such ids nodes without a label",
                   r"want ids of the nodes\1; edge_nodes=True makes such ids nodes without a label", said)
     said = re.sub(r"\brepeat this with (?:--replace --yes )?--", "call this again with --", said)

@@ -17,7 +17,13 @@ _TOKENS = re.compile(
 
 
 # A column and a comparison, before a value.
-_COMPARED = re.compile(r"""("(?:[^"]|"")+"|\w+)\s*(?:[<>]=?|!?=|<>)\s*$""")
+_VALUE = r"""(?:(?:'[^']*')+|[\w$.+-]+)\s*"""
+_COMPARED = re.compile(r"""("(?:[^"]|"")+"|\w+)\s*(?:(?:[<>]=?|!?=|<>)|\b(?:not\s+)?(?:"""
+                       rf"""between\s+(?:{_VALUE}and\s+)?|in\s*\(\s*(?:{_VALUE},\s*)*))\s*$""", re.IGNORECASE)
+# Where the program understands any form of a time: in a history, and as a moment.
+_BLANK = r"(?:\s|--(?![a-z])[^\n]*(?:\n|$))"
+_HISTORY = re.compile(rf"{_BLANK}*(?:count{_BLANK}+)?history\b", re.IGNORECASE)
+_MOMENT = re.compile(r"\bas\s+of\s+$", re.IGNORECASE)
 # Times as the program writes them, from parquet; and as many others do.
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\.(?:\d{9}|\d{6}|\d{3})Z)?")
 _SPACED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d.*")
@@ -39,15 +45,19 @@ def bound(statement: str, values: Sequence[Any], example: Callable[[str], Any] =
             return token[0]
         number = int(token["number"])
         if not 0 < number <= len(values):
-            raise GraphcleanerError(f"statement: it has ${number}, and there are {len(values)} values")
+            raise GraphcleanerError(f"the statement has ${number}, but {_given(values)}")
         used.add(number)
         return _literal(values[number - 1], f"${number}", statement[:token.start()], example)
 
     made = _TOKENS.sub(put, statement)
     if len(used) < len(values):
         has = " and ".join(f"${number}" for number in sorted(used)) or "none of $1, $2… outside of quotes"
-        raise GraphcleanerError(f"statement: it has {has}, and {len(values)} values were given")
+        raise GraphcleanerError(f"the statement has {has}, but {_given(values)}")
     return made
+
+
+def _given(values: Sequence[Any]) -> str:
+    return "one value was given" if len(values) == 1 else f"{len(values)} values were given"
 
 
 def _literal(value: Any, what: str, before: str, example: Callable[[str], Any]) -> str:
@@ -74,15 +84,15 @@ def _time(value: Any, what: str, before: str, example: Callable[[str], Any]) -> 
     """A time in the form of the column with which it is compared, since texts are compared there."""
     import numpy as np
 
+    any_form = _HISTORY.match(before) or _MOMENT.search(before)
     compared = _COMPARED.search(before)
-    is_history = before.lower().split()[:1] == ["history"]  # which understands any form
-    has = example(compared[1]) if compared and not is_history else None
+    has = example(compared[1]) if compared and not any_form else None
     is_time = isinstance(has, str) and _TIME.fullmatch(has) is not None
     if isinstance(value, str):
         if compared and is_time:
             raise GraphcleanerError(f"{what}: got {value!r}, and {compared[1]} has times such as {has!r}: want a datetime, or a text like it")
         return value
-    if not compared or has is not None and not is_time:
+    if not any_form and (not compared or has is not None and not is_time):
         says = f"{compared[1]} has {has!r}, which is no time" if compared else "no column and comparison are before it"
         raise GraphcleanerError(f"{what}: got a time, and {says}: want a text in the form of the column, or such as when > $1")
     with reading(what):
@@ -93,7 +103,7 @@ def _time(value: Any, what: str, before: str, example: Callable[[str], Any]) -> 
         if np.isnat(value := np.datetime64(value)):
             raise GraphcleanerError(f"{what}: got NaT, want a time")
         whole = str(np.datetime_as_string(value, unit="ns"))
-    if is_history:
+    if any_form:
         return whole + "Z"
     size = len((has or whole).removesuffix("Z"))
     # What the column has no digits for comes after all that begins so, and before the next.

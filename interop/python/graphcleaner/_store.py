@@ -124,7 +124,7 @@ class Store(Generic[Frame]):
         """
         statement = "suspects"
         if where is not None:
-            statement += f" where {bound(clause(where, 'where'), values, self._example)}"
+            statement = bound(f"suspects where {clause(where, 'where')}", values, self._example)
         elif values:
             raise GraphcleanerError("where: got none, and values for it")
         if order_by is not None:

@@ -41,6 +41,8 @@ from graphcleaner._messages import of_python
     ("each (--prediction-classes names the columns of the file)", "each (classes=model.classes_ names the columns of an array)"),
     ("an Arrow stream holds one answer: got more, want one statement with --format arrow", "a frame holds one answer: got more, want one statement in a call"),
     ("repeat this with --unlabelled NA", "call this again with unlabelled=['NA']"),
+    ('1:6: got "--who", and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. A comment',
+     '1:6: got "--who", and a statement has no flags: pass them to open, as in: open(path, who=\'ann\'). A comment'),
     ("correct the file and append it again.", "correct the frame and append it again; the class stays."),
     ("import --trim joins those", "import --trim joins those"),
     ("line 3 of /else/nodes.csv:3", "line 3 of /else/nodes.csv:3"),
@@ -170,13 +172,15 @@ def test_values_in_a_statement(statement, values, want):
 
 
 @pytest.mark.parametrize("ask, says", [
-    (lambda s: s.query("nodes where id = $2", "x"), r"it has \$2, and there are 1 values"),
-    (lambda s: s.query("nodes where id = $0", "x"), r"it has \$0, and there are 1 values"),
-    (lambda s: s.query("nodes where id = '$1'", "x"), "it has none of .* outside of quotes, and 1 values were given"),
-    (lambda s: s.query("nodes where id = $1", "x", "y"), r"it has \$1, and 2 values were given"),
+    (lambda s: s.query("nodes where id = $2", "x"), r"^the statement has \$2, but one value was given$"),
+    (lambda s: s.query("nodes where id = $0", "x"), r"has \$0, but one value was given"),
+    (lambda s: s.query("nodes where id = '$1'", "x"), "has none of .* outside of quotes, but one value was given"),
+    (lambda s: s.query("nodes where id = $1", "x", "y"), r"has \$1, but 2 values were given"),
     (lambda s: s.query("nodes where id = $1", ["x"]), r"\$1: got list, want one value: for several, in \(\$1, \$2\)"),
     (lambda s: s.query("nodes where label = $1", datetime(2022, 1, 2)), r"\$1: got a time, and label has '.*', which is no time"),
-    (lambda s: s.query("nodes where label in ($1)", datetime(2022, 1, 2)), r"\$1: got a time, and no column and comparison"),
+    (lambda s: s.query("nodes where label in ($1)", datetime(2022, 1, 2)), r"\$1: got a time, and label has '.*', which is no time"),
+    (lambda s: s.query("nodes where $1 < label", datetime(2022, 1, 2)), r"\$1: got a time, and no column and comparison"),
+    (lambda s: s.query("undo --who ann"), 'got "--who", and a statement has no flags: pass them to open'),
     (lambda s: s.query("nodes where id = 'x' and label = 'y $1", "x"), "is not closed"),
     (lambda s: s.query("nodes where id = $1", None), r"\$1: got None, want a text, a finite number"),
     (lambda s: s.query("nodes where score = $1", float("nan")), r"\$1: got nan, want a text"),
@@ -212,8 +216,41 @@ def test_times_are_compared_as_times(unit, kind, tmp_path):
         for sign, compare in (">", np.greater), (">=", np.greater_equal), ("=", np.equal), ("<=", np.less_equal), ("<", np.less):
             want = int(compare(values, np.datetime64(at)).sum())
             assert store.query(f"count nodes where when {sign} $1", kind(at))[0][0].as_py() == want, (sign, at)
+        for test in "between $1 and $2", "in ($1, $2)":
+            low, high = np.datetime64(at), np.datetime64(at) + np.timedelta64(6, "h")
+            is_in = (values >= low) & (values <= high) if test[0] == "b" else (values == low) | (values == high)
+            for sign, want in ("", is_in.sum()), ("not ", (~is_in).sum()):
+                assert store.query(f"count nodes where when {sign}{test}", kind(at), kind(str(high)))[0][0].as_py() == want, (sign, test, at)
     with pytest.raises(GraphcleanerError, match="want a datetime, or a text like it"):
         store.suspects("when > $1", "2022-01-02 12:00:00")
+
+
+@pytest.mark.parametrize("now", [datetime(2040, 1, 1), np.datetime64("2040-01-01"), pd.Timestamp("2040-01-01", tz="Asia/Tokyo"), "2040-01-01 18:00"])
+def test_times_of_a_history_and_of_a_moment(papers, now):  # noqa: F811
+    store = graphcleaner.open(papers)
+    store.decide("p1", "relabel", "Databases")
+    for statement, want in [
+        ("count history where time < $1", 1), ("-- of all\nCount -- each\n history where time > $1", 0), ("count history where time in ($1)", 0),
+        ("count history where time between '2020-01-01' and $1 group by decision return max(step)", 1),
+    ]:
+        assert store.query(statement, now)["count"].to_pylist() == [want][:want or "group" not in statement], statement
+    assert store.query("history where time <= $1", now).num_rows == 1
+    assert store.query("nodes as of $1 where id = 'p1'", now)["label"].to_pylist() == ["Databases"]
+    store.undo()
+
+
+@pytest.mark.parametrize("kind", [bool, str])
+def test_labels_that_are_true_or_false(kind, tmp_path):
+    nodes, edges, _, _ = frames()
+    nodes["subject"] = [kind(at % 2 == 0) for at in range(len(nodes))]
+    clean(nodes, edges, store=tmp_path / "s")
+    store = graphcleaner.open(tmp_path / "s")
+    count = "count nodes where label"
+    assert store.query(f"{count} = $1", True)["count"].to_pylist() == [30]
+    assert store.query(f"{count} in ($1, $2) and label != $2", True, False)["count"].to_pylist() == [30]
+    assert store.suspects("label = $1", False).num_rows + store.suspects("label = $1", True).num_rows == store.suspects().num_rows > 0
+    store.decide("p0", "relabel", store.query("nodes where label = $1 limit 1", False)["label"][0].as_py())
+    assert store.query(f"{count} = $1", True)["count"].to_pylist() == [29]
 
 
 def test_words_of_clauses_in_quotes(papers):  # noqa: F811
