@@ -45,7 +45,7 @@ func (t dtype) decode(dst []float64, src []byte) {
 	switch {
 	case t.kind == 'f' && t.size == 2:
 		for i := range dst {
-			dst[i] = half(t.order.Uint16(src[2*i:]))
+			dst[i] = Half(t.order.Uint16(src[2*i:]))
 		}
 	case t.kind == 'f' && t.size == 4:
 		for i := range dst {
@@ -66,8 +66,8 @@ func (t dtype) decode(dst []float64, src []byte) {
 	}
 }
 
-// half is the number that an IEEE 754 binary16 stands for: a sign, 5 bits of exponent, 10 of fraction.
-func half(bits uint16) float64 {
+// Half is the number that an IEEE 754 binary16 stands for: a sign, 5 bits of exponent, 10 of fraction.
+func Half(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
 	var x float64
 	switch {

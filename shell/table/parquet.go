@@ -92,6 +92,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 	if err != nil {
 		return &Error{Path: r.path, Msg: err.Error()}
 	}
+	halves := halvesOf(meta.Schema)
 	dropNullType(meta.Schema)
 	file, err := pages.OpenFooter(meta)
 	if err != nil {
@@ -101,12 +102,6 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		// A group without rows has no pages, and its columns may begin nowhere.
 		if group.NumRows() > 0 {
 			p.groups = append(p.groups, parquetGroup{group, places[i]})
-		}
-	}
-	for _, element := range meta.Schema {
-		// The decoder knows no such type and takes the values for bytes.
-		if _, half := element.LogicalType.Value.(*format.Float16Type); half {
-			return &Error{Path: r.path, Column: element.Name, Msg: "got 16-bit floats, want floats of 32 or 64 bits"}
 		}
 	}
 	for place, column := range file.Root().Columns() {
@@ -122,8 +117,12 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		} else {
 			asText, ok = textOf(column)
 		}
+		isHalf := ok && slices.Contains(halves, leaf)
+		if isHalf {
+			asText = halfText
+		}
 		isNeeded := slices.Contains(r.parts.needed, column.Name())
-		if r.parts.lenient && (!ok || isBinary(column) && !isNeeded) {
+		if r.parts.lenient && (!ok || isBinary(column) && !isNeeded && !isHalf) {
 			r.leftOut = append(r.leftOut, leftOut{column.Name(), place})
 			continue
 		}
@@ -132,7 +131,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		}
 		views := list == nil && isBytes(column)
 		r.header, r.lists = append(r.header, column.Name()), append(r.lists, list != nil)
-		r.floats = append(r.floats, list == nil && isFloat(column))
+		r.floats = append(r.floats, list == nil && (isHalf || isFloat(column)))
 		p.columns = append(p.columns, parquetColumn{
 			name: column.Name(), leaf: leaf, append: asText, views: views, list: list, source: p.source.Column(levels, views, column.Leaf() && column.Type().Kind() == parquet.ByteArray),
 		})
@@ -214,12 +213,10 @@ func textOfValue(column *parquet.Column) (asText appendText, ok bool) {
 		return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendInt(dst, v.Int64(), 10), nil }, true
 	case parquet.Float:
 		return func(dst []byte, v parquet.Value) ([]byte, error) {
-			return strconv.AppendFloat(dst, float64(v.Float()), 'g', -1, 32), nil
+			return appendFloat(dst, float64(v.Float()), 32), nil
 		}, true
 	case parquet.Double:
-		return func(dst []byte, v parquet.Value) ([]byte, error) {
-			return strconv.AppendFloat(dst, v.Double(), 'g', -1, 64), nil
-		}, true
+		return func(dst []byte, v parquet.Value) ([]byte, error) { return appendFloat(dst, v.Double(), 64), nil }, true
 	case parquet.ByteArray, parquet.FixedLenByteArray:
 		return nil, true
 	}

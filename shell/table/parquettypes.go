@@ -1,14 +1,19 @@
 package table
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
 
 // dropNullType takes a type from the columns of a file that says they have nothing but nulls: the decoder has no values of it. What is left is
@@ -19,6 +24,20 @@ func dropNullType(schema []format.SchemaElement) {
 			schema[i].LogicalType.Value = nil
 		}
 	}
+}
+
+// halvesOf are the columns of values that have floats of 16 bits. The decoder knows no such type, and takes them for bytes.
+func halvesOf(schema []format.SchemaElement) (halves []int) {
+	leaf := 0
+	for _, element := range schema[min(1, len(schema)):] {
+		if _, isHalf := element.LogicalType.Value.(*format.Float16Type); isHalf {
+			halves = append(halves, leaf)
+		}
+		if element.NumChildren.V == 0 {
+			leaf++
+		}
+	}
+	return halves
 }
 
 // mostScale bounds the digits of a decimal, and mostDecimal its bytes: no decimal of 256 bits has more.
@@ -91,6 +110,15 @@ func int96Text(dst []byte, v parquet.Value) ([]byte, error) {
 	return appendTime(dst, time.Unix((int64(t[2])-epoch)*24*60*60, nanoseconds), "2006-01-02T15:04:05.000000000Z")
 }
 
+// halfText appends a float of 16 bits.
+func halfText(dst []byte, v parquet.Value) ([]byte, error) {
+	bytes := v.ByteArray()
+	if len(bytes) != 2 {
+		return dst, valueError(fmt.Sprintf("got a 16-bit float of %d bytes, want 2", len(bytes)))
+	}
+	return appendFloat(dst, npy.Half(binary.LittleEndian.Uint16(bytes)), 32), nil
+}
+
 // uuidText appends a UUID as text.
 func uuidText(dst []byte, v parquet.Value) ([]byte, error) {
 	bytes := v.ByteArray()
@@ -117,6 +145,16 @@ func isBinary(column *parquet.Column) bool {
 	}
 	of := column.Type()
 	return isBytes(column) && of.LogicalType() == nil && (of.ConvertedType() == nil || of.Kind() == parquet.FixedLenByteArray)
+}
+
+// appendFloat appends a number as text. A whole one reads as the integer that other files have for it: ids are floats where pandas found one
+// missing.
+func appendFloat(dst []byte, x float64, bits int) []byte {
+	const most = 1 << 53 // a float of 64 bits keeps all integers up to it
+	if x == math.Trunc(x) && math.Abs(x) <= most {
+		return strconv.AppendInt(dst, int64(x), 10)
+	}
+	return strconv.AppendFloat(dst, x, 'g', -1, bits)
 }
 
 // isFloat says whether the values of a column are numbers of floating point.

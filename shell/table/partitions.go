@@ -48,6 +48,38 @@ func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 	return paths, nil
 }
 
+// checkLakes returns an error if files are of a table with a log of its changes: files that were removed from such a table are still there.
+func checkLakes(ctx context.Context, paths []string) error {
+	checked := map[string]bool{}
+	for _, path := range paths {
+		for dir := filepath.Dir(path); !checked[dir]; dir = filepath.Dir(dir) {
+			checked[dir] = true
+			if of := lakeOf(ctx, dir); of != "" {
+				return &Error{Path: dir, Msg: "is a table of " + of + ", whose log says which of its files count, and the log is not read: " +
+					"write the table to plain parquet files, and name those"}
+			}
+			if base := filepath.Base(dir); base != "data" && !strings.Contains(base, "=") {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// lakeOf is what wrote the log in a directory, "" if there is none.
+func lakeOf(ctx context.Context, dir string) string {
+	for name, of := range map[string]string{"_delta_log": "Delta Lake", ".hoodie": "Hudi"} {
+		if _, err := stream.Stat(ctx, filepath.Join(dir, name)); err == nil {
+			return of
+		}
+	}
+	entries, _ := stream.ReadDir(ctx, filepath.Join(dir, "metadata")) //nolint:errcheck // most tables have none
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), ".metadata.json") }) {
+		return "Iceberg"
+	}
+	return ""
+}
+
 // partitionsOf are the partitions of files, nil if no directory KEY=VALUE is below root. All files have the same keys.
 func partitionsOf(root string, paths []string) ([]partition, error) {
 	partitions := make([]partition, len(paths))

@@ -77,6 +77,9 @@ func FindParts(ctx context.Context, name string) (Parts, error) {
 	if len(paths) > maxParts {
 		return Parts{}, tooMany(name, len(paths))
 	}
+	if err := checkLakes(ctx, paths); err != nil {
+		return Parts{}, err
+	}
 	slices.SortFunc(paths, byNumber)
 	partitions, err := partitionsOf(root, paths)
 	return Parts{name: name, paths: paths, partitions: partitions}, err

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -77,6 +76,9 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 			m.values = append(m.values, column)
 		}
 	}
+	if name == cleaner.FeaturesMatrix {
+		w.leaveAnswersOut(m)
+	}
 	if err := m.findList(ctx, w.Memory); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
@@ -91,7 +93,7 @@ func (m *matrixFile) findList(ctx context.Context, memory int64) (err error) {
 		if !m.table.IsList(column) || column == m.id {
 			continue
 		}
-		if len(m.table.Header()) != 2 {
+		if len(m.values) != 1 {
 			return m.table.HeaderErrorf(name, "has lists, and there are other columns beside id, want lists alone or numbers alone")
 		}
 		m.list = column
@@ -136,8 +138,9 @@ func (m *matrixFile) parseList(values []float64, row table.Row) ([]float64, erro
 
 // isBlank reports whether a row of the table has no number: all cells are empty, or NaN.
 func (m *matrixFile) isBlank(row table.Row) bool {
-	for column, text := range row.Fields {
-		if x, ok := parseNonFinite(text); column != m.id && len(text) > 0 && !(ok && math.IsNaN(x)) {
+	for _, column := range m.values {
+		text := row.Fields[column]
+		if x, ok := parseNonFinite(text); len(text) > 0 && !(ok && math.IsNaN(x)) {
 			return false
 		}
 	}
@@ -214,92 +217,6 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		}
 		return err
 	})
-}
-
-// openFeatures opens a file of features, and returns the names of its columns.
-func (w *writing) openFeatures(ctx context.Context, path string, stage *ops.Stage) (in *matrixFile, names []string, err error) {
-	if in, err = w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage); err != nil {
-		return nil, nil, err
-	}
-	if names, err = in.featureNames(w.Memory); err != nil {
-		return nil, nil, errors.Join(err, in.close())
-	}
-	return in, names, nil
-}
-
-// features writes the matrix of features. Every node has a row, and every value is finite.
-func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (err error) {
-	in, names, err := w.openFeatures(ctx, path, stage)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.close()) }()
-	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names, kv.MatrixEncoding{})
-	if err != nil && in.table != nil {
-		return in.table.Errorf(0, "", "%w", err)
-	}
-	if err != nil {
-		return err
-	}
-	return w.eachFeatures(ctx, in, matrix.Put, matrix.PutSparse)
-}
-
-// eachFeatures hands every row of features to put, or a sparse one to putSparse. Every value is finite.
-func (w *writing) eachFeatures(
-	ctx context.Context, in *matrixFile, put func(v kv.NodeID, row []float32) error,
-	putSparse func(v kv.NodeID, columns []uint32, values []float32) error,
-) error {
-	var values []float32
-	return in.each(ctx, w, func(v kv.NodeID, columns []uint32, row []float64) error {
-		values = values[:0]
-		for i, x := range row {
-			if x32 := float32(x); math.IsNaN(x) || math.IsInf(float64(x32), 0) {
-				if columns != nil {
-					i = int(columns[i])
-				}
-				id, err := w.tx.ID(v)
-				return cmp.Or[error](err, &cleaner.RowError{ID: id, Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})
-			}
-			values = append(values, float32(x))
-		}
-		if columns != nil {
-			return putSparse(v, columns, values)
-		}
-		return put(v, values)
-	})
-}
-
-// columnCost is what a column of features takes while it is imported, about: its name, in the catalogue and on the way
-// there, and its values in a row. Columns may take a part of the memory, of which columnShare is the divisor.
-const (
-	columnCost  = 96
-	columnShare = 2
-)
-
-// featureNames are the names of the columns.
-func (m *matrixFile) featureNames(memory int64) ([]string, error) {
-	if m.isNamed() {
-		names, err := m.table.Names()
-		if err == nil && len(m.values) == 0 {
-			err = m.table.HeaderErrorf("", "has no column beside id, want one a feature")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return m.names(names), nil
-	}
-	columns := int64(m.columns())
-	if columns == 0 {
-		return nil, m.arrayErrorf("has no columns, want one a feature")
-	}
-	if most := memory / (columnCost * columnShare); columns > most {
-		return nil, m.arrayErrorf("has %d columns, whose names and rows take more memory than there is, want at most %d", columns, most)
-	}
-	names := make([]string, columns)
-	for j := range names {
-		names[j] = "f" + strconv.Itoa(j)
-	}
-	return names, nil
 }
 
 // splits writes the column split, in which a node left out is in none, and the index on it where there was one. Mark,
