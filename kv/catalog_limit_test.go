@@ -55,7 +55,7 @@ func TestMostClasses(t *testing.T) {
 	if !errors.Is(err, kv.ErrCatalogTooBig) || errors.Is(err, kv.ErrTxTooBig) {
 		t.Fatalf("200,000 classes: got %v, want ErrCatalogTooBig", err)
 	}
-	said := regexp.MustCompile(`^kv: too many names: 200000 classes and 0 columns of matrices take (\d+) bytes, and the catalogue takes at most (\d+): `).
+	said := regexp.MustCompile(`^kv: too many names: 200000 classes, \d+ columns of nodes and 0 of matrices take (\d+) bytes, and the catalogue takes at most (\d+): `).
 		FindStringSubmatch(err.Error())
 	if said == nil || len(err.Error()) > 300 {
 		t.Fatalf("200,000 classes: got %q, want the numbers", err)

@@ -193,7 +193,8 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		})
 	})
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
-		err = fmt.Errorf("%s: the names of its classes do not fit into a store, want fewer classes or shorter names, more --memory does not help: %w", g.Nodes, err)
+		err = fmt.Errorf("%s: the names of its classes and columns do not fit into a store, want fewer or shorter ones, "+
+			"more --memory does not help: %w", g.Nodes, err)
 	}
 	err = g.adviseEnds(ctx, err, r)
 	if loader.Kept() {
