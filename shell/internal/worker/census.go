@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // censusStep counts the labels of all nodes, by position, and draws what is drawn.
@@ -71,7 +72,7 @@ func newCensus(b base) (step, error) {
 			return nil, fmt.Errorf("%w: class %d has no name", errFrame, k)
 		}
 		if other, ok := number[name]; ok {
-			return nil, fmt.Errorf("%w: classes %d and %d have the name %q", errFrame, other, k, name)
+			return nil, fmt.Errorf("%w: classes %d and %d have the name %q", errFrame, other, k, wording.Short(name))
 		}
 		number[name] = k
 	}

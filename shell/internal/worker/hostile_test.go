@@ -67,8 +67,38 @@ func TestValuesBeyondMemory(t *testing.T) {
 		wantError(t, runHostile(t, job(`"`+field+`":`+many(value))), "job: "+want)
 	}
 	wantError(t, runHostile(t, job(`"drawn":false`), Frame{Kind: KindVerdicts, Payload: []byte(many("{}"))}), "verdicts: "+want)
-	err := runHostile(t, job(`"version":"`+strings.Repeat(`\",[`, values)+`"`))
+	err := runHostile(t, job(`"version":"`+strings.Repeat(`\",[`, mostText/5)+`"`))
 	wantError(t, err, "use one version of graphcleaner everywhere") // a text is one value
+}
+
+// TestLongValues wants errors for texts and numbers that no job has. They quote little of them.
+func TestLongValues(t *testing.T) {
+	const tooLong = "want texts of at most 1048576 and numbers of at most 1024"
+	long, digits := strings.Repeat("x", mostText), strings.Repeat("1", 2*mostNumber)
+	for field, want := range map[string]string{
+		`"version":"` + long + `"`:                        tooLong,
+		`"names":["a", "` + long + `"]`:                   tooLong,
+		`"unknown":{"` + long + `":1}`:                    tooLong,
+		`"hop":` + digits:                                 tooLong,
+		`"memory": ` + digits:                             tooLong,
+		`"census":{"counts":[` + digits + `]}`:            tooLong,
+		`"version":"` + long[5:] + `"`:                    "use one version of graphcleaner everywhere",
+		`"names":["` + long[5:] + `","` + long[5:] + `"]`: "classes 0 and 1 have the name",
+		`"of":"` + long[5:] + `","hop":2,"mode":"hop"`:    "hop 2 of",
+		`"mode":"` + long[5:] + `"`:                       "mode ",
+		`"ranges":[1` + strings.Repeat(",1", 1000) + "]":  "where the others begin",
+	} {
+		op := Add
+		if strings.HasPrefix(field, `"names"`) {
+			op = Census
+		}
+		text := `{"op":"` + op.String() + `","memory":16777216,"chunk":4,"ranges":[0,4],"classes":2,"hops":3,` + field + "}"
+		err := runHostile(t, Frame{Operation: op, Kind: KindJob, Payload: []byte(text)})
+		wantError(t, err, want)
+		if err != nil && len(err.Error()) > 1000 {
+			t.Errorf("%.40s: the error has %d bytes", field, len(err.Error()))
+		}
+	}
 }
 
 // TestFramesTwice wants an error where a frame comes again, and not the values of the last.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // An Operation is a step of a cleaning; its number is in the frames that it makes.
@@ -102,12 +103,15 @@ func readJob(f *Frame) (*Job, Operation, error) {
 		return nil, 0, fmt.Errorf("%w: %s comes first, want a job", errFrame, f.Place())
 	}
 	var bound struct{ Memory int64 }
-	if err := json.Unmarshal(f.Payload, &bound); err != nil {
-		return nil, 0, fmt.Errorf("%w: job: %w", errFrame, err)
+	if err := decode(f, mostMemory(), &bound); err != nil {
+		return nil, 0, err
 	}
 	job := &Job{}
 	if err := decode(f, bound.Memory, job); err != nil {
 		return nil, 0, err
+	}
+	for _, text := range []*string{&job.Op, &job.Mode, &job.Of} { // errors quote them, and none of them is long
+		*text = wording.Short(*text)
 	}
 	op := Source
 	for i, name := range operationNames {
@@ -134,7 +138,7 @@ func (j *Job) check() error {
 	case j.Chunk > mostChunk:
 		return fmt.Errorf("chunks of %d rows, want at most %d", j.Chunk, mostChunk)
 	case len(j.Ranges) < 2 || j.Ranges[0] != 0:
-		return fmt.Errorf("ranges %v, want 0, where the others begin, and the number of nodes", j.Ranges)
+		return fmt.Errorf("ranges %s, want 0, where the others begin, and the number of nodes", wording.Short(fmt.Sprint(j.Ranges)))
 	case j.Classes < 0 || j.Classes > mostClasses:
 		return fmt.Errorf("%d classes, want 0 to %d", j.Classes, mostClasses)
 	case j.Hops < 1 || j.Hops > mostHops:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 )
@@ -13,19 +14,33 @@ import (
 // valueBytes is the most that a value in JSON takes once it is decoded, with what the list around it has in reserve.
 const valueBytes = 96
 
-// decode decodes the JSON of a frame, unless its values take more than the memory. Those of a small frame fit beside the memory of the job.
+// The most that one text and one number of JSON may have, in bytes.
+const (
+	mostText   = 1 << 20
+	mostNumber = 1 << 10
+)
+
+// decode decodes the JSON of a frame, unless its values take more than the memory, or one of them is too long. Those of a
+// small frame fit beside the memory of the job.
 func decode(f *Frame, memory int64, into any) error {
 	most := max(memory, mostPayload) / valueBytes
 	var values int64
-	inString := false
+	inString, from := false, 0 // where the value at i begins
 	for i := 0; i < len(f.Payload) && values <= most; i++ {
 		switch b := f.Payload[i]; {
 		case inString && b == '\\':
 			i++
 		case b == '"':
 			inString = !inString
-		case !inString && (b == '[' || b == '{' || b == ',' || b == ':'): // one of them comes before each value
-			values++
+		case !inString && strings.IndexByte("[{,:]} \n\t\r", b) >= 0:
+			from = i + 1
+			if strings.IndexByte("[{,:", b) >= 0 { // one of them comes before each value
+				values++
+			}
+		}
+		if length := i - from; length > mostText || length > mostNumber && f.Payload[from] != '"' {
+			return fmt.Errorf("%w: %s: a value has more than %d bytes, want texts of at most %d and numbers of at most %d",
+				errFrame, f.Place(), length-1, mostText, mostNumber)
 		}
 	}
 	if values > most {
