@@ -181,13 +181,19 @@ func (s *streams) resolve(arguments *kong.Context) error {
 	return nil
 }
 
-// resolvedInput is the name of a file, or a pattern, whose .. can be cleaned away as text. It is the name itself if no link
-// is in the way: messages repeat it.
+// resolvedInput is resolvedPath for what a flag says of an input.
 func resolvedInput(name string) (string, error) {
 	kind, path := cutNoise(name)
+	path, err := resolvedPath(path)
+	return kind + path, err
+}
+
+// resolvedPath is the name of a file, or a pattern, whose .. can be cleaned away as text. It is the name itself if no link
+// is in the way: messages repeat it.
+func resolvedPath(path string) (string, error) {
 	up := strings.LastIndex("/"+filepath.ToSlash(path)+"/", "/../")
 	if up < 0 {
-		return name, nil
+		return path, nil
 	}
 	above, below := path[:up+len("..")], path[up+len(".."):]
 	real, err := realpath.Of(above)
@@ -195,9 +201,9 @@ func resolvedInput(name string) (string, error) {
 		return "", err
 	}
 	if asText, err := realpath.Of(filepath.Clean(above)); err == nil && asText == real {
-		return name, nil
+		return path, nil
 	}
-	return kind + real + below, nil
+	return real + below, nil
 }
 
 // cutNoise cuts what --noise says of a file off its path; "" if it is no such value.

@@ -38,7 +38,11 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	c.Dir = filepath.Clean(c.Dir)
+	dir, err := resolvedPath(c.Dir)
+	if err != nil {
+		return fmt.Errorf("--dir %s: %w", c.Dir, err)
+	}
+	c.Dir = filepath.Clean(dir)
 	files := c.Dir + ".files"
 	if err := atomic.CheckOutsideStores(c.Dir); err != nil {
 		return err
@@ -66,7 +70,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	}
 	s.echo("clean", c.Dir)
 	clean := cleanCommand{DB: c.Dir, Seed: c.Seed, Preset: string(cleaner.PresetDefault), resources: c.resources}
-	err := withStore(c.Dir, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
+	err = withStore(c.Dir, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
 		run, err := cleaner.Clean(ctx, store, clean.options(s))
 		if err != nil {
 			return err

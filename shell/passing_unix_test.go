@@ -98,6 +98,31 @@ func TestUpBehindALink(t *testing.T) {
 	}
 }
 
+// TestHeldBehindALink asks the holder of a store that is named by .. behind a link, where the name as text is that of another.
+func TestHeldBehindALink(t *testing.T) {
+	linkedStore(t)
+	if err := errors.Join(os.CopyFS("short/g", os.DirFS("g")), os.Rename("g", "real/g")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, map[string]string{
+		"more.csv": "id,label\nmore,A\nnext,A\n", "edges.csv": "src,dst\nmore,next\n", "splits.csv": "id,split\nnext,val\n",
+	})
+	serving(t, "real/g")
+	const db = "link/../g"
+	want := db + ": 2 nodes and 1 edge added"
+	if got := give(t, "short", "import", db, "--append", "--nodes", "../more.csv", "--edges", "../edges.csv"); !strings.Contains(got, want) {
+		t.Errorf("import: got %s, want %s", got, want)
+	}
+	give(t, "short", "import", db, "--splits", "../splits.csv")
+	give(t, "short", "shell", db, "-c", "unlabel more")
+	const question = "nodes where id in ('more', 'next') order by id return id, label, split"
+	for name, want := range map[string]string{db: "id,label,split\nmore,,\nnext,A,val\n", "g": "id,label,split\n"} {
+		if got := give(t, "short", "shell", name, "-c", question, "--format", "csv"); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestPassedFiles gives commands files as only the process that gives them can open them.
 func TestPassedFiles(t *testing.T) {
 	cleanedStore(t)
