@@ -45,7 +45,10 @@ func Run(ctx context.Context, opt Options) (summary string, err error) {
 	if err := r.find(ctx); err != nil {
 		return r.summary(), err
 	}
-	if len(r.queue) == 0 {
+	switch {
+	case len(r.queue) == 0 && opt.Find.Where != "":
+		return "no suspect meets the condition of --where", nil
+	case len(r.queue) == 0:
 		return "no suspects are left", nil
 	}
 	r.replies = newReplies(ctx, opt)

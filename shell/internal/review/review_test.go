@@ -93,7 +93,7 @@ func TestReview(t *testing.T) {
 		{name: "end of the input", lines: "y", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "nothing", says: "nothing decided; 2 left"},
 		{name: "a condition", where: "label = 'Systems' and score between 0.7 and 0.99", lines: "y\n", says: "1 accepted; 0 left", labels: []string{"p4 Theory accept"}},
-		{name: "none", where: "degree > 1000", says: "no suspects are left"},
+		{name: "none", where: "degree > 1000", says: "no suspect meets the condition of --where"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			undoAll(t, store)

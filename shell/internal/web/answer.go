@@ -216,9 +216,7 @@ func (s *Server) frame(r *http.Request, a answer) frame {
 			f.Said = "Earlier: " + f.Said
 		}
 	}
-	if a.page != "problem" {
-		f.Progress = s.latestProgress(r.Context())
-	}
+	f.Progress = s.latestProgress(r.Context())
 	return f
 }
 

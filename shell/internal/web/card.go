@@ -55,8 +55,8 @@ type card struct {
 	Others *progress `json:"-"` // what is left beside a sample that is done; nil if it is not known
 
 	ReadOnly bool     `json:"-"`
-	Empty    bool     `json:"empty,omitempty"` // the queue is empty: the rest is missing
-	Skipped  int      `json:"skipped,omitempty"`
+	Empty    bool     `json:"empty,omitempty"`   // the queue is empty: the rest is missing
+	Skipped  int      `json:"skipped,omitempty"` // nodes that wait in it
 	Classes  []string `json:"-"`
 	Colors   []int    `json:"-"` // of the label, the suggested one and the one before: places of classes
 }
@@ -105,7 +105,7 @@ func (s *Server) review(r *http.Request) (answer, error) {
 	}
 	a := answer{page: "card", title: "Review"}
 	err = s.snapshot(func(tx *kv.Tx) error {
-		v, err := s.next(r.Context(), tx, where, sample, r.FormValue("not"))
+		v, skipped, err := s.next(r.Context(), tx, where, sample, r.FormValue("not"))
 		if err != nil {
 			return err
 		}
@@ -115,13 +115,10 @@ func (s *Server) review(r *http.Request) (answer, error) {
 				return err
 			}
 		}
-		c.Where, c.Sample, c.ReadOnly = where, sample, s.ReadOnly
+		c.Where, c.Sample, c.ReadOnly, c.Skipped = where, sample, s.ReadOnly, skipped
 		if c.Empty && sample {
 			c.Others = s.latestProgress(r.Context())
 		}
-		s.mu.Lock()
-		c.Skipped = int(s.skipped.GetCardinality())
-		s.mu.Unlock()
 		a.view = c
 		return nil
 	})
@@ -207,51 +204,59 @@ func (s *Server) addTitles(lines []string) error {
 	})
 }
 
-// next is the first node of the queue that got no reply yet; kv.NoNode if there is none.
-func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool, not string) (kv.NodeID, error) {
+// next is the first node of the queue that got no reply yet. If there is none, it is kv.NoNode, and skipped counts the nodes of the queue that
+// were skipped.
+func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool, not string) (next kv.NodeID, skipped int, err error) {
 	condition, err := query.ParseCondition(where)
 	if err != nil {
-		return kv.NoNode, err
+		return kv.NoNode, 0, err
 	}
 	s.mu.Lock()
-	over := s.skipped.Clone()
+	passed := s.skipped.Clone()
 	drawn := s.sample
 	s.mu.Unlock()
+	over := passed.Clone()
 	if not != "" {
 		v, err := s.find(tx, not)
 		if err != nil {
-			return kv.NoNode, err
+			return kv.NoNode, 0, err
 		}
 		over.Add(uint32(v))
 	}
-	isOver := func(v kv.NodeID) bool { return over.Contains(uint32(v)) }
+	isLeft := func(v kv.NodeID) bool { return !over.Contains(uint32(v)) }
+	var queue []kv.NodeID
 	if sample {
-		if drawn == nil {
-			return kv.NoNode, nil
+		if drawn != nil {
+			queue, err = drawn.open(ctx, tx)
 		}
-		return drawn.next(ctx, tx, isOver)
-	}
-	// Decided nodes are suspects only if the condition asks for them.
-	skipped := over.GetCardinality()
-	mine, err := s.mine.follow(ctx, tx)
-	if err != nil {
-		return kv.NoNode, err
-	}
-	over.Or(mine)
-	for _, passed := range []uint64{skipped, over.GetCardinality()} {
-		limit := int(passed) + 1
-		queue, _, err := query.Suspects(ctx, tx, condition, limit)
+	} else {
+		// Decided nodes are suspects only if the condition asks for them.
+		few := over.GetCardinality()
+		mine, err := s.mine.follow(ctx, tx)
 		if err != nil {
-			return kv.NoNode, err
+			return kv.NoNode, 0, err
 		}
-		if i := slices.IndexFunc(queue, func(v kv.NodeID) bool { return !isOver(v) }); i >= 0 {
-			return queue[i], nil
-		}
-		if len(queue) < limit {
-			break
+		over.Or(mine)
+		for _, most := range []uint64{few, over.GetCardinality()} {
+			limit := int(most) + 1
+			queue, _, err = query.Suspects(ctx, tx, condition, limit)
+			if err != nil {
+				return kv.NoNode, 0, err
+			}
+			if len(queue) < limit || slices.ContainsFunc(queue, isLeft) {
+				break
+			}
 		}
 	}
-	return kv.NoNode, nil
+	if i := slices.IndexFunc(queue, isLeft); i >= 0 {
+		return queue[i], 0, err
+	}
+	for _, v := range queue {
+		if passed.Contains(uint32(v)) {
+			skipped++
+		}
+	}
+	return kv.NoNode, skipped, err
 }
 
 // card reads what the card of a node shows.

@@ -49,18 +49,18 @@ func (c *counted[T]) last() *T {
 	return c.latest
 }
 
-// count counts, unless nothing has changed. Anew says that something has. How makes a count of a snapshot.
-func (c *counted[T]) count(ctx context.Context, store *kv.Store, how func(context.Context, *kv.Tx) (*T, error)) (now *T, anew bool, err error) {
+// count counts, unless nothing has changed: then it is the same count as before. How makes a count of a snapshot.
+func (c *counted[T]) count(ctx context.Context, store *kv.Store, how func(context.Context, *kv.Tx) (*T, error)) (now *T, err error) {
 	c.counting.Lock()
 	defer c.counting.Unlock()
 	tx := store.Begin()
 	defer tx.Close()
 	commit, err := tx.LastCommit()
 	if err != nil {
-		return c.last(), false, err
+		return c.last(), err
 	}
 	if now, _ := c.fresh(commit); now != nil {
-		return now, false, nil
+		return now, nil
 	}
 	began := time.Now()
 	now, err = how(ctx, tx)
@@ -68,7 +68,7 @@ func (c *counted[T]) count(ctx context.Context, store *kv.Store, how func(contex
 		err = ctx.Err()
 	}
 	if err != nil {
-		return c.last(), false, err
+		return c.last(), err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *counted[T]) count(ctx context.Context, store *kv.Store, how func(contex
 		close(c.first)
 	}
 	c.latest, c.commit, c.when, c.took = now, commit, began, time.Since(began)
-	return now, true, nil
+	return now, nil
 }
 
 // at is the count for who waits: as of now if that is quick, or if patient, and else the last one, which may be nil. Stale says that the
@@ -93,7 +93,7 @@ func (c *counted[T]) at(ctx context.Context, store *kv.Store, patient bool, how 
 	case now != nil:
 		return now, false, nil
 	case quick, patient:
-		now, _, err = c.count(ctx, store, how)
+		now, err = c.count(ctx, store, how)
 		return now, false, err
 	}
 	notify(c.wanted)
@@ -121,7 +121,7 @@ func (c *counted[T]) lately(
 	}
 	now, quick := c.fresh(commit)
 	if now == nil && quick {
-		if _, _, err := c.count(ctx, store, how); err != nil {
+		if _, err := c.count(ctx, store, how); err != nil {
 			return nil, when, err
 		}
 	}

@@ -1,10 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -115,41 +115,57 @@ func (s *Server) complete(r *http.Request) (answer, error) {
 	return answer{page: "completion", title: "Completion", view: view}, err
 }
 
-// plainWords are what people type in search of a text: a condition has signs, or begins with a property and a word of the language.
-var plainWords = regexp.MustCompile(`^[\pL\pN'"][\pL\pN\pM ._,:;/&+'"-]*$`)
+// operators are in conditions, and hardly ever in words. So are parentheses.
+const operators = "=<>()"
 
 // conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them.
-func (s *Server) conditionOf(tx *kv.Tx, typed string) string {
-	if !plainWords.MatchString(typed) {
-		return typed
+func (s *Server) conditionOf(tx *kv.Tx, typed string) (string, error) {
+	if typed == "" || strings.ContainsAny(typed, operators) {
+		return typed, nil
 	}
 	words := strings.Fields(typed)
-	candidates, _ := query.Complete(tx, "suspects where ")
-	isProperty := func(word string) bool {
-		return slices.ContainsFunc(candidates, func(c query.Candidate) bool { return strings.EqualFold(c.Text, word) })
-	}
 	isNoTest := func(c query.Candidate) bool { // it has a value that something is to be compared with
 		return strings.EqualFold(c.Text, words[0]) && c.Note != "" && c.Note != "true or false"
 	}
-	goesOn := len(words) == 1 && !slices.ContainsFunc(candidates, isNoTest) || len(words) > 1 && slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
+	goesOn := len(words) == 1 && !slices.ContainsFunc(properties(tx), isNoTest) || len(words) > 1 && slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
 	_, wrong := query.ParseCondition(typed)
 	quoted := strings.Trim(typed, `"`) // which is a condition if it is the name of a property, or more than a name
-	isCondition := strings.Contains(typed, `"`) && wrong == nil && (strings.Contains(quoted, `"`) || isProperty(typed) || isProperty(quoted))
-	if strings.EqualFold(words[0], "not") || isProperty(words[0]) && goesOn || isCondition {
-		return typed
+	isCondition := strings.Contains(typed, `"`) && wrong == nil && (strings.Contains(quoted, `"`) || isProperty(tx, typed) || isProperty(tx, quoted))
+	if strings.EqualFold(words[0], "not") || isProperty(tx, words[0]) && goesOn || isCondition {
+		return typed, nil
 	}
+	found, err := s.search(tx, typed)
+	return cmp.Or(found, typed), err
+}
+
+// properties are what a condition can begin with.
+func properties(tx *kv.Tx) []query.Candidate {
+	candidates, _ := query.Complete(tx, "suspects where ")
+	return candidates
+}
+
+func isProperty(tx *kv.Tx, word string) bool {
+	return slices.ContainsFunc(properties(tx), func(c query.Candidate) bool { return strings.EqualFold(c.Text, word) })
+}
+
+// search is the condition of the node with an id, and of nodes whose title or text has some words. It is empty if nothing can have them.
+func (s *Server) search(tx *kv.Tx, typed string) (string, error) {
 	var tests []string
+	switch _, err := tx.Node(typed); {
+	case err == nil:
+		tests = append(tests, "id = "+query.Quote(typed))
+	case !errors.Is(err, kv.ErrNotFound):
+		return "", err
+	}
+	words := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.Join(strings.Fields(typed), " "))
 	for _, column := range []string{s.Columns.Title, s.Columns.Text} {
 		if column == "" {
 			continue
 		}
-		if !isProperty(column) {
+		if !isProperty(tx, column) {
 			column = `"` + strings.ReplaceAll(column, `"`, `""`) + `"`
 		}
-		tests = append(tests, column+" ilike "+query.Quote("%"+strings.ReplaceAll(strings.Join(words, " "), "_", `\_`)+"%"))
+		tests = append(tests, column+" ilike "+query.Quote("%"+words+"%"))
 	}
-	if tests == nil {
-		return typed
-	}
-	return strings.Join(tests, " or ")
+	return strings.Join(tests, " or "), nil
 }

@@ -24,6 +24,9 @@ func TestPlainWords(t *testing.T) {
 		`"a" or b"`: `title ilike '%"a" or b"%'`, `"old style"`: `"old style"`, `"old style" and disputed`: `"old style" and disputed`,
 		`"old style" is null`: `"old style" is null`,
 		"label":               "title ilike '%label%'", "Score": "title ilike '%Score%'",
+		"100%": `title ilike '%100\%%'`, "[deep] c++ & #1, what?": "title ilike '%[deep] c++ & #1, what?%'", `a\b`: `title ilike '%a\\b%'`, "o'neil": "title ilike '%o''neil%'",
+		`say "deep"`: `title ilike '%say "deep"%'`, "p4": "id = 'p4' or title ilike '%p4%'", "e 1": "id = 'e 1' or title ilike '%e 1%'",
+		"lower(title) = 'files'": "lower(title) = 'files'", "title ilike '%file%'": "title ilike '%file%'",
 		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null", "disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
 	} {
 		if got := view[list](c, "/list?of=nodes&where="+url.QueryEscape(typed)); got.Where != want {
@@ -43,6 +46,35 @@ func TestPlainWords(t *testing.T) {
 	}
 	if status, _ := c.get("/list?of=nodes&where=title+ilike"); status != http.StatusBadRequest {
 		t.Errorf("the beginning of a condition: got %d", status)
+	}
+}
+
+// TestFoundElsewhere types an id, and what no suspect has or no condition is: the page leads to the node.
+func TestFoundElsewhere(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	if got := view[list](c, "/list?where=p4"); got.Count != 1 || got.Rows[0].ID != "p4" {
+		t.Errorf("the id of a suspect: got %+v", got.Rows)
+	}
+	links := regexp.MustCompile(`href="([^"]*)">(Look [^<]*)<`)
+	for typed, want := range map[string]string{"kernels": "Look among all nodes", "p1": "Look among all nodes", "files (again)": "Look for these words"} {
+		status, text := c.browser().get("/list?where=" + url.QueryEscape(typed))
+		found := links.FindStringSubmatch(text)
+		if found == nil || found[2] != want {
+			t.Errorf("%s: got %d, and the links %q", typed, status, found)
+			continue
+		}
+		got := view[list](c, "/"+html.UnescapeString(found[1]))
+		if typed == "files (again)" {
+			if got.Of != "suspects" || got.Where != "title ilike '%files (again)%'" {
+				t.Errorf("%s leads to %s where %s", typed, got.Of, got.Where)
+			}
+		} else if got.Count != 1 || got.Of != "nodes" {
+			t.Errorf("%s leads to %d %s", typed, got.Count, got.Of)
+		}
+	}
+	_, text := c.browser().get("/list?where=kernels")
+	if !strings.Contains(text, "No suspect meets the condition.") {
+		t.Errorf("an empty list of suspects: got %s", text)
 	}
 }
 

@@ -53,7 +53,10 @@ type row struct {
 }
 
 // A markedError is a condition with a mark under the word that is wrong.
-type markedError struct{ Before, Word, After, Error string }
+type markedError struct {
+	Before, Word, After, Error string
+	Words                      string // the condition that finds the text as words, if there is one
+}
 
 // pageRows are the rows of a page.
 const pageRows = 50
@@ -79,6 +82,9 @@ func (s *Server) list(r *http.Request) (answer, error) {
 				view, err = s.listOf(r, tx, url.Values{"of": {of}})
 			}
 			view.Typed, view.Error = typed, marked
+			if err == nil {
+				marked.Words, err = s.search(tx, typed)
+			}
 		}
 		if err == nil {
 			view.Filters, err = savedFilters(tx)
@@ -105,7 +111,10 @@ func (s *Server) listOf(r *http.Request, tx *kv.Tx, fields url.Values) (list, er
 		}
 		view.Page = page
 	}
-	view.Where = s.conditionOf(tx, view.Typed)
+	var err error
+	if view.Where, err = s.conditionOf(tx, view.Typed); err != nil {
+		return view, err
+	}
 	return view, s.fill(r.Context(), tx, &view, wantsJSON(r))
 }
 
@@ -255,6 +264,11 @@ func (l list) Sorted(property string) string {
 
 // PageLink is the address of another page of the list.
 func (l list) PageLink(page int) string { return l.link(l.Sort, page) }
+
+// Everywhere is the address of the list of all nodes under the same filter line.
+func (l list) Everywhere() string {
+	return "list?" + url.Values{"of": {"nodes"}, "where": {l.Typed}}.Encode()
+}
 
 // Here is the address of the list as it is.
 func (l list) Here() string { return l.link(l.Sort, l.Page) }

@@ -141,7 +141,7 @@ func TestLately(t *testing.T) {
 		}
 	}
 	check("before the first", 0, true)
-	if _, _, err := c.count(t.Context(), store, how); err != nil {
+	if _, err := c.count(t.Context(), store, how); err != nil {
 		t.Fatal(err)
 	}
 	check("nothing has changed", 1, false)

@@ -171,6 +171,7 @@ func (s *Server) overview(r *http.Request) (answer, error) {
 
 // keepOverview counts the overview when somebody has asked for it, until ctx ends.
 func (s *Server) keepOverview(ctx context.Context) {
+	var told *overview // a request may have counted before
 	for {
 		select {
 		case <-ctx.Done():
@@ -180,7 +181,8 @@ func (s *Server) keepOverview(ctx context.Context) {
 		if s.glance.last() != nil {
 			s.activity.wait(ctx)
 		}
-		if _, anew, err := s.glance.count(ctx, s.Store, s.countOverview); anew && err == nil {
+		if now, err := s.glance.count(ctx, s.Store, s.countOverview); err == nil && now != told {
+			told = now
 			s.events.send("overview", struct{}{})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -107,7 +108,30 @@ func TestCounted(t *testing.T) {
 	if got, stale, err := c.at(t.Context(), store, false, slow); err != nil || !stale || *got != 1 || times != 1 {
 		t.Errorf("after a decision: got %v, stale %v, %v", *got, stale, err)
 	}
-	if got, anew, err := c.count(t.Context(), store, slow); err != nil || !anew || *got != 2 {
-		t.Errorf("counted anew: got %v, anew %v, %v", *got, anew, err)
+	if got, err := c.count(t.Context(), store, slow); err != nil || *got != 2 {
+		t.Errorf("counted anew: got %v, %v", *got, err)
+	}
+}
+
+// TestToldOfCounts has a request count before the server does: open pages are told of the numbers all the same.
+func TestToldOfCounts(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, func(o *Options) { o.KeepScores = true })
+	view[progress](c, "/progress")
+	events, _ := c.server.events.join()
+	defer c.server.events.leave(events)
+	if _, err := decide.Write(t.Context(), store, []decide.Request{{Node: 3, Kind: decide.Unsure}}, decide.Options{Who: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	c.browser().get("/history")
+	for end := time.After(30 * time.Second); ; {
+		select {
+		case event := <-events:
+			if strings.Contains(string(event), `"unsure":1`) {
+				return
+			}
+		case <-end:
+			t.Fatal("no event has the numbers")
+		}
 	}
 }

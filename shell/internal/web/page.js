@@ -453,8 +453,21 @@
       if (whole) show({ title: page.title, main: $('#main', page) });
     } catch { /* the stream tells when the server is back */ }
   }
-  function recount() {
-    if ($('#more')) renew(location.href, ['#list-count', '#pages', '#all-count']);
+  // relist brings the list up to date: its rows too, unless some are selected. The current row stays the current one.
+  async function relist() {
+    if (!$('#bulk') || acting) return;
+    const chosen = () => all(':checked', $('#bulk')).length;
+    const before = chosen(), counts = ['#list-count', '#pages', '#all-count'];
+    let current;
+    const isWanted = () => {
+      current = boxes()[last]?.value;
+      return !acting && chosen() === before;
+    };
+    if (!await renew(location.href, before ? counts : [...counts, '.nodes tbody'], isWanted)) return;
+    release();
+    last = boxes().findIndex(box => box.value === current);
+    if (last >= 0) $('.nodes tbody').rows[last].classList.add('current');
+    if (last >= 0 && document.activeElement === document.body) boxes()[last].focus({ preventScroll: true });
   }
 
   // listen has a stream while the page is seen: a browser has few connections to one server, which decisions need too.
@@ -469,17 +482,20 @@
       clearTimeout(silent);
       silent = 0;
       if (heard) refresh(false); // what happened meanwhile
-      recount();
+      relist();
       if ($('.card[data-settling]')) settle();
       heard = true;
       if ([ended, earlier].includes($('#problem').textContent)) fail('');
     });
     mine.addEventListener('progress', () => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => refresh(false), 100);
+      waiting = setTimeout(() => {
+        refresh(false);
+        relist();
+      }, 100);
     });
     mine.addEventListener('overview', () => { if ($('#counting')) refresh(true); });
-    mine.addEventListener('count', recount);
+    mine.addEventListener('count', relist);
     mine.addEventListener('settled', settle);
     mine.addEventListener('job', event => showJob(JSON.parse(event.data)));
     mine.addEventListener('error', () => {

@@ -80,6 +80,16 @@ func TestDownloads(t *testing.T) {
 	}
 }
 
+// TestProblem has the counts, which no script brings after it.
+func TestProblem(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), nil)
+	view[progress](c, "/progress")
+	status, text := c.browser().get("/node?id=nope")
+	if status != http.StatusNotFound || !strings.Contains(text, "Not done") || !strings.Contains(text, `<b data-count="left">`) || strings.Contains(text, "Counting …") {
+		t.Errorf("got %d, %s", status, text)
+	}
+}
+
 // TestWhileCounting looks at the overview and the bar while the store is counted: what is not counted yet is not told as none.
 func TestWhileCounting(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), func(o *Options) { o.KeepScores = true })

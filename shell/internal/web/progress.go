@@ -70,6 +70,7 @@ func (p *progress) Reviewed() int64 { return p.Decided + p.Unsure }
 func (s *Server) keepCounting(ctx context.Context) {
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
+	var told *progress // a request may have counted before
 	for {
 		select {
 		case <-ctx.Done():
@@ -83,8 +84,9 @@ func (s *Server) keepCounting(ctx context.Context) {
 				continue
 			}
 		}
-		if p, anew, err := s.progress.count(ctx, s.Store, s.progressOf); anew && err == nil {
-			s.events.send("progress", p)
+		if now, err := s.progress.count(ctx, s.Store, s.progressOf); err == nil && now != told {
+			told = now
+			s.events.send("progress", now)
 		}
 	}
 }

@@ -410,8 +410,14 @@ func TestSkips(t *testing.T) {
 	for range 3 {
 		must[reply](c, "/skip", skipping{ID: "p4"})
 	}
-	if got := view[card](c, "/review"); got.Skipped != 1 || got.ID == "p4" {
-		t.Errorf("got %d skipped, and %s", got.Skipped, got.ID)
+	if got := view[card](c, "/review"); got.ID == "p4" || got.ID == "" {
+		t.Errorf("got the card of %q", got.ID)
+	}
+	// Those of other queues do not count.
+	for where, want := range map[string]int{"id = 'p4'": 1, "id = 's3'": 0, "id = 'p4' or id = 's3'": 0, "id = 'p1'": 0} {
+		if got := view[card](c, "/review?where="+url.QueryEscape(where)); got.Skipped != want || got.Empty != (want == 1 || where == "id = 'p1'") {
+			t.Errorf("%s: got %d skipped, empty: %v", where, got.Skipped, got.Empty)
+		}
 	}
 	if got := must[reply](c, "/undo", c.last()); got.ID != "p4" || got.Undo != 0 {
 		t.Errorf("undo: got %+v", got)

@@ -109,15 +109,14 @@ func (s *sample) count(ctx context.Context, tx *kv.Tx) (*sampled, error) {
 	return c, err
 }
 
-// next is the first node that nobody has decided on since the draw, and that is not passed over; kv.NoNode if there is none.
-func (s *sample) next(ctx context.Context, tx *kv.Tx, isOver func(v kv.NodeID) bool) (kv.NodeID, error) {
-	first := kv.NoNode
-	err := s.follow(ctx, tx, func(v kv.NodeID, n *sampledNode) {
-		if first == kv.NoNode && n.entries <= 0 && !isOver(v) {
-			first = v
+// open are the nodes that nobody has decided on since the draw.
+func (s *sample) open(ctx context.Context, tx *kv.Tx) (nodes []kv.NodeID, err error) {
+	err = s.follow(ctx, tx, func(v kv.NodeID, n *sampledNode) {
+		if n.entries <= 0 {
+			nodes = append(nodes, v)
 		}
 	})
-	return first, err
+	return nodes, err
 }
 
 // currentSample is the sample, nil if none was drawn.

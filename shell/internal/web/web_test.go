@@ -454,7 +454,38 @@ func TestSample(t *testing.T) {
 	if status, text := c.post("/sample", sampling{Nodes: new(whole(20)), Seed: 7}); status != 200 {
 		t.Fatalf("got %d, %s", status, text)
 	}
+	// Of two nodes that are skipped, one is of the sample: it waits at the end of it, and the other does not.
+	of := view[card](c, "/review?sample=1")
+	must[reply](c, "/skip", skipping{ID: of.ID})
+	var drawn []string
+	if err := store.View(func(tx *kv.Tx) error {
+		for _, v := range c.server.currentSample().Nodes {
+			id, err := tx.ID(v)
+			if err != nil {
+				return err
+			}
+			drawn = append(drawn, id)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	suspects := ask(t, store, "suspects return id")
+	other := slices.IndexFunc(suspects, func(id string) bool { return !slices.Contains(drawn, id) })
+	must[reply](c, "/skip", skipping{ID: suspects[other]})
 	for i := range 20 {
+		if i == 19 {
+			if end := view[card](c, "/review?sample=1"); !end.Empty || end.Skipped != 1 {
+				t.Errorf("behind the others of the sample: got %d skipped, %+v", end.Skipped, end)
+			}
+			_, _, header := c.browser().form("/again", url.Values{"sample": {"1"}})
+			if to := header.Get("Location"); to != "review?sample=1" {
+				t.Errorf("the button leads to %s", to)
+			}
+			if _, text := c.browser().get("/review?sample=1"); !strings.Contains(text, of.ID) {
+				t.Errorf("the skipped node is not back: %s", text)
+			}
+		}
 		of := view[card](c, "/review?sample=1")
 		kind := "accept"
 		if i%4 == 0 {
