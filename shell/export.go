@@ -74,8 +74,8 @@ predictions, transition: classes are sorted as numbers if all are numbers, else 
 features: rows of unlabelled nodes are NaN. Diagonals are always exact, also after a run that sampled them. The default hops and direction are those of ` +
 		`the last run. Standard error has them. With --hops, the default direction is both.
 
-Texts are written as they are. A spreadsheet takes some for formulas. With --safe-csv, an apostrophe goes before texts that begin with =, +, -, @, a ` +
-		`tab or a return, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.
+Texts are written as they are. A spreadsheet takes some for formulas. With --safe-csv, an apostrophe goes before texts that begin with =, +, -, @ (also ` +
+		`in full width), a tab or an end of line, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.
 
     graphcleaner export my.graph suspects --out suspects.csv
     graphcleaner export my.graph scores --out scores.parquet

@@ -75,9 +75,11 @@ func (w *escapeWriter) end() error {
 }
 
 // SafeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and begins with
-// =, +, -, @, a tab or a return. Afterwards nobody can tell whether an apostrophe was there before.
+// =, +, -, @, one of these in full width, a tab or an end of line. Afterwards nobody can tell whether an apostrophe was there
+// before.
 func SafeText(text string) string {
-	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	first, _ := utf8.DecodeRuneInString(text)
+	if text == "" || !strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {
 		return text
 	}
 	if isNumber(text) {

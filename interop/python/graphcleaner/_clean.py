@@ -95,7 +95,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
             raise GraphcleanerError(f"{what}: want predictions with {'it' if what == 'logits' else 'them'}")
     if named in _ANSWER:
         raise GraphcleanerError(f"columns: ids are called {named!r}, which is a column of the answer: rename them")
-    store = None if store is None else os.path.realpath(store) if replace else os.fspath(store)
+    store = None if store is None else os.path.realpath(store) if replace else _store.absolute(store)
     work = _store.flags(memory=memory, threads=threads)
     said: list[tuple[int, str]] = []
     if not len(ends):

@@ -65,6 +65,11 @@ class Neighborhood:
         return self.svg
 
 
+def absolute(path: str | os.PathLike[str]) -> str:
+    """A path that leads to the same place after os.chdir. os.path.abspath would go up from a link, and not from where it leads."""
+    return os.path.join(os.getcwd(), os.fspath(path))
+
+
 class Store(Generic[Frame]):
     """A store on disk, whose answers are frames. `open` makes one."""
 
@@ -72,12 +77,12 @@ class Store(Generic[Frame]):
                  wait: str | None = None, who: str | None = None) -> None:
         if frames not in _tables.KINDS:
             raise GraphcleanerError(f"frames={frames!r}: want {' or '.join(map(repr, _tables.KINDS))}")
-        self.path = os.fspath(path)
+        self.path = absolute(path)
         self.frames = frames
         self._flags = flags(memory=memory, threads=threads, wait=wait)
         self._who = flags(who=who)
         if not os.path.isdir(self.path):
-            raise GraphcleanerError(f"{self.path}: there is no such store")
+            raise GraphcleanerError(f"{os.fspath(path)}: there is no such store")
 
     def __repr__(self) -> str:
         return f"graphcleaner.open({self.path!r})"

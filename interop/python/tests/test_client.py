@@ -266,6 +266,22 @@ def test_an_interruption_leaves_no_store(tmp_path):
     assert not list((tmp_path / "stores").iterdir())
 
 
+def test_a_store_stays_the_one_that_was_opened(tmp_path, monkeypatch, papers):
+    for folder in ("real", "short"):
+        shutil.copytree(papers, tmp_path / folder / "g")
+    (tmp_path / "real" / "deep").mkdir()
+    (tmp_path / "short" / "link").symlink_to("../real/deep")
+    for start, path in (("real", "g"), ("short", "link/../g")):
+        monkeypatch.chdir(tmp_path / start)
+        store = graphcleaner.open(path)
+        before = store.query("history").num_rows
+        monkeypatch.chdir(tmp_path / "short")
+        store.decide("p1", "unsure")
+        assert store.query("history").num_rows == before + 1
+        assert graphcleaner.open(tmp_path / "real" / "g").query("history").num_rows == before + 1
+        assert graphcleaner.open(tmp_path / "short" / "g").query("history").num_rows == 0
+
+
 def test_names_like_flags(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clean(*frames(), store="-x")
