@@ -41,7 +41,7 @@ func (d *delimiter) UnmarshalText(text []byte) error {
 		*d = of
 		return nil
 	}
-	if len(word) != 1 || word[0] < '\t' || word[0] > '~' || strings.ContainsAny(word, "\"\n\r\\") {
+	if len(word) != 1 || word[0] == 0 || word[0] > '~' || strings.ContainsAny(word, "\"\n\r\\") {
 		return fmt.Errorf("got %q, want one character other than a quote or a backslash, or comma, tab, semicolon, bar or blanks", word)
 	}
 	*d = delimiter(word[0])

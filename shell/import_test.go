@@ -32,6 +32,10 @@ func TestImportErrors(t *testing.T) {
 		Src int64  `parquet:"src"`
 		Dst string `parquet:"dst"`
 	}
+	type noID struct {
+		Year  int64  `parquet:"year"`
+		Label string `parquet:"label"`
+	}
 	goodParquet := parquetFile(t, node{"a", "X"}, node{"b", "Y"}, node{"c", ""})
 	manyNodes := gz(t, "id,label\n"+strings.Repeat("a long id,some label\n", 2000))
 	predictions := array(3, 2, 0.5, 0.5, 1, 0, 0, 1)
@@ -49,6 +53,8 @@ func TestImportErrors(t *testing.T) {
 		{"nodes gz truncated", map[string]string{"nodes.csv.gz": manyNodes[:len(manyNodes)/2]}, "--nodes nodes.csv.gz", "the file cannot be read on: it ends early"},
 		{"nodes parquet truncated", map[string]string{"nodes.parquet": goodParquet[:len(goodParquet)-9]}, "--nodes nodes.parquet", "nodes.parquet: is not a whole parquet file"},
 		{"nodes header", map[string]string{"nodes.csv": "node,label\na,X\n"}, "", `nodes.csv:1: has no column "id"; its columns are node, label. If "node" is the id, add --columns id=node`},
+		{"nodes index of pandas", map[string]string{"nodes.parquet": parquetFile(t, noID{2001, "X"})}, "--nodes nodes.parquet",
+			`nodes.parquet: has no column "id"; its columns are year, label. If the ids are the index of a frame of pandas, write it as a column: frame.rename_axis('id').reset_index().to_parquet` + "\n"},
 		{"nodes header reserved", map[string]string{"nodes.csv": "id,score\na,1\n"}, "", `nodes.csv:1: column "score": is the name of a built-in property, want another: such as --columns my_score=score`},
 		{"nodes header twice", map[string]string{"nodes.csv": "id,year,year\na,1,2\n"}, "", `nodes.csv:1: column "year": the header names it twice`},
 		{"nodes no id", map[string]string{"nodes.csv": "id,label\na,X\n,Y\n"}, "", `nodes.csv:3: column "id": got "", want an id`},

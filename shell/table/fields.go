@@ -75,7 +75,12 @@ func (c *textChunk) splitQuoted(record []byte) error {
 			}
 			if read < len(record) && record[read] != c.file.separator {
 				// The record ends in this line.
-				return recordError(c.file.path, c.line, record[read:], "got %q after a closing quote, want the end of the field", record[read:read+1])
+				remark := ""
+				if read > 1 && record[read-2] == '\\' {
+					remark = backslashRemark
+				}
+				return recordError(c.file.path, c.line, record[read:], "got %q after a closing quote, want the end of the field%s",
+					record[read:read+1], remark)
 			}
 		} else {
 			end := bytes.IndexByte(record[read:], c.file.separator)

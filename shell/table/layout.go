@@ -144,7 +144,8 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 	if caption >= 0 && len(l.sample) > 0 {
 		l.caption, l.captionLine = l.captionOf(block[caption], len(l.sample[0])), lines[caption]
 	}
-	l.short = (l.separator == blanks || l.separator == '\t') && isShort(l.sample)
+	areQuoted := bytes.HasPrefix(first, []byte{'"'}) && bytes.Contains(begin, []byte("\n\"")) // as R writes names of rows
+	l.short = (l.separator == blanks || l.separator == '\t' || areQuoted) && isShort(l.sample)
 	return l
 }
 
@@ -298,6 +299,9 @@ func looksOf(records [][]string) (looks int) {
 	return looks
 }
 
+// IsText says whether the table is text.
+func (r *Reader) IsText() bool { return r.layout.separator != 0 || r.parts.align != nil }
+
 // Numbered says whether a text has no header, so that its columns have numbers.
 func (r *Reader) Numbered() bool { return r.layout.numbered }
 
@@ -310,7 +314,7 @@ func (r *Reader) HeaderLooksLike() int {
 }
 
 // separators are the words for what separates columns.
-var separators = map[byte]string{',': "commas", '\t': "tabs", ';': "semicolons", '|': "bars", blanks: "blanks"}
+var separators = map[byte]string{'\x01': "the character 1, as Hive's", ',': "commas", '\t': "tabs", ';': "semicolons", '|': "bars", blanks: "blanks"}
 
 // Form says how the file was read, such as "blanks, no header, comments # (2 lines)". It is empty for what the name of the file says.
 func (r *Reader) Form() string {
@@ -346,7 +350,7 @@ func (r *Reader) Form() string {
 	case comments > 0:
 		words = append(words, fmt.Sprintf("comments %c (%s)", l.comment, wording.Count(comments, "line", "lines")))
 	}
-	isUsual := l.separator == ',' || l.separator == '\t' && endingOf(r.parts.paths[0]) == ".tsv"
+	isUsual := l.separator == ',' && endingOf(r.parts.paths[0]) != ".parquet" || l.separator == '\t' && endingOf(r.parts.paths[0]) == ".tsv"
 	if isUsual && len(words) == 1 {
 		return ""
 	}

@@ -43,6 +43,7 @@ func TestLayouts(t *testing.T) {
 		{"a.csv", "# made, today\nid,label\n1,A\n#2,B\n", Form{}, `["id" "label"] 3["1" "A"] 4["#2" "B"]`, "commas, comments # (1 line)"},
 		{"a.csv", "\ufeff# a \"quote\n\nid,label\n1,\"A\n#B\"\n# \",C\n", Form{}, `["id" "label"] 4["1" "A\n#B"] 6["# \"" "C"]`, "commas, comments # (1 line)"},
 		// Excel's first line, a comma in a header of semicolons, a tab in a run of blanks
+		{"a.csv", "\"sep=;\"\r\nid;label\r\n1;A, B\r\n", Form{}, `["id" "label"] 3["1" "A, B"]`, "semicolons"},
 		{"a.csv", "sep=;\r\nid;label\r\n1;A, B\r\n", Form{}, `["id" "label"] 3["1" "A, B"]`, "semicolons"},
 		{"a.txt", "1 2 \t1 100\n2 3 \t1 200\n", noHeader, `["1" "2" "3" "4"] 1["1" "2" "1" "100"] 2["2" "3" "1" "200"]`, "blanks, no header"},
 		{"a.txt", "id\tlabel \n1\tA b\n", Form{}, `["id" "label "] 2["1" "A b"]`, "tabs"},
@@ -63,6 +64,9 @@ func TestLayouts(t *testing.T) {
 		{"a.csv", "0|1,AI\n1|2,DB\n", noHeader, `["1" "2"] 1["0|1" "AI"] 2["1|2" "DB"]`, "commas, no header"},
 		{"a.txt", "Smith, J\tAI\nDoe, A\tDB\n", noHeader, `["1" "2"] 1["Smith, J" "AI"] 2["Doe, A" "DB"]`, "tabs, no header"},
 		{"a.txt", "a b|A,x\nc d|B\n", noHeader, `["1" "2"] 1["a b" "A,x"] 2["c d" "B"]`, "bars, no header"},
+		// Hive, and names that say something else
+		{"000000_0", "0\x01A, b\n1\x01B\n", noHeader, `["1" "2"] 1["0" "A, b"] 2["1" "B"]`, "the character 1, as Hive's, no header"},
+		{"a.parquet", "id,label\n1,A\n", Form{}, `["id" "label"] 2["1" "A"]`, "commas"},
 		// hashtags
 		{"a.csv", "#a,#b\nx,#a\n#b,x\n", noHeader, `["1" "2"] 1["#a" "#b"] 2["x" "#a"] 3["#b" "x"]`, "commas, no header"},
 		{"a.csv", "# by me, here\n#a,#b\n\n#b,#c\n", noHeader, `["1" "2"] 2["#a" "#b"] 4["#b" "#c"]`, "commas, no header, comments # (1 line)"},
@@ -81,6 +85,8 @@ func TestLayouts(t *testing.T) {
 		// R and pandas
 		{"r.txt", "\"id\" \"label\"\n\"1\" 35 \"A b\"\n\"2\" 40 \"C\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A b"] 3["2" "40" "C"]`, "blanks"},
 		{"r.tsv", "id\tlabel\n1\t35\tA\n2\t40\tB\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, ""},
+		{"r.csv", "\"id\",\"label\"\n\"1\",35,\"A\"\n\"2\",40,\"B\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, ""},
+		{"r.csv", "\"id\";\"label\"\n\"1\";35;\"A\"\n\"2\";40;\"B\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, "semicolons"},
 		{"p.csv", ",id,label\n0,35,A\n", Form{}, `["" "id" "label"] 2["0" "35" "A"]`, ""},
 		{"p.tsv", "\tlabel\n35\tA\n", Form{}, `["" "label"] 2["35" "A"]`, ""},
 		// quotes in tsv

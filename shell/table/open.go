@@ -78,20 +78,19 @@ const (
 	gzipMagic    = "\x1f\x8b"
 )
 
-// openContent opens a file by its content. Only .parquet and .gz at the end of the name say what must be in it.
+// openContent opens a file by its content, whatever its name.
 func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkBytes int) error {
 	counter := &countingReader{r: f}
 	in := bufio.NewReaderSize(counter, sniffBytes)
-	isNamed := endingOf(r.path) == ".parquet"
 	begin, _ := in.Peek(len(parquetMagic)) //nolint:errcheck // reading on gives the error
-	if isNamed || string(begin) == parquetMagic {
+	if string(begin) == parquetMagic {
 		if regular == nil {
 			return &Error{Path: r.path, Msg: "got parquet data from a pipe or a device, want a file: it is not read from its beginning to its end"}
 		}
 		return r.openParquet(regular, memory)
 	}
 	r.read = counter.n.Load
-	if r.layout.packed = strings.EqualFold(filepath.Ext(r.path), ".gz") || bytes.HasPrefix(begin, []byte(gzipMagic)); r.layout.packed {
+	if r.layout.packed = bytes.HasPrefix(begin, []byte(gzipMagic)); r.layout.packed {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
@@ -145,7 +144,7 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 }
 
 // separatorLine is the first line by which Excel knows what separates columns.
-var separatorLine = regexp.MustCompile("^sep=([^\r\n])\r?\n")
+var separatorLine = regexp.MustCompile("^\"?sep=([^\r\n])\"?\r?\n")
 
 // endingOf is how the name of a file ends, in lower case and without .gz.
 func endingOf(path string) string {
@@ -171,14 +170,25 @@ var formats = []struct{ begin, msg string }{
 	{"\xfd7zXZ", "got xz data, want text or parquet: unpack it with unxz"},
 	{"\x28\xb5\x2f\xfd", "got zstd data, want text or parquet: unpack it with unzstd"},
 	{"\x93NUMPY", "got an array of numpy, want text or parquet (an array of edges, features or predictions has a name that ends in .npy)"},
-	{"\x80\x04", "got a pickle of Python, which is not read, want text or parquet"},
 	{"ARROW1", "got an Arrow file, which is written and not read, want text or parquet"},
 	{"\x89HDF", "got an HDF5 file, want text or parquet"},
 	{"SQLite format 3", "got an SQLite database, want text or parquet: sqlite3 -csv -header writes a table of it"},
-	{"%%MatrixMarket", "got a Matrix Market file, whose first row has sizes, want a table of edges: in Python, " +
-		"numpy.save('edges.npy', numpy.transpose(scipy.io.mmread(file).nonzero())) writes its edges with ids from 0"},
+	{"%%MatrixMarket", "got a Matrix Market file, which is not read. In Python, m = scipy.io.mmread(file) reads it. Of edges with ids from 0: " +
+		"numpy.save('edges.npy', numpy.transpose(m.nonzero())); of features: scipy.sparse.save_npz('features.npz', scipy.sparse.csr_matrix(m))"},
+	{"PAR1", "got parquet data within gzip, want it alone: unpack it with gunzip"},
+	{"Obj\x01", "got an Avro file, want text or parquet"},
+	{"MATLAB 5.0 MAT-file", "got a file of MATLAB, want text or parquet, or for a matrix .npy or .npz: scipy.io.loadmat reads it"},
+	{"X\n\x00\x00", rData},
+	{"RDX", rData},
+	{"<stata_dta>", "got a file of Stata, want text or parquet: pandas.read_stata reads it"},
 	{"<", "got XML or HTML, want text or parquet (GraphML: networkx reads it, and graphcleaner.from_networkx of the Python package takes its graph)"},
 }
+
+// rData is what is said of files of R.
+const rData = "got a file of R (RDS or RData), want text or parquet: write.csv(x, 'x.csv', row.names = FALSE) writes a table of it"
+
+// drawing is the beginning of a graph in the languages DOT and GML.
+var drawing = regexp.MustCompile(`^\s*(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*[{\[]`)
 
 // noTable says what a file is that does not begin as a table of text in UTF-8; empty if it may be one.
 func (r *Reader) noTable(begin []byte) string {
@@ -189,17 +199,39 @@ func (r *Reader) noTable(begin []byte) string {
 		}
 	}
 	for _, of := range []struct{ begin, code string }{
+		{"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"},
 		{"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"}, // the mark of the order of bytes
 	} {
 		if bytes.HasPrefix(begin, []byte(of.begin)) {
-			return "got UTF-16 text, want UTF-8: " + converting(name, "iconv -f "+of.code+" -t UTF-8")
+			return "got " + of.code + " text, want UTF-8: " + converting(name, "iconv -f "+of.code+" -t UTF-8")
 		}
 	}
+	isZero := func(places ...int) bool { // and the others of the first four bytes are not
+		for i := range 4 {
+			if len(begin) < 4 || (begin[i] == 0) != slices.Contains(places, i) {
+				return false
+			}
+		}
+		return true
+	}
+	const tarMagic = 257
 	switch {
-	case len(begin) > 3 && begin[0] != 0 && begin[1] == 0 && begin[2] != 0 && begin[3] == 0:
+	case isZero(1, 2, 3):
+		return "got UTF-32 text, want UTF-8: " + converting(name, "iconv -f UTF-32LE -t UTF-8")
+	case isZero(0, 1, 2):
+		return "got UTF-32 text, want UTF-8: " + converting(name, "iconv -f UTF-32BE -t UTF-8")
+	case isZero(1, 3):
 		return "got UTF-16 text, want UTF-8: " + converting(name, "iconv -f UTF-16LE -t UTF-8")
-	case len(begin) > 3 && begin[0] == 0 && begin[1] != 0 && begin[2] == 0 && begin[3] != 0:
+	case isZero(0, 2):
 		return "got UTF-16 text, want UTF-8: " + converting(name, "iconv -f UTF-16BE -t UTF-8")
+	case bytes.HasPrefix(begin[min(tarMagic, len(begin)):], []byte("ustar")):
+		return "got a tar archive, want the table in it: tar -xf unpacks it"
+	case bytes.HasPrefix(begin, []byte("ORC")) && checkText(begin) != nil:
+		return "got an ORC file, want text or parquet"
+	case len(begin) > 1 && begin[0] == '\x80' && begin[1] < ' ':
+		return "got a pickle of Python, which is not read, want text or parquet"
+	case drawing.Match(begin):
+		return "got a graph in DOT or GML, want a table of edges: networkx reads it, and graphcleaner.from_networkx of the Python package takes its graph"
 	case bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(begin, '\r') >= 0 && bytes.IndexByte(begin, '\r') < len(begin)-1:
 		return "got lines that end with a carriage return alone, want LF or CRLF: " + converting(name, `tr '\r' '\n'`)
 	}

@@ -12,7 +12,7 @@ import (
 func (l layout) separatorOf(begin, first []byte, form Form, ending string, isHeader func([]string) bool) byte {
 	var present []byte // in the order of the line
 	for _, b := range first {
-		if strings.IndexByte("\t,;|", b) >= 0 && !slices.Contains(present, b) {
+		if strings.IndexByte("\x01\t,;|", b) >= 0 && !slices.Contains(present, b) {
 			present = append(present, b)
 		}
 	}
@@ -78,12 +78,13 @@ func isEven(records [][]string) bool {
 	return true
 }
 
-// isShort reports whether the first of some records has one field fewer than all others, whose first fields are all different.
+// isShort reports whether the first of some records has one field fewer than all others, whose first fields are all different. None of these ends
+// with an empty field, as lines with a separator at their end do.
 func isShort(records [][]string) bool {
 	const few = 3
 	names := map[string]bool{}
 	for i, record := range records {
-		if i > 0 && (len(record) != len(records[0])+1 || names[record[0]]) {
+		if i > 0 && (len(record) != len(records[0])+1 || names[record[0]] || record[len(record)-1] == "") {
 			return false
 		}
 		if i > 0 {

@@ -286,13 +286,18 @@ func withoutReturn(line []byte) []byte {
 	return line
 }
 
+// backslashRemark is added to what may come of a backslash before a quote.
+const backslashRemark = `; if a backslash stands before a quote: it is not read as an escape, write "" for a quote within quotes`
+
 // row is the row of fields; the first, which is the header, has any number of them.
 func (c *textChunk) row(line int64) (Row, error) {
 	header := c.file.header
 	if len(c.fields) != len(header) && header != nil {
 		record := bytes.Join(c.fields, []byte{c.file.separator})
 		remark := ""
-		if c.file.comment != noComment && bytes.HasPrefix(record, []byte{c.file.comment}) {
+		if bytes.IndexByte(record, '\\') >= 0 {
+			remark = backslashRemark
+		} else if c.file.comment != noComment && bytes.HasPrefix(record, []byte{c.file.comment}) {
 			remark = "; comments stand before the first row"
 		} else if c.file.ofLines && bytes.Count(record, []byte{'"'})%2 == 1 {
 			remark = "; if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line"

@@ -178,6 +178,13 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 	}
 	first := make(map[string]int, len(names))
 	for i, name := range names {
+		if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			advised := "if it is a property, --columns " + wording.ShellWord(r.Columns.with(fmt.Sprintf("property_%d", i+1), strconv.Itoa(i+1)).String())
+			if others[slices.Index(nodeNames, kv.LabelColumn)] < 0 {
+				advised = "if it is the label, --columns " + wording.ShellWord(r.Columns.with(kv.LabelColumn, strconv.Itoa(i+1)).String()) + "; " + advised
+			}
+			return nil, in.HeaderErrorf("", "the name %q of column %d has an end of line or a control character, want another: %s", name, i+1, advised)
+		}
 		j, again := first[name]
 		switch first[name] = i; {
 		case !again || name == "":
@@ -270,8 +277,8 @@ func (n *nodesFile) sayUnlabelled(r Job) {
 
 // usualNames are names, in lower case and without other signs, that files often have for a column.
 var usualNames = map[string][]string{
-	"id":           {"nodeid", "node", "paperid", "vertexid", "vertex", "key", "uid", "uuid", "idx", "index", "name"},
-	kv.LabelColumn: {"subject", "class", "category", "labels", "givenlabel", "target", "y", "classname", "cls", "topic", "choice"},
+	"id":           {"nodeid", "node", "paperid", "vertexid", "vertex", "key", "uid", "uuid", "idx", "index", "indexlevel0", "name"},
+	kv.LabelColumn: {"subject", "class", "category", "labels", "target", "y", "classname", "cls", "topic", "choice"},
 	"node":         {"nodeid", "node", "paperid", "vertexid", "vertex"},
 	"who":          {"annotator", "annotatedby", "completedby", "user", "username", "reviewer"},
 	"why":          {"comment", "reason"},
@@ -302,8 +309,16 @@ func guessColumn(header []string, name string, taken []int, anyWillDo bool) int 
 			return i
 		}
 	}
-	for i := range header {
-		if anyWillDo && usualNames[name] != nil && !slices.Contains(taken, i) {
+	if anyWillDo && usualNames[name] != nil {
+		return firstColumn(len(header), taken)
+	}
+	return -1
+}
+
+// firstColumn is the first column that is not taken, -1 if all are.
+func firstColumn(columns int, taken []int) int {
+	for i := range columns {
+		if !slices.Contains(taken, i) {
 			return i
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/klauspost/compress/gzip"
+
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -141,7 +143,14 @@ func (f *decisionsFile) readLines(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	lines := bufio.NewScanner(in)
+	content := bufio.NewReader(in)
+	var unpacked io.Reader = content
+	if begin, _ := content.Peek(2); string(begin) == "\x1f\x8b" { //nolint:errcheck // reading on gives the error
+		if unpacked, err = gzip.NewReader(content); err != nil {
+			return f.errorf(0, "", "is not a whole gzip file (%v)", err)
+		}
+	}
+	lines := bufio.NewScanner(unpacked)
 	lines.Buffer(nil, maxLine)
 	number := int64(0)
 	fields := map[string]string{}
@@ -156,7 +165,10 @@ func (f *decisionsFile) readLines(ctx context.Context) (err error) {
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		if text[0] != '{' {
+		if string(text) == "[" || string(text) == "]" { // an array with an object a line, as export writes .json
+			continue
+		}
+		if text = bytes.TrimSuffix(text, []byte{','}); text[0] != '{' {
 			return f.errorf(number, "", "got %q, want an object in one line", wording.Short(string(text)))
 		}
 		clear(fields)

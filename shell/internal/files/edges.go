@@ -190,7 +190,10 @@ func (e *edgesTable) check(row table.Row) (weight float32, err error) {
 		return 1, nil
 	}
 	x, ok := parseNumber(row.Fields[e.weight])
-	if weight = float32(x); !ok || !(weight > 0 && weight <= math.MaxFloat32) {
+	if weight = float32(x); ok && x > 0 && x <= math.MaxFloat64 && !(weight > 0 && weight <= math.MaxFloat32) {
+		return 0, e.in.Want(row, e.weight, "a weight from 1e-45 to 3e38, which 32 bits hold")
+	}
+	if !ok || !(weight > 0 && weight <= math.MaxFloat32) {
 		return 0, e.in.Want(row, e.weight, "a weight, a finite number greater than 0")
 	}
 	return weight, nil

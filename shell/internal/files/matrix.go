@@ -334,6 +334,9 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 		}
 		for _, column := range m.values {
 			x, ok := parseNumber(row.Fields[column])
+			if ok && !math.IsInf(x, 0) && math.IsInf(float64(float32(x)), 0) {
+				return in.Want(row, column, "a number of at most 3e38, which 32 bits hold")
+			}
 			if !ok || math.IsInf(float64(float32(x)), 0) {
 				return in.Want(row, column, "a finite number")
 			}

@@ -194,6 +194,10 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 		advised = maps.Clone(of)
 		maps.DeleteFunc(advised, func(_, column string) bool { return !slices.Contains(in.Header(), column) && !isCount(column) })
 	}
+	pandas := "" // whose index may be no column
+	if lacks == "id" && !in.IsText() {
+		pandas = ". If the ids are the index of a frame of pandas, write it as a column: frame.rename_axis('id').reset_index().to_parquet"
+	}
 	var conditions []string
 	taken, isUsual := slices.Clone(places), true
 	for i, name := range names {
@@ -201,7 +205,10 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 		if places[i] >= 0 || !needed && name != kv.LabelColumn {
 			continue
 		}
-		place := guessColumn(in.Header(), name, taken, needed && isOfGraph)
+		place := guessColumn(in.Header(), name, taken, needed && isOfGraph && pandas == "")
+		if name == "dst" && !isUsual {
+			place = firstColumn(len(in.Header()), taken) // beside src, such as j of i, j, v
+		}
 		if place < 0 {
 			continue
 		}
@@ -223,7 +230,7 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	}
 	advice := advised.String()
 	if conditions == nil || len(advice) > maxAdvice {
-		return in.MissingColumn(lacks)
+		return in.HeaderErrorf("", "has no column %q; its columns are %s%s", lacks, in.ListColumns(), pandas)
 	}
 	remark := ""
 	if looks == 0 && !isUsual {
