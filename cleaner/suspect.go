@@ -54,11 +54,16 @@ func (r *Run) leastScore() float64 {
 
 // countSuspect counts a node among the suspects or in the grey zone, or nowhere.
 func (r *Run) countSuspect(score float64, label, suggestion, decision kv.Value) {
-	switch {
-	case !IsSuspect(r.leastScore(), kv.FloatValue(score), label, suggestion, decision):
-	case score > r.Threshold:
+	if IsSuspect(r.leastScore(), kv.FloatValue(score), label, suggestion, decision) {
+		r.countAs(score)
+	}
+}
+
+// countAs counts a node by its score, which is above leastScore.
+func (r *Run) countAs(score float64) {
+	if score > r.Threshold {
 		r.Suspects++
-	default:
+	} else {
 		r.Grey++
 	}
 }
@@ -81,39 +86,36 @@ func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
 	return f, nil
 }
 
-// count counts a node of a run.
+// count counts a node of a run among the suspects or in the grey zone, or nowhere.
 func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
-	if !(score > run.leastScore()) {
-		return nil
-	}
-	label, suggestion, decision, err := f.of(v)
-	if err == nil {
-		run.countSuspect(score, label, suggestion, decision)
+	is, err := f.isSuspect(run.leastScore(), v, kv.FloatValue(score))
+	if is {
+		run.countAs(score)
 	}
 	return err
 }
 
-// isSuspect reports whether Suspects is true of a node with a score.
+// isSuspect reports whether Suspects is true of a node with a score. It reads no more columns than it needs, and allocates nothing.
 func (f suspectFacts) isSuspect(threshold float64, v kv.NodeID, score kv.Value) (bool, error) {
 	if !(score.Float() > threshold) {
 		return false, nil
 	}
-	label, suggestion, decision, err := f.of(v)
-	return IsSuspect(threshold, score, label, suggestion, decision), err
+	label, err := valueAt(f.labels, v)
+	if err != nil {
+		return false, err
+	}
+	suggestion, err := valueAt(f.suggestions, v)
+	if err != nil || !IsSuspect(threshold, score, label, suggestion, kv.Value{}) {
+		return false, err
+	}
+	decision, err := valueAt(f.decisions, v)
+	return decision.IsNull() && err == nil, err
 }
 
-// of reads the facts of a node.
-func (f suspectFacts) of(v kv.NodeID) (label, suggestion, decision kv.Value, err error) {
-	for _, fact := range []struct {
-		reader *kv.ColumnReader
-		into   *kv.Value
-	}{{f.labels, &label}, {f.suggestions, &suggestion}, {f.decisions, &decision}} {
-		if fact.reader == nil {
-			continue
-		}
-		if *fact.into, err = fact.reader.At(v); err != nil {
-			return label, suggestion, decision, err
-		}
+// valueAt is the value of a node, null if the column is not there.
+func valueAt(column *kv.ColumnReader, v kv.NodeID) (kv.Value, error) {
+	if column == nil {
+		return kv.Value{}, nil
 	}
-	return label, suggestion, decision, nil
+	return column.At(v)
 }

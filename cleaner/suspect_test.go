@@ -104,3 +104,32 @@ func TestRunCountsSuspects(t *testing.T) {
 		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want as many, and none that was decided on", second.Suspects, len(after))
 	}
 }
+
+// TestCountAllocatesNothing counts all nodes of a run, as every rescore does: a node costs no allocation.
+func TestCountAllocatesNothing(t *testing.T) {
+	s := cleanedForm(t, "five hops")
+	view(t, s, func(tx *kv.Tx) error {
+		run, err := LastRun(tx)
+		if err != nil {
+			return err
+		}
+		counter, err := newRunCounter(tx, run)
+		if err != nil {
+			return err
+		}
+		run.Threshold, run.GreyFrom = -1, 0 // all scores are above it
+		var failed error
+		count := func() {
+			for v := range kv.NodeID(tx.NumNodes()) {
+				if err := counter.add(v, 0, 0.5); err != nil {
+					failed = err
+				}
+			}
+		}
+		count() // reads the blocks
+		if got := testing.AllocsPerRun(3, count); got > 0 || failed != nil || run.Suspects == 0 {
+			t.Errorf("%d nodes, %d suspects: got %v allocations, %v, want none", tx.NumNodes(), run.Suspects, got, failed)
+		}
+		return nil
+	})
+}
