@@ -68,7 +68,8 @@ func TestReplaceRecovers(t *testing.T) {
 			return errors.Join(os.MkdirAll("g.replacing/new", 0o700), os.Rename("g", "g.replacing/old"))
 		},
 	} {
-		if err := leave(); err != nil {
+		err := errors.Join(os.Mkdir("g.replacing", 0o700), os.WriteFile("g.replacing/mark", nil, 0o600), leave())
+		if err != nil {
 			t.Fatal(err)
 		}
 		mustRun(t, "stats", "g")
@@ -84,15 +85,21 @@ func TestReplaceRecovers(t *testing.T) {
 		}
 	}
 
-	if err := os.MkdirAll("g.replacing/thesis", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	got := run(t, "", splits...)
-	if want := "g.replacing is in the way"; got.code != exitFailed || !strings.Contains(got.err, want) {
-		t.Errorf("a directory of somebody else: got exit code %d and %s, want %s", got.code, got.err, want)
-	}
-	if _, err := os.Stat("g.replacing/thesis"); err != nil {
-		t.Error(err)
+	for _, mine := range []string{"thesis", "new", "old", "new.loading"} {
+		err := errors.Join(os.MkdirAll("g.replacing/"+mine, 0o700), os.WriteFile("g.replacing/"+mine+"/mine.txt", nil, 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := run(t, "", splits...)
+		if want := "g.replacing is in the way"; got.code != exitFailed || !strings.Contains(got.err, want) {
+			t.Errorf("%s of somebody else: got exit code %d and %s, want %s", mine, got.code, got.err, want)
+		}
+		if _, err := os.Stat("g.replacing/" + mine + "/mine.txt"); err != nil {
+			t.Error(err)
+		}
+		if err := os.RemoveAll("g.replacing"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
@@ -16,6 +17,7 @@ import (
 //
 //	DB.replacing/new   the store being made
 //	DB.replacing/old   the old store, from when it is moved away until it is removed
+//	DB.replacing/mark  says that the directory is one of these: others are left alone
 //
 // The directory is locked for as long as the process lives. Whatever moment a process is killed at, either store is
 // whole at DB, or the old one in DB.replacing/old, from where Recover brings it back.
@@ -30,6 +32,8 @@ func replacementOf(db string) (*replacement, error) {
 	path, err := realpath.Of(db)
 	return &replacement{name: db, db: path, dir: path + ".replacing"}, err
 }
+
+const replacementMark = "mark"
 
 func (r *replacement) newStore() string { return filepath.Join(r.dir, "new") }
 func (r *replacement) old() string      { return filepath.Join(r.dir, "old") }
@@ -54,6 +58,9 @@ func Replace(db string, fill func(dir string) error) (err error) {
 		return errors.Join(err, os.Remove(r.dir))
 	}
 	defer func() { err = errors.Join(err, r.end()) }()
+	if err := os.WriteFile(filepath.Join(r.dir, replacementMark), nil, 0o666); err != nil {
+		return err
+	}
 	if err := r.checkMovable(); err != nil {
 		return err
 	}
@@ -80,6 +87,9 @@ func (r *replacement) checkMovable() error {
 
 // swap moves the old store away and the new one into its place. Between the two there is no store at db.
 func (r *replacement) swap() error {
+	if err := durable.SyncDirectory(r.dir); err != nil { // the mark
+		return err
+	}
 	if err := os.Rename(r.db, r.old()); err != nil {
 		return err
 	}
@@ -114,8 +124,9 @@ func Recover(db string) (err error) {
 	if err != nil {
 		return err
 	}
+	marked := slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() == replacementMark })
 	for _, entry := range entries {
-		if name, _, _ := strings.Cut(entry.Name(), "."); name != "new" && name != "old" {
+		if name, _, _ := strings.Cut(entry.Name(), "."); !marked || name != "new" && name != "old" && name != replacementMark {
 			return fmt.Errorf("%s is in the way and not of a replacement of %s: it holds %s", r.dir, r.name, entry.Name())
 		}
 	}
