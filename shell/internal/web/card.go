@@ -10,14 +10,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -93,55 +91,6 @@ const (
 	offeredClasses = 500     // in the list of a field
 )
 
-// review shows the next suspect of the queue.
-func (s *Server) review(r *http.Request) (answer, error) {
-	where := s.whereOf(r)
-	sample, err := sampleOf(r)
-	if err != nil {
-		return answer{}, err
-	}
-	if sample {
-		where = r.FormValue("where")
-	}
-	a := answer{page: "card", title: "Review"}
-	err = s.snapshot(func(tx *kv.Tx) error {
-		v, skipped, err := s.next(r.Context(), tx, where, sample, r.FormValue("not"))
-		if err != nil {
-			return err
-		}
-		c := &card{Empty: true, Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{}, Entries: []entry{}}
-		if v != kv.NoNode {
-			if c, err = s.card(r.Context(), tx, v); err != nil {
-				return err
-			}
-		}
-		c.Where, c.Sample, c.ReadOnly, c.Skipped = where, sample, s.ReadOnly, skipped
-		if c.Empty && sample {
-			c.Others = s.latestProgress(r.Context())
-		}
-		a.view = c
-		return nil
-	})
-	return a, err
-}
-
-// whereOf is the filter that an address names, or that of the queue at first.
-func (s *Server) whereOf(r *http.Request) string {
-	if r.URL.Query().Has("where") {
-		return r.FormValue("where")
-	}
-	return s.Where
-}
-
-// sampleOf says whether an address is about the random sample.
-func sampleOf(r *http.Request) (bool, error) {
-	text := r.FormValue("sample")
-	if text != "" && text != "1" {
-		return false, badRequest("The sample is %q: want 1, or nothing.", wording.Short(text))
-	}
-	return text == "1", nil
-}
-
 // node shows a node of any kind.
 func (s *Server) node(r *http.Request) (answer, error) {
 	a := answer{page: "card"}
@@ -202,61 +151,6 @@ func (s *Server) addTitles(lines []string) error {
 		}
 		return nil
 	})
-}
-
-// next is the first node of the queue that got no reply yet. If there is none, it is kv.NoNode, and skipped counts the nodes of the queue that
-// were skipped.
-func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool, not string) (next kv.NodeID, skipped int, err error) {
-	condition, err := query.ParseCondition(where)
-	if err != nil {
-		return kv.NoNode, 0, err
-	}
-	s.mu.Lock()
-	passed := s.skipped.Clone()
-	drawn := s.sample
-	s.mu.Unlock()
-	over := passed.Clone()
-	if not != "" {
-		v, err := s.find(tx, not)
-		if err != nil {
-			return kv.NoNode, 0, err
-		}
-		over.Add(uint32(v))
-	}
-	isLeft := func(v kv.NodeID) bool { return !over.Contains(uint32(v)) }
-	var queue []kv.NodeID
-	if sample {
-		if drawn != nil {
-			queue, err = drawn.open(ctx, tx)
-		}
-	} else {
-		// Decided nodes are suspects only if the condition asks for them.
-		few := over.GetCardinality()
-		mine, err := s.mine.follow(ctx, tx)
-		if err != nil {
-			return kv.NoNode, 0, err
-		}
-		over.Or(mine)
-		for _, most := range []uint64{few, over.GetCardinality()} {
-			limit := int(most) + 1
-			queue, _, err = query.Suspects(ctx, tx, condition, limit)
-			if err != nil {
-				return kv.NoNode, 0, err
-			}
-			if len(queue) < limit || slices.ContainsFunc(queue, isLeft) {
-				break
-			}
-		}
-	}
-	if i := slices.IndexFunc(queue, isLeft); i >= 0 {
-		return queue[i], 0, err
-	}
-	for _, v := range queue {
-		if passed.Contains(uint32(v)) {
-			skipped++
-		}
-	}
-	return kv.NoNode, skipped, err
 }
 
 // card reads what the card of a node shows.
@@ -478,45 +372,4 @@ func scoreWords(score *float64, run *cleaner.Run) string {
 		return "The label is more likely right than wrong."
 	}
 	return "The label is probably right."
-}
-
-// An entry is what the history says of a decision.
-type entry struct {
-	Seq      int64  `json:"seq"`
-	Step     int64  `json:"step"`
-	Time     string `json:"time"`
-	ID       string `json:"id"`
-	Decision string `json:"decision"`
-	From     string `json:"from"`
-	To       string `json:"to"`
-	Label    string `json:"label"` // after the decision
-	Who      string `json:"who"`
-	Why      string `json:"why,omitempty"`
-	Undoes   int64  `json:"undoes,omitempty"` // the entry that this one takes back
-	Disputed bool   `json:"disputed,omitempty"`
-	InForce  bool   `json:"in_force"` // see decide.InForce
-
-	kind string // of an undo: what it takes back
-}
-
-func entryOf(d decide.Decision) entry {
-	return entry{
-		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Action(), From: d.From, To: d.To,
-		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed, kind: d.Kind.String(),
-	}
-}
-
-// Text says what the entry was, such as "accept: Systems → Theory".
-func (e entry) Text() string {
-	text := e.kind
-	if e.Undoes != 0 {
-		text += " taken back"
-	}
-	switch orNone := func(label string) string { return cmp.Or(label, "no label") }; {
-	case e.Disputed:
-		text += ": " + orNone(e.To) + "; disputed"
-	case e.From != e.To:
-		text += ": " + orNone(e.From) + " → " + orNone(e.To)
-	}
-	return text
 }

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -121,4 +123,45 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.fail(w, r, err)
 	}
+}
+
+// An entry is what the history says of a decision.
+type entry struct {
+	Seq      int64  `json:"seq"`
+	Step     int64  `json:"step"`
+	Time     string `json:"time"`
+	ID       string `json:"id"`
+	Decision string `json:"decision"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Label    string `json:"label"` // after the decision
+	Who      string `json:"who"`
+	Why      string `json:"why,omitempty"`
+	Undoes   int64  `json:"undoes,omitempty"` // the entry that this one takes back
+	Disputed bool   `json:"disputed,omitempty"`
+	InForce  bool   `json:"in_force"` // see decide.InForce
+
+	kind string // of an undo: what it takes back
+}
+
+func entryOf(d decide.Decision) entry {
+	return entry{
+		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Action(), From: d.From, To: d.To,
+		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed, kind: d.Kind.String(),
+	}
+}
+
+// Text says what the entry was, such as "accept: Systems → Theory".
+func (e entry) Text() string {
+	text := e.kind
+	if e.Undoes != 0 {
+		text += " taken back"
+	}
+	switch orNone := func(label string) string { return cmp.Or(label, "no label") }; {
+	case e.Disputed:
+		text += ": " + orNone(e.To) + "; disputed"
+	case e.From != e.To:
+		text += ": " + orNone(e.From) + " → " + orNone(e.To)
+	}
+	return text
 }

@@ -101,10 +101,10 @@
   const nodeAddress = (id, of) => 'node?' + new URLSearchParams(
     Object.assign({ id, where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}));
 
-  // fetchNext fetches the next card while the person looks at this one.
+  // fetchNext fetches the next card while the person looks at this one. The end of the queue counts replies, so it is fetched after the last.
   function fetchNext() {
     const of = card();
-    next = of ? content(queueAddress(of, of.dataset.id)).catch(() => null) : null;
+    next = of ? content(queueAddress(of, of.dataset.id)).then(page => $('.card[data-id]', page.main) ? page : null, () => null) : null;
   }
 
   const reply = (path, fields) => act(async () => {
@@ -463,7 +463,7 @@
       current = boxes()[last]?.value;
       return !acting && chosen() === before;
     };
-    if (!await renew(location.href, before ? counts : [...counts, '.nodes tbody'], isWanted)) return;
+    if (!await renew(location.href, before ? counts : [...counts, '#notices', '.nodes tbody'], isWanted)) return;
     release();
     last = boxes().findIndex(box => box.value === current);
     if (last >= 0) $('.nodes tbody').rows[last].classList.add('current');

@@ -1,6 +1,11 @@
 package browser
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
 
 // TestListAfterUndo takes back a decision about a row: the row comes back once its score is there, without a reload, and the row that the
 // keys are at stays. Rows that are selected stay as they are.
@@ -24,6 +29,10 @@ func TestListAfterUndo(t *testing.T) {
 	w.until(has(id) + " && " + counts + " && document.querySelector('#list-count').innerText === " + quoted(before))
 	w.ready()
 
+	if said := w.text("main"); strings.Contains(said, "older") {
+		t.Errorf("the list says that scores are old, though they are not: %s", said)
+	}
+
 	// A row is decided on elsewhere, while another one is the current one.
 	w.press("j", "j")
 	current := eval[string](w, "document.querySelector('tr.current [name=ids]').value")
@@ -46,5 +55,30 @@ func TestListAfterUndo(t *testing.T) {
 	w.until(counts)
 	if !eval[bool](w, "!!"+has(kept)+" && document.querySelectorAll('[name=ids]:checked').length === 1") {
 		t.Error("rows have changed while one is selected")
+	}
+}
+
+// TestEndOfSample skips all of a sample: its end counts all of them, the last one too, and brings them back.
+func TestEndOfSample(t *testing.T) {
+	at, origin := review(t, demo(t).store)
+	w := open(t, at, origin)
+	w.at("/review")
+	if status := eval[int](w, "fetch('sample', {method: 'POST', body: new URLSearchParams({nodes: 2})}).then(answer => answer.status)"); status != 200 {
+		t.Fatalf("a sample: got %d", status)
+	}
+	w.at("/review?sample=1")
+	first := w.shown()
+	w.press("s")
+	w.next(first)
+	w.press("s")
+	w.until("document.querySelector('.card[data-empty]')")
+	w.ready()
+	if got := w.text("#main button"); got != "Show the 2 skipped again" {
+		t.Errorf("the end of the sample: got the button %q", got)
+	}
+	w.run(chromedp.Click("#main button", chromedp.ByQuery))
+	w.until("document.querySelector('.card[data-id]') && location.search === '?sample=1'")
+	if got := w.shown(); got != first {
+		t.Errorf("again: got the card of %s, want %s", got, first)
 	}
 }
