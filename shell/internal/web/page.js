@@ -440,13 +440,15 @@
     $('#stop').hidden = !job.running;
     if (done) refresh(document.body.dataset.page === 'overview');
   }
+  let refreshing = 0; // of two answers, that of the earlier question may come last
   async function refresh(whole) {
-    const bar = $('#progress');
+    const bar = $('#progress'), mine = ++refreshing;
     if (!bar) return;
     try {
       const answer = await fetch(whole ? location.href : 'progress', { headers: { Accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const fresh = $('#progress', page);
+      if (mine !== refreshing && !whole) return;
       const open = $('details', bar)?.open;
       if (fresh) bar.replaceChildren(...fresh.childNodes);
       if (open && $('details', bar)) $('details', bar).open = true;
@@ -454,14 +456,15 @@
     } catch { /* the stream tells when the server is back */ }
   }
   // relist brings the list up to date: its rows too, unless some are selected. The current row stays the current one.
+  let listing = 0;
   async function relist() {
     if (!$('#bulk') || acting) return;
     const chosen = () => all(':checked', $('#bulk')).length;
-    const before = chosen(), counts = ['#list-count', '#pages', '#all-count'];
+    const mine = ++listing, before = chosen(), counts = ['#list-count', '#pages', '#all-count'];
     let current;
     const isWanted = () => {
       current = boxes()[last]?.value;
-      return !acting && chosen() === before;
+      return !acting && chosen() === before && mine === listing;
     };
     if (!await renew(location.href, before ? counts : [...counts, '#notices', '.nodes tbody'], isWanted)) return;
     release();
