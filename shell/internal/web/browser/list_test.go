@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -26,12 +25,8 @@ func TestListAfterUndo(t *testing.T) {
 	w.ready()
 	w.press("j", "j")
 	w.press("z")
-	w.until(has(id) + " && " + counts + " && document.querySelector('#list-count').innerText === " + quoted(before))
+	w.until(has(id) + " && " + counts + " && document.querySelector('#list-count').innerText === " + quoted(before) + " && !document.body.innerText.includes('older')")
 	w.ready()
-
-	if said := w.text("main"); strings.Contains(said, "older") {
-		t.Errorf("the list says that scores are old, though they are not: %s", said)
-	}
 
 	// A row is decided on elsewhere, while another one is the current one.
 	w.press("j", "j")
