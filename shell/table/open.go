@@ -173,8 +173,9 @@ var formats = []struct{ begin, msg string }{
 	{"ARROW1", "got an Arrow file, which is written and not read, want text or parquet"},
 	{"\x89HDF", "got an HDF5 file, want text or parquet"},
 	{"SQLite format 3", "got an SQLite database, want text or parquet: sqlite3 -csv -header writes a table of it"},
-	{"%%MatrixMarket", "got a Matrix Market file, which is not read. In Python, m = scipy.io.mmread(file) reads it. Of edges with ids from 0: " +
-		"numpy.save('edges.npy', numpy.transpose(m.nonzero())); of features: scipy.sparse.save_npz('features.npz', scipy.sparse.csr_matrix(m))"},
+	{"%%MatrixMarket", "got a Matrix Market file, which is not read. In Python, m = scipy.io.mmread(file) reads it. " +
+		"Of edges with ids from 0: numpy.save('edges.npy', numpy.transpose(m.nonzero())); " +
+		"of features: scipy.sparse.save_npz('features.npz', scipy.sparse.csr_matrix(m))"},
 	{"PAR1", "got parquet data within gzip, want it alone: unpack it with gunzip"},
 	{"Obj\x01", "got an Avro file, want text or parquet"},
 	{"MATLAB 5.0 MAT-file", "got a file of MATLAB, want text or parquet, or for a matrix .npy or .npz: scipy.io.loadmat reads it"},
@@ -231,7 +232,8 @@ func (r *Reader) noTable(begin []byte) string {
 	case len(begin) > 1 && begin[0] == '\x80' && begin[1] < ' ':
 		return "got a pickle of Python, which is not read, want text or parquet"
 	case drawing.Match(begin):
-		return "got a graph in DOT or GML, want a table of edges: networkx reads it, and graphcleaner.from_networkx of the Python package takes its graph"
+		return "got a graph in DOT or GML, want a table of edges: networkx reads it, " +
+			"and graphcleaner.from_networkx of the Python package takes its graph"
 	case bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(begin, '\r') >= 0 && bytes.IndexByte(begin, '\r') < len(begin)-1:
 		return "got lines that end with a carriage return alone, want LF or CRLF: " + converting(name, `tr '\r' '\n'`)
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// separatorOf finds what separates the fields of a first line, which has no quoted fields. It gives the first rows as many fields each. Of
-// several that do so, it is a tab, which texts hardly have, or the first in the line, which stands behind an id most often.
+// separatorOf finds what separates the fields of a first line, which has no quoted fields. It gives the first rows as
+// many fields each. Of several that do so, it is a tab, which texts hardly have, or the first in the line, which stands
+// behind an id most often.
 func (l layout) separatorOf(begin, first []byte, form Form, ending string, isHeader func([]string) bool) byte {
 	var present []byte // in the order of the line
 	for _, b := range first {

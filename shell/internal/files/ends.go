@@ -109,7 +109,7 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		}
 		switch {
 		case hint != "":
-			r.warn("%s has an edge of node %q. %s", g.Edges, wording.Short(first), hint)
+			r.warn("%s has an edge of node %q: %s", g.Edges, wording.Short(first), hint)
 		case 2*have < all:
 			r.warn("Only %d of the %d %s of %s have an edge: its first id is %q, and %s has %q. Are ids written in the same way?",
 				have, all, what, g.Nodes, wording.Short(g.firstID), g.Edges, wording.Short(first))

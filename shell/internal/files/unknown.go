@@ -55,8 +55,8 @@ func (f firstEnds) AddWeighted(src, dst string, _ float32, source int64) error {
 // plainID is an id without blanks around it and without the .0 of a whole number.
 func plainID(id string) string { return strings.TrimSuffix(strings.TrimSpace(id), ".0") }
 
-// endsHint says how the ends of edges differ from the ids of the nodes file, the unknown one among them: what to do about it. It is empty if
-// no difference is known that explains all of them. It reads the beginning of the edges and the nodes file.
+// endsHint says how the ends of edges, the unknown one among them, differ from the ids of the nodes file. It is empty
+// if no difference is known that explains all of them. It reads the beginning of the edges and the nodes file.
 func (g *Graph) endsHint(ctx context.Context, unknown string, r Job) (hint string, err error) {
 	for _, path := range slices.Concat(g.nodeParts.Paths(), g.edgeParts.Paths()) {
 		if info, err := stream.Stat(ctx, path); path == stream.Input || err != nil || !info.Mode().IsRegular() {
@@ -127,7 +127,8 @@ func (g *Graph) endsHint(ctx context.Context, unknown string, r Job) (hint strin
 		if strings.TrimSpace(id) != strings.TrimSpace(unknown) {
 			what = "numbers are written with .0 (as integers that pandas made floats)"
 		}
-		return fmt.Sprintf("%s has the id %q: in one of the files %s. Write ids in the same way in both", g.Nodes, wording.Short(id), what), nil
+		return fmt.Sprintf("%s has the id %q: in one of the files %s. Write ids in the same way in both",
+			g.Nodes, wording.Short(id), what), nil
 	}
 	for place, column := range others {
 		if place != places[0] && len(column) == len(ends) && len(ends) > 1 {
@@ -135,7 +136,8 @@ func (g *Graph) endsHint(ctx context.Context, unknown string, r Job) (hint strin
 			if strings.EqualFold(in.Header()[places[0]], "id") { // which names no property
 				advised = advised.with("my_id", in.Header()[places[0]])
 			}
-			return fmt.Sprintf("the column %s has these ids: add --columns %s", reference(in.Header(), place), wording.ShellWord(advised.String())), nil
+			return fmt.Sprintf("the column %s has these ids: add --columns %s",
+				reference(in.Header(), place), wording.ShellWord(advised.String())), nil
 		}
 	}
 	for _, by := range []struct {
