@@ -42,7 +42,9 @@ func (o *columnOrder) astray(classes int) (found []Astray) {
 	}
 	var blocks []*rowBlock
 	for rows := range slices.Chunk(o.rows, size) {
-		b := &rowBlock{labels: make([]float64, classes), predictions: make([]float64, classes), matches: make([]float64, classes)}
+		b := &rowBlock{
+			labels: make([]float64, classes), predictions: make([]float64, classes), matches: make([]float64, classes),
+		}
 		for _, row := range rows {
 			y, top := o.given[row.node/o.stride], o.top[row.node/o.stride]
 			if y == kv.NoClass || top == kv.NoClass {

@@ -83,7 +83,8 @@ func TestRowsAstray(t *testing.T) {
 			covered := int64(0)
 			for _, a := range astrayOf(t, c) {
 				covered += a.Last - a.First + 1
-				if a.First < int64(from)-200 || a.Last >= int64(to)+200 || int64(a.FirstNode) != a.First || int64(a.LastNode) != a.Last {
+				if a.First < int64(from)-200 || a.Last >= int64(to)+200 ||
+					int64(a.FirstNode) != a.First || int64(a.LastNode) != a.Last {
 					t.Errorf("seed %d, %d classes, %s: got %+v, want rows of %d to %d", seed, classes, what, a, from, to)
 				}
 			}

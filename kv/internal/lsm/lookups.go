@@ -19,7 +19,7 @@ import (
 type Lookups struct {
 	cursors []*runCursor // of a database that is read without Badger, which leaves the rest empty
 	txn     *badger.Txn
-	it      *badger.Iterator
+	it      reading
 
 	// versions are what the iterator goes over: those of all records, nil if there is none.
 	versions y.Iterator
@@ -46,9 +46,9 @@ func (t *Txn) Lookups(prefix []byte) *Lookups {
 	if t.txn == nil {
 		return &Lookups{cursors: t.d.tables.cursors()}
 	}
-	it := t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	it := t.read(badger.IteratorOptions{Prefix: prefix})
 	l := &Lookups{txn: t.txn, it: it}
-	l.versions, l.shown = versionsOf(it)
+	l.versions, l.shown = versionsOf(it.Iterator)
 	return l
 }
 
@@ -63,7 +63,7 @@ func versionsOf(it *badger.Iterator) (versions y.Iterator, ok bool) {
 
 // Close ends the lookups.
 func (l *Lookups) Close() {
-	if l.it != nil {
+	if l.txn != nil {
 		l.it.Close()
 	}
 }
@@ -87,7 +87,7 @@ func (l *Lookups) Record(key []byte, next bool, use func(body []byte) error) err
 
 // value is the value under key, borrowed.
 func (l *Lookups) value(key []byte, next bool) ([]byte, error) {
-	if l.it == nil {
+	if l.txn == nil {
 		value, _, err := getFrom(l.cursors, key)
 		return value, err
 	}

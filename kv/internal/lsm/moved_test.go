@@ -34,3 +34,61 @@ func TestMergesOfMovedDirectories(t *testing.T) {
 		closeTest(t, d)
 	}
 }
+
+// TestReadersOfMovedDirectories ends readers of tables that were merged away before the directory was moved: the files of
+// these names at the path stay.
+func TestReadersOfMovedDirectories(t *testing.T) {
+	t.Parallel()
+	readers := map[string]func(d *DB, move func()) error{
+		"iterator": func(d *DB, move func()) error {
+			return d.View(func(txn *Txn) error {
+				it := txn.Iterator(nil, false)
+				defer it.Close()
+				move()
+				return nil
+			})
+		},
+		"lookups": func(d *DB, move func()) error {
+			return d.View(func(txn *Txn) error {
+				defer txn.Lookups(nil).Close()
+				move()
+				return nil
+			})
+		},
+		"check": func(d *DB, move func()) error {
+			return d.holdTables(func([]uint64) error {
+				move()
+				return nil
+			})
+		},
+	}
+	for name, read := range readers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := sessions(t, 5) // so many that Badger merges them
+			d := openTest(t, dir)
+			var want []string
+			err := read(d, func() {
+				if err := d.Flatten(); err != nil {
+					t.Fatal(err)
+				}
+				want = tablesIn(t, dir)
+				moved := dir + "-moved"
+				if err := errors.Join(os.Rename(dir, moved), os.CopyFS(dir, os.DirFS(moved))); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range want {
+				if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+					t.Errorf("a table of the other store: got %v, want it as it was", err)
+				}
+			}
+			if _, err := d.Close(false); !errors.Is(err, storedir.ErrMoved) {
+				t.Errorf("closing: got %v, want ErrMoved", err)
+			}
+		})
+	}
+}

@@ -108,7 +108,7 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := told(t, &DB{db: db})
+		want := told(t, &DB{db: db, merges: newMergeGuard(nil)})
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}

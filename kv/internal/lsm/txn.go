@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/fb"
@@ -21,8 +22,9 @@ type Txn struct {
 	txn  *badger.Txn // nil of a database that is read without Badger
 	room int64       // that its writes take on the disk, as far as MakeRoom was not asked for it
 
-	own    written // by the user
-	before written // by the users before
+	own    written     // by the user
+	before written     // by the users before
+	kept   atomic.Bool // see reading.Close
 
 	mu     sync.Mutex
 	writes int         // how many there were
@@ -85,7 +87,7 @@ func (d *DB) View(use func(t *Txn) error) error {
 // Discard ends the transaction. What it wrote is gone, unless it was committed.
 func (t *Txn) Discard() {
 	t.closeSpare()
-	if t.txn != nil {
+	if t.txn != nil && !t.kept.Load() {
 		t.txn.Discard()
 	}
 }
@@ -229,7 +231,7 @@ func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
 	if t.txn == nil {
 		return &Iterator{t.d.tables.walk(prefix, descending)}
 	}
-	return &Iterator{badgerWalk{t.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}}
+	return &Iterator{badgerWalk{t.read(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}}
 }
 
 // A Borrowed is an Iterator that a transaction lends.
@@ -292,34 +294,6 @@ type walk interface {
 	version() uint64
 	valueSize() int64
 	value() ([]byte, error)
-}
-
-// A badgerWalk is that of an iterator of Badger's.
-type badgerWalk struct{ it *badger.Iterator }
-
-func (w badgerWalk) close() { w.it.Close() }
-
-func (w badgerWalk) seek(key []byte) error {
-	w.it.Seek(key)
-	return nil
-}
-
-func (w badgerWalk) next() error {
-	w.it.Next()
-	return nil
-}
-
-func (w badgerWalk) valid() bool      { return w.it.Valid() }
-func (w badgerWalk) key() []byte      { return w.it.Item().Key() }
-func (w badgerWalk) version() uint64  { return w.it.Item().Version() }
-func (w badgerWalk) valueSize() int64 { return w.it.Item().ValueSize() }
-
-func (w badgerWalk) value() (value []byte, err error) {
-	err = w.it.Item().Value(func(v []byte) error {
-		value = v
-		return nil
-	})
-	return value, err
 }
 
 // Close ends the iterator.

@@ -343,12 +343,12 @@ func (d *DB) holdTables(use func(tables []uint64) error) error {
 	if d.tables != nil {
 		return use(d.tables.ids())
 	}
-	return d.db.View(func(txn *badger.Txn) error {
+	return d.View(func(txn *Txn) error {
 		before := map[uint64]bool{}
 		for _, info := range d.db.Tables() {
 			before[info.ID] = true
 		}
-		it := txn.NewIterator(badger.IteratorOptions{}) // which keeps its tables
+		it := txn.read(badger.IteratorOptions{}) // which keeps its tables
 		defer it.Close()
 		var ids []uint64
 		for _, info := range d.db.Tables() {

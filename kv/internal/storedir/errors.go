@@ -1,5 +1,5 @@
-// Package storedir handles the directory of a store: its lock, its owner and modes, the free room on the disk, and files that
-// are replaced at once. It knows nothing of the contents of files.
+// Package storedir handles the directory of a store: its lock, its owner and modes, the free room on the disk, and
+// files that are replaced at once. It knows nothing of the contents of files.
 package storedir
 
 import (
@@ -19,13 +19,14 @@ var (
 	// write, a file with several names.
 	ErrForeignFile = errors.New("kv: not a file of a store")
 
-	// ErrMoved is returned by writes to a store, and by its Close, if its path leads to another directory by now, or nowhere.
-	// The writes do nothing, and Close leaves the files as they are.
-	ErrMoved = errors.New("kv: the directory was moved, replaced or deleted while the store was open, so nothing more is written: " +
+	// ErrMoved is returned by writes to a store, and by its Close, if its path leads to another directory by now, or
+	// nowhere. The writes do nothing, and Close leaves the files as they are.
+	ErrMoved = errors.New("kv: the directory was moved, replaced or deleted while the store was open, " +
+		"so nothing more is written: " +
 		"end the process that holds the store, then use the moved directory, which has all that was committed")
 
-	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write. The
-	// write does nothing.
+	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write.
+	// The write does nothing.
 	ErrNoSpace = errors.New("kv: not enough room on disk")
 )
 

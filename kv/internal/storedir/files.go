@@ -27,11 +27,11 @@ func FilesNamed(dir, prefix, suffix string) (paths []string, err error) {
 	return paths, err
 }
 
-// checkFileTypes returns an ErrForeignFile unless a store has only files, directories and the socket of its holder. The store may
-// come from somebody else. To open a link in it for writing would change a file of whoever opens the store, and to open a named
-// pipe would wait for ever. Of a store that is not only read, no file may have a second name either: Badger cuts even a table
-// to no bytes before it removes it. Whoever can write to the directory at the same time is not kept from making such a file
-// afterwards. The error names the directory as its user does.
+// checkFileTypes returns an ErrForeignFile unless a store has only files, directories and the socket of its holder. The
+// store may come from somebody else. To open a link in it for writing would change a file of whoever opens the store,
+// and to open a named pipe would wait for ever. Of a store that is not only read, no file may have a second name
+// either: Badger cuts even a table to no bytes before it removes it. Whoever can write to the directory at the same
+// time is not kept from making such a file afterwards. The error names the directory as its user does.
 func checkFileTypes(path, dir string, reading bool) error {
 	return Walk(path, func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -116,7 +116,8 @@ type Mark struct {
 	Number            uint64 // of the file in its file system, 0 if the system does not say
 }
 
-// SameContent says whether another mark is of the same file with the same content. Its mode, or its links, may have changed.
+// SameContent says whether another mark is of the same file with the same content. Its mode, or its links, may have
+// changed.
 func (m Mark) SameContent(other Mark) bool {
 	m.Changed = other.Changed
 	return m == other

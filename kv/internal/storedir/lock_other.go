@@ -14,8 +14,8 @@ import (
 // is in use is an error in its words.
 const HasLocks = false
 
-// Lock takes no lock here. It returns the absolute path of the directory, the one by which its files are opened. A file that has no
-// place in a store is an ErrForeignFile.
+// Lock takes no lock here. It returns the absolute path of the directory, the one by which its files are opened. A file
+// that has no place in a store is an ErrForeignFile.
 func Lock(dir string, shared bool) (path string, unlock func() error, err error) {
 	if path, err = realpath.Of(dir); err != nil {
 		return "", nil, err

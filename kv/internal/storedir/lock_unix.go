@@ -19,10 +19,10 @@ import (
 // HasLocks says whether directories have locks.
 const HasLocks = true
 
-// Lock takes the lock on a directory, shared as for reading or not; a *LockedError if another holds it. It is
-// the lock that Badger takes if it is left to. A directory that is removed meanwhile is an fs.ErrNotExist, and one with a file that
-// has no place in a store an ErrForeignFile. Lock returns the absolute path of the directory, the one by which its files are opened.
-// Calling unlock again does nothing.
+// Lock takes the lock on a directory, shared as for reading or not; a *LockedError if another holds it. It is the lock
+// that Badger takes if it is left to. A directory that is removed meanwhile is an fs.ErrNotExist, and one with a file
+// that has no place in a store an ErrForeignFile. Lock returns the absolute path of the directory, the one by which its
+// files are opened. Calling unlock again does nothing.
 func Lock(dir string, shared bool) (path string, unlock func() error, err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -32,8 +32,8 @@ func Lock(dir string, shared bool) (path string, unlock func() error, err error)
 		return "", nil, errors.Join(err, f.Close())
 	}
 	return path, sync.OnceValue(func() error {
-		// A process that this one has just started may have the file open until it runs its program: closing gives no lock back
-		// before that.
+		// A process that this one has just started may have the file open until it runs its program: closing gives no
+		// lock back before that.
 		return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 	}), nil
 }
