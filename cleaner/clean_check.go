@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -62,8 +64,48 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		defer func() { err = errors.Join(err, place.Close()) }()
 		p.place = place
 		diagonals, err := p.computeDiagonals(ctx, opt)
-		return errors.Join(err, diagonals.Close())
+		if err := errors.Join(err, diagonals.Close()); err != nil {
+			return err
+		}
+		return checkRoom(ctx, s, tx, opt)
 	})
+}
+
+// checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. It is asked before a classifier is
+// trained, which takes long. What an interrupted run has kept is there already.
+func checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) error {
+	counts, err := CountStore(ctx, tx, opt)
+	if err != nil {
+		return err
+	}
+	e, err := EstimateClean(ctx, counts, opt)
+	if err != nil {
+		return err
+	}
+	var kept int64
+	done, err := tx.Finished()
+	if err == nil && done != nil {
+		kept, err = bytesBelow(done.Path())
+	}
+	if err != nil {
+		return err
+	}
+	return kv.CheckRoom(s.Dir(), e.RoomBytes()-kept)
+}
+
+// bytesBelow is the size of the files in a directory.
+func bytesBelow(dir string) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, file fs.DirEntry, err error) error {
+		if err != nil || file.IsDir() {
+			return err
+		}
+		info, err := file.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
 }
 
 // checkJoining says, before the built-in classifier is trained beside predictions from outside, that the budget is too

@@ -149,6 +149,16 @@ type CleanEstimate struct {
 	TemporaryBytes int64
 }
 
+// RoomBytes is how much of the disk of the store the cleaning takes at once: temporary files, and what is written to the store,
+// which is in a log and in a table for a while.
+func (e *CleanEstimate) RoomBytes() int64 {
+	room := e.TemporaryBytes
+	for _, s := range e.Stages {
+		room += 2 * s.StoreBytes
+	}
+	return room
+}
+
 // Refusal returns the error with which Clean would refuse to begin, or nil.
 func (e *CleanEstimate) Refusal() error {
 	if e.Diagonal.Refusal == nil {

@@ -15,7 +15,7 @@ import (
 
 // PredictOptions tunes the built-in base classifier. The zero value is ready to use.
 type PredictOptions struct {
-	// Seed fixes everything that is drawn at random.
+	// Seed fixes everything that is drawn at random. Zero is a seed like any other: the command predict has the default 1.
 	Seed uint64
 
 	// Hops is the number of hops of the smoothing of features if neighbours agree, 1 to 10; zero means 2. More would make

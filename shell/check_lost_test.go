@@ -55,6 +55,11 @@ func TestCheckTellsWhoMakesScores(t *testing.T) {
 func TestCheckLeftText(t *testing.T) {
 	c := &checkCommand{DB: "g"}
 	s := &streams{program: "graphcleaner"}
+	classifier := kv.Losses{{Kind: "classifier", Count: 1}}
+	if got := c.lossText(s, classifier, 0, ""); got != "lost for good: 1 classifier; graphcleaner predict g trains the classifier again, or, "+
+		"if your own predictions are in the store, graphcleaner clean g" {
+		t.Errorf("got %q, want what trains a classifier, and no import", got)
+	}
 	for _, lost := range []kv.Losses{nil, {{Kind: "edge", Count: 2}}} {
 		if got := c.lossText(s, lost, 1, ""); !strings.Contains(got, "backup (graphcleaner restore), or import the files again") {
 			t.Errorf("lost %v: got %q, want a source", lost, got)

@@ -101,8 +101,14 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 				if err := p.countStore(ctx, tx); err != nil {
 					return err
 				}
-				e, err = p.project(ctx)
-				return err
+				if e, err = p.project(ctx); err != nil {
+					return err
+				}
+				room := kv.CheckRoom(store.Dir(), p.clean.RoomBytes())
+				if errors.Is(room, kv.ErrNoSpace) {
+					e.Disk, room = wording.Plain(room), nil
+				}
+				return room
 			})
 		})
 	} else if err = p.count(ctx, c); err == nil {
@@ -114,7 +120,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return wording.Advise(err)
 	}
-	e.Fits = e.Refused == "" && e.Least <= int64(c.Memory)
+	e.Fits = e.Refused == "" && e.Disk == "" && e.Least <= int64(c.Memory)
 	s.progress.clear()
 	if c.Format == "json" {
 		encoder := json.NewEncoder(s.out)
@@ -342,6 +348,7 @@ type estimate struct {
 	Memory     int64           `json:"memory_bytes"`
 	Least      int64           `json:"least_memory_bytes"`
 	Refused    string          `json:"refused,omitempty"` // why clean would not begin
+	Disk       string          `json:"disk,omitempty"`    // why the disk of the store has too little room
 	Fits       bool            `json:"fits"`
 }
 
@@ -548,6 +555,9 @@ func (e *estimate) print(s *streams) error {
 	verdict := "fits"
 	if !e.Fits {
 		verdict = "does not fit"
+	}
+	if e.Disk != "" {
+		fmt.Fprintf(&b, "disk         %s\n", e.Disk)
 	}
 	if e.Refused != "" {
 		verdict = "clean refuses"

@@ -19,7 +19,7 @@ func mapNew(path string, size int64) (mapping []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := reserve(f, size); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s needs %d bytes on disk: %w", path, size, err)
 	}
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 
 # Flags of the program that its methods pass on.
 CLEANING = ("as_given", "diagonal", "direction", "expect", "hops", "memory", "preset", "report", "seed", "stats", "threads", "threshold", "wait")
+_EXPORTED = ("scores", "suspects", "labels", "decisions", "verdicts", "predictions", "features", "transition")
 _EXPORTING = ("direction", "hops", "memory", "multi_label", "safe_csv", "stats", "threads", "threshold", "wait", "without_suspects", "yes")
 
 
@@ -211,7 +213,10 @@ class Store(Generic[Frame]):
             statement += " " + ", ".join(map(text, _texts([label], "label")))
         if because is not None:
             statement += " because " + text(str(because))
-        return self.query(statement)
+        try:
+            return self.query(statement)
+        except GraphcleanerError as error:  # without the place in a statement that the caller has not written
+            raise GraphcleanerError(re.sub(r"^\d+:\d+: ", "", str(error)), code=error.code) from None
 
     @short
     def undo(self, steps: int = 1) -> Frame:
@@ -240,6 +245,8 @@ class Store(Generic[Frame]):
         >>> graphcleaner.open(papers).export("scores").column_names
         ['id', 'given_label', 'score', 'suggested_label', 'confidence']
         """
+        if what not in _EXPORTED:
+            raise GraphcleanerError(f"export({what!r}): want {', '.join(_EXPORTED[:-1])} or {_EXPORTED[-1]}")
         arguments, of = ["export", *self._flags, *of_user(options, _EXPORTING, self.export)], ["--", self.path, what]
         if out is not None:
             _binary.run([*arguments, f"--out={os.fspath(out)}", *of])
@@ -263,7 +270,10 @@ def _texts(values: Any, what: str) -> list[str]:
 
 def _whole(value: Any, what: str) -> int:
     with reading(what):
-        return int(value)
+        whole = int(value)
+    if whole != value:
+        raise GraphcleanerError(f"{what}: got {value!r}, want a whole number")
+    return whole
 
 
 def _streamed(arguments: Sequence[str], what: str, statements: str = "") -> Any:
