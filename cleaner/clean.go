@@ -150,9 +150,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		if err := p.checkJoining(ctx, base, opt); err != nil {
 			return nil, err
 		}
-		if err := checkRoom(ctx, s, tx, opt); err != nil {
-			return nil, err
-		}
 	}
 	diagonals, err := p.computeDiagonals(ctx, opt)
 	if err != nil {

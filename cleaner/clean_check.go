@@ -71,8 +71,8 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 	})
 }
 
-// checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. It is asked before a classifier is
-// trained, which takes long. What an interrupted run has kept is there already.
+// checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. It is asked of a store without
+// predictions, before a classifier is trained, which takes long. What an interrupted run has kept is there already.
 func checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) error {
 	counts, err := CountStore(ctx, tx, opt)
 	if err != nil {
