@@ -83,12 +83,12 @@ func TestImportErrors(t *testing.T) {
 		{"edges npy truncated", map[string]string{"e.npy": pairs("<i4", 1, 2)[:76]}, "--edges e.npy", "e.npy: holds"},
 		{"edges npy not there", nil, "--edges e.npy", "open e.npy: no such file or directory"},
 		// splits
-		{"splits header", map[string]string{"s.csv": "id,set\na,train\n"}, "--splits s.csv", `s.csv:1: has no column "split"; its columns are id, set. If "set" is the split, add --columns split=set`},
+		{"splits header", map[string]string{"s.csv": "id,set\na,train\n"}, "--splits s.csv", `s.csv:1: has no column "split"; its columns are id, set. If "set" is the split, import the graph without it first, and then it alone with --columns split=set`},
 		{"splits truncated", map[string]string{"s.csv": "id,split\na,train\nb,tra"}, "--splits s.csv", `s.csv:3: column "split": got "tra", want train, val, test or none`},
 		{"splits unknown node", map[string]string{"s.csv": "id,split\na,train\nz,test\n"}, "--splits s.csv", `s.csv:3: column "id": got "z", want the id of a node`},
 		{"splits duplicate", map[string]string{"s.csv": "id,split\na,train\na,test\n"}, "--splits s.csv", `s.csv:3: column "id": got "a" again, want every id once`},
 		// features
-		{"features header", map[string]string{"f.csv": "node,f\na,1\n"}, "--features f.csv", `f.csv:1: has no column "id"; its columns are node, f. If "node" is the id, add --columns id=node`},
+		{"features header", map[string]string{"f.csv": "node,f\na,1\n"}, "--features f.csv", `f.csv:1: has no column "id"; its columns are node, f. If "node" is the id, import the graph without it first, and then it alone with --columns id=node`},
 		{"features none", map[string]string{"f.csv": "id\na\nb\nc\n"}, "--features f.csv", "f.csv:1: has no column beside id"},
 		{"features bad number", map[string]string{"f.csv": "id,f,g\na,1,2\nb,1,abc\n"}, "--features f.csv", `f.csv:3: column "g": got "abc", want a finite number`},
 		{"features NaN", map[string]string{"f.csv": "id,f\na,NaN\n"}, "--features f.csv", `f.csv:2: column "f": got "NaN", want a finite number`},

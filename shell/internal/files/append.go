@@ -171,7 +171,9 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 		a.written[matrix]++
 		return write(matrix, v, row)
 	}
-	w := &writing{Job: a.Job, form: a.Form, tx: tx, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
+	job := a.Job
+	job.besideGraph = a.nodes != nil
+	w := &writing{Job: job, form: a.Form, tx: tx, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.AppendPredictions(tx, classes, opt, put)
 	}

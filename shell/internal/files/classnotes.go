@@ -68,7 +68,8 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, form Form, nodes *nodesF
 	var remarks []classRemark
 	if added := c.where(isNew); len(before) > 0 && len(added) > 0 {
 		remarks = append(remarks, classRemark{
-			"The store has new classes:", [][]string{added}, "If a label is misspelt, correct the file and append it again.",
+			"The store has new classes:", [][]string{added}, "If a label is misspelt, correct the file and append it again. " +
+				"The store keeps the class, without a node: --prediction-classes names the columns of an array of predictions.",
 		})
 	}
 	if missing := c.where(func(class string) bool { return isNew(class) && c.isMissing(class) }); len(missing) > 0 {
@@ -137,7 +138,7 @@ func (c *classCensus) text(remark classRemark) string {
 var missingLabels = []string{
 	"na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "none", "<none>", "none given", "null", "<null>", "(null)", "nil", `\n`, "?", ".", "-", "--", "[]",
 	"unk", "<unk>", "unknown", "unlabeled", "unlabelled", "not labeled", "not labelled", "no label", "unassigned", "not assigned", "undef", "undefined", "tbd",
-	"missing", "not available", "not applicable", "blank", "(blank)", "-1", "-99", "-999", "-9999",
+	"missing", "not available", "not applicable", "blank", "(blank)", "-1", "-99", "-100", "-999", "-9999", "#ref!", "#value!", "#name?", "#div/0!",
 }
 
 // isMissingWord reports whether a class is one of missingLabels.

@@ -105,10 +105,11 @@ func (c Columns) String() string {
 	return strings.Join(pairs, ",")
 }
 
-// with is c with one more name.
+// with is c with a column for a name.
 func (c Columns) with(name, column string) Columns {
-	more := Columns{name: column}
+	more := Columns{}
 	maps.Copy(more, c)
+	more[name] = column
 	return more
 }
 
@@ -159,7 +160,13 @@ func (r Job) EdgePlaces(in *table.Reader) ([]int, error) {
 func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string, error) {
 	names := make([]string, len(h.names))
 	for i, name := range h.names {
-		names[i] = strings.TrimSpace(name)
+		// A cell of a spreadsheet may have several lines.
+		names[i] = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, name))
 	}
 	for name, column := range r.Columns {
 		if slices.Contains(nodeNames, name) {
@@ -267,7 +274,12 @@ func (n *nodesFile) sayUnlabelled(r Job) {
 	if last := len(n.names) - 1; n.in.Numbered() && last != n.id {
 		place = last
 	}
-	if n.label >= 0 || place < 0 {
+	if n.label >= 0 || len(n.names) == 1 {
+		return
+	}
+	if place < 0 {
+		r.say("%s: has no column label, so no node has a label. Its columns are %s. If one of them is the label, add --columns label= with its name or number",
+			n.in.Path(), n.in.ListColumns())
 		return
 	}
 	advised := r.Columns.with(kv.LabelColumn, reference(n.names, place))

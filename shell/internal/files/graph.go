@@ -64,6 +64,8 @@ type Job struct {
 	Text        table.Form
 	Bad         *BadRows // of the nodes and edges files; nil: the first ends the job
 
+	besideGraph bool // the file comes along with nodes, which have the same Columns
+
 	Origin string                // tells the job from others, where it makes a store
 	Resume bool                  // go on with what an interrupted job of the same files into the same place has kept
 	Finish func(*kv.Store) error // is called before the store is put into place; may be nil
@@ -335,6 +337,7 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 		return nil, err
 	}
 	defer bulk.Abort()
+	r.besideGraph = labelIndex
 	w := writing{Job: r, form: g.Form, bulk: bulk, tx: bulk.Tx(), classes: g.PredictionClasses}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)

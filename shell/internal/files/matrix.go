@@ -338,7 +338,11 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 				return in.Want(row, column, "a number of at most 3e38, which 32 bits hold")
 			}
 			if !ok || math.IsInf(float64(float32(x)), 0) {
-				return in.Want(row, column, "a finite number")
+				want := "a finite number"
+				if w.partial && isMissingWord(string(row.Fields[column])) {
+					want += ", or a row of empty cells for a node without predictions"
+				}
+				return in.Want(row, column, want)
 			}
 			values = append(values, x)
 		}

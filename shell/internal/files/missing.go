@@ -189,7 +189,10 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 		return r.headless(in, names)
 	}
 	advised := of
-	if isOfGraph {
+	switch {
+	case r.besideGraph:
+		advised = nil
+	case isOfGraph:
 		// What names no column, such as paper_id=id, was meant the other way round.
 		advised = maps.Clone(of)
 		maps.DeleteFunc(advised, func(_, column string) bool { return !slices.Contains(in.Header(), column) && !isCount(column) })
@@ -232,10 +235,14 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	if conditions == nil || len(advice) > maxAdvice {
 		return in.HeaderErrorf("", "has no column %q; its columns are %s%s", lacks, in.ListColumns(), pandas)
 	}
+	add := "add"
+	if r.besideGraph {
+		add = "import the graph without it first, and then it alone with"
+	}
 	remark := ""
 	if looks == 0 && !isUsual {
 		remark = ". If this line is a row, add --no-header"
 	}
-	return in.HeaderErrorf("", "has no column %q; its columns are %s. If %s, add %s %s%s",
-		lacks, in.ListColumns(), strings.Join(conditions, " and "), flag, wording.ShellWord(advice), remark)
+	return in.HeaderErrorf("", "has no column %q; its columns are %s. If %s, %s %s %s%s",
+		lacks, in.ListColumns(), strings.Join(conditions, " and "), add, flag, wording.ShellWord(advice), remark)
 }

@@ -72,9 +72,17 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 		if len(w.classes) > 0 {
 			return nil, in.table.HeaderErrorf("", "names the classes of its columns, so it goes without --prediction-classes")
 		}
-		out, err := w.begin(in.names(classNames(w.tx, w.form.ofAll(in.table.Header()))), opt)
+		columns := in.names(classNames(w.tx, w.form.ofAll(in.table.Header())))
+		out, err := w.begin(columns, opt)
 		if errors.Is(err, cleaner.ErrUnknownClass) {
-			err = in.table.HeaderErrorf("", "%w%s", err, cmp.Or(spellingHint(w.tx.Classes(), in.names(in.table.Header())), w.classesHint(err)))
+			classes := w.tx.Classes()
+			isClass := func(column string) bool { return slices.Contains(classes, column) }
+			hint := spellingHint(classes, in.names(in.table.Header()))
+			if w.rows == nil && hint == "" && len(classes) > 0 && !slices.ContainsFunc(columns, isClass) {
+				return nil, in.table.HeaderErrorf("", "has no column of a class, want a column of probabilities for each class: %s",
+					ListNames(kv.SortClasses(classes)))
+			}
+			err = in.table.HeaderErrorf("", "%w%s", err, cmp.Or(hint, w.classesHint(err)))
 		} else if err != nil {
 			err = in.table.Errorf(0, "", "%w", err)
 		}
