@@ -160,13 +160,7 @@ func (r Job) EdgePlaces(in *table.Reader) ([]int, error) {
 func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string, error) {
 	names := make([]string, len(h.names))
 	for i, name := range h.names {
-		// A cell of a spreadsheet may have several lines.
-		names[i] = strings.TrimSpace(strings.Map(func(r rune) rune {
-			if unicode.IsControl(r) {
-				return ' '
-			}
-			return r
-		}, name))
+		names[i] = strings.TrimSpace(name)
 	}
 	for name, column := range r.Columns {
 		if slices.Contains(nodeNames, name) {
