@@ -3,7 +3,7 @@
 // The content says what a file holds, whatever its name: text, text packed by gzip, or parquet. The first line of a text shows what separates
 // its columns, and whether lines that begin with # or % are comments; a Form says what it does not show. The header is the first record,
 // or the last comment before it; else columns have numbers. Text is UTF-8; a byte order mark, CRLF line ends and blank lines are understood.
-// If the first line has blanks beside what separates columns, as in "src, dst", blanks around values are not part of them.
+// If the first line has a blank beside all that separates columns, as in "src, dst", blanks around values are not part of them.
 // A field may be in double quotes, in which "" stands for one. A line may end in them, unless tabs or blanks separate the columns. In a field
 // between tabs \t, \n, \r and \\ stand for a tab, the two ends of lines and a backslash, and nothing else may follow a
 // backslash. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates or times,

@@ -46,7 +46,7 @@ type layout struct {
 	captionLine int64
 	captioned   bool // the caption is the header
 
-	trim   bool       // blanks around values that are not quoted are none of theirs: the first line has some beside what separates columns
+	trim   bool       // blanks around values that are not quoted are none of theirs: the first line has some beside all that separates columns
 	packed bool       // by gzip
 	short  bool       // the header lacks a name for the first column, as R writes it
 	sample [][]string // the first records, and perhaps the header
@@ -119,8 +119,9 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 		plain = edge // NetworkX writes the attributes behind it
 	}
 	l.separator = l.separatorOf(begin, plain, form, ending, isHeader)
-	l.trim = l.separator != blanks &&
-		(bytes.Contains(plain, []byte{l.separator, ' '}) || bytes.Contains(plain, []byte{' ', l.separator}))
+	if n := bytes.Count(plain, []byte{l.separator}); l.separator != blanks && n > 0 { // one blank may belong to a name
+		l.trim = bytes.Count(plain, []byte{l.separator, ' '}) == n || bytes.Count(plain, []byte{' ', l.separator}) == n
+	}
 	fields := l.cut(model)
 	caption := len(block) - 1
 	run := len(block) // of lines that may be rows of nodes such as #tag
