@@ -47,8 +47,11 @@ func checkFileTypes(path, dir string, reading bool) error {
 				return nil
 			}
 			info, err := entry.Info()
-			if err != nil || links(info) < 2 {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && links(info) < 2 {
 				return nil
+			}
+			if err != nil {
+				return err
 			}
 			return fmt.Errorf("%s%c%s: %w: it has %d names (hard links), and a write would change the file under all of them: "+
 				"copy the directory with cp -a, and use the copy", dir, filepath.Separator, name, ErrForeignFile, links(info))

@@ -189,7 +189,7 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if a.Order != nil {
 		w.warn("%sIt is the label of %d if the columns are %s. They were taken %s: is that right?", text, a.Order.PermutedMatches,
 			ListNames(a.Order.Classes), columns)
-		return nil
+		return nil //nolint:nilerr // the order is a warning here
 	}
 	order, err := w.rowOrder(in)
 	if err != nil {
