@@ -67,7 +67,7 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
         raise GraphcleanerError(f"predictions: got an array of {array.dtype}, want real numbers")
     if len(array) != len(nodes):
         raise GraphcleanerError(f"predictions: got {len(array)} rows for {len(nodes)} nodes: want a row for each node, of NaN where there is "
-                                "none, or a frame with the ids as a column or index")
+                                f"none, or a frame with the ids as the column {id_name!r}")
     if len(set(names)) < len(names):
         raise GraphcleanerError("predictions: classes names a class twice")
     if (bad := np.isnan(array) & ~np.isnan(array).all(axis=1, keepdims=True)).any():
@@ -110,17 +110,18 @@ def _placed(predictions: Any, nodes: pa.Table | None, index: Any, id_name: str) 
     own = predictions.index
     if nodes is None:
         return predictions
-    if own.equals(pandas.RangeIndex(len(own))):  # nobody gave it one: the rows are those of the nodes
-        if index is not None and not own.equals(index) and len(own) == len(index) and own.isin(index).all():
-            raise GraphcleanerError("predictions: their index has the numbers of that of the nodes in another order: want "
-                                    "predictions.set_axis(nodes.index) if row i is of row i of the nodes, else predictions.loc[nodes.index]")
-        return predictions
+    ids = nodes.column("id").to_pandas().to_numpy()
     with reading("predictions: their index"):
-        if index is not None and own.equals(index):
-            return predictions.set_axis(pandas.Index(nodes.column("id").to_pandas().to_numpy(), name=id_name))
-        if index is not None and index.is_unique and own.isin(index).all():
-            ids = nodes.column("id").to_pandas().to_numpy()
-            return predictions.set_axis(pandas.Index(ids[index.get_indexer(own)], name=id_name))
+        theirs = index is not None and index.is_unique and own.isin(index).all()  # they count as that of the nodes does
+        of = ids[index.get_indexer(own)] if theirs else ids[:len(own)]
+        # Nobody gave it one: the rows are those of the nodes. Fewer rows have ids if the nodes in these places have them.
+        if own.equals(pandas.RangeIndex(len(own))) and (len(own) == len(nodes) or not own.equals(pandas.Index(of))):
+            if theirs and len(own) == len(index) and not own.equals(index):
+                raise GraphcleanerError("predictions: their index has the numbers of that of the nodes in another order: want "
+                                        "predictions.set_axis(nodes.index) if row i is of row i of the nodes, else predictions.loc[nodes.index]")
+            return predictions
+        if theirs or index is not None and own.equals(index):
+            return predictions.set_axis(pandas.Index(of, name=id_name))
         return predictions.rename_axis(index=id_name)
 
 

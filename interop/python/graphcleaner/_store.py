@@ -46,7 +46,7 @@ def open(path: str | os.PathLike[str], *, frames: Literal["arrow", "pandas", "po
     `frames` is the kind of frame that answers are: arrow, pandas or polars. `memory`, `threads` and `wait` are the flags of the program,
     such as memory="2GiB". `who` decides, in the history of decisions.
 
-    The store is open only while a method runs.
+    The store is open only while a method runs. So `with` and `close` free nothing: a closed one refuses to answer.
     """
     return Store(path, frames=frames, memory=memory, threads=threads, wait=wait, who=who)
 
@@ -83,6 +83,7 @@ class Store(Generic[Frame]):
         self.frames = frames
         self._flags = flags(memory=memory, threads=threads, wait=wait)
         self._who = flags(who=who)
+        self._closed = False
         if not os.path.isdir(self.path):
             raise GraphcleanerError(f"{os.fspath(path)}: there is no such store")
 
@@ -96,7 +97,15 @@ class Store(Generic[Frame]):
         self.close()
 
     def close(self) -> None:
-        """Does nothing: the store is open only while a method runs."""
+        """Ends the use of this object: its methods refuse from here on. The store is open only while one runs."""
+        self._closed = True
+
+    @property
+    def _at(self) -> str:
+        """The path, unless the store is closed."""
+        if self._closed:
+            raise GraphcleanerError(f"{self.path}: the store is closed, want graphcleaner.open(…) again")
+        return self.path
 
     @short
     def query(self, statement: str, *values: Any, yes: bool = False) -> Frame:
@@ -108,12 +117,12 @@ class Store(Generic[Frame]):
         >>> store.query("count nodes where degree > $1 and label != $2", 1, "it's x").to_pylist()
         [{'count': 60}]
         """
-        arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self.path]
+        arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self._at]
         return self._frame(_streamed(arguments, "statement", bound(statement, values, self._example)))
 
     def _example(self, name: str) -> Any:
         """A value of a column of the nodes."""
-        arguments = ["shell", "--format", "arrow", *self._flags, "--", self.path]
+        arguments = ["shell", "--format", "arrow", *self._flags, "--", self._at]
         table = _streamed(arguments, "statement", f"nodes where {name} is not null limit 1 return {name}")
         return table.column(0)[0].as_py() if table.num_rows else None
 
@@ -153,7 +162,7 @@ class Store(Generic[Frame]):
 
         with _tables.folder() as folder:
             nodes = _tables.write(pa.table({"id": _tables.named(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
-            table = _streamed(["score", "--nodes", nodes, "--format", "arrow", *self._flags, "--", self.path], "ids")
+            table = _streamed(["score", "--nodes", nodes, "--format", "arrow", *self._flags, "--", self._at], "ids")
         return self._frame(table)
 
     @short
@@ -163,7 +172,7 @@ class Store(Generic[Frame]):
         >>> graphcleaner.open(papers).neighborhood("p7").svg[:4]
         '<svg'
         """
-        return Neighborhood(_binary.run(["draw", *self._flags, "--", self.path, *_texts([id], "id")]))
+        return Neighborhood(_binary.run(["draw", *self._flags, "--", self._at, *_texts([id], "id")]))
 
     @short
     def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
@@ -186,7 +195,7 @@ class Store(Generic[Frame]):
                 arguments += ["--edges", _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"), "edges")]
             if predictions is not None:
                 arguments += _predictions.write(predictions, classes, table, _tables.mapping(columns, "columns").get("id", "id"), folder)
-            return _binary.run([*arguments, "--", self.path]).strip()
+            return _binary.run([*arguments, "--", self._at]).strip()
 
     @short
     def decide(self, ids: Any, decision: Decision, label: Any = None, *, because: str | None = None) -> Frame:
@@ -228,12 +237,12 @@ class Store(Generic[Frame]):
     @short
     def clean(self, **options: Any) -> str:
         """Cleans again, and returns what the program says of the run. Options are the flags of `graphcleaner clean`: hops=2, as_given=True."""
-        return _binary.run(["clean", *self._flags, *of_user(options, CLEANING, self.clean), "--", self.path]).strip()
+        return _binary.run(["clean", *self._flags, *of_user(options, CLEANING, self.clean), "--", self._at]).strip()
 
     @short
     def rescore(self) -> str:
         """Brings the stored scores up to date, and returns what the program says of it."""
-        return _binary.run(["rescore", *self._flags, "--", self.path]).strip()
+        return _binary.run(["rescore", *self._flags, "--", self._at]).strip()
 
     @short
     def export(self, what: str, out: str | os.PathLike[str] | None = None, **options: Any) -> Any:
@@ -247,7 +256,7 @@ class Store(Generic[Frame]):
         """
         if what not in _EXPORTED:
             raise GraphcleanerError(f"export({what!r}): want {', '.join(_EXPORTED[:-1])} or {_EXPORTED[-1]}")
-        arguments, of = ["export", *self._flags, *of_user(options, _EXPORTING, self.export)], ["--", self.path, what]
+        arguments, of = ["export", *self._flags, *of_user(options, _EXPORTING, self.export)], ["--", self._at, what]
         if out is not None:
             _binary.run([*arguments, f"--out={os.fspath(out)}", *of])
             return None

@@ -102,9 +102,19 @@ def to_table(frame: Any, what: str, wanted: Sequence[str] = ()) -> pa.Table:
             frame = frame.collect()
         if isinstance(frame, pa.Table):
             return frame
-        if isinstance(frame, Mapping) or hasattr(frame, "__arrow_c_stream__") and not _is_series(frame):
+        if isinstance(frame, Mapping):
+            return pa.table({name: _column(values, name, what) for name, values in frame.items()})
+        if hasattr(frame, "__arrow_c_stream__") and not _is_series(frame):
             return pa.table(frame)
     raise GraphcleanerError(f"{what}: got {type(frame).__name__}, want a frame of pandas or polars, a table of Arrow, or a dict of columns")
+
+
+def _column(values: Any, name: Any, what: str) -> pa.ChunkedArray:
+    """A column of a dict."""
+    import pyarrow as pa
+
+    with reading(f"{what}: column {name!r}"):
+        return pa.table({name: values}).column(0)
 
 
 def _is_series(values: Any) -> bool:

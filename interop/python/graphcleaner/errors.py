@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -30,7 +31,12 @@ def reading(what: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise GraphcleanerError(f"{what}: {error}") from error
+        says = str(error.args[0] if error.args else error)
+        if not re.match(r"Expected bytes, got|Could not convert .* with type .*: tried to convert", says, re.DOTALL):
+            raise GraphcleanerError(f"{what}: {error}") from error
+        column = re.search(r"failed for column (.*) with type", str(error.args[-1]), re.DOTALL)  # as Arrow says of a frame of pandas
+        where = f"{what}: column {column[1]!r}" if column else what
+        raise GraphcleanerError(f"{where}: got values of several types, want one, such as text or integers ({says})") from error
 
 
 def short(call: _Call) -> _Call:

@@ -125,6 +125,22 @@ def test_kinds_of_frames():
     pd.testing.assert_frame_equal(clean(categories, edges, softmax, classes), want)
 
 
+def test_predictions_of_some_nodes():
+    nodes, edges, softmax, classes = frames(names=False)
+    named = pd.DataFrame(softmax, columns=classes)
+    assert list(nodes.paper_id) == list(range(60))
+    placed = named[:40].assign(paper_id=range(40))
+    want = clean(nodes, edges, placed)
+    pd.testing.assert_frame_equal(clean(nodes, edges, named[:40]), want)
+    np.testing.assert_array_equal(clean(pa.Table.from_pandas(nodes), edges, named[:40])["score"].to_numpy(), want.score)
+    mixed = nodes.sample(frac=1, random_state=1)  # its index goes with it
+    pd.testing.assert_frame_equal(clean(mixed, edges, named[:40]), clean(mixed, edges, placed))
+    # The numbers of rows are not those of nodes.
+    for other in (mixed.reset_index(drop=True), frames()[0], nodes.assign(paper_id=nodes.paper_id + 1)):
+        with pytest.raises(GraphcleanerError, match="got 40 rows for 60 nodes: want .* or a frame with the ids as the column 'paper_id'$"):
+            clean(other, edges, named[:40])
+
+
 def test_polars():
     pl = pytest.importorskip("polars")
     nodes, edges, softmax, classes = frames()
@@ -148,6 +164,27 @@ def test_columns_named_by_numbers():
     nodes.columns, edges.columns = range(3), range(2)
     found = graphcleaner.clean(nodes, edges, softmax, classes, columns={"id": 0, "label": 1}, edge_columns={"src": 0, "dst": 1}, as_given=True)
     assert list(found["0"]) == list(nodes[0])
+
+
+def test_columns_of_several_types():
+    nodes, edges, softmax, classes = frames()
+    several = "got values of several types, want one, such as text or integers"
+    for label in ([1, "x"], ["x", 1], ["x", 1.5], [True, "x"]):
+        for given in (pd.DataFrame({"id": ["a", "b"], "label": label}), {"id": ["a", "b"], "label": label}):
+            with pytest.raises(GraphcleanerError, match=f"^nodes: column 'label': {several}"):
+                graphcleaner.clean(given, edges, edge_columns=EDGE_COLUMNS)
+        with pytest.raises(GraphcleanerError, match=f"^nodes: {several}"):
+            graphcleaner.clean(label, edges, edge_columns=EDGE_COLUMNS)
+    with pytest.raises(GraphcleanerError, match=f"^edges: column 'src': {several}"):
+        graphcleaner.clean(nodes, {"src": ["p1", 2], "dst": ["p3", "p4"]}, columns=COLUMNS)
+
+
+def test_a_closed_store_refuses(cleaned):
+    with graphcleaner.open(cleaned) as store:
+        assert store.suspects(limit=1).num_rows == 1
+    for method in (store.suspects, store.rescore, lambda: store.export("scores"), lambda: store.score("p1"), lambda: store.decide("p1", "accept")):
+        with pytest.raises(GraphcleanerError, match="papers.graph: the store is closed, want graphcleaner.open"):
+            method()
 
 
 def test_missing_labels():
@@ -200,7 +237,7 @@ def test_without_predictions(tmp_path):
     (dict(nodes="nodes.csv"), "nodes: "),
     (dict(nodes=pd.Series(["x", "y"])), "nodes: got a series, want a frame with ids and labels, or an array"),
     (dict(nodes=[["x"], ["y", 1]]), "nodes: "),
-    (dict(nodes={"paper_id": ["a", "b"], "subject": ["x", "\ud800"]}), "nodes: 'utf-8' codec can't encode"),
+    (dict(nodes={"paper_id": ["a", "b"], "subject": ["x", "\ud800"]}), "nodes: column 'subject': 'utf-8' codec can't encode"),
     (dict(nodes={"paper_id": [1.0, float("inf")], "subject": ["x", "y"]}), "^edges, row 0"),
     (dict(predictions=np.ones((60, 3)) / 3, classes=set(CLASSES)), "classes: got set, want a list or an array, since the order counts"),
     (dict(predictions=np.ones((60, 3)) / 3, classes="abc"), "classes: got str, want a list"),
