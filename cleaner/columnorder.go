@@ -39,8 +39,8 @@ const (
 	orderNodes     = 1 << 20 // compared at most
 )
 
-// A columnOrder gathers the class with the largest prediction of every node, or of every stride-th of a large graph.
-type columnOrder struct {
+// An agreementCounter gathers the class with the largest prediction of every node, or of every stride-th of a large graph.
+type agreementCounter struct {
 	stride kv.NodeID
 	top    []kv.Class // by NodeID/stride; NoClass if several are largest
 	given  []kv.Class // the columns of their labels, as count has read them
@@ -53,8 +53,8 @@ type placedRow struct {
 	at   int64
 }
 
-func newColumnOrder(nodes int) *columnOrder {
-	o := &columnOrder{stride: kv.NodeID(max((nodes+orderNodes-1)/orderNodes, 1))}
+func newAgreementCounter(nodes int) *agreementCounter {
+	o := &agreementCounter{stride: kv.NodeID(max((nodes+orderNodes-1)/orderNodes, 1))}
 	o.top = make([]kv.Class, (nodes+int(o.stride)-1)/int(o.stride))
 	for i := range o.top {
 		o.top[i] = kv.NoClass
@@ -63,7 +63,7 @@ func newColumnOrder(nodes int) *columnOrder {
 }
 
 // see takes the probabilities of a node, of column j the class j, and the place of the row.
-func (o *columnOrder) see(v kv.NodeID, row []float64, at int64) {
+func (o *agreementCounter) see(v kv.NodeID, row []float64, at int64) {
 	if v%o.stride != 0 {
 		return
 	}
@@ -75,7 +75,7 @@ func (o *columnOrder) see(v kv.NodeID, row []float64, at int64) {
 
 // count compares the largest predictions, of so many classes, with the labels. labels reads the
 // labels of some nodes, and columns [classes of the store] has the column of each, or kv.NoClass.
-func (o *columnOrder) count(
+func (o *agreementCounter) count(
 	nodes, classes int, columns []kv.Class, labels func(kv.Range, []kv.Class) error,
 ) (*contingency, error) {
 	const step = 1 << 16

@@ -58,8 +58,8 @@ func (c *orderCase) count() (*contingency, error) {
 	return counted, err
 }
 
-func (c *orderCase) see() (*contingency, *columnOrder, error) {
-	o, row, columns := newColumnOrder(len(c.labels)), make([]float64, c.classes), make([]kv.Class, c.classes)
+func (c *orderCase) see() (*contingency, *agreementCounter, error) {
+	o, row, columns := newAgreementCounter(len(c.labels)), make([]float64, c.classes), make([]kv.Class, c.classes)
 	for v, top := range c.tops {
 		row[top] = 1
 		o.see(kv.NodeID(v), row, int64(v))

@@ -64,8 +64,8 @@ type PredictionWriter struct {
 	rows    int
 	row     []float64
 	keeper  rowKeeper
-	loss    PredictionLoss // Mean: the sum
-	order   *columnOrder   // nil of predictions that are the program's own
+	loss    PredictionLoss    // Mean: the sum
+	order   *agreementCounter // nil of predictions that are the program's own
 	labels  func(kv.Range, []kv.Class) error
 	at      int64 // the place of the next row
 
@@ -153,7 +153,7 @@ func newPredictionWriter(
 		},
 	}
 	if opt.Source == SourceImported {
-		w.order = newColumnOrder(tx.NumNodes())
+		w.order = newAgreementCounter(tx.NumNodes())
 	}
 	return w
 }

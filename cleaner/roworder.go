@@ -35,7 +35,7 @@ type rowBlock struct {
 }
 
 // astray finds rows of other nodes by the labels that count has read.
-func (o *columnOrder) astray(classes int) (found []Astray) {
+func (o *agreementCounter) astray(classes int) (found []Astray) {
 	size := max((len(o.rows)+astrayBlocks-1)/astrayBlocks, astrayRows)
 	if classes > math.MaxInt32/astrayBlocks/4 || len(o.rows) < 2*size {
 		return nil
@@ -87,7 +87,7 @@ func (o *columnOrder) astray(classes int) (found []Astray) {
 // isAstray says whether a block is astray, of so many, and how many of its nodes would match if they did as in the
 // best blocks. Of classes that those lack nothing is known. By Chernoff's bound, x nodes or fewer match where e are
 // expected with chance exp(x − e − x·ln(x/e)) at most.
-func (b *rowBlock) isAstray(best []*rowBlock, blocks float64) (expected float64, is bool) {
+func (b *rowBlock) isAstray(best []*rowBlock, blocks float64) (expected float64, ok bool) {
 	var matches, possible, chance float64
 	for j, n := range b.labels {
 		possible += min(n, b.predictions[j])
@@ -104,7 +104,7 @@ func (b *rowBlock) isAstray(best []*rowBlock, blocks float64) (expected float64,
 		expected += float64(n * right / known)
 	}
 	// Predictions that are all the same, of nodes that a classifier knows nothing of, match by chance wherever they stand.
-	most := chance + 2*math.Sqrt(chance) + littleAgreement*(expected-chance)
+	most := chance + 2*math.Sqrt(chance)
 	if expected <= chance || matches > most || 2*possible < b.nodes {
 		return expected, false
 	}

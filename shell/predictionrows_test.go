@@ -85,12 +85,12 @@ func TestShuffledRows(t *testing.T) {
 	of["labels.csv"] = labels
 	writeRowOrders(t, of)
 	got := run(t, "", "import", "g", "--nodes", "labels.csv", "--edges", "edges.csv", "--predictions", "p.npy")
-	const order = "The predictions know nothing of the labels, or the order of columns or rows is another: columns were taken for A, B, C, and rows in the order of the nodes file, row 1 for node 0 and row 2 for node 1."
+	const order = "Either the predictions are useless, or columns or rows are in another order. Columns were taken for A, B, C, and rows in the order of the nodes file, row 1 for node 0 and row 2 for node 1."
 	if got.code != exitDone || !strings.Contains(got.err, order) {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, order)
 	}
 	got = run(t, "", "import", "g", "--predictions", "q.csv", "--log", "json")
-	if got.code != exitDone || !strings.Contains(got.err, `"level":"WARN"`) || !strings.Contains(got.err, "columns were taken as the header names them, and each row for the node whose id it has in the column id.") {
+	if got.code != exitDone || !strings.Contains(got.err, `"level":"WARN"`) || !strings.Contains(got.err, "Columns were taken as the header names them, and each row for the node whose id it has in the column id.") {
 		t.Errorf("a table: got %d and %s", got.code, got.err)
 	}
 

@@ -115,7 +115,7 @@ type OrderError struct {
 // Unwrap returns the error of the cleaner.
 func (e *OrderError) Unwrap() error { return e.ColumnOrderError }
 
-// classesHint is what to do about classes that differ.
+// classesHint advises on classes that differ.
 func (w *writing) classesHint(err error) string {
 	switch {
 	case !errors.Is(err, cleaner.ErrUnknownClass):
@@ -139,7 +139,7 @@ func spellingHint(classes, columns []string) string {
 	return ""
 }
 
-// logitsHint is what to do about a row that may be logits.
+// logitsHint advises on a row that may be logits.
 func logitsHint(bad *cleaner.RowError) string {
 	if !bad.MayBeLogits {
 		return ""
@@ -195,7 +195,7 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if err != nil {
 		return err
 	}
-	w.warn("%sThe predictions know nothing of the labels, or the order of columns or rows is another: columns were taken %s, and %s", text, columns, order)
+	w.warn("%sEither the predictions are useless, or columns or rows are in another order. Columns were taken %s, and %s", text, columns, order)
 	return nil
 }
 

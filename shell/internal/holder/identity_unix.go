@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// identity is what the system calls a directory, by whatever path.
+// identity returns device and inode, which no path changes.
 func identity(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if err != nil {

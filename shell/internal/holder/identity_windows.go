@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// identity is what the system calls a directory, by whatever path.
+// identity returns volume and file index, which no path changes.
 func identity(dir string) (id string, err error) {
 	f, err := os.Open(dir)
 	if err != nil {

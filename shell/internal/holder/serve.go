@@ -251,7 +251,7 @@ func (s *Server) drop(j *Job) {
 	s.jobs = slices.DeleteFunc(s.jobs, func(other *Job) bool { return other == j })
 }
 
-// A Job is what an asker wants. Its output, progress and questions are those of the asker.
+// A Job is the work that an asker requests. Its output, progress and questions are those of the asker.
 type Job struct {
 	Request []byte
 	Files   []*os.File // that the asker has opened; they are closed when the job ends

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
@@ -360,11 +359,7 @@ func TestManyStreams(t *testing.T) {
 	if status, _ := c.get("/review"); status != http.StatusOK {
 		t.Errorf("beside open streams: got %d", status)
 	}
-	began := time.Now()
 	if err := c.server.Close(); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(began); took >= closeTimeout {
-		t.Errorf("the server took %v to end", took)
 	}
 }

@@ -586,12 +586,8 @@ func TestEvents(t *testing.T) {
 		}
 		text.Write(part[:n])
 	}
-	began := time.Now()
 	if err := c.server.Close(); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(began); took >= closeTimeout {
-		t.Errorf("the server took %v to close beside an open stream", took)
 	}
 }
 
