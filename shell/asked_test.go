@@ -549,6 +549,19 @@ func TestAskedPaths(t *testing.T) {
 	if out, err := p.Output(); err != nil || !strings.HasPrefix(string(out), "id,label") {
 		t.Errorf("got %v: %.100s", err, out)
 	}
+	// Standard output may be a file, whose name nobody knows.
+	for _, store := range []string{"g", "h"} { // with a holder and without
+		out, err := os.Create("stdout")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := child(t, "export", store, "labels", "--out", "/dev/stdout")
+		p.Stdout = out
+		err = errors.Join(p.Run(), out.Close())
+		if text, _ := os.ReadFile("stdout"); err != nil || !strings.HasPrefix(string(text), "id,label") { //nolint:errcheck // it is empty then
+			t.Errorf("%s: got %v: %.100s", store, err, text)
+		}
+	}
 }
 
 func must(text string, err error) string {

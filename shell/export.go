@@ -27,7 +27,7 @@ import (
 type exportCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,verdicts,predictions,features,transition" help:"scores, suspects, labels, decisions, verdicts, predictions, features or transition."`
-	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv)."`
+	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv; features: .npy)."`
 
 	WithoutSuspects bool `help:"Leave the label of suspects empty. Their rows stay."`
 	Yes             bool `help:"Answer yes to the question of --without-suspects."`
@@ -89,7 +89,10 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.checkHops(), c.checkThreshold()); err != nil {
 		return err
 	}
-	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && isStream(ctx, c.Out)
+	if c.Out == "/dev/stdout" { // which leads to a file of any name
+		c.Out = "-"
+	}
+	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
 	var form tableForm
 	switch {
 	case c.What != "labels" && (c.WithoutSuspects || c.MultiLabel):

@@ -173,7 +173,7 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 	}
 	job := a.Job
 	job.besideGraph = a.nodes != nil
-	w := &writing{Job: job, form: a.Form, tx: tx, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
+	w := &writing{Job: job, form: a.Form, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.AppendPredictions(tx, classes, opt, put)
 	}

@@ -97,6 +97,7 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		if added == 0 {
 			return nil
 		}
+		g.ends = int(added)
 		known := joined[0] + joined[1]
 		r.say("%s: %d of %s, which %s lacks, became nodes without a label", g.Edges, added, wording.Count(known+added, "end of edges", "ends of edges"), g.Nodes)
 		hint, err := g.endsHint(ctx, first, r)

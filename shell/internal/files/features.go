@@ -121,17 +121,21 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 }
 
 // leaveAnswersOut leaves the columns of labels and splits out of features. They are there if the table is the nodes file too.
-func (w *writing) leaveAnswersOut(m *matrixFile) {
-	if m.table.Numbered() {
-		return
-	}
+func (w *writing) leaveAnswersOut(m *matrixFile) error {
+	var places []int
 	var left []string
+	if slices.Contains(w.nodes, m.path()) {
+		var err error
+		if places, err = w.Columns.places(m.table, "--columns", true, nodeNames...); err != nil {
+			return err
+		}
+	}
 	m.values = slices.DeleteFunc(m.values, func(column int) bool {
 		name := m.table.Header()[column]
 		plain, of, _ := cutType(name)
-		isAnswer := of == typeLabel
+		isAnswer := of == typeLabel || slices.Contains(places, column)
 		for _, answer := range nodeNames[1:] {
-			isAnswer = isAnswer || strings.EqualFold(plain, answer) || name == w.Columns[answer]
+			isAnswer = isAnswer || strings.EqualFold(plain, answer) || name == w.Columns[answer] && !m.table.Numbered()
 		}
 		if isAnswer {
 			left = append(left, name)
@@ -141,6 +145,7 @@ func (w *writing) leaveAnswersOut(m *matrixFile) {
 	if left != nil {
 		w.say("%s: labels and splits are no features, so these columns are left out: %s", m.path(), strings.Join(left, ", "))
 	}
+	return nil
 }
 
 // labelColumns finds columns of features that are the labels in other words: each class has one value, and no two classes have the same.

@@ -52,6 +52,7 @@ type Graph struct {
 
 	// What is known once the files are open: the column of the nodes file that has the ids, the first of them, and the files that are read.
 	id, firstID          string
+	ends                 int // of edges, which became nodes
 	nodeParts, edgeParts table.Parts
 }
 
@@ -160,7 +161,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		opt.Save = func(w io.Writer) error { return r.Bad.save(ctx, w) }
 		opt.Restore = r.Bad.restore
 	}
-	if r.Resume {
+	if r.Resume && !(g.EdgeNodes && IsArray(g.Predictions)) { // a load that goes on does not know which nodes are rows of the array
 		if opt.Resume, err = g.fingerprint(ctx, nodes.properties, r); err != nil {
 			return stats, err
 		}
@@ -338,7 +339,7 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	}
 	defer bulk.Abort()
 	r.besideGraph = labelIndex
-	w := writing{Job: r, form: g.Form, bulk: bulk, tx: bulk.Tx(), classes: g.PredictionClasses}
+	w := writing{Job: r, form: g.Form, bulk: bulk, tx: bulk.Tx(), nodes: g.Nodes, ends: g.ends, classes: g.PredictionClasses}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)
 	}

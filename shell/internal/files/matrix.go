@@ -27,6 +27,8 @@ type writing struct {
 	bulk  *kv.Bulk
 	tx    *kv.Tx
 	begin func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error)
+	nodes Names // the files of nodes that come along
+	ends  int   // so many nodes, the last ones, are ends of edges that these lack
 
 	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
 
@@ -77,9 +79,9 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 		}
 	}
 	if name == cleaner.FeaturesMatrix {
-		w.leaveAnswersOut(m)
+		err = w.leaveAnswersOut(m)
 	}
-	if err := m.findList(ctx, w.Memory); err != nil {
+	if err = cmp.Or(err, m.findList(ctx, w.Memory)); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	stage.Columns, stage.BytesRead = m.columns(), in.Size()
@@ -279,7 +281,12 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 	if nodes == nil {
 		nodes, count, of = w.tx.InFileOrder(), w.tx.NumPresent(), "node"+w.Bad.leftOut()+" in the order of the nodes file"
 	}
-	if in.NumRows() != int64(count) {
+	if ends := int64(w.ends); ends > 0 && in.NumRows() == int64(count)-ends {
+		if !w.partial {
+			return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has a row for each node of the nodes file, and none for the %d that --edge-nodes "+
+				"made of ends of edges: want these in the nodes file, and a row for each", ends)}
+		}
+	} else if in.NumRows() != int64(count) {
 		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each %s", in.NumRows(), count, of)}
 	}
 	report := w.Progress
@@ -289,9 +296,12 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 		if err != nil {
 			return err
 		}
-		row, err, _ := nextRow()
+		row, err, more := nextRow()
 		if err != nil {
 			return err
+		}
+		if !more { // ends of edges come last
+			break
 		}
 		if row.Index%checkEvery == 0 {
 			if err := ctx.Err(); err != nil {

@@ -118,7 +118,8 @@ func (s *Server) complete(r *http.Request) (answer, error) {
 // operators are in conditions, and hardly ever in words. So are parentheses.
 const operators = "=<>()"
 
-// conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them.
+// conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them. Where there is neither,
+// words that are no condition say so.
 func (s *Server) conditionOf(tx *kv.Tx, typed string) (string, error) {
 	if typed == "" || strings.ContainsAny(typed, operators) {
 		return typed, nil
@@ -135,6 +136,10 @@ func (s *Server) conditionOf(tx *kv.Tx, typed string) (string, error) {
 		return typed, nil
 	}
 	found, err := s.search(tx, typed)
+	if err == nil && found == "" && wrong != nil && !isProperty(tx, words[0]) {
+		at, _ := query.Position(wrong)
+		err = &query.ResolveError{Pos: at, Msg: "the store has no title or text to look in: want the id of a node, or a condition such as score > 0.9"}
+	}
 	return cmp.Or(found, typed), err
 }
 

@@ -49,6 +49,25 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
+// TestWordsWithoutTexts types words where no node has a title or text to look in.
+func TestWordsWithoutTexts(t *testing.T) {
+	c := serve(t, papers.Cleaned(t), func(o *Options) { o.Columns = survey.Columns{} })
+	for _, typed := range []string{"graph stuff", "x (y"} {
+		status, text := c.get("/list?of=nodes&where=" + url.QueryEscape(typed))
+		says := strings.Contains(text, "the store has no title or text to look in")
+		if status != http.StatusBadRequest || says == strings.Contains(typed, "(") {
+			t.Errorf("%s: got %d and %s", typed, status, text)
+		}
+	}
+	if status, text := c.browser().get("/list?where=graph+stuff"); status != http.StatusBadRequest || !strings.Contains(text, `id="where" value="graph stuff"`) ||
+		!strings.Contains(text, "the store has no title or text to look in") {
+		t.Errorf("the page: got %d and %s", status, text)
+	}
+	if got := view[list](c, "/list?of=nodes&where=p4"); got.Count != 1 {
+		t.Errorf("an id: got %d nodes", got.Count)
+	}
+}
+
 // TestFoundElsewhere types an id, and what no suspect has or no condition is: the page leads to the node.
 func TestFoundElsewhere(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
