@@ -165,7 +165,7 @@ func TestClassesWithSpacesInHeaders(t *testing.T) {
 	mustRun(t, "import", "h", "--predictions", "q.csv")
 	for file, want := range map[string]string{
 		"u.csv": `u.csv:1: column "year": stands for the columns "year" and " year", want a name for each`,
-		"f.csv": "f.csv: left out, since the header has no name for it: column 3",
+		"f.csv": "f.csv: column 3 is left out: it has no name in the header",
 	} {
 		if got := run(t, "", "import", "i", "--nodes", file, "--edges", "te.csv"); !strings.Contains(got.err, want) {
 			t.Errorf("%s: got %s, want %s", file, got.err, want)

@@ -146,7 +146,7 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 		l.caption, l.captionLine = l.captionOf(block[caption], len(l.sample[0])), lines[caption]
 	}
 	areQuoted := bytes.HasPrefix(first, []byte{'"'}) && bytes.Contains(begin, []byte("\n\"")) // as R writes names of rows
-	l.short = (l.separator == blanks || l.separator == '\t' || areQuoted) && isShort(l.sample)
+	l.short = areQuoted && isShort(l.sample)
 	return l
 }
 

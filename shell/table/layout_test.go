@@ -84,7 +84,8 @@ func TestLayouts(t *testing.T) {
 		{"a.csv", "id,a b\n1 2,c\n", Form{Delimiter: ' '}, `["id,a" "b"] 2["1" "2,c"]`, "blanks"},
 		// R and pandas
 		{"r.txt", "\"id\" \"label\"\n\"1\" 35 \"A b\"\n\"2\" 40 \"C\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A b"] 3["2" "40" "C"]`, "blanks"},
-		{"r.tsv", "id\tlabel\n1\t35\tA\n2\t40\tB\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, ""},
+		{"r.tsv", "\"id\"\t\"label\"\n\"1\"\t35\t\"A\"\n\"2\"\t40\t\"B\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, ""},
+		{"d.txt", "0;0,1;0,9\n1;0,2;0,8\n2;0,3;0,7\n", Form{NoHeader: true}, `["1" "2" "3"] 1["0" "0,1" "0,9"] 2["1" "0,2" "0,8"] 3["2" "0,3" "0,7"]`, "semicolons, no header"},
 		{"r.csv", "\"id\",\"label\"\n\"1\",35,\"A\"\n\"2\",40,\"B\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, ""},
 		{"r.csv", "\"id\";\"label\"\n\"1\";35;\"A\"\n\"2\";40;\"B\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, "semicolons"},
 		{"p.csv", ",id,label\n0,35,A\n", Form{}, `["" "id" "label"] 2["0" "35" "A"]`, ""},

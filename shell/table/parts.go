@@ -81,6 +81,12 @@ func FindParts(ctx context.Context, name string) (Parts, error) {
 		return Parts{}, err
 	}
 	slices.SortFunc(paths, byNumber)
+	if full := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		info, err := stream.Stat(ctx, path)
+		return err == nil && info.Mode().IsRegular() && info.Size() == 0
+	}); len(full) > 0 {
+		paths = full // Spark writes an empty file for a partition without rows
+	}
 	partitions, err := partitionsOf(root, paths)
 	return Parts{name: name, paths: paths, partitions: partitions}, err
 }

@@ -48,7 +48,7 @@ func (l layout) separatorOf(begin, first []byte, form Form, ending string, isHea
 			continue
 		}
 		count := len(records[len(records)-1])
-		if best == 0 || separator == usual && (usual == '\t' || count >= fields) {
+		if best == 0 || separator == usual && (usual == '\t' || count > fields || count == fields && best != ';') {
 			best, fields = separator, count
 		}
 	}

@@ -299,6 +299,8 @@ func (c *textChunk) row(line int64) (Row, error) {
 			remark = backslashRemark
 		} else if c.file.comment != noComment && bytes.HasPrefix(record, []byte{c.file.comment}) {
 			remark = "; comments stand before the first row"
+		} else if len(c.fields) == len(header)+1 && c.file.ofLines {
+			remark = "; if the header has no name for the first column, add one (in R: write.table with col.names=NA)"
 		} else if c.file.ofLines && bytes.Count(record, []byte{'"'})%2 == 1 {
 			remark = "; if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line"
 		}

@@ -97,7 +97,11 @@ func (r Job) checkPlaces(in *table.Reader, places []int, names []string, needed 
 		}
 	}
 	if unnamed != nil {
-		r.say("%s: left out, since the header has no name for it: column %s", in.Path(), strings.Join(unnamed, ", "))
+		columns, are := "column", "is left out: it has"
+		if len(unnamed) > 1 {
+			columns, are = "columns", "are left out: they have"
+		}
+		r.say("%s: %s %s %s no name in the header", in.Path(), columns, strings.Join(unnamed, ", "), are)
 	}
 	return nil
 }
