@@ -160,7 +160,7 @@ func (c *classCensus) isMissing(class string) bool {
 	switch {
 	case strings.Trim(key, "-") == "":
 		return !slices.Contains(others, strings.ReplaceAll(key, "-", "+"))
-	case key == "-1" && (slices.Equal(others, []string{"1"}) || slices.Equal(others, []string{"0", "1"})):
+	case key == "-1" && slices.Equal(others, []string{"1"}):
 		return false
 	}
 	return !slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(other, "-") })
