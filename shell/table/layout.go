@@ -33,13 +33,11 @@ const noComment = '\n'
 // A layout is how one text is written.
 type layout struct {
 	separator byte
-	comment   byte // what lines begin with that are no rows, or noComment
+	comment   byte // what all lines begin with that are no rows, or noComment
 	numbered  bool // there is no header
 
-	// first is the line that the rows or the header begin at: lines from there on are no comments. It is 0 if the beginning of the file has
-	// comments alone. comments is how many lines before it are comments.
-	first    int64
-	comments int64
+	// comments is how many comments stand before the first record. It is -1 if the beginning of the file has comments alone.
+	comments int
 
 	// caption is a header in the last comment before the rows, and captionLine its line. The caption may be a comment like any other.
 	caption     []string
@@ -95,24 +93,25 @@ func commentOf(begin []byte) byte {
 // isHeader recognizes a header; it may be nil.
 func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bool) layout {
 	l := layout{comment: commentOf(begin)}
-	var first []byte
-	var block [][]byte // the lines before it that begin as comments
-	var lines []int64
-	number := int64(0)
-	for line := range bytes.Lines(begin) {
-		number++
-		if line = withoutEnd(line); len(line) == 0 {
-			continue
-		}
-		if line[0] != l.comment {
-			first, l.first = line, number
+	var first, block []byte // block is the last comment before the first line that is none
+	var model []byte        // of a row
+	rest, number := begin, int64(0)
+	for len(rest) > 0 {
+		line := withoutEnd(rest[:lineEnd(rest)])
+		if len(line) > 0 && line[0] != l.comment {
+			first, model = line, line
 			break
 		}
-		block, lines = append(block, line), append(lines, number)
+		number++
+		rest = rest[lineEnd(rest):]
+		if len(line) > 0 {
+			block, l.captionLine = line, number
+			l.comments++
+		}
 	}
-	model := first // of a row
-	if first == nil && len(block) > 0 {
-		model = block[max(0, len(block)-2)] // the last may be cut
+	if first == nil {
+		model = begin[len(begin)-len(bytes.TrimLeft(begin, "\r\n")):]
+		model, l.comments = withoutEnd(model[:lineEnd(model)]), -1
 	}
 	plain := unquoted(model)
 	if edge, _, ok := bytes.Cut(plain, []byte{'{'}); ok && bytes.HasSuffix(plain, []byte{'}'}) {
@@ -122,37 +121,46 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 	if n := bytes.Count(plain, []byte{l.separator}); l.separator != blanks && n > 0 { // one blank may belong to a name
 		l.trim = bytes.Count(plain, []byte{l.separator, ' '}) == n || bytes.Count(plain, []byte{' ', l.separator}) == n
 	}
-	fields := l.cut(model)
-	caption := len(block) - 1
-	run := len(block) // of lines that may be rows of nodes such as #tag
-	for run > 0 && l.mayBeRow(block[run-1], len(fields)) {
-		run--
-	}
-	if run < len(block) && (isHeader == nil || !isHeader(l.cut(first))) {
-		switch names := l.captionOf(block[run], len(fields)); {
-		case names != nil && isHeader != nil && isHeader(names):
-			caption, l.first = run, lines[run]+1
-		case form.NoHeader:
-			caption, l.first = run-1, lines[run]
-		}
-	}
-	for _, line := range lines {
-		if l.first == 0 || line < l.first {
-			l.comments++
-		}
+	if l.comment != noComment && l.hasTags(begin, rest) {
+		l.comment, l.comments, block = noComment, 0, nil
 	}
 	l.sample = l.records(begin, sniffRows)
-	if caption >= 0 && len(l.sample) > 0 {
-		l.caption, l.captionLine = l.captionOf(block[caption], len(l.sample[0])), lines[caption]
+	if block != nil && len(l.sample) > 0 {
+		l.caption = l.captionOf(block, len(l.sample[0]))
 	}
 	areQuoted := bytes.HasPrefix(first, []byte{'"'}) && bytes.Contains(begin, []byte("\n\"")) // as R writes names of rows
 	l.short = areQuoted && isShort(l.sample)
 	return l
 }
 
-// mayBeRow reports whether a line that begins as a comment may be a row: no space follows, and it has as many fields as a row.
-func (l layout) mayBeRow(line []byte, fields int) bool {
-	return len(line) > 1 && line[1] != ' ' && line[1] != l.comment && len(l.cut(line)) == fields
+// hasTags reports whether lines that begin as comments are rows, such as those of hashtags. They are so if most records in rest, which
+// begins behind the comments at the beginning, begin so, or if another column there names the first field of the text. If there is
+// nothing else, they are so if they look like rows: no space follows, and all have as many fields.
+func (l layout) hasTags(begin, rest []byte) bool {
+	comment := l.comment
+	l.comment = noComment
+	all, records := l.records(begin, sniffRows), l.records(rest, sniffRows)
+	if len(all) == 0 {
+		return false
+	}
+	tag, tags := all[0][0], 0
+	for _, record := range records {
+		if strings.HasPrefix(record[0], string(comment)) {
+			tags++
+		}
+		if slices.Contains(record[1:], tag) {
+			return true
+		}
+	}
+	if len(records) > 0 {
+		return 2*tags > len(records)
+	}
+	for _, record := range all {
+		if id := record[0]; len(id) < 2 || id[1] == ' ' || id[1] == comment || len(record) != len(all[0]) {
+			return false
+		}
+	}
+	return len(all) > 1 && len(all[0]) > 1
 }
 
 // cut returns the fields of a line; none of a blank one.
@@ -211,7 +219,7 @@ func (r *Reader) setHeader() error {
 		if err := chunk.fill(); errors.Is(err, io.EOF) {
 			msg := "the file is empty, want a header line that names the columns"
 			if c := r.layout.comment; c != noComment {
-				msg = fmt.Sprintf("all lines begin with %c, as comments do, want a header line that names the columns (--no-header: there is none)", c)
+				msg = fmt.Sprintf("all lines begin with %c, as comments do, want rows that do not, behind a header line that names the columns", c)
 			}
 			return &Error{Path: r.path, Msg: msg}
 		} else if err != nil {
@@ -223,9 +231,6 @@ func (r *Reader) setHeader() error {
 		}
 	}
 	l := &r.layout
-	if l.first == 0 {
-		chunk.file.first = first.Line
-	}
 	isHeader := func(fields []string) bool {
 		return r.parts.isHeader != nil && fields != nil && r.parts.isHeader(fields)
 	}
@@ -346,7 +351,7 @@ func (r *Reader) Form() string {
 	}
 	switch {
 	case l.comment == noComment:
-	case l.first == 0:
+	case l.comments < 0:
 		words = append(words, "comments "+string(l.comment))
 	case comments > 0:
 		words = append(words, fmt.Sprintf("comments %c (%s)", l.comment, wording.Count(comments, "line", "lines")))

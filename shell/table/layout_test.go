@@ -36,12 +36,12 @@ func TestLayouts(t *testing.T) {
 		{"a.edges", "src dst\n1   2\n \t3\t 4 \r\n\n  \n5 6", Form{}, `["src" "dst"] 2["1" "2"] 3["3" "4"] 6["5" "6"]`, "blanks"},
 		{"a.txt", "id label\n1 \"A b\"\n2 5\"\n3 \"\"\n", Form{}, `["id" "label"] 2["1" "A b"] 3["2" "5\""] 4["3" ""]`, "blanks"},
 		// comments
-		{"snap.txt", "# Directed graph: a.txt\n# Nodes: 2 Edges: 1\n# FromNodeId\tToNodeId\n0\t1\n#a\t1\n", Form{}, `["FromNodeId" "ToNodeId"] 4["0" "1"] 5["#a" "1"]`,
+		{"snap.txt", "# Directed graph: a.txt\n# Nodes: 2 Edges: 1\n# FromNodeId\tToNodeId\n0\t1\n#a\t1\n", Form{}, `["FromNodeId" "ToNodeId"] 4["0" "1"]`,
 			"tabs, header in a comment, comments # (2 lines)"},
 		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n", noHeader, `["1" "2"] 2["0" "1"]`, "tabs, no header, comments # (1 line)"},
-		{"out.konect", "% sym unweighted\n% 1 2\n1 2\n%3 4\n", noHeader, `["1" "2"] 3["1" "2"] 4["%3" "4"]`, "blanks, no header, comments % (2 lines)"},
-		{"a.csv", "# made, today\nid,label\n1,A\n#2,B\n", Form{}, `["id" "label"] 3["1" "A"] 4["#2" "B"]`, "commas, comments # (1 line)"},
-		{"a.csv", "\ufeff# a \"quote\n\nid,label\n1,\"A\n#B\"\n# \",C\n", Form{}, `["id" "label"] 4["1" "A\n#B"] 6["# \"" "C"]`, "commas, comments # (1 line)"},
+		{"out.konect", "% sym unweighted\n% 1 2\n1 2\n%3 4\n", noHeader, `["1" "2"] 3["1" "2"]`, "blanks, no header, comments % (2 lines)"},
+		{"a.csv", "# made, today\nid,label\n1,A\n#2,B\n", Form{}, `["id" "label"] 3["1" "A"]`, "commas, comments # (1 line)"},
+		{"a.csv", "\ufeff# a \"quote\n\nid,label\n1,\"A\n#B\"\n# \",C\n", Form{}, `["id" "label"] 4["1" "A\n#B"]`, "commas, comments # (1 line)"},
 		// Excel's first line, a comma in a header of semicolons, a tab in a run of blanks
 		{"a.csv", "\"sep=;\"\r\nid;label\r\n1;A, B\r\n", Form{}, `["id" "label"] 3["1" "A, B"]`, "semicolons"},
 		{"a.csv", "sep=;\r\nid;label\r\n1;A, B\r\n", Form{}, `["id" "label"] 3["1" "A, B"]`, "semicolons"},
@@ -69,10 +69,16 @@ func TestLayouts(t *testing.T) {
 		{"a.parquet", "id,label\n1,A\n", Form{}, `["id" "label"] 2["1" "A"]`, "commas"},
 		// hashtags
 		{"a.csv", "#a,#b\nx,#a\n#b,x\n", noHeader, `["1" "2"] 1["#a" "#b"] 2["x" "#a"] 3["#b" "x"]`, "commas, no header"},
-		{"a.csv", "# by me, here\n#a,#b\n\n#b,#c\n", noHeader, `["1" "2"] 2["#a" "#b"] 4["#b" "#c"]`, "commas, no header, comments # (1 line)"},
+		{"a.csv", "#a,A\nx,B\n#c,A\n#d,A\n", noHeader, `["1" "2"] 1["#a" "A"] 2["x" "B"] 3["#c" "A"] 4["#d" "A"]`, "commas, no header"},
+		// comments between and behind rows, as many fields as they have
+		{"a.tsv", "# x\n1\ta\n# 7\tb\n2\tb\n3\ta\n", noHeader, `["1" "2"] 2["1" "a"] 4["2" "b"] 5["3" "a"]`, "tabs, no header, comments # (1 line)"},
+		{"a.txt", "# x\n1 a\n2 b\n# end of file\n", noHeader, `["1" "2"] 2["1" "a"] 3["2" "b"]`, "blanks, no header, comments # (1 line)"},
+		{"a.txt", "#Paper Class\n1 a\n2 b\n", noHeader, `["1" "2"] 2["1" "a"] 3["2" "b"]`, "blanks, no header, comments # (1 line)"},
+		{"a.txt", "%sym unweighted\n1 2\n2 3\n", noHeader, `["1" "2"] 2["1" "2"] 3["2" "3"]`, "blanks, no header, comments % (1 line)"},
+		{"a.csv", "# colours\nid,colour\n1,#f00\n2,#0f0\n", Form{}, `["id" "colour"] 3["1" "#f00"] 4["2" "#0f0"]`, "commas, comments # (1 line)"},
 		{"a.tsv", "#a\tA\n#b\tB\n", noHeader, `["1" "2"] 1["#a" "A"] 2["#b" "B"]`, "tabs, no header"},
 		{"a.csv", "# made\nid,label\n1,A\n# half\n", Form{},
-			`["id" "label"] 3["1" "A"]` + ":4: got 1 fields, want 2 (id,label); comments stand before the first row", "commas, comments # (1 line)"},
+			`["id" "label"] 3["1" "A"]`, "commas, comments # (1 line)"},
 		{"a.csv", "id,label\n#1,A\n", Form{}, `["id" "label"] 2["#1" "A"]`, ""},
 		// no header
 		{"a.csv", "1,2\n2,3\n", noHeader, `["1" "2"] 1["1" "2"] 2["2" "3"]`, "commas, no header"},
@@ -133,7 +139,7 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"id,label\n1,A\n", `["id" "label"]`},
 		{"1,A\n2,B\n", `["1" "2"]`},
 		{"#id,label\nx,A\n", `["id" "label"]`},
-		{"#id,label\n#x,A\ny,B\n", `["id" "label"]`},
+		{"#x,A\n#id,label\ny,B\n", `["id" "label"]`},
 		{"#made, here\nid,label\nx,A\n", `["id" "label"]`},
 		{"id;price, EUR\n1;5\n", `["id" "price, EUR"]`},
 		{"id,A\nx,id\n", `["1" "2"]`}, // the code of a country, which is there again

@@ -25,7 +25,7 @@ func simpleRows(separator, comment byte, content []byte, columns int) (rows []st
 		var record []byte
 		var fields []string
 		var bad, open error
-		if separator == '\t' || separator == blanks || content[0] == comment && header {
+		if separator == '\t' || separator == blanks || content[0] == comment {
 			record, _, _ = bytes.Cut(content, []byte{'\n'})
 			record = content[:min(len(record)+1, len(content))]
 			fields, bad = simpleLine(bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")), separator)
@@ -41,7 +41,7 @@ func simpleRows(separator, comment byte, content []byte, columns int) (rows []st
 		at := line
 		lines := slices.Collect(bytes.Lines(record))
 		line += int64(len(lines))
-		if record[0] == comment && header {
+		if record[0] == comment {
 			continue
 		}
 		if bad != nil {

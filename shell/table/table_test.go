@@ -145,7 +145,7 @@ func TestTextErrors(t *testing.T) {
 	}{
 		{"a.csv", nil, ": the file is empty, want a header line that names the columns"},
 		{"a.csv", []byte("\n\n"), ": the file is empty, want a header line"},
-		{"a.edges", []byte("# a\n# b\n"), ": all lines begin with #, as comments do, want a header line"},
+		{"a.edges", []byte("# a\n# b\n"), ": all lines begin with #, as comments do, want rows"},
 		{"a.csv", []byte("id,label\n1,A\n2\n"), ":3: got 1 fields, want 2 (id,label)"},
 		{"a.csv", []byte("id,label\n1,A,B\n"), ":2: got 3 fields, want 2 (id,label)"},
 		{"a.csv", []byte("id,label\n1,\"A\n2,B\n"), ":2: a quoted field is still open at the end of the file"},

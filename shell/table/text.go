@@ -20,10 +20,9 @@ type textFile struct {
 	path       string
 	in         io.Reader
 	separator  byte
-	comment    byte  // what lines before the first record begin with that are none
-	first      int64 // the line of the first record; 0: not known yet
-	ofLines    bool  // a record is a line: no line ends within quotes
-	trim       bool  // blanks around values are none of theirs
+	comment    byte // what lines begin with that are no records
+	ofLines    bool // a record is a line: no line ends within quotes
+	trim       bool // blanks around values are none of theirs
 	chunkBytes int
 	header     []string // nil until it has been read
 
@@ -35,14 +34,10 @@ type textFile struct {
 // newTextFile reads a text from behind its byte order mark. One whose columns tabs or blanks separate has a record in each line: a quote
 // that is not closed there, of which unquoted texts have many, must not take the lines that follow.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
-	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, first: l.first, trim: l.trim, chunkBytes: chunkBytes}
+	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, chunkBytes: chunkBytes}
 	f.ofLines = f.separator == '\t' || f.separator == blanks
 	return f
 }
-
-// hasComments reports whether a line may be a comment, which begins with f.comment. Comments stand before the first record: lines that
-// begin so behind it are rows, such as those of hashtags.
-func (f *textFile) hasComments(line int64) bool { return f.first == 0 || line < f.first }
 
 // hasSpecial reports whether a text has quotes or escapes.
 func (f *textFile) hasSpecial(text []byte) bool {
@@ -141,7 +136,7 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 		at += bytes.LastIndexByte(data[at:at+quote], '\n') + 1
 		var length int
 		var ok bool
-		if data[at] == f.comment && f.hasComments(f.lines+int64(bytes.Count(data[:at], []byte{'\n'}))+1) {
+		if data[at] == f.comment {
 			length = lineEnd(data[at:])
 			ok = last || data[at+length-1] == '\n'
 		} else {
@@ -245,7 +240,7 @@ func (c *textChunk) next() (Row, error) {
 		if end >= 0 {
 			record = record[:end]
 		}
-		isComment := len(record) > 0 && record[0] == c.file.comment && c.file.hasComments(c.line+1)
+		isComment := len(record) > 0 && record[0] == c.file.comment
 		if c.special && !isComment && c.file.hasSpecial(record) {
 			return c.specialRecord()
 		}
@@ -297,8 +292,6 @@ func (c *textChunk) row(line int64) (Row, error) {
 		remark := ""
 		if bytes.IndexByte(record, '\\') >= 0 {
 			remark = backslashRemark
-		} else if c.file.comment != noComment && bytes.HasPrefix(record, []byte{c.file.comment}) {
-			remark = "; comments stand before the first row"
 		} else if len(c.fields) == len(header)+1 && c.file.ofLines {
 			remark = "; if the header has no name for the first column, add one (in R: write.table with col.names=NA)"
 		} else if c.file.ofLines && bytes.Count(record, []byte{'"'})%2 == 1 {

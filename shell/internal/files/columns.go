@@ -310,8 +310,10 @@ func guessColumn(header []string, name string, taken []int, anyWillDo bool) int 
 			return i
 		}
 	}
-	for i := range plain {
-		if name == "id" && strings.HasSuffix(plain[i], "id") && !slices.Contains(taken, i) {
+	for i, column := range header {
+		word, isID := strings.CutSuffix(strings.ToLower(column), "id")
+		isID = isID && (strings.HasSuffix(column, "ID") || strings.HasSuffix(column, "Id") || len(word) > len(strings.TrimRight(word, "_-. ")))
+		if name == "id" && isID && !slices.Contains(taken, i) { // david is a name
 			return i
 		}
 	}

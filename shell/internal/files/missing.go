@@ -114,7 +114,7 @@ func (r Job) flag(names []string) (string, Columns) {
 	return "--columns", r.Columns
 }
 
-// headless is the error that the header of a file seems to be missing, with the flags that read the file without one.
+// headless is the error that the header of a file seems, or may be, missing, with the flags that read the file without one.
 func (r Job) headless(in *table.Reader, names []string) error {
 	if first := in.Header()[0]; slices.Equal(names, nodeNames[:1]) && !isCount(first) {
 		if _, isNumber := parseNumber([]byte(first)); isNumber {
@@ -162,6 +162,10 @@ func (r Job) headless(in *table.Reader, names []string) error {
 	if len(advised) > 0 {
 		flags += " " + flag + " " + wording.ShellWord(advised.String())
 	}
+	if in.HeaderLooksLike() == 0 {
+		return in.HeaderErrorf("", "has no column %q; its columns are %s. If this line is a row%s, add %s%s. If it is the header, name its columns with %s",
+			names[0], in.ListColumns(), condition, flags, then, flag)
+	}
 	remark := ""
 	if areNumbers {
 		remark = ". If it is a header of numbers, remove it first"
@@ -188,8 +192,7 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	if in.Numbered() {
 		return in.HeaderErrorf("", "has %s, want one for %s too", wording.Count(len(in.Header()), "column", "columns"), lacks)
 	}
-	looks := in.HeaderLooksLike()
-	if looks < 0 {
+	if looks := in.HeaderLooksLike(); looks < 0 || looks == 0 && isOfGraph && !hasUsual(in.Header(), places, names) {
 		return r.headless(in, names)
 	}
 	advised := of
@@ -243,10 +246,16 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	if r.besideGraph {
 		add = "import the graph without it first, and then it alone with"
 	}
-	remark := ""
-	if looks == 0 && !isUsual {
-		remark = ". If this line is a row, add --no-header"
+	return in.HeaderErrorf("", "has no column %q; its columns are %s. If %s, %s %s %s",
+		lacks, in.ListColumns(), strings.Join(conditions, " and "), add, flag, wording.ShellWord(advice))
+}
+
+// hasUsual reports whether a header has a column for some of the names, or one with a usual name for some.
+func hasUsual(header []string, places []int, names []string) bool {
+	for i, name := range names {
+		if places[i] >= 0 || guessColumn(header, name, nil, false) >= 0 {
+			return true
+		}
 	}
-	return in.HeaderErrorf("", "has no column %q; its columns are %s. If %s, %s %s %s%s",
-		lacks, in.ListColumns(), strings.Join(conditions, " and "), add, flag, wording.ShellWord(advice), remark)
+	return false
 }
