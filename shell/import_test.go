@@ -69,7 +69,7 @@ func TestImportErrors(t *testing.T) {
 		// edges
 		{"edges empty", map[string]string{"edges.csv": ""}, "", "edges.csv: the file is empty"},
 		{"edges truncated", map[string]string{"edges.csv": "src,dst\na,b\nb"}, "", "edges.csv:3: got 1 fields, want 2 (src,dst)"},
-		{"edges header", map[string]string{"edges.csv": "x,y\na,b\nb,c\n"}, "", `edges.csv:1: has no column "src"; its columns are x, y. If edges lead from "x" to "y", add --edge-columns src=x,dst=y. If this line is a row, add --no-header`},
+		{"edges header", map[string]string{"edges.csv": "x,y\na,b\nb,c\n"}, "", `edges.csv:1: has no column "src"; its columns are x, y. If this line is a row, add --no-header: then src is column 1, dst is column 2. If it is the header, name its columns with --edge-columns`},
 		{"edges without a header", map[string]string{"edges.csv": "a,b\nb,c\n"}, "", `edges.csv:1: the header seems to be missing, since this line looks like a row (a, b). If it is one, add --no-header`},
 		{"edges header of others", map[string]string{"edges.csv": "source,target\na,b\n"}, "", `edges.csv:1: has no column "src"; its columns are source, target. If edges lead from "source" to "target", add --edge-columns src=source,dst=target`},
 		{"edges header half", map[string]string{"edges.csv": "src,weight\nb,1\n"}, "", `edges.csv:1: has no column "dst"; its columns are src, weight`},
