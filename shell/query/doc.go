@@ -194,7 +194,7 @@
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
 // name. Conditions on the history and on classes know their columns alone. The times of the history are texts such as
 // 2026-01-31T18:00:00.000000Z. What they are compared with is a time as "as of" takes it, to the microsecond.
-// So is what a column of a node is compared with, if its texts are times such as 2026-01-31, 2026-01-31 18:00 or 2026-01-31T18:00:00.000Z.
+// So is what a column of a node is compared with, if all of its texts are times of one form, such as 2026-01-31, 2026-01-31 18:00 or 2026-01-31T18:00:00.000Z.
 //
 // "order by" takes properties, and the names that "as" gives to columns where no property has such a name.
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the

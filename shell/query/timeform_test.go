@@ -14,19 +14,20 @@ func TestTimesOfColumns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
 		{Name: "utc", Kind: kv.KindString}, {Name: "blank", Kind: kv.KindString}, {Name: "day", Kind: kv.KindString}, {Name: "words", Kind: kv.KindString},
+		{Name: "mixed", Kind: kv.KindString},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, values := range [][]kv.Value{
 		{},
-		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"), kv.StringValue("")},
-		{kv.StringValue("2026-01-02T10:00:00.000Z"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02"), kv.StringValue("2026-01-02T10:00")},
-		{kv.StringValue("2026-01-02T10:00:00.001Z"), kv.StringValue("2026-01-02 10:01"), kv.StringValue("2026-01-03"), kv.StringValue("2026-01-02 10:00")},
+		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"), kv.StringValue(""), kv.StringValue("2026-01-02T09:00:00.25Z")},
+		{kv.StringValue("2026-01-02T10:00:00.000Z"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02"), kv.StringValue("2026-01-02T10:00"), kv.StringValue("2026-01-02T10:00:00Z")},
+		{kv.StringValue("2026-01-02T10:00:00.001Z"), kv.StringValue("2026-01-02 10:01"), kv.StringValue("2026-01-03"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02T10:00:00.5Z")},
 	} {
 		id := "undated"
 		if len(values) == 0 {
-			values = make([]kv.Value, 4)
+			values = make([]kv.Value, 5)
 		} else {
 			id = values[0].Str()
 		}
@@ -52,8 +53,11 @@ func TestTimesOfColumns(t *testing.T) {
 		{"blank > '2026-01-02T10:00:00Z'", []string{"2026-01-03"}},
 		{"blank > '2026-01-02T10:00:30'", []string{"2026-01-03"}},
 		{"day > '2026-01-01 12:00'", []string{"2026-01-02", "2026-01-03"}},
-		{"day = '2026-01-02T00:00:00Z'", []string{"2026-01-02"}},
 		{"words = '2026-01-02 10:00'", []string{"2026-01-03"}}, // a column of any texts
+		// fractions that are left out of whole seconds
+		{"mixed = '2026-01-02T10:00:00Z'", []string{"2026-01-02"}},
+		{"mixed in ('2026-01-02T10:00:00.5Z', '2026-01-02T09:00:00.25Z')", []string{"2026-01-01", "2026-01-03"}},
+		{"mixed != '2026-01-02T10:00:00.5Z'", []string{"2026-01-01", "2026-01-02"}},
 	} {
 		var got []string
 		for day, err := range Rows[string](Query(t.Context(), tx, Options{}, "nodes where "+test.where+" return day")) {
