@@ -83,6 +83,10 @@ func TestShuffledRows(t *testing.T) {
 		labels += fmt.Sprintf("%d,%c\n", v, 'A'+v*7%60/20) // of which predictions say nothing
 	}
 	of["labels.csv"] = labels
+	of["from1.csv"], of["from1.npy"] = "id,label\n", pairs("<i8", 3, 10, 10, 17)
+	for i := range 60 {
+		of["from1.csv"] += fmt.Sprintf("%d,%c\n", 1+(i*7+2)%61, 'A'+i/20)
+	}
 	writeRowOrders(t, of)
 	got := run(t, "", "import", "g", "--nodes", "labels.csv", "--edges", "edges.csv", "--predictions", "p.npy")
 	const order = "Either the predictions are useless, or columns or rows are in another order. Columns were taken for A, B, C, and rows in the order of the nodes file, row 1 for node 0 and row 2 for node 1."
@@ -96,13 +100,19 @@ func TestShuffledRows(t *testing.T) {
 
 	// The ids are positions too, and edges of an array may have meant those.
 	got = run(t, "", "import", "h", "--nodes", "moved.csv", "--edges", "edges.npy")
-	const positions = "The ids of the nodes are the numbers 0 to 59, in another order than the rows of the nodes file: row 1 has the id 31. The "
+	const positions = "The ids of the nodes are numbers from 0 to 59, in another order than the rows of the nodes file: row 1 has the id 31. The "
 	if got.code != exitDone || !strings.HasPrefix(got.err, positions+"numbers in edges.npy were taken for ids. If they are positions of rows") {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, positions)
 	}
 	got = run(t, "", "import", "h", "--features", "p.npy")
 	if got.code != exitDone || !strings.HasPrefix(got.err, positions+"rows of p.npy were taken in the order of the nodes file. If they are in that of the ids, sort") {
 		t.Errorf("features: got %d and %s", got.code, got.err)
+	}
+	// So it is with numbers from 1, some of which no node has.
+	got = run(t, "", "import", "f", "--nodes", "from1.csv", "--edges", "from1.npy")
+	const from1 = "The ids of the nodes are numbers from 1 to 61, in another order than the rows of the nodes file: row 1 has the id 3. "
+	if !strings.HasPrefix(got.err, from1) {
+		t.Errorf("numbers from 1: got %d and %s\nwant %s", got.code, got.err, from1)
 	}
 	for _, files := range [][2]string{{"nodes.csv", "edges.npy"}, {"moved.csv", "edges.csv"}} {
 		if got := run(t, "", "import", "i", "--replace", "--yes", "--nodes", files[0], "--edges", files[1]); got.code != exitDone || got.err != "" {

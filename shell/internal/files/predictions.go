@@ -257,30 +257,32 @@ func (w *writing) rowOrder(in *matrixFile) (string, error) {
 	return fmt.Sprintf("rows in the order of the nodes file, row 1 for node %s and row 2 for node %s.", ids...), nil
 }
 
-// sayPositions says how arrays were read, if the ids of the nodes are the positions of their rows in another order: the numbers of edges are
-// ids, and the rows of matrices those of the nodes file.
+// sayPositions says how arrays were read, if the ids of the nodes could be positions of their rows, counted from 0 or 1, in another order: the
+// numbers of edges are ids, and the rows of matrices those of the nodes file. Some ids may be missing among them.
 func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 	edges, matrices := g.Edges.only(), slices.DeleteFunc([]string{g.Features, g.Predictions}, func(path string) bool { return !IsArray(path) })
 	if !tx.IntegerIDs() || !IsArray(edges) && len(matrices) == 0 {
 		return nil
 	}
-	position, moved := 0, ""
+	position, last, least, most, isSorted, moved := 0, 0, math.MaxInt, 0, true, ""
 	for id, err := range tx.IDs() {
 		if err != nil {
 			return err
 		}
 		number, err := strconv.Atoi(id)
-		if err != nil || number < 0 || number >= tx.NumPresent() {
+		if err != nil || number < 0 || number > 2*tx.NumPresent() {
 			return nil // an id that is no position
 		}
-		if position++; number != position-1 && moved == "" {
+		position, isSorted = position+1, isSorted && number >= last
+		if number != position-1 && number != position && moved == "" {
 			moved = fmt.Sprintf("row %d has the id %s", position, id)
 		}
+		last, least, most = number, min(least, number), max(most, number)
 	}
-	if moved == "" {
+	if isSorted || moved == "" {
 		return nil
 	}
-	text := fmt.Sprintf("The ids of the nodes are the numbers 0 to %d, in another order than the rows of the nodes file: %s.", position-1, moved)
+	text := fmt.Sprintf("The ids of the nodes are numbers from %d to %d, in another order than the rows of the nodes file: %s.", least, most, moved)
 	if IsArray(edges) {
 		text += fmt.Sprintf(" The numbers in %s were taken for ids. If they are positions of rows, as in edge_index of PyG, save ids[edges] in their "+
 			"place, ids being the column id as an array.", edges)
