@@ -101,11 +101,22 @@ func (o *agreementCounter) count(
 	return newContingency(pairs, classes), nil
 }
 
+// tied counts the labelled nodes whose row has several largest predictions, after count.
+func (o *agreementCounter) tied() (count int64) {
+	for _, row := range o.rows {
+		if i := row.node / o.stride; o.given[i] != kv.NoClass && o.top[i] == kv.NoClass {
+			count++
+		}
+	}
+	return count
+}
+
 // An Agreement says how far predictions agree with the labels. On large graphs only a part of the nodes is counted.
 type Agreement struct {
 	Nodes   int64   // labelled ones with one largest prediction
 	Matches int64   // of them it is the label
 	Chance  float64 // how many would match if rows were shuffled
+	Tied    int64   // labelled nodes whose row has several largest predictions
 
 	// Order is another order of the columns that the labels speak for, nil if there is none. Where they do so beyond doubt, and the order is an
 	// assumption, Finish returns it instead.
@@ -120,6 +131,9 @@ const (
 	littleAgreement = 0.1
 	fewNodes        = 20
 )
+
+// AreTied reports whether the rows have no largest prediction, so that nothing agrees with the labels.
+func (a Agreement) AreTied() bool { return a.Nodes == 0 && a.Tied >= fewNodes }
 
 // IsLittle reports whether predictions agree with the labels hardly more than shuffled ones would.
 func (a Agreement) IsLittle() bool {

@@ -3,6 +3,7 @@ package cleaner
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
@@ -24,6 +25,9 @@ type Scaling struct {
 // Scaled are the rows so far that were scaled.
 func (w *PredictionWriter) Scaled() Scaling { return w.scaled }
 
+// AreWithin reports whether rows that were to be logits have no number below 0 or above 1, as hardly any logits have.
+func (w *PredictionWriter) AreWithin() bool { return w.rows > 0 && w.within == w.rows }
+
 // normalize puts the probabilities of row into w.row, or says what is wrong with it.
 func (w *PredictionWriter) normalize(row []float64) (problem string) {
 	if len(row) != len(w.classes) {
@@ -34,6 +38,9 @@ func (w *PredictionWriter) normalize(row []float64) (problem string) {
 	if w.opt.Logits {
 		if addsUpTo(row, 1, tolerance) || addsUpTo(row, 100, tolerance) {
 			w.distributions++
+		}
+		if slices.Min(row) >= 0 && slices.Max(row) <= 1 {
+			w.within++
 		}
 		if problem = softmax(w.row, w.classes); problem != "" {
 			return problem

@@ -71,6 +71,7 @@ type PredictionWriter struct {
 
 	scaled        Scaling
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
+	within        int // rows that have numbers from 0 to 1 alone, though they are to be logits
 	agreement     Agreement
 
 	finished bool
@@ -307,6 +308,7 @@ func (w *PredictionWriter) Finish() error {
 		return err
 	}
 	w.agreement = counted.agreement()
+	w.agreement.Tied = w.order.tied()
 	if order := counted.check(w.classes, true); order != nil && w.opt.AssumedOrder {
 		return order
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,10 +20,12 @@ func rowOrders() map[string]string {
 	}
 	table.WriteString("id,A,B,C\n")
 	shifted.WriteString("id,B,C,A\n")
+	var sigmoid []float32
 	for v := range 60 {
 		row := [3]float32{0.1, 0.1, 0.1}
 		row[v%3] = 0.8
 		values = append(values, row[:]...)
+		sigmoid = append(sigmoid, row[0]/2, row[1]/2, row[2]/2) // the probability of each class alone
 		label := string(rune('A' + v%3))
 		fmt.Fprintf(&nodes, "%d,%s\n", v, label)
 		fmt.Fprintf(&parts[v/15], "%d,%s\n", v, label)
@@ -32,6 +35,7 @@ func rowOrders() map[string]string {
 	}
 	return map[string]string{
 		"nodes.csv": nodes.String(), "moved.csv": moved.String(), "edges.csv": "src,dst\n0,1\n", "edges.npy": pairs("<i8", 0, 1, 1, 2),
+		"same.npy": array(60, 3, slices.Repeat([]float32{1.0 / 3}, 180)...), "sigmoid.npy": array(60, 3, sigmoid...),
 		"p.npy": array(60, 3, values...), "p.csv": table.String(), "q.csv": shifted.String(),
 		"dir/part-8.csv": parts[0].String(), "dir/part-9.csv": parts[1].String(), "dir/part-10.csv": parts[2].String(), "dir/part-11.csv": parts[3].String(),
 	}
@@ -61,6 +65,9 @@ func TestRowsOfOtherNodes(t *testing.T) {
 		{"nodes.csv", "p.csv", "", "Warning: p.csv: the largest prediction of a row is the label of 0 of 60 nodes, and of 20 by chance. " +
 			"It is the label of 60 if the columns are B, C, A. They were taken as the header names them: is that right?"},
 		{"nodes.csv", "q.csv", "--quiet", "Warning: q.csv: the largest prediction of a row is the label of 0 of 60 nodes"},
+		{"nodes.csv", "same.npy", "", "Warning: same.npy: the rows of 60 nodes have no largest prediction, so they say nothing of the labels\n"},
+		{"nodes.csv", "sigmoid.npy", "--logits", "Warning: sigmoid.npy: no logit is below 0 or above 1. If these are probabilities of classes that need not " +
+			"add up to 1, divide each row by its sum, and leave --logits out\n"},
 		{"dir", "p.npy", "", "dir: files are read in the order of the numbers in their names: dir/part-9.csv before dir/part-10.csv. So are the rows of arrays without ids."},
 		{"dir/part-*", "p.npy", "", "dir/part-*: files are read in the order of the numbers"},
 	} {

@@ -169,7 +169,14 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough nodes are labelled; with --as-given they get no score.",
 			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
 	}
+	if out.AreWithin() {
+		w.warn("%s: no logit is below 0 or above 1. If these are probabilities of classes that need not add up to 1, divide each row by its sum, and "+
+			"leave --logits out", in.path())
+	}
 	a := out.Agreement()
+	if a.AreTied() {
+		w.warn("%s: the rows of %s have no largest prediction, so they say nothing of the labels", in.path(), wording.Nodes(a.Tied))
+	}
 	if len(a.Astray) > 0 {
 		return w.warnAstray(in, a.Astray)
 	}
