@@ -161,7 +161,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		opt.Save = func(w io.Writer) error { return r.Bad.save(ctx, w) }
 		opt.Restore = r.Bad.restore
 	}
-	if r.Resume && !(g.EdgeNodes && IsArray(g.Predictions)) { // a load that goes on does not know which nodes are rows of the array
+	if r.Resume && (!g.EdgeNodes || !IsArray(g.Predictions)) { // a load that goes on does not know which nodes are rows of the array
 		if opt.Resume, err = g.fingerprint(ctx, nodes.properties, r); err != nil {
 			return stats, err
 		}
