@@ -90,16 +90,29 @@ func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkB
 		return r.openParquet(regular, memory)
 	}
 	r.read = counter.n.Load
-	if r.layout.packed = bytes.HasPrefix(begin, []byte(gzipMagic)); r.layout.packed {
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
-		}
-		ahead := newReadAhead(z)
+	text, packed, err := Unpack(r.path, in)
+	if err != nil {
+		return err
+	}
+	if r.layout.packed = packed; packed {
+		ahead := newReadAhead(text)
 		r.closes = append(r.closes, ahead)
 		in = bufio.NewReaderSize(ahead, sniffBytes)
 	}
 	return r.openText(in, chunkBytes)
+}
+
+// Unpack returns the text of a file, whatever its name, and whether gzip has packed it.
+func Unpack(path string, in *bufio.Reader) (text io.Reader, packed bool, err error) {
+	begin, _ := in.Peek(len(gzipMagic)) //nolint:errcheck // reading on gives the error
+	if string(begin) != gzipMagic {
+		return in, false, nil
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, true, &Error{Path: path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
+	}
+	return z, true, nil
 }
 
 // openText opens a text and finds its layout.

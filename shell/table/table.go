@@ -160,11 +160,6 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 	return places, nil
 }
 
-// MissingColumn returns an *Error that the header lacks a column.
-func (r *Reader) MissingColumn(name string) error {
-	return r.HeaderErrorf("", "has no column %q; its columns are %s", name, r.ListColumns())
-}
-
 // ListColumns lists the names of the columns for a message.
 func (r *Reader) ListColumns() string {
 	const few = 12

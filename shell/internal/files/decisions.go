@@ -17,8 +17,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -143,14 +141,11 @@ func (f *decisionsFile) readLines(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	content := bufio.NewReader(in)
-	var unpacked io.Reader = content
-	if begin, _ := content.Peek(2); string(begin) == "\x1f\x8b" { //nolint:errcheck // reading on gives the error
-		if unpacked, err = gzip.NewReader(content); err != nil {
-			return f.errorf(0, "", "is not a whole gzip file (%v)", err)
-		}
+	content, _, err := table.Unpack(f.path, bufio.NewReader(in))
+	if err != nil {
+		return err
 	}
-	lines := bufio.NewScanner(unpacked)
+	lines := bufio.NewScanner(content)
 	lines.Buffer(nil, maxLine)
 	number := int64(0)
 	fields := map[string]string{}
