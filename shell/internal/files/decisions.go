@@ -163,9 +163,10 @@ func (f *decisionsFile) readLines(ctx context.Context) (err error) {
 		if string(text) == "[" || string(text) == "]" { // an array with an object a line, as export writes .json
 			continue
 		}
-		if text = bytes.TrimSuffix(text, []byte{','}); text[0] != '{' {
+		if text[0] != '{' {
 			return f.errorf(number, "", "got %q, want an object in one line", wording.Short(string(text)))
 		}
+		text = bytes.TrimSuffix(text, []byte{','})
 		clear(fields)
 		err := f.readObject(text, fields)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -204,6 +204,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n{\"id\":\"" + strings.Repeat("x", maxLine) + "\"}\n", `d.jsonl:2: the line is longer than 1048576 bytes`},
 		{"d.jsonl", "{\"id\":\"p\x00\xff4\",\"label\":\"Theory\"}", `d.jsonl:1: `},
 		{"d.json", "{}", `d.json:1: has no field "id"`},
+		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n,\n", `d.jsonl:2: got ",", want an object in one line`},
 		{"d.json", "[{}]", `d.json:1: got "[{}]", want an object in one line`},
 		{"d.csv", "id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
 			`d.csv:3: column "time": got "2999-01-31T18:00:00Z", want a time that is not ahead of the clock by more than 5 minutes`},
@@ -503,6 +504,7 @@ func FuzzDecisions(f *testing.F) {
 	f.Add(`{"id":"p4","decision":"accept","from":"Systems","to":"Theory","seq":1,"undoes":1,"time":"2026-01-01T00:00:00Z"}`)
 	f.Add("{\"id\":\"p1\",\"label\":null}\n\n{\"id\":1e999,\"label\":\"\\ud800\"}")
 	f.Add(`{"id":"p1","label":[],"decision":{}}`)
+	f.Add("[\n{\"id\":\"p1\",\"label\":\"Theory\"},\n,\n]")
 	store := papers.Cleaned(f)
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
