@@ -34,6 +34,11 @@ type rowBlock struct {
 	nodes, all, chance           float64   // all: matches; chance: of the rows in any order
 }
 
+// chanceOf is how many nodes of a class would match if rows were shuffled.
+func (b *rowBlock) chanceOf(class int) float64 {
+	return float64(b.labels[class] * b.predictions[class] / max(b.nodes, 1))
+}
+
 // astray finds rows of other nodes by the labels that count has read.
 func (o *agreementCounter) astray(classes int) (found []Astray) {
 	size := max((len(o.rows)+astrayBlocks-1)/astrayBlocks, astrayRows)
@@ -58,8 +63,8 @@ func (o *agreementCounter) astray(classes int) (found []Astray) {
 				b.matches[y]++
 			}
 		}
-		for j, n := range b.labels {
-			b.chance += float64(n * b.predictions[j] / max(b.nodes, 1))
+		for j := range b.labels {
+			b.chance += b.chanceOf(j)
 		}
 		blocks = append(blocks, b)
 	}
@@ -100,7 +105,7 @@ func (b *rowBlock) isAstray(best []*rowBlock, blocks float64) (expected float64,
 			continue
 		}
 		matches += b.matches[j]
-		chance += float64(n * b.predictions[j] / max(b.nodes, 1))
+		chance += b.chanceOf(j)
 		expected += float64(n * right / known)
 	}
 	// Predictions that are all the same, of nodes that a classifier knows nothing of, match by chance wherever they stand.

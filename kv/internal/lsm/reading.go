@@ -1,12 +1,6 @@
 package lsm
 
-import (
-	"errors"
-
-	"github.com/dgraph-io/badger/v4"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
-)
+import "github.com/dgraph-io/badger/v4"
 
 // A reading is an iterator of Badger's, which keeps the tables and memtables that it reads.
 type reading struct {
@@ -25,7 +19,7 @@ func (t *Txn) read(opt badger.IteratorOptions) reading {
 // directory was moved, these paths may be those of another store, so that the iterator and its transaction are kept for
 // good.
 func (r reading) Close() {
-	if r.moves != r.t.d.merges.moves.Load() && errors.Is(r.t.d.failure.err(), storedir.ErrMoved) {
+	if r.moves != r.t.d.merges.moves.Load() && r.t.d.failure.isMoved() {
 		r.t.kept.Store(true)
 		return
 	}

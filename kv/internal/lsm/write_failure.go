@@ -75,9 +75,12 @@ func (f *writeFailure) err() error {
 	return fmt.Errorf("%w: %w", ErrFailed, *err)
 }
 
+// isMoved reports whether the directory was moved before a write failed.
+func (f *writeFailure) isMoved() bool { return errors.Is(f.err(), storedir.ErrMoved) }
+
 // hold never returns if the directory was moved. A merge calls it before it makes a table.
 func (f *writeFailure) hold() {
-	if errors.Is(f.err(), storedir.ErrMoved) {
+	if f.isMoved() {
 		f.once.Do(func() { close(f.moved) })
 		select {}
 	}
@@ -268,8 +271,8 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if d.tables != nil {
 		return false, d.closeTables()
 	}
-	if err := d.failure.err(); errors.Is(err, storedir.ErrMoved) {
-		return true, errors.Join(err, d.disk.Close())
+	if d.failure.isMoved() {
+		return true, errors.Join(d.failure.err(), d.disk.Close())
 	}
 	err = wrapBadger(d.db.Close())
 	if d.readOnly {
