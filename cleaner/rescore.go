@@ -19,7 +19,8 @@ type RescoreOptions struct {
 	Full bool
 
 	// KeepRate leaves mislabel rate, threshold and the scores far from all changes as they are: what was decided on is not taken
-	// in. A program that rescores after every decision wants it.
+	// in. So its time does not grow with the graph. The next Rescore without it counts Run.Scored, Run.Suspects and Run.Grey
+	// anew. A program that rescores after every decision wants it.
 	KeepRate bool
 
 	// Workers, MemoryBudget, Progress, OnStage and Notice are those of Options.
@@ -168,7 +169,7 @@ func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Resc
 		return done, err
 	}
 	if !done.Pass {
-		if err := writeChanges(ctx, s, done.Run, scores); !errors.Is(err, kv.ErrTxTooBig) {
+		if err := writeChanges(ctx, s, done.Run, scores, opt.KeepRate); !errors.Is(err, kv.ErrTxTooBig) {
 			return done, err
 		}
 		done.Pass = true // whose commit has no limit
@@ -222,7 +223,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, opt RescoreOptions) ([]NodeScore, error) {
 	most := max(tx.NumNodes()/mostAround, leastAround)
 	changed, err := changesSince(tx, r.Run, most)
-	if err != nil || changed.none() {
+	if err != nil || changed.none() && (opt.KeepRate || !r.Run.Uncounted) {
 		return nil, err
 	}
 	if changed.all || r.Run.Diagonal == DiagonalSampled {
@@ -285,8 +286,9 @@ func scoreEach(
 // leastDifference is the least by which a score changes, as a share of what it is away from 0 and from 1: below it the score is as it was.
 const leastDifference = 1e-6
 
-// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them, and counted anew.
-func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore) error {
+// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them. Unless keepRate is set, it counts anew
+// how many they are.
+func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore, keepRate bool) error {
 	return s.Update(func(tx *kv.Tx) error {
 		if err := run.isLast(tx, run.Rescorings-1); err != nil {
 			return err
@@ -296,7 +298,9 @@ func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore
 				return err
 			}
 		}
-		if err := run.recount(ctx, tx); err != nil {
+		if keepRate {
+			run.Uncounted = true
+		} else if err := run.recount(ctx, tx); err != nil {
 			return err
 		}
 		return errors.Join(run.put(tx), track(tx, run.Commit))

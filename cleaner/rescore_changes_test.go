@@ -194,7 +194,6 @@ func TestRescoreAfterChanges(t *testing.T) {
 					t.Fatalf("around the changes: got %+v, want no pass", around)
 				}
 				got := storedScores(t, s)
-				mustCountRun(t, "around the changes", s)
 				view(t, s, func(tx *kv.Tx) error {
 					mustEqualStored(t, tx)
 					if stale, err := CountStale(t.Context(), tx, around.Run, 1000); err != nil || stale != 0 {
@@ -221,6 +220,24 @@ func TestRescoreAfterChanges(t *testing.T) {
 			}
 			mustPassInTime(t, s)
 		})
+	}
+}
+
+// TestCountsAfterKeepRate wants the Rescore after one with KeepRate to count the scores, though none has changed since.
+func TestCountsAfterKeepRate(t *testing.T) {
+	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		s := newPlanted(6, 100).load(t, true)
+		mustClean(t, s, Options{Preset: preset, Seed: 2})
+		changeSome(t, s, rand.New(rand.NewPCG(1, 2)), 3)
+		kept, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+		if err != nil || kept.Pass || !kept.Run.Uncounted {
+			t.Fatalf("%s: got %+v, %v, want no pass, and counts that wait", preset, kept, err)
+		}
+		done, err := Rescore(t.Context(), s, RescoreOptions{})
+		if err != nil || done.Run.Uncounted || done.Changed != 0 {
+			t.Fatalf("%s: got %+v, %v, want it to count alone", preset, done, err)
+		}
+		mustCountRun(t, string(preset), s)
 	}
 }
 
@@ -609,7 +626,7 @@ func TestRescoreBesideRemoval(t *testing.T) {
 		t.Fatalf("got %+v, %d scores, %v, want several scores around a change", done, len(scores), err)
 	}
 	err = s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(removed) })
-	if err = errors.Join(err, writeChanges(t.Context(), s, done.Run, scores)); err != nil {
+	if err = errors.Join(err, writeChanges(t.Context(), s, done.Run, scores, false)); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Rescore(t.Context(), s, RescoreOptions{})

@@ -157,7 +157,7 @@ func writeRescored(
 	if err := run.isLast(b.Tx(), run.Rescorings); err != nil {
 		return err
 	}
-	run.Suspects, run.Grey, run.LargestFeatureError = 0, 0, 0
+	run.Suspects, run.Grey, run.Uncounted, run.LargestFeatureError = 0, 0, false, 0
 	w, err := writeScores(ctx, b, from, run, p, result, workers)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func newRunCounter(tx *kv.Tx, run *Run) (c *runCounter, err error) {
 	for _, name := range tx.Classes() {
 		c.class = append(c.class, kv.Class(slices.Index(run.Classes, name)))
 	}
-	run.Suspects, run.Grey = 0, 0
+	run.Suspects, run.Grey, run.Uncounted = 0, 0, false
 	c.facts, err = readSuspectFacts(tx)
 	return c, err
 }

@@ -243,11 +243,15 @@ func sayWarnings(s *streams, warnings []string) {
 }
 
 // scoredOf is how many labels the suspects of a run were looked for among.
-func scoredOf(run *cleaner.Run) int64 {
+func scoredOf(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (int64, error) {
 	if run.Elsewhere != nil {
-		return run.Elsewhere.Scored
+		return run.Elsewhere.Scored, nil
 	}
-	return run.Scored
+	plan, err := index.NewPlan(tx, index.Query{Where: index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}}, Limit: -1})
+	if err != nil {
+		return 0, err
+	}
+	return plan.Count(ctx)
 }
 
 // count goes through the suspects.
@@ -258,7 +262,10 @@ func (c *gateCommand) count(ctx context.Context, store *kv.Store, base baseline)
 	if err != nil {
 		return counts, err
 	}
-	counts.scores, counts.warnings, counts.threshold = scoredOf(run), run.Warnings, c.thresholdOf(run)
+	if counts.scores, err = scoredOf(ctx, tx, run); err != nil {
+		return counts, err
+	}
+	counts.warnings, counts.threshold = run.Warnings, c.thresholdOf(run)
 	if run.Elsewhere != nil {
 		counts.warnings = append(counts.warnings, wording.Elsewhere(run))
 	}
@@ -418,7 +425,10 @@ func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, v *gat
 		return err
 	}
 	threshold := c.thresholdOf(run)
-	v.Threshold, v.Scored = &threshold, scoredOf(run)
+	v.Threshold = &threshold
+	if v.Scored, err = scoredOf(ctx, tx, run); err != nil {
+		return err
+	}
 	if v.Reasons, err = reasonsToClean(ctx, tx, run); err != nil || v.Reasons != nil {
 		return err
 	}
