@@ -218,13 +218,13 @@ func (p property) hasOrder(c kv.Value) bool {
 }
 
 // Nearest returns up to three known names that are similar to name, the most similar first. Their edit distance is at most a
-// third of the length of name, or one.
+// third of the length of name, so that a name of two letters is similar only to itself in another case.
 func Nearest(name string, choices []string) []string {
 	type candidate struct {
 		name     string
 		distance int
 	}
-	limit := max(1, len(name)/3)
+	limit := len(name) / 3
 	var candidates []candidate
 	for _, k := range choices {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(k)); d <= limit {

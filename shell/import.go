@@ -357,9 +357,9 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	case c.BadRows > 0 || c.Report != "":
 		return usagef("import: --bad-rows and --report need --nodes and --edges")
 	case c.Unlabelled != nil:
-		return usagef("import: --unlabelled needs --nodes: it is about the labels of that file")
+		return usagef("import: --unlabelled needs --nodes or --decisions: it is about the labels in those files")
 	case c.isGiven() && c.Predictions == "":
-		return usagef("import: --trim and --nfc need --nodes and --edges, or --predictions")
+		return usagef("import: --trim and --nfc need --nodes, --predictions or --decisions")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
@@ -411,6 +411,8 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --append takes all rows or none, so it has no --bad-rows and no --report")
 	case !files.Names(c.Nodes).Given() && !files.Names(c.Edges).Given() && c.Predictions == "" && c.Features == "":
 		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
+	case !files.Names(c.Nodes).Given() && c.Unlabelled != nil:
+		return usagef("import: --unlabelled needs --nodes: it is about the labels in that file")
 	case !files.Names(c.Nodes).Given() && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
 		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
 	}
@@ -461,7 +463,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	if err := c.Columns.of.Only(files.FiledFields()...); err != nil {
 		return usagef("import: --columns: %v", err)
 	}
-	if c.graphFiles.any() || c.isGiven() || c.Replace || c.BadRows > 0 || c.Report != "" {
+	if c.graphFiles.any() || c.Replace || c.BadRows > 0 || c.Report != "" {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()
@@ -475,7 +477,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 			return s.agreeToLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, loss), "Take them all the same?", "nothing is decided")
 		}
 		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{
-			Job: c.of(s.job(0, c.work())), Who: query.UserName(), Confirm: confirm,
+			Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form(), Confirm: confirm,
 		})
 		s.stages.end("decide")
 		return err

@@ -51,7 +51,8 @@ func (l *LeftOut) add(d *filedDecision) {
 // Adopting is how decisions are taken.
 type Adopting struct {
 	Job
-	Who string // decides where a file does not say
+	Who  string // decides where a file does not say
+	Form Form   // of labels in the file
 
 	// Confirm is asked before labels are lost; its error ends all. It is told what each class would lose, and how many
 	// labels would be removed. It is not asked where no class loses a label.
@@ -70,7 +71,7 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (res
 	var losses []ClassLoss
 	err = store.View(func(tx *kv.Tx) error {
 		a.gains = make(map[string]int64, len(tx.Classes()))
-		err := readDecisions(ctx, path, tx, opt.Job, a.rows, &a.Other)
+		err := readDecisions(ctx, path, tx, opt, a.rows, &a.Other)
 		if err == nil {
 			err = a.plan(ctx, tx)
 		}

@@ -59,7 +59,7 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 		if len(tx.Classes()) == len(classes) {
 			return nil
 		}
-		return r.sayClasses(ctx, tx, g.Form, nodes, append([]string{}, classes...)) // not nil
+		return r.sayClasses(ctx, tx, nodes, append([]string{}, classes...)) // not nil
 	})
 }
 

@@ -51,7 +51,7 @@ func (c *classCensus) where(holds func(class string) bool) []string {
 const few = 10
 
 // sayClasses tells what is odd about the classes of a store. Before are those that it had before files were appended, nil of a new one.
-func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, form Form, nodes *nodesFile, before []string) error {
+func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before []string) error {
 	c, err := countClasses(ctx, tx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, form Form, nodes *nodesF
 	if missing := c.where(func(class string) bool { return isNew(class) && c.isMissing(class) }); len(missing) > 0 {
 		remarks = append(remarks, classRemark{
 			"Labels that often mean that a node has none are classes here:", [][]string{missing},
-			"If they mean no label, repeat this with " + again + "--unlabelled " + wording.ShellWord(joinNames(slices.Concat(form.Unlabelled, missing))),
+			"If they mean no label, repeat this with " + again + "--unlabelled " + wording.ShellWord(joinNames(slices.Concat(nodes.labels.used(), missing))),
 		})
 	}
 	alike := slices.DeleteFunc(lookAlikes(c.names), func(group []string) bool { return !slices.ContainsFunc(group, isNew) })

@@ -53,6 +53,7 @@ type decisionsFile struct {
 	path    string
 	tx      *kv.Tx
 	classes map[string]bool
+	labels  *labelReader
 	latest  time.Time     // that a decision can have been made
 	sorted  *spill.Sorter // the decisions, by node and line
 	other   *LeftOut      // decisions about another label than the store has
@@ -65,11 +66,11 @@ const sorterShare = 8
 
 // readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
 // by node and line. It counts in other the rows that decide nothing and are about another label than the store has.
-func readDecisions(ctx context.Context, path string, tx *kv.Tx, r Job, sorted *spill.Sorter, other *LeftOut) (err error) {
-	r.Memory -= 2 * r.Memory / sorterShare
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, opt Adopting, sorted *spill.Sorter, other *LeftOut) (err error) {
+	opt.Memory -= 2 * opt.Memory / sorterShare
 	f := &decisionsFile{
-		Job: r, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())),
-		sorted: sorted, other: other,
+		Job: opt.Job, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())),
+		labels: newLabelReader(opt.Form), sorted: sorted, other: other,
 	}
 	if f.show, err = shownReader(tx); err != nil {
 		return err
@@ -81,7 +82,11 @@ func readDecisions(ctx context.Context, path string, tx *kv.Tx, r Job, sorted *s
 	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
 		read = f.readLines
 	}
-	return read(ctx)
+	err = read(ctx)
+	if err == nil {
+		f.labels.sayUnused(path, f.Job)
+	}
+	return err
 }
 
 // errorf is what is wrong with a field, "" for the record as a whole.
@@ -293,6 +298,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	if d.From, d.HasFrom, err = f.either(line, field, "from", "original_label"); err != nil {
 		return nil, err
 	}
+	d.To, d.From = f.labels.label(d.To), f.labels.label(d.From)
 	d.Who, _ = field("who")
 	d.Why, _ = field("why")
 	if err := f.parseNumbers(d, field); err != nil {
@@ -316,7 +322,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	case d.Kind == decide.None && d.HasFrom && d.From == d.To:
 		return nil, f.unchanged(d)
 	case d.Kind == decide.Relabel && d.To == "":
-		return nil, f.errorf(line, "label", "is empty, want the class that relabel gives")
+		return nil, f.errorf(line, "label", "names no class, want the one that relabel gives")
 	case d.Kind == decide.Unlabel && d.To != "":
 		return nil, f.errorf(line, "label", "got %q, want none, which is what unlabel leaves", wording.Short(d.To))
 	case d.Kind == decide.Unlabel:
@@ -337,9 +343,21 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		}
 	}
 	if d.HasTo && d.To != "" && !f.classes[d.To] {
-		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", wording.Short(d.To), wording.DidYouMean(d.To, f.tx.Classes()))
+		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", wording.Short(d.To), f.wantedLabel(d.To))
 	}
 	return d, nil
+}
+
+// wantedLabel advises on a label that is no class.
+func (f *decisionsFile) wantedLabel(label string) string {
+	classes := kv.SortClasses(f.tx.Classes())
+	switch near := wording.DidYouMean(label, classes); {
+	case isMissingWord(label):
+		return fmt.Sprintf(": want one of %s, or add --unlabelled %s if the node has no label", ListNames(classes), wording.ShellWord(joinNames(slices.Concat(f.labels.used(), []string{label}))))
+	case near != "":
+		return near
+	}
+	return ": want one of " + ListNames(classes)
 }
 
 // unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label than the store has.

@@ -34,7 +34,7 @@ func BenchmarkReadDecisions(b *testing.B) {
 			for b.Loop() {
 				tx := store.Begin()
 				sorted := spill.New(b.TempDir(), 1<<30)
-				err := readDecisions(b.Context(), path, tx, Job{Memory: 1 << 30}, sorted, new(LeftOut))
+				err := readDecisions(b.Context(), path, tx, Adopting{Job: Job{Memory: 1 << 30}}, sorted, new(LeftOut))
 				tx.Close()
 				if err != nil || sorted.Len() != nodes {
 					b.Fatalf("got %d decisions and error %v, want %d", sorted.Len(), err, nodes)

@@ -178,7 +178,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.csv", "id,text\np4,a\n", `d.csv:1: has no column "label"; its columns are id, text`},
 		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", which is no class of the store; did you mean Theory?`},
 		{"d.csv", "id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
-		{"d.csv", "id,decision,label\np4,relabel,\n", `d.csv:2: column "label": is empty, want the class that relabel gives`},
+		{"d.csv", "id,decision,label\np4,relabel,\n", `d.csv:2: column "label": names no class, want the one that relabel gives`},
 		{"d.csv", "id,decision,label\np4,unlabel,Theory\n", `d.csv:2: column "label": got "Theory", want none, which is what unlabel leaves`},
 		{"d.csv", "id,label,to\np4,Systems,Theory\n", `d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
 		{"d.csv", "id,label,from,original_label\np4,Theory,Systems,Theory\n", `d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
@@ -516,7 +516,7 @@ func FuzzDecisions(f *testing.F) {
 		defer tx.Close()
 		sorted := spill.New(dir, 1<<20)
 		defer sorted.Close()
-		if err := readDecisions(t.Context(), path, tx, Job{Memory: 1 << 20}, sorted, new(LeftOut)); err != nil {
+		if err := readDecisions(t.Context(), path, tx, Adopting{Job: Job{Memory: 1 << 20}}, sorted, new(LeftOut)); err != nil {
 			return
 		}
 		for record, err := range sorted.Records(t.Context()) {

@@ -95,8 +95,9 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r J
 	for v := range labels {
 		labels[v] = kv.NoClass
 	}
+	read := newLabelReader(form)
 	_, err = eachNamed(ctx, tx, in, id, r.Progress, func(v kv.NodeID, row table.Row) error {
-		name := form.Label(string(row.Fields[label]))
+		name := read.label(string(row.Fields[label]))
 		if name == "" {
 			return nil
 		}
@@ -110,6 +111,7 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r J
 	if err != nil {
 		return nil, err
 	}
+	read.sayUnused(path, r)
 	store := make([]kv.Class, len(labels))
 	if err := tx.ReadClasses(kv.LabelColumn, store); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -21,11 +22,45 @@ type Form struct {
 }
 
 // Label brings a label into the form; "" is none.
-func (f Form) Label(text string) string {
-	if text = f.of(text); slices.Contains(f.Unlabelled, text) {
+func (f Form) Label(text string) string { return newLabelReader(f).label(text) }
+
+// A labelReader brings labels into a form. It knows which of the spellings of none it has met. Goroutines may share it.
+type labelReader struct {
+	Form
+	met []atomic.Bool // as Unlabelled
+}
+
+func newLabelReader(f Form) *labelReader { return &labelReader{f, make([]atomic.Bool, len(f.Unlabelled))} }
+
+// label is Label.
+func (l *labelReader) label(text string) string {
+	if text = l.of(text); text == "" {
+		return ""
+	}
+	if i := slices.Index(l.Unlabelled, text); i >= 0 {
+		l.met[i].Store(true)
 		return ""
 	}
 	return text
+}
+
+// used are the spellings of none that it has met.
+func (l *labelReader) used() (used []string) {
+	for i, spelling := range l.Unlabelled {
+		if l.met[i].Load() {
+			used = append(used, spelling)
+		}
+	}
+	return used
+}
+
+// sayUnused tells which spellings of none a file does not have, when it is read.
+func (l *labelReader) sayUnused(path string, r Job) {
+	used := l.used()
+	unused := slices.DeleteFunc(slices.Clone(l.Unlabelled), func(spelling string) bool { return slices.Contains(used, spelling) })
+	if len(unused) > 0 {
+		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.", path, ListNames(unused))
+	}
 }
 
 // of brings the name of a class into the form.

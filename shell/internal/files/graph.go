@@ -192,7 +192,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 			if err := cmp.Or(r.sayTextIDs(ctx, tx), g.sayPositions(tx, r)); err != nil || g.run != nil { // which has seen more labels
 				return err
 			}
-			return r.sayClasses(ctx, tx, g.Form, nodes, nil)
+			return r.sayClasses(ctx, tx, nodes, nil)
 		})
 	})
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {

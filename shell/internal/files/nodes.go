@@ -23,7 +23,7 @@ type nodesFile struct {
 	names            []string // of the columns, without types
 	properties       []kv.Column
 	columns          []int // of the properties
-	form             Form
+	labels           *labelReader
 	classes          map[string]bool // that labels may have; nil: any
 }
 
@@ -46,7 +46,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if err != nil {
 		return nil, err
 	}
-	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], form: g.Form}
+	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: newLabelReader(g.Form)}
 	g.id, g.nodeParts = in.Header()[n.id], in.Parts()
 	if before, after := in.Parts().ByNumber(); before != "" {
 		r.say("%s: files are read in the order of the numbers in their names: %s before %s. So are the rows of arrays without ids.",
@@ -175,7 +175,7 @@ type nodeChunk struct {
 // read hands the nodes to add, in the order of the file.
 func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) error {
 	chunks := make([]nodeChunk, r.goroutines())
-	return scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
+	err := scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
 		chunk := &chunks[worker]
 		chunk.nodes, chunk.values, chunk.bad = chunk.nodes[:0], chunk.values[:0], chunk.bad[:0]
 		for row, err := range c.Rows() {
@@ -202,6 +202,10 @@ func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) er
 		}
 		return chunk.skipBefore(math.MaxInt64, n.in.Parts(), r.Bad)
 	})
+	if err == nil && n.label >= 0 {
+		n.labels.sayUnused(n.in.Path(), r)
+	}
+	return err
 }
 
 // parse adds a row to a chunk; its texts are views of the row's.
@@ -246,7 +250,7 @@ func (n *nodesFile) labelOf(text []byte) string {
 	if n.in.IsFloat(n.label) && string(text) == "NaN" {
 		return ""
 	}
-	return n.form.Label(view(text))
+	return n.labels.label(view(text))
 }
 
 // skipBefore hands on the bad rows before a line that have not been. Without bad the first is the error.
