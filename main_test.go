@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/graphcleaner/graphcleaner/internal/atrest"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/shell"
 )
@@ -27,18 +28,21 @@ import (
 // programVariable makes a process of the test the program, after a time.
 const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
 
-// caughtVariable has the program say, on standard error, when a signal ends it cleanly.
+// waitsVariable has the program say, on standard error, when it waits. From then on a signal ends it cleanly.
 const (
-	caughtVariable = "GRAPHCLEANER_TEST_CAUGHT"
-	caught         = "signals are caught\n"
+	waitsVariable = "GRAPHCLEANER_TEST_WAITS"
+	waits         = "the program waits\n"
 )
 
 func TestMain(m *testing.M) {
 	if before, err := time.ParseDuration(os.Getenv(programVariable)); err == nil {
 		time.Sleep(before)
 		ctx, _ := shell.UntilSignal()
-		if os.Getenv(caughtVariable) != "" {
-			fmt.Fprint(os.Stderr, caught)
+		if os.Getenv(waitsVariable) != "" {
+			go func() {
+				atrest.Wait()
+				fmt.Fprint(os.Stderr, waits)
+			}()
 		}
 		os.Exit(shell.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
@@ -160,7 +164,7 @@ func TestSignals(t *testing.T) {
 	cases := []struct {
 		name, args string
 		input      string // before standard input falls silent
-		out, err   string // to wait for, on standard output or error; "" waits a moment
+		out, err   string // to wait for, on standard output or error; "" waits until it waits
 	}{
 		{name: "standard input", args: "shell g --format csv", input: "count nodes;\n", out: "20000\n"},
 		{name: "standard input, to read", args: "shell g --format csv --read-only", input: "count nodes;\n", out: "20000\n"},
@@ -204,8 +208,7 @@ func TestSignals(t *testing.T) {
 				case c.err != "":
 					blocked.wait(t, blocked.err, c.err)
 				default:
-					blocked.wait(t, blocked.err, caught)
-					time.Sleep(300 * time.Millisecond) // an earlier signal would have it end as well
+					blocked.wait(t, blocked.err, waits)
 				}
 				text, code := blocked.signal(t, sent)
 				if code != 130 || !strings.Contains(text, "interrupted") {
@@ -226,11 +229,11 @@ func TestSignals(t *testing.T) {
 func TestEndsWithItsCaller(t *testing.T) {
 	dir := t.TempDir()
 	caller := begin(t, program(t, dir, "restore", "-", "h"), "")
-	caller.wait(t, caller.err, caught)
+	caller.wait(t, caller.err, waits)
 	command := program(t, dir, "restore", "-", "h")
 	command.Env = append(command.Env, fmt.Sprintf("GRAPHCLEANER_PARENT=%d", caller.cmd.Process.Pid))
 	called := begin(t, command, "")
-	called.wait(t, called.err, caught)
+	called.wait(t, called.err, waits)
 	if said, code := caller.signal(t, syscall.SIGKILL); code != -1 {
 		t.Fatalf("the caller ended with %d and %q, want by the signal", code, said)
 	}
@@ -251,7 +254,7 @@ type blockedProcess struct {
 
 func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
 	t.Helper()
-	cmd.Env = append(cmd.Env, caughtVariable+"=1")
+	cmd.Env = append(cmd.Env, waitsVariable+"=1")
 	p := &blockedProcess{cmd: cmd}
 	in, err := cmd.StdinPipe()
 	if err != nil {

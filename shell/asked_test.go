@@ -23,6 +23,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/graphcleaner/graphcleaner/internal/atrest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
@@ -274,6 +275,13 @@ func ends(t *testing.T, p *exec.Cmd, within time.Duration) int {
 	return p.ProcessState.ExitCode()
 }
 
+// untilNobodyListens waits until the holder of a store takes no more jobs.
+func untilNobodyListens(db string) {
+	for err := error(nil); err == nil; _, err = os.Lstat(filepath.Join(db, holder.DirectoryName)) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // TestStoppedHolder asks a holder that is there and does nothing. It has a job already, or not.
 func TestStoppedHolder(t *testing.T) {
 	longStore(t)
@@ -297,19 +305,19 @@ func TestStoppedHolder(t *testing.T) {
 	if took := time.Since(began); got.code != exitFailed || !strings.Contains(got.err, "is in use by process") || took > soon {
 		t.Errorf("after %v: got %+v, want that the store is in use, after a second", took, got)
 	}
-	go read()
-	time.Sleep(100 * time.Millisecond)
+	read()
 	send(asker, syscall.SIGINT)
 	if code := ends(t, asker, soon); code != exitInterrupted || !strings.Contains(said.String(), "does not answer, and may go on with the job") {
 		t.Errorf("Ctrl-C of an asker with a job: got exit code %d and %s", code, said)
 	}
-	asker = child(t, "shell", "g", "--wait", "1m", "-c", "count nodes")
-	if err := asker.Start(); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(300 * time.Millisecond) // it asks
-	send(asker, syscall.SIGINT)
-	if code := ends(t, asker, soon); code != exitInterrupted {
+	ctx, interrupt := context.WithCancel(t.Context())
+	code := make(chan int)
+	go func() {
+		code <- Main(ctx, []string{"shell", "g", "--wait", "1m", "-c", "count nodes"}, nil, io.Discard, io.Discard)
+	}()
+	atrest.Wait() // until it asks
+	interrupt()
+	if code := <-code; code != exitInterrupted {
 		t.Errorf("Ctrl-C of an asker without a job: got exit code %d", code)
 	}
 	send(holder, syscall.SIGCONT)
@@ -319,7 +327,6 @@ func TestStoppedHolder(t *testing.T) {
 func TestEndOfAskerAndHolder(t *testing.T) {
 	longStore(t)
 	const soon = 3 * time.Second
-	place := filepath.Join("g", holder.DirectoryName)
 	holder := serving(t, "g")
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		asker, said, _ := asking(t, longAnswer...)
@@ -340,9 +347,7 @@ func TestEndOfAskerAndHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	// While nobody reads, the job cannot end by itself. An asker that does not read for a second misses the last words.
-	for _, err := os.Lstat(place); err == nil; _, err = os.Lstat(place) {
-		time.Sleep(time.Millisecond)
-	}
+	untilNobodyListens("g")
 	read()
 	if code := ends(t, holder, soon); code != exitDone {
 		t.Errorf("the holder: got exit code %d", code)
@@ -467,17 +472,13 @@ func TestCommandsAnswer(t *testing.T) {
 	if err := typed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond)
-	if session.ProcessState != nil {
-		t.Error("the session has ended before the job of another")
-	}
-	if err := session.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	ends(t, session, 30*time.Second)
+	untilNobodyListens("g")
 	read()
-	if code := ends(t, asker, 30*time.Second); code != exitFailed {
+	if code := ends(t, asker, 30*time.Second); code != exitDone {
 		t.Errorf("the asker: got exit code %d and %s", code, said)
+	}
+	if code := ends(t, session, 30*time.Second); code != exitDone {
+		t.Errorf("the session: got exit code %d", code)
 	}
 }
 
