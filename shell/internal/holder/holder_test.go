@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/graphcleaner/graphcleaner/internal/atrest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -153,8 +155,9 @@ func TestAskerThatStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			ended := make(chan error, 1)
+			begun, ended := make(chan struct{}), make(chan error, 1)
 			s := serve(t, dir, func(ctx context.Context, j *Job) []byte {
+				close(begun)
 				_, err := io.Copy(j.Out(), &pattern{1 << 40})
 				<-ctx.Done()
 				ended <- err
@@ -164,10 +167,8 @@ func TestAskerThatStops(t *testing.T) {
 			if _, err := io.WriteString(conn, posted(t, dir, call{}, word{Go: true})); err != nil {
 				t.Fatal(err)
 			}
-			for len(s.Jobs()) == 0 {
-				time.Sleep(time.Millisecond)
-			}
-			time.Sleep(50 * time.Millisecond) // the buffers are full
+			<-begun
+			atrest.Wait() // until the buffers are full
 			began := time.Now()
 			end(t, conn, s)
 			if err := <-ended; err == nil || time.Since(began) > 3*time.Second {
@@ -393,21 +394,23 @@ func askOf(t *testing.T, text string) error {
 	return err
 }
 
-// Connections that send nothing keep nobody else from an answer, and are not kept beyond a number.
+// Connections that send nothing keep nobody else from an answer, nor the holder from its end.
 func TestSilentAskers(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, func(context.Context, *Job) []byte { return []byte("here") })
-	for range 3 * maxWaiting {
-		conn := connect(t, dir)
+	var conn net.Conn
+	for range 30 {
+		conn = connect(t, dir)
 		defer closeConn(t, conn)
 		if got, err := asked(t.Context(), dir); err != nil || got != "here" {
 			t.Fatalf("got %q, %v", got, err)
 		}
-		s.mu.Lock()
-		if len(s.waiting) > maxWaiting {
-			t.Errorf("%d connections wait, want at most %d", len(s.waiting), maxWaiting)
-		}
-		s.mu.Unlock()
+	}
+	if err := errors.Join(conn.SetReadDeadline(time.Now().Add(greetingTime/2)), s.Close()); err != nil {
+		t.Error(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: got %d bytes, %v, want the end of the connection", n, err)
 	}
 }
 

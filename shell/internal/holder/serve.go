@@ -31,9 +31,6 @@ const (
 
 	// progressEvery is the time between two reports of progress.
 	progressEvery = 50 * time.Millisecond
-
-	// maxWaiting is how many connections may be without a job at once. One more closes the oldest.
-	maxWaiting = 32
 )
 
 // A Server answers askers.
@@ -43,12 +40,12 @@ type Server struct {
 	work  func(context.Context, *Job) []byte
 	end   context.CancelCauseFunc
 	ctx   context.Context // of the jobs
-	conns sync.WaitGroup
+	http  *http.Server
+	ends  sync.WaitGroup // of the listener, and of jobs
 
 	mu      sync.Mutex
 	stopped bool
 	jobs    []*Job
-	waiting []*conn // without a job, the oldest first
 }
 
 // Listen answers the processes that ask for the holder of a directory, whose lock the caller has. It calls work in a goroutine for each
@@ -67,12 +64,12 @@ func Listen(ctx context.Context, dir string, work func(context.Context, *Job) []
 	own, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { end(ErrEnded) })
 	s.ctx, s.end = own, func(cause error) { stop(); end(cause) }
-	server := &http.Server{
-		Handler: s, ConnState: s.follow, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: greetingTime, MaxHeaderBytes: 4 << 10,
+	s.http = &http.Server{
+		Handler: s, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: greetingTime, MaxHeaderBytes: 4 << 10,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
-	server.SetKeepAlivesEnabled(false)
-	s.conns.Go(func() { server.Serve(connListener{p.Listener}) }) //nolint:errcheck // it ends when the place is closed
+	s.http.SetKeepAlivesEnabled(false)
+	s.ends.Go(func() { s.http.Serve(connListener{p.Listener}) }) //nolint:errcheck // it ends when the place is closed
 	return s, nil
 }
 
@@ -94,35 +91,6 @@ func (l connListener) Accept() (net.Conn, error) {
 	}
 }
 
-// follow notes the begin and the end of a connection.
-func (s *Server) follow(c net.Conn, state http.ConnState) {
-	own := c.(*conn)
-	switch state {
-	case http.StateNew:
-		s.conns.Add(1)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.waiting = append(s.waiting, own)
-		if len(s.waiting) > maxWaiting {
-			s.waiting[0].Close() //nolint:errcheck // it has no job, and can ask again
-			s.waiting = s.waiting[1:]
-		}
-		if s.stopped {
-			own.Close() //nolint:errcheck // likewise
-		}
-	case http.StateClosed:
-		s.forget(own)
-		s.conns.Done()
-	}
-}
-
-// forget takes a connection out of those that wait.
-func (s *Server) forget(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting = slices.DeleteFunc(s.waiting, func(other *conn) bool { return other == c })
-}
-
 // Stop takes no more jobs.
 func (s *Server) Stop() error {
 	_, err := s.stopIf(func() bool { return true })
@@ -137,9 +105,6 @@ func (s *Server) stopIf(condition func() bool) (stopped bool, err error) {
 		return s.stopped, nil
 	}
 	s.stopped = true
-	for _, c := range s.waiting {
-		c.Close() //nolint:errcheck // it has no job, and can ask again
-	}
 	return true, s.place.Close()
 }
 
@@ -151,12 +116,12 @@ func (s *Server) StopIdle() (idle bool, err error) {
 	return s.stopIf(func() bool { return len(s.jobs) == 0 })
 }
 
-// Close stops, and waits for the jobs.
+// Close stops, and waits for the jobs. Who has no job by then can ask again.
 func (s *Server) Close() error {
 	err := s.Stop()
-	s.conns.Wait()
+	s.ends.Wait()
 	s.end(nil)
-	return err
+	return errors.Join(err, s.http.Close())
 }
 
 // Jobs are the titles of the jobs that run.
@@ -211,7 +176,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	j := &Job{
 		Request: first.Request, Files: files, PID: c.pid, ctx: ctx, server: s, control: control, events: gob.NewEncoder(w), answers: make(chan *reply, 1),
 	}
-	if !s.take(c, j) {
+	if !s.take(j) {
 		http.Error(w, ErrEnded.Error(), http.StatusServiceUnavailable)
 		return
 	}
@@ -232,20 +197,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reader.Wait()
 }
 
-// take begins the job of a connection, false if no job is taken.
-func (s *Server) take(c *conn, j *Job) bool {
-	s.forget(c)
+// take begins a job, false if no job is taken.
+func (s *Server) take(j *Job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped || s.ctx.Err() != nil {
 		return false
 	}
+	s.ends.Add(1)
 	s.jobs = append(s.jobs, j)
 	return true
 }
 
 // drop ends a job.
 func (s *Server) drop(j *Job) {
+	defer s.ends.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs = slices.DeleteFunc(s.jobs, func(other *Job) bool { return other == j })
