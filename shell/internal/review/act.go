@@ -152,7 +152,7 @@ func (r *review) report(d decide.Decision) error {
 	case d.From != d.To:
 		change = fmt.Sprintf(": %s → %s", d.From, to)
 	}
-	_, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, reviewedWords[d.Kind], change)))
+	_, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s%s", d.ID, wording.Decided(d.Kind), change)))
 	return err
 }
 

@@ -235,7 +235,7 @@ func (r *review) summary() string {
 	var parts []string
 	for _, kind := range []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure} {
 		if n := r.counts[kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, reviewedWords[kind]))
+			parts = append(parts, fmt.Sprintf("%d %s", n, wording.Decided(kind)))
 		}
 	}
 	if r.skips > 0 {
@@ -245,11 +245,6 @@ func (r *review) summary() string {
 		parts = []string{"nothing decided"}
 	}
 	return fmt.Sprintf("%s; %d left", strings.Join(parts, ", "), len(r.queue)-r.at)
-}
-
-var reviewedWords = map[decide.Kind]string{
-	decide.Accept: "accepted", decide.Reject: "rejected", decide.Relabel: "relabelled",
-	decide.Unlabel: "unlabelled", decide.Unsure: "unsure",
 }
 
 // prompt asks a person about a suspect.

@@ -204,7 +204,10 @@ func checkLabel(tx *kv.Tx, kind decide.Kind, label string) error {
 
 // saidOf says what a decision did.
 func saidOf(d decide.Decision) string {
-	said := d.ID + " " + decidedWords[d.Kind]
+	said := d.ID + " " + wording.Decided(d.Kind)
+	if d.Kind == decide.Reject {
+		said = d.ID + " kept its label"
+	}
 	switch {
 	case d.Disputed:
 		said += fmt.Sprintf(": people disagree, the label stays %s", cmp.Or(d.Label, "none"))
@@ -214,11 +217,6 @@ func saidOf(d decide.Decision) string {
 		said += fmt.Sprintf(": %s → %s", cmp.Or(d.From, "no label"), cmp.Or(d.To, "no label"))
 	}
 	return said + "."
-}
-
-var decidedWords = map[decide.Kind]string{
-	decide.Accept: "accepted", decide.Reject: "kept its label", decide.Relabel: "relabelled", decide.Unlabel: "unlabelled",
-	decide.Unsure: "put aside as unsure",
 }
 
 // mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy bytes.
