@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -26,7 +26,7 @@ type ColumnOrderError struct {
 // it is".
 func (e *ColumnOrderError) Error() string {
 	return fmt.Sprintf("predictions agree with %d of %d labels where the order of their columns is %s, and with %d as it is",
-		e.PermutedMatches, e.Nodes, naming.Classes(e.Classes), e.GivenMatches)
+		e.PermutedMatches, e.Nodes, namelist.Of(e.Classes), e.GivenMatches)
 }
 
 // When columns are in another order than given. Chance alone permutes some classes that well with orderChance at most,
@@ -122,8 +122,8 @@ type Agreement struct {
 	// assumption, Finish returns it instead.
 	Order *ColumnOrderError
 
-	// Astray are the rows that may be those of other nodes, where they are some and there is no other order of the columns.
-	Astray []Astray
+	// Misplaced are the rows that may be those of other nodes, where they are some and there is no other order of the columns.
+	Misplaced []MisplacedRows
 }
 
 // littleAgreement is the part of what chance leaves up to which agreement is little; fewNodes are too few to tell.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -209,7 +210,7 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 		there, ok := predicted[name]
 		if !ok {
 			return fmt.Errorf("class %q of the predictions: no node is given it, the labels have %s: %w",
-				name, naming.Classes(names), ErrUnknownClass)
+				name, namelist.Of(names), ErrUnknownClass)
 		}
 		if there {
 			return fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
@@ -229,7 +230,7 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 		for i, y := range labels[:rows.Len()] {
 			if y != kv.NoClass && !predicted[names[y]] {
 				err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w",
-					names[y], naming.Classes(classes), ErrUnknownClass)
+					names[y], namelist.Of(classes), ErrUnknownClass)
 				return naming.Node(tx, rows.First+kv.NodeID(i), err)
 			}
 		}
@@ -265,7 +266,7 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	return w.write(v, output)
 }
 
-// At says where the next row stands, in a number of the caller's own, for Astray.
+// At says where the next row stands, in a number of the caller's own, for MisplacedRows.
 func (w *PredictionWriter) At(place int64) { w.at = place }
 
 // Encoding is how the rows are stored: TopK is zero if every class is kept.
@@ -314,7 +315,7 @@ func (w *PredictionWriter) Finish() error {
 	}
 	w.agreement.Order = counted.check(w.classes, false)
 	if w.agreement.Order == nil && !w.agreement.IsLittle() {
-		w.agreement.Astray = w.order.astray(len(w.classes))
+		w.agreement.Misplaced = w.order.misplaced(len(w.classes))
 	}
 	return nil
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Rows are compared in blocks. A block is astray if the labels of its nodes agree with its predictions as those of any
+// Rows are compared in blocks. A block is misplaced if the labels of its nodes agree with its predictions as those of any
 // nodes would, though nodes of the same classes agree in the best blocks. Chance makes a block of a file so with
-// astrayChance at most.
+// misplacedChance at most.
 const (
-	astrayBlocks = 64  // at most
-	astrayRows   = 200 // of a block at least
-	astrayClass  = 10  // nodes of a class in the best blocks that tell how often its labels agree
-	astrayChance = 1e-9
+	misplacedBlocks = 64  // at most
+	misplacedRows   = 200 // of a block at least
+	misplacedClass  = 10  // nodes of a class in the best blocks that tell how often its labels agree
+	misplacedChance = 1e-9
 )
 
-// Astray are rows that may be those of other nodes: their predictions agree with the labels no more than by chance,
+// MisplacedRows are rows that may be those of other nodes: their predictions agree with the labels no more than by chance,
 // unlike those of the best rows.
-type Astray struct {
+type MisplacedRows struct {
 	First, Last         int64     // where the rows stand, as At said
 	FirstNode, LastNode kv.NodeID // whose rows they are by their place
 	Nodes, Matches      int64     // labelled nodes with one largest prediction, and those of them whose label it is
@@ -39,10 +39,10 @@ func (b *rowBlock) chanceOf(class int) float64 {
 	return float64(b.labels[class] * b.predictions[class] / max(b.nodes, 1))
 }
 
-// astray finds rows of other nodes by the labels that count has read.
-func (o *agreementCounter) astray(classes int) (found []Astray) {
-	size := max((len(o.rows)+astrayBlocks-1)/astrayBlocks, astrayRows)
-	if classes > math.MaxInt32/astrayBlocks/4 || len(o.rows) < 2*size {
+// misplaced finds rows of other nodes by the labels that count has read.
+func (o *agreementCounter) misplaced(classes int) (found []MisplacedRows) {
+	size := max((len(o.rows)+misplacedBlocks-1)/misplacedBlocks, misplacedRows)
+	if classes > math.MaxInt32/misplacedBlocks/4 || len(o.rows) < 2*size {
 		return nil
 	}
 	var blocks []*rowBlock
@@ -74,25 +74,25 @@ func (o *agreementCounter) astray(classes int) (found []Astray) {
 	best = best[:max(len(best)/8, 1)]
 	adjacent := false // to the last block that was found
 	for i, b := range blocks {
-		expected, isAstray := b.isAstray(best, float64(len(blocks)))
-		if isAstray {
+		expected, isMisplaced := b.isMisplaced(best, float64(len(blocks)))
+		if isMisplaced {
 			rows := o.rows[i*size : min((i+1)*size, len(o.rows))]
 			if !adjacent {
-				found = append(found, Astray{First: rows[0].at, FirstNode: rows[0].node})
+				found = append(found, MisplacedRows{First: rows[0].at, FirstNode: rows[0].node})
 			}
 			a, last := &found[len(found)-1], rows[len(rows)-1]
 			a.Last, a.LastNode = last.at, last.node
 			a.Nodes, a.Matches, a.Expected = a.Nodes+int64(b.nodes), a.Matches+int64(b.all), a.Expected+expected
 		}
-		adjacent = isAstray
+		adjacent = isMisplaced
 	}
 	return found
 }
 
-// isAstray says whether a block is astray, of so many, and how many of its nodes would match if they did as in the
+// isMisplaced says whether a block is misplaced, of so many, and how many of its nodes would match if they did as in the
 // best blocks. Of classes that those lack nothing is known. By Chernoff's bound, x nodes or fewer match where e are
 // expected with chance exp(x − e − x·ln(x/e)) at most.
-func (b *rowBlock) isAstray(best []*rowBlock, blocks float64) (expected float64, ok bool) {
+func (b *rowBlock) isMisplaced(best []*rowBlock, blocks float64) (expected float64, ok bool) {
 	var matches, possible, chance float64
 	for j, n := range b.labels {
 		possible += min(n, b.predictions[j])
@@ -101,7 +101,7 @@ func (b *rowBlock) isAstray(best []*rowBlock, blocks float64) (expected float64,
 			known += of.labels[j]
 			right += of.matches[j]
 		}
-		if known < astrayClass {
+		if known < misplacedClass {
 			continue
 		}
 		matches += b.matches[j]
@@ -117,5 +117,5 @@ func (b *rowBlock) isAstray(best []*rowBlock, blocks float64) (expected float64,
 	if matches > 0 {
 		odds -= float64(matches * elementary.Log(matches/expected))
 	}
-	return expected, odds < elementary.Log(astrayChance/blocks)
+	return expected, odds < elementary.Log(misplacedChance/blocks)
 }

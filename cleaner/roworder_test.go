@@ -8,14 +8,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// astrayOf finds the misplaced rows of a case.
-func astrayOf(t *testing.T, c *orderCase) []Astray {
+// misplacedOf finds the misplaced rows of a case.
+func misplacedOf(t *testing.T, c *orderCase) []MisplacedRows {
 	t.Helper()
 	_, o, err := c.see()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o.astray(c.classes)
+	return o.misplaced(c.classes)
 }
 
 // byClass sorts the nodes by label.
@@ -31,7 +31,7 @@ func (c *orderCase) byClass() {
 	}
 }
 
-func TestRowsAstray(t *testing.T) {
+func TestMisplacedRows(t *testing.T) {
 	for seed := range uint64(20) {
 		classes, nodes := 2+int(seed%9), 4000
 		for what, change := range map[string]func(c *orderCase) (from, to int){
@@ -80,20 +80,22 @@ func TestRowsAstray(t *testing.T) {
 		} {
 			c := newOrderCase(seed, nodes, classes, seed%2 == 0, 0.2, 0.75)
 			from, to := change(c)
-			covered := int64(0)
-			for _, a := range astrayOf(t, c) {
-				covered += a.Last - a.First + 1
-				if a.First < int64(from)-200 || a.Last >= int64(to)+200 ||
-					int64(a.FirstNode) != a.First || int64(a.LastNode) != a.Last {
+			first, end := int64(from/200*200), int64((to+199)/200*200) // of the blocks that have such rows
+			found := int64(0)
+			for _, a := range misplacedOf(t, c) {
+				found += a.Last - a.First + 1
+				if a.First < first || a.Last >= end || int64(a.FirstNode) != a.First || int64(a.LastNode) != a.Last {
 					t.Errorf("seed %d, %d classes, %s: got %+v, want rows of %d to %d", seed, classes, what, a, from, to)
 				}
 			}
-			if 2*covered < int64(to-from) && classes > 3 && seed%2 == 1 { // beyond doubt
-				t.Errorf("seed %d, %d classes, %s: got %d rows of %d", seed, classes, what, covered, to-from)
+			// With few classes, or with most nodes in one, predictions of other nodes agree with too many labels.
+			many := classes > 4 && seed%2 == 1 || classes > 6
+			if many && 10*found < 9*int64(to-from) {
+				t.Errorf("seed %d, %d classes, %s: got %d rows, want nine of ten of %d", seed, classes, what, found, to-from)
 			}
 		}
 	}
-	if got := astrayOf(t, newOrderCase(1, 390, 3, false, 0, 1)); got != nil {
+	if got := misplacedOf(t, newOrderCase(1, 390, 3, false, 0, 1)); got != nil {
 		t.Errorf("few rows: got %+v", got)
 	}
 }
@@ -106,7 +108,7 @@ func TestHarderRows(t *testing.T) {
 			c.tops[v] = (c.labels[v] + 1 + kv.Class(v%3)) % 4
 		}
 	}
-	if got := astrayOf(t, c); got != nil {
+	if got := misplacedOf(t, c); got != nil {
 		t.Errorf("got %+v, want no misplaced rows", got)
 	}
 }

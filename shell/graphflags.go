@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -159,13 +160,13 @@ func (g *graphFiles) advise(err error) error {
 	if !ok {
 		return err
 	}
-	want, advice := "in the order "+files.ListNames(order.Classes), "put them into it, or give a table, whose header names them"
+	want, advice := "in the order "+namelist.Of(order.Classes), "put them into it, or give a table, whose header names them"
 	list := kong.JoinEscaped(order.Classes, ',')
 	if len(list) <= mostOrderText && slices.Equal(kong.SplitEscaped(list, ','), order.Classes) {
 		want, advice = "with --prediction-classes "+wording.ShellWord(list), "give that, or the order that is right"
 	}
 	if len(order.Guesses) > 0 {
-		want += fmt.Sprintf(" (where no label speaks for %s)", files.ListNames(order.Guesses))
+		want += fmt.Sprintf(" (where no label speaks for %s)", namelist.Of(order.Guesses))
 	}
 	return &npy.Error{Path: order.Path, Row: -1, Msg: fmt.Sprintf(
 		"its columns seem to be in another order than that of the statement classes: %d of %d labels are predicted in it, and %d %s: %s",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -92,7 +93,7 @@ func (w *StepWriter) Add(req Request) error {
 	case !req.Kind.isDecision():
 		err = fmt.Errorf("%s: want accept, reject, relabel, unlabel or unsure: %w", req.Kind, ErrOptions)
 	case req.Kind == Relabel && !w.classes[req.To]:
-		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, naming.Classes(w.tx.Classes()), ErrUnknownClass)
+		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, namelist.Of(w.tx.Classes()), ErrUnknownClass)
 	case req.Kind != Relabel && req.To != "":
 		err = fmt.Errorf("%s with the label %q, which goes with relabel: %w", req.Kind, req.To, ErrOptions)
 	}

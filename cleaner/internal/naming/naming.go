@@ -1,4 +1,4 @@
-// Package naming names nodes and classes in errors. It knows nothing of what went wrong.
+// Package naming names nodes in errors. It knows nothing of what went wrong.
 package naming
 
 import (
@@ -15,16 +15,4 @@ func Node(tx *kv.Tx, v kv.NodeID, err error) error {
 		return errors.Join(err, idErr)
 	}
 	return fmt.Errorf("node %s: %w", id, err)
-}
-
-// Classes prints the first few class names.
-func Classes(classes []string) string {
-	const few = 8
-	if len(classes) == 0 {
-		return "none"
-	}
-	if len(classes) > few {
-		return fmt.Sprintf("%q and %d more", classes[:few], len(classes)-few)
-	}
-	return fmt.Sprintf("%q", classes)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -244,7 +245,7 @@ func (w *writing) appendFeatures(
 	for i, name := range names {
 		place, there := columns[name]
 		if places[i] = place; !there || len(names) != len(whole) {
-			return fmt.Errorf("%s: has %d columns of features, such as %q, want the %d of the store: %s", path, len(names), name, len(whole), ListNames(matrix.Columns()))
+			return fmt.Errorf("%s: has %d columns of features, such as %q, want the %d of the store: %s", path, len(names), name, len(whole), namelist.Of(matrix.Columns()))
 		}
 	}
 	return w.eachFeatures(ctx, in, func(v kv.NodeID, row []float32) error {

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -353,11 +354,11 @@ func (f *decisionsFile) wantedLabel(label string) string {
 	classes := kv.SortClasses(f.tx.Classes())
 	switch near := wording.DidYouMean(label, classes); {
 	case isMissingWord(label):
-		return fmt.Sprintf(": want one of %s, or add --unlabelled %s if the node has no label", ListNames(classes), wording.ShellWord(joinNames(slices.Concat(f.labels.used(), []string{label}))))
+		return fmt.Sprintf(": want one of %s, or add --unlabelled %s if the node has no label", namelist.Of(classes), wording.ShellWord(joinNames(slices.Concat(f.labels.used(), []string{label}))))
 	case near != "":
 		return near
 	}
-	return ": want one of " + ListNames(classes)
+	return ": want one of " + namelist.Of(classes)
 }
 
 // unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label than the store has.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -30,7 +31,9 @@ type labelReader struct {
 	met []atomic.Bool // as Unlabelled
 }
 
-func newLabelReader(f Form) *labelReader { return &labelReader{f, make([]atomic.Bool, len(f.Unlabelled))} }
+func newLabelReader(f Form) *labelReader {
+	return &labelReader{f, make([]atomic.Bool, len(f.Unlabelled))}
+}
 
 // label is Label.
 func (l *labelReader) label(text string) string {
@@ -59,7 +62,7 @@ func (l *labelReader) sayUnused(path string, r Job) {
 	used := l.used()
 	unused := slices.DeleteFunc(slices.Clone(l.Unlabelled), func(spelling string) bool { return slices.Contains(used, spelling) })
 	if len(unused) > 0 {
-		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.", path, ListNames(unused))
+		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.", path, namelist.Of(unused))
 	}
 }
 

@@ -402,12 +402,3 @@ func (r Job) SampleMatrix(ctx context.Context, path, name string, rows int, visi
 	}
 	return in.columns(), nil
 }
-
-// ListNames prints the first few names.
-func ListNames(names []string) string {
-	const few = 12
-	if len(names) > few {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
-	}
-	return strings.Join(names, ", ")
-}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -80,7 +81,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 			hint := spellingHint(classes, in.names(in.table.Header()))
 			if w.rows == nil && hint == "" && len(classes) > 0 && !slices.ContainsFunc(columns, isClass) {
 				return nil, in.table.HeaderErrorf("", "has no column of a class, want a column of probabilities for each class: %s",
-					ListNames(kv.SortClasses(classes)))
+					namelist.Of(kv.SortClasses(classes)))
 			}
 			err = in.table.HeaderErrorf("", "%w%s", err, cmp.Or(hint, w.classesHint(err)))
 		} else if err != nil {
@@ -97,7 +98,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
 	}
 	if columns := in.columns(); columns != len(classes) {
-		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked, ListNames(classes), advice)
+		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked, namelist.Of(classes), advice)
 	}
 	out, err := w.begin(classes, opt)
 	if err != nil {
@@ -177,8 +178,8 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if a.AreTied() {
 		w.warn("%s: the rows of %s have no largest prediction, so they say nothing of the labels", in.path(), wording.Nodes(a.Tied))
 	}
-	if len(a.Astray) > 0 {
-		return w.warnAstray(in, a.Astray)
+	if len(a.Misplaced) > 0 {
+		return w.warnMisplaced(in, a.Misplaced)
 	}
 	if !a.IsLittle() && a.Order == nil {
 		return nil
@@ -189,13 +190,13 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	switch {
 	case in.isNamed():
 	case len(w.classes) > 0:
-		columns = "for " + ListNames(w.classes)
+		columns = "for " + namelist.Of(w.classes)
 	default:
-		columns = "for " + ListNames(kv.SortClasses(w.tx.Classes()))
+		columns = "for " + namelist.Of(kv.SortClasses(w.tx.Classes()))
 	}
 	if a.Order != nil {
 		w.warn("%sIt is the label of %d if the columns are %s. They were taken %s: is that right?", text, a.Order.PermutedMatches,
-			ListNames(a.Order.Classes), columns)
+			namelist.Of(a.Order.Classes), columns)
 		return nil //nolint:nilerr // the order is a warning here
 	}
 	order, err := w.rowOrder(in)
@@ -206,11 +207,11 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	return nil
 }
 
-// warnAstray warns of rows that may be of other nodes.
-func (w *writing) warnAstray(in *matrixFile, all []cleaner.Astray) error {
+// warnMisplaced warns of rows that may be of other nodes.
+func (w *writing) warnMisplaced(in *matrixFile, all []cleaner.MisplacedRows) error {
 	const few = 3
 	var places []string
-	sum := cleaner.Astray{}
+	sum := cleaner.MisplacedRows{}
 	for _, rows := range all {
 		sum.Nodes, sum.Matches, sum.Expected = sum.Nodes+rows.Nodes, sum.Matches+rows.Matches, sum.Expected+rows.Expected
 		first, err := w.tx.ID(rows.FirstNode)
