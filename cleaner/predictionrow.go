@@ -25,8 +25,8 @@ type Scaling struct {
 // Scaled are the rows so far that were scaled.
 func (w *PredictionWriter) Scaled() Scaling { return w.scaled }
 
-// AreWithin reports whether rows that were to be logits have no number below 0 or above 1, as hardly any logits have.
-func (w *PredictionWriter) AreWithin() bool { return w.rows > 0 && w.within == w.rows }
+// NoneIsNegative reports whether rows that were to be logits have no number below 0, as hardly any logits have.
+func (w *PredictionWriter) NoneIsNegative() bool { return w.rows > 0 && w.positive == w.rows }
 
 // normalize puts the probabilities of row into w.row, or says what is wrong with it.
 func (w *PredictionWriter) normalize(row []float64) (problem string) {
@@ -39,8 +39,8 @@ func (w *PredictionWriter) normalize(row []float64) (problem string) {
 		if addsUpTo(row, 1, tolerance) || addsUpTo(row, 100, tolerance) {
 			w.distributions++
 		}
-		if slices.Min(row) >= 0 && slices.Max(row) <= 1 {
-			w.within++
+		if slices.Min(row) >= 0 {
+			w.positive++
 		}
 		if problem = softmax(w.row, w.classes); problem != "" {
 			return problem
@@ -68,32 +68,53 @@ func addsUpTo(row []float64, whole, tolerance float64) bool {
 	return math.Abs(sum-whole) <= tolerance*whole
 }
 
-// mayBeLogits reports whether a row that is no probabilities may be logits: some are negative or above 1, and they are no percentages.
+// mayBeLogits reports whether a row that is no probabilities may be logits: some are negative or above 1, and rowAdvice does not say what else
+// they are.
 func mayBeLogits(row []float64) bool {
-	outside := false
-	for _, x := range row {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-		outside = outside || x < 0 || x > 1
+	if slices.ContainsFunc(row, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) || areRounded(row) {
+		return false
 	}
-	return outside && !addsUpTo(row, 100, mostTolerance)
+	return (slices.Min(row) < 0 || slices.Max(row) > 1) && !addsUpTo(row, 100, mostTolerance)
+}
+
+// areRounded reports whether numbers are probabilities, but for some a bit below 0.
+func areRounded(row []float64) bool {
+	sum := 0.0
+	for _, x := range row {
+		sum += x
+	}
+	least := slices.Min(row)
+	return least < 0 && least > -sumTolerance && math.Abs(sum-1) <= mostTolerance
+}
+
+// rowAdvice says how numbers that are no probabilities become some.
+func rowAdvice(row []float64) string {
+	greatest := slices.Max(row)
+	switch least := slices.Min(row); {
+	case math.IsNaN(least) || math.IsInf(greatest, 1):
+		return ""
+	case areRounded(row):
+		return ": replace numbers below 0 by 0"
+	case least < 0:
+		return ""
+	case greatest == 0:
+		return ": a node without predictions has no row, or one without numbers"
+	case greatest > 1+sumTolerance:
+		return " (if these are percentages, counts or the like, divide each row by its sum)"
+	}
+	return ": divide each row by its sum"
 }
 
 // normalizeRow scales probabilities to add up to 1, and returns what they added up to, or says what is wrong with them.
 func normalizeRow(row []float64, classes []string, tolerance float64) (sum float64, problem string) {
 	for j, p := range row {
 		if !(p >= 0 && p <= 1+sumTolerance) { // also if p is NaN
-			advice := ""
-			if addsUpTo(row, 100, mostTolerance) {
-				advice = " (if these are percentages, divide by 100)"
-			}
-			return sum, fmt.Sprintf("class %s is %v, want a probability from 0 to 1%s", classes[j], p, advice)
+			return sum, fmt.Sprintf("class %s is %v, want a probability from 0 to 1%s", classes[j], p, rowAdvice(row))
 		}
 		sum += p
 	}
 	if math.Abs(sum-1) > tolerance {
-		return sum, fmt.Sprintf("they add up to %.6g, want 1", sum)
+		return sum, fmt.Sprintf("they add up to %.6g, want 1%s", sum, rowAdvice(row))
 	}
 	for j := range row {
 		row[j] /= sum

@@ -72,7 +72,7 @@ type PredictionWriter struct {
 
 	scaled        Scaling
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
-	within        int // rows that have numbers from 0 to 1 alone, though they are to be logits
+	positive      int // rows that have no number below 0, though they are to be logits
 	agreement     Agreement
 
 	finished bool

@@ -25,9 +25,10 @@ func TestNormalizeRow(t *testing.T) {
 		{"not a number", []float64{0.5, math.NaN(), 0.5}, "class b is NaN, want a probability from 0 to 1"},
 		{"infinite", []float64{math.Inf(1), 0, 0}, "class a is +Inf, want a probability from 0 to 1"},
 		{"negative", []float64{0.6, 0.5, -0.1}, "class Käse is -0.1, want a probability from 0 to 1"},
-		{"above 1", []float64{1.5, 0, 0}, "class a is 1.5, want a probability from 0 to 1"},
-		{"too little", []float64{0.3, 0.3, 0.3}, "they add up to 0.9, want 1"},
-		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1"},
+		{"above 1", []float64{1.5, 0, 0}, "class a is 1.5, want a probability from 0 to 1 (if these are percentages, counts or the like, divide each row by its sum)"},
+		{"too little", []float64{0.3, 0.3, 0.3}, "they add up to 0.9, want 1: divide each row by its sum"},
+		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1: a node without predictions has no row, or one without numbers"},
+		{"rounded below 0", []float64{-1e-9, 0.4, 0.6}, "class a is -1e-09, want a probability from 0 to 1: replace numbers below 0 by 0"},
 	} {
 		row := append([]float64(nil), c.row...)
 		if _, got := normalizeRow(row, classes, sumTolerance); got != c.problem {

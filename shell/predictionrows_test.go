@@ -66,8 +66,8 @@ func TestRowsOfOtherNodes(t *testing.T) {
 			"It is the label of 60 if the columns are B, C, A. They were taken as the header names them: is that right?"},
 		{"nodes.csv", "q.csv", "--quiet", "Warning: q.csv: the largest prediction of a row is the label of 0 of 60 nodes"},
 		{"nodes.csv", "same.npy", "", "Warning: same.npy: the rows of 60 nodes have no largest prediction, so they say nothing of the labels\n"},
-		{"nodes.csv", "sigmoid.npy", "--logits", "Warning: sigmoid.npy: no logit is below 0 or above 1. If these are probabilities of classes that need not " +
-			"add up to 1, divide each row by its sum, and leave --logits out\n"},
+		{"nodes.csv", "sigmoid.npy", "--logits", "Warning: sigmoid.npy: no logit is below 0. If these are probabilities, percentages, counts or the like, " +
+			"divide each row by its sum, and leave --logits out\n"},
 		{"dir", "p.npy", "", "dir: files are read in the order of the numbers in their names: dir/part-9.csv before dir/part-10.csv. So are the rows of arrays without ids."},
 		{"dir/part-*", "p.npy", "", "dir/part-*: files are read in the order of the numbers"},
 	} {

@@ -145,7 +145,7 @@ func logitsHint(bad *cleaner.RowError) string {
 	if !bad.MayBeLogits {
 		return ""
 	}
-	return ". If these are logits, add --logits"
+	return ". If these are logits, or natural logarithms of probabilities, add --logits"
 }
 
 // sayLoss says what the encoding of predictions lost, where it can lose anything.
@@ -170,9 +170,8 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough nodes are labelled; with --as-given they get no score.",
 			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
 	}
-	if out.AreWithin() {
-		w.warn("%s: no logit is below 0 or above 1. If these are probabilities of classes that need not add up to 1, divide each row by its sum, and "+
-			"leave --logits out", in.path())
+	if out.NoneIsNegative() {
+		w.warn("%s: no logit is below 0. If these are probabilities, percentages, counts or the like, divide each row by its sum, and leave --logits out", in.path())
 	}
 	a := out.Agreement()
 	if a.AreTied() {
