@@ -118,7 +118,7 @@ func Unpack(path string, in *bufio.Reader) (text io.Reader, packed bool, err err
 // openText opens a text and finds its layout.
 func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	begin := peek(in)
-	if len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') {
+	if text := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte(byteOrderMark))); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
 		return &Error{Path: r.path, Line: 1, Msg: "got JSON, want text or parquet (or JSON lines of decisions, in a file)", Err: ErrJSON}
 	}
 	if msg := r.noTable(begin); msg != "" {

@@ -1,21 +1,17 @@
 package files
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
@@ -137,64 +133,6 @@ func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	})
 }
 
-// maxLine is the longest line of a .jsonl file, in bytes: more than the longest id, labels and reason take.
-const maxLine = 1 << 20
-
-// readLines reads decisions from a file with an object a line.
-func (f *decisionsFile) readLines(ctx context.Context) (err error) {
-	in, err := stream.Open(ctx, f.path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	content, _, err := table.Unpack(f.path, bufio.NewReader(in))
-	if err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(content)
-	lines.Buffer(nil, maxLine)
-	number := int64(0)
-	fields := map[string]string{}
-	for lines.Scan() {
-		if number++; number%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		text := lines.Bytes()
-		if number == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff"))
-		}
-		if text = bytes.TrimSpace(text); len(text) == 0 {
-			continue
-		}
-		if string(text) == "[" || string(text) == "]" { // an array with an object a line, as export writes .json
-			continue
-		}
-		if text[0] != '{' {
-			return f.errorf(number, "", "got %q, want an object in one line", wording.Short(string(text)))
-		}
-		text = bytes.TrimSuffix(text, []byte{','})
-		clear(fields)
-		err := f.readObject(text, fields)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the object has no end")
-		}
-		if err != nil {
-			return f.errorf(number, "", "%v, want an object in one line", err)
-		}
-		err = f.add(number, func(name string) (string, bool) {
-			value, ok := fields[name]
-			return value, ok
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return f.errorf(number+1, "", "the line is longer than %d bytes", maxLine)
-	}
-	return lines.Err()
-}
-
 // filedFields are the fields of a record that mean something. Others are passed over.
 var filedFields = []string{
 	"id", "decision", "from", "original_label", "to", "label", "who", "why", "time", "seq", "step", "undoes",
@@ -202,67 +140,6 @@ var filedFields = []string{
 
 // FiledFields are the names of the columns that a file of decisions can have.
 func FiledFields() []string { return slices.Clone(filedFields) }
-
-// field is what a key of an object stands for: itself, or the name that --columns gives it.
-func (f *decisionsFile) field(key string) string {
-	for name, column := range f.Columns {
-		if column == key {
-			return name
-		}
-	}
-	if f.Columns[key] != "" {
-		return "" // another key stands for it
-	}
-	return key
-}
-
-// readObject reads the fields of a JSON object that mean something: strings as they are, numbers as they are
-// written, null as an empty text.
-func (f *decisionsFile) readObject(text []byte, fields map[string]string) error {
-	if !utf8.Valid(text) {
-		return errors.New("got bytes that are not UTF-8")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if _, err := decoder.Token(); err != nil { // the brace
-		return err
-	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		name, _ := key.(string) // a key is one
-		name = f.field(name)
-		var value any
-		if err := decoder.Decode(&value); err != nil {
-			return err
-		}
-		if !slices.Contains(filedFields, name) {
-			continue
-		}
-		if _, twice := fields[name]; twice {
-			return fmt.Errorf("the field %q is there twice", name)
-		}
-		switch value := value.(type) {
-		case nil:
-			fields[name] = ""
-		case string:
-			fields[name] = value
-		case json.Number:
-			fields[name] = value.String()
-		default:
-			return fmt.Errorf("the field %q is neither a text nor a number", name)
-		}
-	}
-	if _, err := decoder.Token(); err != nil { // the other brace
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("got more than an object")
-	}
-	return nil
-}
 
 // add takes a record whose fields are looked up by name.
 func (f *decisionsFile) add(line int64, field func(name string) (string, bool)) error {
