@@ -32,6 +32,7 @@ type Bulk struct {
 	columns  map[string]*ColumnWriter
 	matrices map[string]*MatrixWriter
 	spaces   map[string]*SpaceWriter
+	block    []byte // scratch of columns
 	done     bool
 	failed   error // of the first row that was not written
 
@@ -314,13 +315,8 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 
 // finish writes what the writers buffer and enters them in the draft.
 func (b *Bulk) finish() error {
-	for _, name := range sortedNames(b.columns) {
-		entry, err := b.columns[name].finish()
-		if err != nil {
-			return fmt.Errorf("column %s: %w", name, err)
-		}
-		entry.Sum = b.sums[entry.Generation]
-		b.draft.Columns[name] = entry
+	if err := b.finishColumns(); err != nil {
+		return err
 	}
 	for _, name := range sortedNames(b.matrices) {
 		entry, err := b.matrices[name].finish()
@@ -337,6 +333,24 @@ func (b *Bulk) finish() error {
 		b.draft.GraphSum = b.sums[b.draft.Graph]
 	}
 	return b.batch.Flush()
+}
+
+// finishColumns writes all of the columns that were begun, and forgets their writers.
+func (b *Bulk) finishColumns() error {
+	for _, name := range sortedNames(b.columns) {
+		w := b.columns[name]
+		entry, err := w.finish()
+		if err != nil {
+			return fmt.Errorf("column %s: %w", name, err)
+		}
+		entry.Sum = b.sums[entry.Generation]
+		b.draft.Columns[name] = entry
+		delete(b.columns, name)
+		if err := w.close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Abort gives up what was written; also after a failed Commit. After a Commit that succeeded it does nothing. If it cannot

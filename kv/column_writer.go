@@ -28,12 +28,11 @@ type ColumnWriter struct {
 
 	sorter *spill.Sorter // of all rows, from the first one out of order on
 	cell   []byte        // scratch
-	buf    []byte        // scratch
 }
 
 func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
 	entry := column.Entry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
-	w := &ColumnWriter{b: b, name: name, entry: entry, block: codec.NewCells(kind)}
+	w := &ColumnWriter{b: b, name: name, entry: entry, block: codec.NewCells(kind, min(codec.ColumnRows, b.draft.Nodes))}
 	w.restart()
 	return w
 }
@@ -143,8 +142,8 @@ func (w *ColumnWriter) startBlock(first NodeID) {
 }
 
 func (w *ColumnWriter) flushBlock() error {
-	w.buf = w.block.Encode(w.buf[:0])
-	_, err := record.PutParts(w.b.batch.Put, column.Key(w.entry.Generation, uint32(w.first)/codec.ColumnRows), w.buf)
+	w.b.block = w.block.Encode(w.b.block[:0])
+	_, err := record.PutParts(w.b.batch.Put, column.Key(w.entry.Generation, uint32(w.first)/codec.ColumnRows), w.b.block)
 	w.startBlock(w.first + codec.ColumnRows)
 	return err
 }

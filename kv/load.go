@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/load"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -402,12 +404,6 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	columns := make([]*ColumnWriter, len(l.opt.Properties))
-	for i, column := range l.opt.Properties {
-		if columns[i], err = l.bulk.ascendingColumn(column.Name, column.Kind); err != nil {
-			return err
-		}
-	}
 	var classes []Class
 	putLabels := func(first NodeID, labels []int32) error {
 		classes = classes[:0]
@@ -416,12 +412,46 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 		}
 		return label.PutClasses(first, classes)
 	}
-	return l.load.ReadColumns(ctx, l.bulk.draft.Classes, putLabels, func(v NodeID, values []Value) error {
-		for i, value := range values {
-			if err := columns[i].Put(v, value); err != nil {
+	if err := l.load.ReadLabels(ctx, l.bulk.draft.Classes, putLabels); err != nil {
+		return err
+	}
+	atOnce, first := l.columnsAtOnce(), 0
+	for properties := range slices.Chunk(l.opt.Properties, atOnce) {
+		if first > 0 { // those before give their memory to these
+			if err := l.bulk.finishColumns(); err != nil {
+				return err
+			}
+			if err := l.bulk.batch.Flush(); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+		columns := make([]*ColumnWriter, len(properties))
+		for i, column := range properties {
+			if columns[i], err = l.bulk.ascendingColumn(column.Name, column.Kind); err != nil {
+				return err
+			}
+		}
+		err := l.load.ReadColumns(ctx, first, first+len(columns), func(v NodeID, values []Value) error {
+			for i, value := range values {
+				if err := columns[i].Put(v, value); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		first += len(columns)
+	}
+	return nil
+}
+
+// columnsAtOnce is how many columns are written side by side, so that their writers hold a part of the budget.
+func (l *Loader) columnsAtOnce() int {
+	const cell, writer = 24, 4 << 10 // bytes of a value that awaits its block beside its own, and of the writer of a column
+	value, nodes := l.load.ValueBytes(), l.load.Stats().Nodes
+	block := (cell + value) * min(nodes, codec.ColumnRows)
+	column := writer + block + min(value*nodes, lsm.TableBuffer)
+	return int(max(1, load.Unit(l.opt.MemoryBudget)/column))
 }

@@ -199,6 +199,7 @@ func TestLastBlocks(t *testing.T) {
 	writes := 0
 	b.batch = countedRecords{b.batch, &writes}
 	column.entry.Rows, matrix.entry.Rows = rows, rows
+	column.block = codec.NewCells(KindInt, codec.ColumnRows)
 	column.startBlock(rows / codec.ColumnRows * codec.ColumnRows)
 	if uint32(column.first) == rows {
 		column.startBlock(column.first - codec.ColumnRows)

@@ -29,6 +29,7 @@ type Sorter struct {
 	file    *runFile // nil until something was spilled
 	buf     []byte   // of the lengths before a record
 	count   int64
+	largest int // bytes of a record
 }
 
 // entry locates a record in a chunk: the key first, the value behind it.
@@ -106,6 +107,7 @@ func (s *Sorter) Add(key, value []byte) error {
 	s.bytes += cost
 	s.sorted = false
 	s.count++
+	s.largest = max(s.largest, size)
 	return nil
 }
 
@@ -294,7 +296,7 @@ func (s *Sorter) Records(ctx context.Context) iter.Seq2[Record, error] {
 			yield(Record{}, err)
 			return
 		}
-		_, buffer := fanIn(s.limit)
+		_, buffer := fanIn(s.limit, s.largest)
 		done := 0
 		err := mergeRecords(s.file, s.file.runs, buffer, func(r Record) error {
 			if done++; done%checkEvery == 0 && ctx.Err() != nil {
@@ -320,7 +322,7 @@ func (s *Sorter) toDisk(ctx context.Context) error {
 		}
 	}
 	s.entries, s.scratch, s.chunks = nil, nil, nil
-	most, buffer := fanIn(s.limit)
+	most, buffer := fanIn(s.limit, s.largest)
 	for len(s.file.runs) > most {
 		target, err := createRunFile(s.dir, buffer)
 		if err != nil {

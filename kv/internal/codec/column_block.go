@@ -16,22 +16,22 @@ const ColumnRows = 4096
 type Cells struct {
 	kind    Kind
 	Count   int
-	Present [ColumnRows]bool
+	Present []bool
 	ints    []int64
 	floats  []float64
 	strs    []string
 }
 
-// NewCells makes a buffer for the blocks of a column of a kind.
-func NewCells(k Kind) *Cells {
-	c := &Cells{kind: k}
+// NewCells makes a buffer for the blocks of a column of a kind, which have so many rows at most.
+func NewCells(k Kind, rows int) *Cells {
+	c := &Cells{kind: k, Present: make([]bool, rows)}
 	switch k {
 	case KindFloat, KindSingle:
-		c.floats = make([]float64, ColumnRows)
+		c.floats = make([]float64, rows)
 	case KindString:
-		c.strs = make([]string, ColumnRows)
+		c.strs = make([]string, rows)
 	default:
-		c.ints = make([]int64, ColumnRows)
+		c.ints = make([]int64, rows)
 	}
 	return c
 }
@@ -39,7 +39,7 @@ func NewCells(k Kind) *Cells {
 // Reset empties the buffer for a block of count rows.
 func (c *Cells) Reset(count int) {
 	c.Count = count
-	clear(c.Present[:])
+	clear(c.Present)
 	clear(c.strs)
 }
 

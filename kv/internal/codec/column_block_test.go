@@ -42,7 +42,7 @@ func TestColumnBlockRoundTrip(t *testing.T) {
 		kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
 		count := rapid.IntRange(0, 40).Draw(t, "count")
 		constant := rapid.Bool().Draw(t, "constant")
-		c := NewCells(kind)
+		c := NewCells(kind, ColumnRows)
 		c.Reset(count)
 		want := make([]Value, count)
 		for i := range want {
@@ -85,7 +85,7 @@ func TestColumnBlockSizes(t *testing.T) {
 		{"few strings", KindString, func(i int) Value { return StringValue([]string{"train", "test"}[i%2]) }, ColumnRows + 24},
 		{"singles", KindSingle, func(i int) Value { return FloatValue(float64(float32(i) / 3)) }, 4*ColumnRows + 24},
 	} {
-		c := NewCells(test.kind)
+		c := NewCells(test.kind, ColumnRows)
 		c.Reset(ColumnRows)
 		for i := range ColumnRows {
 			c.Set(i, test.cell(i))
@@ -98,7 +98,7 @@ func TestColumnBlockSizes(t *testing.T) {
 
 func FuzzParseColumnBlock(f *testing.F) {
 	for i, kind := range columnKinds {
-		c := NewCells(kind)
+		c := NewCells(kind, ColumnRows)
 		c.Reset(10)
 		for row := range 9 {
 			cell := IntValue(int64(row % 2))
@@ -158,7 +158,7 @@ func TestReadInts(t *testing.T) {
 			}
 		}
 		var c Column
-		block := NewCells(KindClass)
+		block := NewCells(KindClass, ColumnRows)
 		block.Reset(len(cells))
 		for i, cell := range cells {
 			block.Set(i, cell)

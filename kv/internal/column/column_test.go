@@ -34,7 +34,7 @@ func newColumn(t *testing.T, r *rand.Rand, kind codec.Kind, rows, nodes, changes
 		Records: records, Nodes: nodes,
 	}
 	values := make([]codec.Value, nodes)
-	cells := codec.NewCells(kind)
+	cells := codec.NewCells(kind, codec.ColumnRows)
 	for first := 0; first < rows; first += codec.ColumnRows {
 		cells.Reset(min(codec.ColumnRows, rows-first))
 		for i := range cells.Count {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -56,19 +55,14 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 	return ids.Finish(ctx)
 }
 
-// ReadColumns hands the labels of consecutive nodes to label, as their places in classes, which has all of Classes, −1 for
-// none. Then it hands the values of each node to row, if there are Kinds. Both ascend by NodeID; slices are borrowed.
-func (l *Load) ReadColumns(
-	ctx context.Context, classes []string,
-	label func(first record.NodeID, labels []int32) error, row func(v record.NodeID, values []codec.Value) error,
-) (err error) {
+// ReadLabels hands the labels of consecutive nodes to use, as their places in classes, which has all of Classes, −1 for
+// none. They ascend by NodeID; the slice is borrowed. It also sorts the values for ReadColumns.
+func (l *Load) ReadLabels(ctx context.Context, classes []string, use func(first record.NodeID, labels []int32) error) (err error) {
 	labels, err := offheap.New[uint32](len(l.nodeAt.Data)) // by NodeID: the label's number in the load plus one
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, labels.Free()) }()
-	rows := spill.New(l.opt.Dir, Unit(l.opt.MemoryBudget)) // NodeID → the rest of its row
-	defer func() { err = errors.Join(err, rows.Close()) }()
 	for r, err := range l.rows.all(ctx) {
 		if err != nil {
 			return err
@@ -82,30 +76,38 @@ func (l *Load) ReadColumns(
 		if len(l.opt.Kinds) == 0 {
 			continue
 		}
-		if err := rows.AddUint64(uint64(v), r.rest); err != nil {
+		if err := l.values.AddUint64(uint64(v), r.rest); err != nil {
 			return err
 		}
 	}
-	if err := l.readLabels(ctx, classes, labels.Data, label); err != nil {
-		return err
-	}
+	return l.readLabels(ctx, classes, labels.Data, use)
+}
+
+// ReadColumns hands the values of the columns from first to end−1 of each node to row, behind ReadLabels, and as often as it
+// is asked. Nodes ascend; the slice is borrowed, and as short as it was given.
+func (l *Load) ReadColumns(ctx context.Context, first, end int, row func(v record.NodeID, values []codec.Value) error) error {
 	var values []codec.Value
 	done := int64(0)
-	for r, err := range rows.Records(ctx) {
+	for r, err := range l.values.Records(ctx) {
 		if err != nil {
 			return err
 		}
-		if _, values, err = parseRest(r.Value, values[:0]); err != nil {
+		if _, values, err = parseRest(r.Value, first, end, values[:0]); err != nil {
 			return err
 		}
 		if err := row(record.NodeID(binary.BigEndian.Uint64(r.Key)), values); err != nil {
 			return err
 		}
 		if done++; done%contextEvery == 0 {
-			l.progress(StageColumns, done, l.stats.Nodes)
+			l.progress(StageColumns, int64(first)*l.stats.Nodes+int64(end-first)*done, int64(len(l.opt.Kinds))*l.stats.Nodes)
 		}
 	}
 	return nil
+}
+
+// ValueBytes is about the size of a value that was added, in bytes.
+func (l *Load) ValueBytes() int64 {
+	return l.rows.size / max(1, l.stats.Nodes*int64(len(l.opt.Kinds)))
 }
 
 // readLabels hands labels to use.

@@ -129,7 +129,7 @@ func (l *Load) drop(ctx context.Context, positions []uint32) error {
 
 // forget takes a row's label and values out of the counts.
 func (l *Load) forget(rest []byte) error {
-	label, values, err := parseRest(rest, nil)
+	label, values, err := parseRest(rest, 0, len(l.opt.Kinds), nil)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -65,12 +66,13 @@ type Stats struct {
 	Weighted bool
 }
 
-// A Load takes every node, in file order, then every edge, and then Resolve, Number, WriteEdges, WriteIDs and ReadColumns are
-// called in this order. It belongs to one goroutine, except that each EdgeWriter may have its own. It must end with Close or
-// Suspend.
+// A Load takes every node, in file order, then every edge, and then Resolve, Number, WriteEdges, WriteIDs, ReadLabels and
+// ReadColumns are called in this order. It belongs to one goroutine, except that each EdgeWriter may have its own. It must end
+// with Close or Suspend.
 type Load struct {
 	opt        Options
 	rows       *rowSpool
+	values     *spill.Sorter // NodeID → the rest of its row, from ReadLabels on
 	classes    *classes
 	ids        idIndex
 	integerIDs bool
@@ -103,6 +105,7 @@ func newLoad(opt Options) *Load {
 	l := &Load{opt: opt, classes: newClasses(opt.Classes), ids: newIDIndex(unit), integerIDs: true}
 	l.edges = newEdgeSorter(l)
 	l.join = newIDJoin(opt.Dir, unit/3, opt.Workers, opt.Weighted)
+	l.values = spill.New(opt.Dir, unit)
 	return l
 }
 
@@ -317,7 +320,7 @@ func (l *Load) Suspend() error { return errors.Join(l.end(), l.rows.file.Close()
 // end gives back all that is not on disk.
 func (l *Load) end() error {
 	l.ended = true
-	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff())
+	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff(), l.values.Close())
 }
 
 // path is that of a file of the load.

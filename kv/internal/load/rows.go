@@ -252,19 +252,23 @@ func (s *rowSpool) source(position int) (int64, error) {
 // errRest says that the rest of a row is damaged.
 var errRest = errors.New("a node that was kept aside in a temporary file is damaged")
 
-// parseRest splits the rest of a row: its label's number, −1 for none, and its values, which are appended to values.
-func parseRest(rest []byte, values []codec.Value) (label int, _ []codec.Value, err error) {
+// parseRest splits the rest of a row: its label's number, −1 for none, and its values of the columns from first to end−1,
+// which are appended to values.
+func parseRest(rest []byte, first, end int, values []codec.Value) (label int, _ []codec.Value, err error) {
 	number, n := binary.Uvarint(rest)
-	for rest = rest[max(n, 0):]; n > 0 && len(rest) > 0; {
+	rest = rest[max(n, 0):]
+	for column := 0; n > 0 && len(rest) > 0; column++ {
 		var length uint64
 		if length, n = binary.Uvarint(rest); n <= 0 || length > uint64(len(rest)-n) {
 			break
 		}
-		v, err := codec.ParseValue(rest[n : n+int(length)])
-		if err != nil {
-			return 0, nil, fmt.Errorf("%w: %w", errRest, err)
+		if column >= first && column < end {
+			v, err := codec.ParseValue(rest[n : n+int(length)])
+			if err != nil {
+				return 0, nil, fmt.Errorf("%w: %w", errRest, err)
+			}
+			values = append(values, v)
 		}
-		values = append(values, v)
 		rest = rest[n+int(length):]
 	}
 	if n <= 0 || len(rest) > 0 {

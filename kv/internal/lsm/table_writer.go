@@ -59,8 +59,8 @@ type tableBlock struct{ keyEnd, offset, length uint32 }
 // snapshot sees.
 const tableVersion = 1
 
-// tableWriteBytes is how much is written to a table's file at once.
-const tableWriteBytes = 128 << 10
+// TableBuffer is how much is written to a table's file at once, in bytes.
+const TableBuffer = 128 << 10
 
 // newTableWriter begins a table, whose file a crash may leave: it is removed when the store is next opened.
 func newTableWriter(path string) *tableWriter { return &tableWriter{path: path} }
@@ -68,7 +68,7 @@ func newTableWriter(path string) *tableWriter { return &tableWriter{path: path} 
 // write adds to the file, which it makes once there is enough to write.
 func (t *tableWriter) write(b []byte) error {
 	t.tail = append(t.tail, b...)
-	if len(t.tail) < tableWriteBytes {
+	if len(t.tail) < TableBuffer {
 		return nil
 	}
 	return t.flush()
@@ -166,7 +166,7 @@ func appendTableChecksum(b, data []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(append(b, text...), uint32(len(text))), nil
 }
 
-// end writes what is left, and the index.
+// end writes what is left, and the index. Then the table is its file alone.
 func (t *tableWriter) end(opt badger.Options) error {
 	if err := t.endBlock(); err != nil {
 		return err
@@ -180,7 +180,9 @@ func (t *tableWriter) end(opt badger.Options) error {
 	if err := t.write(end); err != nil {
 		return err
 	}
-	return t.flush()
+	err = t.flush()
+	*t = tableWriter{path: t.path, file: t.file}
+	return err
 }
 
 func (t *tableWriter) index(opt badger.Options) []byte {

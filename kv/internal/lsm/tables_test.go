@@ -206,7 +206,7 @@ func TestSmallStreamsShareTables(t *testing.T) {
 // TestStreamsThatNearlyHaveFiles writes two streams, whose tables may be one. The second has bytes for which it gets a file, but for some
 // that are in its last block.
 func TestStreamsThatNearlyHaveFiles(t *testing.T) {
-	const rows, body = 40, tableWriteBytes / 40
+	const rows, body = 40, TableBuffer / 40
 	for less := 0; less < body; less += 97 {
 		d := testDB(t)
 		b := d.NewTables()
