@@ -198,10 +198,10 @@ func (t *contingency) count(label, column int) float64 {
 	return t.cells[at].count
 }
 
-// match gives every column a class, each once [c]: the best of all orders or, of many classes, greedily, the cells that are most above chance first. That is the
-// order of the columns where the nodes of every class are predicted as it more than as any other class, beside chance:
-// no cell of another column comes before a class has got its own. Columns that no cell speaks for keep their class, or
-// get what is left.
+// match gives every column a class of its own [c]. Up to mostAssigned classes that is the best of all orders. Of more it
+// takes cell after cell, the one that is most above chance first. That finds the order if the nodes of each class are
+// predicted as their class more often above chance than as any other. Columns that no cell speaks for keep their class,
+// or get what is left.
 func (t *contingency) match() (of []int) {
 	if len(t.labels) <= mostAssigned {
 		return t.assign()

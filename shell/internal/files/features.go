@@ -87,8 +87,8 @@ func (w *writing) eachFeatures(
 	})
 }
 
-// columnCost is what a column of features takes while it is imported, about: its name, in the catalogue and on the way
-// there, and its values in a row. Columns may take a part of the memory, of which columnShare is the divisor.
+// A column of features takes about columnCost bytes while it is imported: for its name, which is kept twice, and for its
+// value in a row. Columns may take one part of columnShare of the memory.
 const (
 	columnCost  = 96
 	columnShare = 2

@@ -1,0 +1,83 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/table"
+)
+
+// Remove removes the nodes and the edges that files list from a store, all of them or nothing. An empty path is a file that is
+// not given. A row that is there again counts once.
+func Remove(ctx context.Context, store *kv.Store, nodes, edges Names, r Job) (stats kv.PatchStats, err error) {
+	patch, err := store.NewPatch(kv.PatchOptions{Progress: r.Progress})
+	if err != nil {
+		return stats, err
+	}
+	defer func() { err = errors.Join(err, patch.Abort()) }()
+	of := removal{edges: edges}
+	if nodes.Given() {
+		if of.nodeParts, err = removeNodes(ctx, patch, nodes, r); err != nil {
+			return stats, err
+		}
+	}
+	if edges.Given() {
+		in, err := openEdges(ctx, edges, nil, r)
+		if err == nil {
+			of.edgeParts = in.parts()
+			_, _, err = patchEdges(ctx, in, removedEdges{patch}, r)
+			err = cmp.Or(err, in.close())
+		}
+		if err != nil {
+			return stats, err
+		}
+	}
+	stats, err = patch.Commit(ctx)
+	return stats, of.explain(err)
+}
+
+// removeNodes removes the nodes of a file, and returns what was read.
+func removeNodes(ctx context.Context, patch *kv.Patch, names Names, r Job) (_ table.Parts, err error) {
+	in, columns, err := r.openNodeTable(ctx, names)
+	if err != nil {
+		return table.Parts{}, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return in.Parts(), EachRow(ctx, in, r.Progress, func(row table.Row) error {
+		id := row.Fields[columns[0]]
+		if len(id) == 0 {
+			return in.Want(row, columns[0], "the id of a node")
+		}
+		return patch.RemoveNode(string(id), row.Line)
+	})
+}
+
+// A removal is the files that are removed from a store.
+type removal struct {
+	edges                Names
+	nodeParts, edgeParts table.Parts
+}
+
+// explain says at which line of which file is what cannot be removed.
+func (of removal) explain(err error) error {
+	if missing, ok := errors.AsType[*kv.MissingNodeError](err); ok {
+		msg := fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(missing.ID, kv.MaxID))
+		path, line := of.nodeParts.Place(missing.Source)
+		return &table.Error{Path: path, Line: line, Column: "id", Value: missing.ID, Msg: msg, Err: err}
+	}
+	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
+		msg := fmt.Sprintf("got an edge of node %q, want ids of the store", wording.Cut(unknown.ID, kv.MaxID))
+		return atEdge(of.edges.String(), of.edgeParts, unknown.Source, unknown.ID, msg, err)
+	}
+	if missing, ok := errors.AsType[*kv.MissingEdgeError](err); ok {
+		ends := []string{wording.Cut(missing.Src, kv.MaxID), wording.Cut(missing.Dst, kv.MaxID)}
+		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have", ends[0], ends[1])
+		return atEdge(of.edges.String(), of.edgeParts, missing.Source, strings.Join(ends, ","), msg, err)
+	}
+	return err
+}
