@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,6 +195,9 @@ func texts(fields [][]byte) []string {
 	return texts
 }
 
+// counted is a word of a comment that counts something, such as Nodes:3.
+var counted = regexp.MustCompile(`[:=]\s*\d`)
+
 // captionOf is the header that a comment with # is: it has a word for each field of a record. It is nil otherwise.
 func (l layout) captionOf(comment []byte, fields int) []string {
 	names := l.cut(bytes.TrimSpace(bytes.TrimLeft(comment, "#")))
@@ -201,7 +205,7 @@ func (l layout) captionOf(comment []byte, fields int) []string {
 		return nil
 	}
 	for i, name := range names {
-		if names[i] = strings.TrimSpace(name); name == "" || isNumber(name) {
+		if names[i] = strings.TrimSpace(name); name == "" || isNumber(name) || counted.MatchString(name) {
 			return nil
 		}
 	}

@@ -119,7 +119,12 @@ func Unpack(path string, in *bufio.Reader) (text io.Reader, packed bool, err err
 func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	begin := peek(in)
 	if text := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte(byteOrderMark))); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-		return &Error{Path: r.path, Line: 1, Msg: "got JSON, want text or parquet (or JSON lines of decisions, in a file)", Err: ErrJSON}
+		msg := "got JSON, want text or parquet: in Python, pandas.read_json reads it, and to_csv writes a table (decisions may be JSON, in a file)"
+		if graphJSON.Match(text) {
+			msg = "got a graph in JSON, want tables of nodes and edges: networkx.node_link_graph reads what networkx wrote, " +
+				"and graphcleaner.from_networkx of the Python package takes its graph"
+		}
+		return &Error{Path: r.path, Line: 1, Msg: msg, Err: ErrJSON}
 	}
 	if msg := r.noTable(begin); msg != "" {
 		return &Error{Path: r.path, Line: 1, Msg: msg}
@@ -201,12 +206,12 @@ var formats = []struct{ begin, msg string }{
 // rData is what is said of files of R.
 const rData = "got a file of R (RDS or RData), want text or parquet: write.csv(x, 'x.csv', row.names = FALSE) writes a table of it"
 
-// drawing is the beginning of a graph in the languages DOT and GML.
-var drawing = regexp.MustCompile(`^\s*(strict\s+)?(di)?graph\s*("[^"]*"|\w*)\s*[{\[]`)
-
 // noTable says what a file is that does not begin as a table of text in UTF-8; empty if it may be one.
 func (r *Reader) noTable(begin []byte) string {
 	name := r.path
+	if msg := r.graphForm(bytes.TrimPrefix(begin, []byte(byteOrderMark))); msg != "" {
+		return msg
+	}
 	for _, f := range formats {
 		if bytes.HasPrefix(begin, []byte(f.begin)) {
 			return f.msg
@@ -244,9 +249,6 @@ func (r *Reader) noTable(begin []byte) string {
 		return "got an ORC file, want text or parquet"
 	case len(begin) > 1 && begin[0] == '\x80' && begin[1] < ' ':
 		return "got a pickle of Python, which is not read, want text or parquet"
-	case drawing.Match(begin):
-		return "got a graph in DOT or GML, want a table of edges: networkx reads it, " +
-			"and graphcleaner.from_networkx of the Python package takes its graph"
 	case bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(begin, '\r') >= 0 && bytes.IndexByte(begin, '\r') < len(begin)-1:
 		return "got lines that end with a carriage return alone, want LF or CRLF: " + converting(name, `tr '\r' '\n'`)
 	}

@@ -290,7 +290,9 @@ func (c *textChunk) row(line int64) (Row, error) {
 	if len(c.fields) != len(header) && header != nil {
 		record := bytes.Join(c.fields, []byte{c.file.separator})
 		remark := ""
-		if bytes.IndexByte(record, '\\') >= 0 {
+		if bytes.HasPrefix(record, []byte{'#'}) || bytes.HasPrefix(record, []byte{'%'}) {
+			remark = fmt.Sprintf("; lines that begin with %c are comments only where the first line of the file is one", record[0])
+		} else if bytes.IndexByte(record, '\\') >= 0 {
 			remark = backslashRemark
 		} else if len(c.fields) == len(header)+1 && c.file.ofLines {
 			remark = "; if the header has no name for the first column, add one (in R: write.table with col.names=NA)"

@@ -168,7 +168,7 @@ func (r Job) headless(in *table.Reader, names []string) error {
 	}
 	remark := ""
 	if areNumbers {
-		remark = ". If it is a header of numbers, remove it first"
+		remark = ". If it is a header of numbers, or counts nodes and edges, remove it first"
 	}
 	return in.HeaderErrorf("", "the header seems to be missing, since this line looks like a row (%s). If it is one%s, add %s%s%s",
 		in.ListColumns(), condition, flags, then, remark)
