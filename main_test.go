@@ -225,7 +225,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestEndsWithItsCaller holds that a command ends cleanly once the process is gone that it works for, however that went.
+// TestEndsWithItsCaller holds that a command ends cleanly once the process is gone that it works for, however that
+// went.
 func TestEndsWithItsCaller(t *testing.T) {
 	dir := t.TempDir()
 	caller := begin(t, program(t, dir, "restore", "-", "h"), "")

@@ -87,8 +87,8 @@ var questions = map[string]func(ctx context.Context, tx *kv.Tx) error{
 	},
 }
 
-// TestReadsBesideClose closes a store while all that reads it is at work, in snapshots of their own and in one that is older. Each reads to
-// its end or fails with ErrClosed, and so does each job that writes.
+// TestReadsBesideClose closes a store while all that reads it is at work, in snapshots of their own and in one that is
+// older. Each reads to its end or fails with ErrClosed, and so does each job that writes.
 func TestReadsBesideClose(t *testing.T) {
 	dir := newPlanted(5, 100).loadDir(t)
 	s := openPlanted(t, dir)

@@ -5,8 +5,8 @@ import "math"
 // mostAssigned is the number of classes up to which the best order of columns is found, which takes c³ steps.
 const mostAssigned = 256
 
-// assign gives every column a class, each once [c], so that the nodes that agree above chance are as many as can be: the Hungarian method.
-// Columns that no cell speaks for keep their class where they can.
+// assign gives every column a class, each once [c], so that the nodes that agree above chance are as many as can be:
+// the Hungarian method. Columns that no cell speaks for keep their class where they can.
 func (t *contingency) assign() (of []int) {
 	c := len(t.labels)
 	costs := make([]float64, c*c) // of column and label

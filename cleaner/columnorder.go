@@ -39,7 +39,8 @@ const (
 	orderNodes     = 1 << 20 // compared at most
 )
 
-// An agreementCounter gathers the class with the largest prediction of every node, or of every stride-th of a large graph.
+// An agreementCounter gathers the class with the largest prediction of every node, or of every stride-th of a large
+// graph.
 type agreementCounter struct {
 	stride kv.NodeID
 	top    []kv.Class // by NodeID/stride; NoClass if several are largest
@@ -118,11 +119,12 @@ type Agreement struct {
 	Chance  float64 // how many would match if rows were shuffled
 	Tied    int64   // labelled nodes whose row has several largest predictions
 
-	// Order is another order of the columns that the labels speak for, nil if there is none. Where they do so beyond doubt, and the order is an
-	// assumption, Finish returns it instead.
+	// Order is another order of the columns that the labels speak for, nil if there is none. Where they do so beyond
+	// doubt, and the order is an assumption, Finish returns it instead.
 	Order *ColumnOrderError
 
-	// Misplaced are the rows that may be those of other nodes, where they are some and there is no other order of the columns.
+	// Misplaced are the rows that may be those of other nodes, where they are some and there is no other order of the
+	// columns.
 	Misplaced []MisplacedRows
 }
 
@@ -198,10 +200,10 @@ func (t *contingency) count(label, column int) float64 {
 	return t.cells[at].count
 }
 
-// match gives every column a class of its own [c]. Up to mostAssigned classes that is the best of all orders. Of more it
-// takes cell after cell, the one that is most above chance first. That finds the order if the nodes of each class are
-// predicted as their class more often above chance than as any other. Columns that no cell speaks for keep their class,
-// or get what is left.
+// match gives every column a class of its own [c]. Up to mostAssigned classes that is the best of all orders. Of more
+// it takes cell after cell, the one that is most above chance first. That finds the order if the nodes of each class
+// are predicted as their class more often above chance than as any other. Columns that no cell speaks for keep their
+// class, or get what is left.
 func (t *contingency) match() (of []int) {
 	if len(t.labels) <= mostAssigned {
 		return t.assign()
@@ -240,8 +242,9 @@ func (t *contingency) match() (of []int) {
 	return of
 }
 
-// check returns another order if some columns are permuted, or nil: beyond doubt, or as far as classes vote for it. Each cycle of the matching is
-// looked at for itself, so that two columns that were swapped are found among many that are right.
+// check returns another order if some columns are permuted, or nil: beyond doubt, or as far as classes vote for it.
+// Each cycle of the matching is looked at for itself, so that two columns that were swapped are found among many that
+// are right.
 func (t *contingency) check(classes []string, beyondDoubt bool) *ColumnOrderError {
 	of, seen := t.match(), make([]bool, len(classes))
 	problem := &ColumnOrderError{Classes: slices.Clone(classes), Nodes: int64(t.nodes)}
@@ -277,7 +280,8 @@ func (t *contingency) check(classes []string, beyondDoubt bool) *ColumnOrderErro
 
 // isPermuted reports whether the columns of a cycle are of the classes that of says. What is beyond doubt: by Bennett's
 // inequality, independent labels would agree with one given order by g more than with another with chance
-// exp(g − (V+g)·ln(1 + g/V)) at most, V the number expected to agree in either; there are c^m such cycles of m classes at most.
+// exp(g − (V+g)·ln(1 + g/V)) at most, V the number expected to agree in either; there are c^m such cycles of m classes
+// at most.
 //
 // Classes vote beside, two or more of them: a large class whose nodes are all taken for a small one would outweigh the
 // nodes of that one, which are right in the order given.

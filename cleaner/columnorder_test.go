@@ -184,7 +184,8 @@ func TestDoubtfulOrder(t *testing.T) {
 	}
 }
 
-// TestBestOrderOfWeakPredictions: no order agrees above chance more than the one that is named, and so not the right one.
+// TestBestOrderOfWeakPredictions: no order agrees above chance more than the one that is named, and so not the right
+// one.
 func TestBestOrderOfWeakPredictions(t *testing.T) {
 	for seed := range uint64(40) {
 		classes := 2 + int(seed)

@@ -8,15 +8,16 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
-// How far from 1 the probabilities of a node may add up: by the precision of numbers, and by that of two decimals, half of the last one for
-// each class.
+// How far from 1 the probabilities of a node may add up: by the precision of numbers, and by that of two decimals, half
+// of the last one for each class.
 const (
 	sumTolerance  = 1e-3
 	halfADecimal  = 0.005
 	mostTolerance = 0.1
 )
 
-// A Scaling counts the rows whose probabilities did not add up to 1, beyond the precision of numbers, and were scaled to.
+// A Scaling counts the rows whose probabilities did not add up to 1, beyond the precision of numbers, and were scaled
+// to.
 type Scaling struct {
 	Rows            int64
 	Least, Greatest float64 // of the sums
@@ -68,8 +69,8 @@ func addsUpTo(row []float64, whole, tolerance float64) bool {
 	return math.Abs(sum-whole) <= tolerance*whole
 }
 
-// mayBeLogits reports whether a row that is no probabilities may be logits: some are negative or above 1, and rowAdvice does not say what else
-// they are.
+// mayBeLogits reports whether a row that is no probabilities may be logits: some are negative or above 1, and rowAdvice
+// does not say what else they are.
 func mayBeLogits(row []float64) bool {
 	if slices.ContainsFunc(row, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) || areRounded(row) {
 		return false

@@ -47,8 +47,8 @@ type PredictionOptions struct {
 	// *ColumnOrderError if the labels show another order.
 	AssumedOrder bool
 
-	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with Options.AsGiven, gives them no score.
-	// PresetPaper wants a row for each, or AsGiven.
+	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with Options.AsGiven,
+	// gives them no score. PresetPaper wants a row for each, or AsGiven.
 	Partial bool
 
 	PredictionEncoding
@@ -239,8 +239,8 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 }
 
 // Put checks and writes the predictions of one node, in the order of the writer's classes; row is left as it is.
-// Probabilities must be from 0 to 1 and add up to 1, as nearly as two decimals allow; they are then scaled to add up to 1 exactly,
-// see Scaled. What is wrong with a row, a second one for the same node included, is a *RowError.
+// Probabilities must be from 0 to 1 and add up to 1, as nearly as two decimals allow; they are then scaled to add up to
+// 1 exactly, see Scaled. What is wrong with a row, a second one for the same node included, is a *RowError.
 func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	if int(v) >= w.tx.NumNodes() {
 		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
@@ -280,8 +280,8 @@ func (w *PredictionWriter) Loss() PredictionLoss {
 }
 
 // Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number and the first of them in file
-// order. If rows were to be logits, and are probabilities, it returns ErrNotLogits. If the labels show another order of the columns, and nobody has
-// named them, it returns a *ColumnOrderError. Call it before Commit.
+// order. If rows were to be logits, and are probabilities, it returns ErrNotLogits. If the labels show another order of
+// the columns, and nobody has named them, it returns a *ColumnOrderError. Call it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
 	if 2*w.distributions > w.rows {

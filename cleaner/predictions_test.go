@@ -73,7 +73,8 @@ func TestSoftmax(t *testing.T) {
 	}
 }
 
-// TestScaledRows: what two decimals may leave out is scaled and counted, more is refused; probabilities and percentages are no logits.
+// TestScaledRows: what two decimals may leave out is scaled and counted, more is refused; probabilities and percentages
+// are no logits.
 func TestScaledRows(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -19,8 +19,8 @@ type RescoreOptions struct {
 	Full bool
 
 	// KeepRate leaves mislabel rate, threshold and the scores far from all changes as they are: what was decided on is not taken
-	// in. So its time does not grow with the graph. The next Rescore without it counts Run.Scored, Run.Suspects and Run.Grey
-	// anew. A program that rescores after every decision wants it.
+	// in. So its time does not grow with the graph. The next Rescore without it counts Run.Scored, Run.Suspects and
+	// Run.Grey anew. A program that rescores after every decision wants it.
 	KeepRate bool
 
 	// Workers, MemoryBudget, Progress, OnStage and Notice are those of Options.
@@ -286,8 +286,8 @@ func scoreEach(
 // leastDifference is the least by which a score changes, as a share of what it is away from 0 and from 1: below it the score is as it was.
 const leastDifference = 1e-6
 
-// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them. Unless keepRate is set, it counts anew
-// how many they are.
+// writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them. Unless keepRate is
+// set, it counts anew how many they are.
 func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore, keepRate bool) error {
 	return s.Update(func(tx *kv.Tx) error {
 		if err := run.isLast(tx, run.Rescorings-1); err != nil {

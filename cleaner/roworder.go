@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Rows are compared in blocks. A block is misplaced if the labels of its nodes agree with its predictions as those of any
-// nodes would, though nodes of the same classes agree in the best blocks. Chance makes a block of a file so with
+// Rows are compared in blocks. A block is misplaced if the labels of its nodes agree with its predictions as those of
+// any nodes would, though nodes of the same classes agree in the best blocks. Chance makes a block of a file so with
 // misplacedChance at most.
 const (
 	misplacedBlocks = 64  // at most
@@ -19,8 +19,8 @@ const (
 	misplacedChance = 1e-9
 )
 
-// MisplacedRows are rows that may be those of other nodes: their predictions agree with the labels no more than by chance,
-// unlike those of the best rows.
+// MisplacedRows are rows that may be those of other nodes: their predictions agree with the labels no more than by
+// chance, unlike those of the best rows.
 type MisplacedRows struct {
 	First, Last         int64     // where the rows stand, as At said
 	FirstNode, LastNode kv.NodeID // whose rows they are by their place
@@ -89,8 +89,8 @@ func (o *agreementCounter) misplaced(classes int) (found []MisplacedRows) {
 	return found
 }
 
-// isMisplaced says whether a block is misplaced, of so many, and how many of its nodes would match if they did as in the
-// best blocks. Of classes that those lack nothing is known. By Chernoff's bound, x nodes or fewer match where e are
+// isMisplaced says whether a block is misplaced, of so many, and how many of its nodes would match if they did as in
+// the best blocks. Of classes that those lack nothing is known. By Chernoff's bound, x nodes or fewer match where e are
 // expected with chance exp(x − e − x·ln(x/e)) at most.
 func (b *rowBlock) isMisplaced(best []*rowBlock, blocks float64) (expected float64, ok bool) {
 	var matches, possible, chance float64

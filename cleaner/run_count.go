@@ -36,8 +36,8 @@ func (c *runCounter) add(v kv.NodeID, label kv.Class, score float64) error {
 	return c.facts.count(c.run, v, score)
 }
 
-// finish notes the counts in the run. Of a run that was made elsewhere the store has a part, which was not drawn at random. So that run
-// keeps the number of its scores, and their means.
+// finish notes the counts in the run. Of a run that was made elsewhere the store has a part, which was not drawn at
+// random. So that run keeps the number of its scores, and their means.
 func (c *runCounter) finish() {
 	if c.run.Elsewhere != nil {
 		return

@@ -95,7 +95,8 @@ func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
 	return err
 }
 
-// isSuspect reports whether Suspects is true of a node with a score. It reads no more columns than it needs, and allocates nothing.
+// isSuspect reports whether Suspects is true of a node with a score. It reads no more columns than it needs, and
+// allocates nothing.
 func (f suspectFacts) isSuspect(threshold float64, v kv.NodeID, score kv.Value) (bool, error) {
 	if !(score.Float() > threshold) {
 		return false, nil

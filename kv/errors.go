@@ -25,9 +25,9 @@ var (
 	// runs into the same directory. The error is a *LockedError.
 	ErrLocked = storedir.ErrLocked
 
-	// ErrForeignFile is returned for a store in which there is a file that no store has: a symbolic link, a named pipe or a device,
-	// or, unless the store is only read, a file with hard links.
-	// Such a store may come from somebody who wants a file elsewhere changed.
+	// ErrForeignFile is returned for a store in which there is a file that no store has: a symbolic link, a named pipe
+	// or a device, or, unless the store is only read, a file with hard links. Such a store may come from somebody who
+	// wants a file elsewhere changed.
 	ErrForeignFile = storedir.ErrForeignFile
 
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
@@ -90,10 +90,10 @@ var (
 	// write does nothing.
 	ErrNoSpace = storedir.ErrNoSpace
 
-	// ErrMoved is returned by writes to a store, and by its Close, if its directory was moved, replaced or deleted since Open.
-	// The writes do nothing, and Close leaves the files as they are. All earlier commits are in the journal of the directory:
-	// a store that is opened where its directory is now goes on from there. What Close has not ended stays in memory until
-	// the process ends.
+	// ErrMoved is returned by writes to a store, and by its Close, if its directory was moved, replaced or deleted
+	// since Open. The writes do nothing, and Close leaves the files as they are. All earlier commits are in the journal
+	// of the directory: a store that is opened where its directory is now goes on from there. What Close has not ended
+	// stays in memory until the process ends.
 	ErrMoved = storedir.ErrMoved
 
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits are

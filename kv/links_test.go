@@ -66,8 +66,8 @@ func TestModesBehindALink(t *testing.T) {
 	}
 }
 
-// TestUpFromALink names directories as link/../g, which is not g beside the link but g beside the directory that the link leads to.
-// Every way to a store goes there.
+// TestUpFromALink names directories as link/../g, which is not g beside the link but g beside the directory that the
+// link leads to. Every way to a store goes there.
 func TestUpFromALink(t *testing.T) {
 	original := everyKind(t, 50)
 	root := t.TempDir()
@@ -151,7 +151,8 @@ func TestUpFromALink(t *testing.T) {
 	}
 }
 
-// TestChdir opens a store by a relative path in a program that then works in another directory, where another store has that path.
+// TestChdir opens a store by a relative path in a program that then works in another directory, where another store has
+// that path.
 func TestChdir(t *testing.T) {
 	original := everyKind(t, 50)
 	a, b := t.TempDir(), t.TempDir()
@@ -190,8 +191,8 @@ func TestChdir(t *testing.T) {
 	})
 }
 
-// TestForeignFiles puts links, named pipes and the like under names that a store uses, or does not use. Nothing opens the store,
-// and what the links lead to stays as it is.
+// TestForeignFiles puts links, named pipes and the like under names that a store uses, or does not use. Nothing opens
+// the store, and what the links lead to stays as it is.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	original := everyKind(t, 50)
@@ -250,8 +251,8 @@ func statOf(t *testing.T, path string) string {
 	return info.Mode().String() + info.ModTime().String()
 }
 
-// TestHardLinks opens a store one file of which has another name too, as all have after cp -al: it is only read, and what the
-// other name leads to stays as it is.
+// TestHardLinks opens a store one file of which has another name too, as all have after cp -al: it is only read, and
+// what the other name leads to stays as it is.
 func TestHardLinks(t *testing.T) {
 	t.Parallel()
 	original := everyKind(t, 50)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLoadOfManyColumns loads many columns with little memory. The load holds no more than its budget beside what it has
-// without columns, and the store has every value.
+// TestLoadOfManyColumns loads many columns with little memory. The load holds no more than its budget beside what it
+// has without columns, and the store has every value.
 func TestLoadOfManyColumns(t *testing.T) {
 	const nodes, columns, budget = 5000, 300, 8 << 20
 	var properties []Column

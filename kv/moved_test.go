@@ -16,8 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// movedVariable says that the process is one that holds the store "store" in its working directory while the directory is
-// moved as the value says.
+// movedVariable says that the process is one that holds the store "store" in its working directory while the directory
+// is moved as the value says.
 const movedVariable = "GRAPHCLEANER_TEST_MOVED"
 
 // moves are what may happen to the directory of a store that is held.
@@ -27,9 +27,9 @@ var moves = map[string]func() error{
 	"deleted":  func() error { return os.RemoveAll("store") },
 }
 
-// TestMovedDirectories moves the directory of a store that is held, and has the holder write, compact and close. What is at
-// the path then stays as it is, and the moved store has every commit. The holder is a process of its own, because Close
-// leaves goroutines of a moved store.
+// TestMovedDirectories moves the directory of a store that is held, and has the holder write, compact and close. What
+// is at the path then stays as it is, and the moved store has every commit. The holder is a process of its own, because
+// Close leaves goroutines of a moved store.
 func TestMovedDirectories(t *testing.T) {
 	if how := os.Getenv(movedVariable); how != "" {
 		holdMoved(t, moves[how])

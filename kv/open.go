@@ -74,8 +74,8 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	return s, nil
 }
 
-// IsStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open the
-// store.
+// IsStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open
+// the store.
 func IsStore(dir string) bool {
 	path, err := realpath.Of(dir)
 	return err == nil && isStore(path)
@@ -86,8 +86,8 @@ func isStore(dir string) bool {
 	return err == nil || quarantine.Check(dir) != nil
 }
 
-// StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It is
-// "" if there is none.
+// StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It
+// is "" if there is none.
 func StoreAround(path string) (string, error) {
 	path, err := realpath.Of(path)
 	if err != nil {
@@ -139,8 +139,8 @@ func (s *Store) start() error {
 	return s.keepDecisionsTwice()
 }
 
-// damagedTable returns the first damage of a table of a store whose header is not found: it may be in there. It returns nil if no
-// table is damaged, or if there is no journal: then the database may be of another program.
+// damagedTable returns the first damage of a table of a store whose header is not found: it may be in there. It returns
+// nil if no table is damaged, or if there is no journal: then the database may be of another program.
 func (s *Store) damagedTable() (damage error) {
 	journals, err := journal.Files(s.dir, journalName)
 	if err != nil || len(journals) == 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDamageHidesTheHeader opens stores without a header. One with a damaged table, which may have had it, is not taken for a database
-// of another program.
+// TestDamageHidesTheHeader opens stores without a header. One with a damaged table, which may have had it, is not taken
+// for a database of another program.
 func TestDamageHidesTheHeader(t *testing.T) {
 	t.Parallel()
 	headless := everyKind(t, 50)

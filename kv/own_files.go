@@ -16,8 +16,8 @@ var ownNames = []string{
 	storedir.QuarantineName, storedir.WorkName, storedir.HolderName,
 }
 
-// CheckOwnFiles returns an ErrForeignFile that names a file in the directory of a store which is not the store's own. Who
-// deletes a store asks first, because such a file may be somebody's.
+// CheckOwnFiles returns an ErrForeignFile that names a file in the directory of a store which is not the store's own.
+// Who deletes a store asks first, because such a file may be somebody's.
 func CheckOwnFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

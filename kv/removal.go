@@ -151,7 +151,8 @@ func (tx *Tx) isRemoved(v NodeID) (bool, error) {
 
 // RemoveNode removes a node with its id, its edges, its values and its rows of matrices. NodeIDs of other nodes stay, and no
 // node gets the NodeID of a removed one: a node of the same id that AddNode adds later is another node. It returns ErrNotFound
-// for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an ErrTxTooBig: use a Patch.
+// for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an ErrTxTooBig: use a
+// Patch.
 func (tx *Tx) RemoveNode(v NodeID) error { return tx.removeNodes(context.Background(), []NodeID{v}, 1) }
 
 // removedAhead is how many nodes and neighbors are read before these nodes are removed, beside the neighbors of the last node.

@@ -188,8 +188,8 @@ func resolvedInput(name string) (string, error) {
 	return kind + path, err
 }
 
-// resolvedPath is the name of a file, or a pattern, whose .. can be cleaned away as text. It is the name itself if no link
-// is in the way: messages repeat it.
+// resolvedPath is the name of a file, or a pattern, whose .. can be cleaned away as text. It is the name itself if no
+// link is in the way: messages repeat it.
 func resolvedPath(path string) (string, error) {
 	up := strings.LastIndex("/"+filepath.ToSlash(path)+"/", "/../")
 	if up < 0 {

@@ -5,10 +5,10 @@
 // # Files of decisions
 //
 // The command export writes the history, an entry a row: seq, step, time, id, decision, from, to, who, why, run, score,
-// undoes, disputed and in_force. An entry whose decision is undo takes back the entry with the seq in undoes. The command import
-// reads such files, .jsonl or a table, and any other file with ids and right labels. The column id and one of label, to and
-// decision are necessary. Only the last entry about a node counts, and an undone entry does not count. import compares the
-// remaining entries with the store:
+// undoes, disputed and in_force. An entry whose decision is undo takes back the entry with the seq in undoes. The
+// command import reads such files, .jsonl or a table, and any other file with ids and right labels. The column id and
+// one of label, to and decision are necessary. Only the last entry about a node counts, and an undone entry does not
+// count. import compares the remaining entries with the store:
 //
 //	the store has the decision    The entry is left out. accept, reject and relabel to the same label are the same decision.
 //	the entry is older            The entry is left out: the store has a later decision about the node.

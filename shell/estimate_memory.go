@@ -35,8 +35,8 @@ func anonymous(use cost.Memory, buffers, volume, limit int64) int64 {
 // programBytes is what of the program itself is in memory.
 const programBytes = 28 << 20
 
-// resident is the memory that the system counts of a process: its anonymous memory, the program, and the temporary files, which are mapped.
-// Of files the machine has no more in memory than there is room for.
+// resident is the memory that the system counts of a process: its anonymous memory, the program, and the temporary
+// files, which are mapped. Of files the machine has no more in memory than there is room for.
 func resident(anonymous, temporary int64) int64 {
 	return anonymous + programBytes + min(temporary, max(0, 4*kv.DefaultMemoryBudget()-anonymous))
 }

@@ -80,7 +80,8 @@ func firstColumn(ts *testscript.TestScript, name string) map[string]bool {
 	return values
 }
 
-// TestExamplesFind holds that the first examples of the help find something in a store that was cleaned, whatever its scores.
+// TestExamplesFind holds that the first examples of the help find something in a store that was cleaned, whatever its
+// scores.
 func TestExamplesFind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))); err != nil {

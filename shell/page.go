@@ -73,8 +73,9 @@ func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options)
 	return page, err
 }
 
-// openBrowser opens the page in the browser of the desktop, if there is one. Everybody on the machine can see the arguments of a browser,
-// so it gets a file that only this user can read, which leads to the address. Clear removes the file.
+// openBrowser opens the page in the browser of the desktop, if there is one. Everybody on the machine can see the
+// arguments of a browser, so it gets a file that only this user can read, which leads to the address. Clear removes the
+// file.
 func openBrowser(address string) (clear func() error, err error) {
 	dir, err := os.MkdirTemp("", "graphcleaner-review-")
 	if err != nil {

@@ -276,8 +276,8 @@ func TestPageRefuses(t *testing.T) {
 	}
 }
 
-// TestBrowserGetsNoAddress has a browser that keeps its arguments, as the list of processes shows them to everybody: they name a file
-// that only its owner can read, which leads to the page, and which is gone after the end.
+// TestBrowserGetsNoAddress has a browser that keeps its arguments, as the list of processes shows them to everybody:
+// they name a file that only its owner can read, which leads to the page, and which is gone after the end.
 func TestBrowserGetsNoAddress(t *testing.T) {
 	if runtime.GOOS == "darwin" {
 		t.Skip("here open starts the browser")

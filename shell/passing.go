@@ -45,8 +45,8 @@ func (p *passedFile) err() error {
 	return nil
 }
 
-// A passing is the files that a command line names, opened for another process. A file that is written lies beside its place until
-// commit. That of a task is nil.
+// A passing is the files that a command line names, opened for another process. A file that is written lies beside its
+// place until commit. That of a task is nil.
 type passing struct {
 	ctx     context.Context
 	stdin   io.Reader

@@ -22,7 +22,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 )
 
-// linkedStore is a store g in a new working directory, whose directory short/link leads to real/deep. So short/link/.. is real.
+// linkedStore is a store g in a new working directory, whose directory short/link leads to real/deep. So short/link/..
+// is real.
 func linkedStore(t *testing.T) {
 	t.Helper()
 	cleanedStore(t)
@@ -53,7 +54,8 @@ func give(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestUpBehindALink names files by .. behind a link, with a holder and without one, and wants those that the system finds.
+// TestUpBehindALink names files by .. behind a link, with a holder and without one, and wants those that the system
+// finds.
 func TestUpBehindALink(t *testing.T) {
 	linkedStore(t)
 	write(t, map[string]string{
@@ -98,7 +100,8 @@ func TestUpBehindALink(t *testing.T) {
 	}
 }
 
-// TestHeldBehindALink asks the holder of a store that is named by .. behind a link, where the name as text is that of another.
+// TestHeldBehindALink asks the holder of a store that is named by .. behind a link, where the name as text is that of
+// another.
 func TestHeldBehindALink(t *testing.T) {
 	linkedStore(t)
 	if err := errors.Join(os.CopyFS("short/g", os.DirFS("g")), os.Rename("g", "real/g")); err != nil {
@@ -205,7 +208,8 @@ func TestUnwritablePlaces(t *testing.T) {
 	}
 }
 
-// TestKilledAsker kills a command in the middle of its work. Its file is the one that was there, and the next command leaves no other.
+// TestKilledAsker kills a command in the middle of its work. Its file is the one that was there, and the next command
+// leaves no other.
 func TestKilledAsker(t *testing.T) {
 	cleanedStore(t)
 	write(t, map[string]string{"out.json": "old"})
@@ -243,7 +247,8 @@ func TestKilledAsker(t *testing.T) {
 	}
 }
 
-// TestUnpassedFiles asks for jobs with names of files that are not passed. The holder opens none of them, and does no other work.
+// TestUnpassedFiles asks for jobs with names of files that are not passed. The holder opens none of them, and does no
+// other work.
 func TestUnpassedFiles(t *testing.T) {
 	cleanedStore(t)
 	write(t, map[string]string{"new.csv": "id,label\nnew,A\n"})
@@ -277,8 +282,8 @@ func TestUnpassedFiles(t *testing.T) {
 	}
 }
 
-// TestCopyOfAHeldStore opens a copy of a store whose socket lies elsewhere in a program that answers nobody. A command on the copy changes
-// neither of them.
+// TestCopyOfAHeldStore opens a copy of a store whose socket lies elsewhere in a program that answers nobody. A command
+// on the copy changes neither of them.
 func TestCopyOfAHeldStore(t *testing.T) {
 	cleanedStore(t)
 	long := strings.Repeat("long", 25)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestCleanLooksForRoom cleans on a disk that is too small: clean says so before it trains a classifier, and so does estimate.
+// TestCleanLooksForRoom cleans on a disk that is too small: clean says so before it trains a classifier, and so does
+// estimate.
 func TestCleanLooksForRoom(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {

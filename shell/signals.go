@@ -33,12 +33,12 @@ func UntilSignal() (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// parentVariable is the environment variable in which a program that runs a command, such as the Python package, writes the number of
-// its process. The command ends when that process is gone, however it went.
+// parentVariable is the environment variable in which a program that runs a command, such as the Python package, writes
+// the number of its process. The command ends when that process is gone, however it went.
 const parentVariable = "GRAPHCLEANER_PARENT"
 
-// endAfter calls stop when a process is gone. Until somebody has asked how it ended, a signal still finds it, but its children have
-// another parent.
+// endAfter calls stop when a process is gone. Until somebody has asked how it ended, a signal still finds it, but its
+// children have another parent.
 func endAfter(ctx context.Context, process *os.Process, stop context.CancelFunc) {
 	parent := os.Getppid()
 	tick := time.NewTicker(500 * time.Millisecond)

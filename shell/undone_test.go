@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// TestUndoneScoresComeBack takes back a label that the last run has scored. The score is gone until a rescore, which follows at once at
-// the prompt: then nobody is told that it is missing.
+// TestUndoneScoresComeBack takes back a label that the last run has scored. The score is gone until a rescore, which
+// follows at once at the prompt: then nobody is told that it is missing.
 func TestUndoneScoresComeBack(t *testing.T) {
 	const remark = "1 node scored under the label that was taken back: without a score until the next rescore or clean"
 	for within, says := range map[time.Duration]bool{0: true, time.Hour: false} {

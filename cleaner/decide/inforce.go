@@ -11,9 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// InForce finds the decisions that hold now: of a node, or with kv.NoNode those of all nodes from entry from on. A decision holds if
-// nobody took it back, its person has not decided on the node again, and the node is there with the label that the decision names.
-// The function that it returns reports whether the entry with a number is one of them. Memory holds some bytes for each entry.
+// InForce finds the decisions that hold now: of a node, or with kv.NoNode those of all nodes from entry from on. A
+// decision holds if nobody took it back, its person has not decided on the node again, and the node is there with the
+// label that the decision names. The function that it returns reports whether the entry with a number is one of them.
+// Memory holds some bytes for each entry.
 func InForce(ctx context.Context, tx *kv.Tx, node kv.NodeID, from int64) (isInForce func(seq int64) bool, err error) {
 	removed, err := tx.Removed()
 	if err != nil {

@@ -12,8 +12,8 @@
 //	go run . papers.graph
 //	curl localhost:8080/changes -d '{"nodes": [{"id": "late", "label": "graphics"}], "edges": [{"from": "late", "to": "p8"}]}'
 //
-// The commands of graphcleaner work on the store meanwhile. The service knows no users: put it behind a proxy that does, and that sends
-// Host: localhost.
+// The commands of graphcleaner work on the store meanwhile. The service knows no users: put it behind a proxy that
+// does, and that sends Host: localhost.
 package main
 
 import (

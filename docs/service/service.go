@@ -51,8 +51,8 @@ func (s *service) handler() http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux) // pages of other sites cannot write
 }
 
-// localOnly refuses requests whose Host is another name than this machine's own. Else a page of a site whose name is made to lead here would
-// be of the same origin, and could read and write. A proxy has to send localhost as Host.
+// localOnly refuses requests whose Host is another name than this machine's own. Else a page of a site whose name is
+// made to lead here would be of the same origin, and could read and write. A proxy has to send localhost as Host.
 func localOnly(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := (&url.URL{Host: r.Host}).Hostname()

@@ -13,9 +13,9 @@ const (
 	maxBuffer = 1 << 20
 )
 
-// fanIn is how many runs, of records of so many bytes at most, are merged at once within limit bytes, and buffer how many
-// bytes each then reads ahead. A fan-in of two is the least that makes headway, so that very small limits are exceeded by two
-// small buffers.
+// fanIn is how many runs, of records of so many bytes at most, are merged at once within limit bytes, and buffer how
+// many bytes each then reads ahead. A fan-in of two is the least that makes headway, so that very small limits are
+// exceeded by two small buffers.
 func fanIn(limit int64, record int) (runs int, buffer int) {
 	runs = int(min(max(limit/max(32<<10, 2*int64(record)), 2), 512))
 	return runs, bufferSize(limit / int64(runs))

@@ -110,7 +110,8 @@ func OfLoad(g Graph, budget int64, workers int) Load {
 	return e
 }
 
-// MatrixBytes estimates what a matrix of float32 takes on the disk, of whose values a share is not zero, and those all equal or not.
+// MatrixBytes estimates what a matrix of float32 takes on the disk, of whose values a share is not zero, and those all
+// equal or not.
 func MatrixBytes(rows int64, columns int, filled float64, equal bool) int64 {
 	if columns == 0 {
 		return 0

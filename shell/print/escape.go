@@ -75,8 +75,8 @@ func (w *escapeWriter) end() error {
 }
 
 // SafeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and begins with
-// =, +, -, @, one of these in full width, a tab or an end of line. Afterwards nobody can tell whether an apostrophe was there
-// before.
+// =, +, -, @, one of these in full width, a tab or an end of line. Afterwards nobody can tell whether an apostrophe was
+// there before.
 func SafeText(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
 	if text == "" || !strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {

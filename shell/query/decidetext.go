@@ -60,7 +60,8 @@ func decidedText(kind decide.Kind, n int64) string {
 	return wording.Nodes(n) + " " + wording.Decided(kind)
 }
 
-// hasTaken reports whether the suggested label of the node is its label since a decision. To reject such a node keeps the suggestion.
+// hasTaken reports whether the suggested label of the node is its label since a decision. To reject such a node keeps
+// the suggestion.
 func (t *target) hasTaken() bool {
 	return t.shown.Label == t.shown.Suggestion && (t.shown.Decision == decide.Accept || t.shown.Decision == decide.Relabel)
 }
@@ -72,8 +73,8 @@ func keptSuggestion(n int64) string {
 		"of them have the suggested label by now, since decisions gave it: reject keeps it, and relabel gives another")
 }
 
-// belowThreshold counts the nodes that all before where would add to a decision by a condition on score, which takes suspects above the
-// threshold only, whatever the limit. It is -1 of other decisions.
+// belowThreshold counts the nodes that all before where would add to a decision by a condition on score, which takes
+// suspects above the threshold only, whatever the limit. It is -1 of other decisions.
 func (q *query) belowThreshold(ctx context.Context, s *decideStatement) (int64, error) {
 	if s.where == nil || s.all {
 		return -1, nil
@@ -108,7 +109,8 @@ func (s *decideStatement) name() string {
 	return s.kind.String() + " " + s.label.String()
 }
 
-// remarkBelow says what belowThreshold has counted, of a decision that takes some nodes or none; "" if that is nothing to say.
+// remarkBelow says what belowThreshold has counted, of a decision that takes some nodes or none; "" if that is nothing
+// to say.
 func (q *query) remarkBelow(s *decideStatement, below int64, none bool) (string, error) {
 	if s.where == nil || s.all || !none && (below <= 0 || s.limit != nil) {
 		return "", nil

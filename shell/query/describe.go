@@ -116,7 +116,8 @@ func listColumns(tx *kv.Tx, list string) (columns []ColumnInfo) {
 	return columns
 }
 
-// fixedValues are the values that a property can have, of one that the program writes, nil of others. Columns are those of a resolver.
+// fixedValues are the values that a property can have, of one that the program writes, nil of others. Columns are those
+// of a resolver.
 func fixedValues(property string, columns []ColumnInfo) (values []string) {
 	isOf := func(name string) bool {
 		return slices.ContainsFunc(columns, func(c ColumnInfo) bool { return c.Name == name })

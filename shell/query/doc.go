@@ -179,10 +179,11 @@
 // confidence and run; decision is null until somebody decides, and so are decided_by, the names of all who have decided, and
 // disputed, which is true while people disagree. A property is compared with constants of its own type, or with another property of
 // the node: numbers with numbers, text with text. Labels are text. A label that is true or false may be written without
-// quotes, and one that looks like a number too, except after <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
-// and id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and neither is its
-// negation; use "is null". ilike is like in lower case: it lowers pattern and value, and lower(p) lowers the value alone. In a
-// pattern of like, % stands for any characters, _ for one, and \ makes the next character stand for itself.
+// quotes, and one that looks like a number too, except after <, <=, >, >= and between. If all ids are integers, ids
+// compare as integers, else as text: then id >= 100 is an error, and id >= '100' compares as text. A comparison with a
+// property that has no value is neither true nor false, and neither is its negation; use "is null". ilike is like in
+// lower case: it lowers pattern and value, and lower(p) lowers the value alone. In a pattern of like, % stands for any
+// characters, _ for one, and \ makes the next character stand for itself.
 //
 // share(label, 2) is the share, among the labelled nodes within 2 hops of a node, of those that have its label; share(suggested, 2) is that
 // of its suggested label, and share('Theory', 2) that of a class. Edges lead in both directions, each node counts once, and the node itself
@@ -194,7 +195,8 @@
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
 // name. Conditions on the history and on classes know their columns alone. The times of the history are texts such as
 // 2026-01-31T18:00:00.000000Z. What they are compared with is a time as "as of" takes it, to the microsecond.
-// So is what a column of a node is compared with, if all of its texts are times of one form, such as 2026-01-31, 2026-01-31 18:00 or 2026-01-31T18:00:00.000Z.
+// So is what a column of a node is compared with, if all of its texts are times of one form, such as 2026-01-31,
+// 2026-01-31 18:00 or 2026-01-31T18:00:00.000Z.
 //
 // "order by" takes properties, and the names that "as" gives to columns where no property has such a name.
 // Without "order by", nodes come in file order and suspects by descending score. Rows that are equal in the order keep the

@@ -71,7 +71,8 @@ func (q *query) historyRows(
 	}
 }
 
-// historyOf are the entries about a node, or all if id is nil. The node is kv.NoNode if it was removed, and if they are all.
+// historyOf are the entries about a node, or all if id is nil. The node is kv.NoNode if it was removed, and if they are
+// all.
 func (q *query) historyOf(ctx context.Context, id *literal) (kv.NodeID, iter.Seq2[decide.Decision, error], error) {
 	if id == nil {
 		return kv.NoNode, decide.History(ctx, q.tx, kv.NoNode), nil

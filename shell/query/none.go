@@ -36,8 +36,8 @@ func (q *query) remarkNone(ctx context.Context, r *Result, of statement, counts 
 	}
 }
 
-// whyNone says why a suspectsStatement or nodesStatement has found nothing: no score is as high as its condition asks, or the nodes of the
-// condition are decided and no suspects any more. It has nothing to say of other conditions.
+// whyNone says why a suspectsStatement or nodesStatement has found nothing: no score is as high as its condition asks,
+// or the nodes of the condition are decided and no suspects any more. It has nothing to say of other conditions.
 func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err error) {
 	var asked clauses
 	suspects, isSuspects := s.(*suspectsStatement)
@@ -115,7 +115,8 @@ func (q *query) extremeScore(ctx context.Context, highest bool) (float64, error)
 	return math.NaN(), nil
 }
 
-// scoreBound is the highest bound that a condition sets below scores, and whether by Gt or Ge. Without one, the operator is Eq.
+// scoreBound is the highest bound that a condition sets below scores, and whether by Gt or Ge. Without one, the
+// operator is Eq.
 func scoreBound(where index.Predicate) (op index.Op, bound kv.Value) {
 	switch p := where.(type) {
 	case index.Compare:

@@ -359,8 +359,8 @@ func Single(x float64) float64 {
 	return single
 }
 
-// class reads a value as the name of a class, which may look like a number or be true or false, and remarks on one that the
-// store does not have.
+// class reads a value as the name of a class, which may look like a number or be true or false, and remarks on one that
+// the store does not have.
 func (r *resolver) class(value kv.Value, l literal) kv.Value {
 	switch {
 	case isNumber(value):

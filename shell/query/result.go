@@ -47,8 +47,8 @@ type Section struct {
 // Columns describes the columns, in the order of Row.Values. The caller must not change them.
 func (r *Result) Columns() []ColumnInfo { return r.columns }
 
-// Notices returns remarks on the answer for a reader, such as the threshold that a guarantee came to. Most answers have none. Once the
-// rows were read, there may be one more, which says why there are none.
+// Notices returns remarks on the answer for a reader, such as the threshold that a guarantee came to. Most answers have
+// none. Once the rows were read, there may be one more, which says why there are none.
 func (r *Result) Notices() []string { return r.notices }
 
 // Slow says that Options.RescoreWithin did not suffice.

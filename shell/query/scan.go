@@ -122,8 +122,8 @@ func (s *scanner) apart() bool {
 	return s.pos.Offset == s.base || before == ';' || unicode.IsSpace(before)
 }
 
-// beginsFlag reports whether a text begins with -- and a letter. Whoever writes that means a flag of a command. To read it as a
-// comment would drop what it asks for without a word.
+// beginsFlag reports whether a text begins with -- and a letter. Whoever writes that means a flag of a command. To read
+// it as a comment would drop what it asks for without a word.
 func beginsFlag[T string | []byte](text T) bool {
 	return len(text) > 2 && text[0] == '-' && text[1] == '-' && isASCIILetter(text[2])
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Files are the files that names lead to. Those of a context without any are those of the system. A process that works for another
-// one has those that the other has passed, and no others.
+// Files are the files that names lead to. Those of a context without any are those of the system. A process that works
+// for another one has those that the other has passed, and no others.
 type Files interface {
 	Open(ctx context.Context, name string) (*File, error)
 	Stat(name string) (fs.FileInfo, error)

@@ -1,5 +1,5 @@
-// Package stream finds files, and reads and writes those that may block, such as pipes and terminals, until a context ends. The files are
-// those of the system, or those that another process has passed to this one.
+// Package stream finds files, and reads and writes those that may block, such as pipes and terminals, until a context
+// ends. The files are those of the system, or those that another process has passed to this one.
 package stream
 
 import (

@@ -83,8 +83,8 @@ func (l *Load) ReadLabels(ctx context.Context, classes []string, use func(first 
 	return l.readLabels(ctx, classes, labels.Data, use)
 }
 
-// ReadColumns hands the values of the columns from first to end−1 of each node to row, behind ReadLabels, and as often as it
-// is asked. Nodes ascend; the slice is borrowed, and as short as it was given.
+// ReadColumns hands the values of the columns from first to end−1 of each node to row, behind ReadLabels, and as often
+// as it is asked. Nodes ascend; the slice is borrowed, and as short as it was given.
 func (l *Load) ReadColumns(ctx context.Context, first, end int, row func(v record.NodeID, values []codec.Value) error) error {
 	var values []codec.Value
 	done := int64(0)

@@ -66,9 +66,9 @@ type Stats struct {
 	Weighted bool
 }
 
-// A Load takes every node, in file order, then every edge, and then Resolve, Number, WriteEdges, WriteIDs, ReadLabels and
-// ReadColumns are called in this order. It belongs to one goroutine, except that each EdgeWriter may have its own. It must end
-// with Close or Suspend.
+// A Load takes every node, in file order, then every edge, and then Resolve, Number, WriteEdges, WriteIDs, ReadLabels
+// and ReadColumns are called in this order. It belongs to one goroutine, except that each EdgeWriter may have its own.
+// It must end with Close or Suspend.
 type Load struct {
 	opt        Options
 	rows       *rowSpool

@@ -252,8 +252,8 @@ func (s *rowSpool) source(position int) (int64, error) {
 // errRest says that the rest of a row is damaged.
 var errRest = errors.New("a node that was kept aside in a temporary file is damaged")
 
-// parseRest splits the rest of a row: its label's number, −1 for none, and its values of the columns from first to end−1,
-// which are appended to values.
+// parseRest splits the rest of a row: its label's number, −1 for none, and its values of the columns from first to
+// end−1, which are appended to values.
 func parseRest(rest []byte, first, end int, values []codec.Value) (label int, _ []codec.Value, err error) {
 	number, n := binary.Uvarint(rest)
 	rest = rest[max(n, 0):]

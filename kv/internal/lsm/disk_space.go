@@ -78,7 +78,8 @@ func (d *DB) Closable(spare int64) error {
 	return storedir.CheckRoom(d.dir, logged+closeRoom+spare+d.mergeRoom(d.db.Levels(), logged, false))
 }
 
-// Mergeable returns ErrNoSpace if merging all levels might not fit, ErrCorrupt if a table is damaged, and the error of Failed.
+// Mergeable returns ErrNoSpace if merging all levels might not fit, ErrCorrupt if a table is damaged, and the error of
+// Failed.
 func (d *DB) Mergeable() error {
 	if err := d.failure.err(); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// TestMergesOfMovedDirectories merges the tables of a directory that was moved: no table is made at the path, or removed
-// there, and the moved one is as it was.
+// TestMergesOfMovedDirectories merges the tables of a directory that was moved: no table is made at the path, or
+// removed there, and the moved one is as it was.
 func TestMergesOfMovedDirectories(t *testing.T) {
 	t.Parallel()
 	dir := sessions(t, 3)
@@ -35,8 +35,8 @@ func TestMergesOfMovedDirectories(t *testing.T) {
 	}
 }
 
-// TestReadersOfMovedDirectories ends readers of tables that were merged away before the directory was moved: the files of
-// these names at the path stay.
+// TestReadersOfMovedDirectories ends readers of tables that were merged away before the directory was moved: the files
+// of these names at the path stay.
 func TestReadersOfMovedDirectories(t *testing.T) {
 	t.Parallel()
 	readers := map[string]func(d *DB, move func()) error{

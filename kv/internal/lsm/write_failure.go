@@ -30,8 +30,8 @@ import (
 // a store that was not closed properly: what was committed is in the logs, and the manifest names the tables that are
 // there. Opening it again for writing goes on from that.
 
-// Badger makes, renames and removes files by their paths. If the path of the directory leads to another one by now, these
-// files would be those of another store. That is a failure too (ErrMoved), and Close does not even close Badger.
+// Badger makes, renames and removes files by their paths. If the path of the directory leads to another one by now,
+// these files would be those of another store. That is a failure too (ErrMoved), and Close does not even close Badger.
 
 // A writeFailure is the first write in the background that failed; nil inside as long as none did.
 type writeFailure struct {
@@ -265,8 +265,8 @@ func (d *DB) countLogs() error {
 
 // Close closes Badger. If a write failed the manifest is made to name the tables that are there; and if there are
 // others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
-// is left as one that crashed, so that the next open for writing removes them. If the directory was moved, all stays as it
-// is, and what Badger has in memory too: closing Badger would make tables, and remove logs, by their paths.
+// is left as one that crashed, so that the next open for writing removes them. If the directory was moved, all stays as
+// it is, and what Badger has in memory too: closing Badger would make tables, and remove logs, by their paths.
 func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if d.tables != nil {
 		return false, d.closeTables()

@@ -217,8 +217,8 @@ func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
 	return places, err
 }
 
-// places returns the places of columns. A column that c names must be there if c is for this very file. Of another file c does not count the
-// columns. In a file without a header, names that c does not have are those of the first columns.
+// places returns the places of columns. A column that c names must be there if c is for this very file. Of another file
+// c does not count the columns. In a file without a header, names that c does not have are those of the first columns.
 func (c Columns) places(in *table.Reader, flag string, exact bool, names ...string) ([]int, error) {
 	h, err := headerOf(in)
 	if err != nil {

@@ -131,7 +131,8 @@ func (f *decisionsFile) wantedLabel(label string) string {
 	return ": want one of " + namelist.Of(classes)
 }
 
-// unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label than the store has.
+// unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label
+// than the store has.
 func (f *decisionsFile) unchanged(d *filedDecision) error {
 	now, err := f.show(d.Node)
 	if err == nil && now.Decision == decide.None && now.Label != d.From {

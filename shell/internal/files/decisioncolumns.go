@@ -8,7 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// askNode asks which column names the node, where another beside id may: programs for labelling number their tasks in id.
+// askNode asks which column names the node, where another beside id may: programs for labelling number their tasks in
+// id.
 func (f *decisionsFile) askNode(in *table.Reader, columns []int) error {
 	node := guessColumn(in.Header(), "node", columns, false)
 	if f.Columns["id"] != "" || in.Numbered() || columns[slices.Index(filedFields, "id")] < 0 || node < 0 {

@@ -79,7 +79,8 @@ func ReadTransition(ctx context.Context, tx *kv.Tx, path string, r Job) (matrix 
 	return matrix, nil
 }
 
-// ReadNoisyLabels reads id, label: the label each node has in the evaluation, in a form. Every labelled node must have one.
+// ReadNoisyLabels reads id, label: the label each node has in the evaluation, in a form. Every labelled node must have
+// one.
 func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r Job) (labels []kv.Class, err error) {
 	in, columns, err := r.OpenTable(ctx, path, "label")
 	if err != nil {

@@ -87,8 +87,8 @@ func (w *writing) eachFeatures(
 	})
 }
 
-// A column of features takes about columnCost bytes while it is imported: for its name, which is kept twice, and for its
-// value in a row. Columns may take one part of columnShare of the memory.
+// A column of features takes about columnCost bytes while it is imported: for its name, which is kept twice, and for
+// its value in a row. Columns may take one part of columnShare of the memory.
 const (
 	columnCost  = 96
 	columnShare = 2
@@ -120,7 +120,8 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 	return names, nil
 }
 
-// leaveAnswersOut leaves the columns of labels and splits out of features. They are there if the table is the nodes file too.
+// leaveAnswersOut leaves the columns of labels and splits out of features. They are there if the table is the nodes
+// file too.
 func (w *writing) leaveAnswersOut(m *matrixFile) error {
 	var places []int
 	var left []string
@@ -148,7 +149,8 @@ func (w *writing) leaveAnswersOut(m *matrixFile) error {
 	return nil
 }
 
-// labelColumns finds columns of features that are the labels in other words: each class has one value, and no two classes have the same.
+// labelColumns finds columns of features that are the labels in other words: each class has one value, and no two
+// classes have the same.
 type labelColumns struct {
 	columns  []int                // that may be
 	first    map[string][]float32 // the first row of each class

@@ -91,7 +91,8 @@ func (h *header) find(name string) (int, error) {
 	return h.column(name)
 }
 
-// column is the place of a column, -1 if it is not there. It is given by its whole text, by the name of the property, or else by its number.
+// column is the place of a column, -1 if it is not there. It is given by its whole text, by the name of the property,
+// or else by its number.
 func (h *header) column(name string) (int, error) {
 	number, err := strconv.Atoi(name)
 	isNumber := err == nil && number >= 1 && number <= len(h.names)

@@ -309,8 +309,8 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 	return seen.all(in)
 }
 
-// SampleMatrix calls visit for some of the first rows of a matrix in a file, and says how many columns it has. name is that of the matrix. Of a
-// sparse row visit gets the values that are there.
+// SampleMatrix calls visit for some of the first rows of a matrix in a file, and says how many columns it has. name is
+// that of the matrix. Of a sparse row visit gets the values that are there.
 func (r Job) SampleMatrix(ctx context.Context, path, name string, rows int, visit func(values []float64)) (columns int, err error) {
 	in, err := (&writing{Job: r}).openMatrix(ctx, path, name, new(ops.Stage))
 	if err != nil {

@@ -52,8 +52,8 @@ func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []i
 	return in, places, nil
 }
 
-// openTable opens a table: a file, the files of a directory, those that a pattern matches, the features of a data set of OGB, or standard input.
-// isHeader recognizes its header.
+// openTable opens a table: a file, the files of a directory, those that a pattern matches, the features of a data set
+// of OGB, or standard input. isHeader recognizes its header.
 func (r Job) openTable(ctx context.Context, path string, isHeader func([]string) bool) (*table.Reader, error) {
 	parts, isOGB, err := ogbMatrix(ctx, path)
 	if !isOGB {
@@ -65,8 +65,8 @@ func (r Job) openTable(ctx context.Context, path string, isHeader func([]string)
 	return r.open(ctx, parts.WithForm(r.Text, isHeader))
 }
 
-// OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other names, all of
-// which are there.
+// OpenTable opens a table whose rows name nodes. It returns the places of the column id and of those of the other
+// names, all of which are there.
 func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*table.Reader, []int, error) {
 	names := append([]string{"id"}, others...)
 	in, err := r.openTable(ctx, path, r.Columns.isHeader(names...))

@@ -55,10 +55,11 @@ func (e *SilentError) Error() string {
 
 func (e *SilentError) Unwrap() error { return e.err }
 
-// Ask asks the holder of a directory for a job, and returns its result. The holder gets the files as they are open here. If it does not
-// take the job within a time (of one second or more), Ask returns ErrNobody. If ctx ends, the holder ends the job and sends its result.
-// If ctx ends before the job is taken, Ask returns the error of ctx at once; if the holder does not end the job within a second, a
-// *SilentError. If Out cannot be written to, the job ends, and Ask returns that error.
+// Ask asks the holder of a directory for a job, and returns its result. The holder gets the files as they are open
+// here. If it does not take the job within a time (of one second or more), Ask returns ErrNobody. If ctx ends, the
+// holder ends the job and sends its result. If ctx ends before the job is taken, Ask returns the error of ctx at once;
+// if the holder does not end the job within a second, a *SilentError. If Out cannot be written to, the job ends, and
+// Ask returns that error.
 func Ask(ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams) ([]byte, error) {
 	if len(request) > MaxRequest {
 		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process", len(request), MaxRequest)}

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// TestFiles passes more files than go at once, which keep their names and places. The holder reads and writes those of the asker.
+// TestFiles passes more files than go at once, which keep their names and places. The holder reads and writes those of
+// the asker.
 func TestFiles(t *testing.T) {
 	dir, away := t.TempDir(), t.TempDir()
 	const count = filesAtOnce + 2
@@ -71,7 +72,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestHostilePlaces listens in stores that came from somebody else. No file outside of the store is removed or overwritten.
+// TestHostilePlaces listens in stores that came from somebody else. No file outside of the store is removed or
+// overwritten.
 func TestHostilePlaces(t *testing.T) {
 	for name, make := range map[string]func(t *testing.T, dir, victim string) error{
 		"an address of a file": func(_ *testing.T, dir, victim string) error {

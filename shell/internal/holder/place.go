@@ -54,7 +54,8 @@ func socketOf(dir string) (path string, err error) {
 	return dir + "/" + socketName, nil // filepath.Join takes out .. behind a link
 }
 
-// addressIn is the path of a socket elsewhere that a store names, "" if it names none that is of this program and this user.
+// addressIn is the path of a socket elsewhere that a store names, "" if it names none that is of this program and this
+// user.
 func addressIn(store *os.Root) string {
 	text, err := store.ReadFile(addressName)
 	path := string(text)

@@ -362,8 +362,9 @@ func centred(x, y float64, name string, letter float64) box {
 	return over(x-float64(letter*breadth(name)/2), y, name, letter)
 }
 
-// drawNames writes the names of the neighbours with most weight. The name of the suspect is in the title. No name lies on another or on a node: a name
-// is as long as there is room, and above, below or beside its node. One that has no such place is in the tooltip alone.
+// drawNames writes the names of the neighbours with most weight. The name of the suspect is in the title. No name lies
+// on another or on a node: a name is as long as there is room, and above, below or beside its node. One that has no
+// such place is in the tooltip alone.
 func (d *drawing) drawNames(radius float64) {
 	x, y := d.at[0][0], d.at[0][1]
 	var taken []box

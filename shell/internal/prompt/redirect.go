@@ -55,7 +55,8 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	return nil
 }
 
-// answerFormat is the format of the next answer: the one that the name of the file of .output asks for, or else the mode.
+// answerFormat is the format of the next answer: the one that the name of the file of .output asks for, or else the
+// mode.
 func (s *session) answerFormat() (columnar.Format, error) {
 	r := s.output
 	switch {

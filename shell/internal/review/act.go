@@ -92,9 +92,9 @@ func (r *review) takeReason(why string) (err error) {
 	return err
 }
 
-// wordFor asks for a label, an id or a reason. It returns "" if the reviewer gives none. A text that came with its key is the first
-// answer. After a slip, wordFor asks a person again, so that the second try does not count as keys. Check returns the meaning of
-// a text; asked says that the text answers the prompt.
+// wordFor asks for a label, an id or a reason. It returns "" if the reviewer gives none. A text that came with its key
+// is the first answer. After a slip, wordFor asks a person again, so that the second try does not count as keys. Check
+// returns the meaning of a text; asked says that the text answers the prompt.
 func (r *review) wordFor(
 	prompt string, choices []string, text string, check func(text string, asked bool) (string, error),
 ) (string, error) {
@@ -114,8 +114,8 @@ func (r *review) wordFor(
 	}
 }
 
-// decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it decides
-// nothing, and a person sees the new card.
+// decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it
+// decides nothing, and a person sees the new card.
 func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label string) (moved bool, err error) {
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &e.View}
 	done, err := r.do(ctx, Step{Decide: &Decide{request, r.why}, KeepScores: r.KeepScores || r.slow})

@@ -467,7 +467,8 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// TestLeft counts the suspects that are left by the scores as they are after the decisions: the rescore of this store takes one away.
+// TestLeft counts the suspects that are left by the scores as they are after the decisions: the rescore of this store
+// takes one away.
 func TestLeft(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	for _, test := range []struct {

@@ -14,8 +14,9 @@ const tokenParameter = "token"
 
 // Keys are the secrets of a server. Each start draws new ones.
 //
-// A browser sends the cookies of a host to all its ports, so another server on this machine would get a cookie of all paths, and could do
-// with it what the page can. Hence the pages lie below a path that nobody else knows, the cookie is of this path alone, and both are needed.
+// A browser sends the cookies of a host to all its ports, so another server on this machine would get a cookie of all
+// paths, and could do with it what the page can. Hence the pages lie below a path that nobody else knows, the cookie is
+// of this path alone, and both are needed.
 type keys struct {
 	token  string // of the printed address, and of programs
 	cookie string // of browsers that came in by the token
@@ -98,7 +99,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, text
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// letIn exchanges the token for the cookie, and leads to the page. The cookie comes along if a link in another program or a file led here.
+// letIn exchanges the token for the cookie, and leads to the page. The cookie comes along if a link in another program
+// or a file led here.
 func (s *Server) letIn(w http.ResponseWriter, r *http.Request) {
 	if !same(r.URL.Query().Get(tokenParameter), s.keys.token) {
 		s.refuse(w, r, http.StatusForbidden, "The token in the address is wrong: open the address that graphcleaner printed last.")

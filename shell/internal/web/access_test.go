@@ -92,8 +92,8 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// TestCookie has what a server at another port of this machine may get of a browser: the cookie, if the browser asks it for the path of
-// the pages. Neither the cookie nor the path alone opens anything.
+// TestCookie has what a server at another port of this machine may get of a browser: the cookie, if the browser asks it
+// for the path of the pages. Neither the cookie nor the path alone opens anything.
 func TestCookie(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)

@@ -61,8 +61,8 @@ func checked(fields url.Values, err error) (url.Values, error) {
 // surrogates finds escapes in JSON. Half of a surrogate pair alone is the group: it is no character.
 var surrogates = regexp.MustCompile(`(?i)\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)|\\.`)
 
-// unmarshal reads one object, whose fields are all known and not null. encoding/json alone would take null for an object without fields,
-// and put U+FFFD in place of what is no character.
+// unmarshal reads one object, whose fields are all known and not null. encoding/json alone would take null for an
+// object without fields, and put U+FFFD in place of what is no character.
 func unmarshal(text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is not UTF-8")

@@ -219,7 +219,8 @@ func saidOf(d decide.Decision) string {
 	return said + "."
 }
 
-// mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy bytes.
+// mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy
+// bytes.
 const mostWhy = 1000
 
 // checkWhy refuses a reason that is too long, before anybody is asked to confirm what it is for.

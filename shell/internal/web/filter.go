@@ -118,8 +118,8 @@ func (s *Server) complete(r *http.Request) (answer, error) {
 // operators are in conditions, and hardly ever in words. So are parentheses.
 const operators = "=<>()"
 
-// conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them. Where there is neither,
-// words that are no condition say so.
+// conditionOf is the condition that the filter line stands for. Plain words ask for nodes whose title or text has them.
+// Where there is neither, words that are no condition say so.
 func (s *Server) conditionOf(tx *kv.Tx, typed string) (string, error) {
 	if typed == "" || strings.ContainsAny(typed, operators) {
 		return typed, nil
@@ -153,7 +153,8 @@ func isProperty(tx *kv.Tx, word string) bool {
 	return slices.ContainsFunc(properties(tx), func(c query.Candidate) bool { return strings.EqualFold(c.Text, word) })
 }
 
-// search is the condition of the node with an id, and of nodes whose title or text has some words. It is empty if nothing can have them.
+// search is the condition of the node with an id, and of nodes whose title or text has some words. It is empty if
+// nothing can have them.
 func (s *Server) search(tx *kv.Tx, typed string) (string, error) {
 	var tests []string
 	switch _, err := tx.Node(typed); {

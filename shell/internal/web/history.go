@@ -97,7 +97,8 @@ var exports = map[string]string{
 	"labels.csv": "nodes return id, label", "suspects.csv": "suspects", "decisions.csv": "history",
 }
 
-// export sends a file. People open it in a spreadsheet, which must take no text in it for a formula: only a raw file has texts as they are.
+// export sends a file. People open it in a spreadsheet, which must take no text in it for a formula: only a raw file
+// has texts as they are.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	statement, raw := exports[r.PathValue("name")], r.FormValue("raw")
 	if raw != "" && raw != "1" {

@@ -90,7 +90,8 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// TestWhileCounting looks at the overview and the bar while the store is counted: what is not counted yet is not told as none.
+// TestWhileCounting looks at the overview and the bar while the store is counted: what is not counted yet is not told
+// as none.
 func TestWhileCounting(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), func(o *Options) { o.KeepScores = true })
 	view[progress](c, "/progress")

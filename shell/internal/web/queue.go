@@ -59,8 +59,8 @@ func sampleOf(r *http.Request) (bool, error) {
 	return text == "1", nil
 }
 
-// next is the first node of the queue that got no reply yet. If there is none, it is kv.NoNode, and skipped counts the nodes of the queue that
-// were skipped.
+// next is the first node of the queue that got no reply yet. If there is none, it is kv.NoNode, and skipped counts the
+// nodes of the queue that were skipped.
 func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool, not string) (next kv.NodeID, skipped int, err error) {
 	condition, err := query.ParseCondition(where)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Strangers are connections that have shown no secret yet. Each ends with the answer to its first request, or headerTimeout after it
-// began. There are few: a new one ends the oldest, so that nobody who has no secret uses up the descriptors of the process.
+// Strangers are connections that have shown no secret yet. Each ends with the answer to its first request, or
+// headerTimeout after it began. There are few: a new one ends the oldest, so that nobody who has no secret uses up the
+// descriptors of the process.
 type strangers struct {
 	mu    sync.Mutex
 	conns []net.Conn // oldest first

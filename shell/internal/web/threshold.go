@@ -137,7 +137,8 @@ func (o *overview) cut(threshold float64, suspects int64, above float64) cut {
 	return found
 }
 
-// cutAt says what a threshold finds: the bins above it are counted, and of the bin that it cuts the index tells the scores above it.
+// cutAt says what a threshold finds: the bins above it are counted, and of the bin that it cuts the index tells the
+// scores above it.
 func (o *overview) cutAt(ctx context.Context, tx *kv.Tx, threshold float64) (found cut, err error) {
 	if threshold == o.run.Threshold {
 		return o.Threshold, nil

@@ -51,9 +51,9 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 	return answer{view: view, seeOther: next}, nil
 }
 
-// takeBack takes back the last reply, which a page names, so that it does not take back that of another page. The history names the last
-// decision, and skips may have come after it. What cannot be taken back
-// any more is forgotten, so that the reply before it can be. What only waits for another undo of the person stays.
+// takeBack takes back the last reply, which a page names, so that it does not take back that of another page. The
+// history names the last decision, and skips may have come after it. What cannot be taken back any more is forgotten,
+// so that the reply before it can be. What only waits for another undo of the person stays.
 func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
 	s.mu.Lock()
 	last := s.lastReply()

@@ -20,8 +20,8 @@ const (
 	mostNumber = 1 << 10
 )
 
-// decode decodes the JSON of a frame, unless its values take more than the memory, or one of them is too long. Those of a
-// small frame fit beside the memory of the job.
+// decode decodes the JSON of a frame, unless its values take more than the memory, or one of them is too long. Those of
+// a small frame fit beside the memory of the job.
 func decode(f *Frame, memory int64, into any) error {
 	most := max(memory, mostPayload) / valueBytes
 	var values int64

@@ -172,8 +172,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestUndoneCard has a card whose decision was taken back: it gets its score without being loaded again, its reason is there, and it can be
-// skipped. A page of another node says that the last reply is an earlier one.
+// TestUndoneCard has a card whose decision was taken back: it gets its score without being loaded again, its reason is
+// there, and it can be skipped. A page of another node says that the last reply is an earlier one.
 func TestUndoneCard(t *testing.T) {
 	at, origin := review(t, demo(t).store)
 	w := open(t, at, origin)

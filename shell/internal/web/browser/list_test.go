@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestListAfterUndo takes back a decision about a row: the row comes back once its score is there, without a reload, and the row that the
-// keys are at stays. Rows that are selected stay as they are.
+// TestListAfterUndo takes back a decision about a row: the row comes back once its score is there, without a reload,
+// and the row that the keys are at stays. Rows that are selected stay as they are.
 func TestListAfterUndo(t *testing.T) {
 	at, origin := review(t, demo(t).store)
 	w := open(t, at, origin)
