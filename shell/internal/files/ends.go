@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strconv"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
@@ -69,6 +70,8 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		var nodes, joined [2]int64 // those without and with a label, and how many of them have an edge
 		last, first := "", ""
 		of := ofEdge[0]
+		numbers, ends := noNumbers, noNumbers // among the ids of nodes, and among the ends of edges
+		isPlain := true                       // all are
 		for record, err := range ids.sorter.Records(ctx) {
 			if err != nil {
 				return err
@@ -79,14 +82,18 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 			case isAgain && of != ofEdge[0]:
 				joined[of]++
 				of = ofEdge[0] // it is counted once
+				ends.see(id)
 				continue
 			case isAgain:
 				continue
 			}
+			isPlain = isPlain && plainID(id) == id
 			if last, of = id, record.Value[0]; of != ofEdge[0] {
 				nodes[of]++
+				numbers.see(id)
 				continue
 			}
+			ends.see(id)
 			if err := add(kv.Node{ID: id}); err != nil {
 				return err
 			}
@@ -100,15 +107,17 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		g.ends = int(added)
 		known := joined[0] + joined[1]
 		r.say("%s: %d of %s, which %s lacks, became nodes without a label", g.Edges, added, wording.Count(known+added, "end of edges", "ends of edges"), g.Nodes)
-		hint, err := g.endsHint(ctx, first, r)
-		if err != nil {
-			return err
-		}
 		have, all, what := joined[1], nodes[1], "labelled nodes"
 		if all == 0 {
 			have, all, what = known, nodes[0], "nodes"
 		}
+		if isPlain && 2*have >= all && !ends.areShifted(numbers) {
+			return nil // all is well, and a hint, which takes the nodes once more, is not worth it
+		}
+		hint, err := g.endsHint(ctx, first, r)
 		switch {
+		case err != nil:
+			return err
 		case hint != "":
 			r.warn("%s has an edge of node %q: %s", g.Edges, wording.Short(first), hint)
 		case 2*have < all:
@@ -117,6 +126,23 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		}
 		return nil
 	})
+}
+
+// A span is from the least to the greatest of some integers.
+type span struct{ least, greatest int64 }
+
+var noNumbers = span{math.MaxInt64, math.MinInt64}
+
+// see takes an id, if it is an integer.
+func (s *span) see(id string) {
+	if number, err := strconv.ParseInt(id, 10, 64); err == nil {
+		s.least, s.greatest = min(s.least, number), max(s.greatest, number)
+	}
+}
+
+// areShifted reports whether ends may be the ids of nodes that are counted from 1 instead of 0, or from 0 instead of 1.
+func (s span) areShifted(nodes span) bool {
+	return s.least > nodes.least && s.greatest == nodes.greatest+1 || s.least == nodes.least-1 && s.greatest < nodes.greatest
 }
 
 // checkTwice returns an error if a file of edges cannot be read twice.

@@ -79,13 +79,9 @@ func (g *Graph) endsHint(ctx context.Context, unknown string, r Job) (hint strin
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 
-	plain := map[string]string{} // plain ends → as they are
-	for end := range ends {
-		plain[plainID(end)] = end
-	}
-	known, alike := map[string]bool{}, map[string]string{} // ends that are ids, and the ids that plain ends are
-	less, more := map[string]bool{}, map[string]bool{}     // ends that are ids if they are one less or one more
-	others := make([]map[string]bool, len(in.Header()))    // ends that a column has; nil if it has one twice
+	plain, alike := plainID(unknown), ""                // an id that is unknown but for the way it is written
+	less, more := map[string]bool{}, map[string]bool{}  // ends that are ids if they are one less or one more
+	others := make([]map[string]bool, len(in.Header())) // ends that a column has; nil if it has one twice
 	for i := range others {
 		others[i] = map[string]bool{}
 	}
@@ -97,11 +93,8 @@ func (g *Graph) endsHint(ctx context.Context, unknown string, r Job) (hint strin
 			return "", ctx.Err()
 		}
 		id := string(row.Fields[places[0]])
-		if ends[id] {
-			known[id] = true
-		}
-		if end, ok := plain[plainID(id)]; ok {
-			alike[end] = id
+		if plainID(id) == plain {
+			alike = id
 		}
 		if number, err := strconv.ParseInt(id, 10, 64); err == nil {
 			if end := strconv.FormatInt(number+1, 10); ends[end] {
@@ -122,13 +115,13 @@ func (g *Graph) endsHint(ctx context.Context, unknown string, r Job) (hint strin
 			}
 		}
 	}
-	if id, ok := alike[unknown]; ok {
+	if alike != "" {
 		what := "it is written with blanks around it"
-		if strings.TrimSpace(id) != strings.TrimSpace(unknown) {
+		if strings.TrimSpace(alike) != strings.TrimSpace(unknown) {
 			what = "numbers are written with .0 (as integers that pandas made floats)"
 		}
 		return fmt.Sprintf("%s has the id %q: in one of the files %s. Write ids in the same way in both",
-			g.Nodes, wording.Short(id), what), nil
+			g.Nodes, wording.Short(alike), what), nil
 	}
 	for place, column := range others {
 		if place != places[0] && len(column) == len(ends) && len(ends) > 1 {
