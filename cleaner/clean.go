@@ -126,9 +126,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 			return nil, err
 		}
 	}
-	if untaught := p.tellUntaught(); untaught != "" {
-		opt.notice("%s", untaught)
-	}
+	opt.warn(p.tellUntaught())
 	key, err := runFingerprint(tx, opt, newest)
 	if err != nil {
 		return nil, err
@@ -162,7 +160,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	opt.stage("count")
 	if joined {
-		mixture, summary, combining := combine(ctx, &p, base, opt)
+		mixture, said, combining := combine(ctx, &p, base, opt)
 		if combining != nil {
 			return nil, combining
 		}
@@ -172,8 +170,10 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 				return nil, err
 			}
 		}
-		if use = summary; summary != "" {
-			opt.notice("%s", summary)
+		if use = said.Said; said.Unused {
+			opt.warn(use)
+		} else if use != "" {
+			opt.notice("%s", use)
 		}
 	}
 	result, err := score(ctx, p, variant{preset: opt.Preset}, opt)
@@ -183,11 +183,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	defer func() { err = errors.Join(err, result.Close()) }()
 	warnings := warningsOf(homophily, result.model)
 	for _, warning := range warnings {
-		opt.notice("%s", warning)
+		opt.warn(warning)
 	}
-	if unsettled := tellUnsettled(result.model); unsettled != "" {
-		opt.notice("%s", unsettled)
-	}
+	opt.warn(tellUnsettled(result.model))
 
 	run = &Run{
 		Started:          start.UTC().Truncate(time.Second),
@@ -506,7 +504,7 @@ func (p *problem) settleSplits(opt Options) error {
 	if err == nil {
 		return nil
 	}
-	opt.notice("the splits cannot be used (%v): %s", err, instead)
+	opt.warn(fmt.Sprintf("the splits cannot be used (%v): %s", err, instead))
 	p.drawn = true
 	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
 	p.taught = p.countTaught()

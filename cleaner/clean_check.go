@@ -15,7 +15,7 @@ import (
 func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) error {
 	return s.View(func(tx *kv.Tx) (err error) {
 		silent := opt
-		silent.Notice = nil // all of it is said when the problem is read again
+		silent.Notice, silent.Warn = nil, nil // all of it is said when the problem is read again
 		p, err := readProblem(tx, silent)
 		if err != nil {
 			return err

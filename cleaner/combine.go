@@ -80,22 +80,23 @@ type group struct {
 }
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
-// one sentence what was done. The result takes their place, until the caller detaches it; it is nil if nothing can be
+// one sentence what was done. The mixture takes their place, until the caller detaches it; it is nil if nothing can be
 // joined: too few nodes to learn from, or too many nodes and classes.
-func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, summary string, err error) {
+func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, mark joinMark, err error) {
 	p.fits = labelmodel.Fits{}
-	mixture, mark, err := join(ctx, p, base, opt)
+	mixture, mark, err = join(ctx, p, base, opt)
 	if err == nil && mixture != nil {
 		p.predictions, p.crossFitted, p.joined = mixture, true, mark.classifier()
 	}
-	return mixture, mark.Said, err
+	return mixture, mark, err
 }
 
 // A joinMark is what is said and kept of a mixture.
 type joinMark struct {
-	Said string
-	Kept keptClassifier
-	Nets []nn.Network
+	Said   string
+	Unused bool // predictions of some nodes were not used
+	Kept   keptClassifier
+	Nets   []nn.Network
 }
 
 func (m joinMark) classifier() *classifier {
@@ -111,6 +112,7 @@ func (c *combination) mark() joinMark {
 	m := joinMark{Said: c.String(), Kept: c.by.keptClassifier}
 	for _, g := range c.groups {
 		m.Kept.Weights = append(m.Kept.Weights, g.weights)
+		m.Unused = m.Unused || len(g.rows) > 0 && g.weights[1] == 0
 	}
 	for _, net := range c.by.nets {
 		m.Nets = append(m.Nets, *net)
@@ -229,7 +231,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	}
 	own.taught = own.countTaught()
 	opt := c.opt
-	opt.Notice = nil
+	opt.Notice, opt.Warn = nil, nil
 	s := &stages{
 		problem: own, opt: opt, labelsOnly: true, keepsLists: true, operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes)),
 	}

@@ -39,7 +39,7 @@ func (c *Counts) DrawSplit() {
 // CountStore counts a store: labels and splits are read, and the adjacency is walked once for the degrees. Walking it
 // again for the price of the diagonals is left to Counts.Diagonals, for as long as tx is open.
 func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err error) {
-	opt.Notice = nil
+	opt.Notice, opt.Warn = nil, nil
 	p, err := readProblem(tx, opt)
 	if err != nil {
 		return c, err

@@ -105,10 +105,11 @@ type Options struct {
 
 	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
 	// the user should know of how it was done, such as that there were no predictions. The seconds of the stages add up to those
-	// of the work.
+	// of the work. Warn is told what may make results wrong; if it is nil, Notice is told that, too.
 	Progress kv.Progress
 	OnStage  func(ops.Stage)
 	Notice   func(string)
+	Warn     func(string)
 
 	clock *stageClock // of OnStage
 }
@@ -184,6 +185,16 @@ func joinOptions(problems []error) error {
 func (o Options) notice(format string, args ...any) {
 	if o.Notice != nil {
 		o.Notice(fmt.Sprintf(format, args...))
+	}
+}
+
+// warn tells the user what may make results wrong, unless there is nothing to tell.
+func (o Options) warn(text string) {
+	if o.Warn == nil {
+		o.Warn = o.Notice
+	}
+	if o.Warn != nil && text != "" {
+		o.Warn(text)
 	}
 }
 

@@ -86,9 +86,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 		p.leaveOut(in.Unpredicted)
 		opt.notice("%s", tellUnpredicted(int64(in.Unpredicted.Len())))
 	}
-	if untaught := p.tellUntaught(); untaught != "" {
-		opt.notice("%s", untaught)
-	}
+	opt.warn(p.tellUntaught())
 	fitting, err := p.checkFitting()
 	if err != nil {
 		return nil, nil, nil, err

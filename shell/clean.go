@@ -108,7 +108,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.printRun(s, run), s.writePage(c.Report, page)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
-	s.say("Next: %s shell %s -c 'suspects limit 20'", s.program, wording.ShellWord(c.DB))
+	s.sayNext("shell", c.DB, "-c 'suspects limit 20'")
 	return nil
 }
 
@@ -135,6 +135,7 @@ func (c *cleanCommand) options(s *streams) cleaner.Options {
 		Progress:     s.progress.report(),
 		OnStage:      s.stages.add,
 		Notice:       s.notice,
+		Warn:         s.caution,
 	}
 }
 

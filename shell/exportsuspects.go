@@ -33,7 +33,7 @@ func (c *exportCommand) checkScores(ctx context.Context, store *kv.Store, s *str
 		return err
 	}
 	if stale != "" {
-		s.say("%s", stale)
+		s.caution(stale)
 	}
 	if ofSuspects {
 		sayWarnings(s, run.Warnings)

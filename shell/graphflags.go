@@ -143,7 +143,8 @@ func (g *graphFiles) add(ctx context.Context, store *kv.Store, r files.Job) ([]s
 // job is how files are read.
 func (s *streams) job(workers int, memory int64) files.Job {
 	return files.Job{
-		Workers: workers, Memory: memory, Progress: s.progress.report(), Notice: s.notice, Warn: s.warn, OnStage: s.stages.add,
+		Workers: workers, Memory: memory, Progress: s.progress.report(), OnStage: s.stages.add,
+		Notice: s.notice, Caution: s.caution, Warn: s.warn,
 	}
 }
 
@@ -169,6 +170,6 @@ func (g *graphFiles) advise(err error) error {
 		want += fmt.Sprintf(" (where no label speaks for %s)", namelist.Of(order.Guesses))
 	}
 	return &npy.Error{Path: order.Path, Row: -1, Msg: fmt.Sprintf(
-		"its columns seem to be in another order than that of the statement classes: %d of %d labels are predicted in it, and %d %s: %s",
+		"its columns seem to be in another order than the sorted one: %d of %d labels are predicted in it, and %d %s: %s",
 		order.GivenMatches, order.Nodes, order.PermutedMatches, want, advice)}
 }

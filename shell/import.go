@@ -382,11 +382,10 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	if err != nil {
 		return unreported(err, "%s are in %s", wrote, c.DB)
 	}
-	next := fmt.Sprintf("Next: %s clean %s", s.program, wording.ShellWord(c.DB))
 	if cleaned {
-		next = "Scores and suggestions are those of the last clean. " + next
+		s.say("Scores and suggestions are those of the last clean.")
 	}
-	s.say("%s", next)
+	s.sayNext("clean", c.DB)
 	return nil
 }
 

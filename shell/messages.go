@@ -99,7 +99,26 @@ func (s *streams) say(format string, args ...any) {
 }
 
 // warn tells what makes results wrong if it is true, also if notes are not wanted.
-func (s *streams) warn(text string) { s.tell(slog.LevelWarn, "Warning: "+text) }
+func (s *streams) warn(text string) {
+	if s.log == nil {
+		text = "Warning: " + text // a log has the level
+	}
+	s.tell(slog.LevelWarn, text)
+}
+
+// caution tells what may make results wrong. It is a note in a text, and a warning in a log.
+func (s *streams) caution(text string) {
+	if !s.flags.Quiet {
+		s.tell(slog.LevelWarn, text)
+	}
+}
+
+// sayNext names a command to go on with. A log is of what was done.
+func (s *streams) sayNext(command, db string, words ...string) {
+	if s.log == nil {
+		s.say("Next: %s", strings.Join(append([]string{s.program, command, wording.ShellWord(db)}, words...), " "))
+	}
+}
 
 // sayError tells why a command fails.
 func (s *streams) sayError(format string, args ...any) {

@@ -74,7 +74,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return unreported(err, "%s has its predictions", c.DB)
 	}
-	s.say("Next: %s clean %s", s.program, wording.ShellWord(c.DB))
+	s.sayNext("clean", c.DB)
 	return nil
 }
 

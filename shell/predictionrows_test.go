@@ -96,7 +96,7 @@ func TestShuffledRows(t *testing.T) {
 	}
 	writeRowOrders(t, of)
 	got := run(t, "", "import", "g", "--nodes", "labels.csv", "--edges", "edges.csv", "--predictions", "p.npy")
-	const order = "Either the predictions are useless, or columns or rows are in another order. Columns were taken for A, B, C, and rows in the order of the nodes file, row 1 for node 0 and row 2 for node 1."
+	const order = "Either the predictions are useless, or columns or rows are in another order. Columns were taken for A, B, C, and rows in the order of the nodes file, row 0 for node 0 and row 1 for node 1."
 	if got.code != exitDone || !strings.Contains(got.err, order) {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, order)
 	}
@@ -107,7 +107,7 @@ func TestShuffledRows(t *testing.T) {
 
 	// The ids are positions too, and edges of an array may have meant those.
 	got = run(t, "", "import", "h", "--nodes", "moved.csv", "--edges", "edges.npy")
-	const positions = "The ids of the nodes are numbers from 0 to 59, in another order than the rows of the nodes file: row 1 has the id 31. The "
+	const positions = "The ids of the nodes are numbers from 0 to 59, in another order than the rows of the nodes file: row 0 has the id 31. The "
 	if got.code != exitDone || !strings.HasPrefix(got.err, positions+"numbers in edges.npy were taken for ids. If they are positions of rows") {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, positions)
 	}
@@ -117,7 +117,7 @@ func TestShuffledRows(t *testing.T) {
 	}
 	// So it is with numbers from 1, some of which no node has.
 	got = run(t, "", "import", "f", "--nodes", "from1.csv", "--edges", "from1.npy")
-	const from1 = "The ids of the nodes are numbers from 1 to 61, in another order than the rows of the nodes file: row 1 has the id 3. "
+	const from1 = "The ids of the nodes are numbers from 1 to 61, in another order than the rows of the nodes file: row 0 has the id 3. "
 	if !strings.HasPrefix(got.err, from1) {
 		t.Errorf("numbers from 1: got %d and %s\nwant %s", got.code, got.err, from1)
 	}
@@ -161,7 +161,7 @@ func TestSomeRowsOfOtherNodes(t *testing.T) {
 	writeRowOrders(t, files)
 	for file, want := range map[string]string{
 		"right.npy": "^$",
-		"moved.npy": `^Warning: moved.npy: rows 401 to 1200 \(nodes n400 to n1199\): the largest prediction is the label of \d+ of 800 nodes. ` +
+		"moved.npy": `^Warning: moved.npy: rows 400 to 1199 \(nodes n400 to n1199\): the largest prediction is the label of \d+ of 800 nodes. ` +
 			`As in the best other rows it would be that of 800. These rows may be those of other nodes: check their order, and that of the nodes\n$`,
 		"dir": `^Warning: dir: dir/part-2.csv:2 to dir/part-2.csv:401 \(nodes n800 to n1199\): `,
 	} {

@@ -174,8 +174,8 @@ func (l *lacks) tell() {
 	switch l.count {
 	case 0:
 	case 1:
-		l.s.say("node %s has no score: %s", query.Quote(l.first.ID), l.first.Lack)
+		l.s.caution(fmt.Sprintf("node %s has no score: %s", query.Quote(l.first.ID), l.first.Lack))
 	default:
-		l.s.say("%s have no score, such as %s: %s", wording.Nodes(l.count), query.Quote(l.first.ID), l.first.Lack)
+		l.s.caution(fmt.Sprintf("%s have no score, such as %s: %s", wording.Nodes(l.count), query.Quote(l.first.ID), l.first.Lack))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // timeForm is how a column may have times: their order as texts is that of the times. Its groups are what all times of a column have or lack,
 // unlike digits of a fraction, which some programs leave out of whole seconds.
-var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?:(:)\d\d(?:\.\d{1,9})?)?(Z?)$`)
+var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:([T ])\d\d:\d\d(?:(:)\d\d(?:\.\d{1,9})?)?(Z?))?$`)
 
 // asTimeOf returns a time in the form that the times of a column have, since a column has texts, and texts are compared by their bytes. It
 // returns other texts as they are, and times that the column may have.

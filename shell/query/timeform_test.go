@@ -53,6 +53,8 @@ func TestTimesOfColumns(t *testing.T) {
 		{"blank > '2026-01-02T10:00:00Z'", []string{"2026-01-03"}},
 		{"blank > '2026-01-02T10:00:30'", []string{"2026-01-03"}},
 		{"day > '2026-01-01 12:00'", []string{"2026-01-02", "2026-01-03"}},
+		{"day = '2026-01-02T00:00:00+00:00'", []string{"2026-01-02"}},
+		{"day <= '2026-01-02 00:00'", []string{"2026-01-01", "2026-01-02"}},
 		{"words = '2026-01-02 10:00'", []string{"2026-01-03"}}, // a column of any texts
 		// fractions that are left out of whole seconds
 		{"mixed = '2026-01-02T10:00:00Z'", []string{"2026-01-02"}},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,9 +21,7 @@ from .errors import GraphcleanerError, reading
 _NAME = "graphcleaner.exe" if os.name == "nt" else "graphcleaner"
 log = logging.getLogger("graphcleaner")
 
-# How remarks begin that come with every run of a kind. The program does not say which of the others are warnings, so all of them are.
-_ROUTINE = re.compile(r"no (predictions |features: |splits )|grey zone: |the kept classifier|Features of |waiting for |"
-                      r"(?!.*(add nothing|not used)).* are joined with ")
+_LEVELS = {"INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}  # of the program
 
 
 def path() -> str:
@@ -42,11 +40,10 @@ def path() -> str:
 
 
 @contextmanager
-def running(arguments: Sequence[str], statements: str = "", *, warns: bool = True,
-            said: list[tuple[int, str]] | None = None) -> Iterator[IO[bytes]]:
+def running(arguments: Sequence[str], statements: str = "", *, said: list[tuple[int, str]] | None = None) -> Iterator[IO[bytes]]:
     """Runs the program while its standard output is read. A failure is a GraphcleanerError, also where the reader failed first.
 
-    What it remarks is logged: as warnings if `warns`, but for what it always says. `said` gets the levels and the lines.
+    What the program says is logged. `said` gets the levels and the messages.
     """
     with tempfile.TemporaryFile() as heard, tempfile.TemporaryFile() as asked:
         found = path()
@@ -55,7 +52,7 @@ def running(arguments: Sequence[str], statements: str = "", *, warns: bool = Tru
                 asked.write(statements.encode())
                 asked.seek(0)
                 environment = {**os.environ, "GRAPHCLEANER_PARENT": str(os.getpid())}  # with which it ends
-                program = subprocess.Popen(["graphcleaner", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE,
+                program = subprocess.Popen(["graphcleaner", "--log=json", *arguments], executable=found, stdin=asked, stdout=subprocess.PIPE,
                                            stderr=heard, env=environment)
         except OSError as error:
             named = " of GRAPHCLEANER_BINARY" if os.environ.get("GRAPHCLEANER_BINARY") == found else ""
@@ -65,11 +62,11 @@ def running(arguments: Sequence[str], statements: str = "", *, warns: bool = Tru
             try:
                 yield program.stdout
             except Exception:
-                _end(program, _text(heard, program), arguments, warns)  # why the output was not what the reader expected
+                _end(program, _text(heard, program), arguments)  # why the output was not what the reader expected
                 raise
-            remarks = _end(program, _text(heard, program), arguments, warns)
+            messages = _end(program, _text(heard, program), arguments)
             if said is not None:
-                said += remarks
+                said += messages
         finally:
             program.stdout.close()
             if program.poll() is None:
@@ -77,9 +74,9 @@ def running(arguments: Sequence[str], statements: str = "", *, warns: bool = Tru
                 program.wait()
 
 
-def run(arguments: Sequence[str], *, warns: bool = True, said: list[tuple[int, str]] | None = None) -> str:
+def run(arguments: Sequence[str], *, said: list[tuple[int, str]] | None = None) -> str:
     """Runs the program, and returns what it printed."""
-    with running(arguments, warns=warns, said=said) as out:
+    with running(arguments, said=said) as out:
         return out.read().decode()
 
 
@@ -92,21 +89,21 @@ def _text(heard: IO[bytes], program: subprocess.Popen[bytes]) -> str:
     return heard.read().decode(errors="replace").strip()
 
 
-def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str], warns: bool) -> list[tuple[int, str]]:
-    """Logs what the program remarked, and returns it with its levels."""
-    if program.returncode == 0:
-        lines = [line for line in heard.splitlines() if not line.startswith("Next: ")]  # commands of a shell
-        levels = [logging.WARNING if warns and not _ROUTINE.match(line) else logging.INFO for line in lines]
-        said = [(level, of_python(line.removeprefix("Warning: "), arguments)) for level, line in zip(levels, lines)]
-        for level in (logging.INFO, logging.WARNING):
-            if of_level := [line for of, line in said if of == level]:
-                log.log(level, "%s", "\n".join(of_level))
-        return said
-    lines = [line for line in heard.splitlines() if not line.startswith("Run \"")]
-    # The last line that begins with the name of the program begins the error.
-    begins = [i for i, line in enumerate(lines) if line.startswith("graphcleaner: ")]
-    message = "\n".join(lines[begins[-1]:]).removeprefix("graphcleaner: ") if begins else "\n".join(lines)
-    raise GraphcleanerError(of_python(message, arguments) or f"graphcleaner ended with {program.returncode}", code=program.returncode)
+def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str]) -> list[tuple[int, str]]:
+    """Logs what the program said, and returns it with its levels. A failure is a GraphcleanerError that has the errors."""
+    said = []
+    for line in filter(None, heard.split("\n")):
+        # What is no message is of a fault of the program, or of the system.
+        message = json.loads(line) if line.startswith("{") else {"level": "ERROR", "msg": line}
+        if "stage" not in message:  # which is progress
+            said.append((_LEVELS[message["level"]], of_python(message["msg"], arguments)))
+    errors = "\n".join(text for level, text in said if level == logging.ERROR)
+    for level, text in said:
+        if program.returncode == 0 or level != logging.ERROR:
+            log.log(level, "%s", text)
+    if program.returncode != 0:
+        raise GraphcleanerError(errors or f"graphcleaner ended with {program.returncode}", code=program.returncode)
+    return said
 
 
 def main() -> int:

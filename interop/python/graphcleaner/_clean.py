@@ -27,6 +27,7 @@ _ANSWER = ("given_label", "suggested_label", "score", "confidence", "is_label_is
 def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any = None, *, features: Any = None,
           columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None, unlabelled: Sequence[Any] = (),
           store: str | os.PathLike[str] | None = None, replace: bool = False, directed: bool = False, edge_nodes: bool = False, logits: bool = False,
+          trim: bool = False, nfc: bool = False,
           memory: str | None = None, threads: int | None = None, progress: bool = False, **options: Any) -> Any:
     """Gives every label of a graph the chance that it is wrong, and a better label.
 
@@ -46,6 +47,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     edge_columns   your names of the columns of edges: {"src": "source", "dst": "target"}
     edge_nodes     ends of edges that the nodes lack become nodes without a label, behind the others. The answer is without them
     unlabelled     labels that mean that there is none: ["NA", -1]
+    trim, nfc      classes that differ by white space, or by Unicode form, are one, as in `graphcleaner import`
     store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews. It is
                    there once the call has ended well
     replace        a store that is there goes, with the decisions in it, once the new one is complete
@@ -87,7 +89,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     chosen = _store.of_user(options, _store.CLEANING, clean)
     table = _tables.nodes_table(nodes, columns, none)
     ends = _tables.edges_table(edges, edge_columns)
-    labels = dict.fromkeys(filter(None, _tables.texts(table.column("label"), "nodes: column 'label'").unique().to_pylist()))
+    given = _tables.texts(table.column("label"), "nodes: column 'label'").unique().to_pylist()
+    labels = dict.fromkeys(filter(None, _predictions.formed(given, trim, nfc)))
     if not labels:
         raise GraphcleanerError("nodes: no node has a label, want one for some of them")
     for what, given in (("classes", classes is not None), ("logits", logits)):
@@ -112,20 +115,20 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     with _place(store, replace) as put, _tables.folder(store, theirs) as folder, _bar(progress) as step:
         made = ["--", str(Path(folder, "store"))]
         stored = whole if store is not None else whole.select([name for name in whole.column_names if name in ("id", "label", "split")])
-        arguments = ["import", *work, *_store.flags(directed=directed, logits=logits)]
+        arguments = ["import", *work, *_store.flags(directed=directed, logits=logits, trim=trim, nfc=nfc)]
         arguments += ["--nodes", _tables.write(stored, Path(folder, "nodes.parquet"), "nodes")]
         arguments += ["--edges", _tables.write(ends, Path(folder, "edges.parquet"), "edges")]
         if features is not None:
             arguments += ["--features", _tables.write_features(features, folder, named, len(table))]
         if predictions is not None:
             arguments += _predictions.write(predictions, classes, table, named, folder, labels=labels, graph_classes=graph_classes,
-                                            index=index, categories=getattr(dtype, "categories", None), more=more)
+                                            index=index, categories=getattr(dtype, "categories", None), more=more, trim=trim, nfc=nfc)
         _binary.run([*arguments, *made], said=said)
         step()
         run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))
         step()
-        # They repeat the warnings of the run.
-        scores, suspects = (_store.exported(["export", *work], [*made, what], folder, warns=False) for what in ("scores", "suspects"))
+        # Quietly: they repeat the warnings of the run.
+        scores, suspects = (_store.exported(["export", "--quiet", *work], [*made, what], folder) for what in ("scores", "suspects"))
         answer = _answer(table, scores.slice(0, len(table)), suspects, named)
         if store is not None:
             put(made[1], folder)

@@ -6,51 +6,46 @@ import os
 import re
 from collections.abc import Sequence
 
-# What somebody wrote; or a flag, and its value where that is no word of the sentence: it is in quotes, has a comma, or begins as no word
-# does.
-_FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|(?<![\w-])--([a-z]+(?:-[a-z]+)*)"
-                   r"(?:[ =]('[^']*'|[^\s;:()]+,[^\s;:()]*[^\s;:(),.?]|(?!--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
-_SWITCHES = ("as-given", "directed", "logits", "multi-label", "replace", "safe-csv", "without-suspects", "yes")
-_VALUES = ("diagonal", "direction", "edges", "expect", "features", "hops", "memory", "nodes", "predictions", "preset", "report", "seed",
-           "stats", "threads", "threshold", "wait", "who")
-_LISTS = {"classes": "classes", "prediction-classes": "classes", "unlabelled": "unlabelled"}
+# What stays: what somebody wrote, and commands of a shell. Else a flag, and its value where that is no word of the sentence: it is in quotes,
+# has a comma or a sign of equality, or begins as no word does.
+_FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|\bgraphcleaner [a-z]+ [^;:]*"
+                   r"|(?P<command>\b(?:import|clean) )?(?<![\w-])--(?P<name>[a-z]\w*(?:-\w+)*)"
+                   r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
+_SWITCHES = ("as-given", "directed", "edge-nodes", "logits", "multi-label", "nfc", "replace", "safe-csv", "trim", "without-suspects", "yes")
+_LISTS = ("classes", "unlabelled")
+_COLUMNS = ("id", "label", "split", "src", "dst", "weight")
 _FRAME = re.compile(r"(nodes|edges|predictions|features|ids)\.(?:parquet|npy|npz)")
 
 
 def of_python(said: str, arguments: Sequence[str]) -> str:
-    """A message of the program, which got the arguments. Rows count from 0, as in frames; flags that Python has not stay."""
+    """A message of the program, which got the arguments. Rows count from 0, as in frames."""
     for path in arguments:
         if (frame := _FRAME.fullmatch(os.path.basename(path))) and path in said:
             said = re.sub(re.escape(path) + r":(\d+)", lambda at, of=frame[1]: f"{of}, row {int(at[1]) - 1}", said)
             said = said.replace(path, frame[1])
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
     said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said)
-    said = re.sub(r"^predictions: row (\d+) \((node .*?)\):", r"predictions, row \1: \2:", said)
-    said = re.sub(r"\brows (\d+) to (\d+) \(nodes", lambda at: f"rows {int(at[1]) - 1} to {int(at[2]) - 1} (nodes", said)
-    said = re.sub(r"rows of the nodes file: row (\d+)", lambda at: f"rows of the nodes: row {int(at[1]) - 1}", said)
-    said = said.replace("sort the nodes file by id", "sort the nodes by id, or give a frame with the ids")
-    said = re.sub(r"the nodes file, row 1 for (.*) and row 2 for", r"nodes, row 0 for \1 and row 1 for", said)
-    said = said.replace("clean with the option as-given", "pass as_given=True")
-    said = said.replace("that of the statement classes", "the sorted one")
-    said = said.replace("give that, or the order that is right", "pass that, or classes=model.classes_")
-    said = said.replace("(--prediction-classes names the columns of the file)", "(classes=model.classes_ names the columns of an array)")
+    said = said.replace("the nodes file", "the nodes").replace("want ids that nodes has", "want ids of the nodes")
+    said = said.replace("correct the file and append", "correct the frame and append")
+    said = said.replace("clean with the option as-given", "clean with --as-given")
     said = said.replace("want one statement with --format arrow", "want one statement in a call").replace("an Arrow stream", "a frame")
     said = said.replace("give them to the command, as in: shell DB --who ann -c undo", "pass them to open, as in: open(path, who='ann')")
-    said = re.sub(r"want ids that nodes has( \(the first is .*\))?; --edge-nodes makes such ids nodes without a label",
-                  r"want ids of the nodes\1; edge_nodes=True makes such ids nodes without a label", said)
     said = re.sub(r"\brepeat this with (?:--replace --yes )?--", "call this again with --", said)
-    said = said.replace("correct the file and append it again", "correct the frame and append it again; the class stays")
     said = re.sub(r"(want another)(?: name)?: such as --columns \S+", r"\1 name", said)  # a frame is renamed
     return _FLAG.sub(_argument, said)
 
 
 def _argument(flag: re.Match[str]) -> str:
-    name, value = flag[1], flag[2]  # None, in quotes
+    command, name, value = flag["command"] or "", flag["name"], flag["value"]
+    if name is None:
+        return flag[0]
+    argument = "classes" if name == "prediction-classes" else name.replace("-", "_")
     if name in _SWITCHES:
-        return name.replace("-", "_") + "=True" + (f" {value}" if value else "")
-    if name in _LISTS and value:
-        names = [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:[^,\\]|\\.)+", value.strip("'"))]
-        return f"{_LISTS[name]}={names}"
-    if name in (*_VALUES, *_LISTS):
-        return _LISTS.get(name, name) + (f"={value}" if value else "")
-    return flag[0]
+        return f"{argument}=True" + (f" {value}" if value else "")
+    if value is None:
+        return command + argument
+    names = [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:[^,\\]|\\.)+", value.strip("'"))]
+    if argument in ("columns", "edge_columns"):
+        pairs = dict(pair.split("=", 1) for pair in names if pair.split("=")[0] in _COLUMNS)
+        return f"{command}{argument}={{…, {str(pairs)[1:-1]}}}"
+    return f"{command}{argument}={names if argument in _LISTS else value}"

@@ -111,20 +111,14 @@ class Store(Generic[Frame]):
     def query(self, statement: str, *values: Any, yes: bool = False) -> Frame:
         """Answers one statement of the query language. $1 in it is the first of the values, a text, a number or a time, whatever it holds.
 
-        A time takes the form of the column before it, as in `when > $1`; without a zone it is UTC. A decision about all nodes that meet a condition wants yes=True.
+        A time takes the form of the column, as in `when > $1`; without a zone it is UTC. A decision about all nodes that meet a condition wants yes=True.
 
         >>> store = graphcleaner.open(papers)
         >>> store.query("count nodes where degree > $1 and label != $2", 1, "it's x").to_pylist()
         [{'count': 60}]
         """
         arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self._at]
-        return self._frame(_streamed(arguments, "statement", bound(statement, values, self._example)))
-
-    def _example(self, name: str) -> Any:
-        """A value of a column of the nodes."""
-        arguments = ["shell", "--format", "arrow", *self._flags, "--", self._at]
-        table = _streamed(arguments, "statement", f"nodes where {name} is not null limit 1 return {name}")
-        return table.column(0)[0].as_py() if table.num_rows else None
+        return self._frame(_streamed(arguments, "statement", bound(statement, values)))
 
     def _frame(self, table: pa.Table) -> Frame:
         frame: Frame = _tables.as_kind(table, self.frames)
@@ -140,7 +134,7 @@ class Store(Generic[Frame]):
         """
         statement = "suspects"
         if where is not None:
-            statement = bound(f"suspects where {clause(where, 'where')}", values, self._example)
+            statement = bound(f"suspects where {clause(where, 'where')}", values)
         elif values:
             raise GraphcleanerError("where: got none, and values for it")
         if order_by is not None:
@@ -177,7 +171,7 @@ class Store(Generic[Frame]):
     @short
     def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
                columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None,
-               unlabelled: Sequence[Any] = ()) -> str:
+               unlabelled: Sequence[Any] = (), trim: bool = False, nfc: bool = False) -> str:
         """Adds nodes, edges and predictions, all of them or nothing, and returns what the program says of them.
 
         The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values of its row.
@@ -186,7 +180,7 @@ class Store(Generic[Frame]):
         '...1 node...'
         """
         with _tables.folder() as folder:
-            arguments = ["import", "--append", *self._flags]
+            arguments = ["import", "--append", *self._flags, *flags(trim=trim, nfc=nfc)]
             table = None
             if nodes is not None:
                 table = _tables.nodes_table(nodes, columns, unlabelled)
@@ -290,18 +284,18 @@ def _streamed(arguments: Sequence[str], what: str, statements: str = "") -> Any:
     import pyarrow as pa
 
     try:
-        with _binary.running(arguments, statements, warns=not statements) as out:
+        with _binary.running(arguments, statements) as out:
             return pa.ipc.open_stream(out).read_all()
     except pa.ArrowException as error:
         raise GraphcleanerError(f"{what}: the answer has no rows of a table, want one that has: {error}") from error
 
 
-def exported(arguments: Sequence[str], of: Sequence[str], folder: str, *, warns: bool = True) -> Any:
+def exported(arguments: Sequence[str], of: Sequence[str], folder: str) -> Any:
     """The table that an export writes."""
     import pyarrow as pa
 
     path = f"{folder}/export.arrow"
-    _binary.run([*arguments, f"--out={path}", *of], warns=warns)
+    _binary.run([*arguments, f"--out={path}", *of])
     with pa.OSFile(path) as source:  # not mapped: the folder goes away
         return pa.ipc.open_file(source).read_all()
 

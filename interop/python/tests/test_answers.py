@@ -93,7 +93,7 @@ def test_columns_in_another_order(caplog):
     nodes, edges, softmax, classes = frames()
     order = np.argsort(classes)
     says = (r"^predictions: its columns seem to be in another order than the sorted one: 17 of 60 labels are predicted in it, and 57 with "
-            r"classes=\['Theory', 'Databases', 'AI'\]: pass that, or classes=model.classes_$")
+            r"classes=\['Theory', 'Databases', 'AI'\]: give that, or the order that is right$")
     graph = graphcleaner.Graph.of(nodes, edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
     for call in (lambda: clean(nodes, edges, softmax), lambda: graphcleaner.clean(graph, predictions=softmax)):
         with pytest.raises(GraphcleanerError, match=says):
@@ -158,6 +158,30 @@ def test_labels_that_mean_none(values):
     assert found.score.isna().tolist() == [v in (3, 4) for v in range(60)] and set(found.suggested_label) == set(CLASSES)
     category = clean(nodes.assign(subject=nodes.subject.astype("category")), edges, unlabelled=values)
     assert category.score.isna().sum() == 2
+
+
+def test_warnings_are_whole_messages(caplog):
+    nodes, edges, softmax, classes = frames()
+    nodes.loc[[4, 10], "subject"] = "\u00a0AI "
+    nodes.loc[[13, 16], "subject"] = "no labels can be read here"
+    run = clean(nodes, edges, np.hstack([softmax, softmax[:, :2] * 0]), [*classes, "\u00a0AI ", "no labels can be read here"]).attrs["graphcleaner"]
+    alike = [line for line in run["warnings"] if "written in several ways" in line]
+    assert len(alike) == 1 and alike[0].startswith("Classes that may be one class") and alike[0].endswith("equal in the file.")
+    assert caplog.text.count("written in several ways") == 1 and not any(line.startswith("no splits") for line in run["warnings"])
+
+
+def test_classes_that_differ_by_white_space_or_form(papers):  # noqa: F811
+    nodes, edges, softmax, classes = frames()
+    want = clean(nodes, edges, softmax, classes)
+    odd = nodes.assign(subject=nodes.subject.mask(nodes.paper_id == "p4", " Databases").mask(nodes.paper_id == "p5", "AI\u00a0"))
+    for given in (dict(softmax=softmax, classes=classes), dict(softmax=softmax[:, np.argsort(classes)]), dict(softmax=pd.DataFrame(softmax, columns=classes))):
+        pd.testing.assert_frame_equal(clean(odd, edges, **given, trim=True, nfc=True), want)
+    accents = dict(zip(CLASSES, ["The\u0301orie", "Bases", "IA"]))
+    found = clean(nodes.replace({"subject": accents}), edges, softmax, [accents[name].replace("e\u0301", "é") for name in classes], nfc=True)
+    assert list(found.score) == list(want.score) and "Théorie" in set(found.given_label)
+    store = graphcleaner.open(papers)
+    store.append({"id": ["new"], "label": [" AI "]}, trim=True)
+    assert store.query("nodes where id = 'new' return label")["label"].to_pylist() == ["AI"]
 
 
 def test_classes_of_a_graph_that_mean_none():

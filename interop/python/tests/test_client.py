@@ -229,7 +229,7 @@ def test_without_predictions(tmp_path):
     (dict(predictions=np.ones((60, 4)) / 4), "predictions: got 4 columns, and 3 labels among the nodes: 'AI', 'Databases', 'Theory': want classes=model.classes_"),
     (dict(predictions=np.ones((60, 4)) / 4, classes=CLASSES), "predictions: got 4 columns, and 3 classes"),
     (dict(predictions=np.ones((59, 3)) / 3, classes=CLASSES), "predictions: got 59 rows for 60 nodes"),
-    (dict(predictions=np.ones((60, 3)), classes=CLASSES), "^predictions, row 0: node p0: they add up to 3, want 1"),
+    (dict(predictions=np.ones((60, 3)), classes=CLASSES), r"^predictions: row 0 \(node p0\): they add up to 3, want 1"),
     (dict(predictions=np.ones(60), classes=CLASSES), "predictions: got an array of 1 dimensions"),
     (dict(classes=CLASSES), "classes: want predictions with them"),
     (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
@@ -420,7 +420,8 @@ def test_warnings_are_logged_as_such(papers, caplog):
     store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
     store.score(["x1", "x2"])
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"][2:]
-    assert '"AI ": 2 nodes' in warned[0] and "2 nodes have no score" in warned[1]
+    assert [line.splitlines()[0] for line in warned[:2]] == ["The store has new classes:", "Classes that may be one class, written in several ways:"]
+    assert "trim=True joins those" in warned[1] and warned[2].startswith("2 nodes have no score") and len(warned) == 3
 
 
 def test_errors_of_a_store(papers, tmp_path):

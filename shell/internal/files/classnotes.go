@@ -100,7 +100,7 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 		remarks = append(remarks, odd...)
 	}
 	for _, remark := range remarks {
-		r.say("%s", c.text(remark))
+		r.caution(c.text(remark))
 	}
 	return nil
 }

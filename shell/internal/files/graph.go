@@ -72,6 +72,7 @@ type Job struct {
 
 	Progress kv.Progress       // may be nil, and so may the others
 	Notice   func(text string) // is told what people should know of the files
+	Caution  func(text string) // is told what may make results wrong
 	Warn     func(text string) // is told what makes results wrong if it is true
 	OnStage  func(ops.Stage)   // is told of every stage that has ended
 }
@@ -80,6 +81,13 @@ type Job struct {
 func (r Job) say(format string, args ...any) {
 	if r.Notice != nil {
 		r.Notice(fmt.Sprintf(format, args...))
+	}
+}
+
+// caution hands a text to Caution.
+func (r Job) caution(text string) {
+	if r.Caution != nil {
+		r.Caution(text)
 	}
 }
 

@@ -221,7 +221,7 @@ func (w *writing) warnMisplaced(in *matrixFile, all []cleaner.MisplacedRows) err
 		if err != nil {
 			return err
 		}
-		place := fmt.Sprintf("rows %d to %d", rows.First+1, rows.Last+1)
+		place := fmt.Sprintf("rows %d to %d", rows.First, rows.Last)
 		if in.table != nil {
 			from, line := in.table.Parts().Place(rows.First)
 			to, end := in.table.Parts().Place(rows.Last)
@@ -261,7 +261,7 @@ func (w *writing) rowOrder(in *matrixFile) (string, error) {
 		}
 		ids = append(ids, wording.Short(id))
 	}
-	return fmt.Sprintf("rows in the order of the nodes file, row 1 for node %s and row 2 for node %s.", ids...), nil
+	return fmt.Sprintf("rows in the order of the nodes file, row 0 for node %s and row 1 for node %s.", ids...), nil
 }
 
 // sayPositions says how arrays were read, if the ids of the nodes could be positions of their rows, counted from 0 or 1, in another order: the
@@ -282,7 +282,7 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 		}
 		position, isSorted = position+1, isSorted && number >= last
 		if number != position-1 && number != position && moved == "" {
-			moved = fmt.Sprintf("row %d has the id %s", position, id)
+			moved = fmt.Sprintf("row %d has the id %s", position-1, id)
 		}
 		last, least, most = number, min(least, number), max(most, number)
 	}
@@ -298,6 +298,6 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 		text += fmt.Sprintf(" The rows of %s were taken in the order of the nodes file. If they are in that of the ids, sort the nodes file by id.",
 			strings.Join(matrices, " and "))
 	}
-	r.say("%s", text)
+	r.caution(text)
 	return nil
 }
