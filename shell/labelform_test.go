@@ -43,7 +43,7 @@ func TestLookAlikeClasses(t *testing.T) {
 	}
 	for _, c := range []struct{ flags, want string }{
 		{"--trim", "A\t2|B C\t2|cafe\u0301\t2|A\u200b\t1|D\t1|caf\u00e9\t1"},
-		{"--nfc", "caf\u00e9\t3| \t1|A\t1|A \t1|A\u200b\t1|B C\t1|B \u00a0C\t1|D\t1"},
+		{"--nfc", "caf\u00e9\t3|\" \"\t1|A\t1|A \t1|A\u200b\t1|B C\t1|B \u00a0C\t1|D\t1"},
 		{"--trim --nfc", "caf\u00e9\t3|A\t2|B C\t2|A\u200b\t1|D\t1"},
 	} {
 		mustRun(t, append(strings.Fields("import g --nodes nodes.csv --edges edges.csv --replace --yes"), strings.Fields(c.flags)...)...)

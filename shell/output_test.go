@@ -69,18 +69,6 @@ func TestExportToStream(t *testing.T) {
 	}
 }
 
-// What tsv escapes, import reads back.
-func TestTSVRoundTrip(t *testing.T) {
-	const nodes = "id,label\n\"a\\b\",\"x\ty\"\n\"\"\"c\"\"\",X\n"
-	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": "src,dst\n"})
-	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	mustRun(t, "export", "g", "labels", "--out", "labels.tsv")
-	mustRun(t, "import", "h", "--nodes", "labels.tsv", "--edges", "edges.csv")
-	if first, second := mustRun(t, "export", "g", "labels", "--out", "-"), mustRun(t, "export", "h", "labels", "--out", "-"); first != second {
-		t.Errorf("after a round trip by tsv: got %q, want %q", second, first)
-	}
-}
-
 // An index that disagrees with its column is a problem that check prints.
 func TestCheckLooksAtIndexes(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})

@@ -18,7 +18,7 @@ const (
 	FormatTable Format = iota
 	// FormatCSV is RFC 4180 with a header, lines ended by \n.
 	FormatCSV
-	// FormatTSV has a header and writes tab, newline, return and backslash as \t, \n, \r and \\.
+	// FormatTSV is FormatCSV with tabs in place of commas.
 	FormatTSV
 	// FormatJSON is an array of objects, or one object for statements about one thing.
 	FormatJSON

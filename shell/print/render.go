@@ -89,12 +89,12 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 			return &recordPrinter{columns: r.Columns(), into: newMarkdownPrinter(out, recordColumns)}, nil
 		}
 		return newMarkdownPrinter(out, r.Columns()), nil
-	case FormatCSV:
+	case FormatCSV, FormatTSV:
 		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns(), safe: on.SafeCSV}
+		if f == FormatTSV {
+			p.out.Comma = '\t'
+		}
 		return p, p.out.Write(fieldNames(r.Columns(), on.SafeCSV))
-	case FormatTSV:
-		p := &tsvPrinter{out: out, columns: r.Columns(), safe: on.SafeCSV}
-		return p, p.line(fieldNames(r.Columns(), on.SafeCSV))
 	case FormatJSON, FormatJSONL:
 		p := &jsonPrinter{out: out, columns: r.Columns(), object: r.Object, array: f == FormatJSON && !r.Record}
 		return p, nil
@@ -169,6 +169,7 @@ func (p *barePrinter) row(values []kv.Value) error {
 
 func (p *barePrinter) end() error { return nil }
 
+// A csvPrinter writes csv, and tsv with the same quotes.
 type csvPrinter struct {
 	out     *csv.Writer
 	columns []query.ColumnInfo
@@ -189,37 +190,6 @@ func (p *csvPrinter) end() error {
 	p.out.Flush()
 	return p.out.Error()
 }
-
-type tsvPrinter struct {
-	out     *bufio.Writer
-	columns []query.ColumnInfo
-	safe    bool
-}
-
-var tsvEscapes = strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`, `\`, `\\`)
-
-func (p *tsvPrinter) line(fields []string) error {
-	for i, f := range fields {
-		if i > 0 {
-			p.out.WriteByte('\t')
-		}
-		if strings.HasPrefix(f, `"`) { // readers of tsv would take it for a field in quotes
-			f = `"` + strings.ReplaceAll(f, `"`, `""`) + `"`
-		}
-		tsvEscapes.WriteString(p.out, f)
-	}
-	return p.out.WriteByte('\n')
-}
-
-func (p *tsvPrinter) row(values []kv.Value) error {
-	fields := make([]string, len(values))
-	for i, v := range values {
-		fields[i] = fieldText(v, p.columns[i].Kind, p.safe)
-	}
-	return p.line(fields)
-}
-
-func (p *tsvPrinter) end() error { return nil }
 
 // A jsonPrinter writes objects with their keys in the order of the columns. What JSON has no number for,
 // NaN and the infinities, is null.

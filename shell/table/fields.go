@@ -1,9 +1,6 @@
 package table
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // splitBlanks cuts a line at runs of blanks, behind the fields that are there. A field may be in quotes.
 func (c *textChunk) splitBlanks(line []byte) {
@@ -28,20 +25,25 @@ func (c *textChunk) splitBlanks(line []byte) {
 	}
 }
 
-// quotedField returns where the quoted field ends that a line of a file without ends of lines in quotes begins with; -1 if it is none,
-// because the next quote that is not doubled does not end it.
+// quotedField returns where the quoted field ends that a line of a file of blanks begins with; -1 if it is none, because something follows its
+// closing quote or the line has none.
 func (c *textChunk) quotedField(line []byte) int {
-	for at := 1; ; at++ {
-		quote := bytes.IndexByte(line[at:], '"')
+	end := closingQuote(line, 0)
+	if end < 0 || end < len(line) && line[end] != '\t' && line[end] != ' ' {
+		return -1
+	}
+	return end
+}
+
+// closingQuote returns where quoted text ends whose opening quote is at a place of data, behind its closing quote; -1 if it has none.
+func closingQuote(data []byte, at int) int {
+	for at++; ; at += 2 {
+		quote := bytes.IndexByte(data[at:], '"')
 		if quote < 0 {
 			return -1
 		}
-		at += quote + 1
-		if at == len(line) || line[at] == '\t' || line[at] == c.file.separator {
-			return at
-		}
-		if line[at] != '"' {
-			return -1
+		if at += quote; at+1 >= len(data) || data[at+1] != '"' {
+			return at + 1
 		}
 	}
 }
@@ -63,26 +65,22 @@ func (c *textChunk) splitQuoted(record []byte) error {
 	c.fields = c.fields[:0]
 	for read, length := 0, 0; ; read++ { // read is where a field begins
 		begin := length
-		if quote := beforeQuote(record, read); quote >= 0 {
-			for read = quote + 1; ; read++ {
-				quote := read + bytes.IndexByte(record[read:], '"')
-				length += copyLines(record[length:], record[read:quote])
-				if read = quote + 1; read >= len(record) || record[read] != '"' {
-					break
-				}
-				record[length] = '"'
-				length++
+		quote, end := beforeQuote(record, read), -1
+		if quote >= 0 {
+			end = closingQuote(record, quote)
+		}
+		switch {
+		case end >= 0 && (end == len(record) || record[end] == c.file.separator):
+			length += unquote(record[length:], record[quote+1:end-1])
+			read = end
+		case end >= 0 && !quotesAreText(c.file.separator):
+			remark := ""
+			if end > 1 && record[end-2] == '\\' {
+				remark = backslashRemark
 			}
-			if read < len(record) && record[read] != c.file.separator {
-				// The record ends in this line.
-				remark := ""
-				if read > 1 && record[read-2] == '\\' {
-					remark = backslashRemark
-				}
-				return recordError(c.file.path, c.line, record[read:], "got %q after a closing quote, want the end of the field%s",
-					record[read:read+1], remark)
-			}
-		} else {
+			return recordError(c.file.path, c.line, record[end:], "got %q after a closing quote, want the end of the field%s",
+				record[end:end+1], remark) // the record ends in this line
+		default:
 			end := bytes.IndexByte(record[read:], c.file.separator)
 			if end < 0 {
 				end = len(record) - read
@@ -96,6 +94,10 @@ func (c *textChunk) splitQuoted(record []byte) error {
 		}
 	}
 }
+
+// quotesAreText reports whether a field with something behind its closing quote has these quotes as a part of its text. Between tabs it has,
+// as many tables of titles are written without quotes of their own.
+func quotesAreText(separator byte) bool { return separator == '\t' }
 
 // trimmed is a field that is not quoted, without blanks around it that are none of its own.
 func (c *textChunk) trimmed(field []byte) []byte {
@@ -114,71 +116,4 @@ func beforeQuote(text []byte, at int) int {
 		return at
 	}
 	return -1
-}
-
-// copyLines copies text down, over itself, with ends of lines CRLF as LF, and returns the length of what is left.
-func copyLines(dst, text []byte) int {
-	n := 0
-	for {
-		end := bytes.Index(text, []byte("\r\n"))
-		if end < 0 {
-			return n + copy(dst[n:], text)
-		}
-		n += copy(dst[n:], text[:end])
-		text = text[end+1:]
-	}
-}
-
-// splitTabs cuts a line of a tsv file that has quotes or escapes, in place. A field that begins and ends with a quote is read as in a csv
-// file. \t, \n, \r and \\ stand for a tab, the ends of lines and a backslash.
-func (c *textChunk) splitTabs(line []byte) error {
-	c.fields = c.fields[:0]
-	for more := true; more; {
-		var field []byte
-		if end := c.quotedStart(line); end > 0 {
-			field, line = line[1:end-1], line[end:]
-			field = field[:unquote(field, field)]
-			if more = len(line) > 0; more {
-				line = line[1:]
-			}
-		} else {
-			field, line, more = bytes.Cut(line, []byte{'\t'})
-			field = c.trimmed(field)
-		}
-		length, err := c.unescape(field)
-		if err != nil {
-			return err
-		}
-		c.fields = append(c.fields, field[:length])
-	}
-	return nil
-}
-
-// quotedStart is quotedField of a line that may begin without a quote.
-func (c *textChunk) quotedStart(line []byte) int {
-	if len(line) == 0 || line[0] != '"' {
-		return -1
-	}
-	return c.quotedField(line)
-}
-
-// unescape replaces the escapes of a field, in place, and returns the length of what is left.
-func (c *textChunk) unescape(field []byte) (length int, err error) {
-	for i := 0; i < len(field); i++ {
-		b := field[i]
-		if b == '\\' {
-			i++
-			code := -1
-			if i < len(field) {
-				code = strings.IndexByte(`tnr\`, field[i])
-			}
-			if code < 0 {
-				return 0, recordError(c.file.path, c.line, field[i:], `got a backslash before %q, want \t, \n, \r or \\`, brief(string(field[i:])))
-			}
-			b = "\t\n\r\\"[code]
-		}
-		field[length] = b
-		length++
-	}
-	return length, nil
 }

@@ -175,7 +175,7 @@ func (l layout) cut(line []byte) []string {
 // records are the first records of a text, at most so many. One that is wrong ends them.
 func (l layout) records(begin []byte, most int) (records [][]string) {
 	f := newTextFile("", nil, l, 0)
-	c := &textChunk{file: f, data: bytes.Clone(begin), special: true, valid: true}
+	c := &textChunk{file: f, data: bytes.Clone(begin), quotes: true, valid: true}
 	whole := f.wholeRecords(c.data, len(begin) < sniffBytes)
 	for c.data = c.data[:whole]; len(records) < most; {
 		row, err := c.next()
@@ -259,6 +259,9 @@ func (r *Reader) setHeader() error {
 		}
 	default:
 		r.header, r.line = fields, first.Line
+		if !areNumbers([][]string{fields}) { // which would say that the header is missing
+			chunk.file.names = slices.Clone(fields)
+		}
 		if l.short {
 			r.header = append([]string{""}, fields...)
 		}
@@ -277,7 +280,9 @@ func looksOf(records [][]string) (looks int) {
 	if len(records) == 0 {
 		return 0
 	}
-	first, rest := records[0], records[1:]
+	first := records[0]
+	isFirst := func(record []string) bool { return slices.Equal(record, first) } // the header again, of files put together
+	rest := slices.DeleteFunc(slices.Clone(records[1:]), isFirst)
 	if !slices.ContainsFunc(first, func(field string) bool { return !isNumber(field) }) {
 		looks = -1
 	}

@@ -8,6 +8,10 @@ import (
 
 // How each text is read is found from its content, and told.
 func TestLayouts(t *testing.T) {
+	again := func(header string) string {
+		return "got the header again (" + header + "), want a row. If files were put together here, take this line out, or name a directory of the " +
+			"files. If the first line is a row, add --no-header"
+	}
 	noHeader := Form{NoHeader: true}
 	for _, c := range []struct {
 		name, content string
@@ -26,7 +30,7 @@ func TestLayouts(t *testing.T) {
 		{"a.csv", "src, dst\n0, 1\n 2 ,\t\" 3\"\n", Form{}, `["src" "dst"] 2["0" "1"] 3["2" "\" 3\""]`, "commas, blanks around values"},
 		{"a.csv", "src, dst\n\" 0\", 1 \r\n", Form{}, `["src" "dst"] 2[" 0" "1"]`, "commas, blanks around values"},
 		{"a.txt", "0 |A b\n1 | C\n", noHeader, `["1" "2"] 1["0" "A b"] 2["1" "C"]`, "bars, blanks around values, no header"},
-		{"a.tsv", "id\t label\n1\t \\t \n", Form{}, `["id" "label"] 2["1" "\t"]`, "tabs, blanks around values"},
+		{"a.tsv", "id\t label\n1\t b \n2\t \"\tc\"\n", Form{}, `["id" "label"] 2["1" "b"] 3["2" "\tc"]`, "tabs, blanks around values"},
 		{"a.csv", "id,label\n1, A\n", Form{}, `["id" "label"] 2["1" " A"]`, ""},
 		// one column, whatever its name is
 		{"a.csv", "id\nA b\nc\n", Form{}, `["id"] 2["A b"] 3["c"]`, ""},
@@ -47,8 +51,6 @@ func TestLayouts(t *testing.T) {
 		{"a.csv", "sep=;\r\nid;label\r\n1;A, B\r\n", Form{}, `["id" "label"] 3["1" "A, B"]`, "semicolons"},
 		{"a.txt", "1 2 \t1 100\n2 3 \t1 200\n", noHeader, `["1" "2" "3" "4"] 1["1" "2" "1" "100"] 2["2" "3" "1" "200"]`, "blanks, no header"},
 		{"a.txt", "id\tlabel \n1\tA b\n", Form{}, `["id" "label "] 2["1" "A b"]`, "tabs"},
-		{"a.tsv", "id\tlabel\n1\t\"A\nB\"\n", Form{}, `["id" "label"] 2["1" "\"A"]` +
-			":3: got 1 fields, want 2 (id,label); if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line", ""},
 		{"a.csv", "1;A;5, EUR\n2;B;6\n", noHeader, `["1" "2" "3"] 1["1" "A" "5, EUR"] 2["2" "B" "6"]`, "semicolons, no header"},
 		// of several separators that cut the first lines evenly, the one behind the first field, or a tab
 		{"out.konect", "% sym\n0 1\t1\t1082008561\n1 2\t1\t1082008562\n", noHeader,
@@ -83,7 +85,7 @@ func TestLayouts(t *testing.T) {
 		// no header
 		{"a.csv", "1,2\n2,3\n", noHeader, `["1" "2"] 1["1" "2"] 2["2" "3"]`, "commas, no header"},
 		{"a.csv", "\"a\",\"x \"\"y\"\"\"\nb,z\n", noHeader, `["1" "2"] 1["a" "x \"y\""] 2["b" "z"]`, "commas, no header"},
-		{"a.tsv", "\"a\"\t\\\\\nb\tz\n", noHeader, `["1" "2"] 1["a" "\\"] 2["b" "z"]`, "tabs, no header"},
+		{"a.tsv", "\"a\"\t\\\\\nb\tz\n", noHeader, `["1" "2"] 1["a" "\\\\"] 2["b" "z"]`, "tabs, no header"},
 		// what the form says of tables that have no such separator
 		{"a.txt", "1::2::5\n", Form{Delimiter: ':', NoHeader: true}, `["1" "2" "3" "4" "5"] 1["1" "" "2" "" "5"]`, `":", no header`},
 		{"a.csv", "id,label\n1,A\n", Form{Delimiter: ' '}, `["id" "label"] 2["1" "A"]`, ""},
@@ -96,9 +98,21 @@ func TestLayouts(t *testing.T) {
 		{"r.csv", "\"id\";\"label\"\n\"1\";35;\"A\"\n\"2\";40;\"B\"\n", Form{}, `["" "id" "label"] 2["1" "35" "A"] 3["2" "40" "B"]`, "semicolons"},
 		{"p.csv", ",id,label\n0,35,A\n", Form{}, `["" "id" "label"] 2["0" "35" "A"]`, ""},
 		{"p.tsv", "\tlabel\n35\tA\n", Form{}, `["" "label"] 2["35" "A"]`, ""},
-		// quotes in tsv
-		{"q.tsv", "\"id\"\tlabel\n1\t\"Art, \"\"Music\"\"\"\n2\t\"a\tb\"\n3\t\"open\n4\t\"A\" and \"B\"\n5\t\"\\t\\\\\"\n6\t\"\"\n", Form{},
-			`["id" "label"] 2["1" "Art, \"Music\""] 3["2" "a\tb"] 4["3" "\"open"] 5["4" "\"A\" and \"B\""] 6["5" "\t\\"] 7["6" ""]`, ""},
+		// quotes in tsv: what goes on behind a closing quote, or has none, is text with quotes
+		{"q.tsv", "\"id\"\tlabel\n1\t\"Art, \"\"Music\"\"\"\n2\t\"a\tb\nc\"\r\n3\t\"A\" and \"B\"\n4\t\"\"\n5\t\"open\n6\tB\n", Form{},
+			`["id" "label"] 2["1" "Art, \"Music\""] 3["2" "a\tb\nc"] 5["3" "\"A\" and \"B\""] 6["4" ""] 7["5" "\"open"] 8["6" "B"]`, ""},
+		// no escapes
+		{"a.tsv", "id\\d\tlabel\n1\tC:\\new\n2\t$\\nu$\n\\\t\\x\\\n\"3\\\"\t\\\"\"\n", Form{},
+			`["id\\d" "label"] 2["1" "C:\\new"] 3["2" "$\\nu$"] 4["\\" "\\x\\"] 5["3\\" "\\\"\""]`, ""},
+		// the header again, of files put together; not a row that has one name of it
+		{"a.csv", "id,label\nid,A\nid,label\n", Form{}, `["id" "label"] 2["id" "A"]:3: ` + again("id,label"), ""},
+		{"a.csv", "\ufeffid,label\r\n1,A\r\n\ufeff\"id\",\"label\"\r\n", Form{}, `["id" "label"] 2["1" "A"]:3: ` + again("id,label"), ""},
+		{"a.txt", "id label\n1 A\nid  label\n", Form{}, `["id" "label"] 2["1" "A"]:3: ` + again("id,label"), "blanks"},
+		{"a.tsv", "id\tlabel\n1\t\"A\nB\"\nid\tlabel", Form{}, `["id" "label"] 2["1" "A\nB"]:4: ` + again("id,label"), ""},
+		{"a.csv", "id\nb\nid\n", Form{}, `["id"] 2["b"]:3: ` + again("id"), ""},
+		{"a.csv", "a,b\nb,a\na,b\n", noHeader, `["1" "2"] 1["a" "b"] 2["b" "a"] 3["a" "b"]`, "commas, no header"},
+		{"a.csv", "1,2\n2,1\n1,2\n", Form{}, `["1" "2"] 2["2" "1"] 3["1" "2"]`, ""},
+		{"a.edges", "# src dst\n1 2\n# src dst\n2 3\n", Form{}, `["src" "dst"] 2["1" "2"] 4["2" "3"]`, "blanks, header in a comment"},
 	} {
 		for _, name := range []string{c.name, c.name + ".gz", "packed.dat"} {
 			content := []byte(c.content)

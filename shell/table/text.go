@@ -25,35 +25,31 @@ type textFile struct {
 	trim       bool // blanks around values are none of theirs
 	chunkBytes int
 	header     []string // nil until it has been read
+	names      []string // the fields of the line that is the header; nil if none is
 
 	rest  []byte // read, but behind the last chunk
 	lines int64  // before rest
 	err   error  // that comes behind rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from behind its byte order mark. One whose columns tabs or blanks separate has a record in each line: a quote
+// newTextFile reads a text from behind its byte order mark. One whose columns blanks separate has a record in each line: a quote
 // that is not closed there, of which unquoted texts have many, must not take the lines that follow.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
 	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, chunkBytes: chunkBytes}
-	f.ofLines = f.separator == '\t' || f.separator == blanks
+	f.ofLines = f.separator == blanks
 	return f
-}
-
-// hasSpecial reports whether a text has quotes or escapes.
-func (f *textFile) hasSpecial(text []byte) bool {
-	return bytes.IndexByte(text, '"') >= 0 || f.separator == '\t' && bytes.IndexByte(text, '\\') >= 0
 }
 
 // A textChunk is a run of whole records of a textFile.
 type textChunk struct {
-	file    *textFile
-	data    []byte
-	at      int   // of data, the next record
-	line    int64 // lines of the file before it
-	special bool  // some record may have quotes or escapes, which take more than cutting at separators
-	valid   bool  // all of data is text
-	broken  error // what is wrong with data, a line whose record does not end; nil if it is whole records
-	fields  [][]byte
+	file   *textFile
+	data   []byte
+	at     int   // of data, the next record
+	line   int64 // lines of the file before it
+	quotes bool  // some record may have quotes, which take more than cutting at separators
+	valid  bool  // all of data is text
+	broken error // what is wrong with data, a line whose record does not end; nil if it is whole records
+	fields [][]byte
 }
 
 // fill cuts the next records off the file.
@@ -66,7 +62,7 @@ func (c *textChunk) fill() (err error) {
 		return err
 	}
 	f.lines += int64(bytes.Count(c.data, []byte{'\n'}))
-	c.special = f.hasSpecial(c.data)
+	c.quotes = bytes.IndexByte(c.data, '"') >= 0
 	c.valid = checkText(c.data) == nil
 	return nil
 }
@@ -154,29 +150,26 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 }
 
 // quotedRecord returns the length of the record that data begins with, its end of line included; false if data ends
-// before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is an
-// error of the record, which then ends where its line does.
+// before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is text,
+// or an error of the record, which then ends where its line does.
 func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) {
 	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
 	for i := 0; ; i++ {      // i is where a field begins
 		if begin := beforeQuote(data, i); begin >= 0 {
-			for i = begin + 1; ; i += 2 {
-				n := bytes.IndexByte(data[i:], '"')
-				if n < 0 {
-					return 0, false
-				}
-				if i += n; i+1 >= len(data) || data[i+1] != '"' {
-					break
-				}
-			}
-			i++
-			if i < len(data) && data[i] == separator {
+			end := closingQuote(data, begin)
+			switch {
+			case end < 0 && last && quotesAreText(separator):
+			case end < 0:
+				return 0, false
+			case end < len(data) && data[end] == separator:
+				i = end
 				continue
+			case !quotesAreText(separator) || endsLine(data[end:]):
+				if n := bytes.IndexByte(data[end:], '\n'); n >= 0 {
+					return end + n + 1, true
+				}
+				return len(data), last
 			}
-			if n := bytes.IndexByte(data[i:], '\n'); n >= 0 {
-				return i + n + 1, true
-			}
-			return len(data), last
 		}
 		if lineEnd < i {
 			if lineEnd = bytes.IndexByte(data[i:], '\n'); lineEnd < 0 {
@@ -202,6 +195,11 @@ func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) 
 		}
 		i += n
 	}
+}
+
+// endsLine reports whether nothing is left of a line.
+func endsLine(rest []byte) bool {
+	return len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' && (len(rest) == 1 || rest[1] == '\n')
 }
 
 // checkText refuses what is no text.
@@ -241,8 +239,8 @@ func (c *textChunk) next() (Row, error) {
 			record = record[:end]
 		}
 		isComment := len(record) > 0 && record[0] == c.file.comment
-		if c.special && !isComment && c.file.hasSpecial(record) {
-			return c.specialRecord()
+		if c.quotes && !isComment && bytes.IndexByte(record, '"') >= 0 {
+			return c.quotedRecord()
 		}
 		c.at += len(record) + 1
 		c.line++
@@ -287,17 +285,22 @@ const backslashRemark = `; if a backslash stands before a quote: it is not read 
 // row is the row of fields; the first, which is the header, has any number of them.
 func (c *textChunk) row(line int64) (Row, error) {
 	header := c.file.header
+	if c.isHeader() {
+		return Row{}, recordError(c.file.path, line, bytes.Join(c.fields, []byte{c.file.separator}),
+			"got the header again (%s), want a row. If files were put together here, take this line out, or name a directory of the files. "+
+				"If the first line is a row, add --no-header", brief(strings.Join(c.file.names, ",")))
+	}
 	if len(c.fields) != len(header) && header != nil {
 		record := bytes.Join(c.fields, []byte{c.file.separator})
 		remark := ""
 		if bytes.HasPrefix(record, []byte{'#'}) || bytes.HasPrefix(record, []byte{'%'}) {
 			remark = fmt.Sprintf("; lines that begin with %c are comments only where the first line of the file is one", record[0])
-		} else if bytes.IndexByte(record, '\\') >= 0 {
+		} else if bytes.Contains(record, []byte(`\"`)) {
 			remark = backslashRemark
-		} else if len(c.fields) == len(header)+1 && c.file.ofLines {
+		} else if len(c.fields) == len(header)+1 && (c.file.separator == '\t' || c.file.separator == blanks) {
 			remark = "; if the header has no name for the first column, add one (in R: write.table with col.names=NA)"
 		} else if c.file.ofLines && bytes.Count(record, []byte{'"'})%2 == 1 {
-			remark = "; if an end of line stands in quotes, save the table with commas: with tabs or blanks a row is a line"
+			remark = "; if an end of line stands in quotes, save the table with commas: with blanks a row is a line"
 		}
 		return Row{}, recordError(c.file.path, line, record, "got %d fields, want %d (%s)%s",
 			len(c.fields), len(header), brief(strings.Join(header, ",")), remark)
@@ -305,8 +308,29 @@ func (c *textChunk) row(line int64) (Row, error) {
 	return Row{Line: line, Fields: c.fields}, nil
 }
 
-// specialRecord is next for a record with quotes or escapes.
-func (c *textChunk) specialRecord() (Row, error) {
+// isHeader reports whether the fields are those of the header, perhaps behind a byte order mark.
+func (c *textChunk) isHeader() bool {
+	names := c.file.names
+	if len(names) == 0 || len(c.fields) != len(names) {
+		return false
+	}
+	first := c.fields[0]
+	if len(first) > 0 && first[0] == byteOrderMark[0] {
+		first = bytes.Trim(first, byteOrderMark+`"`)
+	}
+	if string(first) != names[0] {
+		return false
+	}
+	for i, field := range c.fields[1:] {
+		if string(field) != names[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+// quotedRecord is next for a record with quotes.
+func (c *textChunk) quotedRecord() (Row, error) {
 	record := c.data[c.at:]
 	if !c.file.ofLines {
 		length, _ := quotedRecord(record, c.file.separator, true)
@@ -327,17 +351,9 @@ func (c *textChunk) specialRecord() (Row, error) {
 			line++
 		}
 	}
-	var err error
-	switch c.file.separator {
-	case '\t':
-		err = c.splitTabs(record)
-	case blanks:
-		c.fields = c.fields[:0]
+	if c.fields = c.fields[:0]; c.file.separator == blanks {
 		c.splitBlanks(record)
-	default:
-		err = c.splitQuoted(record)
-	}
-	if err != nil {
+	} else if err := c.splitQuoted(record); err != nil {
 		return Row{}, err
 	}
 	return c.row(first)
