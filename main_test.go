@@ -240,7 +240,8 @@ func TestEndsWithItsCaller(t *testing.T) {
 	}
 	called.wait(t, called.err, "interrupted")
 	state, err := called.cmd.Process.Wait()
-	if err := errors.Join(err, called.in.Close(), called.out.Close(), called.err.Close()); err != nil || state.ExitCode() != 130 {
+	if err := errors.Join(err, called.in.Close(), called.out.Close(), called.err.Close()); err != nil ||
+		state.ExitCode() != 130 {
 		t.Fatalf("got %v and exit code %d, want 130", err, state.ExitCode())
 	}
 }

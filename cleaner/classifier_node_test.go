@@ -335,7 +335,8 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	// Clean joins anew, and again.
 	for range 2 {
 		run = mustClean(t, s, Options{Seed: 2})
-		if !strings.Contains(run.PredictionUse, "The built-in classifier's are used for 3 nodes without predictions of yours") {
+		if !strings.Contains(run.PredictionUse,
+			"The built-in classifier's are used for 3 nodes without predictions of yours") {
 			t.Errorf("got %q", run.PredictionUse)
 		}
 	}
@@ -359,7 +360,8 @@ func TestCleanOfAddedNodes(t *testing.T) {
 	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper})
 	p.appendPlanted(t, s, count, nil)
 	run := mustClean(t, s, Options{Seed: 2})
-	if !strings.Contains(run.PredictionUse, "The built-in classifier's are used for 3 nodes without predictions of yours") {
+	if !strings.Contains(run.PredictionUse,
+		"The built-in classifier's are used for 3 nodes without predictions of yours") {
 		t.Errorf("got %q", run.PredictionUse)
 	}
 	for _, node := range p.nodes[count:] {

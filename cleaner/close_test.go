@@ -16,7 +16,8 @@ import (
 // questions are ways to read a store that was cleaned.
 var questions = map[string]func(ctx context.Context, tx *kv.Tx) error{
 	"suspects": func(ctx context.Context, tx *kv.Tx) error {
-		plan, err := index.NewPlan(tx, index.Query{Where: Suspects(0), Order: []index.Order{{Property: ScoreColumn, Descending: true}}, Limit: -1})
+		plan, err := index.NewPlan(tx, index.Query{Where: Suspects(0),
+			Order: []index.Order{{Property: ScoreColumn, Descending: true}}, Limit: -1})
 		if err != nil {
 			return err
 		}

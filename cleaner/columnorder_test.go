@@ -203,7 +203,8 @@ func TestBestOrderOfWeakPredictions(t *testing.T) {
 			right += max(counted.count(y, j)-counted.chance(y, j), 0)
 		}
 		if named < right-1e-3 {
-			t.Errorf("seed %d, %d classes: %v nodes agree above chance in the order named, and %v in the right one", seed, classes, named, right)
+			t.Errorf("seed %d, %d classes: %v nodes agree above chance in the order named, and %v in the right one",
+				seed, classes, named, right)
 		}
 	}
 }

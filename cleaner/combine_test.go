@@ -113,8 +113,10 @@ func TestCombine(t *testing.T) {
 		want   string
 		alone  bool // suspects are those without predictions
 	}{
-		{"seen", false, 0.9, given, "Your predictions were not used: they look as if the classifier was trained on these labels", true},
-		{"seen and told", true, 0.9, given, "Your predictions of the training nodes were not used: they look as if the classifier was trained on these labels", true},
+		{"seen", false, 0.9, given, "Your predictions were not used: they look as if the classifier was trained on " +
+			"these labels", true},
+		{"seen and told", true, 0.9, given, "Your predictions of the training nodes were not used: they look as if " +
+			"the classifier was trained on these labels", true},
 		{"a part seen", false, 0, func(p plantedPartition) func(int) string {
 			p.honest(4)
 			for v := range p.scores { // of six nodes in ten, a vote of each for the label that it has

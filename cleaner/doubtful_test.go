@@ -19,7 +19,8 @@ func TestPoorPredictionsAreSaid(t *testing.T) {
 		p.nodes[i].Label = classes[r.IntN(4)]
 	}
 	warned := func(warnings []string) bool {
-		return slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the predictions are too weak") })
+		return slices.ContainsFunc(warnings,
+			func(w string) bool { return strings.HasPrefix(w, "the predictions are too weak") })
 	}
 	run := mustClean(t, p.load(t, true), Options{Seed: 1})
 	if !run.Model.Doubtful || !warned(run.Warnings) || run.MislabelRate > 0.15 {

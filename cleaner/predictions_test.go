@@ -25,10 +25,13 @@ func TestNormalizeRow(t *testing.T) {
 		{"not a number", []float64{0.5, math.NaN(), 0.5}, "class b is NaN, want a probability from 0 to 1"},
 		{"infinite", []float64{math.Inf(1), 0, 0}, "class a is +Inf, want a probability from 0 to 1"},
 		{"negative", []float64{0.6, 0.5, -0.1}, "class Käse is -0.1, want a probability from 0 to 1"},
-		{"above 1", []float64{1.5, 0, 0}, "class a is 1.5, want a probability from 0 to 1 (if these are percentages, counts or the like, divide each row by its sum)"},
+		{"above 1", []float64{1.5, 0, 0}, "class a is 1.5, want a probability from 0 to 1 (if these are percentages, " +
+			"counts or the like, divide each row by its sum)"},
 		{"too little", []float64{0.3, 0.3, 0.3}, "they add up to 0.9, want 1: divide each row by its sum"},
-		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1: a node without predictions has no row, or one without numbers"},
-		{"rounded below 0", []float64{-1e-9, 0.4, 0.6}, "class a is -1e-09, want a probability from 0 to 1: replace numbers below 0 by 0"},
+		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1: a node without predictions has no row, or one " +
+			"without numbers"},
+		{"rounded below 0", []float64{-1e-9, 0.4, 0.6},
+			"class a is -1e-09, want a probability from 0 to 1: replace numbers below 0 by 0"},
 	} {
 		row := append([]float64(nil), c.row...)
 		if _, got := normalizeRow(row, classes, sumTolerance); got != c.problem {
@@ -93,15 +96,16 @@ func TestScaledRows(t *testing.T) {
 		{"logarithms of probabilities", []float64{math.Log(0.66), math.Log(0.34)}, true, 0, ""},
 	} {
 		var scaling Scaling
-		err := importPredictions(few(t), []string{"x", "y"}, PredictionOptions{Logits: c.logits}, func(w *PredictionWriter, tx *kv.Tx) error {
-			for v := range kv.NodeID(5) {
-				if err := w.Put(v, c.row); err != nil {
-					return err
+		err := importPredictions(few(t), []string{"x", "y"}, PredictionOptions{Logits: c.logits},
+			func(w *PredictionWriter, tx *kv.Tx) error {
+				for v := range kv.NodeID(5) {
+					if err := w.Put(v, c.row); err != nil {
+						return err
+					}
 				}
-			}
-			scaling = w.Scaled()
-			return nil
-		})
+				scaling = w.Scaled()
+				return nil
+			})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
@@ -141,7 +145,8 @@ func TestPredictionWriterRefuses(t *testing.T) {
 		want    string
 		is      error
 	}{
-		"a class nobody has":   {classes: []string{"x", "z"}, want: `class "z" of the predictions: no node is given it, the labels have x, y`, is: ErrUnknownClass},
+		"a class nobody has": {classes: []string{"x", "z"},
+			want: `class "z" of the predictions: no node is given it, the labels have x, y`, is: ErrUnknownClass},
 		"a class twice":        {classes: []string{"x", "x"}, want: `class "x" of the predictions: it has two columns`, is: ErrUnknownClass},
 		"a class left out":     {classes: []string{"x"}, want: `is given class "y", and the predictions have only ["x"]`, is: ErrUnknownClass},
 		"a short row":          {rows: map[int][]float64{2: {1}}, want: "predictions of node p2: got 1 numbers, want 2, one a class"},

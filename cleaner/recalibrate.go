@@ -161,7 +161,8 @@ func (w *scoreWriter) rewrite(ctx context.Context) error {
 		if w.is.Shift == w.was.Shift && w.is.Lapse == w.was.Lapse {
 			score = old
 		}
-		return errors.Join(w.into.Put(v, kv.FloatValue(score)), w.byScore.Add(v, kv.FloatValue(score)), w.count.add(v, label, score))
+		return errors.Join(w.into.Put(v, kv.FloatValue(score)), w.byScore.Add(v, kv.FloatValue(score)),
+			w.count.add(v, label, score))
 	})
 	if err != nil {
 		return err

@@ -129,7 +129,8 @@ func (e *TypeError) Error() string {
 		e.Property, holds[e.Kind], constant[e.Value.Kind()], literal(e.Value))
 	isNumber := e.Kind == kv.KindInt || e.Kind == kv.KindFloat
 	given := e.Value.String()
-	if e.Value.Kind() == kv.KindString && (isNumber && isDecimal(given) || e.Kind == kv.KindBool && (given == "true" || given == "false")) {
+	if e.Value.Kind() == kv.KindString &&
+		(isNumber && isDecimal(given) || e.Kind == kv.KindBool && (given == "true" || given == "false")) {
 		text += ": want " + given + " without quotes"
 	}
 	return text

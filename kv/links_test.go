@@ -73,7 +73,8 @@ func TestUpFromALink(t *testing.T) {
 	root := t.TempDir()
 	real, short := filepath.Join(root, "real"), filepath.Join(root, "short")
 	link := filepath.Join(short, "link")
-	err := errors.Join(os.MkdirAll(filepath.Join(real, "deep"), 0o700), os.Mkdir(short, 0o700), os.Symlink("../real/deep", link),
+	err := errors.Join(os.MkdirAll(filepath.Join(real, "deep"), 0o700), os.Mkdir(short, 0o700),
+		os.Symlink("../real/deep", link),
 		os.CopyFS(filepath.Join(real, "g"), os.DirFS(original)), os.CopyFS(filepath.Join(short, "g"), os.DirFS(original)))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,8 @@ func TestUpFromALink(t *testing.T) {
 			return err
 		},
 		"restored": func(dir string) error {
-			_, err := Restore(t.Context(), dir, []io.Reader{bytes.NewReader(file)}, RestoreOptions{MemoryBudget: minMemoryBudget})
+			_, err := Restore(t.Context(), dir, []io.Reader{bytes.NewReader(file)},
+				RestoreOptions{MemoryBudget: minMemoryBudget})
 			return err
 		},
 	} {
@@ -198,9 +200,12 @@ func TestForeignFiles(t *testing.T) {
 	original := everyKind(t, 50)
 	victim := filepath.Join(t.TempDir(), "victim")
 	names := []string{
-		storedir.LockFile, storedir.DraftName, "spill-verified.tmp", "MANIFEST", "KEYREGISTRY", "DISCARD", "verified", "000001.vlog", "00001.mem",
-		"MANIFEST-REWRITE", "000099.sst", "journal-000003.log", "copy-000001.log", "of nobody", storedir.WorkName, storedir.HolderName,
-		storedir.QuarantineName, "work/run-1/diagonal-1", "holder/address", "quarantine/1/before/MANIFEST", "quarantine/1/repair.json",
+		storedir.LockFile, storedir.DraftName, "spill-verified.tmp", "MANIFEST", "KEYREGISTRY", "DISCARD", "verified",
+		"000001.vlog", "00001.mem",
+		"MANIFEST-REWRITE", "000099.sst", "journal-000003.log", "copy-000001.log", "of nobody", storedir.WorkName,
+		storedir.HolderName,
+		storedir.QuarantineName, "work/run-1/diagonal-1", "holder/address", "quarantine/1/before/MANIFEST",
+		"quarantine/1/repair.json",
 	}
 	for kind, place := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink(victim, path) },
@@ -271,7 +276,8 @@ func TestHardLinks(t *testing.T) {
 		_, opening := Open(dir, opt)
 		_, repairing := Repair(t.Context(), dir, opt, nil, func(Correction) {})
 		for job, err := range map[string]error{"Open": opening, "Repair": repairing} {
-			if !errors.Is(err, ErrForeignFile) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "cp -a") {
+			if !errors.Is(err, ErrForeignFile) || !strings.Contains(err.Error(), path) ||
+				!strings.Contains(err.Error(), "cp -a") {
 				t.Errorf("%s: %s: got %v, want ErrForeignFile that names it and cp -a", name, job, err)
 			}
 		}
@@ -296,7 +302,8 @@ func TestForeignFilesBesideAStore(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(victim, link)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}); err == nil || !strings.Contains(err.Error(), link) {
+		if _, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}); err == nil ||
+			!strings.Contains(err.Error(), link) {
 			t.Errorf("%q: NewLoader: got %v, want an error that names the link", name, err)
 		}
 		if p, err := TakePlacement(dir); p != nil {

@@ -58,7 +58,8 @@ func TestMovedDirectories(t *testing.T) {
 			}
 			if how == "replaced" {
 				if got := filesIn(t, dir); !maps.Equal(got, want) {
-					t.Errorf("the other store has changed: got the files %v, want %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+					t.Errorf("the other store has changed: got the files %v, want %v", slices.Sorted(maps.Keys(got)),
+						slices.Sorted(maps.Keys(want)))
 				}
 			} else if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("something is at the path: %v", err)
@@ -119,7 +120,8 @@ func holdMoved(t *testing.T, move func() error) {
 		t.Errorf("check: got %s, want an error", found)
 	}
 	for what, err := range map[string]error{
-		"update": label("later"), "compact": s.Compact(t.Context(), nil), "work": working, "check": checked, "close": s.Close(),
+		"update": label("later"), "compact": s.Compact(t.Context(), nil), "work": working, "check": checked,
+		"close": s.Close(),
 	} {
 		if !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), s.Dir()) {
 			t.Errorf("%s: got %v, want ErrMoved with the path", what, err)

@@ -11,7 +11,8 @@ import (
 
 // ownNames are the names, as patterns, of what a store has in its directory.
 var ownNames = []string{
-	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified", "spill-*",
+	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified",
+	"spill-*",
 	"*.sst", "*.mem", "*.vlog", journalName + "-*.log", copyName + "-*.log",
 	storedir.QuarantineName, storedir.WorkName, storedir.HolderName,
 }

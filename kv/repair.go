@@ -86,7 +86,8 @@ func Repair(
 	if err != nil {
 		return nil, err
 	}
-	r := &repair{store: path, name: dir, dir: former.Copy(), progress: progress, report: report, former: former, lost: lost}
+	r := &repair{store: path, name: dir, dir: former.Copy(), progress: progress, report: report, former: former,
+		lost: lost}
 	version, err := r.run(ctx, opt, rooms)
 	if err != nil || !r.changed {
 		return lost, errors.Join(renamed(err, r.dir, path), former.Discard())

@@ -391,6 +391,7 @@ func (tx *Tx) checkCatalog(size int) error {
 	for _, m := range tx.cat.Matrices {
 		columns += len(m.Columns)
 	}
-	return fmt.Errorf("%w: %d classes, %d columns of nodes and %d of matrices take %d bytes, and the catalogue takes at most %d: want fewer or shorter ones",
+	return fmt.Errorf("%w: %d classes, %d columns of nodes and %d of matrices take %d bytes, and the catalogue takes "+
+		"at most %d: want fewer or shorter ones",
 		ErrCatalogTooBig, len(tx.cat.Classes), len(tx.cat.Columns), columns, size, limit)
 }

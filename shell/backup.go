@@ -108,7 +108,8 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	s.progress.clear()
 	if c.json() {
 		summary := backupSummary{
-			File: c.File, Store: info.Store, Commit: info.Snapshot, Records: info.Records, Changed: info.Changed, Bytes: info.Stored,
+			File: c.File, Store: info.Store, Commit: info.Snapshot, Records: info.Records, Changed: info.Changed,
+			Bytes:   info.Stored,
 			Started: began.UTC().Truncate(time.Second), Seconds: time.Since(began).Seconds(),
 		}
 		if c.Since != "" {

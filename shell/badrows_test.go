@@ -177,7 +177,8 @@ func TestBadRowsAreTheSame(t *testing.T) {
 					BadRows: limit, Report: "bad.csv", resources: budget,
 				}
 				var out bytes.Buffer
-				err := c.make(t.Context(), &streams{ctx: t.Context(), out: &out, messages: messages{err: &out}, progress: &progress{}}, nil)
+				err := c.make(t.Context(), &streams{ctx: t.Context(), out: &out, messages: messages{err: &out},
+					progress: &progress{}}, nil)
 				if (err == nil) != (limit == 100000) {
 					t.Fatalf("limit %d, %+v: got %v", limit, budget, err)
 				}

@@ -56,7 +56,8 @@ func TestCheckLeftText(t *testing.T) {
 	c := &checkCommand{DB: "g"}
 	s := &streams{program: "graphcleaner"}
 	classifier := kv.Losses{{Kind: "classifier", Count: 1}}
-	if got := c.lossText(s, classifier, 0, ""); got != "lost for good: 1 classifier; graphcleaner predict g trains the classifier again, or, "+
+	got := c.lossText(s, classifier, 0, "")
+	if got != "lost for good: 1 classifier; graphcleaner predict g trains the classifier again, or, "+
 		"if your own predictions are in the store, graphcleaner clean g" {
 		t.Errorf("got %q, want what trains a classifier, and no import", got)
 	}

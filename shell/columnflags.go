@@ -32,7 +32,8 @@ func (f textForm) text() table.Form {
 // A delimiter is the character of --delimiter.
 type delimiter byte
 
-var delimiters = map[string]delimiter{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "bar": '|', "pipe": '|', "blanks": ' ', "blank": ' ', "space": ' '}
+var delimiters = map[string]delimiter{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "bar": '|', "pipe": '|',
+	"blanks": ' ', "blank": ' ', "space": ' '}
 
 // UnmarshalText reads the flag for the command line.
 func (d *delimiter) UnmarshalText(text []byte) error {
@@ -42,7 +43,8 @@ func (d *delimiter) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if len(word) != 1 || word[0] == 0 || word[0] > '~' || strings.ContainsAny(word, "\"\n\r\\") {
-		return fmt.Errorf("got %q, want one character other than a quote or a backslash, or comma, tab, semicolon, bar or blanks", word)
+		return fmt.Errorf("got %q, want one character other than a quote or a backslash, or comma, tab, semicolon, "+
+			"bar or blanks", word)
 	}
 	*d = delimiter(word[0])
 	return nil

@@ -63,7 +63,8 @@ func (c *estimateCommand) check() error {
 	switch {
 	case stored == given || given && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
 		return usagef("estimate: want a store, or --nodes and --edges")
-	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 || c.IDs != "" || c.isGiven() || c.Columns.of != nil || c.EdgeColumns.of != nil ||
+	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 ||
+		c.IDs != "" || c.isGiven() || c.Columns.of != nil || c.EdgeColumns.of != nil ||
 		c.textForm != (textForm{}) || c.predictionEncoding != (predictionEncoding{})):
 		return usagef("estimate: of a store only --memory, --threads and flags of clean are asked; what else there is it has")
 	case c.Predictions == "" && c.predictionEncoding != (predictionEncoding{}):

@@ -193,7 +193,8 @@ func TestEstimateOfTheDisk(t *testing.T) {
 	}
 	nodes, _ = graphText(papers, 1, 3, "", 1)
 	writeFiles(t, map[string]string{
-		"nodes.csv": nodes, "edges.csv": linked.String(), "words.csv": table.String() + "\n", "words.npy": array(papers, words, values...),
+		"nodes.csv": nodes, "edges.csv": linked.String(), "words.csv": table.String() + "\n",
+		"words.npy": array(papers, words, values...),
 	})
 	for _, of := range []string{"words.csv", "words.npy"} {
 		graph := []string{"--nodes", "nodes.csv", "--edges", "edges.csv", "--features", of}

@@ -118,7 +118,8 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	case c.DB == "" && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
 		return usagef("eval: want a store, or both --nodes and --edges")
 	case c.DB != "" && c.isGiven() && opt.Noise != "":
-		return usagef("eval: --trim, --nfc and --unlabelled say how labels of files are read, got a store and no --noise file:FILE")
+		return usagef("eval: --trim, --nfc and --unlabelled say how labels of files are read, got a store and no " +
+			"--noise file:FILE")
 	case c.DB != "" && c.EdgeColumns.of != nil:
 		return usagef("eval: --edge-columns names columns of --edges, got a store")
 	case c.DB == "" && c.Direction != kv.Both && !c.Directed:
@@ -202,7 +203,8 @@ func (c *evalCommand) options(ctx context.Context, s *streams) (opt cleaner.Eval
 	case c.Split != "" && len(c.Predictions) > 0:
 		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...), c.parseSplit(&opt)); err != nil {
+	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...),
+		c.parseSplit(&opt)); err != nil {
 		return opt, err
 	}
 	opt.Checkpoint, err = c.checkpoint(ctx)
@@ -322,7 +324,8 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 		if err != nil {
 			return err
 		}
-		input := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses, Logits: c.Logits}, labelForm: c.labelForm}
+		input := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses,
+			Logits: c.Logits}, labelForm: c.labelForm}
 		opt.Predictions = append(opt.Predictions, cleaner.PredictionSet{
 			Name: fmt.Sprintf("%s logits %v classes %q", name, c.Logits, c.PredictionClasses),
 			Read: func(

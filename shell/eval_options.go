@@ -41,7 +41,8 @@ type evaluationOptions struct {
 // optionsOf are the flags, before a file of splits becomes a column of the graph.
 func (c *evalCommand) optionsOf(opt cleaner.EvalOptions) *evaluationOptions {
 	options := &evaluationOptions{
-		Graph: c.DB, Nodes: files.Names(c.Nodes).String(), Edges: files.Names(c.Edges).String(), Features: c.Features, Classes: c.Classes, Directed: c.Directed,
+		Graph: c.DB, Nodes: files.Names(c.Nodes).String(), Edges: files.Names(c.Edges).String(), Features: c.Features,
+		Classes: c.Classes, Directed: c.Directed,
 		Trim: c.Trim, NFC: c.NFC, Unlabelled: c.Unlabelled,
 		Noise: c.Noise, Split: c.Split, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
 		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,

@@ -92,7 +92,8 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	if c.Out == "/dev/stdout" { // which leads to a file of any name
 		c.Out = "-"
 	}
-	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" || c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
+	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" ||
+		c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
 	var form tableForm
 	switch {
 	case c.What != "labels" && (c.WithoutSuspects || c.MultiLabel):

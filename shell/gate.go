@@ -247,7 +247,8 @@ func scoredOf(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (int64, error) {
 	if run.Elsewhere != nil {
 		return run.Elsewhere.Scored, nil
 	}
-	plan, err := index.NewPlan(tx, index.Query{Where: index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}}, Limit: -1})
+	plan, err := index.NewPlan(tx, index.Query{Where: index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}},
+		Limit: -1})
 	if err != nil {
 		return 0, err
 	}

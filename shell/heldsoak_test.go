@@ -254,7 +254,8 @@ func (c *crowd) runWith(input string, args ...string) (code int, out string) {
 	}
 	for _, excuse := range []string{
 		"is gone", "the process that holds the store ends", "interrupted", // by kills
-		"nothing to undo", "changed since", "cannot be taken back", "nothing to take back", "no suspects are left", // by others
+		// by others
+		"nothing to undo", "changed since", "cannot be taken back", "nothing to take back", "no suspects are left",
 	} {
 		if strings.Contains(errText.String(), excuse) {
 			return code, outText.String()

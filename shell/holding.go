@@ -105,8 +105,9 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 		defer func() { h.say("%s: ended, %.1f s", title, time.Since(began).Seconds()) }()
 	}
 	s := &streams{
-		ctx: ctx, in: remoteReader{files.input(ctx), r.In}, out: remoteWriter{j.Out(), r.Out}, messages: messages{err: remoteWriter{j.Err(), r.Err}},
-		program: r.Program, args: r.Args, resolved: r.Resolved,
+		ctx: ctx, in: remoteReader{files.input(ctx), r.In}, out: remoteWriter{j.Out(), r.Out},
+		messages: messages{err: remoteWriter{j.Err(), r.Err}},
+		program:  r.Program, args: r.Args, resolved: r.Resolved,
 		asked: &askedJob{host: h, confirm: j.Confirm},
 	}
 	s.follow(r.Messages)
@@ -199,7 +200,8 @@ func (j *askedJob) allow(writes bool) error {
 
 // answered are the commands whose work is done on a store that is open.
 var answered = []string{
-	"predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "review", "gate", "eval", "export", "stats", "check", "backup", "compact",
+	"predict", "import", "remove", "estimate", "clean", "score", "rescore", "draw", "review", "gate", "eval", "export",
+	"stats", "check", "backup", "compact",
 }
 
 // check refuses a command that would do more than to use the store that is open here.

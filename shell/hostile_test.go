@@ -123,7 +123,8 @@ func TestHostileFiles(t *testing.T) {
 
 		{"parquet of a footer of 4 GiB", map[string]string{"n.parquet": footer(1<<32 - 1)}, "--nodes=n.parquet", "n.parquet: is not a whole parquet file"},
 		{"parquet of a footer of another place", map[string]string{"n.parquet": footer(16)}, "--nodes=n.parquet", "n.parquet: "},
-		{"parquet without a beginning", map[string]string{"n.parquet": parquetNodes[40:]}, "--nodes=n.parquet", "n.parquet:1: got a NUL byte, want text"},
+		{"parquet without a beginning", map[string]string{"n.parquet": parquetNodes[40:]}, "--nodes=n.parquet",
+			"n.parquet:1: got a NUL byte, want text"},
 		{"parquet that is empty", map[string]string{"n.parquet": ""}, "--nodes=n.parquet", "n.parquet: "},
 		{"parquet of a million rows of nothing", map[string]string{"n.parquet": emptyIDs(t, 1<<20)}, "--nodes=n.parquet", "n.parquet:1: "},
 		{"parquet of an id of 64 MiB", map[string]string{"n.parquet": longTexts(t, 1, 64<<20, "id")}, "--nodes=n.parquet", `n.parquet:1: column "id": got a page that takes`},

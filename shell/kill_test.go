@@ -72,7 +72,8 @@ func TestKilledImports(t *testing.T) {
 	if form := os.Getenv(killedForm); form != "" {
 		c := killedImports[form]
 		c.DB, c.Nodes, c.Edges, c.Stats, c.resources = "g", []string{"nodes.csv"}, []string{"edges.csv"}, "stats.json", resources{Memory: 1, Threads: 2}
-		s := &streams{ctx: t.Context(), out: os.Stdout, messages: messages{err: os.Stderr}, progress: &progress{}, stages: stageLog{file: &c.stageFile}}
+		s := &streams{ctx: t.Context(), out: os.Stdout, messages: messages{err: os.Stderr}, progress: &progress{},
+			stages: stageLog{file: &c.stageFile}}
 		if err := cmp.Or(c.make(t.Context(), s, nil), s.stages.write(s)); err != nil {
 			t.Fatal(err)
 		}

@@ -135,7 +135,9 @@ func TestManualPage(t *testing.T) {
 				t.Errorf("got %v and %s", err, errOut.String())
 			}
 			text := plain(out.String())
-			for _, want := range append(spoken(t), "graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7", "suspects where degree > 3 limit 20'", "suspects limit 20'", "EXIT STATUS", "Interrupted by Ctrl-C") {
+			for _, want := range append(spoken(t), "graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 "+
+				"--seed 7", "suspects where degree > 3 limit 20'", "suspects limit 20'", "EXIT STATUS",
+				"Interrupted by Ctrl-C") {
 				if !strings.Contains(text, want) {
 					t.Errorf("the page has no %s", want)
 				}

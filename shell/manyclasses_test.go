@@ -69,7 +69,8 @@ func TestTooManyClasses(t *testing.T) {
 	}
 	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": "src,dst\nn0,n1\n"})
 	got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--memory", "64MiB")
-	for _, want := range []string{"nodes.csv: ", "120000 classes", "classes and columns do not fit into a store, want fewer or shorter ones, more --memory does not help"} {
+	for _, want := range []string{"nodes.csv: ", "120000 classes",
+		"classes and columns do not fit into a store, want fewer or shorter ones, more --memory does not help"} {
 		if got.code != exitFailed || !strings.Contains(got.err, want) {
 			t.Errorf("got exit code %d and %s, want %q", got.code, got.err, want)
 		}

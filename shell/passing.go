@@ -247,7 +247,8 @@ func received(passed []passedFile, open []*os.File) (*receivedFiles, error) {
 func find(among map[string]receivedFile, name string) (*os.File, error) {
 	file, ok := among[name]
 	if !ok {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("the command has not passed it to the process that holds the store")}
+		return nil, &fs.PathError{Op: "open", Path: name,
+			Err: errors.New("the command has not passed it to the process that holds the store")}
 	}
 	return file.File, file.err
 }

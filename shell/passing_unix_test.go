@@ -27,7 +27,8 @@ import (
 func linkedStore(t *testing.T) {
 	t.Helper()
 	cleanedStore(t)
-	if err := errors.Join(os.MkdirAll("real/deep", 0o755), os.Mkdir("short", 0o755), os.Symlink("../real/deep", "short/link")); err != nil {
+	if err := errors.Join(os.MkdirAll("real/deep", 0o755), os.Mkdir("short", 0o755),
+		os.Symlink("../real/deep", "short/link")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -36,7 +37,8 @@ func linkedStore(t *testing.T) {
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(content), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,8 +62,9 @@ func TestUpBehindALink(t *testing.T) {
 	linkedStore(t)
 	write(t, map[string]string{
 		"real/new.csv": "id,label\nright1,A\n", "short/new.csv": "id,label\nwrong1,A\n",
-		"real/parts/a.csv": "id,label\nright2,A\n", "short/parts/a.csv": "id,label\nwrong2,A\n", "short/parts/b.csv": "id,label\nwrong3,A\n",
-		"real/k/x/a.csv": "id,label\nright3,A\n", "short/k/x/a.csv": "id,label\nwrong4,A\n",
+		"real/parts/a.csv": "id,label\nright2,A\n", "short/parts/a.csv": "id,label\nwrong2,A\n",
+		"short/parts/b.csv": "id,label\nwrong3,A\n",
+		"real/k/x/a.csv":    "id,label\nright3,A\n", "short/k/x/a.csv": "id,label\nwrong4,A\n",
 	})
 	for _, db := range []string{"g", "h"} {
 		if db == "g" {
@@ -85,10 +88,12 @@ func TestUpBehindALink(t *testing.T) {
 				}
 			}
 		}
-		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'wrong%'", "--format", "csv"); got != "count\n0\n" {
+		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'wrong%'", "--format",
+			"csv"); got != "count\n0\n" {
 			t.Errorf("%s: nodes of other files: got %s", db, got)
 		}
-		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'right%'", "--format", "csv"); got != "count\n3\n" {
+		if got := give(t, ".", "shell", db, "-c", "count nodes where id like 'right%'", "--format",
+			"csv"); got != "count\n3\n" {
 			t.Errorf("%s: nodes: got %s, want 3", db, got)
 		}
 		for _, dir := range []string{"real", "short", "real/deep"} {
@@ -113,7 +118,8 @@ func TestHeldBehindALink(t *testing.T) {
 	serving(t, "real/g")
 	const db = "link/../g"
 	want := db + ": 2 nodes and 1 edge added"
-	if got := give(t, "short", "import", db, "--append", "--nodes", "../more.csv", "--edges", "../edges.csv"); !strings.Contains(got, want) {
+	if got := give(t, "short", "import", db, "--append", "--nodes", "../more.csv", "--edges",
+		"../edges.csv"); !strings.Contains(got, want) {
 		t.Errorf("import: got %s, want %s", got, want)
 	}
 	give(t, "short", "import", db, "--splits", "../splits.csv")
@@ -129,13 +135,15 @@ func TestHeldBehindALink(t *testing.T) {
 // TestPassedFiles gives commands files as only the process that gives them can open them.
 func TestPassedFiles(t *testing.T) {
 	cleanedStore(t)
-	write(t, map[string]string{"parts/year=1/a.csv": "id,label\nn1,A\n", "parts/year=2/b.csv": "id,label\nn2,A\n", "one.csv": "id,label\nn3,A\n", "two.csv": "id,label\nn4,A\n"})
+	write(t, map[string]string{"parts/year=1/a.csv": "id,label\nn1,A\n", "parts/year=2/b.csv": "id,label\nn2,A\n",
+		"one.csv": "id,label\nn3,A\n", "two.csv": "id,label\nn4,A\n"})
 	for _, db := range []string{"h", "g"} {
 		if db == "g" {
 			serving(t, "g")
 		}
 		for _, names := range []string{"parts", "[ot]*.csv"} {
-			if got := give(t, ".", "import", db, "--append", "--nodes", names); !strings.Contains(got, "2 nodes and 0 edges added") {
+			if got := give(t, ".", "import", db, "--append", "--nodes", names); !strings.Contains(got,
+				"2 nodes and 0 edges added") {
 				t.Errorf("%s, %s: got %s", db, names, got)
 			}
 		}
@@ -143,7 +151,8 @@ func TestPassedFiles(t *testing.T) {
 		if err := unix.Mkfifo(db+".csv", 0o600); err != nil {
 			t.Fatal(err)
 		}
-		writer := &exec.Cmd{Path: must(exec.LookPath("sh")), Args: []string{"sh", "-c", "printf 'id\\nn1\\nn2\\n' > " + db + ".csv"}}
+		writer := &exec.Cmd{Path: must(exec.LookPath("sh")),
+			Args: []string{"sh", "-c", "printf 'id\\nn1\\nn2\\n' > " + db + ".csv"}}
 		if err := writer.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +182,8 @@ func TestPassedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		labels, err := io.ReadAll(in)
-		if err := errors.Join(err, p.Wait(), in.Close()); err != nil || !strings.HasSuffix(string(labels), "\nn4,A,A\n") && !strings.HasSuffix(string(labels), "\nn2,A,A\n") {
+		if err := errors.Join(err, p.Wait(), in.Close()); err != nil ||
+			!strings.HasSuffix(string(labels), "\nn4,A,A\n") && !strings.HasSuffix(string(labels), "\nn2,A,A\n") {
 			t.Errorf("%s, /dev/fd/3: got %d bytes, %v", db, len(labels), err)
 		}
 		p = child(t, "score", db, "--nodes", "-", "--format", "csv")
@@ -203,7 +213,8 @@ func TestUnwritablePlaces(t *testing.T) {
 			t.Errorf("%s: got %+v, want %s", args, got, want)
 		}
 	}
-	if content, err := os.ReadFile("old.csv"); err != nil || string(content) != "old" || !slices.Equal(listDir(t), before) {
+	if content, err := os.ReadFile("old.csv"); err != nil || string(content) != "old" ||
+		!slices.Equal(listDir(t), before) {
 		t.Errorf("got %q, %v, and the files %v, want %v", content, err, listDir(t), before)
 	}
 }
@@ -255,9 +266,11 @@ func TestUnpassedFiles(t *testing.T) {
 	served(t, "g")
 	before := listDir(t)
 	for _, args := range []string{
-		"export g labels --out out.csv", "backup g out.backup", "clean g --hops 1 --report out.html", "predict g --stats out.json", "import g --append --nodes new.csv",
+		"export g labels --out out.csv", "backup g out.backup", "clean g --hops 1 --report out.html",
+		"predict g --stats out.json", "import g --append --nodes new.csv",
 		"import g --append --nodes *.csv", "score g --nodes new.csv", "estimate --nodes new.csv --edges new.csv",
-		"import x --nodes new.csv --edges new.csv", "demo", "restore a x", "shell h -c undo", "serve h", "check h --repair --yes", "migrate h", "worker", "man",
+		"import x --nodes new.csv --edges new.csv", "demo", "restore a x", "shell h -c undo", "serve h",
+		"check h --repair --yes", "migrate h", "worker", "man",
 	} {
 		var text, out bytes.Buffer
 		if err := gob.NewEncoder(&text).Encode(request{Args: strings.Fields(args), Program: "graphcleaner"}); err != nil {
@@ -270,7 +283,8 @@ func TestUnpassedFiles(t *testing.T) {
 		if err == nil {
 			err = gob.NewDecoder(bytes.NewReader(result)).Decode(&got)
 		}
-		if wrote := strings.HasPrefix(args, "clean") || strings.HasPrefix(args, "predict"); err != nil || got.Code == exitDone || !wrote && out.Len() == 0 {
+		if wrote := strings.HasPrefix(args, "clean") || strings.HasPrefix(args, "predict"); err != nil ||
+			got.Code == exitDone || !wrote && out.Len() == 0 {
 			t.Errorf("%s: got exit code %d, %v and %s, want a failure", args, got.Code, err, &out)
 		}
 		if !strings.Contains(out.String(), "process that holds the store") {

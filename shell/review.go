@@ -100,7 +100,8 @@ func (c *reviewCommand) check(web bool) error {
 func (c *reviewCommand) browse(ctx context.Context, s *streams) error {
 	return c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		page, err := c.serve(ctx, store, web.Options{
-			Name: c.DB, Where: c.Where, KeepScores: c.NoRescore, Query: query.Options{Who: cmp.Or(c.Who, query.UserName()), Workers: c.Threads, MemoryBudget: c.work()},
+			Name: c.DB, Where: c.Where, KeepScores: c.NoRescore,
+			Query: query.Options{Who: cmp.Or(c.Who, query.UserName()), Workers: c.Threads, MemoryBudget: c.work()},
 		})
 		if err != nil {
 			return err

@@ -36,11 +36,14 @@ func TestCleanLooksForRoom(t *testing.T) {
 	g := filepath.Join(dir, "g")
 	mustRun(t, "import", "--nodes", filepath.Join(inputs, "nodes.csv"), "--edges", filepath.Join(inputs, "edges.csv"), g)
 	got := run(t, "", "clean", g)
-	if got.code != exitFailed || !strings.Contains(got.err, g+": not enough room on disk: ") || !strings.Contains(got.err, "MiB free, want ") ||
+	if got.code != exitFailed || !strings.Contains(got.err, g+": not enough room on disk: ") ||
+		!strings.Contains(got.err, "MiB free, want ") ||
 		strings.Contains(got.err, "training") {
-		t.Errorf("clean: got exit code %d and %s, want the room that is free and wanted, before any training", got.code, got.err)
+		t.Errorf("clean: got exit code %d and %s, want the room that is free and wanted, before any training", got.code,
+			got.err)
 	}
-	if got := mustRun(t, "estimate", g); !strings.Contains(got, g+": not enough room on disk: ") || !strings.Contains(got, ": does not fit;") {
+	if got := mustRun(t, "estimate", g); !strings.Contains(got, g+": not enough room on disk: ") ||
+		!strings.Contains(got, ": does not fit;") {
 		t.Errorf("estimate: got %s, want the room that is free and wanted", got)
 	}
 }

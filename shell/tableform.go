@@ -31,7 +31,8 @@ func formOfFile(ctx context.Context, path string) (tableForm, error) {
 	case path == "-" || isStream(ctx, path):
 		return tableForm{format: columnar.Format(print.FormatCSV)}, nil
 	}
-	return tableForm{}, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .csv.gz and so on, .parquet, .arrow or, for matrices, .npy, or - for standard output, got --out %s", path)
+	return tableForm{}, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .csv.gz and so on, "+
+		".parquet, .arrow or, for matrices, .npy, or - for standard output, got --out %s", path)
 }
 
 // isSeparated says whether the form is csv or tsv.

@@ -217,7 +217,8 @@ func TestTerminalCompletes(t *testing.T) {
 	term.keys("Tab", "Tab")
 	term.wait("all that begin so", `(?s)graphcleaner> no.*nodes.*noise`)
 	term.keys("C-c")
-	term.wait("a new line, with neither what was typed nor what was offered", `graphcleaner> no[a-z]*\n(.*\n)*graphcleaner>$`)
+	term.wait("a new line, with neither what was typed nor what was offered",
+		`graphcleaner> no[a-z]*\n(.*\n)*graphcleaner>$`)
 	term.text("count nodes")
 	term.keys("Enter")
 	term.wait("the count", `(?m)^ *10$`)

@@ -20,7 +20,8 @@ func TestUndoneScoresComeBack(t *testing.T) {
 		if got := run(t, "", "shell", "g", "--who", "ann", "-c", "accept "+id+"; clean"); got.code != 0 {
 			t.Fatal(got.err)
 		}
-		at := newDesk(&streams{ctx: t.Context(), progress: &progress{}}, &resources{Threads: 1, Memory: testMemory}, "g", task{Who: "ann", RescoreWithin: within})
+		at := newDesk(&streams{ctx: t.Context(), progress: &progress{}}, &resources{Threads: 1, Memory: testMemory},
+			"g", task{Who: "ann", RescoreWithin: within})
 		var notices []string
 		_, err := at.Answer(t.Context(), prompt.Question{Step: query.Step{Text: "undo"}},
 			prompt.Listener{Out: io.Discard, Notice: func(line string) { notices = append(notices, line) }})
@@ -30,7 +31,8 @@ func TestUndoneScoresComeBack(t *testing.T) {
 		if told := strings.Contains(strings.Join(notices, "\n"), remark); told != says {
 			t.Errorf("rescored within %v: got %q, want the remark: %t", within, notices, says)
 		}
-		unscored := run(t, "", "shell", "g", "-c", "count nodes where label is not null and score is null", "--format", "csv").out
+		unscored := run(t, "", "shell", "g", "-c", "count nodes where label is not null and score is null", "--format",
+			"csv").out
 		if want := map[bool]string{true: "count\n1\n", false: "count\n0\n"}[says]; unscored != want {
 			t.Errorf("rescored within %v: got %q nodes without a score, want %q", within, unscored, want)
 		}

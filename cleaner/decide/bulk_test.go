@@ -316,7 +316,8 @@ func TestUndoOfOnePerson(t *testing.T) {
 		write("ann", 0, 6)
 		write("bob", 1)
 		write("bob", 2, 3)
-		if err := undo("cy", 0); !errors.Is(err, ErrNothingToUndo) || !strings.Contains(err.Error(), `"cy" has nothing to undo`) {
+		if err := undo("cy", 0); !errors.Is(err, ErrNothingToUndo) ||
+			!strings.Contains(err.Error(), `"cy" has nothing to undo`) {
 			t.Errorf("%d nodes: somebody without steps: got %v, want ErrNothingToUndo", nodes, err)
 		}
 		if err := undo("ann", 2); err != nil { // bob's steps are about other nodes

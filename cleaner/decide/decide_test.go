@@ -304,8 +304,10 @@ func TestDecideRefuses(t *testing.T) {
 	}{
 		{"reject", s, []Request{{Node: unlabelled, Kind: Reject}}, Options{}, ErrNoLabel, " has no label to reject"},
 		{"unlabel", s, []Request{{Node: unlabelled, Kind: Unlabel}}, Options{}, ErrNoLabel, " has no label to unlabel"},
-		{"accept", bare, []Request{{Node: 0, Kind: Accept}}, Options{}, ErrNoSuggestion, "node n0 has no suggested label to accept: clean and rescore make suggestions"},
-		{"relabel", s, []Request{{Node: labelled, Kind: Relabel, To: "gama"}}, Options{}, ErrUnknownClass, `class "gama": the store has alpha`},
+		{"accept", bare, []Request{{Node: 0, Kind: Accept}}, Options{}, ErrNoSuggestion,
+			"node n0 has no suggested label to accept: clean and rescore make suggestions"},
+		{"relabel", s, []Request{{Node: labelled, Kind: Relabel, To: "gama"}}, Options{}, ErrUnknownClass,
+			`class "gama": the store has alpha`},
 		{"relabel to nothing", s, []Request{{Node: labelled, Kind: Relabel}}, Options{}, ErrUnknownClass, `class ""`},
 		{"label with accept", s, []Request{{Node: labelled, Kind: Accept, To: "beta"}}, Options{}, ErrOptions, "beta"},
 		{"no kind", s, []Request{{Node: labelled}}, Options{}, ErrOptions, "want accept"},

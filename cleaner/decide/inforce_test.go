@@ -116,7 +116,8 @@ func TestInForceOfMany(t *testing.T) {
 	}
 	n := int64(len(reqs))
 	mustDecide(t, s, Options{Who: "ann"}, reqs...)
-	mustDecide(t, s, Options{Who: "ann"}, Request{Node: reqs[3].Node, Kind: Unlabel}, Request{Node: reqs[5].Node, Kind: Unsure})
+	mustDecide(t, s, Options{Who: "ann"}, Request{Node: reqs[3].Node, Kind: Unlabel},
+		Request{Node: reqs[5].Node, Kind: Unsure})
 	mustDecide(t, s, Options{Who: "ann"}, Request{Node: reqs[7].Node, Kind: Unlabel})
 	mustUndo(t, s, 1)
 	if err := s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(reqs[9].Node) }); err != nil {

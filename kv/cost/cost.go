@@ -118,7 +118,8 @@ func MatrixBytes(rows int64, columns int, filled float64, equal bool) int64 {
 	}
 	var e codec.MatrixEncoding
 	tiles := (columns-1)/e.TileWidth(e.BlockRows(columns), columns) + 1
-	const number, place, count = 4, 1, 1 // bytes of a value, of its column in a tile, and of the number of values of a row in a tile
+	// bytes of a value, of its column in a tile, and of the number of values of a row in a tile
+	const number, place, count = 4, 1, 1
 	value := number + place
 	if equal {
 		value = place

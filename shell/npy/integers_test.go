@@ -137,11 +137,13 @@ func TestIntegersErrors(t *testing.T) {
 		if err := os.WriteFile(path, c.content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenIntegers(t.Context(), path, 2); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) {
+		if _, err := OpenIntegers(t.Context(), path, 2); err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want an error with %s", err, c.want)
 		}
 	}
-	if _, err := OpenIntegers(t.Context(), t.TempDir(), 2); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if _, err := OpenIntegers(t.Context(), t.TempDir(), 2); err == nil ||
+		!strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("a directory: got %v", err)
 	}
 }

@@ -157,7 +157,8 @@ func TestFortranBlocks(t *testing.T) {
 			binary.LittleEndian.PutUint32(values[4*(j*rows+i):], uint32(i*cols+j))
 		}
 	}
-	r, err := Open(t.Context(), write(t, "f.npy", array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), "")
+	r, err := Open(t.Context(), write(t, "f.npy",
+		array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,8 @@ func (p *parser) test() (expression, error) {
 			other, err := p.figure()
 			return &pair{property, operator, other}, err
 		}
-		value, err := p.value(property, want{label: "a property name", complete: completeProperties, list: p.list}, want{words: []string{"share"}, list: p.list})
+		value, err := p.value(property, want{label: "a property name", complete: completeProperties, list: p.list},
+			want{words: []string{"share"}, list: p.list})
 		return &comparison{property, operator, value}, err
 	}
 	negated := p.acceptAs("not", "")
@@ -309,8 +310,10 @@ func (p *parser) property() (name, error) {
 	if wrong, ok := errors.AsType[*ParseError](err); ok && p.current.kind == tokenName {
 		ahead := *p
 		ahead.wants = nil
-		if ahead.advance(); ahead.current.kind == tokenMark && !ahead.current.is("(") || slices.ContainsFunc(testWords, ahead.current.is) {
-			wrong.Msg = fmt.Sprintf("%s is a word of the language: as the name of a property it takes double quotes: \"%[1]s\"", p.current.text)
+		if ahead.advance(); ahead.current.kind == tokenMark && !ahead.current.is("(") ||
+			slices.ContainsFunc(testWords, ahead.current.is) {
+			wrong.Msg = fmt.Sprintf("%s is a word of the language: as the name of a property it takes double quotes: "+
+				"\"%[1]s\"", p.current.text)
 		}
 	}
 	return name{}, err

@@ -53,7 +53,8 @@ func (q *query) countHistory(ctx context.Context, s *countStatement, of *history
 	if err != nil {
 		return nil, err
 	}
-	rows := find.answer(ctx, q.historyRows(ctx, kv.NoNode, decide.History(ctx, q.tx, kv.NoNode), columnNames(find.read)), 0)
+	rows := find.answer(ctx, q.historyRows(ctx, kv.NoNode, decide.History(ctx, q.tx, kv.NoNode),
+		columnNames(find.read)), 0)
 	g := newGroups(asked, q.MemoryBudget, 1)
 	return g.answer(ctx, asked, g.addAll(rows))
 }

@@ -372,7 +372,9 @@ const maxShown = 10
 
 // confirm shows how many nodes a decision is about, the first of them, and what is said of more nodes, and asks whether
 // to decide on them. Of no nodes there is nothing to ask.
-func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error], beyond string) error {
+func (q *query) confirm(
+	ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error], beyond string,
+) error {
 	about := Question{Kind: kind, Class: class}
 	sum := sha256.New()
 	var lines []string

@@ -25,13 +25,15 @@ var (
 		{"confidence", kv.KindSingle, "the predicted chance of the suggested label"},
 		{"degree", kv.KindInt, "the number of neighbours"},
 		{"split", kv.KindString, "train, val or test"},
-		{"decision", kv.KindString, "the decision in force: accept, reject, relabel, unlabel or unsure; of a disputed node, the one before the dispute"},
+		{"decision", kv.KindString, "the decision in force: accept, reject, relabel, unlabel or unsure; of a " +
+			"disputed node, the one before the dispute"},
 		{"decided_by", kv.KindString, "who has decided about the node"},
 		{"disputed", kv.KindBool, "true while people disagree about the node"},
 		{"run", kv.KindInt, "the run that scored the node"},
 	}
 	nodeFunctions = []described{
-		{"share(label, 2)", kv.KindFloat, "the share of labelled nodes within 2 hops that have this label; also of suggested, or of a class"},
+		{"share(label, 2)", kv.KindFloat, "the share of labelled nodes within 2 hops that have this label; also of " +
+			"suggested, or of a class"},
 		{"neighbor(CONDITION, 2)", kv.KindBool, "true if the condition is true of a node within 2 hops"},
 	}
 	neighborProperties = map[string]string{
@@ -72,11 +74,13 @@ var (
 // describe answers describe: all that conditions, order by and return can name, in each list.
 func (q *query) describe() *Result {
 	columns := []ColumnInfo{
-		{"list", kv.KindString}, {"property", kv.KindString}, {"kind", kv.KindString}, {"indexed", kv.KindBool}, {"meaning", kv.KindString},
+		{"list", kv.KindString}, {"property", kv.KindString}, {"kind", kv.KindString}, {"indexed", kv.KindBool},
+		{"meaning", kv.KindString},
 	}
 	var rows [][]kv.Value
 	add := func(list, name string, kind kv.Kind, indexed kv.Value, meaning string) {
-		rows = append(rows, []kv.Value{kv.StringValue(list), kv.StringValue(name), kv.StringValue(kindName(kind)), indexed, text(meaning)})
+		rows = append(rows, []kv.Value{kv.StringValue(list), kv.StringValue(name), kv.StringValue(kindName(kind)),
+			indexed, text(meaning)})
 	}
 	for _, p := range nodeProperties {
 		c, _ := q.tx.Column(p.name)

@@ -30,7 +30,8 @@ func TestPrintedThresholdFindsTheSameSuspects(t *testing.T) {
 				t.Fatalf("%s: got the notices %q, want a threshold", statement, notices)
 			}
 			want := idsOf(t, tx, Options{}, statement+" return id")
-			if got := idsOf(t, tx, Options{}, "suspects where "+test.condition+printed[1]+" return id"); !slices.Equal(got, want) {
+			if got := idsOf(t, tx, Options{}, "suspects where "+test.condition+printed[1]+
+				" return id"); !slices.Equal(got, want) {
 				t.Errorf("%s: %s%s finds %q, want %q", statement, test.condition, printed[1], got, want)
 			}
 			found++

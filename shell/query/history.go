@@ -29,7 +29,8 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return NewResult(find.columns, find.answer(ctx, q.historyRows(ctx, node, entries, columnNames(find.read)), q.MemoryBudget)), nil
+	return NewResult(find.columns, find.answer(ctx, q.historyRows(ctx, node, entries, columnNames(find.read)),
+		q.MemoryBudget)), nil
 }
 
 // ofHistory makes names those of the columns of the history.

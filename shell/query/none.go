@@ -57,7 +57,8 @@ func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err 
 	speaks := index.Properties(where)
 	if isSuspects && slices.Contains(speaks, decide.Column) {
 		decided, err := index.NewPlan(q.tx, index.Query{
-			Where: index.And{Terms: []index.Predicate{where, hasValue(decide.Column)}}, Limit: -1, Computed: again.computed, Workers: q.workers,
+			Where: index.And{Terms: []index.Predicate{where, hasValue(decide.Column)}}, Limit: -1,
+			Computed: again.computed, Workers: q.workers,
 		})
 		if err != nil {
 			return nil, err
@@ -71,7 +72,8 @@ func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err 
 			"decided nodes meet the condition but are no suspects, as their labels are the suggestions or their scores are low",
 		) + ": write nodes instead of suspects"}, nil
 	}
-	if !slices.ContainsFunc(again.constants, func(c constant) bool { return c.property == cleaner.ScoreColumn || c.other == cleaner.ScoreColumn }) {
+	if !slices.ContainsFunc(again.constants,
+		func(c constant) bool { return c.property == cleaner.ScoreColumn || c.other == cleaner.ScoreColumn }) {
 		return nil, nil // score is null is no bound
 	}
 	lowest, err := q.extremeScore(ctx, false)
@@ -86,8 +88,10 @@ func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err 
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("nothing found: the scores go from %.3g to %.3g, the threshold is %.4g", lowest, highest, run.Threshold)
-	if op, bound := scoreBound(where); op != index.Eq && (bound.Float() > highest || op == index.Gt && bound.Float() == highest) {
+	text := fmt.Sprintf("nothing found: the scores go from %.3g to %.3g, the threshold is %.4g", lowest, highest,
+		run.Threshold)
+	if op, bound := scoreBound(where); op != index.Eq &&
+		(bound.Float() > highest || op == index.Gt && bound.Float() == highest) {
 		that := "above " + Exact(bound, kv.KindSingle)
 		if op == index.Ge {
 			that = Exact(bound, kv.KindSingle) + " or more"
@@ -100,7 +104,8 @@ func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err 
 // extremeScore is the highest or the lowest score of the store, NaN without scores.
 func (q *query) extremeScore(ctx context.Context, highest bool) (float64, error) {
 	plan, err := index.NewPlan(q.tx, index.Query{
-		Where: hasValue(cleaner.ScoreColumn), Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: highest}}, Limit: 1, Workers: q.workers,
+		Where: hasValue(cleaner.ScoreColumn),
+		Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: highest}}, Limit: 1, Workers: q.workers,
 	})
 	if err != nil {
 		return 0, err

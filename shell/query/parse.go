@@ -493,7 +493,8 @@ func (p *parser) explain() (statement, error) {
 	first := p.current
 	id, err := p.id()
 	if err == nil && p.current.kind == tokenName && (first.is("suspects") || first.is("nodes") || first.is("count")) {
-		return nil, &ParseError{Pos: first.pos, Msg: fmt.Sprintf("explain is about a node; how a query is answered says: plan %s …", first)}
+		return nil, &ParseError{Pos: first.pos,
+			Msg: fmt.Sprintf("explain is about a node; how a query is answered says: plan %s …", first)}
 	}
 	return &explainStatement{id: id}, err
 }

@@ -104,7 +104,8 @@ func (t token) noFlag(words []string) string {
 	if slices.Contains(words, clause[0]) {
 		return fmt.Sprintf("got %q, and a statement has no flags: write %s", t.text, strings.Join(clause, " "))
 	}
-	return fmt.Sprintf("got %q, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
+	return fmt.Sprintf("got %q, and a statement has no flags: give them to the command, as in: shell DB --who ann -c "+
+		"undo. "+
 		"A comment begins with -- and a space", t.text)
 }
 

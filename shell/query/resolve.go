@@ -342,8 +342,10 @@ func (r *resolver) comparison(n name, l literal, ordered bool) (kv.Value, error)
 		}
 		value = kv.StringValue(timeText(t))
 	}
-	if known := fixedValues(n.text, r.columns); known != nil && value.Kind() == kv.KindString && !slices.Contains(known, value.Str()) {
-		r.notices = append(r.notices, fmt.Sprintf("no %s is %s: the values are %s", n.text, Quote(value.Str()), strings.Join(known, ", ")))
+	if known := fixedValues(n.text, r.columns); known != nil && value.Kind() == kv.KindString &&
+		!slices.Contains(known, value.Str()) {
+		r.notices = append(r.notices, fmt.Sprintf("no %s is %s: the values are %s", n.text, Quote(value.Str()),
+			strings.Join(known, ", ")))
 	}
 	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil

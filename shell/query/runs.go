@@ -162,7 +162,8 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 	}
 	rescored := false
 	if q.RescoreWithin > 0 {
-		rescored, err = cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin, cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
+		rescored, err = cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin,
+			cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
 		if err != nil {
 			return nil, fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
 		}
@@ -171,7 +172,8 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 		}
 	}
 	if q.unscored > 0 && !rescored {
-		q.notices = append(q.notices, wording.Nodes(q.unscored)+" scored under the label that was taken back: without a score until the next rescore or clean")
+		q.notices = append(q.notices, wording.Nodes(q.unscored)+
+			" scored under the label that was taken back: without a score until the next rescore or clean")
 	}
 	return r, nil
 }

@@ -98,7 +98,8 @@ func (p *parser) translated() string {
 func quoteValues(where []token) {
 	for i := 2; i < len(where); i++ {
 		before := where[i-1]
-		isValue := before.kind == tokenMark && !before.is("(") && !before.is(")") || before.is("like") || before.is("ilike") ||
+		isValue := before.kind == tokenMark && !before.is("(") && !before.is(")") || before.is("like") ||
+			before.is("ilike") ||
 			before.is("between") || before.is("(") && where[i-2].is("in")
 		if where[i].kind == tokenQuoted && isValue && !slices.Contains(cleaner.ReservedNames, where[i].text) {
 			where[i].kind = tokenString

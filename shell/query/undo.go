@@ -38,8 +38,10 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	}
 	q.unscored = entries.RemovedScores
 	if entries.RemovedNodes > 0 {
-		q.notices = append(q.notices, wording.Count(entries.RemovedNodes, "decision is about a removed node", "decisions are about removed nodes")+": only the history changes")
+		q.notices = append(q.notices, wording.Count(entries.RemovedNodes, "decision is about a removed node",
+			"decisions are about removed nodes")+": only the history changes")
 	}
-	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+wording.Count(entries.Len(), "decision", "decisions"))
+	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+
+		wording.Count(entries.Len(), "decision", "decisions"))
 	return q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"}), nil
 }

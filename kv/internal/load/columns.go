@@ -57,7 +57,9 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 
 // ReadLabels hands the labels of consecutive nodes to use, as their places in classes, which has all of Classes, −1 for
 // none. They ascend by NodeID; the slice is borrowed. It also sorts the values for ReadColumns.
-func (l *Load) ReadLabels(ctx context.Context, classes []string, use func(first record.NodeID, labels []int32) error) (err error) {
+func (l *Load) ReadLabels(
+	ctx context.Context, classes []string, use func(first record.NodeID, labels []int32) error,
+) (err error) {
 	labels, err := offheap.New[uint32](len(l.nodeAt.Data)) // by NodeID: the label's number in the load plus one
 	if err != nil {
 		return err
@@ -85,7 +87,9 @@ func (l *Load) ReadLabels(ctx context.Context, classes []string, use func(first 
 
 // ReadColumns hands the values of the columns from first to end−1 of each node to row, behind ReadLabels, and as often
 // as it is asked. Nodes ascend; the slice is borrowed, and as short as it was given.
-func (l *Load) ReadColumns(ctx context.Context, first, end int, row func(v record.NodeID, values []codec.Value) error) error {
+func (l *Load) ReadColumns(
+	ctx context.Context, first, end int, row func(v record.NodeID, values []codec.Value) error,
+) error {
 	var values []codec.Value
 	done := int64(0)
 	for r, err := range l.values.Records(ctx) {

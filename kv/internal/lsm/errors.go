@@ -23,7 +23,8 @@ var (
 	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
 
 	// ErrTxTooBig is returned if a transaction has written more than it can hold.
-	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.NewPatch (nodes, edges) or Store.Bulk (columns)")
+	ErrTxTooBig = errors.New("kv: transaction too big: write less in one Update, or use Store.NewPatch (nodes, " +
+		"edges) or Store.Bulk (columns)")
 )
 
 // contextEvery is the number of steps between two looks at the context.

@@ -15,7 +15,8 @@ func TestGuard(t *testing.T) {
 		clear(block[len(block)-len("longer"):])
 		return nil
 	})
-	if !errors.Is(err, record.ErrCorrupt) || strings.Contains(err.Error(), "runtime") || !strings.Contains(err.Error(), "damaged") {
+	if !errors.Is(err, record.ErrCorrupt) || strings.Contains(err.Error(), "runtime") ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Errorf("got %v, want ErrCorrupt in plain words", err)
 	}
 }

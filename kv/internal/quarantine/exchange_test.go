@@ -32,7 +32,8 @@ func newStore(t *testing.T) (store string, files map[string]string) {
 	files = map[string]string{"MANIFEST": "tables", "1.sst": "records", "log": strings.Repeat("\x00", 1<<20) + "end", "deep/2.sst": "more"}
 	for name, text := range files {
 		path := filepath.Join(store, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), storedir.Mode), os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, 0o640)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), storedir.Mode), os.WriteFile(path, []byte(text), 0o600),
+			os.Chmod(path, 0o640)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,7 +267,8 @@ func TestQuarantineElsewhere(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(store, storedir.QuarantineName)); err != nil { // as a mount would be
 		t.Fatal(err)
 	}
-	if err := repair(store); err == nil || !strings.Contains(err.Error(), "do not move between it and its directory quarantine") {
+	if err := repair(store); err == nil ||
+		!strings.Contains(err.Error(), "do not move between it and its directory quarantine") {
 		t.Errorf("got %v, want an error that says that files do not move", err)
 	}
 	wantFiles(t, "elsewhere", store, files)

@@ -62,7 +62,8 @@ func checkFileTypes(path, dir string, reading bool) error {
 		case fs.ModeNamedPipe:
 			what = "a named pipe"
 		}
-		return fmt.Errorf("%s%c%s: %w: it is %s, want a regular file or a directory", dir, filepath.Separator, name, ErrForeignFile, what)
+		return fmt.Errorf("%s%c%s: %w: it is %s, want a regular file or a directory", dir, filepath.Separator, name,
+			ErrForeignFile, what)
 	})
 }
 

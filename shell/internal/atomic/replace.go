@@ -126,7 +126,8 @@ func Recover(db string) (err error) {
 	}
 	marked := slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() == replacementMark })
 	for _, entry := range entries {
-		if name, _, _ := strings.Cut(entry.Name(), "."); !marked || name != "new" && name != "old" && name != replacementMark {
+		if name, _, _ := strings.Cut(entry.Name(), "."); !marked ||
+			name != "new" && name != "old" && name != replacementMark {
 			return fmt.Errorf("%s is in the way and not of a replacement of %s: it holds %s", r.dir, r.name, entry.Name())
 		}
 	}

@@ -32,7 +32,8 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	}
 	defer bulk.Abort()
 	r.besideGraph = labelIndex
-	w := writing{Job: r, form: g.Form, bulk: bulk, tx: bulk.Tx(), nodes: g.Nodes, ends: g.ends, classes: g.PredictionClasses}
+	w := writing{Job: r, form: g.Form, bulk: bulk, tx: bulk.Tx(), nodes: g.Nodes, ends: g.ends,
+		classes: g.PredictionClasses}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)
 	}
@@ -118,7 +119,8 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 		})
 	})
 	if errors.Is(err, kv.ErrCatalogTooBig) && features > 0 {
-		err = fmt.Errorf("%s: the names of its %d columns do not fit into a store, want fewer columns or more memory: %w", g.Features, features, err)
+		err = fmt.Errorf("%s: the names of its %d columns do not fit into a store, want fewer columns or more "+
+			"memory: %w", g.Features, features, err)
 	}
 	return parts, err
 }

@@ -172,7 +172,8 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 	}
 	job := a.Job
 	job.besideGraph = a.nodes != nil
-	w := &writing{Job: job, form: a.Form, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
+	w := &writing{Job: job, form: a.Form, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx),
+		count: a.rows}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.AppendPredictions(tx, classes, opt, put)
 	}
@@ -243,7 +244,8 @@ func (w *writing) appendFeatures(
 	for i, name := range names {
 		place, there := columns[name]
 		if places[i] = place; !there || len(names) != len(whole) {
-			return fmt.Errorf("%s: has %d columns of features, such as %q, want the %d of the store: %s", path, len(names), name, len(whole), namelist.Of(matrix.Columns()))
+			return fmt.Errorf("%s: has %d columns of features, such as %q, want the %d of the store: %s", path,
+				len(names), name, len(whole), namelist.Of(matrix.Columns()))
 		}
 	}
 	return w.eachFeatures(ctx, in, func(v kv.NodeID, row []float32) error {

@@ -134,7 +134,8 @@ func EdgeNames() []string { return slices.Clone(edgeNames) }
 
 // needed are the names that the columns of the nodes and the edges file have which a person or a name speaks for.
 func (r Job) needed() []string {
-	return slices.Concat(nodeNames, edgeNames, slices.Collect(maps.Values(r.Columns)), slices.Collect(maps.Values(r.EdgeColumns)))
+	return slices.Concat(nodeNames, edgeNames, slices.Collect(maps.Values(r.Columns)),
+		slices.Collect(maps.Values(r.EdgeColumns)))
 }
 
 // NodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There is an id.
@@ -180,18 +181,22 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 	first := make(map[string]int, len(names))
 	for i, name := range names {
 		if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			advised := "if it is a property, --columns " + wording.ShellWord(r.Columns.with(fmt.Sprintf("property_%d", i+1), strconv.Itoa(i+1)).String())
+			advised := "if it is a property, --columns " +
+				wording.ShellWord(r.Columns.with(fmt.Sprintf("property_%d", i+1), strconv.Itoa(i+1)).String())
 			if others[slices.Index(nodeNames, kv.LabelColumn)] < 0 {
-				advised = "if it is the label, --columns " + wording.ShellWord(r.Columns.with(kv.LabelColumn, strconv.Itoa(i+1)).String()) + "; " + advised
+				advised = "if it is the label, --columns " +
+					wording.ShellWord(r.Columns.with(kv.LabelColumn, strconv.Itoa(i+1)).String()) + "; " + advised
 			}
-			return nil, in.HeaderErrorf("", "the name %q of column %d has an end of line or a control character, want another: %s", name, i+1, advised)
+			return nil, in.HeaderErrorf("", "the name %q of column %d has an end of line or a control character, "+
+				"want another: %s", name, i+1, advised)
 		}
 		j, again := first[name]
 		switch first[name] = i; {
 		case !again || name == "":
 		case in.Header()[i] == in.Header()[j]:
 			advised := r.Columns.with(name+"_2", strconv.Itoa(i+1))
-			return nil, in.HeaderErrorf(name, "the header names it twice, want a name for each: such as --columns %s", wording.ShellWord(advised.String()))
+			return nil, in.HeaderErrorf(name, "the header names it twice, want a name for each: such as --columns %s",
+				wording.ShellWord(advised.String()))
 		default:
 			return nil, in.HeaderErrorf(name, "stands for the columns %q and %q, want a name for each", in.Header()[j], in.Header()[i])
 		}
@@ -209,7 +214,8 @@ func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
 	if header := in.Header(); err == nil && names[0] == "id" && places[0] < 0 && len(header) > 1 && header[0] == "" &&
 		guessColumn(header, "id", nil, false) < 0 {
 		places[0] = 0
-		r.say("%s: no column is named id, so column 1, which has no name, is taken for it, as the index of a frame of pandas", in.Path())
+		r.say("%s: no column is named id, so column 1, which has no name, is taken for it, as the index of a frame "+
+			"of pandas", in.Path())
 	}
 	if err == nil {
 		err = r.checkPlaces(in, places, names, len(names))
@@ -272,7 +278,8 @@ func (n *nodesFile) sayUnlabelled(r Job) {
 		return
 	}
 	if place < 0 {
-		r.say("%s: has no column label, so no node has a label. Its columns are %s. If one of them is the label, add --columns label= with its name or number",
+		r.say("%s: has no column label, so no node has a label. Its columns are %s. If one of them is the label, add "+
+			"--columns label= with its name or number",
 			n.in.Path(), n.in.ListColumns())
 		return
 	}
@@ -283,15 +290,18 @@ func (n *nodesFile) sayUnlabelled(r Job) {
 
 // usualNames are names, in lower case and without other signs, that files often have for a column.
 var usualNames = map[string][]string{
-	"id":           {"nodeid", "node", "paperid", "vertexid", "vertex", "key", "uid", "uuid", "idx", "index", "indexlevel0", "name"},
+	"id": {"nodeid", "node", "paperid", "vertexid", "vertex", "key", "uid", "uuid", "idx", "index",
+		"indexlevel0", "name"},
 	kv.LabelColumn: {"subject", "class", "category", "labels", "target", "y", "classname", "cls", "topic", "choice"},
 	"node":         {"nodeid", "node", "paperid", "vertexid", "vertex"},
 	"who":          {"annotator", "annotatedby", "completedby", "user", "username", "reviewer"},
 	"why":          {"comment", "reason"},
 	"time":         {"createdat", "timestamp", "annotatedat", "datetime", "updatedat"},
 	"split":        {"fold", "set", "subset", "partition"},
-	"src":          {"source", "from", "sourceid", "srcid", "fromid", "start", "startid", "citing", "u", "node1", "head", "subject", "fromnodeid"},
-	"dst":          {"target", "to", "targetid", "dstid", "destination", "dest", "toid", "end", "endid", "cited", "v", "node2", "tail", "object", "tonodeid"},
+	"src": {"source", "from", "sourceid", "srcid", "fromid", "start", "startid", "citing", "u", "node1",
+		"head", "subject", "fromnodeid"},
+	"dst": {"target", "to", "targetid", "dstid", "destination", "dest", "toid", "end", "endid", "cited", "v",
+		"node2", "tail", "object", "tonodeid"},
 }
 
 // guessColumn guesses which column of a header, but those taken, is meant by a name; -1: none. If any will do, it is the first.
@@ -312,7 +322,8 @@ func guessColumn(header []string, name string, taken []int, anyWillDo bool) int 
 	}
 	for i, column := range header {
 		word, isID := strings.CutSuffix(strings.ToLower(column), "id")
-		isID = isID && (strings.HasSuffix(column, "ID") || strings.HasSuffix(column, "Id") || len(word) > len(strings.TrimRight(word, "_-. ")))
+		isID = isID && (strings.HasSuffix(column, "ID") || strings.HasSuffix(column, "Id") ||
+			len(word) > len(strings.TrimRight(word, "_-. ")))
 		if name == "id" && isID && !slices.Contains(taken, i) { // david is a name
 			return i
 		}

@@ -84,7 +84,8 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	}
 	if word != "" {
 		if d.Kind, err = decide.ParseKind(word); err != nil {
-			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure", wording.Short(word))
+			return nil, f.errorf(line, "decision", "got %q, want accept, reject, relabel, unlabel or unsure",
+				wording.Short(word))
 		}
 	}
 	switch {
@@ -101,7 +102,8 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	case d.Kind == decide.Accept && d.To == "":
 		d.HasTo = false
 	case d.keeps() && d.To != "" && d.HasFrom && d.From != d.To:
-		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps", wording.Short(d.To), wording.Short(d.From), d.Kind)
+		return nil, f.errorf(line, "label", "got %q, want %q, the label from before, which %s keeps",
+			wording.Short(d.To), wording.Short(d.From), d.Kind)
 	case d.keeps() && d.To == "":
 		d.To, d.HasTo = d.From, d.HasFrom
 	}
@@ -114,7 +116,8 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		}
 	}
 	if d.HasTo && d.To != "" && !f.classes[d.To] {
-		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", wording.Short(d.To), f.wantedLabel(d.To))
+		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", wording.Short(d.To),
+			f.wantedLabel(d.To))
 	}
 	return d, nil
 }
@@ -124,7 +127,8 @@ func (f *decisionsFile) wantedLabel(label string) string {
 	classes := kv.SortClasses(f.tx.Classes())
 	switch near := wording.DidYouMean(label, classes); {
 	case isMissingWord(label):
-		return fmt.Sprintf(": want one of %s, or add --unlabelled %s if the node has no label", namelist.Of(classes), wording.ShellWord(joinNames(slices.Concat(f.labels.used(), []string{label}))))
+		return fmt.Sprintf(": want one of %s, or add --unlabelled %s if the node has no label", namelist.Of(classes),
+			wording.ShellWord(joinNames(slices.Concat(f.labels.used(), []string{label}))))
 	case near != "":
 		return near
 	}
@@ -152,7 +156,8 @@ func (f *decisionsFile) either(
 	second, also := field(other)
 	switch {
 	case ok && also && text != second:
-		return "", false, f.errorf(line, other, "got %q, want the same as in %q, which has %q", wording.Short(second), name, wording.Short(text))
+		return "", false, f.errorf(line, other, "got %q, want the same as in %q, which has %q", wording.Short(second),
+			name, wording.Short(text))
 	case also:
 		return second, true, nil
 	}
@@ -164,7 +169,8 @@ func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (
 	if text, _ := field("time"); text != "" {
 		var ok bool
 		if d.Time, ok = wording.ParseTime(text); !ok {
-			return f.errorf(d.Line, "time", "got %q, want a time as 2026-01-31T18:00:00Z or 2026-01-31 18:00, in UTC if it has no offset", wording.Short(text))
+			return f.errorf(d.Line, "time", "got %q, want a time as 2026-01-31T18:00:00Z or 2026-01-31 18:00, in UTC "+
+				"if it has no offset", wording.Short(text))
 		}
 		d.Time = d.Time.UTC()
 		if year := d.Time.Year(); year < 1 || year > 9999 {

@@ -17,7 +17,8 @@ func (f *decisionsFile) askNode(in *table.Reader, columns []int) error {
 	}
 	name := reference(in.Header(), node)
 	flag := func(id string) string { return wording.ShellWord(f.Columns.with("id", id).String()) }
-	return in.HeaderErrorf("", "has the columns id and %s: which of them names the node? Add --columns %s, or --columns %s", name, flag(name), flag("id"))
+	return in.HeaderErrorf("", "has the columns id and %s: which of them names the node? Add --columns %s, or "+
+		"--columns %s", name, flag(name), flag("id"))
 }
 
 // sayUnused says which columns are not used that often say who decided, why and when.

@@ -40,7 +40,9 @@ const sorterShare = 8
 
 // readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
 // by node and line. It counts in other the rows that decide nothing and are about another label than the store has.
-func readDecisions(ctx context.Context, path string, tx *kv.Tx, opt Adopting, sorted *spill.Sorter, other *LeftOut) (err error) {
+func readDecisions(
+	ctx context.Context, path string, tx *kv.Tx, opt Adopting, sorted *spill.Sorter, other *LeftOut,
+) (err error) {
 	opt.Memory -= 2 * opt.Memory / sorterShare
 	f := &decisionsFile{
 		Job: opt.Job, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())),
@@ -71,7 +73,8 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 // readTable reads decisions from a table.
 func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	in, err := f.openTable(ctx, f.path, f.Columns.isHeader("id"))
-	if info, failed := stream.Stat(ctx, f.path); errors.Is(err, table.ErrJSON) && failed == nil && info.Mode().IsRegular() {
+	if info, failed := stream.Stat(ctx, f.path); errors.Is(err, table.ErrJSON) && failed == nil &&
+		info.Mode().IsRegular() {
 		return f.readLines(ctx)
 	}
 	if err != nil {
@@ -95,7 +98,8 @@ func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	if place(kv.LabelColumn) < 0 && place("to") < 0 && place("decision") < 0 {
 		needed = 2
 	}
-	if err := f.checkPlaces(in, []int{place("id"), place(kv.LabelColumn)}, []string{"id", kv.LabelColumn}, needed); err != nil {
+	places := []int{place("id"), place(kv.LabelColumn)}
+	if err := f.checkPlaces(in, places, []string{"id", kv.LabelColumn}, needed); err != nil {
 		return err
 	}
 	f.sayUnused(in, columns)

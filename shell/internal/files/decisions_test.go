@@ -76,7 +76,8 @@ func TestAdoptDecisions(t *testing.T) {
 			want: Adoption{Other: LeftOut{Count: 2, Some: []string{"p4", "s3"}}},
 		},
 		{
-			name: "unchanged, about another label", file: "d.csv", text: "id,label,original_label\np4,Theory,Theory\np1,Theory,Theory\n",
+			name: "unchanged, about another label", file: "d.csv",
+			text: "id,label,original_label\np4,Theory,Theory\np1,Theory,Theory\n",
 			want: Adoption{Other: LeftOut{Count: 1, Some: []string{"p4"}}},
 		},
 		{
@@ -178,7 +179,8 @@ func TestBadDecisions(t *testing.T) {
 		{"d.csv", "id,text\np4,a\n", `d.csv:1: has no column "label"; its columns are id, text`},
 		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", which is no class of the store; did you mean Theory?`},
 		{"d.csv", "id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
-		{"d.csv", "id,decision,label\np4,relabel,\n", `d.csv:2: column "label": names no class, want the one that relabel gives`},
+		{"d.csv", "id,decision,label\np4,relabel,\n",
+			`d.csv:2: column "label": names no class, want the one that relabel gives`},
 		{"d.csv", "id,decision,label\np4,unlabel,Theory\n", `d.csv:2: column "label": got "Theory", want none, which is what unlabel leaves`},
 		{"d.csv", "id,label,to\np4,Systems,Theory\n", `d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
 		{"d.csv", "id,label,from,original_label\np4,Theory,Systems,Theory\n", `d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
@@ -188,7 +190,8 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", `{"id":"p4","label":"Theory","why":"a\r\nb"}`, `d.jsonl:1: column "why": got "a\r\nb", want no control characters`},
 		{"d.csv", "id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
 		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
-		{"d.csv", "id,decision,to\np4,undo,Theory\n", `d.csv:2: column "undoes": is empty, want the seq of the decision that the undo takes back`},
+		{"d.csv", "id,decision,to\np4,undo,Theory\n",
+			`d.csv:2: column "undoes": is empty, want the seq of the decision that the undo takes back`},
 		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
 		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
 		{"d.jsonl", `{"id":"p4","label":"Theory"` + "\n", `d.jsonl:1: the object has no end, want an object in one line`},
@@ -207,7 +210,8 @@ func TestBadDecisions(t *testing.T) {
 		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n,\n", `d.jsonl:2: got ",", want an object in one line`},
 		{"d.json", "[{}]", `d.json:1: has no field "id"`},
 		{"d.json", "[\n  {\n    \"id\": \"p4\", \"label\": \"a}{\\\"\"\n  },\n  3]", `d.json:2: column "label": got "a}{\""`},
-		{"d.json", "[{\"id\":\"p4\",\"label\":\"Theory\"},\n 3]", `d.json:2: got "3]", want an object, or the end of the array`},
+		{"d.json", "[{\"id\":\"p4\",\"label\":\"Theory\"},\n 3]",
+			`d.json:2: got "3]", want an object, or the end of the array`},
 		{"d.json", "[{\"id\":\"p4\",\"label\":\"Theory\"},\n", `d.json:2: the array has no end, want ]`},
 		{"d.json", "[\n{\"id\":\"p4\",\n\"label\":\"Theory\"", `d.json:2: the object has no end, want an object`},
 		{"d.csv", "id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
@@ -280,7 +284,8 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Adopt(ctx, store, path, Adopting{Who: "", Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, context.Canceled) {
+	if _, err := Adopt(ctx, store, path,
+		Adopting{Who: "", Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
 	}
 }
@@ -491,7 +496,8 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("x", decide.MaxWho+1)
-	if _, err := Adopt(t.Context(), store, path, Adopting{Who: long, Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, decide.ErrOptions) {
+	if _, err := Adopt(t.Context(), store, path,
+		Adopting{Who: long, Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, decide.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
 	if got := papers.LabelsNow(t, store); got != nil {
@@ -520,7 +526,8 @@ func FuzzDecisions(f *testing.F) {
 		defer tx.Close()
 		sorted := spill.New(dir, 1<<20)
 		defer sorted.Close()
-		if err := readDecisions(t.Context(), path, tx, Adopting{Job: Job{Memory: 1 << 20}}, sorted, new(LeftOut)); err != nil {
+		opt := Adopting{Job: Job{Memory: 1 << 20}}
+		if err := readDecisions(t.Context(), path, tx, opt, sorted, new(LeftOut)); err != nil {
 			return
 		}
 		for record, err := range sorted.Records(t.Context()) {

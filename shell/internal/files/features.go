@@ -16,7 +16,9 @@ import (
 )
 
 // openFeatures opens a file of features, and returns the names of its columns.
-func (w *writing) openFeatures(ctx context.Context, path string, stage *ops.Stage) (in *matrixFile, names []string, err error) {
+func (w *writing) openFeatures(
+	ctx context.Context, path string, stage *ops.Stage,
+) (in *matrixFile, names []string, err error) {
 	if in, err = w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage); err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +58,8 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 		return err
 	}
 	for _, column := range like.found() {
-		w.warn("%s: the column %q has one value for each class, so it tells the labels to the classifier, and wrong ones are not found. "+
+		w.warn("%s: the column %q has one value for each class, so it tells the labels to the classifier, and wrong "+
+			"ones are not found. "+
 			"Leave it out", path, names[column])
 	}
 	return nil
@@ -76,7 +79,8 @@ func (w *writing) eachFeatures(
 					i = int(columns[i])
 				}
 				id, err := w.tx.ID(v)
-				return cmp.Or[error](err, &cleaner.RowError{ID: id, Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})
+				return cmp.Or[error](err, &cleaner.RowError{ID: id,
+					Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})
 			}
 			values = append(values, float32(x))
 		}

@@ -60,9 +60,11 @@ func (l *labelReader) used() (used []string) {
 // sayUnused tells which spellings of none a file does not have, when it is read.
 func (l *labelReader) sayUnused(path string, r Job) {
 	used := l.used()
-	unused := slices.DeleteFunc(slices.Clone(l.Unlabelled), func(spelling string) bool { return slices.Contains(used, spelling) })
+	unused := slices.DeleteFunc(slices.Clone(l.Unlabelled),
+		func(spelling string) bool { return slices.Contains(used, spelling) })
 	if len(unused) > 0 {
-		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.", path, namelist.Of(unused))
+		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.", path,
+			namelist.Of(unused))
 	}
 }
 

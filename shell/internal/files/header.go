@@ -111,7 +111,8 @@ func (h *header) column(name string) (int, error) {
 			return -1, h.in.Unusual(left)
 		}
 	}
-	if i := slices.IndexFunc(h.names, func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }); i >= 0 {
+	isName := func(have string) bool { return strings.EqualFold(strings.TrimSpace(have), name) }
+	if i := slices.IndexFunc(h.names, isName); i >= 0 {
 		return i, nil
 	}
 	if isNumber {

@@ -214,7 +214,8 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		m.at = row.Index
 		err := fn(v, columns, row.Values)
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-			return &npy.Error{Path: m.array.Path(), Row: row.Index, Msg: fmt.Sprintf("(node %s): %s%s", bad.ID, bad.Msg, logitsHint(bad))}
+			return &npy.Error{Path: m.array.Path(), Row: row.Index,
+				Msg: fmt.Sprintf("(node %s): %s%s", bad.ID, bad.Msg, logitsHint(bad))}
 		}
 		return err
 	})
@@ -228,8 +229,9 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 	}
 	if ends := int64(w.ends); ends > 0 && in.NumRows() == int64(count)-ends {
 		if !w.partial {
-			return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has a row for each node of the nodes file, and none for the %d that --edge-nodes "+
-				"made of ends of edges: want these in the nodes file, and a row for each", ends)}
+			return &npy.Error{Path: in.Path(), Row: -1,
+				Msg: fmt.Sprintf("has a row for each node of the nodes file, and none for the %d that --edge-nodes "+
+					"made of ends of edges: want these in the nodes file, and a row for each", ends)}
 		}
 	} else if in.NumRows() != int64(count) {
 		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each %s", in.NumRows(), count, of)}
@@ -311,7 +313,9 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 
 // SampleMatrix calls visit for some of the first rows of a matrix in a file, and says how many columns it has. name is
 // that of the matrix. Of a sparse row visit gets the values that are there.
-func (r Job) SampleMatrix(ctx context.Context, path, name string, rows int, visit func(values []float64)) (columns int, err error) {
+func (r Job) SampleMatrix(
+	ctx context.Context, path, name string, rows int, visit func(values []float64),
+) (columns int, err error) {
 	in, err := (&writing{Job: r}).openMatrix(ctx, path, name, new(ops.Stage))
 	if err != nil {
 		return 0, err

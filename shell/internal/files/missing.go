@@ -74,8 +74,9 @@ func describe(header []string, place int) string {
 	return strconv.Quote(column)
 }
 
-// checkPlaces returns an error if some of the needed names, the first ones, have no column, or if a number names a column of what seems to
-// be a row. places are those of the names. It says which columns are left out since they have no name.
+// checkPlaces returns an error if some of the needed names, the first ones, have no column, or if a number names a
+// column of what seems to be a row. places are those of the names. It says which columns are left out since they have
+// no name.
 func (r Job) checkPlaces(in *table.Reader, places []int, names []string, needed int) error {
 	if slices.Contains(places[:needed], -1) {
 		return r.missing(in, places, names)
@@ -114,11 +115,13 @@ func (r Job) flag(names []string) (string, Columns) {
 	return "--columns", r.Columns
 }
 
-// headless is the error that the header of a file seems, or may be, missing, with the flags that read the file without one.
+// headless is the error that the header of a file seems, or may be, missing, with the flags that read the file without
+// one.
 func (r Job) headless(in *table.Reader, names []string) error {
 	if first := in.Header()[0]; slices.Equal(names, nodeNames[:1]) && !isCount(first) {
 		if _, isNumber := parseNumber([]byte(first)); isNumber {
-			return in.HeaderErrorf("", "has no column of ids, since the first has %s, want a column id, or the array alone as .npy (numpy.save), "+
+			return in.HeaderErrorf("", "has no column of ids, since the first has %s, want a column id, or the array "+
+				"alone as .npy (numpy.save), "+
 				"with a row for each node in the order of the nodes file", first)
 		}
 	}
@@ -163,18 +166,21 @@ func (r Job) headless(in *table.Reader, names []string) error {
 		flags += " " + flag + " " + wording.ShellWord(advised.String())
 	}
 	if in.HeaderLooksLike() == 0 {
-		return in.HeaderErrorf("", "has no column %q; its columns are %s. If this line is a row%s, add %s%s. If it is the header, name its columns with %s",
+		return in.HeaderErrorf("", "has no column %q; its columns are %s. If this line is a row%s, add %s%s. If it "+
+			"is the header, name its columns with %s",
 			names[0], in.ListColumns(), condition, flags, then, flag)
 	}
 	remark := ""
 	if areNumbers {
 		remark = ". If it is a header of numbers, or counts nodes and edges, remove it first"
 	}
-	return in.HeaderErrorf("", "the header seems to be missing, since this line looks like a row (%s). If it is one%s, add %s%s%s",
+	return in.HeaderErrorf("", "the header seems to be missing, since this line looks like a row (%s). If it is "+
+		"one%s, add %s%s%s",
 		in.ListColumns(), condition, flags, then, remark)
 }
 
-// missing is the error that a file lacks a column, with the flag that would name another for it. places are those of names.
+// missing is the error that a file lacks a column, with the flag that would name another for it. places are those of
+// names.
 func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	lacks := names[slices.Index(places, -1)]
 	flag, of := r.flag(names)
@@ -185,7 +191,8 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 			others = ":,;|~^/\t "
 		}
 		if at := strings.IndexAny(header[0], others); at > 0 {
-			return in.HeaderErrorf("", "has %s, the first being %q, and no column %q. If something else separates columns, name it, such as --delimiter %s",
+			return in.HeaderErrorf("", "has %s, the first being %q, and no column %q. If something else separates "+
+				"columns, name it, such as --delimiter %s",
 				wording.Count(len(header), "column", "columns"), header[0], lacks, wording.ShellWord(header[0][at:at+1]))
 		}
 	}
@@ -202,11 +209,15 @@ func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	case isOfGraph:
 		// What names no column, such as paper_id=id, was meant the other way round.
 		advised = maps.Clone(of)
-		maps.DeleteFunc(advised, func(_, column string) bool { return !slices.Contains(in.Header(), column) && !isCount(column) })
+		maps.DeleteFunc(advised, func(_, column string) bool {
+			return !slices.Contains(in.Header(), column) &&
+				!isCount(column)
+		})
 	}
 	pandas := "" // whose index may be no column
 	if lacks == "id" && !in.IsText() {
-		pandas = ". If the ids are the index of a frame of pandas, write it as a column: frame.rename_axis('id').reset_index().to_parquet"
+		pandas = ". If the ids are the index of a frame of pandas, write it as a column: " +
+			"frame.rename_axis('id').reset_index().to_parquet"
 	}
 	var conditions []string
 	taken, isUsual := slices.Clone(places), true

@@ -49,7 +49,8 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: newLabelReader(g.Form)}
 	g.id, g.nodeParts = in.Header()[n.id], in.Parts()
 	if before, after := in.Parts().ByNumber(); before != "" {
-		r.say("%s: files are read in the order of the numbers in their names: %s before %s. So are the rows of arrays without ids.",
+		r.say("%s: files are read in the order of the numbers in their names: %s before %s. So are the rows of "+
+			"arrays without ids.",
 			in.Path(), before, after)
 	}
 	header, err := headerOf(in)

@@ -38,7 +38,8 @@ var ogbRefused = []struct{ name, why string }{
 
 // isOGB says whether a folder is that of a data set of OGB.
 func isOGB(ctx context.Context, folder string) bool {
-	return folder != "" && (hasFile(ctx, folder, ogbCount) || slices.ContainsFunc(ogbRefused, func(r struct{ name, why string }) bool { return hasFile(ctx, folder, r.name) }))
+	return folder != "" && (hasFile(ctx, folder, ogbCount) || slices.ContainsFunc(ogbRefused,
+		func(r struct{ name, why string }) bool { return hasFile(ctx, folder, r.name) }))
 }
 
 func hasFile(ctx context.Context, folder, name string) bool {

@@ -45,7 +45,9 @@ func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (ma
 }
 
 // eachSplit calls fn for every row of a splits file, with the name of cleaner.Split.String; "" of an empty one.
-func eachSplit(ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.NodeID, name string) error) (err error) {
+func eachSplit(
+	ctx context.Context, tx *kv.Tx, path string, r Job, fn func(v kv.NodeID, name string) error,
+) (err error) {
 	in, columns, err := r.OpenTable(ctx, path, "split")
 	if err != nil {
 		return err

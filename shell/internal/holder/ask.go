@@ -60,9 +60,12 @@ func (e *SilentError) Unwrap() error { return e.err }
 // holder ends the job and sends its result. If ctx ends before the job is taken, Ask returns the error of ctx at once;
 // if the holder does not end the job within a second, a *SilentError. If Out cannot be written to, the job ends, and
 // Ask returns that error.
-func Ask(ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams) ([]byte, error) {
+func Ask(
+	ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams,
+) ([]byte, error) {
 	if len(request) > MaxRequest {
-		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process", len(request), MaxRequest)}
+		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process",
+			len(request), MaxRequest)}
 	}
 	if len(files) > MaxFiles {
 		return nil, &RefusedError{fmt.Sprintf("got %d files, want at most %d for another process", len(files), MaxFiles)}

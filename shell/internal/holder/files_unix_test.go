@@ -64,7 +64,8 @@ func TestFiles(t *testing.T) {
 			t.Errorf("got error %v and %d bytes: %.100q, want %d bytes", err, len(result), result, len(want))
 		}
 	}
-	if got, err := os.ReadFile(filepath.Join(away+"-moved", fmt.Sprint(count))); err != nil || !strings.HasPrefix(string(got), "written") {
+	if got, err := os.ReadFile(filepath.Join(away+"-moved", fmt.Sprint(count))); err != nil ||
+		!strings.HasPrefix(string(got), "written") {
 		t.Errorf("got %q, %v, want what the holder has written", got, err)
 	}
 	if _, err := Ask(t.Context(), dir, greetingTime, nil, make([]*os.File, MaxFiles+1), silent()); !isRefusal(err) {
@@ -79,7 +80,8 @@ func TestHostilePlaces(t *testing.T) {
 		"an address of a file": func(_ *testing.T, dir, victim string) error {
 			return errors.Join(os.Mkdir(filepath.Join(dir, DirectoryName), 0o700),
 				os.Symlink(filepath.Dir(victim), filepath.Join(dir, DirectoryName, elsewhere+"x")),
-				os.WriteFile(filepath.Join(dir, addressName), []byte(filepath.Join(dir, DirectoryName, elsewhere+"x", filepath.Base(victim))), 0o600))
+				os.WriteFile(filepath.Join(dir, addressName),
+					[]byte(filepath.Join(dir, DirectoryName, elsewhere+"x", filepath.Base(victim))), 0o600))
 		},
 		"an address of a socket of another program": func(t *testing.T, dir, victim string) error {
 			if err := os.Remove(victim); err != nil {
@@ -97,7 +99,8 @@ func TestHostilePlaces(t *testing.T) {
 			return os.Symlink(filepath.Dir(victim), filepath.Join(dir, DirectoryName))
 		},
 		"an address that is a link": func(_ *testing.T, dir, victim string) error {
-			return errors.Join(os.Mkdir(filepath.Join(dir, DirectoryName), 0o700), os.Symlink(victim, filepath.Join(dir, addressName)))
+			return errors.Join(os.Mkdir(filepath.Join(dir, DirectoryName), 0o700),
+				os.Symlink(victim, filepath.Join(dir, addressName)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +115,8 @@ func TestHostilePlaces(t *testing.T) {
 			})
 			dir := filepath.Join(parent, strings.Repeat("long", 25))
 			victim := filepath.Join(parent, "v", "socket")
-			if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Dir(victim), 0o700), os.WriteFile(victim, []byte("precious"), 0o600)); err != nil {
+			if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Dir(victim), 0o700),
+				os.WriteFile(victim, []byte("precious"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			if err := make(t, dir, victim); err != nil {

@@ -86,7 +86,8 @@ func TestConversation(t *testing.T) {
 			return question == "really?", nil
 		},
 	})
-	if err != nil || string(result) != "done request" || out.String() != "out more" || errOut.String() != "err " || stages != "stage" {
+	if err != nil || string(result) != "done request" || out.String() != "out more" || errOut.String() != "err " ||
+		stages != "stage" {
 		t.Errorf("got %q, error %v, output %q, errors %q, stages %q", result, err, &out, &errOut, stages)
 	}
 }
@@ -298,7 +299,8 @@ func posted(t *testing.T, dir string, messages ...any) string {
 
 // head is the head of a request about a store.
 func head(store string) string {
-	return "POST " + jobsPath + " HTTP/1.1\r\nHost: holder\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" + storeHeader + ": " + store + "\r\n\r\n"
+	return "POST " + jobsPath + " HTTP/1.1\r\nHost: holder\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" +
+		storeHeader + ": " + store + "\r\n\r\n"
 }
 
 func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
@@ -316,15 +318,20 @@ func TestBrokenPeers(t *testing.T) {
 	}
 	whole := posted(t, dir, call{}, word{Go: true})
 	for name, of := range map[string]struct{ sent, want string }{
-		"nothing": {}, "no HTTP": {"graphcleaner\x01", "400 Bad Request"}, "another address": {"GET / HTTP/1.1\r\nHost: holder\r\nConnection: close\r\n\r\n", "404 Not Found"},
-		"another store": {head("1-1"), "421 Misdirected Request"}, "no request": {head(store) + "0\r\n\r\n", "400 Bad Request"},
-		"nonsense": {head(store) + chunk("zzzzzzzzz"), "400 Bad Request"}, "half a request": {head(store) + "9\r\nabc", "400 Bad Request"},
+		"nothing": {}, "no HTTP": {"graphcleaner\x01", "400 Bad Request"},
+		"another address":             {"GET / HTTP/1.1\r\nHost: holder\r\nConnection: close\r\n\r\n", "404 Not Found"},
+		"another store":               {head("1-1"), "421 Misdirected Request"},
+		"no request":                  {head(store) + "0\r\n\r\n", "400 Bad Request"},
+		"nonsense":                    {head(store) + chunk("zzzzzzzzz"), "400 Bad Request"},
+		"half a request":              {head(store) + "9\r\nabc", "400 Bad Request"},
 		"a long head":                 {head(strings.Repeat("1", 100_000)), "431 Request Header Fields Too Large"},
 		"a long request":              {posted(t, dir, call{Request: make([]byte, callBytes)}), "400 Bad Request"},
 		"files that did not come":     {posted(t, dir, call{Names: []string{"a"}}), "400 Bad Request"},
-		"no word that it shall begin": {posted(t, dir, call{}), "200 OK"}, "the word that it is drawn": {posted(t, dir, call{}, word{Drawn: true}), "200 OK"},
-		"nonsense in a job": {whole + chunk("zzzzzzzzz"), "200 OK"}, "half a word": {whole + "9\r\nabc", "200 OK"},
-		"answers that nobody wants": {posted(t, dir, call{}, word{Go: true}, word{Answer: &reply{}}, word{Answer: &reply{}}), "200 OK"},
+		"no word that it shall begin": {posted(t, dir, call{}), "200 OK"},
+		"the word that it is drawn":   {posted(t, dir, call{}, word{Drawn: true}), "200 OK"},
+		"nonsense in a job":           {whole + chunk("zzzzzzzzz"), "200 OK"}, "half a word": {whole + "9\r\nabc", "200 OK"},
+		"answers that nobody wants": {posted(t, dir, call{}, word{Go: true}, word{Answer: &reply{}},
+			word{Answer: &reply{}}), "200 OK"},
 	} {
 		conn := connect(t, dir)
 		go say(conn, of.sent)
@@ -347,10 +354,11 @@ func TestBrokenPeers(t *testing.T) {
 		"no HTTP":         {"SSH-2.0-OpenSSH", func(err error) bool { return errors.Is(err, ErrNobody) }},
 		"another version": {"HTTP/1.1 404 Not Found\r\n\r\n", isRefusal},
 		"a refusal":       {"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", isRefusal},
-		"another store":   {"HTTP/1.1 421 Misdirected Request\r\n\r\n", func(err error) bool { return errors.Is(err, ErrNobody) }},
-		"no result":       {taken + "0\r\n\r\n", func(err error) bool { return errors.Is(err, ErrGone) }},
-		"half a message":  {taken + "9\r\nabc", func(err error) bool { return errors.Is(err, ErrGone) }},
-		"nonsense":        {taken + chunk("zzzzzzzzz"), func(err error) bool { return errors.Is(err, ErrGone) }},
+		"another store": {"HTTP/1.1 421 Misdirected Request\r\n\r\n",
+			func(err error) bool { return errors.Is(err, ErrNobody) }},
+		"no result":      {taken + "0\r\n\r\n", func(err error) bool { return errors.Is(err, ErrGone) }},
+		"half a message": {taken + "9\r\nabc", func(err error) bool { return errors.Is(err, ErrGone) }},
+		"nonsense":       {taken + chunk("zzzzzzzzz"), func(err error) bool { return errors.Is(err, ErrGone) }},
 	} {
 		if err := askOf(t, said.text); !said.want(err) {
 			t.Errorf("%s: got %v", name, err)
@@ -502,7 +510,8 @@ func TestClosedOutput(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Ask(t.Context(), dir, greetingTime, nil, nil, Streams{Out: out, Err: io.Discard}); !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := Ask(t.Context(), dir, greetingTime, nil, nil, Streams{Out: out, Err: io.Discard}); !errors.Is(err,
+		io.ErrClosedPipe) {
 		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
 	}
 	<-ended

@@ -174,7 +174,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	j := &Job{
-		Request: first.Request, Files: files, PID: c.pid, ctx: ctx, server: s, control: control, events: gob.NewEncoder(w), answers: make(chan *reply, 1),
+		Request: first.Request, Files: files, PID: c.pid, ctx: ctx, server: s, control: control,
+		events: gob.NewEncoder(w), answers: make(chan *reply, 1),
 	}
 	if !s.take(j) {
 		http.Error(w, ErrEnded.Error(), http.StatusServiceUnavailable)

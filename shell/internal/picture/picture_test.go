@@ -298,7 +298,8 @@ func TestColorsApart(t *testing.T) {
 		dark = append(dark, found[1])
 	}
 	for name, sight := range sights {
-		for _, colors := range [][]string{append(slices.Clone(Colors[:len(Colors)-1]), "#1b1b1b", "#ffffff"), append(slices.Clone(dark), "#eeeeee", "#15191f")} {
+		for _, colors := range [][]string{append(slices.Clone(Colors[:len(Colors)-1]), "#1b1b1b", "#ffffff"),
+			append(slices.Clone(dark), "#eeeeee", "#15191f")} {
 			for i, a := range colors {
 				for _, b := range colors[:i] {
 					p, q := seen(a, sight), seen(b, sight)

@@ -101,7 +101,8 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 		to.Notice(notice)
 	}
 	return Outcome{
-		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(), Took: time.Since(began), Stale: stale, Slow: result.Slow(),
+		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(),
+		Took: time.Since(began), Stale: stale, Slow: result.Slow(),
 	}, err
 }
 

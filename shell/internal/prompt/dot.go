@@ -29,7 +29,8 @@ type dotCommand struct {
 var dotCommands = []dotCommand{
 	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions", nil},
 	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", "), print.FormatNames},
-	{".output", ".output [FILE]", "write answers to a file, as x.csv, x.json, x.md or x.parquet asks for; stdout or nothing ends it", []string{"stdout"}},
+	{".output", ".output [FILE]", "write answers to a file, as x.csv, x.json, x.md or x.parquet asks for; stdout or " +
+		"nothing ends it", []string{"stdout"}},
 	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt", []string{"on", "off"}},
 	{".quit", ".quit", "leave", nil},
 	{".read", ".read FILE", "run the statements of a file", nil},
@@ -78,7 +79,8 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 	case ".schema", ".tables", `.\d`:
 		return s.step(ctx, query.Step{Text: "describe", Pos: at.Pos})
 	case ".show":
-		if slices.ContainsFunc([]string{"tables", "columns"}, func(of string) bool { return strings.EqualFold(of, argument) }) {
+		if slices.ContainsFunc([]string{"tables", "columns"},
+			func(of string) bool { return strings.EqualFold(of, argument) }) {
 			return s.step(ctx, query.Step{Text: "describe", Pos: at.Pos})
 		}
 		return s.step(ctx, query.Step{Text: at.Text, Pos: at.Pos}) // which says what to write
@@ -174,9 +176,11 @@ func (s *session) help(of string) error {
 				return s.printText(page.String())
 			}
 		}
-		return fmt.Errorf(".help has nothing on %s%s (topics: %s)", of, wording.DidYouMean(of, helpTopics()), strings.Join(helpTopics(), ", "))
+		return fmt.Errorf(".help has nothing on %s%s (topics: %s)", of, wording.DidYouMean(of, helpTopics()),
+			strings.Join(helpTopics(), ", "))
 	}
-	page.WriteString("Statements end with a semicolon. At the prompt, a line that is a whole statement needs none, and Ctrl-C or an empty line\n" +
+	page.WriteString("Statements end with a semicolon. At the prompt, a line that is a whole statement needs none, " +
+		"and Ctrl-C or an empty line\n" +
 		"ends one that is not whole. A comment begins with -- and a space.\n\n")
 	for _, m := range query.Manual() {
 		fmt.Fprintf(&page, "  %-10s %s\n", m.Name, m.Summary)
@@ -185,7 +189,8 @@ func (s *session) help(of string) error {
 	for _, c := range dotCommands {
 		fmt.Fprintf(&page, "  %-18s %s\n", c.usage, c.summary)
 	}
-	page.WriteString("\n.help suspects prints more about suspects, and .help conditions says what may stand behind where.\n")
+	page.WriteString("\n.help suspects prints more about suspects, and .help conditions says what may stand behind " +
+		"where.\n")
 	return s.printText(page.String())
 }
 

@@ -45,7 +45,8 @@ func (s *session) redirect(ctx context.Context, file string) error {
 		return fmt.Errorf(".output: %s: answers are not packed, want a name without .gz", file)
 	}
 	if ending := filepath.Ext(file); !byName && ending != "" && !strings.EqualFold(ending, ".txt") {
-		return fmt.Errorf(".output: %s: answers have no format %s, want a name that ends with %s", file, ending, wording.AnyOf(endings))
+		return fmt.Errorf(".output: %s: answers have no format %s, want a name that ends with %s", file, ending,
+			wording.AnyOf(endings))
 	}
 	begun, err := atomic.Begin(ctx, file, 0o666) // less what the umask takes away
 	if err != nil {

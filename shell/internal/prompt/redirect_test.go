@@ -15,13 +15,15 @@ import (
 
 // TestOutputOfNoFormat: a file whose name asks for a format that there is not is not begun.
 func TestOutputOfNoFormat(t *testing.T) {
-	for name, ok := range map[string]bool{"a.xlsx": false, "a.csv.bak": false, "a.HTML": false, "a.txt": true, "a.TXT": true, "a": true, "a.md": true} {
+	for name, ok := range map[string]bool{"a.xlsx": false, "a.csv.bak": false, "a.HTML": false, "a.txt": true,
+		"a.TXT": true, "a": true, "a.md": true} {
 		file := filepath.Join(t.TempDir(), name)
 		_, _, err := answer(t, Options{Store: opened(papers.Loaded(t))}, ".output "+file+"\ncount nodes")
 		if _, missing := os.Stat(file); ok != (err == nil) || ok != (missing == nil) {
 			t.Errorf("%s: got error %v, file %v", name, err, missing)
 		}
-		if !ok && !strings.Contains(err.Error(), "want a name that ends with .csv, .tsv, .json, .jsonl, .md, .parquet or .txt") {
+		if !ok && !strings.Contains(err.Error(),
+			"want a name that ends with .csv, .tsv, .json, .jsonl, .md, .parquet or .txt") {
 			t.Errorf("%s: got error %v, want one with the formats", name, err)
 		}
 	}
@@ -142,19 +144,22 @@ suspects limit 1 return id`)
 		t.Errorf("people were told %q, want %q", people, want)
 	}
 	for name, want := range map[string]string{
-		"a.csv": "id,label\ns3,Systems\ncount\n10\n", "A.TSV": "id\tyear\n", "b.json": "[\n{\"id\":\"s3\"}\n]\n", "c.jsonl": "{\"id\":\"s3\"}\n",
-		"d.md": "| id |\n| --- |\n| s3 |\n", "f": "[\n{\"id\":\"s3\"}\n]\n",
+		"a.csv": "id,label\ns3,Systems\ncount\n10\n", "A.TSV": "id\tyear\n", "b.json": "[\n{\"id\":\"s3\"}\n]\n",
+		"c.jsonl": "{\"id\":\"s3\"}\n",
+		"d.md":    "| id |\n| --- |\n| s3 |\n", "f": "[\n{\"id\":\"s3\"}\n]\n",
 	} {
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
 		}
 	}
-	if got, err := os.ReadFile("e.parquet"); err != nil || !strings.HasPrefix(string(got), "PAR1") || !strings.HasSuffix(string(got), "PAR1") {
+	if got, err := os.ReadFile("e.parquet"); err != nil || !strings.HasPrefix(string(got), "PAR1") ||
+		!strings.HasSuffix(string(got), "PAR1") {
 		t.Errorf("e.parquet: got %q, %v", got, err)
 	}
 	for name, text := range map[string]string{
-		"b.json": "b.json holds one answer, and has it: want .output and another file first", "e.parquet": "e.parquet holds one answer",
-		"g.csv.gz": ".output: g.csv.gz: answers are not packed, want a name without .gz",
+		"b.json":    "b.json holds one answer, and has it: want .output and another file first",
+		"e.parquet": "e.parquet holds one answer",
+		"g.csv.gz":  ".output: g.csv.gz: answers are not packed, want a name without .gz",
 	} {
 		_, _, err := answer(t, Options{Store: store}, ".output "+name+"\ncount nodes;\nreject p1;")
 		if err == nil || !strings.Contains(err.Error(), text) {

@@ -159,7 +159,8 @@ func (r *review) report(d decide.Decision) error {
 // undo takes the last reply back and returns to its suspect.
 func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if len(r.past) == 0 {
-		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
+		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back " +
+			"earlier decisions")
 	}
 	last := r.past[len(r.past)-1]
 	r.skips -= last.skips
@@ -173,7 +174,8 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 		}
 		r.noteSlow(done)
 		r.counts[last.kind]--
-		if _, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id, last.kind))); err != nil {
+		if _, err := fmt.Fprintln(r.Out, print.EscapeControls(fmt.Sprintf("%s %s taken back", last.id,
+			last.kind))); err != nil {
 			return false, err
 		}
 	}

@@ -76,14 +76,16 @@ func TestReview(t *testing.T) {
 	}{
 		{name: "accept and reject", lines: "y\nn\n", says: "1 accepted, 1 rejected; 0 left", labels: []string{"p4 Systems reject", "s3 Theory accept"}},
 		{name: "words", lines: "relabel Neural Nets\nunlabel\n", says: "1 relabelled, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
-		{name: "unsure and skip", lines: "d\ns\n", says: "1 put aside as unsure, 1 skipped; 0 left", labels: []string{"s3 Systems unsure"}},
+		{name: "unsure and skip", lines: "d\ns\n", says: "1 put aside as unsure, 1 skipped; 0 left",
+			labels: []string{"s3 Systems unsure"}},
 		{name: "the same label", lines: "l Systems\nq\n", says: "1 rejected; 1 left", labels: []string{"s3 Systems reject"}},
 		{name: "undo of a decision", lines: "y\nz\nn\nq\n", says: "1 rejected; 1 left", labels: []string{"s3 Systems reject"}},
 		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "undo twice", lines: "y\nu\nz\nz\nq\n", says: "nothing decided; 2 left"},
 		{name: "undo at the end", lines: "y\nn\nz\nu\n", says: "1 accepted, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Theory accept"}},
 		{
-			name: "another node", lines: "g e 1\nl Theory\nn\ng 東\nd\ng s3\nu\nz\nq\n", says: "1 rejected, 1 relabelled, 1 put aside as unsure; 1 left",
+			name: "another node", lines: "g e 1\nl Theory\nn\ng 東\nd\ng s3\nu\nz\nq\n",
+			says:   "1 rejected, 1 relabelled, 1 put aside as unsure; 1 left",
 			labels: []string{"s3 Systems reject", "e 1 Theory relabel", "東  unsure"},
 		},
 		{name: "another node skipped", lines: "g p1\ns\ny\nq\n", says: "1 accepted, 1 skipped; 1 left", labels: []string{"s3 Theory accept"}},
@@ -478,7 +480,8 @@ func TestLeft(t *testing.T) {
 	}{
 		{lines: "s\nd\n", says: "1 put aside as unsure, 1 skipped; 6 left"}, {lines: "s\n", says: "1 skipped; 8 left"},
 		{lines: "s\nd\n", says: "1 put aside as unsure, 1 skipped; 7 left", keep: true},
-		{lines: "d\n", says: "1 put aside as unsure; 2 left", limit: 3}, {lines: "d\n", says: "1 put aside as unsure; 7 left", limit: 9},
+		{lines: "d\n", says: "1 put aside as unsure; 2 left", limit: 3},
+		{lines: "d\n", says: "1 put aside as unsure; 7 left", limit: 9},
 	} {
 		undoAll(t, store)
 		opt := optionsOf(t, store, "score > 0.99", test.lines)

@@ -310,7 +310,8 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 	case neighbors == 1:
 		text = "Its only neighbour is " + s.name(best)
 	case best != picture.None && e.Votes[best] == neighbors:
-		text, agrees = fmt.Sprintf("All %d neighbours are %s", neighbors, s.name(best)), ", and the classifier agrees (%.1f%%)."
+		text, agrees = fmt.Sprintf("All %d neighbours are %s", neighbors, s.name(best)),
+			", and the classifier agrees (%.1f%%)."
 	case best != picture.None:
 		text = fmt.Sprintf("%d of %d neighbours are %s", e.Votes[best], neighbors, s.name(best))
 	}

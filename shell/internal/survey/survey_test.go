@@ -34,9 +34,11 @@ func surveyed(t *testing.T, store *kv.Store, id string) (e *picture.Ego) {
 func TestSuspects(t *testing.T) {
 	store := papers.Cleaned(t)
 	for id, want := range map[string]string{
-		"p4":  "It's a graph has the label Systems. Is it Theory? All 3 neighbours are Theory, and the classifier agrees (87.5%).",
-		"p5":  "p5 has the label Theory. Is it Neural Nets? 2 of 3 neighbours are Theory; the classifier says Neural Nets, 50.0% sure.",
-		"p1":  "On graphs has the label Theory. No other label is suggested. 3 of 4 neighbours are Theory; the classifier agrees (87.5%).",
+		"p4": "It's a graph has the label Systems. Is it Theory? All 3 neighbours are Theory, and the classifier " +
+			"agrees (87.5%).",
+		"p5": "p5 has the label Theory. Is it Neural Nets? 2 of 3 neighbours are Theory; the classifier says Neural Nets, 50.0% sure.",
+		"p1": "On graphs has the label Theory. No other label is suggested. 3 of 4 neighbours are Theory; the " +
+			"classifier agrees (87.5%).",
 		"東":   "\u2068東京\u2069 has no label. Is it Neural Nets? Its only neighbour is Systems; the classifier says Neural Nets, 50.0% sure.",
 		"e 1": "Alone has the label Neural Nets. No other label is suggested. It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
 		"s3":  "Nets\\tand\\nlines has the label Systems. Is it Theory? 1 of 2 neighbours are Systems; the classifier says Theory, 50.0% sure.",

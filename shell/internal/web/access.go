@@ -103,10 +103,12 @@ func isSafe(method string) bool { return method == http.MethodGet || method == h
 // or a file led here.
 func (s *Server) letIn(w http.ResponseWriter, r *http.Request) {
 	if !same(r.URL.Query().Get(tokenParameter), s.keys.token) {
-		s.refuse(w, r, http.StatusForbidden, "The token in the address is wrong: open the address that graphcleaner printed last.")
+		s.refuse(w, r, http.StatusForbidden,
+			"The token in the address is wrong: open the address that graphcleaner printed last.")
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.keys.cookie, Path: s.keys.path, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.keys.cookie, Path: s.keys.path, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode})
 	goTo(w, s.keys.path+"/")
 }
 

@@ -73,8 +73,10 @@ func TestNoToken(t *testing.T) {
 	wrong := strings.Repeat("0", 2*secretBytes)
 	for _, header := range []http.Header{
 		{}, {"Authorization": {"Bearer " + wrong}}, {"Authorization": {c.server.keys.token}}, {"Authorization": {"Bearer "}},
-		{"Cookie": {cookieName + "=" + wrong}}, {"Cookie": {cookieName + "="}}, {"Cookie": {"graphcleaner-1=" + c.server.keys.cookie}},
-		{"Cookie": {cookieName + "=" + c.server.keys.token}}, {"Authorization": {"Bearer " + c.server.keys.cookie}}, {"Authorization": {"Bearer " + c.server.keys.path}},
+		{"Cookie": {cookieName + "=" + wrong}}, {"Cookie": {cookieName + "="}},
+		{"Cookie": {"graphcleaner-1=" + c.server.keys.cookie}},
+		{"Cookie": {cookieName + "=" + c.server.keys.token}}, {"Authorization": {"Bearer " + c.server.keys.cookie}},
+		{"Authorization": {"Bearer " + c.server.keys.path}},
 	} {
 		for _, path := range paths() {
 			for _, below := range []string{"", c.server.keys.path} {
@@ -85,8 +87,11 @@ func TestNoToken(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/?token=" + wrong, "/?token=", "/?ticket=" + wrong, "/list?token=" + c.server.keys.token} {
-		if status, _, _ := c.do("GET", path, "", "", func(r *http.Request) { r.Header = http.Header{} }); status != http.StatusForbidden && status != http.StatusUnauthorized {
+	for _, path := range []string{"/?token=" + wrong, "/?token=", "/?ticket=" + wrong,
+		"/list?token=" + c.server.keys.token} {
+		if status, _, _ := c.do("GET", path, "", "",
+			func(r *http.Request) { r.Header = http.Header{} }); status != http.StatusForbidden &&
+			status != http.StatusUnauthorized {
 			t.Errorf("%s: got %d", path, status)
 		}
 	}
@@ -98,7 +103,8 @@ func TestCookie(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
 	browser := c.browser()
-	for path, want := range map[string]int{"/": 0, "/review": 0, "/steal": 0, c.server.keys.path + "/review": 1, c.server.keys.path + "x/": 0} {
+	for path, want := range map[string]int{"/": 0, "/review": 0, "/steal": 0, c.server.keys.path + "/review": 1,
+		c.server.keys.path + "x/": 0} {
 		at, err := url.Parse("http://127.0.0.1:18031" + path)
 		if err != nil {
 			t.Fatal(err)
@@ -119,18 +125,22 @@ func TestCookie(t *testing.T) {
 	if strings.Contains(cookie, c.server.keys.token) || header.Get("Location") != c.server.keys.path+"/" {
 		t.Errorf("the token leads to %q with the cookie %q", header.Get("Location"), cookie)
 	}
-	bare := &client{t, &http.Client{Transport: c.Transport}, c.server, http.Header{"Sec-Fetch-Site": {"same-origin"}}, c.base}
-	for _, thief := range []struct{ path, cookie string }{{"", cookieName + "=" + c.server.keys.cookie}, {c.server.keys.path, ""}, {"/" + c.server.keys.token, cookieName + "=" + c.server.keys.cookie}} {
+	bare := &client{t, &http.Client{Transport: c.Transport}, c.server, http.Header{"Sec-Fetch-Site": {"same-origin"}},
+		c.base}
+	for _, thief := range []struct{ path, cookie string }{{"", cookieName + "=" + c.server.keys.cookie},
+		{c.server.keys.path, ""}, {"/" + c.server.keys.token, cookieName + "=" + c.server.keys.cookie}} {
 		bare.header.Set("Cookie", thief.cookie)
 		for _, path := range paths() {
-			if status, _, _ := bare.do(path[0], thief.path+path[1], "application/x-www-form-urlencoded", "", nil); status != http.StatusUnauthorized {
+			if status, _, _ := bare.do(path[0], thief.path+path[1], "application/x-www-form-urlencoded", "",
+				nil); status != http.StatusUnauthorized {
 				t.Errorf("%s %s with the cookie %q: got %d", path[0], thief.path+path[1], thief.cookie, status)
 			}
 		}
 	}
 	// A page shows neither the token nor the cookie.
 	for _, path := range []string{"/review", "/list", "/overview", "/history"} {
-		if _, text := browser.get(path); strings.Contains(text, c.server.keys.token) || strings.Contains(text, c.server.keys.cookie) {
+		if _, text := browser.get(path); strings.Contains(text, c.server.keys.token) ||
+			strings.Contains(text, c.server.keys.cookie) {
 			t.Errorf("%s shows a secret", path)
 		}
 	}

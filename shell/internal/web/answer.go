@@ -58,12 +58,14 @@ func routes() []route {
 	id := parameter{"id", "The id of a node."}
 	sample := parameter{"sample", "1: the queue is the random sample."}
 	return []route{
-		{"GET", "/review", "The next suspect of the queue.", []parameter{where, {"not", "The id of a node to pass over."}, sample}, nil, card{}, (*Server).review},
+		{"GET", "/review", "The next suspect of the queue.",
+			[]parameter{where, {"not", "The id of a node to pass over."}, sample}, nil, card{}, (*Server).review},
 		{"GET", nodePath, "A node with its neighbours.", []parameter{id, where, sample}, nil, card{}, (*Server).node},
 		{"GET", "/numbers", "The numbers behind a score, as of the statement explain.", []parameter{id}, nil, numbers{}, (*Server).numbers},
 		{"POST", "/decide", "Decide about a node.", nil, decision{}, reply{}, (*Server).decide},
 		{"POST", "/skip", "Put a node at the end of the queue.", nil, skipping{}, reply{}, (*Server).skip},
-		{"POST", "/undo", "Take back the last reply, whose undo is the step, or the last step of the person who decides here.", nil, undoing{}, reply{}, (*Server).undo},
+		{"POST", "/undo", "Take back the last reply, whose undo is the step, or the last step of the person who " +
+			"decides here.", nil, undoing{}, reply{}, (*Server).undo},
 		{"POST", "/again", "Bring skipped nodes back into the queue.", nil, place{}, reply{}, (*Server).again},
 		{"GET", "/list", "Suspects, or nodes, that meet a condition.", listParameters, nil, list{}, (*Server).list},
 		{"POST", "/bulk", "Decide about many nodes. The first answer is a question. To decide, ask again with what it has to confirm.", nil, bulk{}, bulkReply{}, (*Server).bulk},
@@ -94,7 +96,8 @@ func (r route) answer(s *Server, request *http.Request) (answer, error) {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes() {
-		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.answer) })
+		mux.HandleFunc(r.method+" "+r.path,
+			func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.answer) })
 	}
 	mux.HandleFunc("GET /{$}", s.enter)
 	mux.HandleFunc("GET "+eventsPath, s.stream)
@@ -206,7 +209,8 @@ type frame struct {
 
 func (s *Server) frame(r *http.Request, a answer) frame {
 	s.mu.Lock()
-	f := frame{Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Said: s.said, Undo: s.lastReply().step, View: a.view}
+	f := frame{Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Said: s.said,
+		Undo: s.lastReply().step, View: a.view}
 	s.mu.Unlock()
 	f.Job = s.job.state()
 	f.Where = r.FormValue("where")

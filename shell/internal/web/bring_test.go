@@ -16,7 +16,8 @@ func TestBodies(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
 	for kind, body := range map[string]string{
-		"application/x-www-form-urlencoded": "id=%zz&decision=reject", "application/json": `{"id":"p4","decision":"reject"}{"id":"p5","decision":"reject"}`,
+		"application/x-www-form-urlencoded": "id=%zz&decision=reject",
+		"application/json":                  `{"id":"p4","decision":"reject"}{"id":"p5","decision":"reject"}`,
 	} {
 		if status, text, _ := c.do("POST", "/decide", kind, body, nil); status != http.StatusBadRequest {
 			t.Errorf("%s: got %d, %s", body, status, text)
@@ -26,12 +27,19 @@ func TestBodies(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for path, bodies := range map[string][]string{
-		"/undo":    {`{}`, `{"step":0}`, `null`, `[]`, `1`, ``, `{"step":null}`, `{"step":1.5}`, `{"step":"1"}`, `{"step":1e3}`, `{"step":9007199254740993}`},
-		"/again":   {`null`, ` "x"`},
-		"/stop":    {`null`},
-		"/sample":  {`null`, `{}`, `{"where":"label = 'Theory'"}`, `{"nodes":-1}`, `{"nodes":10001}`, `{"nodes":3,"seed":-1}`, `{"nodes":3,"seed":18446744073709551615}`},
-		"/bulk":    {`{"where":null,"decision":"reject"}`, `{"of":"everything","decision":"reject"}`, `{"ids":["p4"],"where":"score > 0","decision":"reject"}`, `{"ids":["p4"],"label":"Theory","decision":"reject"}`, `{"ids":[],"decision":"reject"}`, `{"decision":"reject","why":"` + strings.Repeat("ä", 1001) + `"}`},
-		"/decide":  {`{"id":"p4","id":"p5","decision":"reject"}`, `{"ID":"p4","decision":"reject"}`, `{"id":"p4","decision":"reject","label":"Theory"}`, `{"id":"p4\ud800","decision":"reject"}`, `{"id":"p4","decision":"reject","why":"\udc00\ud800"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
+		"/undo": {`{}`, `{"step":0}`, `null`, `[]`, `1`, ``, `{"step":null}`, `{"step":1.5}`, `{"step":"1"}`,
+			`{"step":1e3}`, `{"step":9007199254740993}`},
+		"/again": {`null`, ` "x"`},
+		"/stop":  {`null`},
+		"/sample": {`null`, `{}`, `{"where":"label = 'Theory'"}`, `{"nodes":-1}`, `{"nodes":10001}`,
+			`{"nodes":3,"seed":-1}`, `{"nodes":3,"seed":18446744073709551615}`},
+		"/bulk": {`{"where":null,"decision":"reject"}`, `{"of":"everything","decision":"reject"}`,
+			`{"ids":["p4"],"where":"score > 0","decision":"reject"}`,
+			`{"ids":["p4"],"label":"Theory","decision":"reject"}`, `{"ids":[],"decision":"reject"}`,
+			`{"decision":"reject","why":"` + strings.Repeat("ä", 1001) + `"}`},
+		"/decide": {`{"id":"p4","id":"p5","decision":"reject"}`, `{"ID":"p4","decision":"reject"}`,
+			`{"id":"p4","decision":"reject","label":"Theory"}`, `{"id":"p4\ud800","decision":"reject"}`,
+			`{"id":"p4","decision":"reject","why":"\udc00\ud800"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
 		"/filters": {`{"name":"x\ud800","where":""}`, `{"name":"` + strings.Repeat("ä", 81) + `"}`},
 	} {
 		for _, body := range bodies {
@@ -50,14 +58,17 @@ func TestBodies(t *testing.T) {
 		t.Errorf("a body that breaks off: got %d, %v", status, p)
 	}
 	for path, want := range map[string]int{
-		"/node?id=p4%ff": 400, "/list?where=%zz": 400, "/list?of=everything": 400, "/list?page=": 400, "/overview?threshold=": 400, "/history?before=": 400,
-		"/review?sample=yes": 400, "/export/labels.csv?raw=no": 400, "/list?wher=x": 400, "/list?of=nodes&of=suspects": 400, "/job?x=1": 400,
+		"/node?id=p4%ff": 400, "/list?where=%zz": 400, "/list?of=everything": 400, "/list?page=": 400,
+		"/overview?threshold=": 400, "/history?before=": 400,
+		"/review?sample=yes": 400, "/export/labels.csv?raw=no": 400, "/list?wher=x": 400,
+		"/list?of=nodes&of=suspects": 400, "/job?x=1": 400,
 	} {
 		if status, text := c.get(path); status != want {
 			t.Errorf("%s: got %d, %s, want %d", path, status, text, want)
 		}
 	}
-	if status, text, _ := c.do("POST", "/decide", "application/x-www-form-urlencoded", "id=p4%ff&decision=reject", nil); status != http.StatusBadRequest {
+	if status, text, _ := c.do("POST", "/decide", "application/x-www-form-urlencoded", "id=p4%ff&decision=reject",
+		nil); status != http.StatusBadRequest {
 		t.Errorf("a form that is not UTF-8: got %d, %s", status, text)
 	}
 	if got := standing(t, store); got != "" {
@@ -66,11 +77,13 @@ func TestBodies(t *testing.T) {
 	must[reply](c, "/sample", map[string]any{"nodes": json.RawMessage("2.0"), "seed": json.RawMessage("9007199254740992")})
 	// A pair of surrogates, and a backslash before what looks like half of one, are characters.
 	for _, name := range []string{`\ud83d\ude00`, `\\ud800`} {
-		if status, text, _ := c.do("POST", "/filters", "application/json", `{"name":"`+name+`"}`, nil); status != http.StatusOK {
+		if status, text, _ := c.do("POST", "/filters", "application/json", `{"name":"`+name+`"}`,
+			nil); status != http.StatusOK {
 			t.Errorf("%s: got %d, %s", name, status, text)
 		}
 	}
-	if status, text, _ := c.do("POST", "/decide", "application/json", "{\"id\":\"p4\",\"decision\":\"reject\"}\n", nil); status != http.StatusOK {
+	if status, text, _ := c.do("POST", "/decide", "application/json", "{\"id\":\"p4\",\"decision\":\"reject\"}\n",
+		nil); status != http.StatusOK {
 		t.Errorf("with a newline: got %d, %s", status, text)
 	}
 }

@@ -50,7 +50,9 @@ func (c *counted[T]) last() *T {
 }
 
 // count counts, unless nothing has changed: then it is the same count as before. How makes a count of a snapshot.
-func (c *counted[T]) count(ctx context.Context, store *kv.Store, how func(context.Context, *kv.Tx) (*T, error)) (now *T, err error) {
+func (c *counted[T]) count(
+	ctx context.Context, store *kv.Store, how func(context.Context, *kv.Tx) (*T, error),
+) (now *T, err error) {
 	c.counting.Lock()
 	defer c.counting.Unlock()
 	tx := store.Begin()

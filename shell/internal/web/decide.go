@@ -180,7 +180,8 @@ func (s *Server) request(d *decision) (request decide.Request, err error) {
 		if wrong != nil {
 			return request, badRequest("The decision that was seen is %q: want that of the card.", d.Seen.Decision)
 		}
-		request.View = &decide.View{Label: d.Seen.Label, Suggestion: d.Seen.Suggested, Decision: kind, Disputed: d.Seen.Disputed, Run: int64(d.Seen.Run)}
+		request.View = &decide.View{Label: d.Seen.Label, Suggestion: d.Seen.Suggested, Decision: kind,
+			Disputed: d.Seen.Disputed, Run: int64(d.Seen.Run)}
 	}
 	return request, err
 }
@@ -197,7 +198,8 @@ func checkLabel(tx *kv.Tx, kind decide.Kind, label string) error {
 	case label == "":
 		return badRequest("No label is named: type one.")
 	case !slices.Contains(classes, label):
-		return refuse(http.StatusNotFound, fmt.Sprintf("No class is named %s%s.", query.Quote(label), wording.DidYouMean(label, classes)))
+		return refuse(http.StatusNotFound,
+			fmt.Sprintf("No class is named %s%s.", query.Quote(label), wording.DidYouMean(label, classes)))
 	}
 	return nil
 }

@@ -54,11 +54,13 @@ func (s *Server) saveFilter(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || utf8.RuneCountInString(f.Name) > filterName || strings.ContainsFunc(f.Name, decide.IsControl) {
+	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || utf8.RuneCountInString(f.Name) > filterName ||
+		strings.ContainsFunc(f.Name, decide.IsControl) {
 		return answer{}, badRequest("The name of the filter is %q: want one of 1 to %d characters.", f.Name, filterName)
 	}
 	if n := utf8.RuneCountInString(f.Where); n > filterWhere {
-		return answer{}, badRequest("The condition has %d characters: want at most %d in a filter that is saved.", n, filterWhere)
+		return answer{}, badRequest("The condition has %d characters: want at most %d in a filter that is saved.", n,
+			filterWhere)
 	}
 	if _, err := query.ParseCondition(f.Where); err != nil && !f.Remove {
 		return answer{}, err
@@ -84,7 +86,8 @@ func (s *Server) saveFilter(r *http.Request) (answer, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return answer{view: reply{Said: said, Undo: s.lastReply().step}, seeOther: "list?where=" + url.QueryEscape(f.Where)}, err
+	return answer{view: reply{Said: said, Undo: s.lastReply().step},
+		seeOther: "list?where=" + url.QueryEscape(f.Where)}, err
 }
 
 // A completion is what can be typed next.
@@ -128,17 +131,20 @@ func (s *Server) conditionOf(tx *kv.Tx, typed string) (string, error) {
 	isNoTest := func(c query.Candidate) bool { // it has a value that something is to be compared with
 		return strings.EqualFold(c.Text, words[0]) && c.Note != "" && c.Note != "true or false"
 	}
-	goesOn := len(words) == 1 && !slices.ContainsFunc(properties(tx), isNoTest) || len(words) > 1 && slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
+	goesOn := len(words) == 1 && !slices.ContainsFunc(properties(tx), isNoTest) || len(words) > 1 &&
+		slices.Contains([]string{"is", "in", "like", "ilike", "between", "not", "and", "or"}, strings.ToLower(words[1]))
 	_, wrong := query.ParseCondition(typed)
 	quoted := strings.Trim(typed, `"`) // which is a condition if it is the name of a property, or more than a name
-	isCondition := strings.Contains(typed, `"`) && wrong == nil && (strings.Contains(quoted, `"`) || isProperty(tx, typed) || isProperty(tx, quoted))
+	isCondition := strings.Contains(typed, `"`) && wrong == nil &&
+		(strings.Contains(quoted, `"`) || isProperty(tx, typed) || isProperty(tx, quoted))
 	if strings.EqualFold(words[0], "not") || isProperty(tx, words[0]) && goesOn || isCondition {
 		return typed, nil
 	}
 	found, err := s.search(tx, typed)
 	if err == nil && found == "" && wrong != nil && !isProperty(tx, words[0]) {
 		at, _ := query.Position(wrong)
-		err = &query.ResolveError{Pos: at, Msg: "the store has no title or text to look in: want the id of a node, or a condition such as score > 0.9"}
+		err = &query.ResolveError{Pos: at,
+			Msg: "the store has no title or text to look in: want the id of a node, or a condition such as score > 0.9"}
 	}
 	return cmp.Or(found, typed), err
 }

@@ -18,16 +18,22 @@ import (
 func TestPlainWords(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	for typed, want := range map[string]string{
-		"graph": "title ilike '%graph%'", "  on   Graphs, again": "title ilike '%on Graphs, again%'", "label noise": "title ilike '%label noise%'", "東京": "title ilike '%東京%'",
+		"graph": "title ilike '%graph%'", "  on   Graphs, again": "title ilike '%on Graphs, again%'",
+		"label noise": "title ilike '%label noise%'", "東京": "title ilike '%東京%'",
 		"a_b": `title ilike '%a\_b%'`, "score above 1": "title ilike '%score above 1%'",
-		`"graphs"`: `title ilike '%"graphs"%'`, `"on graphs"`: `title ilike '%"on graphs"%'`, "a'b": "title ilike '%a''b%'", "'t": "title ilike '%''t%'",
-		`"a" or b"`: `title ilike '%"a" or b"%'`, `"old style"`: `"old style"`, `"old style" and disputed`: `"old style" and disputed`,
-		`"old style" is null`: `"old style" is null`,
-		"label":               "title ilike '%label%'", "Score": "title ilike '%Score%'",
-		"100%": `title ilike '%100\%%'`, "[deep] c++ & #1, what?": "title ilike '%[deep] c++ & #1, what?%'", `a\b`: `title ilike '%a\\b%'`, "o'neil": "title ilike '%o''neil%'",
-		`say "deep"`: `title ilike '%say "deep"%'`, "p4": "id = 'p4' or title ilike '%p4%'", "e 1": "id = 'e 1' or title ilike '%e 1%'",
+		`"graphs"`: `title ilike '%"graphs"%'`, `"on graphs"`: `title ilike '%"on graphs"%'`,
+		"a'b": "title ilike '%a''b%'", "'t": "title ilike '%''t%'",
+		`"a" or b"`: `title ilike '%"a" or b"%'`, `"old style"`: `"old style"`,
+		`"old style" and disputed`: `"old style" and disputed`,
+		`"old style" is null`:      `"old style" is null`,
+		"label":                    "title ilike '%label%'", "Score": "title ilike '%Score%'",
+		"100%": `title ilike '%100\%%'`, "[deep] c++ & #1, what?": "title ilike '%[deep] c++ & #1, what?%'",
+		`a\b`: `title ilike '%a\\b%'`, "o'neil": "title ilike '%o''neil%'",
+		`say "deep"`: `title ilike '%say "deep"%'`, "p4": "id = 'p4' or title ilike '%p4%'",
+		"e 1":                    "id = 'e 1' or title ilike '%e 1%'",
 		"lower(title) = 'files'": "lower(title) = 'files'", "title ilike '%file%'": "title ilike '%file%'",
-		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null", "disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
+		"disputed": "disputed", "not disputed": "not disputed", "label is null": "label is null",
+		"disputed or label is null": "disputed or label is null", "degree > 2": "degree > 2",
 	} {
 		if got := view[list](c, "/list?of=nodes&where="+url.QueryEscape(typed)); got.Where != want {
 			t.Errorf("%s: got %s, want %s", typed, got.Where, want)
@@ -41,7 +47,8 @@ func TestPlainWords(t *testing.T) {
 		t.Errorf("an address with two slashes: got %d", status)
 	}
 	_, text := c.browser().get("/list?of=nodes&where=graph")
-	if !strings.Contains(text, `id="where" value="graph"`) || !strings.Contains(text, "The words stand for <code>title ilike") {
+	if !strings.Contains(text, `id="where" value="graph"`) ||
+		!strings.Contains(text, "The words stand for <code>title ilike") {
 		t.Errorf("the filter line does not keep the words: %s", text)
 	}
 	if status, _ := c.get("/list?of=nodes&where=title+ilike"); status != http.StatusBadRequest {
@@ -59,7 +66,8 @@ func TestWordsWithoutTexts(t *testing.T) {
 			t.Errorf("%s: got %d and %s", typed, status, text)
 		}
 	}
-	if status, text := c.browser().get("/list?where=graph+stuff"); status != http.StatusBadRequest || !strings.Contains(text, `id="where" value="graph stuff"`) ||
+	if status, text := c.browser().get("/list?where=graph+stuff"); status != http.StatusBadRequest ||
+		!strings.Contains(text, `id="where" value="graph stuff"`) ||
 		!strings.Contains(text, "the store has no title or text to look in") {
 		t.Errorf("the page: got %d and %s", status, text)
 	}
@@ -75,7 +83,8 @@ func TestFoundElsewhere(t *testing.T) {
 		t.Errorf("the id of a suspect: got %+v", got.Rows)
 	}
 	links := regexp.MustCompile(`href="([^"]*)">(Look [^<]*)<`)
-	for typed, want := range map[string]string{"kernels": "Look among all nodes", "p1": "Look among all nodes", "files (again)": "Look for these words"} {
+	for typed, want := range map[string]string{"kernels": "Look among all nodes", "p1": "Look among all nodes",
+		"files (again)": "Look for these words"} {
 		status, text := c.browser().get("/list?where=" + url.QueryEscape(typed))
 		found := links.FindStringSubmatch(text)
 		if found == nil || found[2] != want {
@@ -101,7 +110,8 @@ func TestFoundElsewhere(t *testing.T) {
 func TestByClass(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	links := regexp.MustCompile(`<td><a href="([^"]*)">`)
-	for path, want := range map[string]int64{"/list?of=nodes": 5, "/list?of=nodes&where=score+%3E+0.5+or+score+%3E+0.9": 2} {
+	for path, want := range map[string]int64{"/list?of=nodes": 5,
+		"/list?of=nodes&where=score+%3E+0.5+or+score+%3E+0.9": 2} {
 		_, text := c.browser().get(path)
 		link := ""
 		for _, found := range links.FindAllStringSubmatch(text, -1) {
@@ -114,7 +124,8 @@ func TestByClass(t *testing.T) {
 		}
 	}
 	_, text := c.browser().get("/overview")
-	if !strings.Contains(text, `href="list?of=suspects&amp;where=label&#43;%3D&#43;%27Systems%27"`) && !strings.Contains(text, `href="list?of=suspects&amp;where=label+%3D+%27Systems%27"`) {
+	if !strings.Contains(text, `href="list?of=suspects&amp;where=label&#43;%3D&#43;%27Systems%27"`) &&
+		!strings.Contains(text, `href="list?of=suspects&amp;where=label+%3D+%27Systems%27"`) {
 		t.Error("the classes of the overview are no links")
 	}
 }
@@ -123,11 +134,14 @@ func TestByClass(t *testing.T) {
 func TestLongText(t *testing.T) {
 	long := strings.Repeat("word ", 2000) + "end"
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "title", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}})
+	load, err := kv.NewLoader(t.Context(), dir,
+		kv.LoadOptions{Properties: []kv.Column{{Name: "title", Kind: kv.KindString}, {Name: "text",
+			Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"), kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}); err != nil {
+	if err := load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"),
+		kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
@@ -140,10 +154,12 @@ func TestLongText(t *testing.T) {
 	}
 	_, text := c.browser().get("/node?id=a")
 	_, main, _ := strings.Cut(text, "<main")
-	if strings.Count(main, "word end") != 2 || strings.Count(main, "word word") < 1990 || strings.Count(main, "Show the rest") != 2 || strings.Index(main, "word word") > strings.Index(main, `class="decide"`) {
+	if strings.Count(main, "word end") != 2 || strings.Count(main, "word word") < 1990 || strings.Count(main,
+		"Show the rest") != 2 || strings.Index(main, "word word") > strings.Index(main, `class="decide"`) {
 		t.Errorf("the page has no whole texts, or not before the buttons: %s", main)
 	}
-	if strings.Count(main, "The title") != 1+strings.Count(main, `aria-label="The title`)+strings.Count(main, "<title>The title") || !strings.Contains(main, "in no split") {
+	if strings.Count(main, "The title") != 1+strings.Count(main, `aria-label="The title`)+
+		strings.Count(main, "<title>The title") || !strings.Contains(main, "in no split") {
 		t.Errorf("the title stands more than once, or the split is named none: %s", main)
 	}
 }

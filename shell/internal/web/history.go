@@ -147,7 +147,8 @@ type entry struct {
 
 func entryOf(d decide.Decision) entry {
 	return entry{
-		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Action(), From: d.From, To: d.To,
+		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Action(), From: d.From,
+		To:    d.To,
 		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed, kind: d.Kind.String(),
 	}
 }

@@ -97,12 +97,14 @@ func (s *Server) list(r *http.Request) (answer, error) {
 
 // listOf is the list that the fields of an address name.
 func (s *Server) listOf(r *http.Request, tx *kv.Tx, fields url.Values) (list, error) {
-	view := list{Of: fields.Get("of"), Typed: strings.TrimSpace(fields.Get("where")), Sort: fields.Get("sort"), Page: 1, Pages: 1, Rows: []row{}, ReadOnly: s.ReadOnly}
+	view := list{Of: fields.Get("of"), Typed: strings.TrimSpace(fields.Get("where")), Sort: fields.Get("sort"), Page: 1,
+		Pages: 1, Rows: []row{}, ReadOnly: s.ReadOnly}
 	if err := checkOf(&view.Of); err != nil {
 		return view, err
 	}
 	if property, desc, _ := strings.Cut(view.Sort, " "); view.Sort != "" && (!slices.Contains(orders, property) || desc != "" && desc != "desc") {
-		return view, badRequest("The order is %q: want one of %s, with desc behind it or not.", view.Sort, strings.Join(orders, ", "))
+		return view, badRequest("The order is %q: want one of %s, with desc behind it or not.", view.Sort,
+			strings.Join(orders, ", "))
 	}
 	if text := fields.Get("page"); fields.Has("page") {
 		page, err := strconv.Atoi(text)

@@ -82,7 +82,8 @@ func TestMetricsAccess(t *testing.T) {
 		method, host string
 		want         int
 	}{
-		{"GET", "", http.StatusOK}, {"HEAD", "", http.StatusOK}, {"POST", "", http.StatusUnauthorized}, {"GET", "evil.example", http.StatusForbidden},
+		{"GET", "", http.StatusOK}, {"HEAD", "", http.StatusOK}, {"POST", "", http.StatusUnauthorized},
+		{"GET", "evil.example", http.StatusForbidden},
 	} {
 		status, _, header := c.do(test.method, metricsPath, "", "", func(r *http.Request) {
 			r.Header = http.Header{}

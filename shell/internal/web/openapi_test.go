@@ -37,15 +37,21 @@ type object = map[string]any
 
 // bounds are what values must be, beyond their type: of a parameter by path and name, and of a field by type and name.
 var bounds = map[string]object{
-	"/review sample": {"enum": []string{"", "1"}}, "/node sample": {"enum": []string{"", "1"}}, "/list of": {"enum": []string{"", "suspects", "nodes"}}, "/list sort": {"enum": sorts()},
-	"/list page": {"type": "integer", "minimum": 1, "maximum": 1 << 20}, "/history before": {"type": "integer", "minimum": 1, "maximum": math.MaxInt64},
+	"/review sample": {"enum": []string{"", "1"}}, "/node sample": {"enum": []string{"", "1"}},
+	"/list of": {"enum": []string{"", "suspects", "nodes"}}, "/list sort": {"enum": sorts()},
+	"/list page":          {"type": "integer", "minimum": 1, "maximum": 1 << 20},
+	"/history before":     {"type": "integer", "minimum": 1, "maximum": math.MaxInt64},
 	"/overview threshold": {"type": "number", "minimum": 0, "maximum": 1},
-	"decision decision":   {"enum": kinds}, "bulk decision": {"enum": kinds}, "bulk of": {"enum": []string{"", "suspects", "nodes"}},
+	"decision decision":   {"enum": kinds}, "bulk decision": {"enum": kinds},
+	"bulk of":  {"enum": []string{"", "suspects", "nodes"}},
 	"bulk ids": {"minItems": 1, "maxItems": mostIDs}, "decision why": reason, "bulk why": reason,
-	"seen decision": {"enum": append(slices.Clone(kinds), "")},
-	"undoing step":  {"minimum": -mostWhole, "maximum": mostWhole, "not": object{"const": 0}}, "sampling nodes": {"type": "integer", "minimum": 0, "maximum": mostSampled},
-	"cleaning statement": {"pattern": "^(clean|rescore)( .*)?$"}, "seen run": {"minimum": -mostWhole, "maximum": mostWhole},
-	"sampling seed": {"minimum": 0, "maximum": mostWhole}, "filter name": {"minLength": 1, "maxLength": filterName, "pattern": noControls}, "filter where": {"maxLength": filterWhere},
+	"seen decision":      {"enum": append(slices.Clone(kinds), "")},
+	"undoing step":       {"minimum": -mostWhole, "maximum": mostWhole, "not": object{"const": 0}},
+	"sampling nodes":     {"type": "integer", "minimum": 0, "maximum": mostSampled},
+	"cleaning statement": {"pattern": "^(clean|rescore)( .*)?$"},
+	"seen run":           {"minimum": -mostWhole, "maximum": mostWhole},
+	"sampling seed":      {"minimum": 0, "maximum": mostWhole}, "filter name": {"minLength": 1, "maxLength": filterName,
+		"pattern": noControls}, "filter where": {"maxLength": filterWhere},
 }
 
 // noControls is the pattern of texts without control characters, but for tab and newline.
@@ -68,13 +74,15 @@ func sorts() []string {
 func described() object {
 	schemas := object{}
 	paths := object{}
-	refused := object{"description": "Not done.", "content": object{"application/json": object{"schema": schemaOf(reflect.TypeFor[problem](), schemas)}}}
+	refused := object{"description": "Not done.",
+		"content": object{"application/json": object{"schema": schemaOf(reflect.TypeFor[problem](), schemas)}}}
 	for _, r := range routes() {
 		parameters := []object{}
 		for _, p := range r.parameters {
 			schema := object{"type": "string"}
 			maps.Copy(schema, bounds[r.path+" "+p.name])
-			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": schema, "required": p.name == "id"})
+			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about,
+				"schema": schema, "required": p.name == "id"})
 		}
 		operation := object{
 			"summary": r.summary, "parameters": parameters,
@@ -92,8 +100,12 @@ func described() object {
 		paths[r.path].(object)[strings.ToLower(r.method)] = operation
 	}
 	paths["/events"] = object{"get": object{
-		"summary":   "A stream of server-sent events: progress, whose data is as of GET /progress, job, whose data is as of GET /job, and overview, count and settled, which have no data: the overview, or a list, was counted in the background, or scores were brought up to date after a decision. It begins with the job, if there was one. It ends if events are not read.",
-		"responses": object{"200": object{"description": "The stream.", "content": object{"text/event-stream": object{}}}, "default": refused},
+		"summary": "A stream of server-sent events: progress, whose data is as of GET /progress, job, whose data " +
+			"is as of GET /job, and overview, count and settled, which have no data: the overview, or a list, was " +
+			"counted in the background, or scores were brought up to date after a decision. It begins with the " +
+			"job, if there was one. It ends if events are not read.",
+		"responses": object{"200": object{"description": "The stream.",
+			"content": object{"text/event-stream": object{}}}, "default": refused},
 	}}
 	paths["/metrics"] = object{"get": object{
 		"summary":   "Numbers of the store and of this process in the text format of Prometheus, 0.0.4. It needs no token.",
@@ -101,12 +113,16 @@ func described() object {
 		"responses": object{"200": object{"description": "The numbers.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}}},
 	}}
 	paths["/export/{name}"] = object{"get": object{
-		"summary": "A file: labels.csv, suspects.csv or decisions.csv. An apostrophe goes before texts that a spreadsheet would take for formulas.",
+		"summary": "A file: labels.csv, suspects.csv or decisions.csv. An apostrophe goes before texts that a " +
+			"spreadsheet would take for formulas.",
 		"parameters": []object{
-			{"name": "name", "in": "path", "required": true, "schema": object{"type": "string", "enum": []string{"labels.csv", "suspects.csv", "decisions.csv"}}},
-			{"name": "raw", "in": "query", "description": "1: texts as they are.", "schema": object{"type": "string", "enum": []string{"", "1"}}},
+			{"name": "name", "in": "path", "required": true,
+				"schema": object{"type": "string", "enum": []string{"labels.csv", "suspects.csv", "decisions.csv"}}},
+			{"name": "raw", "in": "query", "description": "1: texts as they are.",
+				"schema": object{"type": "string", "enum": []string{"", "1"}}},
 		},
-		"responses": object{"200": object{"description": "The file.", "content": object{"text/csv": object{"schema": object{"type": "string"}}}}, "default": refused},
+		"responses": object{"200": object{"description": "The file.",
+			"content": object{"text/csv": object{"schema": object{"type": "string"}}}}, "default": refused},
 	}}
 	return object{
 		"openapi": "3.1.0",
@@ -149,10 +165,12 @@ func schemaOf(of reflect.Type, schemas object) object {
 		for name, schema := range properties {
 			maps.Copy(schema.(object), bounds[of.Name()+" "+name])
 		}
-		schemas[of.Name()] = object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+		schemas[of.Name()] = object{"type": "object", "properties": properties, "required": required,
+			"additionalProperties": false}
 		if of == reflect.TypeFor[decision]() || of == reflect.TypeFor[bulk]() {
 			schemas[of.Name()].(object)["if"] = object{"properties": object{"decision": object{"const": "relabel"}}}
-			schemas[of.Name()].(object)["then"] = object{"required": []string{"label"}, "properties": object{"label": object{"minLength": 1}}}
+			schemas[of.Name()].(object)["then"] = object{"required": []string{"label"},
+				"properties": object{"label": object{"minLength": 1}}}
 		}
 		if of == reflect.TypeFor[bulk]() { // ids, or where
 			schemas[of.Name()].(object)["oneOf"] = []object{

@@ -120,7 +120,8 @@ func TestToldOfCounts(t *testing.T) {
 	view[progress](c, "/progress")
 	events, _ := c.server.events.join()
 	defer c.server.events.leave(events)
-	if _, err := decide.Write(t.Context(), store, []decide.Request{{Node: 3, Kind: decide.Unsure}}, decide.Options{Who: "bob"}); err != nil {
+	if _, err := decide.Write(t.Context(), store, []decide.Request{{Node: 3, Kind: decide.Unsure}},
+		decide.Options{Who: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	c.browser().get("/history")

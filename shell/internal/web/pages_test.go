@@ -25,7 +25,8 @@ func TestUndoOfAnotherPage(t *testing.T) {
 	first := c.browser()
 	step := shown(first)
 	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
-	if status, text, _ := first.form("/undo", url.Values{"step": {step}}); status != http.StatusConflict || !strings.Contains(text, "not the last reply any more") {
+	if status, text, _ := first.form("/undo", url.Values{"step": {step}}); status != http.StatusConflict ||
+		!strings.Contains(text, "not the last reply any more") {
 		t.Errorf("the step of p4: got %d, %s", status, text)
 	}
 	skipped := must[reply](c, "/skip", skipping{ID: "s3"})
@@ -53,7 +54,8 @@ func TestBack(t *testing.T) {
 	page := serve(t, papers.Cleaned(t), nil).browser()
 	for back, want := range map[string]string{
 		"history": "history", "overview": "overview", "list?of=nodes&where=x": "list?of=nodes&where=x",
-		"": "review?where=", "history/../../evil": "review?where=", `/history//../../\evil.com`: "review?where=", "//evil.com/": "review?where=", "http://evil.com/list?": "review?where=", "lists?": "review?where=",
+		"": "review?where=", "history/../../evil": "review?where=", `/history//../../\evil.com`: "review?where=",
+		"//evil.com/": "review?where=", "http://evil.com/list?": "review?where=", "lists?": "review?where=",
 	} {
 		if _, _, header := page.form("/again", url.Values{"back": {back}}); header.Get("Location") != want {
 			t.Errorf("%s: got %s, want %s", back, header.Get("Location"), want)
@@ -70,12 +72,14 @@ func TestDownloads(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
 	must[reply](c, "/decide", decision{ID: "p4", Decision: "unsure", Why: "=HYPERLINK(1)"})
-	for path, want := range map[string]string{"/export/decisions.csv": ",'=HYPERLINK(1),", "/export/decisions.csv?raw=1": ",=HYPERLINK(1),"} {
+	for path, want := range map[string]string{"/export/decisions.csv": ",'=HYPERLINK(1),",
+		"/export/decisions.csv?raw=1": ",=HYPERLINK(1),"} {
 		if status, text := c.get(path); status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: got %d, %s, want %s", path, status, text, want)
 		}
 	}
-	if _, text := c.browser().get("/history"); !strings.Contains(text, `href="export/decisions.csv"`) || !strings.Contains(text, `href="export/decisions.csv?raw=1"`) {
+	if _, text := c.browser().get("/history"); !strings.Contains(text, `href="export/decisions.csv"`) ||
+		!strings.Contains(text, `href="export/decisions.csv?raw=1"`) {
 		t.Error("the page does not offer both files")
 	}
 }
@@ -85,7 +89,8 @@ func TestProblem(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	view[progress](c, "/progress")
 	status, text := c.browser().get("/node?id=nope")
-	if status != http.StatusNotFound || !strings.Contains(text, "Not done") || !strings.Contains(text, `<b data-count="left">`) || strings.Contains(text, "Counting …") {
+	if status != http.StatusNotFound || !strings.Contains(text, "Not done") ||
+		!strings.Contains(text, `<b data-count="left">`) || strings.Contains(text, "Counting …") {
 		t.Errorf("got %d, %s", status, text)
 	}
 }
@@ -102,7 +107,8 @@ func TestWhileCounting(t *testing.T) {
 	c.server.progress.took = time.Second // as in a large store
 	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	_, text := c.browser().get("/overview")
-	if strings.Contains(text, "Nobody has decided") || !strings.Contains(text, `<td class="number">1</td><td class="number">0</td><td class="number">1</td>`) {
+	if strings.Contains(text, "Nobody has decided") ||
+		!strings.Contains(text, `<td class="number">1</td><td class="number">0</td><td class="number">1</td>`) {
 		t.Errorf("the people: got %s", text)
 	}
 	if !strings.Contains(text, `<b data-count="decided">0</b>`) || !strings.Contains(text, "being counted …") {

@@ -26,7 +26,8 @@ func (s *Server) review(r *http.Request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		c := &card{Empty: true, Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{}, Entries: []entry{}}
+		c := &card{Empty: true, Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{},
+			Entries: []entry{}}
 		if v != kv.NoNode {
 			if c, err = s.card(r.Context(), tx, v); err != nil {
 				return err
@@ -61,7 +62,9 @@ func sampleOf(r *http.Request) (bool, error) {
 
 // next is the first node of the queue that got no reply yet. If there is none, it is kv.NoNode, and skipped counts the
 // nodes of the queue that were skipped.
-func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, sample bool, not string) (next kv.NodeID, skipped int, err error) {
+func (s *Server) next(
+	ctx context.Context, tx *kv.Tx, where string, sample bool, not string,
+) (next kv.NodeID, skipped int, err error) {
 	condition, err := query.ParseCondition(where)
 	if err != nil {
 		return kv.NoNode, 0, err

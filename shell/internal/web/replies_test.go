@@ -119,7 +119,8 @@ func TestUndoTakesBackItsStep(t *testing.T) {
 	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
 	exec(t, store, "ann", "undo")
-	if status, text := c.post("/undo", c.last()); status != http.StatusConflict || !strings.Contains(text, "taken back already") {
+	if status, text := c.post("/undo", c.last()); status != http.StatusConflict ||
+		!strings.Contains(text, "taken back already") {
 		t.Errorf("a step that was taken back: got %d, %s", status, text)
 	}
 	if got := must[reply](c, "/undo", c.last()); got.ID != "p4" {
@@ -130,7 +131,8 @@ func TestUndoTakesBackItsStep(t *testing.T) {
 	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
 	exec(t, store, "ann", "relabel p5 'Theory'")
 	for range 2 {
-		if status, text := c.post("/undo", c.last()); status != http.StatusConflict || !strings.Contains(text, "you have decided about p5 since") {
+		if status, text := c.post("/undo", c.last()); status != http.StatusConflict ||
+			!strings.Contains(text, "you have decided about p5 since") {
 			t.Errorf("ann has decided since: got %d, %s", status, text)
 		}
 	}
@@ -140,11 +142,13 @@ func TestUndoTakesBackItsStep(t *testing.T) {
 			t.Errorf("after the advice was followed: got %+v, want %s", got, want)
 		}
 	}
-	if done := confirmed(c, bulk{IDs: []string{"p1", "p2"}, Decision: "reject"}); done.Said != "2 nodes: the labels are right as they are." || whole(done.Undo) != c.last().Step {
+	done := confirmed(c, bulk{IDs: []string{"p1", "p2"}, Decision: "reject"})
+	if done.Said != "2 nodes: the labels are right as they are." || whole(done.Undo) != c.last().Step {
 		t.Errorf("got %q", done.Said)
 	}
 	exec(t, store, "bob", "relabel p1 'Theory'")
-	if status, text := c.post("/undo", c.last()); status != http.StatusConflict || !strings.Contains(text, "bob has decided about p1") {
+	if status, text := c.post("/undo", c.last()); status != http.StatusConflict ||
+		!strings.Contains(text, "bob has decided about p1") {
 		t.Errorf("bob has decided since: got %d, %s", status, text)
 	}
 	if status, _ := c.post("/undo", undoing{Step: 1}); status != http.StatusConflict {
@@ -172,7 +176,8 @@ func TestUndoAfterARestart(t *testing.T) {
 	if strings.Count(text, "<button>Undo step 2</button>") != 1 || !strings.Contains(text, `name="step" value="2"`) {
 		t.Errorf("the history offers to take back: %s", text)
 	}
-	if status, text, header := page.form("/undo", url.Values{"step": {"2"}, "back": {"history"}}); status != http.StatusSeeOther || header.Get("Location") != "history" {
+	if status, text, header := page.form("/undo", url.Values{"step": {"2"},
+		"back": {"history"}}); status != http.StatusSeeOther || header.Get("Location") != "history" {
 		t.Errorf("step 2: got %d, %s", status, text)
 	}
 	for _, step := range []string{"", "0", "2", "3", "4", "99", "x", "-1"} {
@@ -316,7 +321,8 @@ func TestSampleStays(t *testing.T) {
 	counts := func(want sampled) {
 		t.Helper()
 		got := sampledAs(c, func(of *sampled) bool {
-			return of != nil && of.Nodes == want.Nodes && of.Decided == want.Decided && of.Unsure == want.Unsure && of.Wrong == want.Wrong && of.Right == want.Right
+			return of != nil && of.Nodes == want.Nodes && of.Decided == want.Decided && of.Unsure == want.Unsure &&
+				of.Wrong == want.Wrong && of.Right == want.Right
 		})
 		if got != nil {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -391,7 +397,8 @@ func TestComments(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for path, body := range map[string]any{
-		"/bulk": bulk{Where: "degree > 1 and labl = 'x'", Decision: "accept"}, "/sample": sampling{Where: "degree > 1 and labl = 'x'", Nodes: new(whole(3))},
+		"/bulk":   bulk{Where: "degree > 1 and labl = 'x'", Decision: "accept"},
+		"/sample": sampling{Where: "degree > 1 and labl = 'x'", Nodes: new(whole(3))},
 	} {
 		var p problem
 		if status, text := c.post(path, body); json.Unmarshal([]byte(text), &p) != nil || status != http.StatusBadRequest || p.Column != 16 {
@@ -415,7 +422,8 @@ func TestSkips(t *testing.T) {
 	}
 	// Those of other queues do not count.
 	for where, want := range map[string]int{"id = 'p4'": 1, "id = 's3'": 0, "id = 'p4' or id = 's3'": 0, "id = 'p1'": 0} {
-		if got := view[card](c, "/review?where="+url.QueryEscape(where)); got.Skipped != want || got.Empty != (want == 1 || where == "id = 'p1'") {
+		if got := view[card](c, "/review?where="+url.QueryEscape(where)); got.Skipped != want ||
+			got.Empty != (want == 1 || where == "id = 'p1'") {
 			t.Errorf("%s: got %d skipped, empty: %v", where, got.Skipped, got.Empty)
 		}
 	}
@@ -521,7 +529,8 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{}
-	c := &client{t, &http.Client{Transport: transport}, server, http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
+	c := &client{t, &http.Client{Transport: transport}, server,
+		http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
 	if status, text := c.get("/review"); status != http.StatusOK {
 		t.Errorf("got %d, %s", status, text)
 	}
@@ -574,7 +583,8 @@ func TestEmptyViews(t *testing.T) {
 		t.Errorf("without a run: got %+v", o)
 	}
 	empty := serve(t, papers.Cleaned(t), nil)
-	if _, text := empty.get("/review?where=score+%3E+2"); strings.Contains(text, ":null") && !strings.Contains(text, `"score":null,"score_in_words"`) || strings.Count(text, ":[]") != 5 {
+	if _, text := empty.get("/review?where=score+%3E+2"); strings.Contains(text, ":null") &&
+		!strings.Contains(text, `"score":null,"score_in_words"`) || strings.Count(text, ":[]") != 5 {
 		t.Errorf("an empty queue: got %s", text)
 	}
 	if _, text := c.browser().get("/list?of=nodes&where=scor+%3E"); !strings.Contains(text, "Page 1 of 1") {

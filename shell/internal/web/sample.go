@@ -187,7 +187,8 @@ func (s *Server) drawSample(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	if p.Nodes == nil || *p.Nodes < 0 || *p.Nodes > mostSampled {
-		return answer{}, badRequest("The nodes of the sample: want a number from 1 to %d, or 0 to forget the sample.", mostSampled)
+		return answer{}, badRequest("The nodes of the sample: want a number from 1 to %d, or 0 to forget the sample.",
+			mostSampled)
 	}
 	if p.Seed < 0 {
 		return answer{}, badRequest("The seed is %d: want a number from 0.", p.Seed)

@@ -37,7 +37,8 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(last) // to the end of the connection
-	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.Contains(string(answer), "Connection: close") {
+	if err != nil || !strings.Contains(string(answer), "200 OK") ||
+		!strings.Contains(string(answer), "Connection: close") {
 		t.Errorf("a stranger may ask once: got %q, %v", answer, err)
 	}
 }

@@ -74,7 +74,8 @@ func scoresOf(ctx context.Context, tx *kv.Tx) iter.Seq2[scored, error] {
 					return
 				}
 			}
-			if !yield(scored{score.Float(), values[0] != values[1] && !values[0].IsNull() && !values[1].IsNull() && values[2].IsNull()}, nil) {
+			if !yield(scored{score.Float(), values[0] != values[1] && !values[0].IsNull() && !values[1].IsNull() &&
+				values[2].IsNull()}, nil) {
 				return
 			}
 		}

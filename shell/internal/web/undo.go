@@ -46,7 +46,8 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 	}
 	next := u.next()
 	if view.ID != "" && u.Back == "" {
-		next = "node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where) + "&sample=" + url.QueryEscape(u.Sample)
+		next = "node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where) + "&sample=" +
+			url.QueryEscape(u.Sample)
 	}
 	return answer{view: view, seeOther: next}, nil
 }
@@ -63,7 +64,8 @@ func (s *Server) takeBack(ctx context.Context, step int64) (reply, error) {
 	s.mu.Unlock()
 	switch {
 	case last.step == 0:
-		return reply{}, refuse(http.StatusConflict, "There is nothing to take back. The statement undo of the shell takes back earlier decisions.")
+		return reply{}, refuse(http.StatusConflict,
+			"There is nothing to take back. The statement undo of the shell takes back earlier decisions.")
 	case step != last.step:
 		return reply{}, refuse(http.StatusConflict, "Nothing is taken back: this was not the last reply any more.")
 	}
@@ -107,7 +109,8 @@ func (s *Server) undoStep(ctx context.Context, step int64) (reply, error) {
 		return reply{}, &requestError{http.StatusConflict, problem{Error: said}, err}
 	}
 	if errors.Is(err, decide.ErrChanged) {
-		return reply{}, &requestError{http.StatusConflict, problem{Error: "This was taken back already, or is not your decision."}, err}
+		return reply{}, &requestError{http.StatusConflict,
+			problem{Error: "This was taken back already, or is not your decision."}, err}
 	}
 	if err != nil {
 		return reply{}, err

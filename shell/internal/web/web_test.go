@@ -59,7 +59,8 @@ func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 			t.Error(err)
 		}
 	})
-	return &client{t, &http.Client{Transport: transport}, server, http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
+	return &client{t, &http.Client{Transport: transport}, server,
+		http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
 }
 
 // browser is a client that came in by the printed address, and does not follow redirects.
@@ -69,7 +70,10 @@ func (c *client) browser() *client {
 	if err != nil {
 		c.Fatal(err)
 	}
-	b := &client{c.T, &http.Client{Transport: c.Transport, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, c.server, http.Header{}, c.base}
+	b := &client{c.T, &http.Client{Transport: c.Transport, Jar: jar, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}, c.server, http.Header{}, c.base}
 	if status, _ := b.get(strings.TrimPrefix(c.server.Address(), c.server.Origin())); status != http.StatusSeeOther {
 		c.Fatalf("the printed address: got %d, want a redirect", status)
 	}
@@ -186,7 +190,9 @@ func TestQueue(t *testing.T) {
 		t.Fatalf("accept: got %d, %s", status, text)
 	}
 	// The card is old now.
-	if status, text := c.post("/decide", decision{ID: first.ID, Decision: "reject", Seen: &first.Seen}); status != http.StatusConflict || !strings.Contains(text, "Not saved: ann decided (accept) on s3 after this card was shown.") {
+	if status, text := c.post("/decide",
+		decision{ID: first.ID, Decision: "reject", Seen: &first.Seen}); status != http.StatusConflict ||
+		!strings.Contains(text, "Not saved: ann decided (accept) on s3 after this card was shown.") {
 		t.Errorf("a decision about an old card: got %d, %s", status, text)
 	}
 	second := view[card](c, queue)
@@ -212,11 +218,13 @@ func TestQueue(t *testing.T) {
 	for i, want := range []string{"p5", "p4", "s3"} {
 		status, text := c.post("/undo", c.last())
 		var got reply
-		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.ID != want || (got.Undo != 0) != (i < 2) {
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.ID != want ||
+			(got.Undo != 0) != (i < 2) {
 			t.Errorf("undo: got %d, %s, want %s", status, text, want)
 		}
 	}
-	if status, text := c.post("/undo", undoing{Step: 1}); status != http.StatusConflict || !strings.Contains(text, "nothing to take back") {
+	if status, text := c.post("/undo", undoing{Step: 1}); status != http.StatusConflict ||
+		!strings.Contains(text, "nothing to take back") {
 		t.Errorf("undo of nothing: got %d, %s", status, text)
 	}
 	if got := ask(t, store, "nodes where decision is not null"); len(got) != 0 {
@@ -345,20 +353,23 @@ func TestBulk(t *testing.T) {
 	}
 	// The same by the forms of the page.
 	browser := c.browser()
-	fields := url.Values{"of": {"suspects"}, "where": {"score > 0.5"}, "ids": {"s1", "s2"}, "decision": {"reject"}, "back": {"list?of=nodes"}}
+	fields := url.Values{"of": {"suspects"}, "where": {"score > 0.5"}, "ids": {"s1", "s2"}, "decision": {"reject"},
+		"back": {"list?of=nodes"}}
 	_, text, _ := browser.form("/bulk", fields)
 	hidden := regexp.MustCompile(`name="confirm" value="([0-9a-f]{64})"`).FindStringSubmatch(text)
 	if hidden == nil {
 		t.Fatalf("the question has nothing to confirm: %s", text)
 	}
 	fields.Set("confirm", hidden[1])
-	if status, text, header := browser.form("/bulk", fields); status != http.StatusSeeOther || header.Get("Location") != "list?of=nodes" {
+	if status, text, header := browser.form("/bulk", fields); status != http.StatusSeeOther ||
+		header.Get("Location") != "list?of=nodes" {
 		t.Errorf("got %d, %s", status, text)
 	}
 	if got := ask(t, store, "nodes where decision = 'reject' return id"); !slices.Equal(got, []string{"s1", "s2"}) {
 		t.Errorf("got %v", got)
 	}
-	if status, text := c.post("/bulk", bulk{Decision: "reject", IDs: []string{"s1", "it's"}}); status != 404 || !strings.Contains(text, "'it''s'") {
+	if status, text := c.post("/bulk", bulk{Decision: "reject", IDs: []string{"s1", "it's"}}); status != 404 ||
+		!strings.Contains(text, "'it''s'") {
 		t.Errorf("a node that is not there: got %d, %s", status, text)
 	}
 	for _, bad := range []bulk{
@@ -416,7 +427,8 @@ func TestList(t *testing.T) {
 	_, before := page.get("/list?of=nodes&sort=score&page=2&where=id+like+%27%251%25%27")
 	_, after := page.get("/list?" + was.Encode())
 	of := regexp.MustCompile(`(?s)<tbody>.*</tbody>|<small id="list-count">.*?</small>`)
-	if want := of.FindAllString(before, -1); len(want) != 2 || !slices.Equal(of.FindAllString(after, -1), want) || !strings.Contains(after, `value="scor &gt; 1"`) {
+	if want := of.FindAllString(before, -1); len(want) != 2 || !slices.Equal(of.FindAllString(after, -1), want) ||
+		!strings.Contains(after, `value="scor &gt; 1"`) {
 		t.Errorf("an error changes the list: %s", after)
 	}
 }
@@ -546,7 +558,9 @@ func TestProgress(t *testing.T) {
 	if disputed.Decided != 2 || disputed.Disputed != 1 || *disputed.Expected != *after.Expected+0.984375 || *disputed.Below() != *after.Below() {
 		t.Errorf("after a node is disputed: got %+v, %v expected, before it %v", disputed, *disputed.Expected, *after.Expected)
 	}
-	for _, text := range []string{`<b data-count="decided">3</b> of 3 reviewed`, `<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b data-count="unsure">1</b> <a`, "among nodes put aside or disputed", "Of the 1 labels decided since the last run, 1 were wrong"} {
+	for _, text := range []string{`<b data-count="decided">3</b> of 3 reviewed`,
+		`<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b data-count="unsure">1</b> <a`,
+		"among nodes put aside or disputed", "Of the 1 labels decided since the last run, 1 were wrong"} {
 		if _, page := bob.browser().get("/progress"); !strings.Contains(page, text) {
 			t.Errorf("the page has no %q: %s", text, page)
 		}
@@ -752,7 +766,8 @@ func TestEarlierReply(t *testing.T) {
 	b := c.browser()
 	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	for path, want := range map[string]string{
-		"/node?id=s3": "Earlier: p4 kept its label", "/node?id=p4": "<bdi>p4 kept its label", "/review": "<bdi>p4 kept its label",
+		"/node?id=s3": "Earlier: p4 kept its label", "/node?id=p4": "<bdi>p4 kept its label",
+		"/review": "<bdi>p4 kept its label",
 	} {
 		if _, text := b.get(path); !strings.Contains(text, want) {
 			t.Errorf("%s: want %q in %s", path, want, text)

@@ -17,7 +17,8 @@ func Decided(kind decide.Kind) string { return decidedWords[kind] }
 
 // Disputed says that people disagree about nodes that were decided on.
 func Disputed(n int64) string {
-	return "disputed: " + Nodes(n) + "; people disagree, and a label stays until most of them name the same one: suspects where disputed"
+	return "disputed: " + Nodes(n) + "; people disagree, and a label stays until most of them name the same one: " +
+		"suspects where disputed"
 }
 
 var decidedWords = map[decide.Kind]string{

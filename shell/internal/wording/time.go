@@ -4,7 +4,8 @@ import "time"
 
 // timeLayouts are the ways to write a time, in UTC if there is no offset.
 var timeLayouts = []string{
-	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
+	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04",
+	"2006-01-02 15:04", time.DateOnly,
 }
 
 // ParseTime reads a time that a person or a file gives. The year 1 is what no time is.

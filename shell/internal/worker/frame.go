@@ -145,7 +145,8 @@ func (r *Reader) Next() (*Frame, error) {
 			f.Operation, sum, word(sumAt))
 	}
 	if h[7] != 0 {
-		return nil, fmt.Errorf("%w: %s (frame %d), made by operation %s: byte 7 of its header is %d, want 0", errFrame, f.Place(), r.read+1, f.Operation, h[7])
+		return nil, fmt.Errorf("%w: %s (frame %d), made by operation %s: byte 7 of its header is %d, want 0", errFrame,
+			f.Place(), r.read+1, f.Operation, h[7])
 	}
 	r.read++
 	return f, nil

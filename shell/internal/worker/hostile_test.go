@@ -31,7 +31,8 @@ func TestRowsBeyondMemory(t *testing.T) {
 	sums := Frame{Kind: KindSums, Count: 1, Width: mostClasses, Payload: zeros(mostClasses)}
 	hop := job
 	hop.Mode, hop.Hop, hop.Of = modeHop, 2, ofLabels
-	wantError(t, runHostile(t, jobFrame(t, Add, hop), sums), "the chunk of range 0 from row 0 on has 1048576 rows of 1048576 columns, which take 17592186044416 bytes, more than")
+	wantError(t, runHostile(t, jobFrame(t, Add, hop), sums), "the chunk of range 0 from row 0 on has 1048576 rows of "+
+		"1048576 columns, which take 17592186044416 bytes, more than")
 
 	slice := job
 	slice.Mode, slice.Ranges, slice.Classes = modeSlice, []uint64{0, 1, 1 + 1<<31}, 2
@@ -49,9 +50,11 @@ func TestRowsBeyondNumbers(t *testing.T) {
 	hop := job
 	hop.Mode, hop.Hop, hop.Of = modeHop, 2, ofLabels
 	empty := Frame{Kind: KindLabels, Count: 1 << 31, Width: 1 << 31}
-	wantError(t, runHostile(t, jobFrame(t, Fit, job), empty), "labels of range 0 from row 0 on: 0 bytes for 2147483648 rows, want 8589934592 for each")
+	wantError(t, runHostile(t, jobFrame(t, Fit, job), empty),
+		"labels of range 0 from row 0 on: 0 bytes for 2147483648 rows, want 8589934592 for each")
 	empty.Kind = KindMembers
-	wantError(t, runHostile(t, jobFrame(t, Add, hop), empty), "members of range 0 from row 0 on: 0 bytes for 2147483648 rows, want 8589934592 for each")
+	wantError(t, runHostile(t, jobFrame(t, Add, hop), empty),
+		"members of range 0 from row 0 on: 0 bytes for 2147483648 rows, want 8589934592 for each")
 }
 
 // TestValuesBeyondMemory wants an error where JSON has many values of a few bytes, each of which takes more in memory.
@@ -63,10 +66,12 @@ func TestValuesBeyondMemory(t *testing.T) {
 		return Frame{Operation: Census, Kind: KindJob, Payload: []byte(text)}
 	}
 	const want = "more than 699050 values, which take more than the memory of 16777216 bytes"
-	for field, value := range map[string]string{"names": `""`, "ranges": "0", "verdicts": "{}", "bins": "0", "census": "[]"} {
+	for field, value := range map[string]string{"names": `""`, "ranges": "0", "verdicts": "{}", "bins": "0",
+		"census": "[]"} {
 		wantError(t, runHostile(t, job(`"`+field+`":`+many(value))), "job: "+want)
 	}
-	wantError(t, runHostile(t, job(`"drawn":false`), Frame{Kind: KindVerdicts, Payload: []byte(many("{}"))}), "verdicts: "+want)
+	wantError(t, runHostile(t, job(`"drawn":false`), Frame{Kind: KindVerdicts, Payload: []byte(many("{}"))}),
+		"verdicts: "+want)
 	err := runHostile(t, job(`"version":"`+strings.Repeat(`\",[`, mostText/5)+`"`))
 	wantError(t, err, "use one version of graphcleaner everywhere") // a text is one value
 }

@@ -138,7 +138,8 @@ func (j *Job) check() error {
 	case j.Chunk > mostChunk:
 		return fmt.Errorf("chunks of %d rows, want at most %d", j.Chunk, mostChunk)
 	case len(j.Ranges) < 2 || j.Ranges[0] != 0:
-		return fmt.Errorf("ranges %s, want 0, where the others begin, and the number of nodes", wording.Short(fmt.Sprint(j.Ranges)))
+		return fmt.Errorf("ranges %s, want 0, where the others begin, and the number of nodes",
+			wording.Short(fmt.Sprint(j.Ranges)))
 	case j.Classes < 0 || j.Classes > mostClasses:
 		return fmt.Errorf("%d classes, want 0 to %d", j.Classes, mostClasses)
 	case j.Hops < 1 || j.Hops > mostHops:

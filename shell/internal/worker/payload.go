@@ -44,7 +44,8 @@ func decode(f *Frame, memory int64, into any) error {
 		}
 	}
 	if values > most {
-		return fmt.Errorf("%w: %s: more than %d values, which take more than the memory of %d bytes: use more memory", errFrame, f.Place(), most, memory)
+		return fmt.Errorf("%w: %s: more than %d values, which take more than the memory of %d bytes: use more memory",
+			errFrame, f.Place(), most, memory)
 	}
 	if err := json.Unmarshal(f.Payload, into); err != nil {
 		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
@@ -101,7 +102,8 @@ func appendVector[T number](to []byte, values []T) []byte {
 func rowsOf[T number](memory []T, f *Frame) ([]T, error) {
 	row := int(max(f.Width, 1)) * sizeOf[T]() // times Count, it may be more than an int64 holds
 	if len(f.Payload)/row != int(f.Count) || len(f.Payload)%row != 0 {
-		return memory, fmt.Errorf("%w: %s: %d bytes for %d rows, want %d for each", errFrame, f.Place(), len(f.Payload), f.Count, row)
+		return memory, fmt.Errorf("%w: %s: %d bytes for %d rows, want %d for each", errFrame, f.Place(), len(f.Payload),
+			f.Count, row)
 	}
 	memory, _ = vector(memory, f.Payload, len(f.Payload)/sizeOf[T]())
 	return memory, nil

@@ -117,7 +117,8 @@ func Run(ctx context.Context, version string, in io.Reader, out io.Writer) error
 		return err
 	}
 	if job.Version != "" && job.Version != version {
-		return fmt.Errorf("%s: the job is of %s, this program is %s: use one version of graphcleaner everywhere", op, wording.Short(job.Version), version)
+		return fmt.Errorf("%s: the job is of %s, this program is %s: use one version of graphcleaner everywhere", op,
+			wording.Short(job.Version), version)
 	}
 	// Garbage is collected before the process holds more than the job allows.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(job.Memory + runtimeBytes))
