@@ -131,7 +131,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         scores, suspects = (_store.exported(["export", "--quiet", *work], [*made, what], folder) for what in ("scores", "suspects"))
         answer = _answer(table, scores.slice(0, len(table)), suspects, named)
         if store is not None:
-            put(made[1], folder)
+            put(made[1])
         step()
     del run["store"]  # as it was called before it was in its place
     run = {**run, "warnings": [line for level, line in said if level == logging.WARNING], "notes": [line for _, line in said]}
@@ -152,19 +152,8 @@ def _place(store: str | None, replace: bool) -> Iterator[Any]:
         raise GraphcleanerError(f"{store}: there is something already, want a new directory for the store, replace=True, "
                                 "or open the one that is there")
 
-    def put(made: str, folder: str) -> None:
-        assert store is not None
-        moved = str(Path(folder, "replaced"))
-        try:
-            if old:
-                os.rename(store, moved)
-            os.rename(made, store)
-        except BaseException as error:
-            if old and not os.path.lexists(store):
-                os.rename(moved, store)
-            if isinstance(error, OSError):
-                raise GraphcleanerError(f"{store}: {error.strerror}, want a new directory for the store") from error
-            raise
+    def put(made: str) -> None:
+        _binary.run(["import", f"--from={made}", *_store.flags(replace=replace, yes=replace), "--", str(store)])
 
     if not old:
         yield put

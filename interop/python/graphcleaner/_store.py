@@ -85,7 +85,7 @@ class Store(Generic[Frame]):
         self._who = flags(who=who)
         self._closed = False
         if not os.path.isdir(self.path):
-            raise GraphcleanerError(f"{os.fspath(path)}: there is no such store")
+            _binary.run(["stats", "--", self.path])  # which brings back what a process that was killed had moved aside, or says that there is none
 
     def __repr__(self) -> str:
         return f"graphcleaner.open({self.path!r})"
