@@ -82,7 +82,9 @@ type group struct {
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
 // one sentence what was done. The mixture takes their place, until the caller detaches it; it is nil if nothing can be
 // joined: too few nodes to learn from, or too many nodes and classes.
-func combine(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, mark joinMark, err error) {
+func combine(
+	ctx context.Context, p *problem, base *baseProblem, opt Options,
+) (mixture *rowstore.Store, mark joinMark, err error) {
 	p.fits = labelmodel.Fits{}
 	mixture, mark, err = join(ctx, p, base, opt)
 	if err == nil && mixture != nil {
@@ -126,11 +128,13 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 		return nil, mark, err
 	}
 	if !base.crossFits() {
-		mark.Said = "Your predictions are taken as they are: there are too few labels to tell whether the classifier was trained on them"
+		mark.Said = "Your predictions are taken as they are: there are too few labels to tell whether the classifier " +
+			"was trained on them"
 		return nil, mark, nil
 	}
 	if !joins(len(p.labels), p.classes) {
-		mark.Said = "Your predictions are taken as they are: there are too many nodes and classes to tell whether the classifier was trained on these labels"
+		mark.Said = "Your predictions are taken as they are: there are too many nodes and classes to tell whether " +
+			"the classifier was trained on these labels"
 		return nil, mark, nil
 	}
 	dir, keeps := p.place.ofRun()
@@ -500,7 +504,8 @@ func (c *combination) String() string {
 		}
 	}
 	if c.lacking > 0 {
-		parts = append(parts, fmt.Sprintf("The built-in classifier's are used for %s without predictions of yours", plural(c.lacking, "node")))
+		parts = append(parts, fmt.Sprintf("The built-in classifier's are used for %s without predictions of yours",
+			plural(c.lacking, "node")))
 	}
 	return strings.Join(parts, ". ")
 }
@@ -512,12 +517,14 @@ func (g *group) say(rate float64) string {
 	}
 	switch {
 	case g.seen:
-		return fmt.Sprintf("%s were not used: they look as if the classifier was trained on these labels (they question %.1f%% of them, the built-in "+
+		return fmt.Sprintf("%s were not used: they look as if the classifier was trained on these labels (they "+
+			"question %.1f%% of them, the built-in "+
 			"classifier %.1f%%). If they are out-of-fold, clean with the option as-given", of, 100*g.rate, 100*rate)
 	case g.weights[1] == 0:
 		text := of + " add nothing to the built-in classifier's and were not used"
 		if g.agreement.IsLittle() {
-			text += fmt.Sprintf(". They match only %.0f%% of the labels, and would match %.0f%% by chance: check the order of the rows",
+			text += fmt.Sprintf(". They match only %.0f%% of the labels, and would match %.0f%% by chance: check the "+
+				"order of the rows",
 				100*float64(g.agreement.Matches)/float64(g.agreement.Nodes), 100*g.agreement.Chance/float64(g.agreement.Nodes))
 		}
 		return text

@@ -113,7 +113,8 @@ func checkPredictionClasses(classes []string, noHeader bool, paths ...string) er
 	}
 	for _, path := range paths {
 		if !files.IsArray(path) && !strings.EqualFold(filepath.Ext(path), ".parquet") {
-			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, of a table with --no-header, or the lists of a .parquet, got %s", cmp.Or(path, "none"))
+			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, of a table "+
+				"with --no-header, or the lists of a .parquet, got %s", cmp.Or(path, "none"))
 		}
 	}
 	return nil
@@ -122,7 +123,8 @@ func checkPredictionClasses(classes []string, noHeader bool, paths ...string) er
 // graph is what the flags name.
 func (g *graphFiles) graph() *files.Graph {
 	return &files.Graph{
-		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, EdgeNodes: g.EdgeNodes, Features: g.Features, Splits: g.Splits, Classes: g.Classes,
+		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, EdgeNodes: g.EdgeNodes, Features: g.Features,
+		Splits: g.Splits, Classes: g.Classes,
 		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits, Encoding: g.encoding(),
 		Form: g.form(), Scores: g.Scores, Run: g.RunFile,
 	}
@@ -161,7 +163,8 @@ func (g *graphFiles) advise(err error) error {
 	if !ok {
 		return err
 	}
-	want, advice := "in the order "+namelist.Of(order.Classes), "put them into it, or give a table, whose header names them"
+	want, advice := "in the order "+namelist.Of(order.Classes),
+		"put them into it, or give a table, whose header names them"
 	list := kong.JoinEscaped(order.Classes, ',')
 	if len(list) <= mostOrderText && slices.Equal(kong.SplitEscaped(list, ','), order.Classes) {
 		want, advice = "with --prediction-classes "+wording.ShellWord(list), "give that, or the order that is right"

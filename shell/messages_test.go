@@ -56,7 +56,8 @@ func TestSafeCSV(t *testing.T) {
 		{[]string{"export", "g", "labels", "--out", "-", "--safe-csv"}, safe},
 		{[]string{"shell", "g", "--format", "csv", "-c", `nodes return id, "=x", n`}, "id,=x,n\n-5,-1.5,-2\n6,3,+c\n"},
 		{[]string{"shell", "g", "--format", "csv", "--safe-csv", "-c", `nodes return id, "=x", n`}, "id,'=x,n\n-5,-1.5,-2\n6,3,'+c\n"},
-		{[]string{"shell", "g", "--format", "tsv", "--safe-csv", "-c", `nodes return label, n`}, "label\tn\n'@A\t-2\n\"'" + quoted + "\"\t'+c\n"},
+		{[]string{"shell", "g", "--format", "tsv", "--safe-csv", "-c", `nodes return label, n`},
+			"label\tn\n'@A\t-2\n\"'" + quoted + "\"\t'+c\n"},
 		{[]string{"shell", "g", "--format", "jsonl", "--safe-csv", "-c", `node 6`}, ""},
 	} {
 		got := mustRun(t, c.args...)

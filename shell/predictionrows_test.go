@@ -34,10 +34,12 @@ func rowOrders() map[string]string {
 		fmt.Fprintf(&shifted, "%d,%v,%v,%v\n", v, row[0], row[1], row[2])
 	}
 	return map[string]string{
-		"nodes.csv": nodes.String(), "moved.csv": moved.String(), "edges.csv": "src,dst\n0,1\n", "edges.npy": pairs("<i8", 0, 1, 1, 2),
-		"same.npy": array(60, 3, slices.Repeat([]float32{1.0 / 3}, 180)...), "sigmoid.npy": array(60, 3, sigmoid...),
+		"nodes.csv": nodes.String(), "moved.csv": moved.String(), "edges.csv": "src,dst\n0,1\n",
+		"edges.npy": pairs("<i8", 0, 1, 1, 2),
+		"same.npy":  array(60, 3, slices.Repeat([]float32{1.0 / 3}, 180)...), "sigmoid.npy": array(60, 3, sigmoid...),
 		"p.npy": array(60, 3, values...), "p.csv": table.String(), "q.csv": shifted.String(),
-		"dir/part-8.csv": parts[0].String(), "dir/part-9.csv": parts[1].String(), "dir/part-10.csv": parts[2].String(), "dir/part-11.csv": parts[3].String(),
+		"dir/part-8.csv": parts[0].String(), "dir/part-9.csv": parts[1].String(), "dir/part-10.csv": parts[2].String(),
+		"dir/part-11.csv": parts[3].String(),
 	}
 }
 
@@ -55,29 +57,37 @@ func writeRowOrders(t *testing.T, of map[string]string) {
 	}
 }
 
-// Predictions that agree with the labels as shuffled ones would are warned of, with the order that was assumed, whatever --quiet says.
+// Predictions that agree with the labels as shuffled ones would are warned of, with the order that was assumed,
+// whatever --quiet says.
 func TestRowsOfOtherNodes(t *testing.T) {
 	writeRowOrders(t, rowOrders())
 	for _, c := range []struct{ nodes, predictions, flags, want string }{
 		{"nodes.csv", "p.npy", "", ""},
-		{"moved.csv", "p.npy", "--prediction-classes A,B,C", "Warning: p.npy: the largest prediction of a row is the label of 0 of 60 nodes, and of 20 by chance. " +
-			"It is the label of 60 if the columns are B, C, A. They were taken for A, B, C: is that right?"},
-		{"nodes.csv", "p.csv", "", "Warning: p.csv: the largest prediction of a row is the label of 0 of 60 nodes, and of 20 by chance. " +
+		{"moved.csv", "p.npy", "--prediction-classes A,B,C",
+			"Warning: p.npy: the largest prediction of a row is the label of 0 of 60 nodes, and of 20 by chance. " +
+				"It is the label of 60 if the columns are B, C, A. They were taken for A, B, C: is that right?"},
+		{"nodes.csv", "p.csv", "", "Warning: p.csv: the largest prediction of a row is the label of 0 of 60 nodes, " +
+			"and of 20 by chance. " +
 			"It is the label of 60 if the columns are B, C, A. They were taken as the header names them: is that right?"},
 		{"nodes.csv", "q.csv", "--quiet", "Warning: q.csv: the largest prediction of a row is the label of 0 of 60 nodes"},
-		{"nodes.csv", "same.npy", "", "Warning: same.npy: the rows of 60 nodes have no largest prediction, so they say nothing of the labels\n"},
-		{"nodes.csv", "sigmoid.npy", "--logits", "Warning: sigmoid.npy: no logit is below 0. If these are probabilities, percentages, counts or the like, " +
-			"divide each row by its sum, and leave --logits out\n"},
-		{"dir", "p.npy", "", "dir: files are read in the order of the numbers in their names: dir/part-9.csv before dir/part-10.csv. So are the rows of arrays without ids."},
+		{"nodes.csv", "same.npy", "", "Warning: same.npy: the rows of 60 nodes have no largest prediction, so they " +
+			"say nothing of the labels\n"},
+		{"nodes.csv", "sigmoid.npy", "--logits",
+			"Warning: sigmoid.npy: no logit is below 0. If these are probabilities, percentages, counts or the like, " +
+				"divide each row by its sum, and leave --logits out\n"},
+		{"dir", "p.npy", "", "dir: files are read in the order of the numbers in their names: dir/part-9.csv before " +
+			"dir/part-10.csv. So are the rows of arrays without ids."},
 		{"dir/part-*", "p.npy", "", "dir/part-*: files are read in the order of the numbers"},
 	} {
-		args := append([]string{"import", "g", "--replace", "--yes", "--nodes", c.nodes, "--edges", "edges.csv", "--predictions", c.predictions}, strings.Fields(c.flags)...)
+		args := append([]string{"import", "g", "--replace", "--yes", "--nodes", c.nodes, "--edges", "edges.csv",
+			"--predictions", c.predictions}, strings.Fields(c.flags)...)
 		got := run(t, "", args...)
 		if got.code != exitDone || !strings.HasPrefix(got.err, c.want) || (c.want == "") != (got.err == "") {
 			t.Errorf("%q: got %d and %s\nwant %s", args, got.code, got.err, c.want)
 		}
 	}
-	if got := mustRun(t, "shell", "g", "-c", "nodes return id limit 60", "--format", "csv"); !strings.HasPrefix(got, "id\n0\n1\n2\n") || !strings.HasSuffix(got, "\n58\n59\n") {
+	if got := mustRun(t, "shell", "g", "-c", "nodes return id limit 60", "--format", "csv"); !strings.HasPrefix(got,
+		"id\n0\n1\n2\n") || !strings.HasSuffix(got, "\n58\n59\n") {
 		t.Errorf("files in the order of their numbers: got %s", got)
 	}
 }
@@ -96,33 +106,40 @@ func TestShuffledRows(t *testing.T) {
 	}
 	writeRowOrders(t, of)
 	got := run(t, "", "import", "g", "--nodes", "labels.csv", "--edges", "edges.csv", "--predictions", "p.npy")
-	const order = "Either the predictions are useless, or columns or rows are in another order. Columns were taken for A, B, C, and rows in the order of the nodes file, row 0 for node 0 and row 1 for node 1."
+	const order = "Either the predictions are useless, or columns or rows are in another order. Columns were taken " +
+		"for A, B, C, and rows in the order of the nodes file, row 0 for node 0 and row 1 for node 1."
 	if got.code != exitDone || !strings.Contains(got.err, order) {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, order)
 	}
 	got = run(t, "", "import", "g", "--predictions", "q.csv", "--log", "json")
-	if got.code != exitDone || !strings.Contains(got.err, `"level":"WARN"`) || !strings.Contains(got.err, "Columns were taken as the header names them, and each row for the node whose id it has in the column id.") {
+	if got.code != exitDone || !strings.Contains(got.err, `"level":"WARN"`) || !strings.Contains(got.err,
+		"Columns were taken as the header names them, and each row for the node whose id it has in the column id.") {
 		t.Errorf("a table: got %d and %s", got.code, got.err)
 	}
 
 	// The ids are positions too, and edges of an array may have meant those.
 	got = run(t, "", "import", "h", "--nodes", "moved.csv", "--edges", "edges.npy")
-	const positions = "The ids of the nodes are numbers from 0 to 59, in another order than the rows of the nodes file: row 0 has the id 31. The "
-	if got.code != exitDone || !strings.HasPrefix(got.err, positions+"numbers in edges.npy were taken for ids. If they are positions of rows") {
+	const positions = "The ids of the nodes are numbers from 0 to 59, in another order than the rows of the nodes " +
+		"file: row 0 has the id 31. The "
+	if got.code != exitDone || !strings.HasPrefix(got.err,
+		positions+"numbers in edges.npy were taken for ids. If they are positions of rows") {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, positions)
 	}
 	got = run(t, "", "import", "h", "--features", "p.npy")
-	if got.code != exitDone || !strings.HasPrefix(got.err, positions+"rows of p.npy were taken in the order of the nodes file. If they are in that of the ids, sort") {
+	if got.code != exitDone || !strings.HasPrefix(got.err,
+		positions+"rows of p.npy were taken in the order of the nodes file. If they are in that of the ids, sort") {
 		t.Errorf("features: got %d and %s", got.code, got.err)
 	}
 	// So it is with numbers from 1, some of which no node has.
 	got = run(t, "", "import", "f", "--nodes", "from1.csv", "--edges", "from1.npy")
-	const from1 = "The ids of the nodes are numbers from 1 to 61, in another order than the rows of the nodes file: row 0 has the id 3. "
+	const from1 = "The ids of the nodes are numbers from 1 to 61, in another order than the rows of the nodes file: " +
+		"row 0 has the id 3. "
 	if !strings.HasPrefix(got.err, from1) {
 		t.Errorf("numbers from 1: got %d and %s\nwant %s", got.code, got.err, from1)
 	}
 	for _, files := range [][2]string{{"nodes.csv", "edges.npy"}, {"moved.csv", "edges.csv"}} {
-		if got := run(t, "", "import", "i", "--replace", "--yes", "--nodes", files[0], "--edges", files[1]); got.code != exitDone || got.err != "" {
+		if got := run(t, "", "import", "i", "--replace", "--yes", "--nodes", files[0], "--edges",
+			files[1]); got.code != exitDone || got.err != "" {
 			t.Errorf("%v: got %d and %s, want no remark", files, got.code, got.err)
 		}
 	}
@@ -165,7 +182,8 @@ func TestSomeRowsOfOtherNodes(t *testing.T) {
 			`As in the best other rows it would be that of 800. These rows may be those of other nodes: check their order, and that of the nodes\n$`,
 		"dir": `^Warning: dir: dir/part-2.csv:2 to dir/part-2.csv:401 \(nodes n800 to n1199\): `,
 	} {
-		got := run(t, "", "import", "g", "--replace", "--yes", "--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", file)
+		got := run(t, "", "import", "g", "--replace", "--yes", "--nodes", "nodes.csv", "--edges", "edges.csv",
+			"--predictions", file)
 		if got.code != exitDone || !regexp.MustCompile(want).MatchString(got.err) {
 			t.Errorf("%s: got %d and %s\nwant %s", file, got.code, got.err, want)
 		}
@@ -176,14 +194,17 @@ func TestSomeRowsOfOtherNodes(t *testing.T) {
 func TestArrayOfSomePredictions(t *testing.T) {
 	writeFiles(t, map[string]string{
 		"nodes.csv": "id,label\na,A\nb,B\nc,A\n", "edges.csv": "src,dst\na,b\n",
-		"p.npy": array(3, 2, 1, 0, nan32, nan32, 0.25, 0.75), "half.npy": array(3, 2, 1, 0, nan32, 1, 0.25, 0.75), "none.npy": array(3, 2, nan32, nan32, nan32, nan32, nan32, nan32),
+		"p.npy": array(3, 2, 1, 0, nan32, nan32, 0.25, 0.75), "half.npy": array(3, 2, 1, 0, nan32, 1, 0.25, 0.75),
+		"none.npy": array(3, 2, nan32, nan32, nan32, nan32, nan32, nan32),
 	})
 	got := run(t, "", importArgs("--predictions p.npy")...)
 	if got.code != exitDone || !strings.Contains(got.err, "p.npy: 1 of 3 nodes have no predictions") {
 		t.Errorf("got %d and %s, want one node without predictions", got.code, got.err)
 	}
-	for file, want := range map[string]string{"half.npy": "half.npy: row 1 (node b): class A is NaN", "none.npy": "none.npy: has predictions of no node"} {
-		if got := run(t, "", "import", "g", "--predictions", file); got.code != exitFailed || !strings.Contains(got.err, want) {
+	for file, want := range map[string]string{"half.npy": "half.npy: row 1 (node b): class A is NaN",
+		"none.npy": "none.npy: has predictions of no node"} {
+		if got := run(t, "", "import", "g", "--predictions", file); got.code != exitFailed ||
+			!strings.Contains(got.err, want) {
 			t.Errorf("%s: got %d and %s, want %s", file, got.code, got.err, want)
 		}
 	}

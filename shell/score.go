@@ -176,6 +176,7 @@ func (l *lacks) tell() {
 	case 1:
 		l.s.caution(fmt.Sprintf("node %s has no score: %s", query.Quote(l.first.ID), l.first.Lack))
 	default:
-		l.s.caution(fmt.Sprintf("%s have no score, such as %s: %s", wording.Nodes(l.count), query.Quote(l.first.ID), l.first.Lack))
+		l.s.caution(fmt.Sprintf("%s have no score, such as %s: %s", wording.Nodes(l.count), query.Quote(l.first.ID),
+			l.first.Lack))
 	}
 }

@@ -1,6 +1,6 @@
-// Command mutants measures how many faults the tests find. It draws places in the code with a seed, makes one small fault at each, and runs
-// the tests of the package, and then of the packages that import it, nearest first, until one of them fails. The files stay as they are: the
-// compiler gets an overlay.
+// Command mutants measures how many faults the tests find. It draws places in the code with a seed, makes one small
+// fault at each, and runs the tests of the package, and then of the packages that import it, nearest first, until one
+// of them fails. The files stay as they are: the compiler gets an overlay.
 //
 //	go run .ci/mutants/main.go --count 200 --seed 1 --out results.jsonl
 //
@@ -113,7 +113,8 @@ func run(ctx context.Context, count int, seed uint64, out, only string) error {
 		}
 		if done[i].Built {
 			results = append(results, done[i])
-			fmt.Fprintf(os.Stderr, "%d/%d %s:%d %s: %s\n", len(results), count, place.File, place.Line, place.Kind, cmp.Or(done[i].FoundBy, "NOT FOUND"))
+			fmt.Fprintf(os.Stderr, "%d/%d %s:%d %s: %s\n", len(results), count, place.File, place.Line, place.Kind,
+				cmp.Or(done[i].FoundBy, "NOT FOUND"))
 		}
 	}
 	table(results)
@@ -127,7 +128,8 @@ func list(ctx context.Context) ([]goPackage, error) {
 		return nil, fmt.Errorf("go list -m: %w", err)
 	}
 	module = strings.TrimSpace(string(name))
-	text, err := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports", "./...").Output()
+	text, err := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports",
+		"./...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
@@ -165,8 +167,10 @@ func earlier(name string) ([]result, error) {
 
 // swapped is the operator in whose place a fault puts another.
 var swapped = map[token.Token]struct{ text, kind string }{
-	token.LSS: {"<=", "boundary"}, token.LEQ: {"<", "boundary"}, token.GTR: {">=", "boundary"}, token.GEQ: {">", "boundary"},
-	token.EQL: {"!=", "condition"}, token.NEQ: {"==", "condition"}, token.LAND: {"||", "condition"}, token.LOR: {"&&", "condition"},
+	token.LSS: {"<=", "boundary"}, token.LEQ: {"<", "boundary"}, token.GTR: {">=", "boundary"},
+	token.GEQ: {">", "boundary"},
+	token.EQL: {"!=", "condition"}, token.NEQ: {"==", "condition"}, token.LAND: {"||", "condition"},
+	token.LOR: {"&&", "condition"},
 }
 
 // mutants returns the faults that a file can have.
@@ -258,7 +262,8 @@ func try(ctx context.Context, m mutant, packages []goPackage) (result, error) {
 	}
 	tried.Built = true
 	for _, p := range above(m.Package, packages) {
-		test := exec.CommandContext(ctx, "go", append(append([]string{"test", "-failfast", "-timeout", "10m"}, flags...), p)...)
+		test := exec.CommandContext(ctx, "go",
+			append(append([]string{"test", "-failfast", "-timeout", "10m"}, flags...), p)...)
 		if test.Run() != nil {
 			tried.FoundBy = p
 			break
@@ -273,7 +278,8 @@ func above(name string, packages []goPackage) []string {
 	order := []string{name}
 	for i := 0; i < len(order); i++ {
 		for _, p := range packages {
-			if slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), order[i]) && !slices.Contains(order, p.ImportPath) {
+			if slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), order[i]) &&
+				!slices.Contains(order, p.ImportPath) {
 				order = append(order, p.ImportPath)
 			}
 		}
@@ -309,6 +315,7 @@ func table(results []result) {
 	slices.Sort(names)
 	for _, name := range append(names, "all") {
 		t := cmp.Or(rooms[name], total)
-		fmt.Printf("| %s | %d | %d | %d | %.0f%% |\n", name, t.all, t.found, t.own, 100*float64(t.found)/float64(max(t.all, 1)))
+		fmt.Printf("| %s | %d | %d | %d | %.0f%% |\n", name, t.all, t.found, t.own,
+			100*float64(t.found)/float64(max(t.all, 1)))
 	}
 }

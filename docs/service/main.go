@@ -90,7 +90,8 @@ func run(ctx context.Context, dir, address string, pause time.Duration, ready fu
 		handler = localOnly(handler)
 	}
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: readTime + answerTime, IdleTimeout: idleTime,
+		Handler: handler, ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: readTime + answerTime,
+		IdleTimeout: idleTime,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup

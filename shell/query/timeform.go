@@ -11,12 +11,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// timeForm is how a column may have times: their order as texts is that of the times. Its groups are what all times of a column have or lack,
-// unlike digits of a fraction, which some programs leave out of whole seconds.
+// timeForm is how a column may have times: their order as texts is that of the times. Its groups are what all times of
+// a column have or lack, unlike digits of a fraction, which some programs leave out of whole seconds.
 var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:([T ])\d\d:\d\d(?:(:)\d\d(?:\.\d{1,9})?)?(Z?))?$`)
 
-// asTimeOf returns a time in the form that the times of a column have, since a column has texts, and texts are compared by their bytes. It
-// returns other texts as they are, and times that the column may have.
+// asTimeOf returns a time in the form that the times of a column have, since a column has texts, and texts are compared
+// by their bytes. It returns other texts as they are, and times that the column may have.
 func (r *resolver) asTimeOf(column, text string) (string, error) {
 	t, ok := wording.ParseTime(text)
 	if !ok || len(text) == len(time.DateOnly) {

@@ -13,7 +13,8 @@ import (
 func TestTimesOfColumns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
-		{Name: "utc", Kind: kv.KindString}, {Name: "blank", Kind: kv.KindString}, {Name: "day", Kind: kv.KindString}, {Name: "words", Kind: kv.KindString},
+		{Name: "utc", Kind: kv.KindString}, {Name: "blank", Kind: kv.KindString}, {Name: "day", Kind: kv.KindString},
+		{Name: "words", Kind: kv.KindString},
 		{Name: "mixed", Kind: kv.KindString},
 	}})
 	if err != nil {
@@ -21,9 +22,12 @@ func TestTimesOfColumns(t *testing.T) {
 	}
 	for _, values := range [][]kv.Value{
 		{},
-		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"), kv.StringValue(""), kv.StringValue("2026-01-02T09:00:00.25Z")},
-		{kv.StringValue("2026-01-02T10:00:00.000Z"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02"), kv.StringValue("2026-01-02T10:00"), kv.StringValue("2026-01-02T10:00:00Z")},
-		{kv.StringValue("2026-01-02T10:00:00.001Z"), kv.StringValue("2026-01-02 10:01"), kv.StringValue("2026-01-03"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02T10:00:00.5Z")},
+		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"),
+			kv.StringValue(""), kv.StringValue("2026-01-02T09:00:00.25Z")},
+		{kv.StringValue("2026-01-02T10:00:00.000Z"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02"),
+			kv.StringValue("2026-01-02T10:00"), kv.StringValue("2026-01-02T10:00:00Z")},
+		{kv.StringValue("2026-01-02T10:00:00.001Z"), kv.StringValue("2026-01-02 10:01"), kv.StringValue("2026-01-03"),
+			kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02T10:00:00.5Z")},
 	} {
 		id := "undated"
 		if len(values) == 0 {

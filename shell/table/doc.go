@@ -1,14 +1,15 @@
 // Package table reads the rows of csv, tsv and parquet files: one at a time, or in parallel.
 //
-// The content says what a file holds, whatever its name: text, text packed by gzip, or parquet. The first line of a text shows what separates
-// its columns, and whether lines that begin with # or % are comments; a Form says what it does not show. The header is the first record,
-// or the last comment before it; else columns have numbers. Text is UTF-8; a byte order mark, CRLF line ends and blank lines are understood.
-// If the first line has a blank beside all that separates columns, as in "src, dst", blanks around values are not part of them.
-// A field may be in double quotes, in which "" stands for one. A line may end in them, unless blanks separate the columns. Between tabs or
-// blanks, what goes on behind its closing quote, or has none, is text with quotes. A backslash is a backslash. A line that is the header again is
-// an error. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates or times,
-// or lists of them; Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv file would hold: dates and
-// times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.
+// The content says what a file holds, whatever its name: text, text packed by gzip, or parquet. The first line of a
+// text shows what separates its columns, and whether lines that begin with # or % are comments; a Form says what it
+// does not show. The header is the first record, or the last comment before it; else columns have numbers. Text is
+// UTF-8; a byte order mark, CRLF line ends and blank lines are understood. If the first line has a blank beside all
+// that separates columns, as in "src, dst", blanks around values are not part of them. A field may be in double quotes,
+// in which "" stands for one. A line may end in them, unless blanks separate the columns. Between tabs or blanks, what
+// goes on behind its closing quote, or has none, is text with quotes. A backslash is a backslash. A line that is the
+// header again is an error. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates
+// or times, or lists of them; Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv
+// file would hold: dates and times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.
 //
 // OpenParts reads several files as one: those of a directory, or those that a pattern matches. They have the same header, or the
 // first is a header alone, with types as neo4j-admin writes them, and the others have none. The name "-" is standard input, where

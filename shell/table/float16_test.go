@@ -22,7 +22,8 @@ func TestFloat16(t *testing.T) {
 		List [][2]byte `parquet:"list,list"`
 	}
 	var file bytes.Buffer
-	if err := parquet.Write(&file, []row{{"a", [2]byte{0, 0x3c}, [][2]byte{{0, 0x3c}, {0, 0xc0}}}, {"b", [2]byte{0, 0xbe}, nil}, {"c", [2]byte{0, 0x7e}, nil}}); err != nil {
+	if err := parquet.Write(&file, []row{{"a", [2]byte{0, 0x3c}, [][2]byte{{0, 0x3c}, {0, 0xc0}}},
+		{"b", [2]byte{0, 0xbe}, nil}, {"c", [2]byte{0, 0x7e}, nil}}); err != nil {
 		t.Fatal(err)
 	}
 	// The footer is written again, with the type that this writer cannot write.
@@ -73,14 +74,16 @@ func TestWholeFloats(t *testing.T) {
 	}
 	var file bytes.Buffer
 	err := parquet.Write(&file, []row{
-		{999_999, 1 << 24}, {1_000_000, 1 << 30}, {-1_234_567, 1e6}, {1 << 53, 0.5}, {1 << 54, 1e-7}, {1_234_567.5, 0}, {math.Inf(1), 1e30},
+		{999_999, 1 << 24}, {1_000_000, 1 << 30}, {-1_234_567, 1e6}, {1 << 53, 0.5}, {1 << 54, 1e-7}, {1_234_567.5, 0},
+		{math.Inf(1), 1e30},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := readAll(t, Parts{paths: []string{write(t, "ids.parquet", file.Bytes())}})
 	want := []string{
-		"double|float", "999999|16777216", "1000000|1073741824", "-1234567|1000000", "9007199254740992|0.5", "1.8014398509481984e+16|1e-07",
+		"double|float", "999999|16777216", "1000000|1073741824", "-1234567|1000000", "9007199254740992|0.5",
+		"1.8014398509481984e+16|1e-07",
 		"1.2345675e+06|0", "+Inf|1e+30",
 	}
 	if !slices.Equal(got, want) {

@@ -18,7 +18,8 @@ import (
 
 // A Form says how text tables are written. The zero Form leaves it to their content.
 type Form struct {
-	// Delimiter separates the columns of the tables whose first line has it; ' ' is runs of blanks. 0: the first line shows it.
+	// Delimiter separates the columns of the tables whose first line has it; ' ' is runs of blanks. 0: the first line
+	// shows it.
 	Delimiter byte
 
 	// NoHeader says that the first line is a row. Columns then have their numbers, from 1, as names.
@@ -37,10 +38,12 @@ type layout struct {
 	comment   byte // what all lines begin with that are no rows, or noComment
 	numbered  bool // there is no header
 
-	// comments is how many comments stand before the first record. It is -1 if the beginning of the file has comments alone.
+	// comments is how many comments stand before the first record. It is -1 if the beginning of the file has comments
+	// alone.
 	comments int
 
-	// caption is a header in the last comment before the rows, and captionLine its line. The caption may be a comment like any other.
+	// caption is a header in the last comment before the rows, and captionLine its line. The caption may be a comment
+	// like any other.
 	caption     []string
 	captionLine int64
 	captioned   bool // the caption is the header
@@ -51,8 +54,8 @@ type layout struct {
 	sample [][]string // the first records, and perhaps the header
 }
 
-// sniffBytes is how much of a text is looked at for its layout, and sniffRows how many records of that; evenRows are those that must have as
-// many fields each.
+// sniffBytes is how much of a text is looked at for its layout, and sniffRows how many records of that; evenRows are
+// those that must have as many fields each.
 const (
 	sniffBytes = 64 << 10
 	sniffRows  = 256
@@ -90,8 +93,8 @@ func commentOf(begin []byte) byte {
 	return noComment
 }
 
-// layoutOf finds the layout of a text by its beginning, which has no byte order mark. The ending of the name decides where several fit.
-// isHeader recognizes a header; it may be nil.
+// layoutOf finds the layout of a text by its beginning, which has no byte order mark. The ending of the name decides
+// where several fit. isHeader recognizes a header; it may be nil.
 func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bool) layout {
 	l := layout{comment: commentOf(begin)}
 	var first, block []byte // block is the last comment before the first line that is none
@@ -134,9 +137,10 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 	return l
 }
 
-// hasTags reports whether lines that begin as comments are rows, such as those of hashtags. They are so if most records in rest, which
-// begins behind the comments at the beginning, begin so, or if another column there names the first field of the text. If there is
-// nothing else, they are so if they look like rows: no space follows, and all have as many fields.
+// hasTags reports whether lines that begin as comments are rows, such as those of hashtags. They are so if most records
+// in rest, which begins behind the comments at the beginning, begin so, or if another column there names the first
+// field of the text. If there is nothing else, they are so if they look like rows: no space follows, and all have as
+// many fields.
 func (l layout) hasTags(begin, rest []byte) bool {
 	comment := l.comment
 	l.comment = noComment
@@ -223,7 +227,8 @@ func (r *Reader) setHeader() error {
 		if err := chunk.fill(); errors.Is(err, io.EOF) {
 			msg := "the file is empty, want a header line that names the columns"
 			if c := r.layout.comment; c != noComment {
-				msg = fmt.Sprintf("all lines begin with %c, as comments do, want rows that do not, behind a header line that names the columns", c)
+				msg = fmt.Sprintf("all lines begin with %c, as comments do, want rows that do not, behind a header "+
+					"line that names the columns", c)
 			}
 			return &Error{Path: r.path, Msg: msg}
 		} else if err != nil {
@@ -274,8 +279,8 @@ func (r *Reader) setHeader() error {
 	return nil
 }
 
-// looksOf compares the first of some records with the others: it is below 0 if the first looks like another row, above 0 if it looks like a
-// header, and 0 if nothing speaks for either.
+// looksOf compares the first of some records with the others: it is below 0 if the first looks like another row, above
+// 0 if it looks like a header, and 0 if nothing speaks for either.
 func looksOf(records [][]string) (looks int) {
 	if len(records) == 0 {
 		return 0
@@ -329,9 +334,11 @@ func (r *Reader) HeaderLooksLike() int {
 }
 
 // separators are the words for what separates columns.
-var separators = map[byte]string{'\x01': "the character 1, as Hive's", ',': "commas", '\t': "tabs", ';': "semicolons", '|': "bars", blanks: "blanks"}
+var separators = map[byte]string{'\x01': "the character 1, as Hive's", ',': "commas", '\t': "tabs", ';': "semicolons",
+	'|': "bars", blanks: "blanks"}
 
-// Form says how the file was read, such as "blanks, no header, comments # (2 lines)". It is empty for what the name of the file says.
+// Form says how the file was read, such as "blanks, no header, comments # (2 lines)". It is empty for what the name of
+// the file says.
 func (r *Reader) Form() string {
 	l := r.layout
 	switch {
@@ -365,14 +372,16 @@ func (r *Reader) Form() string {
 	case comments > 0:
 		words = append(words, fmt.Sprintf("comments %c (%s)", l.comment, wording.Count(comments, "line", "lines")))
 	}
-	isUsual := l.separator == ',' && endingOf(r.parts.paths[0]) != ".parquet" || l.separator == '\t' && endingOf(r.parts.paths[0]) == ".tsv"
+	isUsual := l.separator == ',' && endingOf(r.parts.paths[0]) != ".parquet" ||
+		l.separator == '\t' && endingOf(r.parts.paths[0]) == ".tsv"
 	if isUsual && len(words) == 1 {
 		return ""
 	}
 	return strings.Join(words, ", ")
 }
 
-// Plain says whether the files are texts that can be read from the beginning of any line on, and what separates their fields.
+// Plain says whether the files are texts that can be read from the beginning of any line on, and what separates their
+// fields.
 func (r *Reader) Plain() (separator byte, ok bool) {
 	for _, path := range r.parts.paths {
 		if filepath.Ext(path) != filepath.Ext(r.parts.paths[0]) {

@@ -133,7 +133,8 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		r.header, r.lists = append(r.header, column.Name()), append(r.lists, list != nil)
 		r.floats = append(r.floats, list == nil && (isHalf || isFloat(column)))
 		p.columns = append(p.columns, parquetColumn{
-			name: column.Name(), leaf: leaf, append: asText, views: views, list: list, source: p.source.Column(levels, views, column.Leaf() && column.Type().Kind() == parquet.ByteArray),
+			name: column.Name(), leaf: leaf, append: asText, views: views, list: list,
+			source: p.source.Column(levels, views, column.Leaf() && column.Type().Kind() == parquet.ByteArray),
 		})
 	}
 	if len(r.header) == 0 && len(r.leftOut) > 0 {

@@ -26,7 +26,8 @@ func dropNullType(schema []format.SchemaElement) {
 	}
 }
 
-// halvesOf are the columns of values that have floats of 16 bits. The decoder knows no such type, and takes them for bytes.
+// halvesOf are the columns of values that have floats of 16 bits. The decoder knows no such type, and takes them for
+// bytes.
 func halvesOf(schema []format.SchemaElement) (halves []int) {
 	leaf := 0
 	for _, element := range schema[min(1, len(schema)):] {
@@ -102,7 +103,8 @@ func clockText(of *format.TimeType, kind parquet.Kind) (appendText, bool) {
 	}, true
 }
 
-// int96Text appends a time of 96 bits, as Spark and Hive have long written times: nanoseconds of the day, and the Julian day.
+// int96Text appends a time of 96 bits, as Spark and Hive have long written times: nanoseconds of the day, and the
+// Julian day.
 func int96Text(dst []byte, v parquet.Value) ([]byte, error) {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	t := v.Int96()
@@ -144,11 +146,12 @@ func isBinary(column *parquet.Column) bool {
 		return false
 	}
 	of := column.Type()
-	return isBytes(column) && of.LogicalType() == nil && (of.ConvertedType() == nil || of.Kind() == parquet.FixedLenByteArray)
+	return isBytes(column) && of.LogicalType() == nil &&
+		(of.ConvertedType() == nil || of.Kind() == parquet.FixedLenByteArray)
 }
 
-// appendFloat appends a number as text. A whole one reads as the integer that other files have for it: ids are floats where pandas found one
-// missing.
+// appendFloat appends a number as text. A whole one reads as the integer that other files have for it: ids are floats
+// where pandas found one missing.
 func appendFloat(dst []byte, x float64, bits int) []byte {
 	const most = 1 << 53 // a float of 64 bits keeps all integers up to it
 	if x == math.Trunc(x) && math.Abs(x) <= most {

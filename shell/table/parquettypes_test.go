@@ -53,7 +53,8 @@ func TestUnusualColumns(t *testing.T) {
 	}
 }
 
-// TestBinaryColumns reads a file that pyarrow wrote, with bytes that it does not call text, and times of 96 bits as Spark writes them.
+// TestBinaryColumns reads a file that pyarrow wrote, with bytes that it does not call text, and times of 96 bits as
+// Spark writes them.
 func TestBinaryColumns(t *testing.T) {
 	parts, err := FindParts(t.Context(), "testdata/binary.parquet")
 	if err != nil {
@@ -88,8 +89,8 @@ func TestBinaryColumns(t *testing.T) {
 	}
 }
 
-// TestPaddedPages reads a file that fastparquet wrote, whose pages have eight zeros behind their values. A process of its own does so, since
-// the decoder would complain of them on the standard error of the process.
+// TestPaddedPages reads a file that fastparquet wrote, whose pages have eight zeros behind their values. A process of
+// its own does so, since the decoder would complain of them on the standard error of the process.
 func TestPaddedPages(t *testing.T) {
 	parts, err := FindParts(t.Context(), "testdata/padded.parquet")
 	if err != nil {

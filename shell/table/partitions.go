@@ -17,7 +17,8 @@ type partition struct{ keys, values []string }
 // nullPartition is the value of a directory for rows that have none.
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
-// filesBelow are the files of a directory and of the directories KEY=VALUE in it. Names that begin with . or _ do not count.
+// filesBelow are the files of a directory and of the directories KEY=VALUE in it. Names that begin with . or _ do not
+// count.
 func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 	entries, err := stream.ReadDir(ctx, dir)
 	if err != nil {
@@ -48,14 +49,16 @@ func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 	return paths, nil
 }
 
-// checkLakes returns an error if files are of a table with a log of its changes: files that were removed from such a table are still there.
+// checkLakes returns an error if files are of a table with a log of its changes: files that were removed from such a
+// table are still there.
 func checkLakes(ctx context.Context, paths []string) error {
 	checked := map[string]bool{}
 	for _, path := range paths {
 		for dir := filepath.Dir(path); !checked[dir]; dir = filepath.Dir(dir) {
 			checked[dir] = true
 			if of := lakeOf(ctx, dir); of != "" {
-				return &Error{Path: dir, Msg: "is a table of " + of + ", whose log says which of its files count, and the log is not read: " +
+				return &Error{Path: dir, Msg: "is a table of " + of +
+					", whose log says which of its files count, and the log is not read: " +
 					"write the table to plain parquet files, and name those"}
 			}
 			if base := filepath.Base(dir); base != "data" && !strings.Contains(base, "=") {
@@ -100,7 +103,8 @@ func partitionsOf(root string, paths []string) ([]partition, error) {
 			p.keys, p.values = append(p.keys, unescaped(key)), append(p.values, unescaped(value))
 		}
 		if first := partitions[0].keys; !slices.Equal(p.keys, first) {
-			return nil, &Error{Path: path, Msg: "lies in directories of the keys " + listKeys(p.keys) + ", want those of " + paths[0] + ": " + listKeys(first)}
+			return nil, &Error{Path: path, Msg: "lies in directories of the keys " + listKeys(p.keys) +
+				", want those of " + paths[0] + ": " + listKeys(first)}
 		}
 	}
 	if len(partitions) == 0 || partitions[0].keys == nil {

@@ -24,8 +24,9 @@ type Parts struct {
 	headless bool     // the files have none, so their first line is a row
 	form     Form
 	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
-	lenient  bool                       // columns that cannot be read are left out, and those of bytes that are not called text,
-	needed   []string                   // but these
+	// columns that cannot be read are left out, and those of bytes that are not called text,
+	lenient bool
+	needed  []string // but these
 
 	partitions []partition // of the paths; nil: their directories say nothing
 
@@ -39,8 +40,9 @@ const (
 )
 
 // FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _ do not count. A
-// name of which there is no file is a pattern if it has *, ? or [. Directories KEY=VALUE below a directory or a pattern are columns of the
-// table. Parts are in the order of their names, in which numbers count as such: part-2 comes before part-10.
+// name of which there is no file is a pattern if it has *, ? or [. Directories KEY=VALUE below a directory or a pattern
+// are columns of the table. Parts are in the order of their names, in which numbers count as such: part-2 comes before
+// part-10.
 func FindParts(ctx context.Context, name string) (Parts, error) {
 	info, err := stream.Stat(ctx, name)
 	var paths []string
@@ -144,8 +146,8 @@ func digits(text string) int {
 	return len(text) - len(strings.TrimLeft(text, "0123456789"))
 }
 
-// ByNumber returns the first two files that are next to each other by the numbers in their names, and are not in the order of the bytes; ""
-// if there are none.
+// ByNumber returns the first two files that are next to each other by the numbers in their names, and are not in the
+// order of the bytes; "" if there are none.
 func (p Parts) ByNumber() (before, after string) {
 	for i := 1; i < len(p.paths); i++ {
 		if p.paths[i-1] > p.paths[i] && byNumber(p.paths[i-1], p.paths[i]) < 0 {
@@ -166,14 +168,16 @@ func (p Parts) WithHeader(names []string, isHeadless bool) Parts {
 	return p
 }
 
-// WithForm is p with a form of its text files. A first line of which isHeader is true is a header, even if the form says that there is none.
+// WithForm is p with a form of its text files. A first line of which isHeader is true is a header, even if the form
+// says that there is none.
 func (p Parts) WithForm(form Form, isHeader func(fields []string) bool) Parts {
 	p.form, p.isHeader = form, isHeader
 	return p
 }
 
-// WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs and maps, and without
-// those of bytes that the file does not call text, unless they are needed. Reader.LeftOut has their names.
+// WithoutNested is p without the columns of parquet files that have other values than Reader can read, such as structs
+// and maps, and without those of bytes that the file does not call text, unless they are needed. Reader.LeftOut has
+// their names.
 func (p Parts) WithoutNested(needed ...string) Parts {
 	p.lenient, p.needed = true, needed
 	return p
@@ -227,7 +231,8 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 		headed = headed.WithForm(Form{Delimiter: first.layout.separator, NoHeader: true}, nil)
 	}
 	r := &Reader{
-		path: parts.name, header: first.header, lists: first.lists, floats: first.floats, layout: first.layout, leftOut: first.leftOut, line: first.line, parts: parts,
+		path: parts.name, header: first.header, lists: first.lists, floats: first.floats, layout: first.layout,
+		leftOut: first.leftOut, line: first.line, parts: parts,
 	}
 	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return headed.open(ctx, part, memory, chunkBytes) }}
 	p.now.Store(first)

@@ -30,7 +30,8 @@ func (l layout) separatorOf(begin, first []byte, form Form, ending string, isHea
 			return separator
 		}
 	}
-	// A tab beside a blank is part of a run of blanks, if every line has as many of these. So is one behind numbers with a blank between them.
+	// A tab beside a blank is part of a run of blanks, if every line has as many of these. So is one behind numbers
+	// with a blank between them.
 	isUsual := isNamed && slices.Contains(present, usual)
 	if l.separator = blanks; hasBlanks && !isUsual && slices.Contains(present, '\t') {
 		records := l.records(begin, evenRows)
@@ -79,8 +80,8 @@ func isEven(records [][]string) bool {
 	return true
 }
 
-// isShort reports whether the first of some records has one field fewer than all others, whose first fields are all different. None of these ends
-// with an empty field, as lines with a separator at their end do.
+// isShort reports whether the first of some records has one field fewer than all others, whose first fields are all
+// different. None of these ends with an empty field, as lines with a separator at their end do.
 func isShort(records [][]string) bool {
 	const few = 3
 	names := map[string]bool{}

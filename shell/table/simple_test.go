@@ -56,7 +56,8 @@ func simpleRows(separator, comment byte, content []byte, columns int) (rows []st
 		if open != nil {
 			at, bad = line-1, open
 		}
-		if string(bytes.TrimRight(record, "\n")) == "" || string(record) == "\r\n" || string(record) == "\r" || bad == nil && len(fields) == 0 {
+		if string(bytes.TrimRight(record, "\n")) == "" || string(record) == "\r\n" || string(record) == "\r" ||
+			bad == nil && len(fields) == 0 {
 			continue
 		}
 		if bad == nil && header != nil {
@@ -91,8 +92,8 @@ var (
 	simpleBlank  = regexp.MustCompile(`^[ \t]*("(?:[^"]|"")*"|[^ \t]+)(?:[ \t]|$)`)
 )
 
-// simpleQuotes returns the fields of the record that a csv or tsv text begins with and the record's length; −1 where a quote is
-// left open.
+// simpleQuotes returns the fields of the record that a csv or tsv text begins with and the record's length; −1 where a
+// quote is left open.
 func simpleQuotes(text []byte, separator byte) (fields []string, length int, bad error) {
 	for rest := string(text); ; rest = rest[1:] {
 		if separator != '\t' && simpleOpen.MatchString(rest) {
@@ -251,7 +252,8 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 func awkward(r *rand.Rand, separator byte) []byte {
 	pieces := []string{
 		"a", "b", "c", string(separator), string(separator), string(separator), "\n", "\n", "\n", "\"", "\"\"",
-		"\r\n", "\r", "é", " ", " \"", "\n#", "\n# x\"", "\\t", "\\", "\\\\", "x\n" + "y" + string(separator) + "z\n", "\nh" + string(separator) + "i\n", "\xff", "\x00",
+		"\r\n", "\r", "é", " ", " \"", "\n#", "\n# x\"", "\\t", "\\", "\\\\", "x\n" + "y" + string(separator) + "z\n",
+		"\nh" + string(separator) + "i\n", "\xff", "\x00",
 	}
 	most := len(pieces)
 	if r.IntN(3) > 0 {

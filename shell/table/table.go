@@ -92,7 +92,8 @@ func (r *Reader) Path() string { return r.path }
 // Parts are the files that are read.
 func (r *Reader) Parts() Parts { return r.parts }
 
-// Header holds the column names as they are in the file. Some may be empty, or there twice. The caller must not change it.
+// Header holds the column names as they are in the file. Some may be empty, or there twice. The caller must not change
+// it.
 func (r *Reader) Header() []string { return r.header }
 
 // IsList says whether a column of a parquet file has lists, which read as [1,2,3].
@@ -122,7 +123,8 @@ func unusualColumn(path, column string) error {
 	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, dates or times, or lists of them"}
 }
 
-// Names is Header without white space around the names. A name that is then there twice is an *Error, unless it is empty.
+// Names is Header without white space around the names. A name that is then there twice is an *Error, unless it is
+// empty.
 func (r *Reader) Names() ([]string, error) {
 	names := make([]string, len(r.header))
 	seen := make(map[string]bool, len(names))
@@ -143,7 +145,8 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 	for i, name := range names {
 		if places[i] = slices.Index(r.header, name); places[i] >= 0 {
 			if again := slices.Index(r.header[places[i]+1:], name); again >= 0 {
-				return nil, r.HeaderErrorf(name, "the header names it twice, want the number of the column, %d or %d", places[i]+1, places[i]+again+2)
+				return nil, r.HeaderErrorf(name, "the header names it twice, want the number of the column, %d or %d",
+					places[i]+1, places[i]+again+2)
 			}
 			continue
 		}

@@ -32,8 +32,8 @@ type textFile struct {
 	err   error  // that comes behind rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from behind its byte order mark. One whose columns blanks separate has a record in each line: a quote
-// that is not closed there, of which unquoted texts have many, must not take the lines that follow.
+// newTextFile reads a text from behind its byte order mark. One whose columns blanks separate has a record in each
+// line: a quote that is not closed there, of which unquoted texts have many, must not take the lines that follow.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
 	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, chunkBytes: chunkBytes}
 	f.ofLines = f.separator == blanks
@@ -150,8 +150,8 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 }
 
 // quotedRecord returns the length of the record that data begins with, its end of line included; false if data ends
-// before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is text,
-// or an error of the record, which then ends where its line does.
+// before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is
+// text, or an error of the record, which then ends where its line does.
 func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) {
 	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
 	for i := 0; ; i++ {      // i is where a field begins
@@ -287,14 +287,16 @@ func (c *textChunk) row(line int64) (Row, error) {
 	header := c.file.header
 	if c.isHeader() {
 		return Row{}, recordError(c.file.path, line, bytes.Join(c.fields, []byte{c.file.separator}),
-			"got the header again (%s), want a row. If files were put together here, take this line out, or name a directory of the files. "+
+			"got the header again (%s), want a row. If files were put together here, take this line out, or name a "+
+				"directory of the files. "+
 				"If the first line is a row, add --no-header", brief(strings.Join(c.file.names, ",")))
 	}
 	if len(c.fields) != len(header) && header != nil {
 		record := bytes.Join(c.fields, []byte{c.file.separator})
 		remark := ""
 		if bytes.HasPrefix(record, []byte{'#'}) || bytes.HasPrefix(record, []byte{'%'}) {
-			remark = fmt.Sprintf("; lines that begin with %c are comments only where the first line of the file is one", record[0])
+			remark = fmt.Sprintf("; lines that begin with %c are comments only where the first line of the file is one",
+				record[0])
 		} else if bytes.Contains(record, []byte(`\"`)) {
 			remark = backslashRemark
 		} else if len(c.fields) == len(header)+1 && (c.file.separator == '\t' || c.file.separator == blanks) {

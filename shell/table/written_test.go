@@ -12,15 +12,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWrittenTablesComeBack reads what encoding/csv writes for package print as csv and tsv, value by value, with chunks of any size and any
-// number of workers.
+// TestWrittenTablesComeBack reads what encoding/csv writes for package print as csv and tsv, value by value, with
+// chunks of any size and any number of workers.
 func TestWrittenTablesComeBack(t *testing.T) {
 	dir := t.TempDir()
 	value := rapid.StringOf(rapid.SampledFrom([]rune("abé\t\n\r\"\\,; #\u00a0")))
 	rapid.Check(t, func(t *rapid.T) {
 		var values [][]string
 		for i := range rapid.IntRange(1, 8).Draw(t, "rows") {
-			values = append(values, []string{strconv.Itoa(i) + value.Draw(t, "id"), value.Draw(t, "label"), value.Draw(t, "text")})
+			values = append(values, []string{strconv.Itoa(i) + value.Draw(t, "id"), value.Draw(t, "label"),
+				value.Draw(t, "text")})
 		}
 		var out bytes.Buffer
 		w, name := csv.NewWriter(&out), "a.csv"

@@ -45,13 +45,15 @@ func countClasses(ctx context.Context, tx *kv.Tx) (*classCensus, error) {
 
 // where are the classes of some nodes that a condition holds for.
 func (c *classCensus) where(holds func(class string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(c.names), func(class string) bool { return c.counts[class] == 0 || !holds(class) })
+	return slices.DeleteFunc(slices.Clone(c.names),
+		func(class string) bool { return c.counts[class] == 0 || !holds(class) })
 }
 
 // few is from how many labelled nodes on it is odd that a class has one node.
 const few = 10
 
-// sayClasses tells what is odd about the classes of a store. Before are those that it had before files were appended, nil of a new one.
+// sayClasses tells what is odd about the classes of a store. Before are those that it had before files were appended,
+// nil of a new one.
 func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before []string) error {
 	c, err := countClasses(ctx, tx)
 	if err != nil {
@@ -76,20 +78,24 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 	if missing := c.where(func(class string) bool { return isNew(class) && c.isMissing(class) }); len(missing) > 0 {
 		remarks = append(remarks, classRemark{
 			"Labels that often mean that a node has none are classes here:", [][]string{missing},
-			"If they mean no label, repeat this with " + again + "--unlabelled " + wording.ShellWord(joinNames(slices.Concat(nodes.labels.used(), missing))),
+			"If they mean no label, repeat this with " + again + "--unlabelled " +
+				wording.ShellWord(joinNames(slices.Concat(nodes.labels.used(), missing))),
 		})
 	}
-	alike := slices.DeleteFunc(lookAlikes(c.names), func(group []string) bool { return !slices.ContainsFunc(group, isNew) })
+	alike := slices.DeleteFunc(lookAlikes(c.names),
+		func(group []string) bool { return !slices.ContainsFunc(group, isNew) })
 	if len(alike) > 0 {
 		remarks = append(remarks, classRemark{
 			"Classes that may be one class, written in several ways:", alike,
-			"They stay classes of their own. import --trim joins those that differ by white space, --nfc those that differ by Unicode form. " +
+			"They stay classes of their own. import --trim joins those that differ by white space, --nfc those that " +
+				"differ by Unicode form. " +
 				"Make others equal in the file.",
 		})
 	}
 	if lists := c.where(func(class string) bool { return isNew(class) && c.isList(class) }); len(lists) > 0 {
 		remarks = append(remarks, classRemark{
-			"Classes that look like lists of several labels:", [][]string{lists}, "A node has one label: each list is a class of its own.",
+			"Classes that look like lists of several labels:", [][]string{lists},
+			"A node has one label: each list is a class of its own.",
 		})
 	}
 	if len(before) == 0 && nodes.label >= 0 {
@@ -137,9 +143,12 @@ func (c *classCensus) text(remark classRemark) string {
 
 // missingLabels are how programs and people write that there is no label, in lower case.
 var missingLabels = []string{
-	"na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "none", "<none>", "none given", "null", "<null>", "(null)", "nil", `\n`, "?", ".", "-", "--", "[]",
-	"unk", "<unk>", "unknown", "unlabeled", "unlabelled", "not labeled", "not labelled", "no label", "unassigned", "not assigned", "undef", "undefined", "tbd",
-	"missing", "not available", "not applicable", "blank", "(blank)", "-1", "-99", "-100", "-999", "-9999", "#ref!", "#value!", "#name?", "#div/0!",
+	"na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "none", "<none>", "none given", "null", "<null>", "(null)",
+	"nil", `\n`, "?", ".", "-", "--", "[]",
+	"unk", "<unk>", "unknown", "unlabeled", "unlabelled", "not labeled", "not labelled", "no label", "unassigned",
+	"not assigned", "undef", "undefined", "tbd",
+	"missing", "not available", "not applicable", "blank", "(blank)", "-1", "-99", "-100", "-999", "-9999", "#ref!",
+	"#value!", "#name?", "#div/0!",
 }
 
 // isMissingWord reports whether a class is one of missingLabels.
@@ -147,8 +156,8 @@ func isMissingWord(class string) bool {
 	return slices.Contains(missingLabels, numberKey(strings.ReplaceAll(strings.ToLower(looks(class)), "_", " ")))
 }
 
-// isMissing reports whether a class is one of missingLabels and has no other sense beside the other classes: numbers below 0 that are
-// not alone, and -1 and - as the opposites of 1 and +.
+// isMissing reports whether a class is one of missingLabels and has no other sense beside the other classes: numbers
+// below 0 that are not alone, and -1 and - as the opposites of 1 and +.
 func (c *classCensus) isMissing(class string) bool {
 	key := numberKey(looks(class))
 	if !isMissingWord(class) || !strings.HasPrefix(key, "-") {
@@ -167,7 +176,8 @@ func (c *classCensus) isMissing(class string) bool {
 	return !slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(other, "-") })
 }
 
-// whetherClass doubts that the column of the labels has classes, if too many of them have one node alone, or they look like quantities.
+// whetherClass doubts that the column of the labels has classes, if too many of them have one node alone, or they look
+// like quantities.
 func (c *classCensus) whetherClass(ctx context.Context, tx *kv.Tx, nodes *nodesFile, r Job) ([]classRemark, error) {
 	used := c.where(func(class string) bool { return !c.isMissing(class) })
 	single := slices.DeleteFunc(slices.Clone(used), func(class string) bool { return c.counts[class] > 1 })
@@ -181,7 +191,8 @@ func (c *classCensus) whetherClass(ctx context.Context, tx *kv.Tx, nodes *nodesF
 	case labelled < few:
 		return nil, nil
 	case int64(len(used)) == labelled:
-		head = fmt.Sprintf("Each of the %d labelled nodes has a class of its own: is the column %s the class?", labelled, column)
+		head = fmt.Sprintf("Each of the %d labelled nodes has a class of its own: is the column %s the class?",
+			labelled, column)
 	case 2*len(single) > len(used):
 		head = fmt.Sprintf("%d of %d classes have one node: is the column %s the class?", len(single), len(used), column)
 	case areQuantities(used, labelled):
@@ -199,11 +210,13 @@ func (c *classCensus) whetherClass(ctx context.Context, tx *kv.Tx, nodes *nodesF
 	for _, other := range others {
 		list = append(list, fmt.Sprintf("%q (%d)", other.column, other.values))
 	}
-	return []classRemark{{head: head, remedy: fmt.Sprintf("Columns with fewer values: %s. To take %q, repeat this with --replace --yes --columns %s",
+	return []classRemark{{head: head, remedy: fmt.Sprintf("Columns with fewer values: %s. To take %q, repeat this "+
+		"with --replace --yes --columns %s",
 		namelist.Of(list), others[0].column, wording.ShellWord(nodes.labelledBy(others[0].column, r.Columns).String()))}}, nil
 }
 
-// areQuantities reports whether classes look like values of a quantity: many numbers, and not all whole, or wide apart with few nodes each.
+// areQuantities reports whether classes look like values of a quantity: many numbers, and not all whole, or wide apart
+// with few nodes each.
 func areQuantities(classes []string, labelled int64) bool {
 	const many, crowd = 20, 20 // classes; nodes of each
 	least, greatest, whole := math.Inf(1), math.Inf(-1), true
@@ -268,13 +281,15 @@ func (n *nodesFile) likelyLabels(ctx context.Context, tx *kv.Tx) (likely []likel
 // labelColumn is the name of the column of the labels, or its header where that has a type alone.
 func (n *nodesFile) labelColumn() string { return cmp.Or(n.names[n.label], n.in.Header()[n.label]) }
 
-// labelledBy is the flag --columns that takes another column for the labels, and keeps the one that had them under a name that is allowed.
+// labelledBy is the flag --columns that takes another column for the labels, and keeps the one that had them under a
+// name that is allowed.
 func (n *nodesFile) labelledBy(column string, columns Columns) Columns {
 	changed, before := Columns{}, n.labelColumn()
 	maps.Copy(changed, columns)
 	maps.DeleteFunc(changed, func(_, of string) bool { return of == column })
 	changed[kv.LabelColumn] = column
-	if slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, strings.TrimSpace(before)) }) {
+	if slices.ContainsFunc(cleaner.ReservedNames,
+		func(word string) bool { return strings.EqualFold(word, strings.TrimSpace(before)) }) {
 		changed["my_"+strings.TrimSpace(before)] = before
 	}
 	return changed
@@ -295,7 +310,8 @@ func looks(name string) string {
 func numberKey(text string) string {
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-")
 	whole, rest, _ := strings.Cut(digits, ".")
-	if digits == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(rest, "0123456789") != "" || whole+rest == "" {
+	if digits == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(rest, "0123456789") != "" ||
+		whole+rest == "" {
 		return text
 	}
 	key := cmp.Or(strings.TrimLeft(whole, "0"), "0")
@@ -308,8 +324,8 @@ func numberKey(text string) string {
 	return key
 }
 
-// classKey maps the names of classes that may be one class to one key: they look alike, differ by case, are one number, or are lists of
-// the same parts.
+// classKey maps the names of classes that may be one class to one key: they look alike, differ by case, are one number,
+// or are lists of the same parts.
 func classKey(name string) string {
 	key := strings.ToLower(looks(name))
 	if parts := partsOf(key); len(parts) > 1 {

@@ -106,7 +106,8 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		}
 		g.ends = int(added)
 		known := joined[0] + joined[1]
-		r.say("%s: %d of %s, which %s lacks, became nodes without a label", g.Edges, added, wording.Count(known+added, "end of edges", "ends of edges"), g.Nodes)
+		r.say("%s: %d of %s, which %s lacks, became nodes without a label", g.Edges, added,
+			wording.Count(known+added, "end of edges", "ends of edges"), g.Nodes)
 		have, all, what := joined[1], nodes[1], "labelled nodes"
 		if all == 0 {
 			have, all, what = known, nodes[0], "nodes"
@@ -121,7 +122,8 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		case hint != "":
 			r.warn("%s has an edge of node %q: %s", g.Edges, wording.Short(first), hint)
 		case 2*have < all:
-			r.warn("Only %d of the %d %s of %s have an edge: its first id is %q, and %s has %q. Are ids written in the same way?",
+			r.warn("Only %d of the %d %s of %s have an edge: its first id is %q, and %s has %q. Are ids written in "+
+				"the same way?",
 				have, all, what, g.Nodes, wording.Short(g.firstID), g.Edges, wording.Short(first))
 		}
 		return nil
@@ -142,14 +144,17 @@ func (s *span) see(id string) {
 
 // areShifted reports whether ends may be the ids of nodes that are counted from 1 instead of 0, or from 0 instead of 1.
 func (s span) areShifted(nodes span) bool {
-	return s.least > nodes.least && s.greatest == nodes.greatest+1 || s.least == nodes.least-1 && s.greatest < nodes.greatest
+	return s.least > nodes.least && s.greatest == nodes.greatest+1 ||
+		s.least == nodes.least-1 && s.greatest < nodes.greatest
 }
 
 // checkTwice returns an error if a file of edges cannot be read twice.
 func (g *Graph) checkTwice(ctx context.Context) error {
 	for _, path := range g.Edges {
-		if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return &table.Error{Path: path, Msg: "got a pipe or a device, which cannot be read twice, as --edge-nodes does: want a file"}
+		if info, err := stream.Stat(ctx, path); path == stream.Input ||
+			err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return &table.Error{Path: path, Msg: "got a pipe or a device, which cannot be read twice, as " +
+				"--edge-nodes does: want a file"}
 		}
 	}
 	return nil

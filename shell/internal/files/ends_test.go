@@ -50,7 +50,8 @@ func TestEndsOfEdges(t *testing.T) {
 				}
 			}
 			files, warning := countedFiles{opened: map[string]int{}}, ""
-			g := Graph{Nodes: Names{filepath.Join(dir, "nodes.csv")}, Edges: Names{filepath.Join(dir, "edges.csv")}, EdgeNodes: true}
+			g := Graph{Nodes: Names{filepath.Join(dir, "nodes.csv")}, Edges: Names{filepath.Join(dir, "edges.csv")},
+				EdgeNodes: true}
 			job := Job{Warn: func(text string) { warning += text }}
 			if _, err := g.Load(stream.WithFiles(t.Context(), files), filepath.Join(dir, "g"), job); err != nil {
 				t.Fatal(err)

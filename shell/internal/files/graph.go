@@ -49,7 +49,8 @@ type Graph struct {
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
 
-	// What is known once the files are open: the column of the nodes file that has the ids, the first of them, and the files that are read.
+	// What is known once the files are open: the column of the nodes file that has the ids, the first of them, and the
+	// files that are read.
 	id, firstID          string
 	ends                 int // of edges, which became nodes
 	nodeParts, edgeParts table.Parts
@@ -168,7 +169,8 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		opt.Save = func(w io.Writer) error { return r.Bad.save(ctx, w) }
 		opt.Restore = r.Bad.restore
 	}
-	if r.Resume && (!g.EdgeNodes || !IsArray(g.Predictions)) { // a load that goes on does not know which nodes are rows of the array
+	// A load that goes on does not know which nodes are rows of the array.
+	if r.Resume && (!g.EdgeNodes || !IsArray(g.Predictions)) {
 		if opt.Resume, err = g.fingerprint(ctx, nodes.properties, r); err != nil {
 			return stats, err
 		}
@@ -196,7 +198,8 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 			return err
 		}
 		return store.View(func(tx *kv.Tx) error {
-			if err := cmp.Or(r.sayTextIDs(ctx, tx), g.sayPositions(tx, r)); err != nil || g.run != nil { // which has seen more labels
+			// A run, where there is one, has seen more labels.
+			if err := cmp.Or(r.sayTextIDs(ctx, tx), g.sayPositions(tx, r)); err != nil || g.run != nil {
 				return err
 			}
 			return r.sayClasses(ctx, tx, nodes, nil)

@@ -56,7 +56,8 @@ func (w *writing) predictions(
 	}
 	if err := out.Finish(); err != nil {
 		if errors.Is(err, cleaner.ErrNotLogits) {
-			return nil, in.arrayErrorf("its rows are probabilities already, not logits: leave out --logits, and divide percentages by 100")
+			return nil, in.arrayErrorf("its rows are probabilities already, not logits: leave out --logits, and " +
+				"divide percentages by 100")
 		}
 		if order, ok := errors.AsType[*cleaner.ColumnOrderError](err); ok {
 			err = &OrderError{path, order}
@@ -98,7 +99,8 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 		classes, asked, advice = classNames(w.tx, w.form.ofAll(w.classes)), "class of --prediction-classes ", ""
 	}
 	if columns := in.columns(); columns != len(classes) {
-		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked, namelist.Of(classes), advice)
+		return nil, in.arrayErrorf("has %d columns, want %d, one for each %s%s%s", columns, len(classes), asked,
+			namelist.Of(classes), advice)
 	}
 	out, err := w.begin(classes, opt)
 	if err != nil {
@@ -127,12 +129,14 @@ func (w *writing) classesHint(err error) string {
 	return " (--classes names classes that no node is labelled with)"
 }
 
-// spellingHint names a class that a column has in another spelling, such as True of true, or 0.0 of 0; empty if there is none.
+// spellingHint names a class that a column has in another spelling, such as True of true, or 0.0 of 0; empty if there
+// is none.
 func spellingHint(classes, columns []string) string {
 	spelling := func(name string) string { return strings.ToLower(numberKey(looks(name))) }
 	for _, column := range columns {
 		for _, class := range classes {
-			if column != class && spelling(column) == spelling(class) && !slices.Contains(classes, column) && !slices.Contains(columns, class) {
+			if column != class && spelling(column) == spelling(class) && !slices.Contains(classes, column) &&
+				!slices.Contains(columns, class) {
 				return fmt.Sprintf(". The store has the class %q, and the file the column %q: rename the column", class, column)
 			}
 		}
@@ -156,7 +160,8 @@ func (r Job) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.Pre
 	}
 }
 
-// sayRows tells what should be known of the rows of predictions: scaled ones, nodes without one, and rows that may be of other nodes.
+// sayRows tells what should be known of the rows of predictions: scaled ones, nodes without one, and rows that may be
+// of other nodes.
 func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows int) error {
 	if s := out.Scaled(); s.Rows > 0 {
 		sums := fmt.Sprintf("%.4g to %.4g", s.Least, s.Greatest)
@@ -167,15 +172,18 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 			wording.Count(s.Rows, "row", "rows"), sums)
 	}
 	if lacking := w.tx.NumPresent() - rows; w.partial && !w.seen && lacking > 0 {
-		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough nodes are labelled; with --as-given they get no score.",
+		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough "+
+			"nodes are labelled; with --as-given they get no score.",
 			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
 	}
 	if out.NoneIsNegative() {
-		w.warn("%s: no logit is below 0. If these are probabilities, percentages, counts or the like, divide each row by its sum, and leave --logits out", in.path())
+		w.warn("%s: no logit is below 0. If these are probabilities, percentages, counts or the like, divide each "+
+			"row by its sum, and leave --logits out", in.path())
 	}
 	a := out.Agreement()
 	if a.AreTied() {
-		w.warn("%s: the rows of %s have no largest prediction, so they say nothing of the labels", in.path(), wording.Nodes(a.Tied))
+		w.warn("%s: the rows of %s have no largest prediction, so they say nothing of the labels", in.path(),
+			wording.Nodes(a.Tied))
 	}
 	if len(a.Misplaced) > 0 {
 		return w.warnMisplaced(in, a.Misplaced)
@@ -183,7 +191,8 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if !a.IsLittle() && a.Order == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance. ", in.path(), a.Matches,
+	text := fmt.Sprintf("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance. ",
+		in.path(), a.Matches,
 		wording.Nodes(a.Nodes), a.Chance)
 	columns := "as the header names them"
 	switch {
@@ -194,7 +203,8 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		columns = "for " + namelist.Of(kv.SortClasses(w.tx.Classes()))
 	}
 	if a.Order != nil {
-		w.warn("%sIt is the label of %d if the columns are %s. They were taken %s: is that right?", text, a.Order.PermutedMatches,
+		w.warn("%sIt is the label of %d if the columns are %s. They were taken %s: is that right?", text,
+			a.Order.PermutedMatches,
 			namelist.Of(a.Order.Classes), columns)
 		return nil //nolint:nilerr // the order is a warning here
 	}
@@ -202,7 +212,8 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if err != nil {
 		return err
 	}
-	w.warn("%sEither the predictions are useless, or columns or rows are in another order. Columns were taken %s, and %s", text, columns, order)
+	w.warn("%sEither the predictions are useless, or columns or rows are in another order. Columns were taken %s, "+
+		"and %s", text, columns, order)
 	return nil
 }
 
@@ -264,10 +275,12 @@ func (w *writing) rowOrder(in *matrixFile) (string, error) {
 	return fmt.Sprintf("rows in the order of the nodes file, row 0 for node %s and row 1 for node %s.", ids...), nil
 }
 
-// sayPositions says how arrays were read, if the ids of the nodes could be positions of their rows, counted from 0 or 1, in another order: the
-// numbers of edges are ids, and the rows of matrices those of the nodes file. Some ids may be missing among them.
+// sayPositions says how arrays were read, if the ids of the nodes could be positions of their rows, counted from 0 or
+// 1, in another order: the numbers of edges are ids, and the rows of matrices those of the nodes file. Some ids may be
+// missing among them.
 func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
-	edges, matrices := g.Edges.only(), slices.DeleteFunc([]string{g.Features, g.Predictions}, func(path string) bool { return !IsArray(path) })
+	edges, matrices := g.Edges.only(),
+		slices.DeleteFunc([]string{g.Features, g.Predictions}, func(path string) bool { return !IsArray(path) })
 	if !tx.IntegerIDs() || !IsArray(edges) && len(matrices) == 0 {
 		return nil
 	}
@@ -289,13 +302,16 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 	if isSorted || moved == "" {
 		return nil
 	}
-	text := fmt.Sprintf("The ids of the nodes are numbers from %d to %d, in another order than the rows of the nodes file: %s.", least, most, moved)
+	text := fmt.Sprintf("The ids of the nodes are numbers from %d to %d, in another order than the rows of the nodes "+
+		"file: %s.", least, most, moved)
 	if IsArray(edges) {
-		text += fmt.Sprintf(" The numbers in %s were taken for ids. If they are positions of rows, as in edge_index of PyG, save ids[edges] in their "+
+		text += fmt.Sprintf(" The numbers in %s were taken for ids. If they are positions of rows, as in edge_index "+
+			"of PyG, save ids[edges] in their "+
 			"place, ids being the column id as an array.", edges)
 	}
 	if len(matrices) > 0 {
-		text += fmt.Sprintf(" The rows of %s were taken in the order of the nodes file. If they are in that of the ids, sort the nodes file by id.",
+		text += fmt.Sprintf(" The rows of %s were taken in the order of the nodes file. If they are in that of the "+
+			"ids, sort the nodes file by id.",
 			strings.Join(matrices, " and "))
 	}
 	r.caution(text)

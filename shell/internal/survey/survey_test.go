@@ -36,7 +36,8 @@ func TestSuspects(t *testing.T) {
 	for id, want := range map[string]string{
 		"p4": "It's a graph has the label Systems. Is it Theory? All 3 neighbours are Theory, and the classifier " +
 			"agrees (87.5%).",
-		"p5": "p5 has the label Theory. Is it Neural Nets? 2 of 3 neighbours are Theory; the classifier says Neural Nets, 50.0% sure.",
+		"p5": "p5 has the label Theory. Is it Neural Nets? 2 of 3 neighbours are Theory; the classifier says Neural " +
+			"Nets, 50.0% sure.",
 		"p1": "On graphs has the label Theory. No other label is suggested. 3 of 4 neighbours are Theory; the " +
 			"classifier agrees (87.5%).",
 		"東":   "\u2068東京\u2069 has no label. Is it Neural Nets? Its only neighbour is Systems; the classifier says Neural Nets, 50.0% sure.",

@@ -74,12 +74,13 @@ func TestAttacker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	attacker := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if cookie := r.Header.Get("Cookie"); cookie != "" {
-			t.Errorf("%s: the attacker's server gets the cookie %s", r.URL.Path, cookie)
-		}
-		fmt.Fprint(rw, "<!DOCTYPE html><title>a nice page</title><body>Hello")
-	})}
+	attacker := &http.Server{ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if cookie := r.Header.Get("Cookie"); cookie != "" {
+				t.Errorf("%s: the attacker's server gets the cookie %s", r.URL.Path, cookie)
+			}
+			fmt.Fprint(rw, "<!DOCTYPE html><title>a nice page</title><body>Hello")
+		})}
 	go attacker.Serve(listener) //nolint:errcheck // it ends with Shutdown
 	t.Cleanup(func() {
 		if err := attacker.Shutdown(context.Background()); err != nil {

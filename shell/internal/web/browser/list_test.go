@@ -12,7 +12,8 @@ func TestListAfterUndo(t *testing.T) {
 	at, origin := review(t, demo(t).store)
 	w := open(t, at, origin)
 	w.at("/list")
-	const counts = "document.querySelector('#list-count').innerText === document.querySelector('[data-count=left]').innerText"
+	const counts = "document.querySelector('#list-count').innerText === " +
+		"document.querySelector('[data-count=left]').innerText"
 	has := func(id string) string { return "document.querySelector(`[name=ids][value='" + id + "']`)" }
 	w.until(counts)
 	before := w.text("#list-count")
@@ -25,7 +26,8 @@ func TestListAfterUndo(t *testing.T) {
 	w.ready()
 	w.press("j", "j")
 	w.press("z")
-	w.until(has(id) + " && " + counts + " && document.querySelector('#list-count').innerText === " + quoted(before) + " && !document.body.innerText.includes('older')")
+	w.until(has(id) + " && " + counts + " && document.querySelector('#list-count').innerText === " + quoted(before) +
+		" && !document.body.innerText.includes('older')")
 	w.ready()
 
 	// A row is decided on elsewhere, while another one is the current one.
@@ -34,7 +36,8 @@ func TestListAfterUndo(t *testing.T) {
 	gone := eval[string](w, "document.querySelectorAll('[name=ids]')[5].value")
 	reject := func(id string) {
 		t.Helper()
-		if status := eval[int](w, "fetch('decide', {method: 'POST', body: new URLSearchParams({id: "+quoted(id)+", decision: 'reject'})}).then(answer => answer.status)"); status != 200 {
+		if status := eval[int](w, "fetch('decide', {method: 'POST', body: new URLSearchParams({id: "+quoted(id)+
+			", decision: 'reject'})}).then(answer => answer.status)"); status != 200 {
 			t.Fatalf("the decision about %s: got %d", id, status)
 		}
 	}
@@ -58,7 +61,8 @@ func TestEndOfSample(t *testing.T) {
 	at, origin := review(t, demo(t).store)
 	w := open(t, at, origin)
 	w.at("/review")
-	if status := eval[int](w, "fetch('sample', {method: 'POST', body: new URLSearchParams({nodes: 2})}).then(answer => answer.status)"); status != 200 {
+	if status := eval[int](w, "fetch('sample', {method: 'POST', body: new URLSearchParams({nodes: 2})}).then(answer "+
+		"=> answer.status)"); status != 200 {
 		t.Fatalf("a sample: got %d", status)
 	}
 	w.at("/review?sample=1")

@@ -121,12 +121,14 @@ func TestWay(t *testing.T) {
 	// No page weighs much, with its style and its script, though the browser has nothing of it. The next card is not counted.
 	hub := "1358" // of Cora, with 168 neighbours
 	if g.truth[hub] == "" {
-		hub = eval[string](w, "fetch('list', {headers: {Accept: 'application/json'}}).then(answer => answer.json()).then(view => view.rows[0].id)")
+		hub = eval[string](w, "fetch('list', {headers: {Accept: 'application/json'}}).then(answer => "+
+			"answer.json()).then(view => view.rows[0].id)")
 	}
 	for _, path := range []string{"/node?id=" + hub, "/list", "/list?of=nodes", "/overview", "/history"} {
 		weight := 0.0
 		for _, part := range []string{path, "/page.css", "/page.js"} {
-			weight += eval[float64](w, "fetch("+quoted(part[1:])+", {cache: 'no-store'}).then(answer => answer.arrayBuffer()).then(data => data.byteLength)")
+			weight += eval[float64](w, "fetch("+quoted(part[1:])+
+				", {cache: 'no-store'}).then(answer => answer.arrayBuffer()).then(data => data.byteLength)")
 		}
 		t.Logf("%s weighs %.0f kB", path, weight/1000)
 		if weight > 100_000 {
@@ -170,7 +172,8 @@ func TestWay(t *testing.T) {
 		t.Errorf("the question shows %d nodes, want 3", n)
 	}
 	w.press("Enter")
-	w.until("location.pathname.endsWith('/list') && document.querySelector('#said-text').innerText.includes('3 nodes accepted')")
+	w.until("location.pathname.endsWith('/list') && document.querySelector('#said-text').innerText.includes('3 nodes " +
+		"accepted')")
 	w.ready()
 	w.press("z")
 	w.until("document.querySelector('#said-text').innerText.includes('accept of 3 nodes')")

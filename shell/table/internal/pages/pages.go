@@ -73,7 +73,8 @@ type Source struct {
 // Levels are the greatest levels of a column: none if its values are required, a definition if they may be null, and both of lists.
 type Levels struct{ Repetition, Definition int }
 
-// Column returns the Source of a column. views says that readers have views of its pages, and texts that a value is bytes behind their number.
+// Column returns the Source of a column. views says that readers have views of its pages, and texts that a value is
+// bytes behind their number.
 func (f *File) Column(levels Levels, views, texts bool) *Source {
 	return &Source{file: f, levels: levels, views: views, texts: texts}
 }
@@ -304,11 +305,12 @@ func (s *Source) checkRuns(header *format.PageHeader, page []byte, values int64)
 // padding is what fastparquet writes behind the values of a page.
 var padding [8]byte
 
-// unpad cuts the padding off a page of texts, plain ones behind their lengths: the decoder would take it for two empty texts more, and
-// complain of them on standard error. The levels of the page have been checked.
+// unpad cuts the padding off a page of texts, plain ones behind their lengths: the decoder would take it for two empty
+// texts more, and complain of them on standard error. The levels of the page have been checked.
 func (s *Source) unpad(header *format.PageHeader, page []byte, values int64) ([]byte, error) {
 	h := &header.DataPageHeader.V
-	if !s.texts || s.levels.Repetition > 0 || header.Type != format.DataPage || h.Encoding != format.Plain || !bytes.HasSuffix(page, padding[:]) {
+	if !s.texts || s.levels.Repetition > 0 || header.Type != format.DataPage || h.Encoding != format.Plain ||
+		!bytes.HasSuffix(page, padding[:]) {
 		return page, nil
 	}
 	at := 0
