@@ -20,6 +20,11 @@ type kindGuess struct {
 	nans            int64 // of the numbers
 	odd             string
 	oddLine         int64 // of the first value that is no such number; 0 where there is none
+	areOdd          bool  // there are several such values
+
+	epochs writtenForm   // numbers that may be times
+	commas writtenForm   // numbers with a decimal comma
+	times  []writtenForm // that are no numbers
 }
 
 func newKindGuess() kindGuess { return kindGuess{isBool: true, isInt: true, isFloat: true} }
@@ -37,24 +42,33 @@ func (g *kindGuess) see(line int64, text []byte) {
 		_, g.isInt = parseValue(kv.KindInt, text)
 	}
 	number, ok := parseValue(kv.KindFloat, text)
-	switch {
-	case !ok:
-		g.isFloat = false
-		g.seeOdd(line, func() string { return string(text[:min(len(text), maxOdd)]) })
-	case number.IsNull():
-		g.nans++
+	if ok {
 		g.numbers++
-	default:
-		g.numbers++
+		if len(text) >= len("20260131") {
+			g.epochs.add(1, line, func() string { return string(text) })
+		}
+		if number.IsNull() {
+			g.nans++
+		}
+		return
+	}
+	g.isFloat = false
+	g.seeOdd(line, string(text[:min(len(text), maxOdd)]))
+	var of [longestTime]byte
+	if hasDecimalComma(text) {
+		g.commas.add(1, line, func() string { return string(text) })
+	} else if form := timeForm(of[:0], text); len(form) > 0 {
+		g.times = addForm(g.times, form, 1, line, func() string { return string(text) })
 	}
 }
 
 // maxOdd is how many bytes of a value that is no number are kept for a message.
 const maxOdd = 64
 
-func (g *kindGuess) seeOdd(line int64, text func() string) {
+func (g *kindGuess) seeOdd(line int64, text string) {
+	g.areOdd = g.areOdd || g.oddLine > 0 && text != g.odd
 	if g.oddLine == 0 || line < g.oddLine {
-		g.oddLine, g.odd = line, text()
+		g.oddLine, g.odd = line, text
 	}
 }
 
@@ -65,7 +79,17 @@ func (g *kindGuess) merge(other kindGuess) {
 	g.isFloat = g.isFloat && other.isFloat
 	g.values, g.numbers, g.nans = g.values+other.values, g.numbers+other.numbers, g.nans+other.nans
 	if other.oddLine > 0 {
-		g.seeOdd(other.oddLine, func() string { return other.odd })
+		g.seeOdd(other.oddLine, other.odd)
+	}
+	g.areOdd = g.areOdd || other.areOdd
+	if of := &other.epochs; of.line > 0 {
+		g.epochs.add(of.count, of.line, func() string { return of.example })
+	}
+	if of := &other.commas; of.line > 0 {
+		g.commas.add(of.count, of.line, func() string { return of.example })
+	}
+	for _, of := range other.times {
+		g.times = addForm(g.times, []byte(of.form), of.count, of.line, func() string { return of.example })
 	}
 }
 
@@ -75,7 +99,12 @@ func (g *kindGuess) remark(r Job, in *table.Reader, property kv.Column) {
 	switch {
 	case property.Kind == kv.KindFloat && g.nans > 0:
 		r.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
-	case property.Kind == kv.KindString && g.oddLine > 0 && 2*g.numbers >= g.values:
+	case property.Kind != kv.KindString || g.sayTimes(r, in, property):
+	case g.commas.count > 0 && 2*(g.numbers+g.commas.count) >= g.values:
+		r.say("%s: property %s is text, though %d of its %d values are numbers, %d of them with a comma: %s has %q. "+
+			"Write a decimal point, and nothing between thousands", path, strconv.Quote(property.Name), g.numbers+g.commas.count, g.values,
+			g.commas.count, placeOf(in, g.commas.line), g.commas.example)
+	case g.oddLine > 0 && (2*g.numbers >= g.values || g.numbers > 0 && !g.areOdd && isMissingWord(g.odd)):
 		path, line := in.Parts().Place(g.oddLine)
 		r.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
 			path, strconv.Quote(property.Name), g.numbers, g.values, line, g.odd)
