@@ -121,8 +121,7 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	if text := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte(byteOrderMark))); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
 		msg := "got JSON, want text or parquet: in Python, pandas.read_json reads it, and to_csv writes a table (decisions may be JSON, in a file)"
 		if graphJSON.Match(text) {
-			msg = "got a graph in JSON, want tables of nodes and edges: networkx.node_link_graph reads what networkx wrote, " +
-				"and graphcleaner.from_networkx of the Python package takes its graph"
+			msg = "got a graph in JSON, want tables of nodes and edges: networkx.node_link_graph reads what networkx wrote, and " + takesGraph
 		}
 		return &Error{Path: r.path, Line: 1, Msg: msg, Err: ErrJSON}
 	}

@@ -2,18 +2,21 @@ package table
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 )
 
 const (
-	viaNetworkX = ", want a table of edges: networkx reads it, and graphcleaner.from_networkx of the Python package takes its graph"
 	tableOf     = ", want a table of edges"
+	twoTables   = ", want two tables: the lines below %s are one of nodes, those below %s one of edges"
+	takesGraph  = "graphcleaner.from_networkx of the Python package takes its graph"
+	viaNetworkX = tableOf + ": networkx reads it, and " + takesGraph
 )
 
-// graphForms are beginnings of texts that have a graph in another form than a table, behind comments, and what is said of them. A command
-// makes a table of edges of the file.
+// graphForms are beginnings of texts that have a graph in another form than a table, behind comments, and what is said
+// of them. A command makes a table of edges of the file.
 var graphForms = []struct {
 	begin        *regexp.Regexp
 	msg, command string
@@ -22,14 +25,20 @@ var graphForms = []struct {
 	{regexp.MustCompile(`^((Creator|Version|Comment)\s[^\n]*\n\s*)+graph\s*\[`), "a graph in GML" + viaNetworkX, ""},
 	{regexp.MustCompile(`(?i)^\*(vertices|network|arcs|edges)\b`), "a graph in the form of Pajek" + viaNetworkX, ""},
 	{regexp.MustCompile(`^>>(graph6|digraph6|sparse6)<<`), "a graph in graph6 or sparse6" + viaNetworkX, ""},
-	{regexp.MustCompile(`^(c\b[^\n]*\n\s*)*p\s+\w+\s+\d+\s+\d+\s`), "a graph in the form of DIMACS" + tableOf, `awk 'BEGIN {print "src", "dst"} /^[ea] / {print $2, $3}'`},
+	{regexp.MustCompile(`^(c\b[^\n]*\n\s*)*p\s+\w+\s+\d+\s+\d+\s`), "a graph in the form of DIMACS" + tableOf,
+		`awk 'BEGIN {print "src", "dst"} /^[ea] / {print $2, $3}'`},
 	{regexp.MustCompile(`(?i)^dl\s+n\s*=\s*\d`), "a graph in the form DL of UCINET" + tableOf + ": igraph reads it", ""},
-	{regexp.MustCompile(`^nodedef>`), "a graph in GDF, want two tables: the lines below nodedef> are one of nodes, those below edgedef> one of edges", ""},
-	{regexp.MustCompile(`^@nodes\b`), "a graph in the form LGF of LEMON, want two tables: the lines below @nodes are one of nodes, those below @arcs or @edges one of edges", ""},
-	{regexp.MustCompile(`^(<[^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+(<|"|_:)|^@prefix\s`), "a graph in RDF" + tableOf + ": rdflib reads it", ""},
-	{regexp.MustCompile(`(?i)^@relation\s`), "a table in ARFF of Weka, want text or parquet: scipy.io.arff.loadarff reads it", ""},
-	{regexp.MustCompile(`^//`), "a comment that begins with //, want comments that begin with # or %", `sed 's|^//|#|'`},
-	{regexp.MustCompile(`^([^#%\s",][^\n",]*\n)+#\r?\n\S+\s+\S+`), "a graph in TGF, want two tables: the lines above # are one of nodes, those below # one of edges", ""},
+	{regexp.MustCompile(`^nodedef>`), "a graph in GDF" + fmt.Sprintf(twoTables, "nodedef>", "edgedef>"), ""},
+	{regexp.MustCompile(`^@nodes\b`),
+		"a graph in the form LGF of LEMON" + fmt.Sprintf(twoTables, "@nodes", "@arcs or @edges"), ""},
+	{regexp.MustCompile(`^(<[^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+(<|"|_:)|^@prefix\s`),
+		"a graph in RDF" + tableOf + ": rdflib reads it", ""},
+	{regexp.MustCompile(`(?i)^@relation\s`),
+		"a table in ARFF of Weka, want text or parquet: scipy.io.arff.loadarff reads it", ""},
+	{regexp.MustCompile(`^//`),
+		"a comment that begins with //, want comments that begin with # or %", `sed 's|^//|#|'`},
+	{regexp.MustCompile(`^([^#%\s",][^\n",]*\n)+#\r?\n\S+\s+\S+`),
+		"a graph in TGF, want two tables: the lines above # are one of nodes, those below # one of edges", ""},
 }
 
 // graphJSON is in graphs that are written as JSON.
@@ -38,14 +47,15 @@ var graphJSON = regexp.MustCompile(`"(links|edges|nodes|adjacency)"\s*:\s*\[`)
 // properties is the first line of a file that says what is in one of WebGraph.
 var properties = []byte("#BVGraph properties")
 
-// graphForm says which form of a graph other than a table a text begins as, and what to do; empty if it may be a table.
+// graphForm says in which form, other than a table, a text has a graph, and what to do; empty if it may be a table.
 func (r *Reader) graphForm(begin []byte) string {
 	if bytes.HasPrefix(begin, properties) {
 		return "got the properties of a graph of WebGraph" + tableOf + ": ArcListASCIIGraph of WebGraph writes one"
 	}
-	text, comment := begin, commentOf(begin)
-	for text = bytes.TrimLeft(text, " \t\r\n"); len(text) > 0 && text[0] == comment; text = bytes.TrimLeft(text, " \t\r\n") {
-		text = text[lineEnd(text):]
+	const space = " \t\r\n"
+	text, comment := bytes.TrimLeft(begin, space), commentOf(begin)
+	for len(text) > 0 && text[0] == comment {
+		text = bytes.TrimLeft(text[lineEnd(text):], space)
 	}
 	for _, form := range graphForms {
 		if !form.begin.Match(text) {
@@ -63,8 +73,8 @@ func (r *Reader) graphForm(begin []byte) string {
 	return ""
 }
 
-// isMETIS reports whether a text begins with the numbers of nodes and edges, and has a line for each node with its neighbours, which are
-// numbers from 1. No table of edges is that: it has as many numbers in each line.
+// isMETIS reports whether a text begins with the numbers of nodes and edges, and has a line for each node with its
+// neighbours, which are numbers from 1. No table of edges is that: it has as many numbers in each line.
 func isMETIS(text []byte, comment byte) bool {
 	var counts []int
 	nodes, ends, isEven, first := 0, 0, true, -1

@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Form is in which form labels and the names of classes are taken from files. Ids and the values of properties are
-// always taken as they are: an id stands for a node in other files too, and nothing is made of the values.
+// A Form is in which form labels and the names of classes are taken from files. Ids and the values of properties are always taken as
+// they are: an id stands for a node in other files too, and nothing is made of the values.
 type Form struct {
 	Trim bool // without white space around, and with one space within
 	NFC  bool // in this form of Unicode
@@ -60,11 +60,10 @@ func (l *labelReader) used() (used []string) {
 // sayUnused tells which spellings of none a file does not have, when it is read.
 func (l *labelReader) sayUnused(path string, r Job) {
 	used := l.used()
-	unused := slices.DeleteFunc(slices.Clone(l.Unlabelled),
-		func(spelling string) bool { return slices.Contains(used, spelling) })
-	if len(unused) > 0 {
-		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.", path,
-			namelist.Of(unused))
+	isUsed := func(spelling string) bool { return slices.Contains(used, spelling) }
+	if unused := slices.DeleteFunc(slices.Clone(l.Unlabelled), isUsed); len(unused) > 0 {
+		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.",
+			path, namelist.Of(unused))
 	}
 }
 

@@ -42,17 +42,22 @@ func addForm(forms []writtenForm, form []byte, count, line int64, example func()
 // longestTime is the longest text that is taken for a time, in bytes.
 const longestTime = 40
 
-// namedMonth is a time whose month has a name.
-var namedMonth = regexp.MustCompile(`^([A-Z][a-z]{2,8},? )?(\d{1,2}[ -])?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?([ -]\d{1,2})?,?( [\d:]{5,8})?( [A-Z]{3})?[ -]\d{2,4}\b`)
+// timeNames are the beginnings of the names of months and days.
+const timeNames = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun"
 
-// timeForm appends the form of a time to dst: its date with a 0 for each digit, what stands before its hours, and its offset from UTC. It is
-// empty for what is no time.
+// namedMonth is a time whose month has a name.
+var namedMonth = regexp.MustCompile(`^([A-Z][a-z]{2,8},? )?(\d{1,2}[ -])?` +
+	`(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?` +
+	`([ -]\d{1,2})?,?( [\d:]{5,8})?( [A-Z]{3})?[ -]\d{2,4}\b`)
+
+// timeForm appends the form of a time to dst: its date with a 0 for each digit, what stands before its hours, and its
+// offset from UTC. It is empty for what is no time.
 func timeForm(dst, text []byte) []byte {
 	if len(text) < len("1/2/24") || len(text) > longestTime {
 		return nil
 	}
 	if first := text[0]; first > '9' || bytes.IndexByte(text[:min(len(text), 3)], ' ') > 0 {
-		if (first <= '9' || strings.IndexByte("JFMASONDTW", first) >= 0) && namedMonth.Match(text) {
+		if (first <= '9' || strings.Contains(timeNames, string(text[:3]))) && namedMonth.Match(text) {
 			return append(dst, "month"...)
 		}
 		return nil
@@ -76,8 +81,9 @@ func timeForm(dst, text []byte) []byte {
 		dst = append(dst, b)
 	}
 	isDay := func(i int) bool { return lengths[i] == 1 || lengths[i] == 2 }
-	isYear := lengths[0] == 4 && isDay(1) && isDay(2) || isDay(0) && isDay(1) && (lengths[2] == 4 || lengths[2] == 2 && sign == '/')
-	if part < 2 || !isYear || len(bytes.Trim(rest, "0123456789:.,+-TZ APMUC")) > 0 {
+	yearFirst, hasYear := lengths[0] == 4 && isDay(2), lengths[2] == 4 || lengths[2] == 2 && sign == '/'
+	isDate := part == 2 && isDay(1) && (yearFirst || isDay(0) && hasYear)
+	if !isDate || len(bytes.Trim(rest, "0123456789:.,+-TZ APMUC")) > 0 {
 		return nil
 	}
 	if len(rest) > 0 {
@@ -91,7 +97,8 @@ func timeForm(dst, text []byte) []byte {
 
 // isOrdered reports whether times of the form are ordered as texts.
 func (w *writtenForm) isOrdered() bool {
-	return strings.HasPrefix(w.form, "0000-00-00") || strings.HasPrefix(w.form, "0000/00/00") || strings.HasPrefix(w.form, "0000.00.00")
+	date := strings.NewReplacer("/", "-", ".", "-").Replace(w.form)
+	return strings.HasPrefix(date, "0000-00-00")
 }
 
 // hasDecimalComma reports whether a text is a number with a decimal comma.
@@ -101,7 +108,8 @@ func hasDecimalComma(text []byte) bool {
 	return ok && len(whole) > 0 && len(rest) > 0 && len(bytes.Trim(whole, digits))+len(bytes.Trim(rest, digits)) == 0
 }
 
-// sayTimes tells of a column of texts that are times, most of them, and may be out of order as texts. It reports whether it did.
+// sayTimes tells of a column of texts that are times, most of them, and may be out of order as texts. It reports
+// whether it did.
 func (g *kindGuess) sayTimes(r Job, in *table.Reader, property kv.Column) bool {
 	forms := slices.Clone(g.times)
 	if len(forms) > 0 && g.epochs.count > 0 {
