@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Form is in which form labels and the names of classes are taken from files. Ids and the values of properties are always taken as
-// they are: an id stands for a node in other files too, and nothing is made of the values.
+// A Form is in which form labels and the names of classes are taken from files. Ids and the values of properties are
+// always taken as they are: an id stands for a node in other files too, and nothing is made of the values.
 type Form struct {
 	Trim bool // without white space around, and with one space within
 	NFC  bool // in this form of Unicode
