@@ -51,7 +51,7 @@ func closingQuote(data []byte, at int) int {
 // unquote copies what stands in quotes to dst, which may begin before it in the same memory, with "" as ", and returns its length.
 func unquote(dst, text []byte) (length int) {
 	for {
-		quote := bytes.Index(text, []byte(`""`))
+		quote := bytes.IndexByte(text, '"') // which another one follows
 		if quote < 0 {
 			return length + copy(dst[length:], text)
 		}
