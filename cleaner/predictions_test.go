@@ -148,7 +148,7 @@ func TestPredictionWriterRefuses(t *testing.T) {
 		"a class nobody has": {classes: []string{"x", "z"},
 			want: `class "z" of the predictions: no node is given it, the labels have x, y`, is: ErrUnknownClass},
 		"a class twice":        {classes: []string{"x", "x"}, want: `class "x" of the predictions: it has two columns`, is: ErrUnknownClass},
-		"a class left out":     {classes: []string{"x"}, want: `is given class "y", and the predictions have only ["x"]`, is: ErrUnknownClass},
+		"a class left out":     {classes: []string{"x"}, want: `is given class "y", and the predictions have only x:`, is: ErrUnknownClass},
 		"a short row":          {rows: map[int][]float64{2: {1}}, want: "predictions of node p2: got 1 numbers, want 2, one a class"},
 		"a negative number":    {rows: map[int][]float64{0: {-0.5, 1.5}}, want: "predictions of node p0: class x is -0.5, want a probability from 0 to 1"},
 		"a sum off":            {rows: map[int][]float64{3: {0.5, 0.4}}, want: "predictions of node p3: they add up to 0.9"},

@@ -60,7 +60,7 @@ func TestLookAlikeClasses(t *testing.T) {
 	}
 	mustRun(t, "import", "g", "--predictions", "p.csv", "--trim")
 	mustRun(t, "import", "h", "--nodes", "plain.csv", "--edges", "edges.csv", "--predictions", "p.csv", "--trim", "--classes", "B  C")
-	for _, args := range []string{"import g --trim", "import g --features f.npy --nfc", "import g --decisions d.csv --trim"} {
+	for _, args := range []string{"import g --trim", "import g --features f.npy --nfc"} {
 		if got := run(t, "", strings.Fields(args)...); got.code != exitUsage {
 			t.Errorf("%s: got %d and %s, want wrong usage", args, got.code, got.err)
 		}
