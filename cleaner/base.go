@@ -27,7 +27,8 @@ type baseProblem struct {
 	// for the call, whose error ends the training.
 	observe func(epoch int, net *nn.Network, train *lessons) error
 
-	sizes *ops.Sizes // of graph; nil until measured
+	sizes     *ops.Sizes // of graph; nil until measured
+	disagrees *bool      // neighbours, so that both inputs are tried; nil until counted
 
 	keptLabelHops int // over how many hops a kept classifier has gathered training labels; 0: there is none
 }

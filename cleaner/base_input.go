@@ -40,11 +40,24 @@ func (p *baseProblem) candidates(ctx context.Context, opt PredictOptions) ([]bas
 		return []baseInput{{InputStructure, p.structure}}, nil
 	}
 	inputs := []baseInput{{InputFeatures, p.smoothedFeatures}}
-	arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, opt.Workers)
-	if err == nil && arcs != nil {
+	disagree, err := p.disagree(ctx, opt.Workers)
+	if disagree {
 		inputs = append(inputs, baseInput{InputMixed, p.mixedInputs})
 	}
 	return inputs, err
+}
+
+// disagree reports whether neighbours disagree, for which the graph is walked once.
+func (p *baseProblem) disagree(ctx context.Context, workers int) (bool, error) {
+	if p.disagrees == nil {
+		arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, workers)
+		if err != nil {
+			return false, err
+		}
+		disagree := arcs != nil
+		p.disagrees = &disagree
+	}
+	return *p.disagrees, nil
 }
 
 // smoothedFeatures is the input of a graph with features [n×d].

@@ -357,8 +357,9 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 			return err
 		}
 	}
+	var disagrees *bool
 	if !predicted || !indexed {
-		if err := checkBudget(ctx, s, opt, predicted); err != nil {
+		if disagrees, err = checkBudget(ctx, s, opt, predicted); err != nil {
 			return err
 		}
 	}
@@ -372,6 +373,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 			OnStage:      opt.OnStage,
 			Notice:       opt.Notice,
 			Direction:    opt.Direction,
+			disagrees:    disagrees,
 		})
 		if err != nil {
 			return fmt.Errorf("base predictions: %w", err)

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // checkBudget says, before predictions are trained or an index is made, that the budget is too small for them or for
 // what comes after. Before predictions are trained it computes the diagonals, which may cost too much, and keeps them for what comes after.
-func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) error {
-	return s.View(func(tx *kv.Tx) (err error) {
+// It returns what it comes to know of baseProblem.disagrees.
+func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) (disagrees *bool, err error) {
+	err = s.View(func(tx *kv.Tx) (err error) {
 		silent := opt
 		silent.Notice, silent.Warn = nil, nil // all of it is said when the problem is read again
 		p, err := readProblem(tx, silent)
@@ -67,16 +69,25 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err := errors.Join(err, diagonals.Close()); err != nil {
 			return err
 		}
-		return checkRoom(ctx, s, tx, opt)
+		err = p.checkRoom(ctx, s, tx, base, opt)
+		disagrees = base.disagrees
+		return err
 	})
+	return disagrees, err
 }
 
 // checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. It is asked of a store without
 // predictions, before a classifier is trained, which takes long. What an interrupted run has kept is there already.
-func checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) error {
-	counts, err := CountStore(ctx, tx, opt)
-	if err != nil {
-		return err
+func (p *problem) checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, base *baseProblem, opt Options) (err error) {
+	counts := p.counts()
+	if base.hasFeatures() {
+		counts.Features = base.features.Width()
+		if counts.Disagree, err = base.disagree(ctx, opt.Workers); err != nil {
+			return err
+		}
+	}
+	counts.Diagonals = func(_ context.Context, hops int, _ ops.Options) (ops.DiagonalPlan, error) { // those of opt.Hops are there
+		return ops.DiagonalPlan{ScratchBytes: ops.DiagonalBytes(hops, counts.Nodes)}, nil
 	}
 	e, err := EstimateClean(ctx, counts, opt)
 	if err != nil {
@@ -90,7 +101,7 @@ func checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) error {
 	if err != nil {
 		return err
 	}
-	return kv.CheckRoom(s.Dir(), e.RoomBytes()-kept)
+	return kv.CheckRoom(s.Dir(), e.RoomBytes-kept)
 }
 
 // bytesBelow is the size of the files in a directory.

@@ -23,8 +23,7 @@ type Counts struct {
 	Predictions                   bool // are there
 	BuiltIn                       bool // they are those of the base classifier
 
-	Sizes   *ops.Sizes
-	Degrees []uint32 // descending, of the nodes that have one; estimates will do
+	Sizes *ops.Sizes
 
 	// Diagonals plans the diagonals of a number of hops.
 	Diagonals func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error)
@@ -36,19 +35,16 @@ func (c *Counts) DrawSplit() {
 	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
 }
 
-// CountStore counts a store: labels and splits are read, and the adjacency is walked once for the degrees. Walking it
-// again for the price of the diagonals is left to Counts.Diagonals, for as long as tx is open.
+// CountStore counts a store: labels and splits are read, and the adjacency is walked for its sizes, and for how far
+// neighbours agree if there are features. Walking it again for the price of the diagonals is left to Counts.Diagonals, for as
+// long as tx is open.
 func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err error) {
 	opt.Notice, opt.Warn = nil, nil
 	p, err := readProblem(tx, opt)
 	if err != nil {
 		return c, err
 	}
-	base := baseProblem{labels: p.labels, splits: p.splits}
-	c = Counts{
-		Nodes: tx.NumNodes(), Labels: countLabelled(p.labels), Classes: len(tx.Classes()),
-		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
-	}
+	c = p.counts()
 	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
 		source, err := predictionSource(tx)
 		if err != nil {
@@ -71,14 +67,19 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 	if c.Sizes, err = ops.Measure(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
 		return c, err
 	}
-	if c.Degrees, err = ops.Degrees(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
-		return c, err
-	}
-	slices.SortFunc(c.Degrees, func(a, b uint32) int { return int(int64(b) - int64(a)) })
 	c.Diagonals = func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error) {
 		return ops.PlanDiagonals(ctx, p.graph, hops, opt)
 	}
 	return c, nil
+}
+
+// counts are those that take no walk. Predictions and features are left out.
+func (p *problem) counts() Counts {
+	base := p.base()
+	return Counts{
+		Nodes: len(p.labels), Labels: countLabelled(p.labels), Classes: p.classes, Sizes: p.sizes,
+		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
+	}
 }
 
 // A StageWork is the work of one stage, by the name that Options.OnStage has for it.
@@ -145,18 +146,23 @@ type CleanEstimate struct {
 	// LeastBytes is the least budget.
 	HeldBytes, MemoryBytes, LeastBytes int64
 
-	// TemporaryBytes is the maximum of temporary bytes on disk.
-	TemporaryBytes int64
+	// TemporaryBytes is the maximum of temporary bytes on disk. RoomBytes is how much of the disk of the store the cleaning takes
+	// at once, about: temporary files, and what is written to the store.
+	TemporaryBytes, RoomBytes int64
 }
 
-// RoomBytes is how much of the disk of the store the cleaning takes at once: temporary files, and what is written to the store,
-// which is in a log and in a table for a while.
-func (e *CleanEstimate) RoomBytes() int64 {
-	room := e.TemporaryBytes
+// What is written to the store lies in two files for a while. It writes only where so much more is free.
+const (
+	copies    = 2
+	leastRoom = 3 << 19
+)
+
+// storeBytes are those that the stages so far write to the store.
+func (e *CleanEstimate) storeBytes() (bytes int64) {
 	for _, s := range e.Stages {
-		room += 2 * s.StoreBytes
+		bytes += s.StoreBytes
 	}
-	return room
+	return bytes
 }
 
 // Refusal returns the error with which Clean would refuse to begin, or nil.
@@ -245,7 +251,7 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (
 		most := e.sampleCells()
 		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + most)
-		temporary = cells*most + 4*int64(labellings)*int64(c.Nodes) // logarithms; rivals and scores
+		temporary = (cells+8)*most + 4*int64(labellings)*int64(c.Nodes) // logarithms, labels and votes; rivals and scores
 		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
 		if joined {
 			learn.Seconds = e.seconds(float64(most), knownCost)
@@ -265,6 +271,7 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (
 	if opt.Hops > 1 {
 		e.Plan.KeepInputs(operators)
 	}
+	before := e.storeBytes()
 	written := StageWork{
 		Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
 		StoreBytes: cells*int64(c.Labels) + resultBytes*int64(c.Nodes),
@@ -284,7 +291,9 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (
 		},
 		written,
 	)
-	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+e.Plan.ScratchBytes+z+temporary)
+	lasting := e.Diagonal.ScratchBytes + z + temporary
+	e.TemporaryBytes = max(e.TemporaryBytes, lasting+e.Plan.ScratchBytes)
+	e.RoomBytes = leastRoom + max(e.TemporaryBytes, lasting+e.Plan.ScratchBytes+copies*before, lasting+copies*e.storeBytes())
 	return nil
 }
 
@@ -472,7 +481,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 		)
 	}
 	rows := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
-	e.TemporaryBytes = inputs + max(smooth.ScratchBytes, rows, refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
+	e.TemporaryBytes = e.Diagonal.ScratchBytes + inputs + max(smooth.ScratchBytes, rows, refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
 	return nil
 }
 

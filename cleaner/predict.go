@@ -40,7 +40,8 @@ type PredictOptions struct {
 	OnStage  func(ops.Stage)
 	Notice   func(string)
 
-	clock *stageClock // of OnStage
+	clock     *stageClock // of OnStage
+	disagrees *bool       // of the baseProblem, where it is known
 }
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
@@ -158,7 +159,7 @@ func predictAnew(ctx context.Context, s *kv.Store, opt PredictOptions) (report *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder()}
+	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder(), disagrees: opt.disagrees}
 	graph, err := along(tx, opt.Direction)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,9 @@ func (p *DiagonalPlan) refuse(hops int, limit float64) {
 	}
 }
 
+// DiagonalBytes is the most that DiagonalPlan.ScratchBytes is.
+func DiagonalBytes(hops, nodes int) int64 { return (8*int64(hops) + 4) * int64(nodes) }
+
 // PlanDiagonals walks a graph to count the degrees and the steps, and returns the plan of ComputeDiagonals.
 func PlanDiagonals(ctx context.Context, g Graph, hops int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()
@@ -110,7 +113,7 @@ func planSurvey(
 	}
 	plan.Passes += 1 + job.walks()
 	if opt.Scratch != nil {
-		plan.ScratchBytes = (8*int64(hops) + 4) * int64(s.nodes)
+		plan.ScratchBytes = DiagonalBytes(hops, s.nodes)
 	}
 	return plan, nil
 }

@@ -105,7 +105,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 				if e, err = p.project(ctx); err != nil {
 					return err
 				}
-				room := kv.CheckRoom(store.Dir(), p.clean.RoomBytes())
+				room := kv.CheckRoom(store.Dir(), p.clean.RoomBytes)
 				if errors.Is(room, kv.ErrNoSpace) {
 					e.Disk, room = wording.Plain(room), nil
 				}
@@ -221,7 +221,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	p.load, p.loaded.AdjacencyBytes = &load, load.AdjacencyBytes
 	p.counts = cleaner.Counts{
 		Nodes: int(nodes.nodes), Labels: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
-		Predictions: p.files.predictions.columns > 0, Degrees: p.loaded.Degrees,
+		Predictions: p.files.predictions.columns > 0,
 	}
 	if p.counts.DrawSplit(); p.files.splits != nil {
 		p.counts.Training = int(p.files.splits[cleaner.SplitTrain])

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // TestCleanLooksForRoom cleans on a disk that is too small: clean says so before it trains a classifier, and so does
@@ -45,5 +48,53 @@ func TestCleanLooksForRoom(t *testing.T) {
 	if got := mustRun(t, "estimate", g); !strings.Contains(got, g+": not enough room on disk: ") ||
 		!strings.Contains(got, ": does not fit;") {
 		t.Errorf("estimate: got %s, want the room that is free and wanted", got)
+	}
+}
+
+// TestRoomIsEnough cleans a small graph on a disk that has just as much room as the estimate says.
+func TestRoomIsEnough(t *testing.T) {
+	for _, c := range []struct{ nodes, edges, classes int }{{300, 900, 3}} {
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128m"); err != nil {
+			t.Skipf("a small file system needs root: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := syscall.Unmount(dir, 0); err != nil {
+				t.Error(err)
+			}
+		})
+		nodes, edges := graphText(c.nodes, c.edges, c.classes, "", 1)
+		writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
+		g := filepath.Join(dir, "g")
+		mustRun(t, "import", "--nodes", "nodes.csv", "--edges", "edges.csv", g)
+		var room int64
+		err := withStore(g, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+			return store.View(func(tx *kv.Tx) error {
+				counts, err := cleaner.CountStore(t.Context(), tx, cleaner.Options{})
+				if err != nil {
+					return err
+				}
+				e, err := cleaner.EstimateClean(t.Context(), counts, cleaner.Options{})
+				if err == nil {
+					room = e.RoomBytes
+				}
+				return err
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var used syscall.Statfs_t
+		if err := syscall.Statfs(dir, &used); err != nil {
+			t.Fatal(err)
+		}
+		const spare = 512 << 10 // of the files that opening the store makes
+		size := int64(used.Blocks-used.Bfree)*used.Bsize + room + spare
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size)); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, "", "clean", g); got.code != 0 {
+			t.Errorf("%d nodes, %d classes, %d bytes of room: got exit code %d and %s", c.nodes, c.classes, room, got.code, got.err)
+		}
 	}
 }
