@@ -151,10 +151,11 @@ type CleanEstimate struct {
 	TemporaryBytes, RoomBytes int64
 }
 
-// What is written to the store lies in two files for a while. It writes only where so much more is free.
+// Bytes that are written to the store lie in a log, in a table and in a merged table for a while, and it begins to write only where it finds
+// room to spare.
 const (
-	copies    = 2
-	leastRoom = 3 << 19
+	copies    = 3
+	leastRoom = 12 << 20
 )
 
 // storeBytes are those that the stages so far write to the store.
