@@ -155,7 +155,7 @@ type CleanEstimate struct {
 // room to spare.
 const (
 	copies    = 3
-	leastRoom = 12 << 20
+	leastRoom = 16 << 20
 )
 
 // storeBytes are those that the stages so far write to the store.
