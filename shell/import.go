@@ -31,7 +31,6 @@ type importCommand struct {
 	Check     bool         `help:"With --append: write nothing, and list the labels in the files that are probably wrong."`
 	Format    print.Format `default:"table" placeholder:"FORMAT" help:"With --check: table, csv, tsv, json, jsonl or markdown."`
 	Replace   bool         `help:"Replace the existing store by a new one from --nodes and --edges."`
-	From      string       `hidden:"" placeholder:"STORE" help:"Move a store, which lies beside DB, to DB. The Python client does so."`
 	Yes       bool         `short:"y" help:"Answer yes to the question."`
 	BadRows   int64        `placeholder:"N" help:"Skip up to N bad rows of the nodes and edges files. Default: 0."`
 	Report    string       `file:"write" placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
@@ -153,9 +152,6 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if err := c.checkElsewhere(); err != nil {
 		return err
-	}
-	if c.From != "" {
-		return c.move(ctx, s)
 	}
 	if c.Append {
 		return c.appendTo(ctx, s)
@@ -304,46 +300,27 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	r := c.reading(s)
 	defer func() { err = errors.Join(err, r.Bad.Close()) }()
 	var stats kv.LoadStats
-	err = c.replaceBy(ctx, s, func(dir string) (err error) {
-		stats, err = c.load(ctx, dir, r.Job)
-		return err
-	})
-	if err != nil {
-		return errors.Join(err, c.reportBad(ctx, err, r))
-	}
-	return c.report(ctx, stats, r, time.Since(began))
-}
-
-// move moves a store that is complete to DB, at once or in place of the one that is there.
-func (c *importCommand) move(ctx context.Context, s *streams) error {
-	if err := withStoreToRead(c.From, c.store(), func(*kv.Store) error { return nil }); err != nil {
-		return err
-	}
-	occupied, err := isOccupied(c.DB)
-	move := func(dir string) error { return os.Rename(c.From, dir) }
-	switch {
-	case err != nil:
-		return err
-	case !occupied:
-		return move(c.DB)
-	case !c.Replace:
-		return usagef("import: %s is there already: want another directory, or --replace", c.DB)
-	}
-	return c.replaceBy(ctx, s, move)
-}
-
-// replaceBy puts the store that fill makes into the place of the one at DB.
-func (c *importCommand) replaceBy(ctx context.Context, s *streams, fill func(dir string) error) error {
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
-	return c.withStoreHeld(ctx, c.DB, func() error {
+	err = c.withStoreHeld(ctx, c.DB, func() error {
 		if err := kv.CheckOwnFiles(c.DB); err != nil {
 			return fmt.Errorf("%w: nothing is replaced: move it elsewhere first", err)
 		}
 		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced (--yes answers)")); err != nil {
 			return err
 		}
-		return leaving(atomic.Replace(c.DB, fill), "%s is as it was", c.DB)
+		err := atomic.Replace(c.DB, func(dir string) (err error) {
+			stats, err = c.load(ctx, dir, r.Job)
+			return err
+		})
+		if err != nil {
+			return errors.Join(leaving(err, "%s is as it was", c.DB), c.reportBad(ctx, err, r))
+		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return c.report(ctx, stats, r, time.Since(began))
 }
 
 // withStoreHeld runs fn while a store is open to read, so that nobody can write to it.

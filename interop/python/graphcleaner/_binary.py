@@ -93,8 +93,11 @@ def _end(program: subprocess.Popen[bytes], heard: str, arguments: Sequence[str])
     """Logs what the program said, and returns it with its levels. A failure is a GraphcleanerError that has the errors."""
     said = []
     for line in filter(None, heard.split("\n")):
-        # What is no message is of a fault of the program, or of the system.
-        message = json.loads(line) if line.startswith("{") else {"level": "ERROR", "msg": line}
+        try:
+            # What is no message is of a fault of the program, or of the system.
+            message = json.loads(line) if line.startswith("{") else {"level": "ERROR", "msg": line}
+        except ValueError:  # a kill cut it off
+            continue
         if "stage" not in message:  # which is progress
             said.append((_LEVELS[message["level"]], of_python(message["msg"], arguments)))
     errors = "\n".join(text for level, text in said if level == logging.ERROR)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -48,9 +47,10 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     edge_nodes     ends of edges that the nodes lack become nodes without a label, behind the others. The answer is without them
     unlabelled     labels that mean that there is none: ["NA", -1]
     trim, nfc      classes that differ by white space, or by Unicode form, are one, as in `graphcleaner import`
-    store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews. It is
-                   there once the call has ended well
-    replace        a store that is there goes, with the decisions in it, once the new one is complete
+    store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews. If the
+                   import fails, there is none. If the cleaning fails, the graph stays in it: clean it with `open(…).clean()`
+    replace        a store that is there goes, with the decisions in it, once the graph is imported, before the cleaning. A failed import
+                   leaves the old store
     progress       show a bar of tqdm
     options        flags of `graphcleaner clean`: hops=2, seed=7, expect=0.1, as_given=True
 
@@ -98,7 +98,9 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
             raise GraphcleanerError(f"{what}: want predictions with {'it' if what == 'logits' else 'them'}")
     if named in _ANSWER:
         raise GraphcleanerError(f"columns: ids are called {named!r}, which is a column of the answer: rename them")
-    store = None if store is None else os.path.realpath(store) if replace else _store.absolute(store)
+    if replace and store is None:
+        raise GraphcleanerError("replace: want a store with it")
+    store = None if store is None else _store.absolute(store)
     work = _store.flags(memory=memory, threads=threads)
     said: list[tuple[int, str]] = []
     if not len(ends):
@@ -111,11 +113,10 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         said.append((logging.INFO, f"edges: {more:,} ends that the nodes lack became nodes without a label"))
         _binary.log.info(said[-1][1])
     theirs = {"nodes": names, "edges": _tables.mapping(edge_columns, "edge_columns"), **dict.fromkeys(("predictions", "features"), {"id": named})}
-    # The store is put into its place once all has been done: a failure leaves nothing.
-    with _place(store, replace) as put, _tables.folder(store, theirs) as folder, _bar(progress) as step:
-        made = ["--", str(Path(folder, "store"))]
+    with _tables.folder(theirs) as folder, _bar(progress) as step:
+        made = ["--", store or str(Path(folder, "store"))]
         stored = whole if store is not None else whole.select([name for name in whole.column_names if name in ("id", "label", "split")])
-        arguments = ["import", *work, *_store.flags(directed=directed, logits=logits, trim=trim, nfc=nfc)]
+        arguments = ["import", *work, *_store.flags(directed=directed, logits=logits, trim=trim, nfc=nfc, replace=replace, yes=replace)]
         arguments += ["--nodes", _tables.write(stored, Path(folder, "nodes.parquet"), "nodes")]
         arguments += ["--edges", _tables.write(ends, Path(folder, "edges.parquet"), "edges")]
         if features is not None:
@@ -125,54 +126,25 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
                                             index=index, categories=getattr(dtype, "categories", None), more=more, trim=trim, nfc=nfc)
         _binary.run([*arguments, *made], said=said)
         step()
-        run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))
+        try:
+            run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))
+        except GraphcleanerError as error:
+            if store is None:
+                raise
+            raise GraphcleanerError(f"{error}\n{store} has the graph, but is not cleaned. Clean it with graphcleaner.open({store!r}).clean(…), "
+                                    "or call this again with replace=True", code=error.code) from None
         step()
         # Quietly: they repeat the warnings of the run.
         scores, suspects = (_store.exported(["export", "--quiet", *work], [*made, what], folder) for what in ("scores", "suspects"))
         answer = _answer(table, scores.slice(0, len(table)), suspects, named)
-        if store is not None:
-            put(made[1])
         step()
-    del run["store"]  # as it was called before it was in its place
+    del run["store"]  # which may be gone
     run = {**run, "warnings": [line for level, line in said if level == logging.WARNING], "notes": [line for _, line in said]}
     return _framed(answer if with_id else answer.drop_columns([named]), kind, index, dtype, run)
 
 
 # Graphs that are no `Graph`: an attribute that no frame has, what it is, and what makes a `Graph` of it.
 _GRAPHS = (("adj", "a graph of NetworkX", "from_networkx(G, label=…)"), ("edge_index", "data of PyTorch Geometric", "from_pyg(data)"))
-
-
-@contextmanager
-def _place(store: str | None, replace: bool) -> Iterator[Any]:
-    """What puts a new store into its place. Nobody writes to one that is there and is to be replaced meanwhile."""
-    old = store is not None and os.path.lexists(store)
-    if replace and store is None:
-        raise GraphcleanerError("replace: want a store with it")
-    if old and not replace:
-        raise GraphcleanerError(f"{store}: there is something already, want a new directory for the store, replace=True, "
-                                "or open the one that is there")
-
-    def put(made: str) -> None:
-        _binary.run(["import", f"--from={made}", *_store.flags(replace=replace, yes=replace), "--", str(store)])
-
-    if not old:
-        yield put
-        return
-    assert store is not None
-    _binary.run(["stats", "--", store])  # which refuses what is no store
-    if sys.platform == "win32":  # which moves no directory that is in use
-        yield put
-        return
-    import fcntl
-
-    directory = os.open(store, os.O_RDONLY)  # its lock is that of the store
-    try:
-        fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        yield put
-    except BlockingIOError as error:
-        raise GraphcleanerError(f"{store}: another process has the store open, want it to end before the store is replaced") from error
-    finally:
-        os.close(directory)
 
 
 def _framed(answer: pa.Table, kind: str, index: Any, dtype: Any, run: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ _FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|\bgraphcleaner [a-z]+ [^;:]*"
                    r"|(?P<command>\b(?:import|clean) )?(?<![\w-])--(?P<name>[a-z]\w*(?:-\w+)*)"
                    r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
 _SWITCHES = ("as-given", "directed", "edge-nodes", "logits", "multi-label", "nfc", "replace", "safe-csv", "trim", "without-suspects", "yes")
-_LISTS = ("classes", "unlabelled")
+_LISTS = ("classes", "columns", "unlabelled")
 _COLUMNS = ("id", "label", "split", "src", "dst", "weight")
 _FRAME = re.compile(r"(nodes|edges|predictions|features|ids)\.(?:parquet|npy|npz)")
 
@@ -31,7 +31,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
     said = said.replace("want one statement with --format arrow", "want one statement in a call").replace("an Arrow stream", "a frame")
     said = said.replace("give them to the command, as in: shell DB --who ann -c undo", "pass them to open, as in: open(path, who='ann')")
     said = re.sub(r"\brepeat this with (?:--replace --yes )?--", "call this again with --", said)
-    said = re.sub(r"(want another)(?: name)?: such as --columns \S+", r"\1 name", said)  # a frame is renamed
+    said = re.sub(r"(want another)(?: name)?: (?:such as|if it is a property,) --columns \S+", r"\1 name", said)  # a frame is renamed
     return _FLAG.sub(_argument, said)
 
 
@@ -45,7 +45,7 @@ def _argument(flag: re.Match[str]) -> str:
     if value is None:
         return command + argument
     names = [re.sub(r"\\(.)", r"\1", part) for part in re.findall(r"(?:[^,\\]|\\.)+", value.strip("'"))]
-    if argument in ("columns", "edge_columns"):
-        pairs = dict(pair.split("=", 1) for pair in names if pair.split("=")[0] in _COLUMNS)
-        return f"{command}{argument}={{…, {str(pairs)[1:-1]}}}"
+    # Whether the caller gave some already is not known here.
+    if pairs := {ours: theirs for ours, _, theirs in (pair.partition("=") for pair in names) if theirs and ours in _COLUMNS}:
+        return f"{command}{str(pairs)[1:-1]} in {argument}"
     return f"{command}{argument}={names if argument in _LISTS else value}"

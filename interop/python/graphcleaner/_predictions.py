@@ -57,7 +57,7 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
             raise GraphcleanerError(f"predictions: got an array of {array.ndim} dimensions, want a row for each node and a column for each class")
         if nodes is None:
             raise GraphcleanerError("predictions: rows of an array are those of the nodes, and there are no nodes: want a frame with ids")
-        names = _named(classes) if named else _assumed(graph_classes, nodes, categories, array.shape[1], labels)
+        names = _named(classes) if named else _assumed(graph_classes, categories, array.shape[1], labels or ())
         why = None if named else "labels among the nodes"
     names = formed(names, trim, nfc)
     if not named:
@@ -76,8 +76,8 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
         raise GraphcleanerError("predictions: classes names a class twice")
     if (bad := np.isnan(array) & ~np.isnan(array).all(axis=1, keepdims=True)).any():
         row, column = np.argwhere(bad)[0]
-        raise GraphcleanerError(f"predictions, row {row}, column {names[column]!r}: got NaN, want a number, or a row of NaN where there "
-                                "is none")
+        where = names[column] if named or labels is not None else int(column)  # the store knows the classes
+        raise GraphcleanerError(f"predictions, row {row}, column {where!r}: got NaN, want a number, or a row of NaN where there is none")
     if more:
         array = np.concatenate([array, np.full((more, array.shape[1]), np.nan, np.result_type(array.dtype, np.float32))])
     path = str(Path(folder, "predictions.npy"))
@@ -147,12 +147,10 @@ def _named(classes: Any) -> list[str]:
     return names
 
 
-def _assumed(graph_classes: Any, nodes: pa.Table, categories: Any, count: int, labels: Collection[str] | None) -> list[str]:
+def _assumed(graph_classes: Any, categories: Any, count: int, labels: Collection[str]) -> list[str]:
     """The classes of the columns of an array whose classes nobody named."""
     if graph_classes is not None:
         return _named(graph_classes)
-    if labels is None:
-        labels = set(_tables.texts(nodes.column("label"), "nodes: column 'label'").to_pylist()) - {None, ""}
     names = class_order(labels)
     if categories is None:
         return names

@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def folder(beside: str | None = None, names: Mapping[str, Mapping[str, str]] | None = None) -> Iterator[str]:
-    """A folder for the files between this process and the program, beside a path or among temporary files.
+def folder(names: Mapping[str, Mapping[str, str]] | None = None) -> Iterator[str]:
+    """A folder for the files between this process and the program, among temporary files.
 
     Errors name the files without it, and have the caller's `names` of the columns of each frame.
     """
-    above, name = os.path.split(os.path.abspath(beside)) if beside is not None else (None, "")
     try:
-        made = tempfile.TemporaryDirectory(prefix=f".{name}-" if name else "graphcleaner-", dir=above)
+        made = tempfile.TemporaryDirectory(prefix="graphcleaner-")
     except OSError as error:
-        raise GraphcleanerError(f"{above or tempfile.gettempdir()}: {error.strerror}, want a folder to write to") from error
+        raise GraphcleanerError(f"{tempfile.gettempdir()}: {error.strerror}, want a folder to write to") from error
     with _unwound(), made as path:
         try:
             yield path

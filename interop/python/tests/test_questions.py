@@ -45,8 +45,11 @@ from graphcleaner._messages import of_python
      '1:6: got "--who", and a statement has no flags: pass them to open, as in: open(path, who=\'ann\'). A comment'),
     ("correct the file and append it again.", "correct the frame and append it again."),
     ("import --trim joins those that differ by white space, --nfc those", "trim=True joins those that differ by white space, nfc=True those"),
-    ("repeat this with --replace --yes --columns label=party,my_label=label", "call this again with columns={…, 'label': 'party'}"),
-    ("the column name has these ids: add --columns id=name.", "the column name has these ids: add columns={…, 'id': 'name'}."),
+    ("repeat this with --replace --yes --columns label=party,my_label=label", "call this again with 'label': 'party' in columns"),
+    ("the column name has these ids: add --columns id=name.", "the column name has these ids: add 'id': 'name' in columns."),
+    ("add --edge-columns 'src=the end,dst=b'", "add 'src': 'the end', 'dst': 'b' in edge_columns"),
+    ("say --columns id,label.", "say columns=['id', 'label']."),
+    ("a control character, want another: if it is a property, --columns property_3=3", "a control character, want another name"),
     ("append without --predictions, and then import --predictions of all nodes", "append without predictions, and then import predictions of all nodes"),
     ("run predict, or clean --as-given, which scores", "run predict, or as_given=True, which scores"),
     ("take fewer --hops; wait for it (--wait), or end it", "take fewer hops; wait for it (wait), or end it"),
@@ -284,21 +287,32 @@ def test_a_store_in_a_with_block(cleaned):  # noqa: F811
 
 def test_a_store_is_replaced(papers, tmp_path):  # noqa: F811
     graphcleaner.open(papers).decide("p1", "reject")
-    with pytest.raises(GraphcleanerError, match="^hops=9"):
-        clean(*frames(), store=papers, replace=True, hops=9)
+    nodes, edges, _, _ = frames()
+    with pytest.raises(GraphcleanerError, match='"p0" again'):
+        clean(nodes.replace({"paper_id": {"p9": "p0"}}), edges, store=papers, replace=True)
     assert graphcleaner.open(papers).query("history").num_rows == 1
-    clean(*frames(), store=papers, replace=True)
+    clean(nodes, edges, store=papers, replace=True)
     assert graphcleaner.open(papers).query("history").num_rows == 0
     assert [path.name for path in papers.parent.iterdir()] == [papers.name]
-    clean(*frames(), store=tmp_path / "new.graph", replace=True)
+    clean(nodes, edges, store=tmp_path / "new.graph", replace=True)
     assert graphcleaner.open(tmp_path / "new.graph").query("count nodes").num_rows == 1
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all of it")
     with pytest.raises(GraphcleanerError, match="not a graphcleaner store"):
-        clean(*frames(), store=tmp_path / "mine", replace=True)
+        clean(nodes, edges, store=tmp_path / "mine", replace=True)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
     with pytest.raises(GraphcleanerError, match="replace: want a store with it"):
-        clean(*frames(), replace=True)
+        clean(nodes, edges, replace=True)
+
+
+def test_a_store_whose_cleaning_fails_stays(papers, tmp_path):  # noqa: F811
+    graphcleaner.open(papers).decide("p1", "reject")
+    for path in (papers, tmp_path / "it's new"):
+        with pytest.raises(GraphcleanerError, match="^hops=9: want 1 to 5\n.* has the graph, but is not cleaned. Clean it with graphcleaner.open") as failed:
+            clean(*frames(), store=path, replace=path == papers, hops=9)
+        advice = re.search(r"graphcleaner\.open\(.*\)\.clean\(…\)", str(failed.value))[0]
+        assert "nodes scored" in eval(advice.replace("…", "hops=2, as_given=True"))
+        assert graphcleaner.open(path).query("history").num_rows == 0 and graphcleaner.open(path).export("scores").num_rows == 60
 
 
 def test_a_replacement_that_was_killed_is_undone(papers):  # noqa: F811
@@ -314,21 +328,31 @@ def test_a_replacement_that_was_killed_is_undone(papers):  # noqa: F811
     assert [path.name for path in papers.parent.iterdir()] == ["papers.graph"]
 
 
-def test_what_ends_python_in_between_loses_no_store(papers):  # noqa: F811
-    """Python renames no store itself, so nothing that ends it between two steps takes the name of one away."""
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_the_end_of_python_in_an_import_loses_no_store(papers, tmp_path, how):  # noqa: F811
+    graphcleaner.open(papers).decide("p1", "reject")
+    os.mkfifo(tmp_path / "edges.csv")
     code = f"""
-import os, signal, sys
-sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 from test_client import clean, frames
-renamed = os.rename
-def rename(*words):
-    renamed(*words)
-    os.kill(os.getpid(), signal.SIGKILL)
-os.rename = rename
+from graphcleaner import _tables
+write = _tables.write
+_tables.write = lambda table, path, what: {str(tmp_path / "edges.csv")!r} if what == "edges" else write(table, path, what)
 clean(*frames(), store={str(papers)!r}, replace=True)
 """
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, "GRAPHCLEANER_BINARY": graphcleaner._binary.path()}, check=False)
-    assert graphcleaner.open(papers).query("count nodes").to_pylist() == [{"count": 60}]
+    paths = os.pathsep.join(map(str, (Path(__file__).parent, Path(graphcleaner.__file__).parents[1])))
+    python = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE,
+                              env={**os.environ, "GRAPHCLEANER_BINARY": graphcleaner._binary.path(), "PYTHONPATH": paths})
+    aside, deadline = papers.with_name("papers.graph.replacing"), time.monotonic() + 60
+    while not (aside / "mark").exists():  # then the import waits for edges
+        assert time.monotonic() < deadline and python.poll() is None
+        time.sleep(0.05)
+    python.send_signal(how)
+    python.communicate(timeout=60)
+    while aside.exists():
+        assert time.monotonic() < deadline
+        assert graphcleaner.open(papers).query("history").num_rows == 1
+    assert graphcleaner.open(papers).query("count nodes where score >= 0").to_pylist() == [{"count": 60}]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")
@@ -344,7 +368,7 @@ def test_a_store_in_use_is_not_replaced(papers):  # noqa: F811
     holder = subprocess.Popen([graphcleaner._binary.path(), "serve", papers], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         holder.stdout.readline()  # it holds the store by now
-        with pytest.raises(GraphcleanerError, match="another process has the store open"):
+        with pytest.raises(GraphcleanerError, match="only a store that nobody writes to can be replaced: .* is in use by process"):
             clean(*frames(), store=papers, replace=True)
     finally:
         holder.terminate()
