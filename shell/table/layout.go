@@ -49,6 +49,7 @@ type layout struct {
 	captioned   bool // the caption is the header
 
 	trim   bool       // blanks around values that are not quoted are none of theirs: the first line has some beside all that separates columns
+	tabs   int        // of a line that is a row
 	packed bool       // by gzip
 	short  bool       // the header lacks a name for the first column, as R writes it
 	sample [][]string // the first records, and perhaps the header
@@ -117,6 +118,7 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 		model = begin[len(begin)-len(bytes.TrimLeft(begin, "\r\n")):]
 		model, l.comments = withoutEnd(model[:lineEnd(model)]), -1
 	}
+	l.tabs = len(layout{separator: '\t'}.cut(model)) - 1
 	plain := unquoted(model)
 	if edge, _, ok := bytes.Cut(plain, []byte{'{'}); ok && bytes.HasSuffix(plain, []byte{'}'}) {
 		plain = edge // NetworkX writes the attributes behind it
@@ -132,8 +134,14 @@ func layoutOf(begin []byte, form Form, ending string, isHeader func([]string) bo
 	if block != nil && len(l.sample) > 0 {
 		l.caption = l.captionOf(block, len(l.sample[0]))
 	}
-	areQuoted := bytes.HasPrefix(first, []byte{'"'}) && bytes.Contains(begin, []byte("\n\"")) // as R writes names of rows
-	l.short = areQuoted && isShort(l.sample)
+	if bytes.HasPrefix(first, []byte{'"'}) && bytes.Contains(begin, []byte("\n\"")) { // as R writes names of rows
+		short := l
+		short.tabs++
+		if short.sample = short.records(begin, sniffRows); isShort(short.sample) {
+			short.short = true
+			return short
+		}
+	}
 	return l
 }
 

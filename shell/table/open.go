@@ -142,7 +142,7 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 		}
 	}
 	if r.parts.headless {
-		r.layout = layout{separator: form.Delimiter, comment: noComment}
+		r.layout = layout{separator: form.Delimiter, comment: noComment, tabs: len(r.parts.header) - 1}
 		if r.layout.separator == 0 {
 			r.layout.separator = usualSeparator(r.path)
 		}

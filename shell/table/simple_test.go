@@ -18,7 +18,7 @@ import (
 
 // simpleRows reads text byte by byte, as the package's documentation says: a line for every row that is there or is bad,
 // and one for what ends the reading.
-func simpleRows(separator, comment byte, content []byte, columns int) (rows []string) {
+func simpleRows(separator, comment byte, content []byte, columns, tabs int) (rows []string) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	var header []string
 	for line := int64(1); len(content) > 0; {
@@ -31,7 +31,7 @@ func simpleRows(separator, comment byte, content []byte, columns int) (rows []st
 			fields = simpleBlanks(bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")))
 		} else {
 			var length int
-			if fields, length, bad = simpleQuotes(content, separator); length < 0 {
+			if fields, length, bad = simpleQuotes(content, separator, tabs); length < 0 {
 				length = lineEnd(content)
 				open = errors.New("a quoted field is still open at the end of the file")
 			}
@@ -93,13 +93,19 @@ var (
 )
 
 // simpleQuotes returns the fields of the record that a csv or tsv text begins with and the record's length; −1 where a
-// quote is left open.
-func simpleQuotes(text []byte, separator byte) (fields []string, length int, bad error) {
+// quote is left open. So many tabs are in a line that is a row.
+func simpleQuotes(text []byte, separator byte, tabs int) (fields []string, length int, bad error) {
 	for rest := string(text); ; rest = rest[1:] {
 		if separator != '\t' && simpleOpen.MatchString(rest) {
 			return nil, -1, nil
 		}
 		quoted := simpleQuoted.FindStringSubmatch(rest)
+		if separator == '\t' && quoted != nil && strings.Contains(quoted[0], "\n") {
+			lines := strings.Split(rest, "\n")
+			if len(fields)+strings.Count(lines[0], "\t") == tabs && strings.Count(lines[1], "\t") == tabs {
+				quoted = nil
+			}
+		}
 		behind := rest
 		if quoted != nil {
 			behind = rest[len(quoted[0]):]
@@ -231,7 +237,7 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	want := simpleRows(separator, comment, content, columns)
+	want := simpleRows(separator, comment, content, columns, r.layout.tabs)
 	if !slices.Equal(rows, want) {
 		t.Fatalf("%q in chunks of %d: Rows: got\n%q\nwant\n%q", content, chunk, rows, want)
 	}

@@ -23,6 +23,7 @@ type textFile struct {
 	comment    byte // what lines begin with that are no records
 	ofLines    bool // a record is a line: no line ends within quotes
 	trim       bool // blanks around values are none of theirs
+	tabs       int  // of a line that is a row
 	chunkBytes int
 	header     []string // nil until it has been read
 	names      []string // the fields of the line that is the header; nil if none is
@@ -33,9 +34,10 @@ type textFile struct {
 }
 
 // newTextFile reads a text from behind its byte order mark. One whose columns blanks separate has a record in each
-// line: a quote that is not closed there, of which unquoted texts have many, must not take the lines that follow.
+// line: a text may have any number of blanks, so that nothing tells its lines from rows with a quote each.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
-	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, chunkBytes: chunkBytes}
+	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, tabs: l.tabs,
+		chunkBytes: chunkBytes}
 	f.ofLines = f.separator == blanks
 	return f
 }
@@ -69,7 +71,8 @@ func (c *textChunk) fill() (err error) {
 
 // cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
 // Where the first record begins a quoted field that the file, or MaxRecord, ends before, it returns the line in which the
-// record begins, and broken says so: the next line begins another. What is behind it keeps as rest.
+// record begins, and broken says so, unless such a quote is text: the next line begins another. What is behind it keeps
+// as rest.
 func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
 	for size := f.chunkBytes; ; size *= 2 {
 		size = min(size, MaxRecord+1)
@@ -104,6 +107,9 @@ func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
 				return nil, nil, broken // nor does the line end
 			}
 			f.rest = append(f.rest[:0], data[end:]...)
+			if quotesAreText(f.separator) {
+				return data[:end], nil, nil
+			}
 			return data[:end], broken, nil
 		}
 	}
@@ -136,7 +142,7 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 			length = lineEnd(data[at:])
 			ok = last || data[at+length-1] == '\n'
 		} else {
-			length, ok = quotedRecord(data[at:], f.separator, last)
+			length, ok = f.quotedRecord(data[at:], last)
 		}
 		if !ok {
 			return at
@@ -152,19 +158,19 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 // quotedRecord returns the length of the record that data begins with, its end of line included; false if data ends
 // before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is
 // text, or an error of the record, which then ends where its line does.
-func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) {
-	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
-	for i := 0; ; i++ {      // i is where a field begins
+func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
+	lineEnd, quote := -1, -1                          // the next ones at or behind i, as far as they are known
+	for i, field := 0, 0; ; i, field = i+1, field+1 { // i is where a field begins
 		if begin := beforeQuote(data, i); begin >= 0 {
-			end := closingQuote(data, begin)
+			end, ok := f.quoteEnd(data, begin, field, last)
 			switch {
-			case end < 0 && last && quotesAreText(separator):
-			case end < 0:
+			case !ok:
 				return 0, false
-			case end < len(data) && data[end] == separator:
+			case end < 0:
+			case end < len(data) && data[end] == f.separator:
 				i = end
 				continue
-			case !quotesAreText(separator) || endsLine(data[end:]):
+			case !quotesAreText(f.separator) || endsLine(data[end:]):
 				if n := bytes.IndexByte(data[end:], '\n'); n >= 0 {
 					return end + n + 1, true
 				}
@@ -188,13 +194,35 @@ func quotedRecord(data []byte, separator byte, last bool) (length int, ok bool) 
 		}
 		n := -1
 		if quote < lineEnd {
-			n = bytes.IndexByte(data[i:lineEnd], separator)
+			n = bytes.IndexByte(data[i:lineEnd], f.separator)
 		}
 		if n < 0 {
 			return min(lineEnd+1, len(data)), true
 		}
 		i += n
 	}
+}
+
+// quoteEnd is closingQuote for the quote that a field of a record begins with, which data begins with; -1 if the quote is
+// text, and false if data ends before that is known. Between tabs, a quote is text if nothing closes it, as in titles. It
+// is so too if its field would go on in the next line, though the record could end before: with as many tabs as a row has,
+// and the next line has.
+func (f *textFile) quoteEnd(data []byte, at, field int, last bool) (end int, ok bool) {
+	if length := bytes.IndexByte(data[at:], '\n'); length >= 0 && quotesAreText(f.separator) {
+		line, next := data[:at+length], data[at+length+1:]
+		if end := closingQuote(line, at); end >= 0 {
+			return end, true
+		}
+		if next = next[:lineEnd(next)]; !last && !bytes.HasSuffix(next, []byte{'\n'}) {
+			return 0, false
+		}
+		tab := []byte{'\t'}
+		if field+bytes.Count(line[at:], tab) == f.tabs && bytes.Count(next, tab) == f.tabs {
+			return -1, true
+		}
+	}
+	end = closingQuote(data, at)
+	return end, end >= 0 || last && quotesAreText(f.separator)
 }
 
 // endsLine reports whether nothing is left of a line.
@@ -335,7 +363,7 @@ func (c *textChunk) isHeader() bool {
 func (c *textChunk) quotedRecord() (Row, error) {
 	record := c.data[c.at:]
 	if !c.file.ofLines {
-		length, _ := quotedRecord(record, c.file.separator, true)
+		length, _ := c.file.quotedRecord(record, true)
 		record = record[:length]
 	} else if end := bytes.IndexByte(record, '\n'); end >= 0 {
 		record = record[:end+1]
