@@ -8,7 +8,7 @@
 // in which "" stands for one. A line may end in them, unless blanks separate the columns. Between tabs or blanks, what
 // goes on behind its closing quote, or has none, is text with quotes. Between tabs, so is what would go on in the next
 // line, if the record could end before: it has the tabs of a row, and so has the next line. A backslash is a backslash. A
-// line that is the header again is an error. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates
+// line that is the header again is an error, unless there is one column alone. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates
 // or times, or lists of them; Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv
 // file would hold: dates and times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.
 //

@@ -272,8 +272,9 @@ func (r *Reader) setHeader() error {
 		}
 	default:
 		r.header, r.line = fields, first.Line
-		if !areNumbers([][]string{fields}) { // which would say that the header is missing
-			chunk.file.names = slices.Clone(fields)
+		// Numbers would say that the header is missing, and the name of the only column may be one of the words in it.
+		if len(fields) > 1 && !areNumbers([][]string{fields}) {
+			chunk.file.names, chunk.file.recognized = slices.Clone(fields), isHeader(fields)
 		}
 		if l.short {
 			r.header = append([]string{""}, fields...)

@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 const (
 	tableOf     = ", want a table of edges"
-	twoTables   = ", want two tables: the lines below %s are one of nodes, those below %s one of edges"
 	takesGraph  = "graphcleaner.from_networkx of the Python package takes its graph"
 	viaNetworkX = tableOf + ": networkx reads it, and " + takesGraph
 )
@@ -27,31 +25,17 @@ var graphForms = []struct {
 	{regexp.MustCompile(`^>>(graph6|digraph6|sparse6)<<`), "a graph in graph6 or sparse6" + viaNetworkX, ""},
 	{regexp.MustCompile(`^(c\b[^\n]*\n\s*)*p\s+\w+\s+\d+\s+\d+\s`), "a graph in the form of DIMACS" + tableOf,
 		`awk 'BEGIN {print "src", "dst"} /^[ea] / {print $2, $3}'`},
-	{regexp.MustCompile(`(?i)^dl\s+n\s*=\s*\d`), "a graph in the form DL of UCINET" + tableOf + ": igraph reads it", ""},
-	{regexp.MustCompile(`^nodedef>`), "a graph in GDF" + fmt.Sprintf(twoTables, "nodedef>", "edgedef>"), ""},
-	{regexp.MustCompile(`^@nodes\b`),
-		"a graph in the form LGF of LEMON" + fmt.Sprintf(twoTables, "@nodes", "@arcs or @edges"), ""},
 	{regexp.MustCompile(`^(<[^<>\s]*>|_:\S+)\s+<[^<>\s]*>\s+(<|"|_:)|^@prefix\s`),
 		"a graph in RDF" + tableOf + ": rdflib reads it", ""},
-	{regexp.MustCompile(`(?i)^@relation\s`),
-		"a table in ARFF of Weka, want text or parquet: scipy.io.arff.loadarff reads it", ""},
 	{regexp.MustCompile(`^//`),
 		"a comment that begins with //, want comments that begin with # or %", `sed 's|^//|#|'`},
-	{regexp.MustCompile(`^([^#%\s",][^\n",]*\n)+#\r?\n\S+\s+\S+`),
-		"a graph in TGF, want two tables: the lines above # are one of nodes, those below # one of edges", ""},
 }
 
 // graphJSON is in graphs that are written as JSON.
 var graphJSON = regexp.MustCompile(`"(links|edges|nodes|adjacency)"\s*:\s*\[`)
 
-// properties is the first line of a file that says what is in one of WebGraph.
-var properties = []byte("#BVGraph properties")
-
 // graphForm says in which form, other than a table, a text has a graph, and what to do; empty if it may be a table.
 func (r *Reader) graphForm(begin []byte) string {
-	if bytes.HasPrefix(begin, properties) {
-		return "got the properties of a graph of WebGraph" + tableOf + ": ArcListASCIIGraph of WebGraph writes one"
-	}
 	const space = " \t\r\n"
 	text, comment := bytes.TrimLeft(begin, space), commentOf(begin)
 	for len(text) > 0 && text[0] == comment {

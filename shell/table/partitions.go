@@ -18,13 +18,16 @@ type partition struct{ keys, values []string }
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
 // filesBelow are the files of a directory and of the directories KEY=VALUE in it. Names that begin with . or _ do not
-// count.
+// count. Links to directories in it are refused: one that leads back would have no end.
 func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 	entries, err := stream.ReadDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_") {
 			continue
 		}
@@ -38,6 +41,8 @@ func filesBelow(ctx context.Context, dir string) (paths []string, err error) {
 			paths = append(paths, path) // opening it says what is wrong
 		case !strings.Contains(entry.Name(), "="):
 			return nil, &Error{Path: path, Msg: "is a directory in a directory, want files, or directories with names KEY=VALUE"}
+		case entry.Type()&fs.ModeSymlink != 0:
+			return nil, &Error{Path: path, Msg: "is a link to a directory, want the directory itself in its place"}
 		default:
 			below, err := filesBelow(ctx, path)
 			if err != nil {

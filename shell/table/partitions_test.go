@@ -1,6 +1,8 @@
 package table
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,5 +50,15 @@ func TestPartitionsOfParquet(t *testing.T) {
 	}
 	if years["2020"] != 5 || years["2021"] != 5 {
 		t.Errorf("got %v rows of each year, want 5", years)
+	}
+}
+
+// Looking for the files of a directory ends with its context.
+func TestFindPartsCancelled(t *testing.T) {
+	dir := filepath.Dir(write(t, "a.csv", []byte("id\n1\n")))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if parts, err := FindParts(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %v, want an error that it was cancelled", parts.Paths(), err)
 	}
 }

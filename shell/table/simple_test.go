@@ -65,7 +65,7 @@ func simpleRows(separator, comment byte, content []byte, columns, tabs int) (row
 			if strings.HasPrefix(again[0], byteOrderMark[:1]) {
 				again[0] = strings.Trim(again[0], byteOrderMark+`"`)
 			}
-			if slices.Equal(again, header) && !areNumbers([][]string{header}) {
+			if slices.Equal(again, header) && columns > 1 && !areNumbers([][]string{header}) {
 				bad = fmt.Errorf("got the header again (%s)", brief(strings.Join(header, ",")))
 			} else if len(fields) != columns {
 				bad = fmt.Errorf("got %d fields", len(fields))

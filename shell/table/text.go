@@ -26,7 +26,8 @@ type textFile struct {
 	tabs       int  // of a line that is a row
 	chunkBytes int
 	header     []string // nil until it has been read
-	names      []string // the fields of the line that is the header; nil if none is
+	names      []string // the fields of the line that is the header; nil if none is, or if it may be a row as well
+	recognized bool     // names are those of a header, whatever the form says
 
 	rest  []byte // read, but behind the last chunk
 	lines int64  // before rest
@@ -314,10 +315,13 @@ const backslashRemark = `; if a backslash stands before a quote: it is not read 
 func (c *textChunk) row(line int64) (Row, error) {
 	header := c.file.header
 	if c.isHeader() {
+		advice := ". If the first line is a row, add --no-header"
+		if c.file.recognized {
+			advice = ""
+		}
 		return Row{}, recordError(c.file.path, line, bytes.Join(c.fields, []byte{c.file.separator}),
 			"got the header again (%s), want a row. If files were put together here, take this line out, or name a "+
-				"directory of the files. "+
-				"If the first line is a row, add --no-header", brief(strings.Join(c.file.names, ",")))
+				"directory of the files%s", brief(strings.Join(c.file.names, ",")), advice)
 	}
 	if len(c.fields) != len(header) && header != nil {
 		record := bytes.Join(c.fields, []byte{c.file.separator})
