@@ -6,11 +6,12 @@
 // UTF-8; a byte order mark, CRLF line ends and blank lines are understood. If the first line has a blank beside all
 // that separates columns, as in "src, dst", blanks around values are not part of them. A field may be in double quotes,
 // in which "" stands for one. A line may end in them, unless blanks separate the columns. Between tabs or blanks, what
-// goes on behind its closing quote, or has none, is text with quotes. Between tabs, so is what would go on in the next
-// line, if the record could end before: it has the tabs of a row, and so has the next line. A backslash is a backslash. A
-// line that is the header again is an error, unless there is one column alone. A column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates
-// or times, or lists of them; Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv
-// file would hold: dates and times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.
+// goes on behind its closing quote, or has none, is text with quotes. Between tabs, a quote whose text would go on in
+// the next line is text, too, if the record has all tabs of a row by the end of its line, and the next line has as
+// many. A backslash is a backslash. Where there are two columns or more, a line that is the header again is an error. A
+// column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates or times, or lists of them;
+// Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv file would hold: dates and
+// times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.
 //
 // OpenParts reads several files as one: those of a directory, or those that a pattern matches. They have the same header, or the
 // first is a header alone, with types as neo4j-admin writes them, and the others have none. The name "-" is standard input, where

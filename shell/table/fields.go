@@ -48,6 +48,29 @@ func closingQuote(data []byte, at int) int {
 	}
 }
 
+// quoteEnd is closingQuote for the quote at a place of data that begins the given field, from 0, of the record that data
+// begins with. It is -1 if the quote is text, and false if data ends before that is known. Between tabs, a quote is text
+// if nothing closes it. A quote whose field would go on in the next line is text, too, if both lines look like rows: the
+// record has all tabs of a row by the end of its line, and so has the next line. Titles may begin with a lone quote, and
+// others end with the mark of inches.
+func (f *textFile) quoteEnd(data []byte, at, field int, last bool) (end int, ok bool) {
+	if length := bytes.IndexByte(data[at:], '\n'); length >= 0 && quotesAreText(f.separator) {
+		line, next := data[:at+length], data[at+length+1:]
+		if end := closingQuote(line, at); end >= 0 {
+			return end, true
+		}
+		if next = next[:lineEnd(next)]; !last && !bytes.HasSuffix(next, []byte{'\n'}) {
+			return 0, false
+		}
+		tab := []byte{'\t'}
+		if field+bytes.Count(line[at:], tab) == f.tabs && bytes.Count(next, tab) == f.tabs {
+			return -1, true
+		}
+	}
+	end = closingQuote(data, at)
+	return end, end >= 0 || last && quotesAreText(f.separator)
+}
+
 // unquote copies what stands in quotes to dst, which may begin before it in the same memory, with "" as ", and returns its length.
 func unquote(dst, text []byte) (length int) {
 	for {

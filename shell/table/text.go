@@ -204,28 +204,6 @@ func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
 	}
 }
 
-// quoteEnd is closingQuote for the quote that a field of a record begins with, which data begins with; -1 if the quote is
-// text, and false if data ends before that is known. Between tabs, a quote is text if nothing closes it, as in titles. It
-// is so too if its field would go on in the next line, though the record could end before: with as many tabs as a row has,
-// and the next line has.
-func (f *textFile) quoteEnd(data []byte, at, field int, last bool) (end int, ok bool) {
-	if length := bytes.IndexByte(data[at:], '\n'); length >= 0 && quotesAreText(f.separator) {
-		line, next := data[:at+length], data[at+length+1:]
-		if end := closingQuote(line, at); end >= 0 {
-			return end, true
-		}
-		if next = next[:lineEnd(next)]; !last && !bytes.HasSuffix(next, []byte{'\n'}) {
-			return 0, false
-		}
-		tab := []byte{'\t'}
-		if field+bytes.Count(line[at:], tab) == f.tabs && bytes.Count(next, tab) == f.tabs {
-			return -1, true
-		}
-	}
-	end = closingQuote(data, at)
-	return end, end >= 0 || last && quotesAreText(f.separator)
-}
-
 // endsLine reports whether nothing is left of a line.
 func endsLine(rest []byte) bool {
 	return len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' && (len(rest) == 1 || rest[1] == '\n')
