@@ -190,8 +190,8 @@ func (c *cleanCommand) printRun(s *streams, run *cleaner.Run) error {
 
 // printRun says what a run found.
 func printRun(s *streams, db string, run *cleaner.Run) error {
-	_, err := s.printf("%s: %d of %d nodes scored, %d suspects above %.4g, %s, %.1f s\n",
-		db, run.Scored, run.Nodes, run.Suspects, run.Threshold, wording.Rate(run), run.Seconds)
+	_, err := s.printf("%s: %d of %d nodes scored, %s above %.4g, %s, %.1f s\n",
+		db, run.Scored, run.Nodes, wording.Count(run.Suspects, "suspect", "suspects"), run.Threshold, wording.Rate(run), run.Seconds)
 	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
 		_, err = s.printf("  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
 			run.DiagonalSamples, run.MeanFeatureError, run.LargestFeatureError)

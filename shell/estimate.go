@@ -530,7 +530,8 @@ func (e *estimate) print(s *streams) error {
 		fmt.Fprintln(&b, note)
 	}
 	if len(e.Stages) > 0 {
-		fmt.Fprintf(&b, "%d nodes, %d edges, %d classes\n\n", e.Nodes, e.Edges, e.Classes)
+		fmt.Fprintf(&b, "%d nodes, %d edges, %s\n\n", e.Nodes, e.Edges,
+			wording.Count(e.Classes, "class", "classes"))
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintln(w, "command\tstage\tpasses\tseconds\tmemory\tread\twritten\t")
 		for _, stage := range e.Stages {

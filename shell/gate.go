@@ -381,7 +381,8 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (base baseli
 	if c.Baseline == "" {
 		return base, nil
 	}
-	r := files.Job{Memory: c.work(), Notice: s.notice}
+	r := files.Job{Memory: c.work(), Notice: s.notice,
+		Wanted: "a header line with id and, to compare labels too, given_label, as --write-baseline writes it"}
 	in, ids, err := r.OpenTable(ctx, c.Baseline)
 	if err != nil {
 		return base, err

@@ -80,8 +80,10 @@ type spellings []string
 
 // Decode reads the flag for the command line.
 func (l *spellings) Decode(ctx *kong.DecodeContext) error {
-	value, given := ctx.Scan.Pop().Value.(string)
-	if !given || value == "" || strings.HasPrefix(value, "--") {
+	token := ctx.Scan.Pop()
+	value, given := token.Value.(string)
+	isFlag := strings.HasPrefix(value, "--") && token.Type != kong.FlagValueToken
+	if !given || value == "" || isFlag {
 		return errors.New("want labels, such as NA,-1")
 	}
 	*l = files.ParseNames(value)

@@ -287,8 +287,9 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r import
 	if stats.Weighted {
 		verb = "added up"
 	}
-	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %d classes, %.1f s%s\n",
-		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled, stats.Classes,
+	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %s, %.1f s%s\n",
+		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled,
+		wording.Count(stats.Classes, "class", "classes"),
 		took.Seconds(), r.Bad.Summary(c.Report))
 	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r)), "%s is made", c.DB)
 }

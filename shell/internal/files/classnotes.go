@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,8 +80,7 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 	if missing := c.where(func(class string) bool { return isNew(class) && c.isMissing(class) }); len(missing) > 0 {
 		remarks = append(remarks, classRemark{
 			"Labels that often mean that a node has none are classes here:", [][]string{missing},
-			"If they mean no label, repeat this with " + again + "--unlabelled " +
-				wording.ShellWord(joinNames(slices.Concat(nodes.labels.used(), missing))),
+			"If they mean no label, repeat this with " + again + nodes.labels.flag(missing...),
 		})
 	}
 	alike := slices.DeleteFunc(lookAlikes(c.names),
@@ -141,23 +142,39 @@ func (c *classCensus) text(remark classRemark) string {
 	return strings.Join(lines, "\n")
 }
 
-// missingLabels are how programs and people write that there is no label, in lower case.
-var missingLabels = []string{
-	"na", "n/a", "n.a.", "<na>", "#n/a", "nan", "nat", "none", "<none>", "none given", "null", "<null>", "(null)",
-	"nil", `\n`, "?", ".", "-", "--", "[]",
-	"unk", "<unk>", "unknown", "unlabeled", "unlabelled", "not labeled", "not labelled", "no label", "unassigned",
-	"not assigned", "undef", "undefined", "tbd",
-	"missing", "not available", "not applicable", "blank", "(blank)", "-1", "-99", "-100", "-999", "-9999", "#ref!",
-	"#value!", "#name?", "#div/0!",
+// missingLabels are how programs and people write that there is no label, as missingKey has them, and missingNumbers
+// the numbers that they write for it.
+var (
+	missingLabels = strings.Fields("na nana nan nat null nil none nonegiven nd tbd unk missing blank 1qnan 1ind qnan " +
+		`ind nacharacter nainteger nareal \n`)
+	missingNumbers = []string{"-1", "-99", "-100", "-999", "-9999"}
+)
+
+// notGiven are words such as unknown, not assigned and no label.
+var notGiven = regexp.MustCompile(`^(un|not|no|non)(known|set|given|available|applicable|def|defined|specified|` +
+	`assigned|determined|class|classified|categori[sz]ed|label|labell?ed|data|value)$`)
+
+// missingKey is a class in lower case, without brackets, quotes, dots, hyphens, underscores, blanks and the like.
+func missingKey(class string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || strings.ContainsRune(`()[]{}<>"'.-–—_?#/`, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, looks(class))
 }
 
-// isMissingWord reports whether a class is one of missingLabels.
+// isMissingWord reports whether a class may mean that there is none. Excel writes errors such as #REF! and #NAME?.
 func isMissingWord(class string) bool {
-	return slices.Contains(missingLabels, numberKey(strings.ReplaceAll(strings.ToLower(looks(class)), "_", " ")))
+	class = looks(class)
+	key := missingKey(class)
+	return class != "" && (key == "" || slices.Contains(missingLabels, key) || notGiven.MatchString(key) ||
+		slices.Contains(missingNumbers, numberKey(class)) ||
+		class[0] == '#' && strings.ContainsAny(class[len(class)-1:], "!?"))
 }
 
-// isMissing reports whether a class is one of missingLabels and has no other sense beside the other classes: numbers
-// below 0 that are not alone, and -1 and - as the opposites of 1 and +.
+// isMissing is isMissingWord of a class that has no other sense beside the other classes, as numbers below 0 have that
+// are not alone, and -1 and - as the opposites of 1 and +.
 func (c *classCensus) isMissing(class string) bool {
 	key := numberKey(looks(class))
 	if !isMissingWord(class) || !strings.HasPrefix(key, "-") {
@@ -306,8 +323,15 @@ func looks(name string) string {
 	return Form{Trim: true, NFC: true}.of(name)
 }
 
-// numberKey maps the ways to write a decimal number, such as 1, 1.0 and 01, to one; other texts stay.
+// numberKey maps the ways to write a decimal number, such as 1, 1.0, 01 and 1e0, to one; other texts stay.
 func numberKey(text string) string {
+	if at := strings.IndexAny(text, "eE"); at > 0 {
+		if shift, err := strconv.Atoi(text[at+1:]); err == nil && max(shift, -shift) <= 400 {
+			if number, ok := new(big.Rat).SetString(text); ok {
+				text = number.FloatString(at + 400)
+			}
+		}
+	}
 	digits := strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-")
 	whole, rest, _ := strings.Cut(digits, ".")
 	if digits == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(rest, "0123456789") != "" ||

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +56,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	}
 	var err error
 	if d.Node, err = f.tx.Node(id); errors.Is(err, kv.ErrNotFound) {
-		return nil, f.errorf(line, "id", "got %q, want the id of a node", wording.Short(id))
+		return nil, f.errorf(line, "id", "got %q, want %s", wording.Short(id), wantID(f.tx, id))
 	}
 	if err != nil {
 		return nil, err
@@ -127,8 +126,8 @@ func (f *decisionsFile) wantedLabel(label string) string {
 	classes := kv.SortClasses(f.tx.Classes())
 	switch near := wording.DidYouMean(label, classes); {
 	case isMissingWord(label):
-		return fmt.Sprintf(": want one of %s, or add --unlabelled %s if the node has no label", namelist.Of(classes),
-			wording.ShellWord(joinNames(slices.Concat(f.labels.used(), []string{label}))))
+		return fmt.Sprintf(": want one of %s, or add %s if the node has no label", namelist.Of(classes),
+			f.labels.flag(label))
 	case near != "":
 		return near
 	}

@@ -83,7 +83,10 @@ func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, in.Close()) }()
 	of := f.Columns
 	if in.Numbered() {
-		of = Columns{"id": "1", kv.LabelColumn: "2"}
+		of = Columns{"id": "1"}
+		if len(in.Header()) > 1 {
+			of[kv.LabelColumn] = "2"
+		}
 		maps.Copy(of, f.Columns)
 	}
 	columns, err := of.places(in, "--columns", true, filedFields...)

@@ -112,7 +112,9 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		if all == 0 {
 			have, all, what = known, nodes[0], "nodes"
 		}
-		if isPlain && 2*have >= all && !ends.areShifted(numbers) {
+		rows, _ := edges.(*edgesTable)
+		mayBeTriples := rows != nil && rows.weight < 0 && len(rows.in.Header()) > 2
+		if isPlain && 2*have >= all && !ends.areShifted(numbers) && !mayBeTriples {
 			return nil // all is well, and a hint, which takes the nodes once more, is not worth it
 		}
 		hint, err := g.endsHint(ctx, first, r)

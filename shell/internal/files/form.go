@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A Form is in which form labels and the names of classes are taken from files. Ids and the values of properties are
@@ -55,6 +56,15 @@ func (l *labelReader) used() (used []string) {
 		}
 	}
 	return used
+}
+
+// flag makes labels none beside the spellings that it has met.
+func (l *labelReader) flag(labels ...string) string {
+	list := wording.ShellWord(joinNames(slices.Concat(l.used(), labels)))
+	if strings.HasPrefix(list, "--") { // behind a space it would be another flag
+		return "--unlabelled=" + list
+	}
+	return "--unlabelled " + list
 }
 
 // sayUnused tells which spellings of none a file does not have, when it is read.

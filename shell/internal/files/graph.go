@@ -65,6 +65,8 @@ type Job struct {
 	Text        table.Form
 	Bad         *BadRows // of the nodes and edges files; nil: the first ends the job
 
+	Wanted string // the columns that a table wants, where the command has no flag that names others
+
 	besideGraph bool // the file comes along with nodes, which have the same Columns
 
 	Origin string                // tells the job from others, where it makes a store
@@ -143,6 +145,9 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	}
 	edges, err := openEdges(ctx, g.Edges, nodes, r)
 	if err != nil {
+		if hint := g.endColumns(ctx, r); hint != "" {
+			err = &table.Error{Path: g.Edges.String(), Msg: hint}
+		}
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, edges.close()) }()

@@ -183,6 +183,9 @@ func (r Job) headless(in *table.Reader, names []string) error {
 // names.
 func (r Job) missing(in *table.Reader, places []int, names []string) error {
 	lacks := names[slices.Index(places, -1)]
+	if r.Wanted != "" {
+		return in.HeaderErrorf("", "has no column %q; its columns are %s. Want %s", lacks, in.ListColumns(), r.Wanted)
+	}
 	flag, of := r.flag(names)
 	isOfGraph := slices.Equal(names, nodeNames) || slices.Equal(names, edgeNames)
 	if header := in.Header(); len(header) > 0 {

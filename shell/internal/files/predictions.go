@@ -164,9 +164,9 @@ func (r Job) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.Pre
 // of other nodes.
 func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows int) error {
 	if s := out.Scaled(); s.Rows > 0 {
-		sums := fmt.Sprintf("%.4g to %.4g", s.Least, s.Greatest)
-		if s.Least == s.Greatest {
-			sums = fmt.Sprintf("%.4g", s.Least)
+		sums := fmt.Sprintf("%.4g", s.Least)
+		if greatest := fmt.Sprintf("%.4g", s.Greatest); greatest != sums {
+			sums += " to " + greatest
 		}
 		w.say("%s: the probabilities of %s add up to %s, as rounded numbers do: they are scaled to add up to 1.", in.path(),
 			wording.Count(s.Rows, "row", "rows"), sums)
@@ -275,6 +275,9 @@ func (w *writing) rowOrder(in *matrixFile) (string, error) {
 	return fmt.Sprintf("rows in the order of the nodes file, row 0 for node %s and row 1 for node %s.", ids...), nil
 }
 
+// saveIDs is what to do about edges whose ends are positions of rows.
+const saveIDs = "save ids[edges] in their place, ids being the column id as an array"
+
 // sayPositions says how arrays were read, if the ids of the nodes could be positions of their rows, counted from 0 or
 // 1, in another order: the numbers of edges are ids, and the rows of matrices those of the nodes file. Some ids may be
 // missing among them.
@@ -306,8 +309,7 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 		"file: %s.", least, most, moved)
 	if IsArray(edges) {
 		text += fmt.Sprintf(" The numbers in %s were taken for ids. If they are positions of rows, as in edge_index "+
-			"of PyG, save ids[edges] in their "+
-			"place, ids being the column id as an array.", edges)
+			"of PyG, %s.", edges, saveIDs)
 	}
 	if len(matrices) > 0 {
 		text += fmt.Sprintf(" The rows of %s were taken in the order of the nodes file. If they are in that of the "+

@@ -52,7 +52,7 @@ func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID
 	v, err := s.find(row.Fields[column])
 	switch {
 	case errors.Is(err, kv.ErrNotFound):
-		return 0, in.Want(row, column, "the id of a node")
+		return 0, in.Want(row, column, wantID(s.tx, string(row.Fields[column])))
 	case err != nil:
 		return 0, err
 	case s.rows.Has(v):
@@ -79,6 +79,16 @@ func eachNamed(
 		}
 		return fn(v, row)
 	})
+}
+
+// wantID says what was wanted in place of an id that is unknown, perhaps for the way it is written alone.
+func wantID(tx *kv.Tx, id string) string {
+	if plain := plainID(id); plain != id {
+		if _, err := tx.Node(plain); err == nil {
+			return "the id of a node: the store " + writtenAs(id, plain)
+		}
+	}
+	return "the id of a node"
 }
 
 func (s *seenNodes) find(id []byte) (kv.NodeID, error) {

@@ -117,8 +117,9 @@ func Rescored(done *cleaner.Rescoring) []string {
 	count := done.Right + done.Wrong
 	switch {
 	case count > 0:
-		lines = append(lines, fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %d suspects above %.4g, above %.4g before",
-			done.Wrong, count, Rate(done.Run), Percent(done.Before.MislabelRate), done.Run.Suspects, done.Run.Threshold, done.Before.Threshold))
+		lines = append(lines, fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %s above %.4g, above %.4g before",
+			done.Wrong, count, Rate(done.Run), Percent(done.Before.MislabelRate),
+			Count(done.Run.Suspects, "suspect", "suspects"), done.Run.Threshold, done.Before.Threshold))
 	case done.Run.Threshold != done.Before.Threshold:
 		lines = append(lines, "the decisions since the last run were taken back: the rate is again what the run found")
 	case lines == nil && done.Run.Elsewhere != nil:
