@@ -233,6 +233,7 @@ func TestCountsAfterKeepRate(t *testing.T) {
 		if err != nil || kept.Pass || !kept.Run.Uncounted {
 			t.Fatalf("%s: got %+v, %v, want no pass, and counts that wait", preset, kept, err)
 		}
+		mustCountRun(t, string(preset)+", asked", s)
 		done, err := Rescore(t.Context(), s, RescoreOptions{})
 		if err != nil || done.Run.Uncounted || done.Changed != 0 {
 			t.Fatalf("%s: got %+v, %v, want it to count alone", preset, done, err)
@@ -246,6 +247,9 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		run, err := LastRun(tx)
+		if err == nil {
+			err = run.Recount(t.Context(), tx)
+		}
 		if err != nil {
 			return err
 		}

@@ -82,6 +82,14 @@ func eachStored(ctx context.Context, tx *kv.Tx, do func(v kv.NodeID, label kv.Cl
 	return nil
 }
 
+// Recount counts anew what the last run says of its scores, as they are stored, if it is Uncounted. It reads all scores.
+func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
+	if !r.Uncounted {
+		return nil
+	}
+	return r.recount(ctx, tx)
+}
+
 // recount counts anew what a run says of its scores, as they are stored.
 func (r *Run) recount(ctx context.Context, tx *kv.Tx) error {
 	c, err := newRunCounter(tx, r)

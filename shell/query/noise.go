@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -22,11 +23,14 @@ var pairColumns = []ColumnInfo{
 
 // noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
 // the transition matrix if it is narrow enough. JSON has the matrix at any width.
-func (q *query) noise() (*Result, error) {
+func (q *query) noise(ctx context.Context) (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
 		return nil, err
 	}
 	run, err := LastRun(q.tx)
+	if err == nil {
+		err = run.Recount(ctx, q.tx)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -190,9 +190,9 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		case "describe":
 			return q.describe(), nil
 		case "noise":
-			return q.noise()
+			return q.noise(ctx)
 		case "runs":
-			return q.runs()
+			return q.runs(ctx)
 		case "stats":
 			return q.stats(ctx)
 		}

@@ -86,8 +86,8 @@ func boundOf(run *cleaner.Run, rate float64) float64 {
 }
 
 // runs answers runs.
-func (q *query) runs() (*Result, error) {
-	runs, err := cleaner.Runs(q.tx)
+func (q *query) runs(ctx context.Context) (*Result, error) {
+	runs, err := CountedRuns(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +176,15 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 			" scored under the label that was taken back: without a score until the next rescore or clean")
 	}
 	return r, nil
+}
+
+// CountedRuns are all runs, of which the last one counts its scores as they are now.
+func CountedRuns(ctx context.Context, tx *kv.Tx) ([]*cleaner.Run, error) {
+	runs, err := cleaner.Runs(tx)
+	if err == nil && len(runs) > 0 {
+		err = runs[len(runs)-1].Recount(ctx, tx)
+	}
+	return runs, err
 }
 
 // LastRun returns the run that the scores of a store come from. Before the first run the error is ErrNotCleaned.

@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -229,7 +228,7 @@ func (c *classCensus) whetherClass(ctx context.Context, tx *kv.Tx, nodes *nodesF
 	}
 	return []classRemark{{head: head, remedy: fmt.Sprintf("Columns with fewer values: %s. To take %q, repeat this "+
 		"with --replace --yes --columns %s",
-		namelist.Of(list), others[0].column, wording.ShellWord(nodes.labelledBy(others[0].column, r.Columns).String()))}}, nil
+		strings.Join(list, ", "), others[0].column, wording.ShellWord(nodes.labelledBy(others[0].column, r.Columns).String()))}}, nil
 }
 
 // areQuantities reports whether classes look like values of a quantity: many numbers, and not all whole, or wide apart

@@ -33,7 +33,12 @@ type labelReader struct {
 }
 
 func newLabelReader(f Form) *labelReader {
-	return &labelReader{f, make([]atomic.Bool, len(f.Unlabelled))}
+	spellings := make([]string, len(f.Unlabelled))
+	for i, spelling := range f.Unlabelled {
+		spellings[i] = f.of(spelling)
+	}
+	f.Unlabelled = spellings
+	return &labelReader{f, make([]atomic.Bool, len(spellings))}
 }
 
 // label is Label.
@@ -72,7 +77,7 @@ func (l *labelReader) sayUnused(path string, r Job) {
 	used := l.used()
 	isUsed := func(spelling string) bool { return slices.Contains(used, spelling) }
 	if unused := slices.DeleteFunc(slices.Clone(l.Unlabelled), isUsed); len(unused) > 0 {
-		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared as they are written.",
+		r.say("%s: --unlabelled names labels that it does not have: %s. Labels are compared letter by letter.",
 			path, namelist.Of(unused))
 	}
 }

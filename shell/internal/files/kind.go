@@ -44,8 +44,8 @@ func (g *kindGuess) see(line int64, text []byte) {
 	number, ok := parseValue(kv.KindFloat, text)
 	if ok {
 		g.numbers++
-		if len(text) >= len("20260131") {
-			g.epochs.add(1, line, func() string { return string(text) })
+		if isEpoch(text) {
+			g.epochs.add(1, line, text)
 		}
 		if number.IsNull() {
 			g.nans++
@@ -53,22 +53,22 @@ func (g *kindGuess) see(line int64, text []byte) {
 		return
 	}
 	g.isFloat = false
-	g.seeOdd(line, string(text[:min(len(text), maxOdd)]))
+	g.seeOdd(line, text[:min(len(text), maxOdd)])
 	var of [longestTime]byte
-	if hasDecimalComma(text) {
-		g.commas.add(1, line, func() string { return string(text) })
-	} else if form := timeForm(of[:0], text); len(form) > 0 {
-		g.times = addForm(g.times, form, 1, line, func() string { return string(text) })
+	if form := timeForm(of[:0], text); len(form) > 0 {
+		g.times = addForm(g.times, form, 1, line, text)
+	} else if '-' <= text[0] && text[0] <= '9' && decimalComma.Match(text) {
+		g.commas.add(1, line, text)
 	}
 }
 
 // maxOdd is how many bytes of a value that is no number are kept for a message.
 const maxOdd = 64
 
-func (g *kindGuess) seeOdd(line int64, text string) {
-	g.areOdd = g.areOdd || g.oddLine > 0 && text != g.odd
+func (g *kindGuess) seeOdd(line int64, text []byte) {
+	g.areOdd = g.areOdd || g.oddLine > 0 && string(text) != g.odd
 	if g.oddLine == 0 || line < g.oddLine {
-		g.oddLine, g.odd = line, text
+		g.oddLine, g.odd = line, string(text)
 	}
 }
 
@@ -79,17 +79,17 @@ func (g *kindGuess) merge(other kindGuess) {
 	g.isFloat = g.isFloat && other.isFloat
 	g.values, g.numbers, g.nans = g.values+other.values, g.numbers+other.numbers, g.nans+other.nans
 	if other.oddLine > 0 {
-		g.seeOdd(other.oddLine, other.odd)
+		g.seeOdd(other.oddLine, []byte(other.odd))
 	}
 	g.areOdd = g.areOdd || other.areOdd
 	if of := &other.epochs; of.line > 0 {
-		g.epochs.add(of.count, of.line, func() string { return of.example })
+		g.epochs.add(of.count, of.line, []byte(of.example))
 	}
 	if of := &other.commas; of.line > 0 {
-		g.commas.add(of.count, of.line, func() string { return of.example })
+		g.commas.add(of.count, of.line, []byte(of.example))
 	}
 	for _, of := range other.times {
-		g.times = addForm(g.times, []byte(of.form), of.count, of.line, func() string { return of.example })
+		g.times = addForm(g.times, []byte(of.form), of.count, of.line, []byte(of.example))
 	}
 }
 
@@ -101,7 +101,7 @@ func (g *kindGuess) remark(r Job, in *table.Reader, property kv.Column) {
 		r.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
 	case property.Kind != kv.KindString || g.sayTimes(r, in, property):
 	case g.commas.count > 0 && 2*(g.numbers+g.commas.count) >= g.values:
-		r.say("%s: property %s is text, though %d of its %d values are numbers, %d of them with a comma: %s has %q. "+
+		r.say("%s: property %s is text, though %d of its %d values are numbers, %d of them with a decimal comma or with marks between thousands: %s has %q. "+
 			"Write a decimal point, and nothing between thousands", path, strconv.Quote(property.Name), g.numbers+g.commas.count, g.values,
 			g.commas.count, placeOf(in, g.commas.line), g.commas.example)
 	case g.oddLine > 0 && (2*g.numbers >= g.values || g.numbers > 0 && !g.areOdd && isMissingWord(g.odd)):

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -23,17 +22,23 @@ type writtenForm struct {
 }
 
 // add counts values of the form, the first of which is in a line.
-func (w *writtenForm) add(count, line int64, example func() string) {
+func (w *writtenForm) add(count, line int64, example []byte) {
 	if w.count += count; w.line == 0 || line < w.line {
-		w.line, w.example = line, example()
+		w.line, w.example = line, string(example)
 	}
 }
 
+// mostForms is how many forms of times of a column are told apart. Times of other forms count as the last of them.
+const mostForms = 8
+
 // addForm counts values of a form.
-func addForm(forms []writtenForm, form []byte, count, line int64, example func() string) []writtenForm {
+func addForm(forms []writtenForm, form []byte, count, line int64, example []byte) []writtenForm {
 	i := slices.IndexFunc(forms, func(w writtenForm) bool { return w.form == string(form) })
-	if i < 0 {
+	switch {
+	case i < 0 && len(forms) < mostForms:
 		i, forms = len(forms), append(forms, writtenForm{form: string(form)})
+	case i < 0:
+		i = mostForms - 1
 	}
 	forms[i].add(count, line, example)
 	return forms
@@ -42,71 +47,55 @@ func addForm(forms []writtenForm, form []byte, count, line int64, example func()
 // longestTime is the longest text that is taken for a time, in bytes.
 const longestTime = 40
 
-// timeNames are the beginnings of the names of months and days.
-const timeNames = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec Mon Tue Wed Thu Fri Sat Sun"
+const (
+	month   = `(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?`
+	weekday = `(?:[A-Z][a-z]{2,8},? )?`
+	date    = `\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{1,2}/\d{4}|` +
+		weekday + `\d{1,4}[ /-]` + month + `[ /-]\d{2,4}|` +
+		weekday + month + ` {1,2}\d{1,2},?(?: [\d:]{5,8}(?: [A-Z]{3})?)? \d{4}`
+	clock = `\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?`
+)
 
-// namedMonth is a time whose month has a name.
-var namedMonth = regexp.MustCompile(`^([A-Z][a-z]{2,8},? )?(\d{1,2}[ -])?` +
-	`(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?` +
-	`([ -]\d{1,2})?,?( [\d:]{5,8})?( [A-Z]{3})?[ -]\d{2,4}\b`)
+var (
+	writtenTime = regexp.MustCompile(`^(?:(?:` + date + `)(?:[T :]` + clock + `)?|` + clock + `)(?: ?[AaPp][Mm])?` +
+		`(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?$`)
+	orderedForm = regexp.MustCompile(`^(?:0000[-./]00[-./]00)?(?:[T ]?00:00(?::00(?:[.,]0+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?$`)
+)
 
-// timeForm appends the form of a time to dst: its date with a 0 for each digit, what stands before its hours, and its
-// offset from UTC. It is empty for what is no time.
+// timeForm appends the form of a time to dst: a 0 for each digit, an A for a word, and the offset from UTC. It is empty for what is no time.
 func timeForm(dst, text []byte) []byte {
-	if len(text) < len("1/2/24") || len(text) > longestTime {
+	if len(text) < len("9:05") || len(text) > longestTime || text[0] < '0' || text[0] > 'W' || !writtenTime.Match(text) {
 		return nil
 	}
-	if first := text[0]; first > '9' || bytes.IndexByte(text[:min(len(text), 3)], ' ') > 0 {
-		if (first <= '9' || strings.Contains(timeNames, string(text[:3]))) && namedMonth.Match(text) {
-			return append(dst, "month"...)
-		}
-		return nil
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte(" UTC")), []byte(" GMT"))
+	offset := len(text)
+	if colon := bytes.IndexByte(text, ':'); colon > 0 && bytes.LastIndexAny(text, "+-") > colon {
+		offset = bytes.LastIndexAny(text, "+-")
 	}
-	date, rest := text, []byte(nil)
-	if at := bytes.IndexAny(text, "T "); at >= 0 {
-		date, rest = text[:at], text[at:]
-	}
-	var lengths [3]int // of year, month and day, in any order
-	part, sign := 0, byte(0)
-	for _, b := range date {
+	for i, b := range text[:offset] {
+		isWord := isLetter(b) && (i > 0 && isLetter(text[i-1]) || i+1 < len(text) && isLetter(text[i+1]))
 		switch {
 		case '0' <= b && b <= '9':
-			lengths[part]++
 			b = '0'
-		case strings.IndexByte("-./", b) < 0 || part == 2 || part == 1 && b != sign:
-			return nil
-		default:
-			part, sign = part+1, b
+		case isWord && len(dst) > 0 && dst[len(dst)-1] == 'A':
+			continue
+		case isWord:
+			b = 'A'
 		}
 		dst = append(dst, b)
 	}
-	isDay := func(i int) bool { return lengths[i] == 1 || lengths[i] == 2 }
-	yearFirst, hasYear := lengths[0] == 4 && isDay(2), lengths[2] == 4 || lengths[2] == 2 && sign == '/'
-	isDate := part == 2 && isDay(1) && (yearFirst || isDay(0) && hasYear)
-	if !isDate || len(bytes.Trim(rest, "0123456789:.,+-TZ APMUC")) > 0 {
-		return nil
-	}
-	if len(rest) > 0 {
-		dst = append(dst, rest[0])
-	}
-	if at := bytes.IndexAny(rest, "ZUM+-"); at >= 0 { // M as in AM and PM
-		dst = append(dst, rest[at:]...)
-	}
-	return dst
+	return append(dst, text[offset:]...)
 }
 
-// isOrdered reports whether times of the form are ordered as texts.
-func (w *writtenForm) isOrdered() bool {
-	date := strings.NewReplacer("/", "-", ".", "-").Replace(w.form)
-	return strings.HasPrefix(date, "0000-00-00")
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+
+// isEpoch reports whether a number may be a time: a date without signs, or seconds or milliseconds since 1970.
+func isEpoch(number []byte) bool {
+	return (len(number) == 8 || len(number) == 10 || len(number) == 13) && len(bytes.Trim(number, "0123456789")) == 0
 }
 
-// hasDecimalComma reports whether a text is a number with a decimal comma.
-func hasDecimalComma(text []byte) bool {
-	whole, rest, ok := bytes.Cut(bytes.TrimPrefix(text, []byte{'-'}), []byte{','})
-	const digits = "0123456789"
-	return ok && len(whole) > 0 && len(rest) > 0 && len(bytes.Trim(whole, digits))+len(bytes.Trim(rest, digits)) == 0
-}
+// decimalComma is a number with a decimal comma, or with marks between thousands.
+var decimalComma = regexp.MustCompile(`^-?(?:\d+,\d+|\d{1,3}(?:[.' ]\d{3})+(?:,\d+)?)$`)
 
 // sayTimes tells of a column of texts that are times, most of them, and may be out of order as texts. It reports
 // whether it did.
@@ -119,7 +108,7 @@ func (g *kindGuess) sayTimes(r Job, in *table.Reader, property kv.Column) bool {
 	for _, of := range forms {
 		count += of.count
 	}
-	if len(forms) == 0 || 2*count < g.values || len(forms) == 1 && forms[0].isOrdered() {
+	if len(forms) == 0 || 2*count < g.values || len(forms) == 1 && orderedForm.MatchString(forms[0].form) {
 		return false
 	}
 	slices.SortFunc(forms, func(a, b writtenForm) int { return cmp.Compare(a.line, b.line) })
@@ -129,7 +118,7 @@ func (g *kindGuess) sayTimes(r Job, in *table.Reader, property kv.Column) bool {
 	}
 	r.say("%s: property %s has times, which are ordered as texts, and so may be out of order: %s. "+
 		"Write all in one form that begins with the year, such as 2026-01-31 or 2026-01-31T18:00:00Z",
-		in.Path(), strconv.Quote(property.Name), namelist.Of(parts))
+		in.Path(), strconv.Quote(property.Name), strings.Join(parts, ", "))
 	return true
 }
 

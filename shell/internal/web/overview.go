@@ -138,7 +138,7 @@ func (s *Server) overview(r *http.Request) (answer, error) {
 		if view.People, err = s.people.read(ctx, tx); err != nil {
 			return err
 		}
-		if view.Runs, err = runsOf(tx); err != nil || view.run == nil || math.IsNaN(threshold) {
+		if view.Runs, err = runsOf(ctx, tx); err != nil || view.run == nil || math.IsNaN(threshold) {
 			return err
 		}
 		view.Threshold, err = view.cutAt(ctx, tx, threshold)
@@ -259,8 +259,8 @@ func (o *overview) compare(ctx context.Context, tx *kv.Tx) error {
 }
 
 // runsOf are the runs, the last one first.
-func runsOf(tx *kv.Tx) ([]pastRun, error) {
-	runs, err := cleaner.Runs(tx)
+func runsOf(ctx context.Context, tx *kv.Tx) ([]pastRun, error) {
+	runs, err := query.CountedRuns(ctx, tx)
 	shown := []pastRun{}
 	for _, run := range slices.Backward(runs) {
 		of := pastRun{
