@@ -2,7 +2,10 @@ package table
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,42 +53,53 @@ func (r *Reader) graphForm(begin []byte) string {
 		}
 		return "got " + form.msg
 	}
-	if len(begin) < sniffBytes && isMETIS(text, comment) {
-		return "got a graph in the form of METIS" + tableOf + ": " +
-			converting(r.path, `awk 'BEGIN {print "src", "dst"} !/^%/ && n++ {for (i = 1; i <= NF; i++) print n - 1, $i}'`)
+	if first, step, ok := metis(text, comment); ok && len(begin) < sniffBytes {
+		names, values := `"src", "dst"`, "n - 1, $i"
+		if step > 1 {
+			names, values = names+`, "weight"`, values+", $(i + 1)"
+		}
+		return "got a graph in the form of METIS" + tableOf + ": " + converting(r.path, fmt.Sprintf(
+			`awk 'BEGIN {print %s} !/^%%/ && n++ {for (i = %d; i <= NF; i += %d) if ($i >= n - 1) print %s}'`,
+			names, first+1, step, values))
 	}
 	return ""
 }
 
-// isMETIS reports whether a text begins with the numbers of nodes and edges, and has a line for each node with its
-// neighbours, which are numbers from 1. No table of edges is that: it has as many numbers in each line.
-func isMETIS(text []byte, comment byte) bool {
+// metis reports whether a text begins with the numbers of nodes and edges, and perhaps a format and how many weights a
+// node has, and has a line for each node with its neighbours, which are numbers from 1. No table of edges is that: it
+// has as many numbers in each line. The neighbours are at each step from the first on; weights are between them.
+func metis(text []byte, comment byte) (first, step int, ok bool) {
 	var counts []int
-	nodes, ends, isEven, first := 0, 0, true, -1
+	nodes, ends, fewest, most := -1, 0, math.MaxInt, 0
 	for line := range strings.Lines(string(text)) {
 		if line[0] == comment {
 			continue
 		}
-		fields := strings.Fields(line)
-		for _, field := range fields {
+		var numbers []int
+		for _, field := range strings.Fields(line) {
 			number, err := strconv.Atoi(field)
-			if err != nil || nodes > 0 && (number < 1 || number > counts[0]) {
-				return false
+			if err != nil || number < 0 {
+				return 0, 0, false
 			}
-			if nodes == 0 {
-				counts = append(counts, number)
-			}
+			numbers = append(numbers, number)
 		}
-		if nodes++; nodes == 1 {
-			if len(counts) < 2 {
-				return false
+		if nodes++; nodes == 0 {
+			counts = slices.Concat(numbers, []int{0, 0})
+			if len(counts) < 4 || len(counts) > 6 || max(counts[2], counts[3]) > 111 {
+				return 0, 0, false
 			}
+			if len(numbers) == 3 {
+				counts[3] = counts[2] / 10 % 10
+			}
+			first, step = counts[2]/100+counts[3], 1+counts[2]%10
 			continue
 		}
-		if first < 0 {
-			first = len(fields)
+		fewest, most = min(fewest, len(numbers)), max(most, len(numbers))
+		for i := first; i < len(numbers); i += step {
+			if ends++; numbers[i] < 1 || numbers[i] > counts[0] {
+				return 0, 0, false
+			}
 		}
-		ends, isEven = ends+len(fields), isEven && len(fields) == first
 	}
-	return len(counts) == 2 && nodes-1 == counts[0] && ends == 2*counts[1] && !isEven
+	return first, step, nodes > 0 && nodes == counts[0] && ends == 2*counts[1] && fewest < most
 }

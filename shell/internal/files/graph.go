@@ -145,7 +145,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	}
 	edges, err := openEdges(ctx, g.Edges, nodes, r)
 	if err != nil {
-		if hint := g.endColumns(ctx, r); hint != "" {
+		if hint, failed := g.endColumns(ctx, r); failed == nil && hint != "" {
 			err = &table.Error{Path: g.Edges.String(), Msg: hint}
 		}
 		return stats, err

@@ -85,17 +85,17 @@ func (r Job) quiet() Job {
 // endColumns says which two columns of a table of edges have ids of nodes, if no others do and they are not those that
 // edges are read from: the second column of triples names what the edge means. It is empty otherwise. It reads the
 // beginning of the edges and the nodes file.
-func (g *Graph) endColumns(ctx context.Context, r Job) string {
+func (g *Graph) endColumns(ctx context.Context, r Job) (hint string, err error) {
 	r = r.quiet()
 	parts, err := r.EdgeTable(ctx, g.Edges)
 	if err != nil || IsArray(g.Edges.only()) || !areFiles(ctx, slices.Concat(g.nodeParts.Paths(), parts.Paths())) {
-		return ""
+		return "", nil
 	}
 	in, err := r.open(ctx, parts)
 	if err != nil {
-		return ""
+		return "", nil
 	}
-	defer func() { _ = in.Close() }()
+	defer func() { err = errors.Join(err, in.Close()) }()
 	unknown := make([]map[string]bool, len(in.Header())) // values that are no ids, as far as is known
 	first := make([]map[string]bool, len(in.Header()))   // the same of the header, which may be a row
 	for i, name := range in.Header() {
@@ -112,12 +112,12 @@ func (g *Graph) endColumns(ctx context.Context, r Job) string {
 	}
 	nodes, ids, err := r.openNodeTable(ctx, g.Nodes)
 	if err != nil {
-		return ""
+		return "", nil
 	}
-	defer func() { _ = nodes.Close() }()
+	defer func() { err = errors.Join(err, nodes.Close()) }()
 	for row, err := range nodes.Rows() {
 		if err != nil || ctx.Err() != nil {
-			return ""
+			return "", nil
 		}
 		for i := range unknown {
 			delete(unknown[i], string(row.Fields[ids[0]]))
@@ -136,14 +136,14 @@ func (g *Graph) endColumns(ctx context.Context, r Job) string {
 		slices.Sort(read)
 	}
 	if len(ends) != 2 || slices.Equal(ends, read) {
-		return ""
+		return "", nil
 	}
 	flags, src, dst := "", reference(in.Header(), ends[0]), reference(in.Header(), ends[1])
 	if !in.Numbered() && len(first[ends[0]]) == 0 && len(first[ends[1]]) == 0 {
 		flags, src, dst = "--no-header ", strconv.Itoa(ends[0]+1), strconv.Itoa(ends[1]+1)
 	}
 	return fmt.Sprintf("the columns %s and %s have ids of nodes, and no other: add %s--edge-columns %s", src, dst, flags,
-		wording.ShellWord(r.EdgeColumns.with("src", src).with("dst", dst).String()))
+		wording.ShellWord(r.EdgeColumns.with("src", src).with("dst", dst).String())), nil
 }
 
 // endsHint says how the ends of edges, the unknown one among them, differ from the ids of the nodes file. It is empty
@@ -152,8 +152,8 @@ func (g *Graph) endsHint(ctx context.Context, unknown string, r Job) (hint strin
 	if !areFiles(ctx, slices.Concat(g.nodeParts.Paths(), g.edgeParts.Paths())) {
 		return "", nil
 	}
-	if hint := g.endColumns(ctx, r); hint != "" {
-		return hint, nil
+	if hint, err := g.endColumns(ctx, r); hint != "" || err != nil {
+		return hint, err
 	}
 	r = r.quiet()
 	edges, err := openEdges(ctx, g.Edges, nil, r)
