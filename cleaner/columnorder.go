@@ -118,6 +118,7 @@ type Agreement struct {
 	Matches int64   // of them it is the label
 	Chance  float64 // how many would match if rows were shuffled
 	Tied    int64   // labelled nodes whose row has several largest predictions
+	OneOnly bool    // all labels, or all largest predictions, are of one class: every order of the rows agrees alike
 
 	// Order is another order of the columns that the labels speak for, nil if there is none. Where they do so beyond
 	// doubt, and the order is an assumption, Finish returns it instead.
@@ -139,7 +140,7 @@ func (a Agreement) AreTied() bool { return a.Nodes == 0 && a.Tied >= fewNodes }
 
 // IsLittle reports whether predictions agree with the labels hardly more than shuffled ones would.
 func (a Agreement) IsLittle() bool {
-	return a.Nodes >= fewNodes && float64(a.Matches)-a.Chance <= littleAgreement*(float64(a.Nodes)-a.Chance)
+	return a.Nodes >= fewNodes && !a.OneOnly && float64(a.Matches)-a.Chance <= littleAgreement*(float64(a.Nodes)-a.Chance)
 }
 
 // Agreement says how far the predictions agree with the labels. Call it after Finish.
@@ -149,6 +150,7 @@ func (w *PredictionWriter) Agreement() Agreement { return w.agreement }
 func (t *contingency) agreement() Agreement {
 	a := Agreement{Nodes: int64(t.nodes)}
 	for j := range t.labels {
+		a.OneOnly = a.OneOnly || t.nodes > 0 && (t.labels[j] == t.nodes || t.predictions[j] == t.nodes)
 		a.Matches += int64(t.count(j, j))
 		a.Chance += t.chance(j, j)
 	}

@@ -285,6 +285,13 @@ func TestLittleAgreement(t *testing.T) {
 			}
 		}
 	}
+	of := newOrderCase(1, 300, 2, true, 0.1, 0.6)
+	for i := range of.tops {
+		of.tops[i] = 0
+	}
+	if counted, err := of.count(); err != nil || !counted.agreement().OneOnly || counted.agreement().IsLittle() {
+		t.Errorf("one class is predicted: got %+v, %v, want no verdict on the order of rows", counted.agreement(), err)
+	}
 	if (Agreement{Nodes: fewNodes - 1, Chance: 9}).IsLittle() {
 		t.Error("few nodes that do not agree: got little agreement, want no verdict")
 	}

@@ -555,7 +555,7 @@ func (e *estimate) print(s *streams) error {
 		fmt.Fprintf(&b, "\ntemporary    %s on disk\n", byteSize(e.Temporary))
 	}
 	verdict := "fits"
-	if !e.Fits {
+	if e.Least > e.Memory {
 		verdict = "does not fit"
 	}
 	if e.Disk != "" {

@@ -46,7 +46,7 @@ func TestCleanLooksForRoom(t *testing.T) {
 			got.err)
 	}
 	if got := mustRun(t, "estimate", g); !strings.Contains(got, g+": not enough room on disk: ") ||
-		!strings.Contains(got, ": does not fit;") {
+		!strings.Contains(got, ": fits;") {
 		t.Errorf("estimate: got %s, want the room that is free and wanted", got)
 	}
 }

@@ -185,6 +185,9 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		w.warn("%s: the rows of %s have no largest prediction, so they say nothing of the labels", in.path(),
 			wording.Nodes(a.Tied))
 	}
+	if a.OneOnly && a.Matches < a.Nodes {
+		w.say("%s: all largest predictions, or all labels, are of one class: whether rows are in the right order cannot be seen.", in.path())
+	}
 	if len(a.Misplaced) > 0 {
 		return w.warnMisplaced(in, a.Misplaced)
 	}
