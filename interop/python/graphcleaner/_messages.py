@@ -10,7 +10,7 @@ from collections.abc import Sequence
 # has a comma or a sign of equality, or begins as no word does.
 _FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|\bgraphcleaner [a-z]+ [^;:]*"
                    r"|(?P<command>\b(?:import|clean) )?(?<![\w-])--(?P<name>[a-z]\w*(?:-\w+)*)"
-                   r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
+                   r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!(?<= )--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
 _SWITCHES = ("as-given", "directed", "edge-nodes", "logits", "multi-label", "nfc", "replace", "safe-csv", "trim", "without-suspects", "yes")
 _LISTS = ("classes", "columns", "unlabelled")
 _COLUMNS = ("id", "label", "split", "src", "dst", "weight")

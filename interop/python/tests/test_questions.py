@@ -33,6 +33,7 @@ from graphcleaner._messages import of_python
     ("add up to 3 (or say --logits)", "add up to 3 (or say logits=True)"),
     ("--hops 9: want 1 to 5", "hops=9: want 1 to 5"),
     ("clean with --expect R, or --threshold", "clean with expect=R, or threshold"),
+    ("add --unlabelled=-- to that", "add unlabelled=['--'] to that"),
     ("add --unlabelled 'N/A,-1' to that", "add unlabelled=['N/A', '-1'] to that"),
     ("add --unlabelled -1.", "add unlabelled=['-1']."),
     (r"with --prediction-classes 'a b,c\, d': give that", "with classes=['a b', 'c, d']: give that"),
