@@ -36,7 +36,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
                    former. A `Graph` has its own
     predictions    probabilities of your own classifier, of nodes that it was not trained on: an array with a row for each node and a
                    column for each class, or a frame whose columns are the classes. A frame may have the ids as a column or as its
-                   index; then its rows may have any order, and nodes may be missing. Else row i is of row i of the nodes, and a row
+                   index, or the index of the nodes; then its rows may have any order, and nodes may be missing. If an index without
+                   the name of the ids fits in two ways that differ, that is an error. Else row i is of row i of the nodes, and a row
                    of NaN is none. None: the program trains a classifier of its own
     classes        the classes of the columns of an array, such as model.classes_. None: the labels in sorted order, numbers as numbers,
                    or the categories of pandas, or the classes of the `Graph`

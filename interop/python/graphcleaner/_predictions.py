@@ -21,9 +21,9 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
           graph_classes: Any = None, index: Any = None, categories: Any = None, more: int = 0, trim: bool = False, nfc: bool = False) -> list[str]:
     """Writes predictions to a folder, and returns flags of import for them.
 
-    A frame names its classes by its columns, and its nodes by a column of ids or an index. Without these, and in an array, the rows are
-    those of the nodes. The columns of an array are `classes`, else the classes of the `Graph`, else the categories of the labels, else the
-    labels sorted: then the program compares them with the labels, and refuses another order. `labels` are those of a new store. `index`
+    A frame names its classes by its columns, and its nodes by a column of ids or an index: see `_placed`. Without these,
+    and in an array, the rows are those of the nodes. The columns of an array are `classes`, else the classes of the
+    `Graph`, else the categories of the labels, else the labels sorted: then the program compares them with the labels, and refuses another order. `labels` are those of a new store. `index`
     and `categories` are those of nodes in pandas. So many `more` nodes, behind the others, have no predictions.
     """
     import numpy as np
@@ -35,7 +35,7 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
         if hasattr(predictions, "rename") and hasattr(predictions, "index"):
             predictions = predictions.rename(columns=str)
             if id_name not in (*predictions.columns, *predictions.index.names):
-                predictions = _placed(predictions, nodes, index, id_name)
+                predictions = _placed(predictions, nodes, index, id_name, append=labels is None)
         rows = _tables.to_table(predictions, "predictions", [id_name])
         if "id" in rows.column_names and id_name != "id" and "id" not in (labels or ()):
             raise GraphcleanerError(f"predictions: their column 'id' is no label, and the ids of the nodes are called {id_name!r}: want the "
@@ -115,26 +115,49 @@ def _others(classes: list[str], labels: Collection[str] | None, nodes: pa.Table 
     return _flags("classes", [name for name in classes if name not in labels])
 
 
-def _placed(predictions: Any, nodes: pa.Table | None, index: Any, id_name: str) -> Any:
-    """A frame of pandas whose index says which nodes its rows are of, with their ids as its index; else as it is."""
+def _placed(predictions: Any, nodes: pa.Table | None, index: Any, id_name: str, append: bool) -> Any:
+    """A frame of pandas whose index says which nodes its rows are of, with their ids as its index; else as it is.
+
+    The index may have ids, or labels of the index of the nodes. Nobody may have given it: 0, 1, 2… for the rows of the nodes. If several
+    of these fit, they must mean the same nodes. With `append`, any value may be the id of a node in the store.
+    """
+    import numpy as np
     import pandas
 
-    own = predictions.index
     if nodes is None:
         return predictions
-    ids = nodes.column("id").to_pandas().to_numpy()
+    own, rows = predictions.index, np.arange(len(nodes))
+    ways: list[tuple[str, Any]] = []  # what to write instead, and the places of the nodes
     with reading("predictions: their index"):
-        theirs = index is not None and index.is_unique and own.isin(index).all()  # they count as that of the nodes does
-        of = ids[index.get_indexer(own)] if theirs else ids[:len(own)]
-        # Nobody gave it one: the rows are those of the nodes. Fewer rows have ids if the nodes in these places have them.
-        if own.equals(pandas.RangeIndex(len(own))) and (len(own) == len(nodes) or not own.equals(pandas.Index(of))):
-            if theirs and len(own) == len(index) and not own.equals(index):
-                raise GraphcleanerError("predictions: their index has the numbers of that of the nodes in another order: want "
-                                        "predictions.set_axis(nodes.index) if row i is of row i of the nodes, else predictions.loc[nodes.index]")
+        ids = pandas.Index(nodes.column("id").to_pandas().to_numpy())
+        by_id, by_label = _found(own, ids), _found(own, index)
+        if (by_id < 0).any():
+            by_id = _found(own.map(str), ids.map(str))
+        nobodys = own.name is None and own.equals(pandas.RangeIndex(len(own)))
+        called = index is not None and own.name is not None and own.name == index.name
+        if not called and ((by_id >= 0).all() or append and not nobodys):
+            ways.append((f"predictions.rename_axis({id_name!r}) if it has ids", by_id))
+        if (by_label >= 0).all():
+            ways.append((f"predictions.set_index(nodes.loc[predictions.index, {id_name!r}]) if it is of the index of nodes",
+                         by_label))
+        if len(own) == len(nodes) and (nobodys or index is not None and own.equals(index)):
+            ways.append(("predictions.to_numpy() and classes=list(predictions) if row i is of row i of nodes", rows))
+        elif nobodys and ((by_id < 0).any() or (by_label < 0).any() and not np.array_equal(by_id, rows[:len(own)])):
+            return predictions  # their rows may be of any nodes
+        differ = [how for i, (how, places) in enumerate(ways) if not any(np.array_equal(places, other) for _, other in ways[:i])]
+        if len(differ) > 1:
+            raise GraphcleanerError(f"predictions: their index fits nodes in ways that differ: want {', or '.join(differ)}")
+        if nobodys and len(own) == len(nodes):
             return predictions
-        if theirs or index is not None and own.equals(index):
-            return predictions.set_axis(pandas.Index(of, name=id_name))
-        return predictions.rename_axis(index=id_name)
+        places = ways[0][1] if ways else by_id
+        return predictions.rename_axis(index=id_name) if places is by_id else predictions.set_axis(ids[places].rename(id_name))
+
+
+def _found(values: Any, index: Any) -> Any:
+    """The places of values in an index of pandas, -1 for those that it lacks. If one is there twice, none is found."""
+    import numpy as np
+
+    return index.get_indexer(values) if index is not None and index.is_unique and values.is_unique else np.full(len(values), -1)
 
 
 def _named(classes: Any) -> list[str]:

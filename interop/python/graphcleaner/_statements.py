@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, timezone
+from datetime import date, time, timezone
 from typing import Any
 
 from .errors import GraphcleanerError, reading
@@ -49,6 +49,9 @@ def _literal(value: Any, what: str) -> str:
 
     if isinstance(value, (date, np.datetime64)):
         return text(_time(value, what))
+    if isinstance(value, time):
+        raise GraphcleanerError(f"{what}: got the time of day {value}, want it as a text, as the column writes it: "
+                                f"{value.isoformat('microseconds')!r} in a column of datetime.time")
     if isinstance(value, str):
         return text(value)
     if isinstance(value, Iterable) and not isinstance(value, bytes):

@@ -188,7 +188,8 @@ class Store(Generic[Frame]):
             if edges is not None:
                 arguments += ["--edges", _tables.write(_tables.edges_table(edges, edge_columns), Path(folder, "edges.parquet"), "edges")]
             if predictions is not None:
-                arguments += _predictions.write(predictions, classes, table, _tables.mapping(columns, "columns").get("id", "id"), folder)
+                arguments += _predictions.write(predictions, classes, table, _tables.mapping(columns, "columns").get("id", "id"), folder,
+                                                index=_tables.of_pandas(nodes, "label")[0])
             return _binary.run([*arguments, "--", self._at]).strip()
 
     @short

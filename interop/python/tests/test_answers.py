@@ -51,7 +51,8 @@ def test_rows_of_predictions():
     for given in (own, own.iloc[again], by_id, by_id.iloc[again], by_id.rename_axis("paper_id"), by_id.iloc[again].reset_index(names="paper_id")):
         pd.testing.assert_frame_equal(clean(nodes, edges, given), want)
     pd.testing.assert_frame_equal(clean(nodes.reset_index(drop=True), edges, softmax), want.reset_index(drop=True))
-    with pytest.raises(GraphcleanerError, match=r"in another order: want predictions.set_axis\(nodes.index\) if row i is of row i of the nodes, else"):
+    refused = r"fits nodes in ways that differ: want predictions.set_index\(.* if it is of the index of nodes, or predictions.to_numpy\(\) and classes"
+    with pytest.raises(GraphcleanerError, match=refused):
         clean(nodes, edges, softmax)
     graph = graphcleaner.Graph.of(nodes, edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
     found = graphcleaner.clean(graph, predictions=by_id.iloc[again], as_given=True)
@@ -60,11 +61,73 @@ def test_rows_of_predictions():
         clean(nodes, edges, softmax.set_axis([f"x{v}" if v == 3 else f"p{v}" for v in range(60)]))
 
 
+@pytest.mark.parametrize("kind", [int, str])
+def test_an_index_that_may_be_ids_and_labels(kind, caplog):
+    """Nodes 1 to 60 in the rows 0 to 59."""
+    nodes, edges, softmax, classes = frames(names=False)
+    nodes, edges = nodes.assign(paper_id=(nodes.paper_id + 1).astype(kind)), (edges + 1).astype(kind)
+    nodes = nodes.sample(frac=1, random_state=1)
+    softmax = pd.DataFrame(softmax, columns=classes).loc[nodes.index].reset_index(drop=True)
+    nodes = nodes.reset_index(drop=True)
+    by_id = softmax.set_axis(nodes.paper_id.astype(int).to_numpy())
+    whole, some = clean(nodes, edges, softmax), by_id.index.isin(range(1, 40))
+    part = softmax.assign(paper_id=nodes.paper_id)[some]
+    want = clean(nodes, edges, part)
+    pd.testing.assert_frame_equal(clean(nodes, edges, by_id), whole)  # 60 is an id alone
+    says = (r"^predictions: their index fits nodes in ways that differ: want predictions.rename_axis\('paper_id'\) if it has ids, or "
+            r"predictions.set_index\(nodes.loc\[predictions.index, 'paper_id'\]\) if it is of the index of nodes$")
+    by_label = softmax.loc[1:39]
+    for predictions in (by_id[some][::-1], by_label):
+        with pytest.raises(GraphcleanerError, match=says):
+            clean(nodes, edges, predictions)
+    pd.testing.assert_frame_equal(clean(nodes, edges, by_id[some][::-1].rename_axis("paper_id")), want)
+    placed = clean(nodes, edges, by_label.set_index(nodes.loc[by_label.index, "paper_id"]))
+    pd.testing.assert_frame_equal(placed, clean(nodes, edges, by_label.assign(paper_id=nodes.paper_id)))
+    row = nodes.rename_axis("row")
+    pd.testing.assert_frame_equal(clean(row, edges, by_label.rename_axis("row")), placed.rename_axis("row"))
+    found = clean(pa.Table.from_pandas(nodes), edges, by_id[some])  # which has no index
+    np.testing.assert_array_equal(found["score"].to_numpy(), want.score)
+    assert "largest prediction" not in caplog.text
+
+
+def test_an_index_that_may_be_ids_and_rows():
+    nodes, edges, softmax, classes = frames(names=False)
+    predictions = pd.DataFrame(softmax, columns=classes)
+    mixed = nodes.sample(frac=1, random_state=1).reset_index(drop=True)
+    graph = graphcleaner.Graph.of(mixed, edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
+    with pytest.raises(GraphcleanerError, match=r"differ: want predictions.rename_axis\('id'\) if it has ids, or predictions.to_numpy\(\) and classes=list"):
+        graphcleaner.clean(graph, predictions=predictions, as_given=True)
+    with pytest.raises(GraphcleanerError, match=r"differ: want predictions.rename_axis\('paper_id'\) if it has ids, or predictions.set_index"):
+        clean(mixed, edges, predictions)
+    want = clean(mixed, edges, predictions.assign(paper_id=nodes.paper_id))
+    pd.testing.assert_frame_equal(clean(mixed, edges, predictions.rename_axis("paper_id")), want)
+    placed = predictions.loc[mixed.paper_id].reset_index(drop=True)
+    pd.testing.assert_frame_equal(clean(mixed, edges, placed.to_numpy(), list(placed)), want)
+
+
+def test_an_index_that_may_be_ids_of_the_store(tmp_path):
+    nodes, edges, softmax, classes = frames(names=False)
+    clean(nodes, edges, softmax, classes, store=tmp_path / "s")
+    store = graphcleaner.open(tmp_path / "s")
+    new = pd.DataFrame({"id": [70, 71, 72], "label": [0, 1, 2]}, index=[5, 6, 7])
+    predictions = pd.DataFrame(np.eye(3), columns=classes, index=new.index)
+    with pytest.raises(GraphcleanerError, match=r"differ: want predictions.rename_axis\('id'\) if it has ids, or predictions.set_index"):
+        store.append(new, predictions=predictions)
+    for given in (predictions.set_index(new.loc[predictions.index, "id"]), predictions.set_axis([70, 71, 72]), predictions.reset_index(drop=True)):
+        assert "3 rows of predictions" in store.append(new, predictions=given)
+        rows = store.export("predictions").to_pandas().set_index("id")
+        assert (rows.loc[[70, 71, 72], list(map(str, classes))].to_numpy() == np.eye(3)).all()
+    assert "3 rows" in store.append(new, predictions=predictions.set_axis([1, 2, 3]))  # of nodes that were there
+
+
 def test_rows_that_came_by_index_are_not_doubted(caplog):
     nodes, edges, softmax, classes = frames(names=False)
     nodes = nodes.sample(frac=1, random_state=1)
     clean(nodes, edges, pd.DataFrame(softmax, columns=classes).loc[nodes.index])
     assert "another order" not in caplog.text
+    mixed = pd.DataFrame(softmax, columns=classes).set_axis(nodes.index)
+    clean(nodes.assign(paper_id=nodes.paper_id + 100), edges + 100, mixed[:50])
+    assert caplog.text.count("each row for the node that its id or index names.") == 1 and "column id" not in caplog.text
     clean(nodes, edges, softmax[nodes.index], classes)
     assert re.search(r"in another order than the rows of the nodes: row 0 .* sort the nodes by id", caplog.text)
 

@@ -132,7 +132,7 @@ def test_predictions_of_some_nodes():
     mixed = nodes.sample(frac=1, random_state=1)  # its index goes with it
     pd.testing.assert_frame_equal(clean(mixed, edges, named[:40]), clean(mixed, edges, placed))
     # The numbers of rows are not those of nodes.
-    for other in (mixed.reset_index(drop=True), frames()[0], nodes.assign(paper_id=nodes.paper_id + 1)):
+    for other in (pa.Table.from_pandas(mixed), frames()[0], nodes.assign(paper_id=nodes.paper_id + 1)):
         with pytest.raises(GraphcleanerError, match="got 40 rows for 60 nodes: want .* or a frame with the ids as the column 'paper_id'$"):
             clean(other, edges, named[:40])
 
