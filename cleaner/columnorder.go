@@ -140,7 +140,7 @@ func (a Agreement) AreTied() bool { return a.Nodes == 0 && a.Tied >= fewNodes }
 
 // IsLittle reports whether predictions agree with the labels hardly more than shuffled ones would.
 func (a Agreement) IsLittle() bool {
-	return a.Nodes >= fewNodes && !a.OneOnly && float64(a.Matches)-a.Chance <= littleAgreement*(float64(a.Nodes)-a.Chance)
+	return a.Nodes >= fewNodes && float64(a.Matches)-a.Chance <= littleAgreement*(float64(a.Nodes)-a.Chance)
 }
 
 // Agreement says how far the predictions agree with the labels. Call it after Finish.

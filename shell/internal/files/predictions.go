@@ -191,7 +191,7 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if len(a.Misplaced) > 0 {
 		return w.warnMisplaced(in, a.Misplaced)
 	}
-	if !a.IsLittle() && a.Order == nil {
+	if (!a.IsLittle() || a.OneOnly) && a.Order == nil {
 		return nil
 	}
 	text := fmt.Sprintf("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance. ",
