@@ -21,7 +21,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/atrest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A server of net/http waits half a second before it closes a connection whose request it refused.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
 
 // serve answers on a directory until the test ends.
 func serve(t *testing.T, dir string, work func(context.Context, *Job) []byte) *Server {
