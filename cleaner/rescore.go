@@ -298,10 +298,11 @@ func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore
 				return err
 			}
 		}
-		if keepRate {
-			run.Uncounted = true
-		} else if err := run.recount(ctx, tx); err != nil {
-			return err
+		run.Uncounted = true
+		if !keepRate {
+			if err := run.Recount(ctx, tx); err != nil {
+				return err
+			}
 		}
 		return errors.Join(run.put(tx), track(tx, run.Commit))
 	})

@@ -87,11 +87,6 @@ func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
 	if !r.Uncounted {
 		return nil
 	}
-	return r.recount(ctx, tx)
-}
-
-// recount counts anew what a run says of its scores, as they are stored.
-func (r *Run) recount(ctx context.Context, tx *kv.Tx) error {
 	c, err := newRunCounter(tx, r)
 	if err != nil {
 		return err
