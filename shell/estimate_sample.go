@@ -314,14 +314,14 @@ func countNodes(ctx context.Context, names files.Names, form files.Form, r files
 		return c, err
 	}
 	c.nodes, c.share = s.total, s.share()
-	classes := map[string]bool{}
+	classes, labelOf := map[string]bool{}, form.Labels()
 	splits := make([]int64, cleaner.SplitTest+1)
 	for _, row := range s.rows {
 		if _, err := strconv.ParseInt(row[0], 10, 64); err != nil {
 			c.text = true
 		}
 		c.idBytes += int64(len(row[0]))
-		label := form.Label(row[1])
+		label := labelOf(row[1])
 		if label == "" {
 			continue
 		}

@@ -23,8 +23,8 @@ type Form struct {
 	Unlabelled []string // labels that mean that there is none
 }
 
-// Label brings a label into the form; "" is none.
-func (f Form) Label(text string) string { return newLabelReader(f).label(text) }
+// Labels returns a function that brings a label into the form; "" is none.
+func (f Form) Labels() func(text string) string { return newLabelReader(f).label }
 
 // A labelReader brings labels into a form. It knows which of the spellings of none it has met. Goroutines may share it.
 type labelReader struct {
@@ -41,7 +41,7 @@ func newLabelReader(f Form) *labelReader {
 	return &labelReader{f, make([]atomic.Bool, len(spellings))}
 }
 
-// label is Label.
+// label brings a label into the form; "" is none.
 func (l *labelReader) label(text string) string {
 	if text = l.of(text); text == "" {
 		return ""
