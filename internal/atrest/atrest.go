@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Wait returns once no other goroutine computes: all wait for input, for room in a pipe, for each other or for a time, or are in a call
-// of the system.
+// Wait returns once no other goroutine computes: all wait for input, for room in a pipe, for each other or for a
+// time, or are in a call of the system.
 func Wait() {
 	var before []byte
 	for {

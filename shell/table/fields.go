@@ -25,8 +25,8 @@ func (c *textChunk) splitBlanks(line []byte) {
 	}
 }
 
-// quotedField returns where the quoted field ends that a line of a file of blanks begins with; -1 if it is none, because something follows its
-// closing quote or the line has none.
+// quotedField returns where the quoted field ends that a line of a file of blanks begins with; -1 if it is none,
+// because something follows its closing quote or the line has none.
 func (c *textChunk) quotedField(line []byte) int {
 	end := closingQuote(line, 0)
 	if end < 0 || end < len(line) && line[end] != '\t' && line[end] != ' ' {
@@ -35,7 +35,8 @@ func (c *textChunk) quotedField(line []byte) int {
 	return end
 }
 
-// closingQuote returns where quoted text ends whose opening quote is at a place of data, behind its closing quote; -1 if it has none.
+// closingQuote returns where quoted text ends whose opening quote is at a place of data, behind its closing quote;
+// -1 if it has none.
 func closingQuote(data []byte, at int) int {
 	for at++; ; at += 2 {
 		quote := bytes.IndexByte(data[at:], '"')
@@ -71,7 +72,8 @@ func (f *textFile) quoteEnd(data []byte, at, field int, last bool) (end int, ok 
 	return end, end >= 0 || last && quotesAreText(f.separator)
 }
 
-// unquote copies what stands in quotes to dst, which may begin before it in the same memory, with "" as ", and returns its length.
+// unquote copies what stands in quotes to dst, which may begin before it in the same memory, with "" as ", and
+// returns its length.
 func unquote(dst, text []byte) (length int) {
 	for {
 		quote := bytes.IndexByte(text, '"') // which another one follows
@@ -118,8 +120,8 @@ func (c *textChunk) splitQuoted(record []byte) error {
 	}
 }
 
-// quotesAreText reports whether a field with something behind its closing quote has these quotes as a part of its text. Between tabs it has,
-// as many tables of titles are written without quotes of their own.
+// quotesAreText reports whether a field with something behind its closing quote has these quotes as a part of its
+// text. Between tabs it has, as many tables of titles are written without quotes of their own.
 func quotesAreText(separator byte) bool { return separator == '\t' }
 
 // trimmed is a field that is not quoted, without blanks around it that are none of its own.

@@ -53,7 +53,10 @@ func (r *Reader) graphForm(begin []byte) string {
 		}
 		return "got " + form.msg
 	}
-	if first, step, ok := metis(text, comment); ok && len(begin) < sniffBytes {
+	if len(begin) >= sniffBytes {
+		return "" // METIS is recognized by the whole file alone
+	}
+	if first, step, ok := metis(text, comment); ok {
 		names, values := `"src", "dst"`, "n - 1, $i"
 		if step > 1 {
 			names, values = names+`, "weight"`, values+", $(i + 1)"

@@ -62,7 +62,8 @@ var (
 	orderedForm = regexp.MustCompile(`^(?:0000[-./]00[-./]00)?(?:[T ]?00:00(?::00(?:[.,]0+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?$`)
 )
 
-// timeForm appends the form of a time to dst: a 0 for each digit, an A for a word, and the offset from UTC. It is empty for what is no time.
+// timeForm appends the form of a time to dst: a 0 for each digit, an A for a word, and the offset from UTC. It is
+// empty for what is no time.
 func timeForm(dst, text []byte) []byte {
 	if len(text) < len("9:05") || len(text) > longestTime || text[0] < '0' || text[0] > 'W' || !writtenTime.Match(text) {
 		return nil
