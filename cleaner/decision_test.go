@@ -62,8 +62,13 @@ func mustUndo(t *testing.T, s *kv.Store, steps int) {
 	}
 }
 
+type nodeState struct {
+	label    string
+	decision decide.Kind
+}
+
 // state is the label and the decision of a node.
-func state(tx *kv.Tx, v kv.NodeID) (now decide.PastLabel, err error) {
+func state(tx *kv.Tx, v kv.NodeID) (now nodeState, err error) {
 	label, err := tx.Value(v, kv.LabelColumn)
 	if err != nil {
 		return now, err
@@ -72,15 +77,15 @@ func state(tx *kv.Tx, v kv.NodeID) (now decide.PastLabel, err error) {
 	if err != nil {
 		return now, err
 	}
-	now.Label = label.Str()
-	now.Decision, err = decide.ParseColumn(word)
+	now.label = label.Str()
+	now.decision, err = decide.ParseColumn(word)
 	return now, err
 }
 
 // states are labels and decisions of all nodes.
-func states(t *testing.T, s *kv.Store) map[kv.NodeID]decide.PastLabel {
+func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
 	t.Helper()
-	all := map[kv.NodeID]decide.PastLabel{}
+	all := map[kv.NodeID]nodeState{}
 	view(t, s, func(tx *kv.Tx) (err error) {
 		for v := range kv.NodeID(tx.NumNodes()) {
 			if all[v], err = state(tx, v); err != nil {
@@ -189,23 +194,6 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 		t.Errorf("history: got %v, want %v", got, entries)
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		for run, differ := range map[int64]int{1: 2, 2: 0} {
-			labels, err := LabelsAsOf(context.Background(), tx, AsOf{Run: run})
-			if err != nil {
-				return err
-			}
-			if len(labels) != differ {
-				t.Errorf("as of run %d: got %v, want %d nodes that differ", run, labels, differ)
-			}
-		}
-		if _, err := LabelsAsOf(context.Background(), tx, AsOf{Run: 3}); !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("as of run 3 of 2: got %v, want kv.ErrNotFound", err)
-		}
-		for _, at := range []AsOf{{}, {Run: 1, Time: noon}} {
-			if _, err := LabelsAsOf(context.Background(), tx, at); !errors.Is(err, ErrOptions) {
-				t.Errorf("as of %+v: got %v, want ErrOptions", at, err)
-			}
-		}
 		e, err := Explain(context.Background(), tx, v, ops.Options{})
 		if err != nil {
 			return err
@@ -282,16 +270,16 @@ func TestDecideDuringClean(t *testing.T) {
 			decided = true
 		}
 	}})
-	if got := (decide.PastLabel{Label: "", Decision: decide.Unlabel}); !decided || states(t, s)[v] != got {
+	if got := (nodeState{label: "", decision: decide.Unlabel}); !decided || states(t, s)[v] != got {
 		t.Errorf("got %+v, want %+v", states(t, s)[v], got)
 	}
 	if run.Decisions != 0 {
 		t.Errorf("a run that began before the decision: got %d entries seen, want 0", run.Decisions)
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		labels, err := LabelsAsOf(context.Background(), tx, AsOf{Run: run.ID})
-		if got := labels[v]; got.Label != before.Label || got.Decision != before.Decision || got.Disputed || !got.DecidedBy.IsNull() || len(labels) != 1 {
-			t.Errorf("as of the run: got %v, want only node number %d as %+v", labels, v, before)
+		labels, err := decide.LabelsAfter(context.Background(), tx, run.Decisions)
+		if labels[v] != before.label || len(labels) != 1 {
+			t.Errorf("labels of the run: got %v, want only node number %d as %+v", labels, v, before)
 		}
 		return err
 	})

@@ -144,7 +144,7 @@
 // # Decisions
 //
 // Package decide keeps what people decide about labels, in a history that is only ever added to. [Undo] takes steps back,
-// [LabelsAsOf] reads the past, [Check] compares the history with labels and decisions, and [Repair] repairs them. Runs and
+// [Check] compares the history with labels and decisions, and [Repair] repairs them. Runs and
 // imports of predictions do not write them.
 //
 // # In pieces

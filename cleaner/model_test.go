@@ -399,10 +399,10 @@ func (w *modelWalk) agreeNode(tx *kv.Tx, v kv.NodeID, id string) error {
 		return err
 	}
 	want, scored := m.score[id]
-	if label.Str() != m.label[id] || now.Decision != m.decision[id] || score.IsNull() == scored || scored && score.Float() != want ||
+	if label.Str() != m.label[id] || now.decision != m.decision[id] || score.IsNull() == scored || scored && score.Float() != want ||
 		run.Int() != m.runOf(id) {
 		w.t.Fatalf("node %s: got %v, %v, %v, run %v, want %q, %v, %v (%v), run %d",
-			id, label, now.Decision, score, run, m.label[id], m.decision[id], want, scored, m.runOf(id))
+			id, label, now.decision, score, run, m.label[id], m.decision[id], want, scored, m.runOf(id))
 	}
 	return w.agreeHistory(tx, v, id)
 }

@@ -17,8 +17,7 @@
 //	                              if its label is the suggestion, reject if its label is that in the store, else relabel.
 //
 // Entries of one step stay one step. They keep who, why and time, even if the store has later entries. import refuses a file
-// with a time more than five minutes ahead of the clock. All decisions of a file are written at once. "as of" a time before
-// the import shows none of them.
+// with a time more than five minutes ahead of the clock. All decisions of a file are written at once.
 //
 // # Exit codes
 //

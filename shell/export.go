@@ -197,13 +197,13 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 		if err != nil {
 			return nil, err
 		}
-		labels, err := cleaner.LabelsAsOf(ctx, tx, cleaner.AsOf{Run: run.ID})
+		labels, err := decide.LabelsAfter(ctx, tx, run.Decisions)
 		if err != nil {
 			return nil, err
 		}
 		return c.nodeTable(ctx, tx, scoreColumnsOf(tx), scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
 			if label, ok := labels[v]; ok {
-				values[1] = labelValue(label.Label)
+				values[1] = labelValue(label)
 			}
 			return values
 		})
@@ -284,7 +284,7 @@ func labelValue(label string) kv.Value {
 
 // labelTable has the label of every node, as it is and as it was before the first decision.
 func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
-	original, err := decide.OriginalLabels(ctx, tx)
+	original, err := decide.LabelsAfter(ctx, tx, 0)
 	if err != nil {
 		return nil, err
 	}

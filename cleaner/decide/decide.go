@@ -1,7 +1,7 @@
 // Package decide keeps what people decided about labels, in a history that only grows. It computes no score. It reads the
 // results of the last run for a node, so that an entry can record the score that the person saw.
 //
-// [Write] makes decisions and [Undo] takes steps of them back; [History], [LabelsAt] and [OriginalLabels] read them
+// [Write] makes decisions and [Undo] takes steps of them back; [History] and [LabelsAfter] read them
 // again. [Verdicts] returns the judgements about the given labels.
 //
 // # Several people

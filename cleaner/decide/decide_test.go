@@ -392,8 +392,7 @@ func TestDecideKeepsTimesInOrder(t *testing.T) {
 }
 
 // Steps that were made elsewhere keep the times at which they were made, are entered at one moment, and are taken back
-// one by one; as of a time before that moment none of them is there. It does not matter whether they fit into a
-// transaction.
+// one by one. It does not matter whether they fit into a transaction.
 func TestDecideSteps(t *testing.T) {
 	var want [][]Decision
 	for _, why := range []string{"", strings.Repeat("w", MaxWhy)} {
@@ -424,18 +423,6 @@ func TestDecideSteps(t *testing.T) {
 		if got := historyOf(t, s, kv.NoNode); !sameEntries(got, made) {
 			t.Errorf("history: got %v, want %v", got, made)
 		}
-		view(t, s, func(tx *kv.Tx) error {
-			for moment, nodes := range map[time.Time]int{noon.Add(-time.Second): 400, noon: 0} {
-				differ, err := LabelsAt(context.Background(), tx, moment)
-				if err != nil {
-					return err
-				}
-				if len(differ) != nodes {
-					t.Errorf("as of %v: got %d nodes that differ, want %d", moment, len(differ), nodes)
-				}
-			}
-			return nil
-		})
 		back := mustUndo(t, s, 2)
 		if len(back) != 3 || back[0].Node != 7 || states(t, s)[7].label != "beta" {
 			t.Errorf("two steps taken back: got %+v, want node 7 and two of the step before", back)
@@ -643,11 +630,11 @@ func decisionsModel(t *testing.T, seed uint64) {
 	now := states(t, s)
 	original := maps.Clone(now)
 	type moment struct {
-		time   time.Time
+		seq    int64 // of the newest entry
 		states map[kv.NodeID]nodeState
 	}
 	clock := noon
-	past := []moment{{clock, maps.Clone(now)}}
+	past := []moment{{int64(len(entries)), maps.Clone(now)}}
 	var stack []pastStep // those that can be taken back
 	words := map[kv.NodeID]said{}
 	suggested := map[kv.NodeID]string{}
@@ -731,7 +718,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 				t.Fatal(err)
 			}
 		}
-		past = append(past, moment{clock, now})
+		past = append(past, moment{int64(len(entries)), now})
 		if got := states(t, s); !maps.Equal(got, now) {
 			t.Fatalf("got %v, want %v", got, now)
 		}
@@ -762,19 +749,21 @@ func decisionsModel(t *testing.T, seed uint64) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		for _, m := range past {
-			differ, err := LabelsAt(ctx, tx, m.time)
+			labels, err := LabelsAfter(ctx, tx, m.seq)
 			if err != nil {
 				return err
 			}
-			got := maps.Clone(now)
-			for v, was := range differ {
-				got[v] = nodeState{was.Label, was.Decision, was.Disputed}
-			}
-			if !maps.Equal(got, m.states) {
-				t.Fatalf("as of %v: got %v, want %v", m.time, got, m.states)
+			for v, state := range m.states {
+				got, differs := labels[v]
+				if !differs {
+					got = now[v].label
+				}
+				if got != state.label {
+					t.Fatalf("label of node number %d after entry %d: got %q, want %q", v, m.seq, got, state.label)
+				}
 			}
 		}
-		labels, err := OriginalLabels(ctx, tx)
+		labels, err := LabelsAfter(ctx, tx, 0)
 		if err != nil {
 			return err
 		}
@@ -916,7 +905,7 @@ func TestHistoryOfDamagedEntries(t *testing.T) {
 					t.Errorf("%s, history of node number %d: got %v, want kv.ErrCorrupt", name, node, last)
 				}
 			}
-			_, err := LabelsAt(context.Background(), tx, noon.Add(-1))
+			_, err := LabelsAfter(context.Background(), tx, 0)
 			if name != "other node" && !errors.Is(err, kv.ErrCorrupt) {
 				t.Errorf("%s, as of the beginning: got %v, want kv.ErrCorrupt", name, err)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -119,56 +118,25 @@ func nextDecision(last int64, e kv.Entry) (historyRecord, error) {
 	return parseDecision(seq, e.Value)
 }
 
-// A PastLabel is what decisions had made of a node.
-type PastLabel struct {
-	Label    string // "" is none
-	Decision Kind   // in force then
-	Disputed bool
-
-	DecidedBy kv.Value // what DecidedByColumn said then
-
-	next int64 // Seq of the first entry after the moment
-}
-
-// LabelsAt returns the label and decision at a past moment, for each node that is there and has a later decision. Decisions have not
-// changed other nodes since. A decision counts from its EntryTime. LabelsAt reads the later entries, and the map takes some
-// 100 bytes a node.
-func LabelsAt(ctx context.Context, tx *kv.Tx, moment time.Time) (map[kv.NodeID]PastLabel, error) {
-	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.EntryTime.After(moment) })
-}
-
-// LabelsAfter is LabelsAt for the moment when entry seq was the newest; 0 is before the first entry.
-func LabelsAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]PastLabel, error) {
-	return labelsBefore(ctx, tx, func(d *Decision) bool { return d.Seq > seq })
-}
-
-// labelsBefore returns what the nodes of later entries had before them.
-func labelsBefore(ctx context.Context, tx *kv.Tx, isLater func(*Decision) bool) (map[kv.NodeID]PastLabel, error) {
+// LabelsAfter returns the labels of the moment when entry seq was the newest, for each node that is there and has a later decision; "" is
+// no label. 0 is before the first entry. Decisions have not changed other nodes since. The later entries are read, and the map takes some
+// 50 bytes a node.
+func LabelsAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]string, error) {
 	removed, err := tx.Removed()
 	if err != nil {
 		return nil, err
 	}
-	labels := map[kv.NodeID]PastLabel{}
+	labels := map[kv.NodeID]string{}
 	for d, err := range historyBackwards(ctx, tx, math.MaxInt64) {
 		if err != nil {
 			return nil, err
 		}
-		if !isLater(&d.Decision) {
+		if d.Seq <= seq {
 			break
 		}
 		if !removed.Has(d.Node) {
-			labels[d.Node] = PastLabel{Label: d.From, Decision: d.Before, Disputed: d.WasDisputed, next: d.Seq}
+			labels[d.Node] = d.From
 		}
-	}
-	for v, past := range labels {
-		if past.Decision == None {
-			continue // nobody had decided
-		}
-		var err error
-		if past.DecidedBy, err = decidedByBefore(ctx, tx, v, past.next); err != nil {
-			return nil, err
-		}
-		labels[v] = past
 	}
 	return labels, nil
 }
@@ -207,26 +175,4 @@ func historyBackwards(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[hist
 			yield(historyRecord{}, fmt.Errorf("history: %w", corruptEntry(before, "it is missing")))
 		}
 	}
-}
-
-// OriginalLabels returns, for each node that is there and was ever decided on, its label before the first decision; "" is no label. It
-// reads the whole history, and the map takes some 50 bytes a node.
-func OriginalLabels(ctx context.Context, tx *kv.Tx) (map[kv.NodeID]string, error) {
-	removed, err := tx.Removed()
-	if err != nil {
-		return nil, err
-	}
-	labels := map[kv.NodeID]string{}
-	for d, err := range wholeHistory(ctx, tx) {
-		if err != nil {
-			return nil, err
-		}
-		if removed.Has(d.Node) {
-			continue
-		}
-		if _, later := labels[d.Node]; !later {
-			labels[d.Node] = d.From
-		}
-	}
-	return labels, nil
 }

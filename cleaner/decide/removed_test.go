@@ -50,21 +50,20 @@ func removeDecided(t *testing.T, why string) {
 		t.Errorf("deciding about a removed node: got %v, want ErrNotFound", err)
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		past, err1 := LabelsAfter(ctx, tx, 0)
-		original, err2 := OriginalLabels(ctx, tx)
-		if len(past) != want || len(original) != want || original[stays] != before[stays].label {
-			t.Errorf("got labels %v of the past, %v originally, want %d", past, original, want)
+		original, err1 := LabelsAfter(ctx, tx, 0)
+		if len(original) != want || original[stays] != before[stays].label {
+			t.Errorf("got original labels %v, want %d", original, want)
 		}
 		labels := make([]kv.Class, tx.NumNodes())
-		if err := errors.Join(err1, err2, tx.ReadClasses(kv.LabelColumn, labels)); err != nil {
+		if err := errors.Join(err1, tx.ReadClasses(kv.LabelColumn, labels)); err != nil {
 			return err
 		}
-		verdicts, err3 := Verdicts(ctx, tx, labels)
-		later, _, err4 := VerdictsAfter(ctx, tx, 0)
+		verdicts, err2 := Verdicts(ctx, tx, labels)
+		later, _, err3 := VerdictsAfter(ctx, tx, 0)
 		if len(verdicts) != want || len(later) != want || slices.ContainsFunc(later, func(v Verdict) bool { return v.Node == gone }) {
 			t.Errorf("got verdicts %v and %v, want %d", verdicts, later, want)
 		}
-		return errors.Join(err3, err4)
+		return errors.Join(err2, err3)
 	})
 	scored := func(*kv.Tx) (int64, error) { return 1 << 40, nil }
 	back, err := Undo(ctx, s, 2, opt, scored)

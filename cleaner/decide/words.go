@@ -175,21 +175,6 @@ func (s *standing) decidedBy() kv.Value {
 	return kv.StringValue(strings.Join(slices.Sorted(maps.Keys(s.counts)), ", "))
 }
 
-// decidedByBefore is what DecidedByColumn said of a node before an entry.
-func decidedByBefore(ctx context.Context, tx *kv.Tx, node kv.NodeID, seq int64) (kv.Value, error) {
-	var s standing
-	for d, err := range History(ctx, tx, node) {
-		if err != nil {
-			return kv.Value{}, err
-		}
-		if d.Seq >= seq {
-			break
-		}
-		s.add(d)
-	}
-	return s.decidedBy(), nil
-}
-
 // settle says what the node gets by a decision, which is the last of the standing ones.
 func (d *Decision) settle(s *standing) {
 	words, disputed := s.words()

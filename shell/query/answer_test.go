@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	flags "flag"
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -38,6 +39,32 @@ func snapshotOf(t testing.TB, s *kv.Store) *kv.Tx {
 	tx := s.Begin()
 	t.Cleanup(tx.Close)
 	return tx
+}
+
+// linesOf prints a result: a line with the columns and a line a row.
+func linesOf(r *Result) (string, error) {
+	out := fmt.Sprintln(r.Columns())
+	for row, err := range r.Rows() {
+		if err != nil {
+			return "", err
+		}
+		out += fmt.Sprintf("%q\n", row.Values)
+	}
+	return out, nil
+}
+
+// collectAll answers a statement with a line a row.
+func collectAll(t *testing.T, store *kv.Store, opt Options, text string) string {
+	t.Helper()
+	result, err := answerIn(t.Context(), t, store, opt, text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	lines, err := linesOf(result)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return lines
 }
 
 func TestMain(m *testing.M) {

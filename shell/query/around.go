@@ -23,7 +23,6 @@ type surroundings struct {
 	ctx    context.Context // of the statement: values are computed while its rows are read
 	tx     *kv.Tx
 	memory int64
-	past   past // whose labels stand in place of the stored ones
 
 	mu     sync.Mutex // of what follows
 	ball   ops.Ball
@@ -162,12 +161,6 @@ const readAllShare = 64
 
 // label is the label of a node.
 func (s *surroundings) label(v kv.NodeID) (kv.Class, error) {
-	if was, other := s.past[v]; other {
-		if class, known := s.class(was.Label); known {
-			return class, nil
-		}
-		return kv.NoClass, nil
-	}
 	if s.labels != nil {
 		return s.labels[v], nil
 	}
@@ -317,9 +310,9 @@ func (r *resolver) neighbor(e *neighbor) (index.Predicate, error) {
 	if err := r.surroundings.reserve(); err != nil {
 		return nil, err
 	}
-	found, err := r.findMoment(index.Query{Where: where, Limit: -1, Computed: r.computed}, r.surroundings.past)
+	plan, err := index.NewPlan(r.tx, index.Query{Where: where, Limit: -1, Computed: r.computed})
 	if err != nil {
-		return nil, err
+		return nil, r.locate(err)
 	}
 	n := name{text: fmt.Sprintf("neighbor(%v, %d)", where, hops), pos: e.pos}
 	for _, taken := r.computed[n.text]; taken; _, taken = r.computed[n.text] {
@@ -327,9 +320,9 @@ func (r *resolver) neighbor(e *neighbor) (index.Predicate, error) {
 	}
 	r.surroundings.plans = append(r.surroundings.plans, func() string {
 		return fmt.Sprintf("%s: within %s of each node that is asked about, one of these is looked for:\n  %s",
-			n.text, wording.Count(hops, "hop", "hops"), strings.ReplaceAll(found.plan.String(), "\n", "\n  "))
+			n.text, wording.Count(hops, "hop", "hops"), strings.ReplaceAll(plan.String(), "\n", "\n  "))
 	})
-	err = r.compute(n, kv.KindBool, r.surroundings.anyOf(found.set, hops))
+	err = r.compute(n, kv.KindBool, r.surroundings.anyOf(plan.Unordered, hops))
 	return index.Compare{Property: n.text, Op: index.Eq, Value: kv.BoolValue(true)}, err
 }
 

@@ -90,9 +90,8 @@ type (
 		clauses
 	}
 
-	// nodesStatement lists nodes; moment, if any, is when they had the labels that are asked for.
+	// nodesStatement lists nodes.
 	nodesStatement struct {
-		moment *moment
 		clauses
 	}
 
@@ -158,12 +157,6 @@ type (
 	// wordStatement is a statement that is only its name: agreement, describe, noise, runs, stats.
 	wordStatement struct{ word string }
 )
-
-// A moment is after a run of clean or at a time.
-type moment struct {
-	run  *literal
-	time *literal // where run is nil
-}
 
 // A guarantee asks for the threshold that bounds an error rate by alpha; rate is the mislabel rate p,
 // if the run's own estimate is not wanted.

@@ -104,8 +104,6 @@ func TestComplete(t *testing.T) {
 		{"relabel 'Theory' wh", "wh", []string{"where"}},
 		{"create ", "", []string{"index"}},
 		{"drop index on ye", "ye", []string{"year"}},
-		{"nodes a", "a", []string{"as"}},
-		{"nodes as of ", "", []string{"run"}},
 		{"clean direction ", "", []string{"out", "in", "both"}},
 		{"nodes wher score > ", "", nil},
 	} {

@@ -23,7 +23,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 		return nil, err
 	}
 	if s.groupBy == nil && s.totals == nil {
-		n, err := nodes.count(ctx)
+		n, err := nodes.plan.Count(ctx)
 		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
 		r.cost = cost(nodes.plan)
 		q.remarkNone(ctx, r, s.of, true)
@@ -62,7 +62,7 @@ func (q *query) countHistory(ctx context.Context, s *countStatement, of *history
 // groupNodes counts nodes in groups: those of whole blocks on several goroutines, unless values are not those that the store has.
 func (q *query) groupNodes(ctx context.Context, asked *grouping, nodes *finding) (*Result, error) {
 	areStored := !slices.ContainsFunc(asked.read, func(name string) bool { return q.computed[name].At != nil })
-	if nodes.past == nil && nodes.whole && areStored {
+	if nodes.whole && areStored {
 		g := newGroups(asked, q.MemoryBudget, nodes.plan.Workers())
 		return g.answer(ctx, asked, g.addBlocks(ctx, q.tx, nodes.plan, asked.read))
 	}
@@ -70,7 +70,6 @@ func (q *query) groupNodes(ctx context.Context, asked *grouping, nodes *finding)
 	if err != nil {
 		return nil, err
 	}
-	f.past = nodes.past
 	g := newGroups(asked, q.MemoryBudget, 1)
 	return g.answer(ctx, asked, g.addAll(f.rows(ctx, nodes.set(ctx))))
 }
@@ -206,14 +205,6 @@ func (o tallyOf) kind() kv.Kind {
 
 // String is the total as the language has it, which names its column.
 func (t *total) String() string { return t.function + "(" + t.of.String() + ")" }
-
-// count counts the nodes. Those of today are not put in order for it.
-func (f *finding) count(ctx context.Context) (n int64, err error) {
-	if f.past == nil {
-		return f.plan.Count(ctx)
-	}
-	return f.walk(ctx)
-}
 
 // walk counts the nodes by finding them one by one, in order.
 func (f *finding) walk(ctx context.Context) (n int64, err error) {

@@ -257,7 +257,7 @@ func (q *query) checkProviso(ctx context.Context, proviso expression, nodes node
 		if err != nil {
 			return err
 		}
-		ok, err := holds(func(property string) (kv.Value, error) { return q.valueIn(nil, v, property) })
+		ok, err := holds(func(property string) (kv.Value, error) { return q.valueOf(v, property) })
 		if err != nil {
 			return err
 		}
@@ -280,6 +280,18 @@ func (q *query) checkProviso(ctx context.Context, proviso expression, nodes node
 		failure.Nodes = append(failure.Nodes, NodeView{t.id, t.shown})
 	}
 	return &failure
+}
+
+// valueOf is the value of a property of a node, null if the store has no such property.
+func (r *resolver) valueOf(v kv.NodeID, property string) (kv.Value, error) {
+	if c, ok := r.computed[property]; ok {
+		return c.At(v)
+	}
+	value, err := r.tx.Value(v, property)
+	if errors.Is(err, kv.ErrNoColumn) {
+		return kv.Value{}, nil
+	}
+	return value, err
 }
 
 // A target is a node to decide on, as the snapshot of the query shows it.

@@ -95,9 +95,9 @@
 //	           | "agreement" | classes | "describe" | "noise" | "runs" | "stats" .
 //
 //	suspects   = "suspects" [ guarantee ] clauses .
-//	nodes      = "nodes" [ moment ] clauses .
+//	nodes      = "nodes" clauses .
 //	count      = "count" ( counted | "history" [ where ] grouping ) .
-//	counted    = ( "suspects" [ guarantee ] | "nodes" [ moment ] ) [ where ] grouping .
+//	counted    = ( "suspects" [ guarantee ] | "nodes" ) [ where ] grouping .
 //	grouping   = [ totals ] | group { totals | rank | limit | offset } .
 //	group      = "group" "by" figure { "," figure } .
 //	totals     = "return" total [ "as" property ] { "," total [ "as" property ] } .
@@ -124,8 +124,6 @@
 //	class      = string | number | parameter .
 //	because    = "because" why .
 //	why        = string | parameter .
-//	moment     = "as" "of" ( "run" number | time ) .
-//	time       = string | parameter .
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
 //	clauses    = { where | sample | order | limit | offset | return } .      (each once at most, in any order)
 //	filters    = { where | order | limit | offset | return } .    (likewise)
@@ -167,8 +165,7 @@
 // Behind the "--" of a comment stands no letter from A to Z: --name looks like a flag of a command, and is an error.
 //
 // In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history, the words
-// that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id. A moment is a run or a time, such
-// as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'. A time without an offset is in UTC.
+// that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id.
 //
 // Keywords may be written in upper or lower case; as names of properties they need double quotes. White space
 // separates words and means nothing else.
@@ -190,11 +187,11 @@
 // does not count. It is null if the node has no label, or no labelled node is near. neighbor(score > 0.9, 2) is true if the condition is true
 // of a node within 2 hops; it is never null. A condition on neighbours does not replace what suspects ask of the node itself. Without a
 // number, both are about 1 hop. Only nodes that the rest of a condition leaves are asked about; each takes a walk over its neighbourhood.
-// In "nodes as of", both are about the labels and decisions of the moment.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
 // name. Conditions on the history and on classes know their columns alone. The times of the history are texts such as
-// 2026-01-31T18:00:00.000000Z. What they are compared with is a time as "as of" takes it, to the microsecond.
+// 2026-01-31T18:00:00.000000Z. What they are compared with is a time, to the microsecond, such as
+// '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'. A time without an offset is in UTC.
 // So is what a column of a node is compared with, if all of its texts are times of one form, such as 2026-01-31,
 // 2026-01-31 18:00 or 2026-01-31T18:00:00.000Z.
 //

@@ -33,7 +33,6 @@ type Fetcher struct {
 	readers  []*rowReader                          // one for each goroutine, made when first needed
 	workers  int                                   // that read; zero means GOMAXPROCS
 	memory   int64                                 // bytes, of which batches take a share
-	past     past                                  // whose values stand in place of the stored ones
 	most     int                                   // nodes that come; zero or less if that is not known
 
 	// hint names a property of the node that was yielded last, with its value, if finding the node told it, and else
@@ -247,16 +246,6 @@ func (f *Fetcher) fetchBeside(
 	}
 	if err != nil {
 		return nil, err
-	}
-	if len(f.past) == 0 {
-		return rows, nil
-	}
-	for i, v := range nodes {
-		for c, name := range f.names {
-			if value, ok := f.past.value(v, name); ok {
-				rows[i][c] = value
-			}
-		}
 	}
 	return rows, nil
 }

@@ -31,12 +31,12 @@ var fuzzedTexts = []string{
 	"suspects fpr 0.5 p .25", "suspects fnr 1e-3", "nodes where \"old style\" = 3", "nodes where label = 1", "nodes limit 1.5",
 	"nodes where scroe > 1", "suspects where score is not null and confidence != 0.5 return score", "history p1",
 	"nodes where label != suggested and weight < degree",
-	"nodes as of run 1 where label = 'Theory'", "suspects sample 2 seed 3 order by id", "nodes as of run 1 limit 1 sample 9", "undo 2",
+	"suspects sample 2 seed 3 order by id", "nodes limit 1 sample 9", "undo 2",
 	"nodes where label != suggested and share(label, 1) < 0.2 order by share(suggested, 2) desc, id return id, share('Theory') as near",
 	"suspects where neighbor(label = 'Theory' and not disputed, 2) and not neighbor(score > 0.9)",
 	"count nodes where share(label) is not null group by share(label) return avg(share($1, $2)), max(degree) order by avg(share(label)) desc",
 	"plan nodes where neighbor(neighbor(share(label) = 1)) limit 3", "neighbors p1 where share(label) > score return id, share(label, 2)",
-	"nodes as of run 1 where neighbor(decision is null and share(label) < 0.5)", "nodes where share = 1 and neighbor is null",
+	"nodes where neighbor(decision is null and share(label) < 0.5)", "nodes where share = 1 and neighbor is null",
 	"relabel p1 'Systems'", "create index on year", "drop index on score",
 }
 

@@ -38,7 +38,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{columns: columns, cost: cost(nodes.plan)}
-	if f.past = nodes.past; f.past == nil && nodes.draw == nil {
+	if nodes.draw == nil {
 		f.hint, f.most = nodes.plan.LastValue, nodes.plan.Limit()
 	}
 	if asked.distinct() {
@@ -113,7 +113,7 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	}
 	var rows int64
 	if counts && count.groupBy == nil && count.totals == nil {
-		rows, err = nodes.count(ctx)
+		rows, err = nodes.plan.Count(ctx)
 	} else {
 		rows, err = nodes.walk(ctx)
 	}
@@ -126,9 +126,6 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	}
 	text += q.surroundings.String()
 	text += "\nfound " + wording.Count(rows, "row", "rows")
-	if nodes.past != nil {
-		text += fmt.Sprintf("\nlabels and decisions of the past in place of today's: %s", wording.Nodes(len(nodes.past)))
-	}
 	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
 	r.Bare = true
 	return r, nil

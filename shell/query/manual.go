@@ -125,10 +125,7 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 		Name:    "nodes",
 		Summary: "list nodes",
 		Text: `.help conditions says how to write a condition.
-'as of' takes labels and decisions from a past moment: the beginning of a run, or a time such as '2026-01-31 18:00'
-(UTC, or with an offset as in 2026-01-31T18:00:00+01:00). Other properties have today's values. Imported decisions count
-from the time of their import. 'sample N' draws N of the nodes at random, as for suspects. 'offset N' leaves out the first N
-rows. 'return *' has all properties. 'return distinct' has rows that are equal once.`,
+'sample N' draws N of the nodes at random, as for suspects. 'offset N' leaves out the first N rows. 'return *' has all properties. 'return distinct' has rows that are equal once.`,
 		Example: "nodes where label != suggested and share(label, 1) < 0.2 and not neighbor(decision = 'accept') limit 20",
 	},
 	{

@@ -43,8 +43,8 @@ func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err 
 	suspects, isSuspects := s.(*suspectsStatement)
 	if isSuspects {
 		asked = suspects.clauses
-	} else if nodes := s.(*nodesStatement); nodes.moment == nil {
-		asked = nodes.clauses
+	} else {
+		asked = s.(*nodesStatement).clauses
 	}
 	if asked.where == nil || asked.offset != nil || asked.limit != nil && asked.limit.integer == 0 {
 		return nil, nil // nor of rows that are left out

@@ -143,34 +143,10 @@ func (p *parser) guarantee() (*guarantee, error) {
 	return nil, nil
 }
 
-// nodes = "nodes" [ moment ] clauses .
+// nodes = "nodes" clauses .
 func (p *parser) nodes() (statement, error) {
 	s := &nodesStatement{}
-	var err error
-	if s.moment, err = p.moment(); err != nil {
-		return nil, err
-	}
 	return s, p.clauses(&s.clauses)
-}
-
-// moment = "as" "of" ( "run" number | string | parameter ) .
-func (p *parser) moment() (*moment, error) {
-	if !p.accept("as") {
-		return nil, nil
-	}
-	if err := p.expect("of"); err != nil {
-		return nil, err
-	}
-	if p.accept("run") {
-		run, err := p.number("the number of a run")
-		return &moment{run: &run}, err
-	}
-	if p.current.kind != tokenString && p.current.kind != tokenParam {
-		p.wants = append(p.wants, want{label: "a time in single quotes, as '2026-01-31 18:00'"})
-		return nil, p.fail()
-	}
-	at, err := p.literal()
-	return &moment{time: &at}, err
 }
 
 // clauses = { where | sample | order | limit | offset | return } , each at most once.
@@ -340,7 +316,7 @@ func (p *parser) figures() ([]name, error) {
 	}
 }
 
-// count = "count" ( "suspects" [ guarantee ] | "nodes" [ moment ] | "history" ) [ where ] ( [ totals ] | group { totals | rank | limit | offset } ) .
+// count = "count" ( "suspects" [ guarantee ] | "nodes" | "history" ) [ where ] ( [ totals ] | group { totals | rank | limit | offset } ) .
 func (p *parser) count() (statement, error) {
 	s, err := p.countOfNodes()
 	if err == nil && s == nil && p.accept("history") {
@@ -368,11 +344,7 @@ func (p *parser) countOfNodes() (*countStatement, error) {
 		suspects := &suspectsStatement{guarantee: g}
 		s.of, of = suspects, &suspects.clauses
 	case p.accept("nodes"):
-		m, err := p.moment()
-		if err != nil {
-			return nil, err
-		}
-		nodes := &nodesStatement{moment: m}
+		nodes := &nodesStatement{}
 		s.of, of = nodes, &nodes.clauses
 	default:
 		return nil, nil

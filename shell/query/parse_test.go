@@ -86,7 +86,7 @@ func FuzzParse(f *testing.F) {
 		"plan nodes where x between -1e3 and +5", "explain $2 -- why", "nodes where a = 'open",
 		"clean hops 2 direction in", "clean as given seed 3", "undo --who ann", "node 1,--b",
 		"accept a, 'b c' because 'it''s'", "accept all where a limit 3 because 'b'", "relabel 'X' where score > 1 because $1", "relabel a, b 3", "undo 2", "history x;",
-		"nodes as of run 3 where a is null", "suspects SAMPLE 50 seed 1 where a = 'b' limit $1", "count nodes as of '2026' group by label", "create index on \"a b\"",
+		"nodes where a is null", "suspects SAMPLE 50 seed 1 where a = 'b' limit $1", "create index on \"a b\"",
 		"count nodes where a = 1 group by min, b return min(min) as x, sum(\"a b\") order by count, avg(c) desc limit 1", "count nodes return max(a)",
 		"nodes return distinct a as b, distinct offset 2", "nodes return distinct", "nodes return \"distinct\", a", "suspects return * offset $1",
 		"nodes where a not ilike 'X%' or lower(b) not in ('x', $1) and lower(\"a b\") <> 'y' and lower = 3 and lower(c) like '%'",

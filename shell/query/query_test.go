@@ -187,7 +187,7 @@ func TestFind(t *testing.T) {
 	tx := store.Begin()
 	defer tx.Close()
 	for _, text := range []string{
-		"nodes", "nodes where label = 'Theory' order by score desc", "suspects where score > $1", "suspects sample 2 seed 3", "nodes as of run 1 limit 4", "nodes where score > 2",
+		"nodes", "nodes where label = 'Theory' order by score desc", "suspects where score > $1", "suspects sample 2 seed 3", "nodes limit 4", "nodes where score > 2",
 	} {
 		var args []any
 		if strings.Contains(text, "$1") {

@@ -152,7 +152,7 @@ func TestWrongSamples(t *testing.T) {
 		"nodes sample":                "1:13: got the end, want a number of rows",
 		"nodes sample 3 seed x":       "1:21: got x, want a whole number",
 		"nodes sample 3 sample 4":     "1:16: got sample, want seed, where, order, limit, offset, return or the end of the statement",
-		"count nodes sample 3":        "1:13: got sample, want as, where, group, return or the end of the statement",
+		"count nodes sample 3":        "1:13: got sample, want where, group, return or the end of the statement",
 		"accept sample 3 where label": "1:15: got 3,",
 	} {
 		r, err := Query(t.Context(), tx, Options{}, text)

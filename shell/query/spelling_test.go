@@ -21,19 +21,7 @@ func (s *suspectsStatement) String() string {
 	return text + s.clauses.String()
 }
 
-func (s *nodesStatement) String() string { return "nodes" + s.moment.String() + s.clauses.String() }
-
-// String is " as of …", "" of no moment.
-func (m *moment) String() string {
-	switch {
-	case m == nil:
-		return ""
-	case m.run != nil:
-		return " as of run " + m.run.String()
-	default:
-		return " as of " + m.time.String()
-	}
-}
+func (s *nodesStatement) String() string { return "nodes" + s.clauses.String() }
 
 func (s *countStatement) String() string {
 	text := "count " + spell(s.of)

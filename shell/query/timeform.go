@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,4 +51,19 @@ func (r *resolver) leastOfFirst(column string) (string, error) {
 		v = block.End
 	}
 	return "", err
+}
+
+// time resolves a time.
+func (r *resolver) time(l literal) (time.Time, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if value.Kind() == kv.KindString {
+		if t, ok := wording.ParseTime(value.Str()); ok {
+			return t, nil
+		}
+	}
+	return time.Time{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
+		"got %s for a time, want one as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'", describe(value))}
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
@@ -75,5 +76,24 @@ func TestTimesOfColumns(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, want %q", test.where, got, test.want)
 		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	noon := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2026-01-31T12:00:00Z": noon, "2026-01-31T13:00:00+01:00": noon, "2026-01-31 12:00": noon, "2026-01-31T12:00": noon, "2026-01-31T12:00:00": noon,
+		"2026-01-31 12:00:00.25": noon.Add(time.Second / 4), "2026-01-31": noon.Add(-12 * time.Hour), "": {}, "31.1.2026": {},
+		"2026-02-30": {}, "0001-01-01": {},
+	} {
+		r := newResolver(t.Context(), nil, Options{}, nil)
+		got, err := r.time(literal{kind: literalString, text: text, pos: startOfText})
+		if !got.Equal(want) || (err == nil) == want.IsZero() {
+			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
+		}
+	}
+	r := newResolver(t.Context(), nil, Options{}, []kv.Value{kv.IntValue(3)})
+	if got, err := r.time(literal{kind: literalParam, number: 1, pos: startOfText}); err == nil {
+		t.Errorf("the number 3: got %v, want an error", got)
 	}
 }
