@@ -69,9 +69,6 @@ type commandLine struct {
 	Migrate  migrateCommand  `cmd:"" help:"Convert a store of an older version to the current format."`
 	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks and free their room."`
 	Worker   workerCommand   `cmd:"" help:"Do a step of a cleaning for another program, such as an executor of Apache Spark."`
-
-	Completions completionsCommand `cmd:"" help:"Print the completions of a shell."`
-	Man         manCommand         `cmd:"" help:"Print the manual page."`
 }
 
 const description = `Finds wrong labels in graphs, including graphs too large for memory.

@@ -8,6 +8,16 @@ import (
 	"testing"
 )
 
+// machineProgram is a program of the machine. Without it the test is skipped.
+func machineProgram(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("there is no %s on this machine", name)
+	}
+	return path
+}
+
 // The program of docs/embedding.md is a module of its own. It builds, and finds the wrong label that arrives. README.md shows its transaction.
 func TestEmbedExample(t *testing.T) {
 	if testing.Short() {

@@ -70,8 +70,6 @@ func TestExitCodes(t *testing.T) {
 			usage: []string{"restore", "restore whole.backup", "restore whole.backup g"}, stopped: "restore whole.backup r",
 		},
 		{command: "migrate", done: "migrate g", failed: []string{"migrate none"}, usage: []string{"migrate"}, endless: true},
-		{command: "completions", done: "completions bash", usage: []string{"completions", "completions csh"}, endless: true},
-		{command: "man", done: "man", usage: []string{"man x"}, endless: true},
 		{command: "compact", done: "compact g", failed: []string{"compact none"}, usage: []string{"compact"}, endless: true},
 	} {
 		t.Run(c.command, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 func saidBy(t *testing.T, known, args []string) string {
 	var out bytes.Buffer
 	s := &streams{ctx: t.Context(), messages: messages{err: &out}}
-	_, err := s.parser(new(commandLine), known, installedName, &out, func(int) {}).Parse(args)
+	_, err := s.parser(new(commandLine), known, "graphcleaner", &out, func(int) {}).Parse(args)
 	if err != nil {
 		out.WriteString(err.Error())
 	}
