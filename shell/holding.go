@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/metrics"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -70,8 +68,6 @@ type host struct {
 	readOnly bool
 	foreign  bool              // the process is not of this program, and its limits of memory are not ours
 	log      func(line string) // of what begins and ends; may be nil
-
-	commands *metrics.Durations // of what has ended, by command and exit code; may be nil
 }
 
 // work does a job.
@@ -118,7 +114,7 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	var a answer
 	if r.Task != nil {
 		a.Result = r.Task.do(ctx, s)
-		if s.command = r.Task.command(); a.Result.Failure != nil {
+		if a.Result.Failure != nil {
 			a.Code = exitFailed
 		}
 	} else {
@@ -129,9 +125,6 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 		}
 	}
 	a.Written = files.written()
-	if h.commands != nil && s.command != "" {
-		h.commands.Add(time.Since(began), s.command, strconv.Itoa(a.Code))
-	}
 	return encoded(a)
 }
 

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
@@ -57,11 +56,7 @@ func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options)
 	if err != nil {
 		return nil, err
 	}
-	version, err := build()
-	if err != nil {
-		return nil, err
-	}
-	opt.Store, opt.Version = store, strings.TrimPrefix(version, "graphcleaner ")
+	opt.Store = store
 	listener, err := web.Listen(ctx, f.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("--addr: %w", err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/metrics"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -33,14 +32,11 @@ Other commands need no flag: a command that finds the store held asks the holder
 
 serve prints the address of a page on which a person of this machine reviews suspects: see review --web. The address has a token.
 
-The same address has metrics for Prometheus at /metrics. They need no token, and name no node, label or person. Give the scraper a fixed port with --addr.
-
 Every command that opens a store for writing answers others while it runs. Use serve if many people and jobs use a store all day: the store ` +
 		`stays open, its caches stay warm, and nobody's command has to wait for the commands of others.
 
     graphcleaner serve my.graph
     graphcleaner serve my.graph --read-only
-    graphcleaner serve my.graph --addr 127.0.0.1:9464
     graphcleaner shell my.graph -c stats`
 }
 
@@ -57,7 +53,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	h := host{store: store, readOnly: c.ReadOnly, commands: metrics.NewDurations("command", "code")}
+	h := host{store: store, readOnly: c.ReadOnly}
 	if print.IsTerminal(s.err) || s.log != nil {
 		h.log = func(line string) { s.say("%s", line) }
 	}
@@ -67,7 +63,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	page, err := c.serve(ctx, store, web.Options{
-		Name: c.DB, ReadOnly: c.ReadOnly, Commands: h.commands, Query: query.Options{Who: query.UserName(), Workers: c.Threads, MemoryBudget: c.work()},
+		Name: c.DB, ReadOnly: c.ReadOnly, Query: query.Options{Who: query.UserName(), Workers: c.Threads, MemoryBudget: c.work()},
 	})
 	if err != nil {
 		return err

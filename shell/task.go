@@ -85,17 +85,6 @@ type changedError string
 func (e changedError) Error() string { return string(e) }
 func (e changedError) Unwrap() error { return decide.ErrChanged }
 
-// command is the command whose session the task is of, "" if nobody waits for it.
-func (t *task) command() string {
-	switch {
-	case t.Question != nil:
-		return "shell"
-	case t.Review != nil:
-		return "review"
-	}
-	return ""
-}
-
 // title says what a task is.
 func (t *task) title() string {
 	switch {

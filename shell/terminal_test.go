@@ -417,3 +417,18 @@ func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
 		t.Errorf("history of a dumb terminal: got %v, want no file", err)
 	}
 }
+
+// TestQuietTerminal: on a terminal, --quiet leaves the result alone, without progress and colours.
+func TestQuietTerminal(t *testing.T) {
+	term := newTerminal(t)
+	reviewedStore(t)
+	program := term.dir + "/graphcleaner"
+	term.session(150, 24, "sh", "-c", program+" clean g --preset paper --hops 2 --quiet > out 2> /dev/tty; NO_COLOR=1 "+program+" shell g -c runs --quiet; echo ended with $?; sleep 600")
+	screen := term.wait("the end", `(?m)^ended with 0$`)
+	if lines := strings.Split(strings.TrimSpace(screen), "\n"); !strings.HasPrefix(lines[0], "run ") {
+		t.Errorf("got %q, want only the answer of runs", screen)
+	}
+	if colours := term.must("capture-pane", "-p", "-e", "-t", "shell"); strings.Contains(colours, "\x1b[") {
+		t.Errorf("got colours: %q", colours)
+	}
+}

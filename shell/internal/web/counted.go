@@ -19,8 +19,7 @@ type counted[T any] struct {
 
 	mu     sync.Mutex
 	latest *T
-	commit uint64    // that latest is of
-	when   time.Time // it was counted
+	commit uint64 // that latest is of
 	took   time.Duration
 }
 
@@ -77,7 +76,7 @@ func (c *counted[T]) count(
 	if c.latest == nil {
 		close(c.first)
 	}
-	c.latest, c.commit, c.when, c.took = now, commit, began, time.Since(began)
+	c.latest, c.commit, c.took = now, commit, time.Since(began)
 	return now, nil
 }
 
@@ -108,31 +107,6 @@ func (c *counted[T]) at(ctx context.Context, store *kv.Store, patient bool, how 
 		return now, false, nil
 	}
 	return c.last(), true, nil
-}
-
-// lately is the last count for who asks often, nil before the first, and when it was made. If the store has changed since, it counts now where
-// that is quick. Else a count begins if the last one is older than an age.
-func (c *counted[T]) lately(
-	ctx context.Context, store *kv.Store, age time.Duration, how func(context.Context, *kv.Tx) (*T, error),
-) (latest *T, when time.Time, err error) {
-	tx := store.Begin()
-	commit, err := tx.LastCommit()
-	tx.Close()
-	if err != nil {
-		return nil, when, err
-	}
-	now, quick := c.fresh(commit)
-	if now == nil && quick {
-		if _, err := c.count(ctx, store, how); err != nil {
-			return nil, when, err
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now == nil && !quick && time.Since(c.when) > age {
-		notify(c.wanted)
-	}
-	return c.latest, c.when, nil
 }
 
 // forget has the next look count anew.

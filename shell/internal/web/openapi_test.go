@@ -107,10 +107,10 @@ func described() object {
 		"responses": object{"200": object{"description": "The stream.",
 			"content": object{"text/event-stream": object{}}}, "default": refused},
 	}}
-	paths["/metrics"] = object{"get": object{
-		"summary":   "Numbers of the store and of this process in the text format of Prometheus, 0.0.4. It needs no token.",
+	paths["/healthz"] = object{"get": object{
+		"summary":   "ok, as long as the page answers. It needs no token.",
 		"security":  []object{},
-		"responses": object{"200": object{"description": "The numbers.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}}},
+		"responses": object{"200": object{"description": "ok", "content": object{"text/plain": object{"schema": object{"type": "string"}}}}},
 	}}
 	paths["/export/{name}"] = object{"get": object{
 		"summary": "A file: labels.csv, suspects.csv or decisions.csv. An apostrophe goes before texts that a " +

@@ -45,8 +45,6 @@ type progress struct {
 
 	Counting bool   `json:"counting,omitempty"` // the numbers are those before the last change
 	Problem  string `json:"problem,omitempty"`  // why there are no counts
-
-	started time.Time // of the run
 }
 
 // A sampled is how far the random sample is.
@@ -131,7 +129,7 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 	if err != nil {
 		return nil, err
 	}
-	p.Run, p.Threshold, p.started = run.ID, run.Threshold, run.Started
+	p.Run, p.Threshold = run.ID, run.Threshold
 	if p.OldScores, err = cleaner.CountStale(ctx, tx, run, mostOld); err != nil {
 		return nil, err
 	}

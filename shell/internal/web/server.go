@@ -17,7 +17,6 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/metrics"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -31,10 +30,6 @@ type Options struct {
 	Columns    survey.Columns // what a node is called, and what is shown of it
 	ReadOnly   bool           // no decision, no clean
 	KeepScores bool           // the scores around a decision stay as they are
-
-	// What the metrics say beside the store and the requests.
-	Version  string             // of the program
-	Commands *metrics.Durations // of other processes, by command and exit code; nil: none are run
 }
 
 // A Server serves the page. All who open it review as one person, with one queue: another person has a Server of their own.
@@ -55,7 +50,6 @@ type Server struct {
 	found     findings
 	job       jobs
 	scores    settler
-	requests  *metrics.Durations // by path and status
 	strangers strangers
 
 	writing sync.Mutex // held while a reply is written or taken back
@@ -136,7 +130,7 @@ const (
 // the store after it.
 func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{Options: opt, ctx: ctx, listener: listener, stop: stop, hosts: hostsOf(listener.Addr()), skipped: roaring.New(), requests: metrics.NewDurations("path", "code")}
+	s := &Server{Options: opt, ctx: ctx, listener: listener, stop: stop, hosts: hostsOf(listener.Addr()), skipped: roaring.New()}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
 	s.Query.RescoreWithin = 0 // the settler brings scores up to date
 	s.Query.Who = cmp.Or(s.Query.Who, query.UserName())

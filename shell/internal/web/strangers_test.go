@@ -33,7 +33,7 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	last := held[len(held)-1]
-	if _, err := fmt.Fprintf(last, "GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n", c.server.listener.Addr()); err != nil {
+	if _, err := fmt.Fprintf(last, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", c.server.listener.Addr()); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(last) // to the end of the connection
