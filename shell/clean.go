@@ -207,9 +207,5 @@ func (s *streams) writePage(path string, page *report.Page) error {
 	if page == nil {
 		return nil
 	}
-	build, err := build()
-	if err != nil {
-		return err
-	}
-	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, build) })
+	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, build()) })
 }

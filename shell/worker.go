@@ -16,11 +16,7 @@ func (*workerCommand) Help() string {
 }
 
 func (*workerCommand) Run(ctx context.Context, s *streams) error {
-	build, err := build()
-	if err != nil {
-		return err
-	}
-	if err := worker.Run(ctx, build, s.in, s.out); err != nil {
+	if err := worker.Run(ctx, build(), s.in, s.out); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
 	return nil

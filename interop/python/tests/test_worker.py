@@ -1,5 +1,4 @@
 import os
-import shutil
 import time
 
 import pyarrow as pa
@@ -106,25 +105,6 @@ def test_the_process_ends_with_its_reader(fake):
     answers.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-
-
-def test_builds_without_a_version_have_a_build_id(binary, tmp_path):
-    said = worker.version(binary)
-    if "(devel)" not in said and "+dirty" not in said:
-        pytest.skip(f"{said} has a version")
-    _, build_id = said.split(", build ID ")
-    other = tmp_path / "other"
-    shutil.copy(binary, other)
-    with open(binary, "rb") as file:
-        text = file.read()
-    assert text.index(build_id.encode()) < 32 << 10
-    with open(other, "wb") as file:
-        file.write(text.replace(build_id.encode(), b"B" * len(build_id), 1))  # as another build has it
-    assert worker.version(str(other)) != said
-    job = {"op": "strength", "version": said, "memory": 1 << 24, "chunk": 4, "ranges": [0, 4], "classes": 2, "hops": 1}
-    with pytest.raises(WorkerError, match="use one version of graphcleaner everywhere"):
-        worker.run_here(str(other), job, [])
-    assert worker.run_here(binary, job, []) == []
 
 
 def test_version(fake, tmp_path):
