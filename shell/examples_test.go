@@ -16,57 +16,48 @@ import (
 
 var printedSeconds = regexp.MustCompile(`\d+\.\d s\n`)
 
-// TestExamples runs the scripts of docs/examples in the shell. They print what their pages show, but for the seconds, and find as many of the
-// planted labels as the pages say.
-func TestExamples(t *testing.T) {
+// TestExample runs the script of docs/examples in the shell. It prints what its page shows, but for the seconds, and finds as many of the
+// planted labels as the page says.
+func TestExample(t *testing.T) {
 	t.Parallel()
-	examples := filepath.Join("..", "docs", "examples")
-	pages, err := filepath.Glob(filepath.Join(examples, "*", "README.md"))
-	if err != nil || len(pages) != 3 {
-		t.Fatalf("got the pages %q and %v, want 3", pages, err)
+	folder := filepath.Join("..", "docs", "examples", "papers")
+	text, err := os.ReadFile(filepath.Join(folder, "README.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	page := string(text)
 	script := filepath.Join(t.TempDir(), "example.txtar")
 	if err := os.WriteFile(script, []byte("exec sh find.sh\nexpected\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range pages {
-		folder := filepath.Dir(path)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		page := string(text)
-		t.Run(filepath.Base(folder), func(t *testing.T) {
-			testscript.Run(t, testscript.Params{
-				Files: []string{script},
-				Setup: func(env *testscript.Env) error { return os.CopyFS(env.WorkDir, os.DirFS(folder)) },
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"expected": func(ts *testscript.TestScript, _ bool, _ []string) {
-						_, shown, _ := strings.Cut(page, "$ ./find.sh\n")
-						shown, _, _ = strings.Cut(shown, "```\n")
-						out := ts.ReadFile("stdout")
-						if printedSeconds.ReplaceAllString(out, "s\n") != printedSeconds.ReplaceAllString(shown, "s\n") {
-							ts.Fatalf("%s shows\n%s\nwant\n%s", path, shown, out)
-						}
-						suspects, planted := firstColumn(ts, "suspects.csv"), firstColumn(ts, "planted.csv")
-						found := 0
-						for id := range suspects {
-							if planted[id] {
-								found++
-							}
-						}
-						sentence := fmt.Sprintf("**%d of the %d wrong labels are among the %d suspects.**", found, len(planted), len(suspects))
-						if !strings.Contains(page, sentence) {
-							ts.Fatalf("%s: want the sentence %s", path, sentence)
-						}
-						if precision, recall := float64(found)/float64(len(suspects)), float64(found)/float64(len(planted)); precision < 0.9 || recall < 0.8 {
-							ts.Fatalf("got precision %.2f and recall %.2f, want at least 0.9 and 0.8", precision, recall)
-						}
-					},
-				},
-			})
-		})
-	}
+	testscript.Run(t, testscript.Params{
+		Files: []string{script},
+		Setup: func(env *testscript.Env) error { return os.CopyFS(env.WorkDir, os.DirFS(folder)) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"expected": func(ts *testscript.TestScript, _ bool, _ []string) {
+				_, shown, _ := strings.Cut(page, "$ ./find.sh\n")
+				shown, _, _ = strings.Cut(shown, "```\n")
+				out := ts.ReadFile("stdout")
+				if printedSeconds.ReplaceAllString(out, "s\n") != printedSeconds.ReplaceAllString(shown, "s\n") {
+					ts.Fatalf("the page shows\n%s\nwant\n%s", shown, out)
+				}
+				suspects, planted := firstColumn(ts, "suspects.csv"), firstColumn(ts, "planted.csv")
+				found := 0
+				for id := range suspects {
+					if planted[id] {
+						found++
+					}
+				}
+				sentence := fmt.Sprintf("**%d of the %d wrong labels are among the %d suspects.**", found, len(planted), len(suspects))
+				if !strings.Contains(page, sentence) {
+					ts.Fatalf("want the sentence %s", sentence)
+				}
+				if precision, recall := float64(found)/float64(len(suspects)), float64(found)/float64(len(planted)); precision < 0.9 || recall < 0.8 {
+					ts.Fatalf("got precision %.2f and recall %.2f, want at least 0.9 and 0.8", precision, recall)
+				}
+			},
+		},
+	})
 }
 
 // firstColumn is the values in the first column of a csv file.
