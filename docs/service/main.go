@@ -1,32 +1,19 @@
-// Command service keeps a graph that grows, and judges each label as it arrives. It speaks JSON over HTTP:
-//
-//	POST /changes    adds nodes and edges and sets labels, all or nothing, and answers with the score of each label
-//	GET  /suspects   lists the suspects, with ?where=CONDITION and ?limit=NUMBER
-//	POST /decisions  decides about a label as it was shown
-//	GET  /metrics    has counts and times, for Prometheus
-//
-// The store needs the scores and the model of a run first:
-//
-//	graphcleaner import papers.graph --nodes nodes.csv --edges edges.csv
-//	graphcleaner clean papers.graph
-//	go run . papers.graph
-//	curl localhost:8080/changes -d '{"nodes": [{"id": "late", "label": "graphics"}], "edges": [{"from": "late", "to": "p8"}]}'
-//
-// The commands of graphcleaner work on the store meanwhile. The service knows no users: put it behind a proxy that
-// does, and that sends Host: localhost.
+// Command service keeps a graph that grows, and judges each label as it arrives. docs/embedding.md shows how to ask it.
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
-	"sync"
+	"slices"
 	"syscall"
 	"time"
 
@@ -37,79 +24,126 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell"
 )
 
-// The times that a request may take. The end of the service waits for the requests that run, so it takes no longer.
-const (
-	readTime   = 10 * time.Second // until the request has arrived
-	answerTime = 30 * time.Second // until the answer is known
-	idleTime   = 2 * time.Minute
-)
-
 func main() {
-	address := flag.String("listen", "127.0.0.1:8080", "`address` to listen on; who reaches it may write")
-	pause := flag.Duration("pause", 5*time.Second, "how long a change waits for others, until the scores around all of them are computed again")
-	flag.Parse()
-	if flag.NArg() != 1 {
-		log.Fatal("got ", flag.Args(), ", want the directory of a store; -help lists the flags")
-	}
-	ready := func(at net.Addr) { log.Printf("%s is open, and answers at http://%s", flag.Arg(0), at) }
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, flag.Arg(0), *address, *pause, ready)
+	listener, err := net.Listen("tcp", "127.0.0.1:8080") // this machine only: the service knows no users
+	if err == nil {
+		err = run(ctx, os.Args[1], listener)
+	}
 	stop()
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run serves a store until ctx ends. Then it takes no more requests, finishes those that run, ends the rescoring, and closes the store.
-func run(ctx context.Context, dir, address string, pause time.Duration, ready func(net.Addr)) (err error) {
-	measured := newMetrics()
-	store, err := index.Open(dir, kv.Options{Observe: measured.observe})
+// run serves a store until ctx ends. Then it finishes the requests that run, and closes the store.
+func run(ctx context.Context, dir string, listener net.Listener) error {
+	store, err := index.Open(dir, kv.Options{})
 	if err != nil {
-		return err
+		return errors.Join(err, listener.Close())
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	err = store.View(func(tx *kv.Tx) error {
-		_, err := cleaner.Score(ctx, tx, nil, ops.Options{})
-		return err
-	})
+	stopCommands, err := shell.Serve(ctx, store) // list suspects and decide with the commands of graphcleaner
 	if err != nil {
-		return fmt.Errorf("%s has no model to score labels by: run graphcleaner clean first: %w", dir, err)
+		return errors.Join(err, listener.Close(), store.Close())
 	}
-	stopCommands, err := shell.Serve(ctx, store)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stopCommands()) }()
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
-	s := newService(store, measured)
-	handler := s.handler()
-	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
-		handler = localOnly(handler)
-	}
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: readTime + answerTime,
-		IdleTimeout: idleTime,
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	defer work.Wait()
-	defer cancel()
-	work.Go(func() { s.rescore(ctx, pause) })
-	var failed error
-	work.Go(func() {
-		defer cancel()
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			failed = err
+	mux := http.NewServeMux()
+	mux.Handle("POST /nodes", localOnly(http.NewCrossOriginProtection().Handler(service{store}))) // no other sites
+	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	err = rescore(ctx, store, failed)
+	shut := server.Shutdown(context.WithoutCancel(ctx))
+	return errors.Join(err, shut, stopCommands(), store.Close())
+}
+
+// rescore brings the stored scores up to date after changes, until ctx ends or the server has failed.
+func rescore(ctx context.Context, store *kv.Store, failed <-chan error) error {
+	for tick := time.Tick(10 * time.Second); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-tick:
 		}
+		if _, err := cleaner.Rescore(ctx, store, cleaner.RescoreOptions{}); err != nil && ctx.Err() == nil {
+			log.Print("rescore: ", err) // it is tried again
+		}
+	}
+}
+
+// localOnly refuses requests to another host. Else a page of a site whose name is made to lead here could write.
+func localOnly(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name := (&url.URL{Host: r.Host}).Hostname(); name == "localhost" || net.ParseIP(name).IsLoopback() {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, "want localhost or 127.0.0.1 as the host", http.StatusForbidden)
 	})
-	ready(listener.Addr())
-	<-ctx.Done()
-	grace, giveUp := context.WithTimeout(context.WithoutCancel(ctx), readTime+answerTime)
-	defer giveUp()
-	err = server.Shutdown(grace)
-	work.Wait()
-	return errors.Join(failed, err)
+}
+
+// A service adds nodes to a store.
+type service struct{ store *kv.Store }
+
+var errRequest = errors.New("bad request")
+
+// ServeHTTP answers in JSON. What is wrong with a request is told to the client, and else to the log.
+func (s service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
+	defer cancel()
+	var n node
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
+	d.DisallowUnknownFields()
+	err := d.Decode(&n)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errRequest, err)
+	} else {
+		err = s.store.UpdateContext(ctx, func(tx *kv.Tx) error { return n.arrive(ctx, tx) })
+	}
+	refusals := []error{errRequest, kv.ErrExists, kv.ErrNotFound, kv.ErrInvalidID, kv.ErrInvalidEdge}
+	switch {
+	case slices.ContainsFunc(refusals, func(refusal error) bool { return errors.Is(err, refusal) }):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case err != nil:
+		log.Print(err)
+		http.Error(w, "the log of the service says more", http.StatusInternalServerError)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(n) //nolint:errcheck // the client is gone
+	}
+}
+
+// A node arrives with its label and its neighbours. Suspect and Suggested are what the model makes of the label.
+type node struct {
+	ID, Label string
+	Neighbors []string
+	Suspect   bool
+	Suggested string
+}
+
+// arrive adds a node and judges its label, in one transaction: after an error nothing is written.
+func (n *node) arrive(ctx context.Context, tx *kv.Tx) error {
+	run, err := cleaner.LastRun(tx)
+	if err != nil {
+		return fmt.Errorf("the store needs a run of clean: %v", err)
+	}
+	if !slices.Contains(tx.Classes(), n.Label) { // a slip would make one
+		return fmt.Errorf("%w: the store has no class %q", errRequest, n.Label)
+	}
+	v, err := tx.AddNode(kv.Node{ID: n.ID, Label: n.Label})
+	for _, id := range n.Neighbors {
+		u, missing := tx.Node(id)
+		if err = cmp.Or(err, missing); err == nil {
+			err = tx.AddEdge(v, u)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	scores, err := cleaner.Score(ctx, tx, []kv.NodeID{v}, ops.Options{})
+	if err == nil {
+		n.Suspect, n.Suggested = scores[0].IsSuspect(run.Threshold), scores[0].Suggestion
+	}
+	return err
 }
