@@ -138,10 +138,10 @@ const (
 )
 
 // labelDiagonals are those of as many hops as training labels are gathered over, fewer than wanted where more are out
-// of reach. They are exact: what a sampled one left of a node's own label would give it away.
+// of reach.
 func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*heldDiagonals, error) {
 	for hops := p.labelHops(); ; hops-- {
-		diagonals, err := p.place.diagonals(ctx, p.graph, diagonalJob{hops: hops}, operators)
+		diagonals, err := p.place.diagonals(ctx, p.graph, hops, operators)
 		if hops == 1 || !errors.Is(err, ops.ErrPrice) {
 			return diagonals, err
 		}

@@ -26,11 +26,6 @@ const (
 	ConfidenceColumn = "confidence"           // single: that prediction
 	RunColumn        = decide.RunColumn       // int: Run.ID
 	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN if unlabelled
-
-	// AgreementErrorMatrix has the standard errors of Z, with the columns of Z. With se_k the standard error of a sampled
-	// diagonal and y the given label, the error of (S_k P)[v][y] is se_k(v)·P[v][y], and the error of (S_k Y)[v][y] is
-	// se_k(v). If all diagonals are exact, there is no such matrix.
-	AgreementErrorMatrix = "agreement_error"
 )
 
 // ReservedNames are the properties that every store or run has, which the columns of a user do not.
@@ -208,11 +203,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		MislabelRate:     result.rate,
 		Detectors:        result.detectors,
 		Model:            result.model,
-		Diagonal:         opt.Diagonal,
 		Direction:        opt.Direction,
-	}
-	if opt.Diagonal == DiagonalSampled {
-		run.DiagonalSamples = diagonalSamples
 	}
 	run.setNoise(result.noise)
 	if opt.Preset == PresetDefault {
@@ -310,7 +301,7 @@ func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return "", err
 	}
-	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed, opt.Diagonal,
+	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed,
 		opt.Direction, opt.Expect, opt.Threshold, features, newest, opt.AsGiven), nil
 }
 
@@ -321,7 +312,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		if tracked, err = isTracked(tx); err != nil {
 			return err
 		}
-		if _, err := opt.graphFor(tx); err != nil {
+		if _, err := along(tx, opt.Direction); err != nil {
 			return err
 		}
 		if err := checkLabels(tx); err != nil {
@@ -479,7 +470,7 @@ func countLabelled(labels []kv.Class) (count int) {
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder()}
 	var err error
-	if p.graph, err = opt.graphFor(tx); err != nil {
+	if p.graph, err = along(tx, opt.Direction); err != nil {
 		return p, err
 	}
 	if p.labels, err = readLabels(tx); err != nil {

@@ -19,13 +19,3 @@ func along(tx *kv.Tx, d kv.Direction) (ops.Graph, error) {
 	}
 	return tx, nil
 }
-
-// graphFor is along for a cleaning. Sampled diagonals of a graph that is weighted, or walked along a direction, are an
-// ErrOptions.
-func (o Options) graphFor(tx *kv.Tx) (ops.Graph, error) {
-	if o.Diagonal == DiagonalSampled && (o.Direction != kv.Both || tx.Weighted()) {
-		return nil, fmt.Errorf("%w: diagonal %s: want %s where the graph is weighted or walked along a direction",
-			ErrOptions, DiagonalSampled, DiagonalExact)
-	}
-	return along(tx, o.Direction)
-}

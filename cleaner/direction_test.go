@@ -398,11 +398,6 @@ func TestCleanAlongADirection(t *testing.T) {
 	})
 	both := arcFiles()[4]
 	s, _ := both.load(t)
-	for _, opt := range []Options{{Diagonal: DiagonalSampled}, {Diagonal: DiagonalSampled, Direction: kv.Out}} {
-		if _, err := Clean(context.Background(), s, opt); !errors.Is(err, ErrOptions) {
-			t.Errorf("sampled diagonals: got %v, want ErrOptions", err)
-		}
-	}
 	run := mustClean(t, s, Options{Direction: kv.In, Preset: PresetPaper})
 	if run.Direction != kv.In {
 		t.Errorf("run: got direction %s, want in", run.Direction)

@@ -128,8 +128,7 @@
 //	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN if unlabelled
 //	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
 //
-// If diagonals were sampled, it also writes the matrix agreement_error, the standard errors of agreement. The Run has the
-// options, the noise, the detector or label model, and the distribution of the agreement features of the fitting nodes.
+// The Run has the options, the noise, the detector or label model, and the distribution of the agreement features of the fitting nodes.
 // With the model, Explain computes the score of every other label. The counts of the confident joint are in the space
 // "joint/RUN". Run.Warnings says why scores may be less reliable than they look. A run describes the store as it was when
 // the run began, or at the last Rescore; [ChangesSince] lists the changes since. Features that are stored are those of the last pass over

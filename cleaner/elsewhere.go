@@ -192,7 +192,6 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		RateHigh:         m.High,
 		Threshold:        m.Threshold,
 		GreyFrom:         m.GreyFrom,
-		Diagonal:         DiagonalExact,
 		Direction:        kv.Both,
 		Model:            m.Model,
 		Elsewhere:        &r.Elsewhere,

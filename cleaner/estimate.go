@@ -101,8 +101,7 @@ const (
 	cellCost     = 9      // a value of the predictions
 	drawnCost    = 50     // a node that a sample is drawn from
 	rivalCost    = 16     // an entry of the adjacency: a vote of a neighbour
-	stepCost     = 1      // an elementary step of exact diagonals
-	drawCost     = 90     // a step of sampled diagonals
+	stepCost     = 1      // an elementary step of diagonals
 	detectorCost = 30_000 // a step of training the detector
 	modelCost    = 4_000  // a cell that the label model is fitted to
 	combineCost  = 12_000 // a cell of the sample on which predictions are compared
@@ -123,11 +122,8 @@ const (
 // seconds is the time for units of a cost, shared among the workers.
 func (e *CleanEstimate) seconds(units, cost float64) float64 { return units * cost / e.workers / 1e9 }
 
-// Names of the diagonals from k = 3 on, whose stages are otherwise called "diagonal" or "sample" as that of k = 2.
-const (
-	cycleStage  = "diagonal k ≥ 3"
-	sampleStage = "sample k ≥ 3"
-)
+// cycleStage is the name of the diagonals from k = 3 on, whose stages are otherwise called "diagonal" as that of k = 2.
+const cycleStage = "diagonal k ≥ 3"
 
 // A CleanEstimate is the work of a Clean, and of a Predict before it if there are no predictions.
 type CleanEstimate struct {
@@ -360,29 +356,13 @@ func (e *CleanEstimate) add(stages ...StageWork) {
 
 // planDiagonals adds the stages of the diagonals.
 func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operators ops.Options) (err error) {
-	c := e.Counts
-	if opt.Diagonal == DiagonalSampled {
-		if e.Diagonal, err = c.Sizes.PlanSample(opt.Hops, diagonalSamples, operators); err != nil {
-			return err
-		}
-		if opt.Hops >= 2 {
-			e.add(e.walk("sample"))
-		}
-		if opt.Hops >= 3 {
-			e.add(StageWork{
-				Name: sampleStage, Passes: e.Diagonal.Passes - 2, Seconds: e.seconds(e.Diagonal.Steps, drawCost),
-				Wrote: e.Diagonal.ScratchBytes, MappedBytes: e.Diagonal.MemoryBytes,
-			})
-		}
-		return nil
-	}
-	if e.Diagonal, err = c.Diagonals(ctx, opt.Hops, operators); err == nil {
+	if e.Diagonal, err = e.Counts.Diagonals(ctx, opt.Hops, operators); err == nil {
 		e.addDiagonals(e.Diagonal, opt.Hops)
 	}
 	return err
 }
 
-// addDiagonals adds the stages of exact diagonals, but for the degrees.
+// addDiagonals adds the stages of diagonals, but for the degrees.
 func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
 	if hops >= 3 {
 		e.add(e.walk("price"))
@@ -437,7 +417,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 		if err != nil {
 			return err
 		}
-		if opt.Diagonal == DiagonalSampled || hops > opt.Hops {
+		if hops > opt.Hops {
 			e.addDiagonals(plan, hops)
 		}
 		columns, e.baseWidth = c.Classes, hops*c.Classes+1

@@ -57,10 +57,6 @@ func TestEstimateHasTheStagesOfTheRun(t *testing.T) {
 		{func(*Counts) {}, Options{Preset: PresetPaper}, slices.Concat(before, published)},
 		{func(*Counts) {}, Options{Hops: 2}, slices.Concat([]string{"read", "degrees", "diagonal", "count"}, fitted)},
 		{
-			func(*Counts) {}, Options{Diagonal: DiagonalSampled},
-			slices.Concat([]string{"read", "degrees", "sample", sampleStage, "count", "noise", "rivals"}, after),
-		},
-		{
 			func(c *Counts) { c.Predictions, c.BuiltIn = false, false }, Options{},
 			slices.Concat(before, []string{"smooth", "train", "predict", "write", "noise", "sample", "rivals"}, after[:5]),
 		},

@@ -277,7 +277,7 @@ func (e *evaluator) read(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if e.base.graph, err = e.opt.graphFor(e.tx); err != nil {
+	if e.base.graph, err = along(e.tx, e.opt.Direction); err != nil {
 		return err
 	}
 	classes := e.tx.Classes()
@@ -330,7 +330,7 @@ func (e *evaluator) read(ctx context.Context) error {
 		return nil
 	}
 	footprint := (labelBytes + problemBytes) * int64(len(e.base.labels))
-	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, diagonalJob{hops: e.hops}, e.opt.ops(footprint))
+	e.diagonals, err = e.base.place.diagonals(ctx, e.base.graph, e.hops, e.opt.ops(footprint))
 	return err
 }
 

@@ -105,7 +105,7 @@ func (e *evaluator) identify() error {
 	o := &e.opt
 	e.key = "eval-" + fingerprint(
 		measuredFormat, build, graph, predictions, o.Noise, checksum(o.NoisyLabels), o.NoiseMatrix, o.ModelSeeds, checksum(o.Splits),
-		o.Split, o.SplitByClass, o.Methods, o.Hops, o.Diagonal, o.Direction, o.Threshold, o.Expect, o.Seed,
+		o.Split, o.SplitByClass, o.Methods, o.Hops, o.Direction, o.Threshold, o.Expect, o.Seed,
 	)
 	o.Checkpoint.file = filepath.Join(o.Checkpoint.Dir, markName(e.key))
 	return nil

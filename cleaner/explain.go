@@ -78,9 +78,6 @@ type NamedFeature struct {
 	Name  string
 	Value float64
 
-	// StandardError is that of the feature which the last run scored the node by; zero if it was exact.
-	StandardError float64
-
 	// RankRight is the share of the rightly labelled fitting nodes of the last run with a smaller value, from 0 to 1 in
 	// steps of about 1/100. Equal values count half. RankWrong is the same for the wrongly labelled nodes. A fitting node
 	// with score s counts s as wrong and 1−s as right. NaN without a run, or with less than one such node.
@@ -145,7 +142,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		if e.Features, err = storedFeatures(tx, v); err != nil {
 			return nil, err
 		}
-		return e, errors.Join(e.addErrors(tx), e.addRanks(tx, run))
+		return e, e.addRanks(tx, run)
 	}
 	if err != nil {
 		return nil, err
@@ -155,7 +152,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	if label != kv.NoClass {
 		e.Features = nameFeatures(around.features[label], hops)
-		if err := errors.Join(e.addErrors(tx), e.addRanks(tx, run)); err != nil {
+		if err := e.addRanks(tx, run); err != nil {
 			return nil, err
 		}
 	}
@@ -413,27 +410,6 @@ func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
 		return nil, nil
 	}
 	return nameFeatures(row, (len(row)-1)/2), nil
-}
-
-// addErrors reads the standard errors that the last run wrote for the features of the node, where it wrote some.
-func (e *Explanation) addErrors(tx *kv.Tx) error {
-	matrix, err := tx.Matrix(AgreementErrorMatrix)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	row := make([]float32, matrix.Width())
-	if err := matrix.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil {
-		return err
-	}
-	for i := range min(len(row), len(e.Features)) {
-		if row[i] == row[i] { // not NaN: a node that was labelled then
-			e.Features[i].StandardError = float64(row[i])
-		}
-	}
-	return nil
 }
 
 // addRanks places the features among those of the fitting nodes of a run, where it has written these.

@@ -46,7 +46,7 @@ func agreementRows(
 	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops), classes, 0); err != nil {
 		return nil, err
 	}
-	diagonals, err := place.diagonals(ctx, g, diagonalJob{hops: hops}, opt)
+	diagonals, err := place.diagonals(ctx, g, hops, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -29,21 +29,6 @@ func (p Preset) draws() int {
 	return 0
 }
 
-// A DiagonalMode says how the cleared diagonals are computed.
-type DiagonalMode string
-
-const (
-	// DiagonalExact counts every closed walk.
-	DiagonalExact DiagonalMode = "exact"
-
-	// DiagonalSampled estimates them from samples, for graphs whose closed walks take too long to count: see
-	// ops.SampleDiagonals. The standard errors of the agreement features follow from its standard errors.
-	DiagonalSampled DiagonalMode = "sampled"
-)
-
-// diagonalSamples is how many draws a node and hop have in DiagonalSampled.
-const diagonalSamples = 64
-
 // What the paper says.
 const (
 	defaultHops      = 3    // in both presets
@@ -61,11 +46,8 @@ type Options struct {
 	// Preset is PresetDefault when empty.
 	Preset Preset
 
-	// Hops is K, at most ops.MaxHops, with DiagonalSampled ops.MaxSampledHops; zero means 3.
+	// Hops is K, at most ops.MaxHops; zero means 3.
 	Hops int
-
-	// Diagonal is DiagonalExact when empty.
-	Diagonal DiagonalMode
 
 	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
 	Direction kv.Direction
@@ -122,9 +104,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Hops == 0 {
 		o.Hops = defaultHops
 	}
-	if o.Diagonal == "" {
-		o.Diagonal = DiagonalExact
-	}
 	if o.CheckpointInterval == 0 {
 		o.CheckpointInterval = defaultCheckpointInterval
 	}
@@ -135,16 +114,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Preset != PresetDefault && o.Preset != PresetPaper {
 		problems = append(problems, fmt.Errorf("preset %q: want %s or %s", o.Preset, PresetDefault, PresetPaper))
 	}
-	most := ops.MaxHops
-	switch o.Diagonal {
-	case DiagonalExact:
-	case DiagonalSampled:
-		most = ops.MaxSampledHops
-	default:
-		problems = append(problems, fmt.Errorf("diagonal %q: want %s or %s", o.Diagonal, DiagonalExact, DiagonalSampled))
-	}
-	if o.Hops < 1 || o.Hops > most {
-		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, most))
+	if o.Hops < 1 || o.Hops > ops.MaxHops {
+		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, ops.MaxHops))
 	}
 	if o.CheckpointInterval < 0 {
 		problems = append(problems, fmt.Errorf("checkpoint interval %v: want none (%v) or more",

@@ -86,15 +86,11 @@ type scoring struct {
 
 	detectors []detector.Detector // of PresetPaper
 	model     *labelmodel.Model   // of PresetDefault
-
-	// standardErrors, if not nil, has those of diagonal k [n], or nil.
-	standardErrors func(k int) []float64
-	diagonals      *heldDiagonals
 }
 
 // Close gives the arrays back; those of a run that are kept stay.
 func (s *scoring) Close() error {
-	err := errors.Join(s.scores.Detach(), s.diagonals.Close())
+	err := s.scores.Detach()
 	if s.features != nil {
 		err = errors.Join(err, s.features.values.Detach())
 	}
@@ -144,14 +140,14 @@ func (p *problem) check(ctx context.Context, preset Preset, opt Options) (fittin
 	return fitting, opt.ops(scoringBytes(preset, n, fitting, p.classes) + p.testedBytes()), nil
 }
 
-// computeDiagonals computes the diagonals of score, if they are exact, before anything is trained: they may cost too much. The caller
+// computeDiagonals computes the diagonals of score before anything is trained: they may cost too much. The caller
 // closes them.
 func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*heldDiagonals, error) {
 	_, operators, err := p.check(ctx, opt.Preset, opt)
-	if err != nil || opt.Diagonal != DiagonalExact {
+	if err != nil {
 		return nil, err
 	}
-	held, err := p.place.diagonals(ctx, p.graph, diagonalJob{hops: opt.Hops}, operators)
+	held, err := p.place.diagonals(ctx, p.graph, opt.Hops, operators)
 	if err != nil {
 		return nil, err
 	}

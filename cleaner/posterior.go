@@ -68,17 +68,15 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	return nil
 }
 
-// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. The result has all agreement features
-// if the diagonals are sampled: else those that the model has no weight for are not computed.
+// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. Features that the model has no weight
+// for are not computed, so the result has none.
 func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
 	rivals, err := s.rivals(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rivals.Close()) }()
-	if s.opt.Diagonal != DiagonalSampled {
-		s.only = model
-	}
+	s.only = model
 	labellings := s.withRivals(rivals.Data)
 	z, err := s.agreement(ctx, labellings)
 	if err != nil {
@@ -88,9 +86,6 @@ func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *s
 	result.scores, err = s.scores(ctx, func(scores []float32) error {
 		return s.posteriorScores(ctx, model, z, labellings, scores)
 	})
-	if err == nil && s.only == nil {
-		result.features, z = z[0], z[1:]
-	}
 	return err
 }
 

@@ -112,7 +112,7 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 func forgetModel(tx *kv.Tx) error {
 	err := errors.Join(tx.DeleteDocument(detectorsSpace, modelKey), tx.DeleteDocument(detectorsSpace, yardstickKey),
 		tx.PutDocument(detectorsSpace, detectorsKey, []detector.Detector(nil)))
-	for _, name := range []string{AgreementMatrix, AgreementErrorMatrix, CombinedMatrix} {
+	for _, name := range []string{AgreementMatrix, CombinedMatrix} {
 		if dropping := tx.DropMatrix(name); !errors.Is(dropping, kv.ErrNotFound) {
 			err = errors.Join(err, dropping)
 		}

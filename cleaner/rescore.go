@@ -226,7 +226,7 @@ func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, op
 	if err != nil || changed.none() && (opt.KeepRate || !r.Run.Uncounted) {
 		return nil, err
 	}
-	if changed.all || r.Run.Diagonal == DiagonalSampled {
+	if changed.all {
 		return nil, errPassIsDue
 	}
 	nodes, err := changed.around(ctx, tx, r.Run.reach(), most)

@@ -55,7 +55,7 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 // options are those of the run, with the means of a rescore.
 func (r *Run) options(opt RescoreOptions) Options {
 	return Options{
-		Preset: r.Preset, Hops: r.Hops, Diagonal: r.Diagonal, Direction: r.Direction, Seed: r.Seed, Workers: opt.Workers,
+		Preset: r.Preset, Hops: r.Hops, Direction: r.Direction, Seed: r.Seed, Workers: opt.Workers,
 		MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
 	}
 }
@@ -116,15 +116,8 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 	} else {
 		err = s.byDetectors(ctx, run.Detectors, result)
 	}
-	result.diagonals = s.ownDiagonals
-	if err != nil {
-		return nil, errors.Join(err, s.ownDiagonals.Close())
-	}
-	if opt.Diagonal == DiagonalSampled {
-		if err := s.needDiagonals(ctx, s.graph); err != nil {
-			return nil, errors.Join(err, result.Close())
-		}
-		result.diagonals, result.standardErrors = s.ownDiagonals, s.diagonals.StandardError
+	if err = errors.Join(err, s.ownDiagonals.Close()); err != nil {
+		return nil, err
 	}
 	s.tell()
 	return result, nil
@@ -157,7 +150,7 @@ func writeRescored(
 	if err := run.isLast(b.Tx(), run.Rescorings); err != nil {
 		return err
 	}
-	run.Suspects, run.Grey, run.Uncounted, run.LargestFeatureError = 0, 0, false, 0
+	run.Suspects, run.Grey, run.Uncounted = 0, 0, false
 	w, err := writeScores(ctx, b, from, run, p, result, workers)
 	if err != nil {
 		return err

@@ -43,13 +43,6 @@ type Run struct {
 	// Direction says which arcs of a directed graph were walked.
 	Direction kv.Direction `msgpack:"-"`
 
-	// Diagonal is how the diagonals were computed. If they were sampled, each node and hop had DiagonalSamples draws, and
-	// AgreementErrorMatrix has the standard errors of the agreement features. MeanFeatureError and LargestFeatureError
-	// are the mean and the largest of these, over the sampled hops.
-	Diagonal                              DiagonalMode
-	DiagonalSamples                       int
-	MeanFeatureError, LargestFeatureError float64
-
 	// Warnings say why the scores may be less reliable than they look, a text each; none if nothing speaks against them.
 	Warnings []string
 

@@ -95,25 +95,10 @@ type runWriter struct {
 	// Of the suspects, which are counted: the given labels [n], and the decisions, nil if there are none.
 	labels    []kv.Class
 	decisions *kv.ColumnReader
-
-	standardErrors func(k int) []float64 // of the diagonals; nil: exact
-	deviations     *kv.MatrixWriter      // of the agreement; nil likewise
-	deviation      []float32             // of a row
-	sum            float64               // of all that are not exact
-	count          int64
 }
 
 func newRunWriter(b *kv.Bulk, run *Run, result *scoring) (w *runWriter, err error) {
-	standardErrors := result.standardErrors
-	w = &runWriter{run: run, standardErrors: standardErrors, classes: b.Tx().Classes()}
-	if standardErrors != nil {
-		w.deviation = make([]float32, featureWidth(run.Hops))
-		if w.deviations, err = b.Matrix(AgreementErrorMatrix, featureNames(run.Hops), kv.MatrixEncoding{}); err != nil {
-			return nil, err
-		}
-	} else if err := b.DropMatrix(AgreementErrorMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return nil, err
-	}
+	w = &runWriter{run: run, classes: b.Tx().Classes()}
 	if w.scores, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
 		return nil, err
 	}
@@ -210,9 +195,6 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 		if err := w.agreement.Put(v, block.features[i*width:][:width]); err != nil {
 			return err
 		}
-		if err := w.putDeviation(v, block.features[i*width]); err != nil {
-			return err
-		}
 	}
 	if err := w.scores.PutFloats(block.rows.First, scores); err != nil {
 		return err
@@ -243,29 +225,6 @@ func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggestion kv.Class
 	}
 	w.run.countSuspect(float64(score), name(w.labels[v]), name(suggestion), decision)
 	return nil
-}
-
-// putDeviation writes the standard errors of the features of a node whose label is given the chance p.
-func (w *runWriter) putDeviation(v kv.NodeID, p float32) error {
-	if w.deviations == nil {
-		return nil
-	}
-	clear(w.deviation)
-	hops := w.run.Hops
-	for k := 1; k <= hops; k++ {
-		deviations := w.standardErrors(k)
-		if deviations == nil {
-			continue
-		}
-		w.deviation[k] = float32(deviations[v] * float64(p))
-		w.deviation[hops+k] = float32(deviations[v])
-		for _, x := range []float32{w.deviation[k], w.deviation[hops+k]} {
-			w.sum += float64(x)
-			w.count++
-			w.run.LargestFeatureError = max(w.run.LargestFeatureError, float64(x))
-		}
-	}
-	return w.deviations.Put(v, w.deviation)
 }
 
 // writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
@@ -331,9 +290,6 @@ func writeScores(
 		})
 	if err != nil {
 		return nil, err
-	}
-	if w.count > 0 {
-		run.MeanFeatureError = w.sum / float64(w.count)
 	}
 	for _, b := range w.indexes() {
 		if err := b.Finish(); err != nil {

@@ -34,9 +34,8 @@ type NodeScore struct {
 // Score scores nodes by the model of the last run, from the nodes around them as they are in the snapshot, and writes
 // nothing: a suggestion of it can only be accepted after a Rescore has stored it. It looks as many hops far as labels
 // have a weight in the model: up to K. A node without stored predictions is predicted by the kept classifier, if there
-// is one, from the nodes around it. The scores are those of a full Rescore within 1e-5; if the run sampled its
-// diagonals, within their standard errors. By PresetPaper they may differ more beside other nodes without stored
-// predictions: these add nothing. The result has the order of nodes.
+// is one, from the nodes around it. The scores are those of a full Rescore within 1e-5. By PresetPaper they may differ more
+// beside other nodes without stored predictions: these add nothing. The result has the order of nodes.
 //
 // Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they do not fit
 // opt.MemoryBudget. One column then passes over the graph. Where this is so of several nodes together, one pass scores all that

@@ -53,11 +53,7 @@ func detectorStage(draw int) string { return fmt.Sprintf("detector-%d", draw+1) 
 // run is score, once it is known that it can be done.
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	result := &scoring{fitting: fitting}
-	defer func() {
-		if result.diagonals = s.ownDiagonals; err != nil {
-			err = errors.Join(err, s.ownDiagonals.Close())
-		}
-	}()
+	defer func() { err = errors.Join(err, s.ownDiagonals.Close()) }()
 	if result.noise, err = s.noise(ctx); err != nil {
 		return nil, err
 	}
@@ -68,12 +64,6 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if s.opt.Diagonal == DiagonalSampled {
-		if err := s.needDiagonals(ctx, s.graph); err != nil {
-			return nil, errors.Join(err, result.scores.Detach(), result.features.values.Detach())
-		}
-		result.standardErrors = s.diagonals.StandardError
 	}
 	s.tell()
 	return result, nil
@@ -273,11 +263,7 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 	if s.diagonals != nil {
 		return nil
 	}
-	job := diagonalJob{hops: s.reach()}
-	if s.opt.Diagonal == DiagonalSampled {
-		job.sample = &ops.SampleOptions{Samples: diagonalSamples, Seed: s.opt.Seed}
-	}
-	if s.ownDiagonals, err = s.place.diagonals(ctx, g, job, s.operators); err != nil {
+	if s.ownDiagonals, err = s.place.diagonals(ctx, g, s.reach(), s.operators); err != nil {
 		return err
 	}
 	s.opt.stage("keep")

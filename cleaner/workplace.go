@@ -234,120 +234,49 @@ func (d *heldDiagonals) Close() (err error) {
 	return err
 }
 
-// A diagonalJob says which diagonals are meant.
-type diagonalJob struct {
-	hops      int
-	sample    *ops.SampleOptions // nil: exact ones
-	direction kv.Direction       // of the graph
-}
-
-// of computes them.
-func (j diagonalJob) of(ctx context.Context, g ops.Graph, opt ops.Options) (*ops.Diagonals, error) {
-	if j.sample != nil {
-		return ops.SampleDiagonals(ctx, g, j.hops, *j.sample, opt)
+// diagonalName is that of the array of hop k.
+func diagonalName(direction kv.Direction, k int) string {
+	if direction != kv.Both {
+		return fmt.Sprintf("diagonal-%s-%d", direction, k)
 	}
-	return ops.ComputeDiagonals(ctx, g, j.hops, opt)
-}
-
-// names are those of the arrays of hop k: its diagonal, and where it has some its standard errors.
-func (j diagonalJob) names(k int) (diagonal, standardError string) {
-	switch {
-	case j.direction != kv.Both:
-		return fmt.Sprintf("diagonal-%s-%d", j.direction, k), ""
-	case j.sample == nil:
-		return fmt.Sprintf("diagonal-%d", k), ""
-	}
-	diagonal = fmt.Sprintf("sampled-%d-%d-%d-%d", j.sample.Samples, j.sample.Seed, j.hops, k)
-	if k < 3 { // back and forth: nothing is sampled
-		return diagonal, ""
-	}
-	return diagonal, diagonal + "-error"
+	return fmt.Sprintf("diagonal-%d", k)
 }
 
 // diagonals computes diagonals, or finds those that were kept of the same graph.
-func (w *workplace) diagonals(
-	ctx context.Context, g ops.Graph, job diagonalJob, opt ops.Options,
-) (*heldDiagonals, error) {
+func (w *workplace) diagonals(ctx context.Context, g ops.Graph, hops int, opt ops.Options) (*heldDiagonals, error) {
 	opt.Scratch = w.temporary()
+	direction := kv.Both
 	if arcs, ok := g.(*kv.Oriented); ok {
-		job.direction = arcs.Direction()
+		direction = arcs.Direction()
 	}
 	if w == nil || w.graph == nil || g.NumNodes() == 0 {
-		diagonals, err := job.of(ctx, g, opt)
+		diagonals, err := ops.ComputeDiagonals(ctx, g, hops, opt)
 		if err != nil {
 			return nil, err
 		}
 		return &heldDiagonals{Diagonals: diagonals}, nil
 	}
-	all, err := w.keptDiagonals(ctx, g.NumNodes(), job, opt.Workers)
-	if err != nil || all.Hops() == job.hops {
-		return all, err
-	}
-	for k := 1; k <= all.Hops(); k++ {
-		opt.Have = append(opt.Have, all.At(k))
+	all := &heldDiagonals{}
+	for k := 1; k <= hops; k++ {
+		a, err := keptArray[float64](ctx, w.graph, diagonalName(direction, k), g.NumNodes(), opt.Workers)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		if a == nil {
+			break
+		}
+		all.arrays, opt.Have = append(all.arrays, a), append(opt.Have, a.Data)
 	}
 	if w.work != nil {
 		opt.OnDiagonal = func(k int, values []float64) error {
-			name, _ := job.names(k)
-			return w.keepDiagonal(ctx, name, values, opt.Workers)
+			return w.keepDiagonal(ctx, diagonalName(direction, k), values, opt.Workers)
 		}
 	}
-	diagonals, err := job.of(ctx, g, opt)
+	diagonals, err := ops.ComputeDiagonals(ctx, g, hops, opt)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
 	all.Diagonals = diagonals
-	if job.sample == nil || w.work == nil {
-		return all, nil
-	}
-	for k := 1; k <= job.hops; k++ {
-		name, errorName := job.names(k)
-		err := w.keepDiagonal(ctx, name, diagonals.At(k), opt.Workers)
-		if err == nil && errorName != "" {
-			err = w.keepDiagonal(ctx, errorName, diagonals.StandardError(k), opt.Workers)
-		}
-		if err != nil {
-			return nil, errors.Join(err, all.Close())
-		}
-	}
-	return all, nil
-}
-
-// keptDiagonals are those of the first hops that were kept; of sampled ones all or none.
-func (w *workplace) keptDiagonals(ctx context.Context, n int, job diagonalJob, workers int) (*heldDiagonals, error) {
-	all := &heldDiagonals{}
-	var values, standardErrors [][]float64
-	find := func(name string) ([]float64, error) {
-		if name == "" {
-			return nil, nil
-		}
-		a, err := keptArray[float64](ctx, w.graph, name, n, workers)
-		if a == nil {
-			return nil, err
-		}
-		all.arrays = append(all.arrays, a)
-		return a.Data, err
-	}
-	for k := 1; k <= job.hops; k++ {
-		name, errorName := job.names(k)
-		diagonal, err := find(name)
-		if err != nil {
-			return nil, errors.Join(err, all.Close())
-		}
-		standardError, err := find(errorName)
-		if err != nil {
-			return nil, errors.Join(err, all.Close())
-		}
-		if diagonal == nil || errorName != "" && standardError == nil {
-			break
-		}
-		values, standardErrors = append(values, diagonal), append(standardErrors, standardError)
-	}
-	if job.sample != nil && len(values) < job.hops {
-		err := all.Close()
-		return &heldDiagonals{Diagonals: ops.DiagonalsOf(nil, nil)}, err
-	}
-	all.Diagonals = ops.DiagonalsOf(values, standardErrors)
 	return all, nil
 }
 

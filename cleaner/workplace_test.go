@@ -335,7 +335,7 @@ func TestReadingPlaceKeepsNothing(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			held, err := w.diagonals(t.Context(), tx, diagonalJob{hops: 2}, ops.Options{})
+			held, err := w.diagonals(t.Context(), tx, 2, ops.Options{})
 			if err != nil {
 				return err
 			}
@@ -382,7 +382,7 @@ func TestDiagonalsAreKeptHopByHop(t *testing.T) {
 					cancel()
 				}
 			}}
-			held, err := w.diagonals(inner, tx, diagonalJob{hops: run.hops}, opt)
+			held, err := w.diagonals(inner, tx, run.hops, opt)
 			if run.fails {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("%d hops, cancelled in the last: got error %v, want %v", run.hops, err, context.Canceled)

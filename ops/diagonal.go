@@ -9,37 +9,25 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// MaxHops is the largest K of exact diagonals.
+// MaxHops is the largest K of diagonals.
 const MaxHops = 5
 
 // Diagonals holds diag(Ã^k), k = 1..K. If A is symmetric, this is the probability that a random walk is back at its start
 // after k steps.
 type Diagonals struct {
 	hops   [][]float64               // hops[k-1]
-	errors [][]float64               // likewise, nil if exact; shorter where all that follow are
 	arrays []*scratch.Array[float64] // what holds them
 }
 
-// DiagonalsOf makes Diagonals of earlier values and their standard errors: values[k-1] is diag(Ã^k) [n], errors[k-1] its
-// standard errors or nil. The slices stay the caller's, who may free them when the Diagonals are no longer in use.
-func DiagonalsOf(values, errors [][]float64) *Diagonals {
-	return &Diagonals{hops: values, errors: errors}
-}
+// DiagonalsOf makes Diagonals of earlier values: values[k-1] is diag(Ã^k) [n]. The slices stay the caller's, who may free
+// them when the Diagonals are no longer in use.
+func DiagonalsOf(values [][]float64) *Diagonals { return &Diagonals{hops: values} }
 
 // Hops is K.
 func (d *Diagonals) Hops() int { return len(d.hops) }
 
 // At returns diag(Ã^k) [n], by NodeID, for 1 ≤ k ≤ Hops. The caller must not change it, nor use it after Close.
 func (d *Diagonals) At(k int) []float64 { return d.hops[k-1] }
-
-// StandardError returns the standard errors of At(k) [n], nil if all values are exact. The rules of At hold. If
-// SampleDiagonals computed a node exactly, its error is zero.
-func (d *Diagonals) StandardError(k int) []float64 {
-	if k > len(d.errors) {
-		return nil
-	}
-	return d.errors[k-1]
-}
 
 // Close gives back what Options.Scratch holds.
 func (d *Diagonals) Close() error {
@@ -96,7 +84,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 		}
 	}
 	if len(opt.Have) == hops {
-		return DiagonalsOf(opt.Have, nil), nil
+		return DiagonalsOf(opt.Have), nil
 	}
 	w, s, err := newSurvey(ctx, g, opt)
 	if err != nil {

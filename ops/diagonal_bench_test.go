@@ -50,28 +50,3 @@ func BenchmarkDiagonalHop(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkSampleDiagonals(b *testing.B) {
-	g := benchGraph()
-	for hops := 3; hops <= MaxSampledHops; hops++ {
-		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("hops=%d/workers=%d", hops, workers), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					opt := Options{Workers: workers, MemoryBudget: 4 << 30}
-					d, err := SampleDiagonals(context.Background(), g, hops, SampleOptions{}, opt)
-					if err != nil {
-						b.Fatal(err)
-					}
-					if err := d.Close(); err != nil {
-						b.Fatal(err)
-					}
-				}
-				// A node has at most so many samples a hop.
-				samples := float64(g.NumNodes()) * defaultSamples * float64(hops-2)
-				b.ReportMetric(samples*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
-				b.ReportMetric(float64(g.entries()/2)*float64(b.N)/b.Elapsed().Seconds(), "edges/s")
-			})
-		}
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -188,7 +189,11 @@ func TestDiagonalsRefuse(t *testing.T) {
 func TestDiagonalsStop(t *testing.T) {
 	g := rmat(9, 6, 1)
 	g.block = 10
-	broken := errors.New("no disk")
+	sizes, err := Measure(context.Background(), g, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken, dir := errors.New("no disk"), scratchDir(t)
 	for _, after := range []int64{0, 1, 5, 40, 100} {
 		for _, workers := range []int{1, 3} {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -202,7 +207,15 @@ func TestDiagonalsStop(t *testing.T) {
 			if _, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: workers}); !errors.Is(err, broken) {
 				t.Errorf("failing at block %d, %d workers: got error %v, want %v", after, workers, err, broken)
 			}
+			g.reads.Store(-after)
+			narrow := Options{Workers: workers, Scratch: dir, MemoryBudget: sizes.LeastForDiagonals(MaxHops)} // no lists are kept
+			if _, err := ComputeDiagonals(context.Background(), g, MaxHops, narrow); !errors.Is(err, broken) {
+				t.Errorf("in little memory, failing at block %d, %d workers: got error %v, want %v", after, workers, err, broken)
+			}
 		}
+	}
+	if left, err := os.ReadDir(dir.Path()); err != nil || len(left) > 0 {
+		t.Errorf("scratch directory: got %v, %v, want it empty", left, err)
 	}
 }
 

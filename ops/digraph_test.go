@@ -149,13 +149,6 @@ func TestWeightsOfOne(t *testing.T) {
 	}
 }
 
-func TestSampleRefusesArcs(t *testing.T) {
-	g := randomArcGraph(rand.New(rand.NewPCG(1, 1)), true, false)
-	if _, err := SampleDiagonals(context.Background(), g.graph(), 3, SampleOptions{}, Options{}); !errors.Is(err, ErrShape) {
-		t.Errorf("got %v, want ErrShape", err)
-	}
-}
-
 func TestMalformedArcs(t *testing.T) {
 	ctx := context.Background()
 	arcs := map[[2]int]float32{{0, 1}: 1, {1, 0}: 2}

@@ -46,8 +46,7 @@
 // Walks that only go back and forth have closed forms in Σ δ. The rest, for k = 3, 4, 5, are cycles. Each is found once:
 // a triangle from its node of lowest or second lowest degree, other cycles from their node of highest degree. Sums that
 // several workers add to are in fixed point, so the order of additions does not matter. The steps are counted first; above
-// Options.MaxPrice the work is refused. SampleDiagonals estimates the cycles from a number of samples for each node, and
-// their standard errors.
+// Options.MaxPrice the work is refused.
 //
 // # Series
 //
@@ -69,7 +68,7 @@
 //
 // # Stages
 //
-// Options.OnStage is told of the stages "degrees" and "price", of "diagonal" or "sample" for each hop from 2 on, and of
+// Options.OnStage is told of the stages "degrees" and "price", of "diagonal" for each hop from 2 on, and of
 // "propagate" for each hop and tile, with Columns columns. Edges is m; a stage walks both directions of them. The seconds
 // of stages do not overlap.
 package ops

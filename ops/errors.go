@@ -41,14 +41,14 @@ func (e *BudgetError) Error() string {
 // Is makes a BudgetError an ErrBudget.
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
-// A PriceError says that exact diagonals would take more elementary steps than Options.MaxPrice.
+// A PriceError says that diagonals would take more elementary steps than Options.MaxPrice.
 type PriceError struct {
 	Hops         int
 	Price, Limit float64 // elementary steps
 }
 
 func (e *PriceError) Error() string {
-	return fmt.Sprintf("exact diagonals of %d hops take %.3g steps, want at most %.3g", e.Hops, e.Price, e.Limit)
+	return fmt.Sprintf("diagonals of %d hops take %.3g steps, want at most %.3g", e.Hops, e.Price, e.Limit)
 }
 
 // Is makes a PriceError an ErrPrice.

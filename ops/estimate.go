@@ -176,45 +176,6 @@ func (p walkPrice) ofAll(share float64) walkPrice {
 	return walkPrice{wedges: p.wedges / pairs, squares: p.squares / pairs, ball: p.ball / (pairs * share)}
 }
 
-// PlanSample plans SampleDiagonals with so many samples on a simple graph of these sizes. The Steps are
-// draws.
-func (s *Sizes) PlanSample(hops, samples int, opt Options) (plan DiagonalPlan, err error) {
-	opt = opt.withDefaults()
-	workers, capacity, err := divideSampleBudget(hops, samples, s, opt)
-	if err != nil {
-		return plan, err
-	}
-	plan.Workers, plan.Passes = workers, 1+min(hops-1, 1)
-	plan.MemoryBytes = s.sampleBytes(hops, samples, workers, opt.Scratch != nil)
-	parts := func(entries int64) (count int) {
-		bytes := 4 * (int64(s.nodes) + entries)
-		plan.MemoryBytes = max(plan.MemoryBytes,
-			s.sampleBytes(hops, samples, workers, opt.Scratch != nil)+min(bytes, max(capacity, 0)))
-		return int((bytes + max(capacity, 1) - 1) / max(capacity, 1))
-	}
-	arrays := int64(hops)
-	draws := float64(s.nodes) * float64(samples)
-	if hops >= 3 {
-		closures := parts(s.entries / 2)
-		plan.Passes += closures + 3
-		plan.Steps += draws * float64(closures)
-		arrays += 5 // its standard errors, and what they are made of
-		if hops >= 4 {
-			lists := parts(s.entries)
-			plan.Passes += closures + lists + 3
-			plan.Steps += draws * float64(closures+lists)
-			arrays += 3
-			plan.ScratchBytes = 4 * int64(samples) * int64(s.nodes)
-		}
-	}
-	if opt.Scratch == nil {
-		plan.ScratchBytes = 0
-	} else {
-		plan.ScratchBytes += (8*arrays + 4) * int64(s.nodes)
-	}
-	return plan, nil
-}
-
 // An EdgeSample is a uniform sample of the edges of a graph that is not stored yet. Its nodes are the ends of these
 // edges.
 type EdgeSample struct {

@@ -84,31 +84,3 @@ func TestPlanRefusesAsComputingDoes(t *testing.T) {
 		}
 	}
 }
-
-// Sampling stays within the memory it is planned to hold, and is refused where it is.
-func TestPlanSampled(t *testing.T) {
-	g := rmat(9, 8, 1)
-	sizes, err := Measure(t.Context(), g, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := scratchDir(t)
-	steps := 0.0
-	for hops := 1; hops <= MaxSampledHops; hops++ {
-		opt := Options{MemoryBudget: 4 << 20, Workers: 2, Scratch: dir}
-		plan, err := sizes.PlanSample(hops, 32, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if plan.MemoryBytes > opt.MemoryBudget || plan.Passes <= 0 || hops > 2 && plan.Steps <= steps {
-			t.Errorf("%d hops: got %+v within %d bytes, after %g steps of a hop less", hops, plan, opt.MemoryBudget, steps)
-		}
-		steps = plan.Steps
-		opt.MemoryBudget = 1
-		_, err = sizes.PlanSample(hops, 32, opt)
-		_, computing := SampleDiagonals(t.Context(), g, hops, SampleOptions{Samples: 32}, opt)
-		if errors.Is(err, ErrBudget) != errors.Is(computing, ErrBudget) {
-			t.Errorf("%d hops in a byte: planning says %v, sampling %v", hops, err, computing)
-		}
-	}
-}

@@ -90,18 +90,12 @@ func (job *diagonalJob) returns4(ctx context.Context) (err error) {
 		return err
 	}
 	s.units.settle()
-	return job.keepWalks4(ctx, s.units.at)
-}
-
-// keepWalks4 makes diag(Ã⁴) of 2 Σ π over the 4-cycles of every node, by rank.
-func (job *diagonalJob) keepWalks4(ctx context.Context, cycles func(v rank) float64) error {
-	g := job.graph
 	return job.keepSums(ctx, 4, func(_, u kv.NodeID, atV float64) float64 {
 		d := inverse(g.survey.degrees[u])
 		return d * (job.results[2].Data[u] - float64(d*atV))
 	}, func(v kv.NodeID, atV, sum float64) float64 {
 		back := job.results[2].Data[v]
-		return float64(atV*sum) + float64(back*back) + cycles(g.rank(v))
+		return float64(atV*sum) + float64(back*back) + s.units.at(g.rank(v))
 	})
 }
 

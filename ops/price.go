@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 )
 
-// A price is the work of exact diagonals, in elementary steps such as looking at one neighbour, counted from the
+// A price is the work of diagonals, in elementary steps such as looking at one neighbour, counted from the
 // degrees before any of it is done. What K does not need is zero.
 type price struct {
 	triangleProbes float64 // k ≥ 3: the pairs of neighbours x < y of a node z > y

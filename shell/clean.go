@@ -18,11 +18,10 @@ type cleanCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	detection
 	orientation
-	Seed     uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
-	Diagonal string `enum:"exact,sampled" default:"exact" help:"exact counts closed walks. sampled estimates the counts, if counting takes too long. It stores standard errors, and allows up to 4 hops, no weights and no --direction."`
-	Preset   string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
-	AsGiven  bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
-	Report   string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
+	Seed    uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
+	Preset  string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
+	AsGiven bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
+	Report  string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
 	summaryFormat
 	stageFile
 	resources
@@ -82,7 +81,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	if c.Expect != nil && c.Preset != string(cleaner.PresetDefault) {
 		return usagef("--expect with --preset %s: want preset default, whose scores are chances", c.Preset)
 	}
-	if err := cmp.Or(c.apply(s), c.check(), checkSampledHops(c.Diagonal, c.Hops)); err != nil {
+	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
 	var run *cleaner.Run
@@ -112,19 +111,10 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// checkSampledHops refuses hops that diagonals are not sampled over.
-func checkSampledHops(diagonal string, hops int) error {
-	if diagonal == string(cleaner.DiagonalSampled) && hops > ops.MaxSampledHops {
-		return usagef("--hops %d: want 1 to %d with --diagonal sampled", hops, ops.MaxSampledHops)
-	}
-	return nil
-}
-
 func (c *cleanCommand) options(s *streams) cleaner.Options {
 	return cleaner.Options{
 		Preset:       cleaner.Preset(c.Preset),
 		Hops:         c.Hops,
-		Diagonal:     cleaner.DiagonalMode(c.Diagonal),
 		Direction:    c.Direction,
 		Threshold:    orZero(c.Threshold),
 		Expect:       orZero(c.Expect),
@@ -148,7 +138,6 @@ type cleanSummary struct {
 	Preset       string    `json:"preset"`
 	Hops         int       `json:"hops"`
 	Direction    string    `json:"direction"`
-	Diagonal     string    `json:"diagonal"`
 	Seed         uint64    `json:"seed"`
 	Predictions  string    `json:"predictions"` // imported or built-in
 	Nodes        int64     `json:"nodes"`
@@ -169,7 +158,7 @@ type cleanSummary struct {
 func summaryOfRun(store string, run *cleaner.Run) cleanSummary {
 	summary := cleanSummary{
 		Store: store, Run: run.ID, Started: run.Started.UTC(), Seconds: run.Seconds,
-		Preset: string(run.Preset), Hops: run.Hops, Direction: run.Direction.String(), Diagonal: string(run.Diagonal), Seed: run.Seed,
+		Preset: string(run.Preset), Hops: run.Hops, Direction: run.Direction.String(), Seed: run.Seed,
 		Predictions: run.PredictionSource, Nodes: run.Nodes, Scored: run.Scored, Suspects: run.Suspects,
 		Threshold: run.Threshold, MislabelRate: finite(run.MislabelRate), Warnings: append([]string{}, run.Warnings...),
 	}
@@ -192,10 +181,6 @@ func (c *cleanCommand) printRun(s *streams, run *cleaner.Run) error {
 func printRun(s *streams, db string, run *cleaner.Run) error {
 	_, err := s.printf("%s: %d of %d nodes scored, %s above %.4g, %s, %.1f s\n",
 		db, run.Scored, run.Nodes, wording.Count(run.Suspects, "suspect", "suspects"), run.Threshold, wording.Rate(run), run.Seconds)
-	if err == nil && run.Diagonal == cleaner.DiagonalSampled {
-		_, err = s.printf("  diagonals from %d samples a node: standard errors of the features are %.2g on average, %.2g at most\n",
-			run.DiagonalSamples, run.MeanFeatureError, run.LargestFeatureError)
-	}
 	if grey := wording.GreyZone(run); grey != "" {
 		s.say("%s", grey)
 	}

@@ -31,13 +31,12 @@ type estimateCommand struct {
 	Splits      string   `file:"read" placeholder:"FILE" help:"Splits, as for import."`
 	graphColumns
 	labelForm
-	Classes  int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
-	IDs      string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
-	Hops     int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
-	Diagonal string `enum:"exact,sampled" default:"exact" help:"exact or sampled, as for clean."`
-	Preset   string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
-	AsGiven  bool   `help:"Predictions are taken as they are, as for clean."`
-	Format   string `enum:"table,json" default:"table" help:"table or json."`
+	Classes int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
+	IDs     string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
+	Hops    int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
+	Preset  string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
+	AsGiven bool   `help:"Predictions are taken as they are, as for clean."`
+	Format  string `enum:"table,json" default:"table" help:"table or json."`
 	predictionEncoding
 	orientation
 	resources
@@ -76,7 +75,7 @@ func (c *estimateCommand) check() error {
 	if _, err := strconv.ParseInt(files.Names(edges).String(), 10, 64); err == nil {
 		edges = nil
 	}
-	return cmp.Or(c.checkEdgeColumns(edges), checkHops(c.Hops), checkSampledHops(c.Diagonal, c.Hops))
+	return cmp.Or(c.checkEdgeColumns(edges), checkHops(c.Hops))
 }
 
 // job is how files are read.
@@ -88,8 +87,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	}
 	p := &projection{resources: c.resources, textIDs: c.IDs == "text"}
 	p.options = cleaner.Options{
-		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Diagonal: cleaner.DiagonalMode(c.Diagonal), Direction: c.Direction,
-		AsGiven: c.AsGiven, Workers: c.Threads, MemoryBudget: c.work(),
+		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, AsGiven: c.AsGiven, Workers: c.Threads, MemoryBudget: c.work(),
 	}
 	var e *estimate
 	var err error
@@ -288,11 +286,6 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 // countEdges looks at the edges file, or takes their number, and says what of it is an estimate.
 func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes int64) (edges edgeCount, err error) {
 	shape := ops.Shape{Directed: c.Directed && c.Direction != kv.Both}
-	defer func() {
-		if err == nil && c.Diagonal == string(cleaner.DiagonalSampled) && (edges.shape.Weighted || edges.shape.Directed) {
-			err = usagef("--diagonal sampled: want exact where the graph is weighted or walked along a direction")
-		}
-	}()
 	m, err := strconv.ParseInt(files.Names(c.Edges).String(), 10, 64)
 	switch {
 	case err == nil && m < 1:

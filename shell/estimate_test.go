@@ -121,7 +121,7 @@ func TestEstimateNamesTheStages(t *testing.T) {
 	mustRun(t, "export", "p", "predictions", "--out", "p.npy")
 	for i, c := range []struct{ files, options []string }{
 		{[]string{"--features", "features.csv"}, nil},
-		{nil, []string{"--diagonal", "sampled"}},
+		{nil, nil},
 		{[]string{"--predictions", "p.npy"}, nil},
 		{[]string{"--predictions", "p.npy"}, []string{"--as-given", "--hops", "2"}},
 		{[]string{"--predictions", "p.npy"}, []string{"--preset", "paper"}},

@@ -71,8 +71,7 @@ verdicts: clean takes them as true. label_before is the label before all decisio
 predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement classes lists them in this order, and import takes ` +
 		`it. The rows of transition have the same order as its columns.
 
-features: rows of unlabelled nodes are NaN. Diagonals are always exact, also after a run that sampled them. The default hops and direction are those of ` +
-		`the last run. Standard error has them. With --hops, the default direction is both.
+features: rows of unlabelled nodes are NaN. The default hops and direction are those of the last run. Standard error has them. With --hops, the default direction is both.
 
 Texts are written as they are. A spreadsheet takes some for formulas. With --safe-csv, an apostrophe goes before texts that begin with =, +, -, @ (also ` +
 		`in full width), a tab or an end of line, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.

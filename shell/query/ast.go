@@ -122,8 +122,7 @@ type (
 	cleanStatement struct {
 		hops, threshold, expect, seed *literal
 		direction                     kv.Direction
-		preset                        cleaner.Preset       // "" if not given
-		diagonal                      cleaner.DiagonalMode // "" if not given
+		preset                        cleaner.Preset // "" if not given
 		asGiven                       bool
 	}
 

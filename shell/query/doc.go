@@ -108,7 +108,7 @@
 //	explain    = "explain" id .
 //	classes    = "classes" filters .
 //	clean      = "clean" { "hops" number | "preset" ( "default" | "paper" )
-//	           | "direction" ( "out" | "in" | "both" ) | "diagonal" ( "exact" | "sampled" )
+//	           | "direction" ( "out" | "in" | "both" )
 //	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
 //	rescore    = "rescore" [ "full" ] .
 //	plan       = "plan" ( suspects | nodes | tally ) .

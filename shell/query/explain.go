@@ -162,9 +162,6 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 	features := []object{}
 	for _, f := range e.Features {
 		feature := object{{"name", f.Name}, {"value", jsonOf(number(f.Value))}}
-		if f.StandardError != 0 {
-			feature = append(feature, member{"error", f.StandardError})
-		}
 		if right := percentile(f.RankRight); !right.IsNull() {
 			feature = append(feature, member{"percentile_among_right", right.Float()})
 		}
@@ -270,14 +267,9 @@ func explanationSections(e *cleaner.Explanation, integerIDs, uncut bool) []Secti
 	}
 }
 
-// featureSection shows the agreement features, with their standard errors and places among fitting nodes where those
-// are known.
+// featureSection shows the agreement features, with their places among fitting nodes where those are known.
 func featureSection(e *cleaner.Explanation) Section {
 	s := Section{Title: "Agreement features", Columns: []ColumnInfo{{"feature", kv.KindString}, {"value", kv.KindFloat}}}
-	sampled := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool { return f.StandardError > 0 })
-	if sampled {
-		s.Columns = append(s.Columns, ColumnInfo{"error", kv.KindFloat})
-	}
 	ranked := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool {
 		return !math.IsNaN(f.RankRight) || !math.IsNaN(f.RankWrong)
 	})
@@ -289,9 +281,6 @@ func featureSection(e *cleaner.Explanation) Section {
 	s.Columns = append(s.Columns, ColumnInfo{"meaning", kv.KindString})
 	for _, f := range e.Features {
 		row := []kv.Value{kv.StringValue(f.Name), number(f.Value)}
-		if sampled {
-			row = append(row, number(f.StandardError))
-		}
 		if ranked {
 			row = append(row, percentile(f.RankRight), percentile(f.RankWrong))
 		}

@@ -54,10 +54,10 @@ Columns of predictions without a header have the same order. Conditions are on t
 		Text: `If the store has no predictions, clean first trains the built-in classifier. New scores replace the scores of
 an earlier run when the new ones are complete. In a directed graph, direction chooses the neighbours that count. out: the
 nodes that a node's edges lead to. in: the nodes whose edges lead to it. both, the default: all of them. The preset paper
-is GraphCleaner as published. exact counts closed walks. sampled estimates the counts, if counting takes too long.
-'threshold T' sets the threshold. Without T, the threshold follows from the mislabel rate: from R if you give 'expect R',
-else from the estimate. With 'as given', imported predictions are taken as they are, and the built-in classifier is not
-trained beside them. The default seed is 1. Ctrl-C stops clean. The same statement again continues from there.`,
+is GraphCleaner as published. 'threshold T' sets the threshold. Without T, the threshold follows from the mislabel rate:
+from R if you give 'expect R', else from the estimate. With 'as given', imported predictions are taken as they are, and the
+built-in classifier is not trained beside them. The default seed is 1. Ctrl-C stops clean. The same statement again
+continues from there.`,
 		Example: "clean hops 2 preset paper",
 	},
 	{

@@ -490,8 +490,7 @@ func (p *parser) neighbors() (statement, error) {
 
 // clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
 //
-//	| "diagonal" ( "exact" | "sampled" ) | "threshold" number | "expect" number
-//	| "seed" number | "as" "given" } , each at most once.
+//	| "threshold" number | "expect" number | "seed" number | "as" "given" } , each at most once.
 func (p *parser) clean() (statement, error) {
 	s := &cleanStatement{}
 	number := func(into **literal, label string) error {
@@ -511,10 +510,6 @@ func (p *parser) clean() (statement, error) {
 		}},
 		{"direction", func() (err error) {
 			s.direction, err = oneOf(p, kv.Out, kv.In, kv.Both)
-			return err
-		}},
-		{"diagonal", func() (err error) {
-			s.diagonal, err = oneOf(p, cleaner.DiagonalExact, cleaner.DiagonalSampled)
 			return err
 		}},
 		{"threshold", func() error { return number(&s.threshold, "a score between 0 and 1") }},

@@ -21,7 +21,6 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	opt := cleaner.Options{
 		Preset:       s.preset,
 		Direction:    s.direction,
-		Diagonal:     s.diagonal,
 		Seed:         DefaultSeed,
 		AsGiven:      s.asGiven,
 		Workers:      q.Workers,

@@ -85,7 +85,6 @@ func (s *cleanStatement) String() string {
 	if s.direction != kv.Both {
 		option("direction", s.direction.String())
 	}
-	option("diagonal", string(s.diagonal))
 	option("threshold", s.threshold.orNothing())
 	option("expect", s.expect.orNothing())
 	option("seed", s.seed.orNothing())

@@ -122,7 +122,6 @@ func runOptions(run *cleaner.Run) []Fact {
 		{"predictions", strings.Trim(run.PredictionSource+": "+run.PredictionUse, ": ")},
 		{"hops", strconv.Itoa(run.Hops)},
 		{"direction", run.Direction.String()},
-		{"diagonal", string(run.Diagonal)},
 		{"threshold", strconv.FormatFloat(run.Threshold, 'g', -1, 64)},
 		{"seed", strconv.FormatUint(run.Seed, 10)},
 	}

@@ -33,7 +33,7 @@ const WayToPredict = "run predict, which trains a classifier and predicts all no
 // no predictions, and where closed walks are too many to count.
 func Advise(err error) error {
 	if errors.Is(err, ops.ErrPrice) {
-		return fmt.Errorf("%w; take fewer --hops, or --diagonal sampled", err)
+		return fmt.Errorf("%w; take fewer --hops", err)
 	}
 	if errors.Is(err, cleaner.ErrMissingRows) {
 		return fmt.Errorf("%w; %s, or clean --as-given, which scores the nodes with predictions", err, WayToPredict)
