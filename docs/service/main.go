@@ -126,7 +126,7 @@ type node struct {
 func (n *node) arrive(ctx context.Context, tx *kv.Tx) error {
 	run, err := cleaner.LastRun(tx)
 	if err != nil {
-		return fmt.Errorf("the store needs a run of clean: %v", err)
+		return fmt.Errorf("the store needs a run of clean: %v", err) //nolint:errorlint // no fault of the request
 	}
 	if !slices.Contains(tx.Classes(), n.Label) { // a slip would make one
 		return fmt.Errorf("%w: the store has no class %q", errRequest, n.Label)
