@@ -219,7 +219,7 @@ func TestManualIsOfTheGrammar(t *testing.T) {
 		"suspects": {"suspects [fpr|fnr N [p N]] [where CONDITION] [sample N [seed N]] [order by P [asc|desc], …] [limit N] [offset N] " +
 			"[return [distinct] (*|P [as NAME], …)]"},
 		"count": {
-			"count (suspects [fpr|fnr N [p N]]|nodes [as of (run N|'TIME')]) [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
+			"count (suspects [fpr|fnr N [p N]]|nodes) [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
 				"group by P, … [return (min|max|avg|sum)(P) [as NAME], …] [order by (min|max|avg|sum)(P)|P [asc|desc], …] [limit N] [offset N])",
 			"count history [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
 				"group by P, … [return (min|max|avg|sum)(P) [as NAME], …] [order by (min|max|avg|sum)(P)|P [asc|desc], …] [limit N] [offset N])",
