@@ -188,7 +188,7 @@ func TestSignals(t *testing.T) {
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 	for i, c := range cases {
 		use := signals[i%len(signals):][:1] // each of them takes a while
-		if longtest.Asked {
+		if longtest.Asked() {
 			use = signals
 		}
 		for _, sent := range use {

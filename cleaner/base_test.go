@@ -155,13 +155,13 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 		{"features", newBaseProblem, 70, 140}, {"structure", newBaseProblem, 70, 0}, {"mixed", amongOthers, 7, 140},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if i == 0 && !longtest.Asked {
-				t.Skip("mixed inputs have features too; -tags long runs them alone")
+			if i == 0 { // mixed inputs have features too
+				longtest.Only(t)
 			}
 			p := c.make(t, 2, 70, c.classes, c.width)
 			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
 			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70<<10 + p.classBytes()}, {Workers: 4, MemoryBudget: 16 << 20}} {
-				if !longtest.Asked && (i == 1) == (opt.Workers == 4) {
+				if !longtest.Asked() && (i == 1) == (opt.Workers == 4) {
 					continue
 				}
 				opt.Seed = 3

@@ -145,7 +145,7 @@ func TestCombine(t *testing.T) {
 			"add nothing to the built-in classifier's and were not used. They match only", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if (c.name == "random" || c.name == "seen and told") && !longtest.Asked {
+			if (c.name == "random" || c.name == "seen and told") && !longtest.Asked() {
 				t.Skip("each trains for itself")
 			}
 			p := planted(c.split)

@@ -383,7 +383,7 @@ func TestPieces(t *testing.T) {
 		{nodes: 500, classes: 3, hops: 3, split: "none", wrong: 0.2, weighted: true, expect: 0.25},
 		{nodes: 900, classes: 260, hops: 2, split: "none", wrong: 0.1}, // more classes than neighbours are counted by
 	} {
-		if i < 2 && !longtest.Asked {
+		if i < 2 && !longtest.Asked() {
 			continue // the others have all that is new in these
 		}
 		g.seed = uint64(i + 1)

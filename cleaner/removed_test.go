@@ -36,7 +36,7 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 	removed := []int{0, 1, 17, 300, 301, 599}
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		for _, bare := range []bool{false, true} { // then predictions are trained
-			if bare && preset == PresetPaper && !longtest.Asked {
+			if bare && preset == PresetPaper && !longtest.Asked() {
 				continue
 			}
 			s, want := planted.load(t, bare), planted.without(removed).load(t, bare)
@@ -55,7 +55,7 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			opt := Options{Preset: preset, Seed: 3, AsGiven: !bare && !longtest.Asked}
+			opt := Options{Preset: preset, Seed: 3, AsGiven: !bare && !longtest.Asked()}
 			run, wantRun := mustClean(t, s, opt), mustClean(t, want, opt)
 			if run.Nodes != wantRun.Nodes || run.Scored != wantRun.Scored || run.FittingNodes != wantRun.FittingNodes {
 				t.Errorf("%v, bare %v: got a run of %d nodes, %d scored, fitted on %d, want %d, %d and %d", preset, bare,

@@ -14,7 +14,7 @@ import (
 // as nobody can predict.
 func TestScoreByPass(t *testing.T) {
 	for name := range scoreForms() {
-		if !longtest.Asked && name != "joined predictions" && name != "preset paper" {
+		if !longtest.Asked() && name != "joined predictions" && name != "preset paper" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // TestScorePatch wants the labels of a patch to have the scores that they have once it is committed, and the store to be as it was.
 func TestScorePatch(t *testing.T) {
 	for name := range scoreForms() {
-		if !longtest.Asked && name != "joined predictions" && name != "built-in predictions" {
+		if !longtest.Asked() && name != "joined predictions" && name != "built-in predictions" {
 			continue
 		}
 		for _, many := range []bool{false, true} { // rows: so many that the graph is written again

@@ -130,7 +130,7 @@ func TestDamagedFiles(t *testing.T) {
 		for i, damage := range slices.Sorted(maps.Keys(damages)) {
 			text := damages[damage]
 			for _, readOnly := range []bool{true, false} {
-				if !longtest.Asked && readOnly == (i%3 == 0) {
+				if !longtest.Asked() && readOnly == (i%3 == 0) {
 					continue
 				}
 				copied := copyStore(t, dir)

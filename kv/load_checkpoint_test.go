@@ -100,7 +100,7 @@ func TestResumedLoads(t *testing.T) {
 		g := resumableGraph(prefix)
 		want, wantStats := finishLoad(t, filepath.Join(t.TempDir(), "graph"), "", g, false)
 		for j, at := range []string{stageEdges, stageAdjacency, stageColumns, "finish"} {
-			if !longtest.Asked && (i+j)%2 == 1 {
+			if !longtest.Asked() && (i+j)%2 == 1 {
 				continue
 			}
 			dir := filepath.Join(t.TempDir(), "graph")
@@ -238,7 +238,7 @@ func TestResumedLoadsOfEveryForm(t *testing.T) {
 		}
 		want := graphRecords(t, openTest(t, whole))
 		for j, at := range []string{stageEdges, stageAdjacency, stageColumns} {
-			if !longtest.Asked && i%3 != j && !c.damaged {
+			if !longtest.Asked() && i%3 != j && !c.damaged {
 				continue
 			}
 			dir := filepath.Join(t.TempDir(), "graph")

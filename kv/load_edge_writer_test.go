@@ -65,7 +65,7 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 		var wantStats LoadStats
 		for _, budget := range []int64{1, 1 << 18, 1 << 30} {
 			for _, workers := range []int{1, 2, 4} {
-				if !longtest.Asked && (budget == 1<<18) != (workers == 2) { // each budget and each number at least once
+				if !longtest.Asked() && (budget == 1<<18) != (workers == 2) { // each budget and each number at least once
 					continue
 				}
 				dir := filepath.Join(t.TempDir(), "graph")

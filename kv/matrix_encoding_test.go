@@ -39,7 +39,7 @@ func TestMatrixEncodings(t *testing.T) {
 		{300, MatrixEncoding{Half: true, Kept: 10}, true},
 	} {
 		for _, ordered := range []bool{true, false} {
-			if !longtest.Asked && ordered == (i%2 == 1) {
+			if !longtest.Asked() && ordered == (i%2 == 1) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%+v/width=%d/ordered=%v", test.encoding, test.width, ordered), func(t *testing.T) {

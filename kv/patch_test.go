@@ -170,7 +170,7 @@ func TestPatchWays(t *testing.T) {
 	t.Parallel()
 	for form, opt := range []LoadOptions{{}, {Directed: true}, {Weighted: true}, {Directed: true, Weighted: true}} {
 		for _, dense := range []bool{false, true} {
-			if !longtest.Asked && (dense == opt.Weighted || opt.Directed != opt.Weighted) {
+			if !longtest.Asked() && (dense == opt.Weighted || opt.Directed != opt.Weighted) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d dense %v", form, dense), func(t *testing.T) { patchWays(t, numbered(t, longtest.Of(1200, 3000), dense, opt)) })

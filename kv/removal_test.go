@@ -53,7 +53,7 @@ func TestRemoveNode(t *testing.T) {
 	t.Parallel()
 	for i, opt := range []LoadOptions{{}, {Directed: true}, {Weighted: true}, {Directed: true, Weighted: true}} {
 		for _, dense := range []bool{false, true} {
-			if !longtest.Asked && dense == (i%3 == 0) { // each form, and both kinds of ids
+			if !longtest.Asked() && dense == (i%3 == 0) { // each form, and both kinds of ids
 				continue
 			}
 			t.Run(fmt.Sprintf("%d dense %v", i, dense), func(t *testing.T) { removeNodes(t, numbered(t, 3000, dense, opt)) })

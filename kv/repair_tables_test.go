@@ -260,7 +260,7 @@ func TestRepairOfManifest(t *testing.T) {
 		}
 		size := int(info.Size())
 		try := func(name string, change func(text []byte) []byte) {
-			if tries++; !longtest.Asked && tries%2 == 0 {
+			if tries++; !longtest.Asked() && tries%2 == 0 {
 				return
 			}
 			wantRepaired(t, damageCase{state + ", MANIFEST " + name, dir, inFile("MANIFEST", change), true}, want)
@@ -324,7 +324,7 @@ func TestRepairBesideMergedTables(t *testing.T) {
 		"gone":  func([]byte) []byte { return nil },
 	}
 	for i, old := range m.old {
-		if longtest.Asked || i == 2 {
+		if longtest.Asked() || i == 2 {
 			manifests[fmt.Sprintf("of %d changes before the last", len(m.old)-i)] = func([]byte) []byte { return slices.Clone(old) }
 		}
 	}
@@ -341,7 +341,7 @@ func TestRepairBesideMergedTables(t *testing.T) {
 	tries := 0
 	for _, manifest := range slices.Sorted(maps.Keys(manifests)) {
 		for _, group := range slices.Sorted(maps.Keys(groups)) {
-			if tries++; !longtest.Asked && tries%2 == 0 {
+			if tries++; !longtest.Asked() && tries%2 == 0 {
 				continue
 			}
 			change, names := manifests[manifest], groups[group]

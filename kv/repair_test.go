@@ -147,7 +147,7 @@ func TestRepairOfRecords(t *testing.T) {
 	}
 	for i, k := range slices.Concat(derived, slices.Sorted(maps.Keys(lossy))) {
 		for j, damage := range []string{"flipped", "deleted"} {
-			if !longtest.Asked && (i+j)%2 == 1 {
+			if !longtest.Asked() && (i+j)%2 == 1 {
 				continue
 			}
 			name := k.String() + " " + damage
@@ -296,7 +296,7 @@ func TestRepairOfLists(t *testing.T) {
 	dir := everyKind(t, 6000)
 	before := arcsOf(t, copyStore(t, dir))
 	for _, k := range []record.Kind{record.KindAdjacency, record.KindArcs} {
-		if k == record.KindAdjacency && !longtest.Asked {
+		if k == record.KindAdjacency && !longtest.Asked() {
 			continue // of these a smaller store loses one in TestRepairOfRecords
 		}
 		copied := copyStore(t, dir)

@@ -49,9 +49,7 @@ func TestDiagonalsAreTheirDefinition(t *testing.T) {
 func TestDiagonalsOfHeavyTail(t *testing.T) { checkSampledDiagonals(t, rmat(11, 8, 1)) }
 
 func TestDiagonalsOfArxiv(t *testing.T) {
-	if !longtest.Asked {
-		t.Skip("long: runs with -tags long")
-	}
+	longtest.Only(t)
 	checkSampledDiagonals(t, arxiv(t))
 }
 

@@ -63,9 +63,7 @@ func TestScripts(t *testing.T) {
 
 // TestLongScripts runs what takes minutes: commands that train or measure, with all their flags.
 func TestLongScripts(t *testing.T) {
-	if !longtest.Asked {
-		t.Skip("trains and measures again and again")
-	}
+	longtest.Only(t)
 	runScripts(t, "testdata/longscript")
 }
 

@@ -16,9 +16,7 @@ import (
 // TestLargeDecisionsHoldLittle decides on fifty thousand nodes by a condition, prints that, and takes the same from a file in
 // another store. Memory never holds as many new things as there are nodes.
 func TestLargeDecisionsHoldLittle(t *testing.T) {
-	if !longtest.Asked {
-		t.Skip("long: runs with -tags long")
-	}
+	longtest.Only(t)
 	const nodes = 50_000
 	store, other := papers.Scored(t, nodes), papers.Scored(t, nodes)
 	before := held()

@@ -42,9 +42,7 @@ func succeed(t *testing.T, args ...string) string {
 
 // The published F1 of the method on Cora is 0.790; 0.74 leaves room for other splits, noise and base classifier.
 func TestCoraEvaluation(t *testing.T) {
-	if !longtest.Asked {
-		t.Skip("trains for a while")
-	}
+	longtest.Only(t)
 	data := dataSet(t, "cora")
 	db := filepath.Join(t.TempDir(), "cora.graph")
 	succeed(t, "import", db, "--nodes", data+"/nodes.csv", "--edges", data+"/edges.csv", "--features", data+"/features.npz")
@@ -62,9 +60,7 @@ func TestCoraEvaluation(t *testing.T) {
 }
 
 func TestCoraSameBytes(t *testing.T) {
-	if !longtest.Asked {
-		t.Skip("trains for a while; testdata/script/same.txtar holds the same of a small graph")
-	}
+	longtest.Only(t)
 	data := dataSet(t, "cora")
 	exports := func(flags ...string) map[string]string {
 		dir := t.TempDir()

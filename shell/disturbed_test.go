@@ -685,7 +685,7 @@ func asked(t *testing.T, variable string, otherwise int) int {
 // each job has one of the tests, so that every job is disturbed, and every test has jobs of all kinds.
 func jobsOf(test int, variable string) (names []string) {
 	for i, name := range slices.Sorted(maps.Keys(jobs)) {
-		if longtest.Asked || os.Getenv(variable) != "" || i%3 == test {
+		if longtest.Asked() || os.Getenv(variable) != "" || i%3 == test {
 			names = append(names, name)
 		}
 	}

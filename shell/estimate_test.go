@@ -445,7 +445,7 @@ func TestEstimateOfManyClasses(t *testing.T) {
 	if again := estimated(t, args...); !reflect.DeepEqual(again, e) {
 		t.Errorf("got %+v, then %+v", e, again)
 	}
-	if !longtest.Asked {
+	if !longtest.Asked() {
 		return
 	}
 	if huge := estimated(t, "--nodes", "1000000000", "--edges", "20000000000", "--classes", "20000", "--memory", "64GiB"); huge.Nodes != 1e9 || huge.Clean < 3600 {
@@ -469,7 +469,7 @@ func TestEstimateOfTooMuch(t *testing.T) {
 			t.Errorf("%+v: got exit code %d and %s", c, got.code, got.err)
 		}
 	}
-	if !longtest.Asked {
+	if !longtest.Asked() {
 		return
 	}
 	if got := run(t, "", "estimate", "--nodes", "4294963200", "--edges", "281474976710656", "--classes", "2"); got.code != exitDone {

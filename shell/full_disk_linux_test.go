@@ -20,9 +20,6 @@ const (
 	ampleRoom  = 256 << 20                 // for any job
 )
 
-// someDisks is how many sizes there are without disksAsked.
-var someDisks = longtest.Of(1, 2)
-
 // A smallDisk is a file system in memory of a size.
 type smallDisk struct{ dir string }
 
@@ -75,7 +72,7 @@ func (d *smallDisk) unmount() error {
 // TestFullDisk does jobs on disks that are too small for them, and on some that are not: a job ends with a message about
 // room, what was there can be read, and with more room the same job comes to its end.
 func TestFullDisk(t *testing.T) {
-	disks := asked(t, disksAsked, someDisks)
+	disks := asked(t, disksAsked, longtest.Of(1, 2))
 	templateDir(t, "files") // as in disturb
 	t.Parallel()
 	for _, name := range jobsOf(2, disksAsked) {

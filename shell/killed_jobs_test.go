@@ -16,13 +16,10 @@ const (
 	someFaults  = 1                          // without faultsAsked
 )
 
-// someKills is how many operations of each job are killed without killsAsked.
-var someKills = longtest.Of(1, 2)
-
 // TestKilledJobs kills the processes of jobs in place of operations on files: the store opens and holds what was there
 // or what comes of it, no less than was acknowledged, and the same job again comes to the same end.
 func TestKilledJobs(t *testing.T) {
-	disturb(t, "kills", jobsOf(0, killsAsked), asked(t, killsAsked, someKills), []faults.Plan{{Kind: faults.Kill}})
+	disturb(t, "kills", jobsOf(0, killsAsked), asked(t, killsAsked, longtest.Of(1, 2)), []faults.Plan{{Kind: faults.Kill}})
 }
 
 // TestFailedJobs has operations on files fail, one or all from one on: a job ends with a message, or does what it should

@@ -55,7 +55,7 @@ func TestReviewOfMadeUpGraph(t *testing.T) {
 	}
 	nodes := filepath.Join(dir, "nodes.csv")
 	g := planted{files: []string{"--nodes", nodes, "--edges", filepath.Join(dir, "edges.csv")}}
-	if longtest.Asked { // without them it learns from the labels around a node, which is faster
+	if longtest.Asked() { // without them it learns from the labels around a node, which is faster
 		g.files = append(g.files, "--features", filepath.Join(dir, "features.csv"))
 	}
 	g.ids, g.given = readPlanted(t, nodes)
@@ -71,7 +71,7 @@ func TestReviewOfCora(t *testing.T) {
 	g := planted{given: make(map[string]string), files: []string{
 		"--nodes", nodes, "--edges", data + "/edges.csv", "--splits", data + "/split.csv",
 	}}
-	if longtest.Asked {
+	if longtest.Asked() {
 		g.files = append(g.files, "--features", data+"/features.npz")
 	}
 	g.ids, g.truth = readPlanted(t, data+"/nodes.csv")

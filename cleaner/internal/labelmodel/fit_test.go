@@ -79,7 +79,7 @@ func TestRateOfMixtures(t *testing.T) {
 	for _, shift := range []bool{false, true} {
 		for _, taught := range []bool{false, shift} {
 			for i, rate := range []float64{0.02, 0.05, 0.1, 0.2} {
-				if !longtest.Asked && (i%2 == 1) == taught { // each rate and each mixture at least once
+				if !longtest.Asked() && (i%2 == 1) == taught { // each rate and each mixture at least once
 					continue
 				}
 				m := newMixture(7, 3000, 5, rate, shift, taught)
