@@ -171,19 +171,3 @@ func TestPredictionsEncodingOfNone(t *testing.T) {
 		return nil
 	})
 }
-
-// BenchmarkKeepRow is what one row of 1,000 classes costs before it is stored.
-func BenchmarkKeepRow(b *testing.B) {
-	const c = 1000
-	row := peaked(rand.New(rand.NewPCG(1, 0)), c)
-	for _, e := range []PredictionEncoding{{}, {Float16: true}, {TopK: 10}, {TopK: 10, Float16: true}} {
-		b.Run(fmt.Sprintf("%+v", e), func(b *testing.B) {
-			b.ReportAllocs()
-			keeper := newRowKeeper(e.matrix(), c)
-			for b.Loop() {
-				keeper.keep(row)
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-		})
-	}
-}

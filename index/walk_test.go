@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -215,32 +214,5 @@ func TestScanForTheBest(t *testing.T) {
 		if got := plan.Reads(); got.SkippedBlocks == 0 && c.order != (Order{"late", true}) {
 			t.Errorf("best by %+v: touched %+v, want some blocks skipped\n%v", c.order, got, plan)
 		}
-	}
-}
-
-func BenchmarkLimit(b *testing.B) {
-	const n = 200_000
-	tx := exclusive(b, n).Begin()
-	defer tx.Close()
-	both := and(integer("a", Eq, 1), integer("b", Eq, 1))
-	for name, q := range map[string]Query{
-		"matches=last":  {Where: both, Limit: 3},
-		"matches=all":   {Where: both, Limit: -1},
-		"matches=often": {Where: integer("a", Eq, 1), Limit: 3},
-		"matches=none":  {Where: and(integer("degree", Gt, 1000), integer("a", Eq, 1)), Limit: 3},
-		"by=degree":     {Order: []Order{{"degree", true}}, Limit: 5},
-	} {
-		b.Run(fmt.Sprintf("%s/limit=%d", name, q.Limit), func(b *testing.B) {
-			rows := int64(0)
-			for b.Loop() {
-				plan, err := NewPlan(tx, q)
-				if err != nil {
-					b.Fatal(err)
-				}
-				rowsOf(b, plan)
-				rows = plan.Reads().Rows
-			}
-			b.ReportMetric(float64(rows), "rows-touched/op")
-		})
 	}
 }

@@ -142,25 +142,6 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-func BenchmarkBulk(b *testing.B) {
-	const n, width = 1 << 18, 16
-	for b.Loop() {
-		benchStore(b, n, width)
-	}
-	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
-}
-
-func BenchmarkUpdate(b *testing.B) {
-	s := benchStore(b, 1<<16, 1)
-	for i := 0; b.Loop(); i++ {
-		err := s.Update(func(tx *Tx) error { return tx.SetLabel(NodeID(i%(1<<16)), fmt.Sprint(i%40)) })
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
-}
-
 // BenchmarkLookup asks for one thing of one node at a time, with a memory that holds what is looked up and with one
 // that does not, and after a small change, and checks the store.
 func BenchmarkLookup(b *testing.B) {
@@ -243,44 +224,4 @@ func loadLabelledRMAT(b *testing.B, dir string, scale int, id func(v int) string
 	if _, err := l.Commit(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
-}
-
-// BenchmarkScan reads all of the adjacency, or all degrees, on one goroutine.
-func BenchmarkScan(b *testing.B) {
-	const scale = 16
-	dir := filepath.Join(b.TempDir(), "graph")
-	loadLabelledRMAT(b, dir, scale, strconv.Itoa)
-	tx := openTest(b, dir).Begin()
-	defer tx.Close()
-	blocks, err := tx.AdjacencyBlocks()
-	if err != nil {
-		b.Fatal(err)
-	}
-	entries := float64(2 * tx.NumEdges())
-	b.Run("lists", func(b *testing.B) {
-		b.ReportAllocs()
-		var lists Adjacency
-		read := int64(0)
-		for b.Loop() {
-			read = 0
-			for _, r := range blocks {
-				if err := tx.ReadAdjacency(r, &lists); err != nil {
-					b.Fatal(err)
-				}
-				read += lists.BytesRead
-			}
-		}
-		b.ReportMetric(entries*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
-		b.ReportMetric(float64(read)/entries, "bytes/entry")
-	})
-	b.Run("degrees", func(b *testing.B) {
-		b.ReportAllocs()
-		degrees := make([]uint32, tx.NumNodes())
-		for b.Loop() {
-			if err := tx.ReadDegrees(Range{First: 0, End: NodeID(tx.NumNodes())}, degrees); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(int64(b.N)<<scale)/b.Elapsed().Seconds(), "nodes/s")
-	})
 }

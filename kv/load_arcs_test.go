@@ -281,38 +281,3 @@ func TestLoadRefusesWeights(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkLoadArcs(b *testing.B) {
-	const nodes, edges = 1 << 14, 1 << 18
-	r := rand.New(rand.NewPCG(1, 1))
-	rows := make([]arcRow, edges)
-	for i := range rows {
-		rows[i] = arcRow{fmt.Sprint(r.IntN(nodes)), fmt.Sprint(r.IntN(1 + r.IntN(nodes))), float32(1 + r.IntN(100))}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		opt := LoadOptions{MemoryBudget: 256 << 20, Directed: true, Weighted: true}
-		l, err := NewLoader(b.Context(), filepath.Join(b.TempDir(), "graph"), opt)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for i := range nodes {
-			if err := l.AddNode(Node{ID: fmt.Sprint(i)}); err != nil {
-				b.Fatal(err)
-			}
-		}
-		w := l.EdgeWriter()
-		for i, row := range rows {
-			if err := w.AddWeighted(row.src, row.dst, row.weight, int64(i)); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := l.Commit(b.Context(), nil); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(edges)*float64(b.N)/b.Elapsed().Seconds(), "edges/s")
-}

@@ -104,20 +104,3 @@ func TestLogsArePinnedByReaders(t *testing.T) {
 		t.Error("after a snapshot: logs are taken to be those of a reader")
 	}
 }
-
-// BenchmarkOpen opens a store of 80 MiB whose next table of level 0 makes a merge due, and closes it.
-func BenchmarkOpen(b *testing.B) {
-	dir := layered(b, 80<<20)
-	opens := 0
-	for b.Loop() {
-		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-		opens++
-	}
-	b.ReportMetric(float64(opens)/b.Elapsed().Seconds(), "opens/s")
-}

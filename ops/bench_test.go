@@ -55,27 +55,6 @@ func BenchmarkPropagate(b *testing.B) {
 	}
 }
 
-func BenchmarkStrategies(b *testing.B) {
-	g := benchGraph()
-	n, c := g.NumNodes(), 16
-	src := Dense(randomRows(rand.New(rand.NewPCG(1, 0)), n, c), c)
-	s, err := Measure(context.Background(), g, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	dir := scratchDir(b)
-	for _, share := range []int64{1, 2, 4, 16} {
-		opt := Options{Workers: 2, Scratch: dir, MemoryBudget: s.workersBytes(2, c) + 8*int64(n*c)/share}
-		plan, err := Plan(s, c, 3, opt)
-		if err != nil {
-			b.Fatal(err)
-		}
-		name := fmt.Sprintf("budget=%d/strategy=%v/width=%d/stripes=%d",
-			opt.MemoryBudget, plan.Strategy, plan.Width, plan.Stripes)
-		b.Run(name, func(b *testing.B) { benchPropagate(b, g, src, Operator{Hops: 3}, opt) })
-	}
-}
-
 func benchPropagate(b *testing.B, g *listGraph, src Source, op Operator, opt Options) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -153,24 +132,6 @@ func BenchmarkComputeDiagonals(b *testing.B) {
 		b.Run(fmt.Sprintf("hops=%d", hops), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := ComputeDiagonals(context.Background(), g, hops, Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(price.steps()*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
-		})
-	}
-}
-
-func BenchmarkArxivDiagonals(b *testing.B) {
-	g := arxiv(b)
-	for _, hops := range []int{3, 4, 5} {
-		price, err := priceOf(g, hops)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprintf("hops=%d", hops), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := ComputeDiagonals(context.Background(), g, hops, Options{MemoryBudget: 1 << 30}); err != nil {
 					b.Fatal(err)
 				}
 			}

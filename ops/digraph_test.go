@@ -3,7 +3,6 @@ package ops
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -195,31 +194,4 @@ type uneven struct{ *arcGraph }
 
 func (uneven) AdjacencyBlocks() ([]kv.Range, error) {
 	return []kv.Range{{First: 0, End: 1}, {First: 1, End: 3}}, nil
-}
-
-func BenchmarkPropagateWeighted(b *testing.B) {
-	g := rmat(14, 16, 1)
-	for _, c := range []int{1, 8, 32} {
-		x := Dense(randomRows(rand.New(rand.NewPCG(2, 0)), g.NumNodes(), c), c)
-		for name, g := range map[string]Graph{"no": g, "yes": weightedList{g, 2}} {
-			b.Run(fmt.Sprintf("columns=%d/weights=%s", c, name), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					err := Propagate(context.Background(), g, x, Operator{Hops: 2}, Options{Workers: 1}, func(Tile) error { return nil })
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-				entries := 2 * rmatEntries(g)
-				b.ReportMetric(float64(entries)*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
-			})
-		}
-	}
-}
-
-func rmatEntries(g Graph) int {
-	if w, ok := g.(weightedList); ok {
-		return w.entries()
-	}
-	return g.(*listGraph).entries()
 }

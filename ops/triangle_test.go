@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -236,29 +235,4 @@ func TestTriangleWidths(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-}
-
-func BenchmarkCloseWedges(b *testing.B) {
-	for _, length := range []int{16, 64, 512} {
-		r := rand.New(rand.NewPCG(1, 1))
-		set, list := wedgeCase(r, 1<<13, length)
-		delta, acc := make([]float64, length+closingSlack), make([]float64, length+closingSlack)
-		for i := range delta {
-			delta[i] = r.Float64()
-		}
-		row, words := closingRow{mapOf(set), 0}, appendMapWords(nil, list, nil)
-		for name, kernel := range map[string]func(){
-			"close":        func() { closeWedges(acc, delta, words, len(words), row, row, row.set, row.set) },
-			"closePlainly": func() { closeWedgesPlainly(acc, delta, words, len(words), row, row) },
-			"lookUp":       func() { lookUp(set, list[:min(64, length)], list) },
-		} {
-			b.Run(fmt.Sprintf("%s/probes=%d", name, length), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					kernel()
-				}
-				b.ReportMetric(float64(length)*float64(b.N)/b.Elapsed().Seconds(), "probes/s")
-			})
-		}
-	}
 }

@@ -3,7 +3,6 @@ package ops
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -303,28 +302,6 @@ func TestWalkDiagonalsStop(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || hops != max(last, 1) {
 			t.Errorf("cancelled after hop %d: got %v after hop %d, want %v", last, err, hops, context.Canceled)
 		}
-	}
-}
-
-func BenchmarkWalkDiagonals(b *testing.B) {
-	g := rmat(13, 8, 1)
-	w := weightedList{g, 2}
-	for hops := 2; hops <= MaxHops; hops++ {
-		b.Run(fmt.Sprintf("hops=%d", hops), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := ComputeDiagonals(context.Background(), w, hops, Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			seconds := b.Elapsed().Seconds() / float64(b.N)
-			b.ReportMetric(float64(g.entries())/seconds, "entries/s")
-			_, err := ComputeDiagonals(context.Background(), w, hops, Options{MaxPrice: 1})
-			var price *PriceError
-			if errors.As(err, &price) {
-				b.ReportMetric(price.Price/seconds, "steps/s")
-			}
-		})
 	}
 }
 

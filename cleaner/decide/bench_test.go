@@ -63,26 +63,3 @@ func BenchmarkDecide(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkHistory(b *testing.B) {
-	const decided = 100_000
-	s := benchStore(b, decided)
-	reqs := make([]Request, decided)
-	for i := range reqs {
-		reqs[i] = Request{Node: kv.NodeID(i), Kind: Reject}
-	}
-	if _, err := Write(context.Background(), s, reqs, Options{Who: "bench"}); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		tx := s.Begin()
-		for _, err := range History(context.Background(), tx, kv.NoNode) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		tx.Close()
-	}
-	b.ReportMetric(float64(b.N*decided)/b.Elapsed().Seconds(), "entries/s")
-}

@@ -267,26 +267,3 @@ func TestInterruptedFileIsRemoved(t *testing.T) {
 		t.Fatalf("%v is left, %v", left, err)
 	}
 }
-
-func BenchmarkEdges(b *testing.B) {
-	for _, format := range []string{"csv", "npy"} {
-		b.Run("format="+format, func(b *testing.B) {
-			c := smallGraph(b.TempDir())
-			c.Scale = 20
-			shape, err := c.shape()
-			if err != nil {
-				b.Fatal(err)
-			}
-			fill := shape.edgeRows
-			if format == "npy" {
-				fill = shape.edgePairs
-			}
-			var buf []byte
-			b.ReportAllocs()
-			for b.Loop() {
-				buf = fill(buf[:0], 0)
-			}
-			b.ReportMetric(edgesAChunk*float64(b.N)/b.Elapsed().Seconds(), "edges/s")
-		})
-	}
-}

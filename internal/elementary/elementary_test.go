@@ -141,13 +141,6 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 	}
 }
 
-var sink float64
-
-func BenchmarkExp(b *testing.B) {
-	b.Run("elementary", func(b *testing.B) { benchmark(b, Exp, -0.37) })
-	b.Run("math", func(b *testing.B) { benchmark(b, math.Exp, -0.37) })
-}
-
 func BenchmarkExps(b *testing.B) { benchmarkMany(b, draws(340), Exps) }
 
 func BenchmarkLogs(b *testing.B) {
@@ -165,19 +158,4 @@ func benchmarkMany(b *testing.B, from []float64, many func([]float64)) {
 		many(x)
 	}
 	b.ReportMetric(float64(b.N)*float64(len(from))/b.Elapsed().Seconds(), "numbers/s")
-}
-
-func BenchmarkLog(b *testing.B) {
-	b.Run("elementary", func(b *testing.B) { benchmark(b, Log, 0.37) })
-	b.Run("math", func(b *testing.B) { benchmark(b, math.Log, 0.37) })
-}
-
-func benchmark(b *testing.B, f func(float64) float64, step float64) {
-	x := step
-	for b.Loop() {
-		sink += f(x)
-		if x += step; math.Abs(x) > 10 {
-			x = step
-		}
-	}
 }

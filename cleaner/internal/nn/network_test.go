@@ -285,33 +285,3 @@ func TestSoftmaxLoss(t *testing.T) {
 		t.Errorf("loss of what is thought impossible: got %v, want it large and finite", got)
 	}
 }
-
-func BenchmarkSoftmaxLoss(b *testing.B) {
-	const rows, classes = 256, 40
-	r := rand.New(rand.NewPCG(1, 0))
-	from, right := normals(r, rows*classes), make([]int, rows)
-	logits := make([]float32, len(from))
-	for b.Loop() {
-		copy(logits, from)
-		SoftmaxLoss(logits, right)
-	}
-	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
-}
-
-func BenchmarkOutputs(b *testing.B) {
-	const rows = 256
-	for _, of := range []struct {
-		width, units int
-		share        float64 // of the inputs that are not zero
-	}{{7, 16, 1}, {7, 16, 0.3}, {700, 64, 1}, {700, 64, 0.01}} {
-		b.Run(fmt.Sprintf("%d inputs, %v not zero, %d units", of.width, of.share, of.units), func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 0))
-			x, _ := sparseRows(r, rows, of.width, of.share)
-			net, layers := New(r, of.width, of.units, 1), new(Activations)
-			for b.Loop() {
-				layers.Outputs(net, x)
-			}
-			b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
-		})
-	}
-}

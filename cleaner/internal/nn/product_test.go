@@ -133,18 +133,3 @@ func BenchmarkProduct(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkTransposedProduct(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 0))
-	const m, k, n = 767, 256, 64
-	left := normals(r, m*k)
-	for _, share := range []float64{1, 0.5, 0.2} {
-		right, _ := sparseRows(r, k, n, share)
-		b.Run(fmt.Sprintf("nonzero=%v", share), func(b *testing.B) {
-			c, p := make([]float32, m*n), multiplier{}
-			for b.Loop() {
-				p.multiplyTransposed(m, k, n, left, right.dense, c)
-			}
-		})
-	}
-}

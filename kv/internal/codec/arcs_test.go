@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -126,36 +125,4 @@ func FuzzArcs(f *testing.F) {
 			t.Fatalf("got %v, %v, want %v", again, err, arcs)
 		}
 	})
-}
-
-// BenchmarkArcs reads records as long as those of a block, of all kinds of weights.
-func BenchmarkArcs(b *testing.B) {
-	const entries = 8192
-	for name, draw := range map[string]func(r *rand.Rand) float32{
-		"equal":    func(*rand.Rand) float32 { return 2 },
-		"integers": func(r *rand.Rand) float32 { return float32(1 + r.IntN(200)) },
-		"reals":    func(r *rand.Rand) float32 { return r.Float32() + 0.1 },
-	} {
-		for _, f := range []ArcForm{{false, true}, {true, true}} {
-			b.Run(fmt.Sprintf("directed=%v/weights=%s", f.Directed, name), func(b *testing.B) {
-				r := rand.New(rand.NewPCG(1, 2))
-				e := ArcEncoder{Form: f}
-				for range entries {
-					w := draw(r)
-					e.Append([]Arc{{w, w}})
-				}
-				body := e.AppendTo(nil)
-				arcs := make([]Arc, 0, entries)
-				b.ReportAllocs()
-				for b.Loop() {
-					var err error
-					if arcs, err = f.AppendArcs(arcs[:0], body, entries); err != nil {
-						b.Fatal(err)
-					}
-				}
-				b.ReportMetric(float64(entries)*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
-				b.ReportMetric(float64(len(body))/entries, "bytes/entry")
-			})
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -106,44 +105,5 @@ func verifyIndex(t *testing.T, x *idIndex, want map[string]int, r *rand.Rand) {
 		}
 		b.clear()
 		ids = ids[2*n:]
-	}
-}
-
-func BenchmarkIDIndex(b *testing.B) {
-	const nodes = 1 << 20
-	for _, prefix := range []string{"", "paper-"} {
-		x := newIDIndex(1 << 28)
-		r := rand.New(rand.NewPCG(1, 1))
-		ids := make([]string, nodes)
-		for i, k := range r.Perm(nodes) {
-			ids[i] = prefix + strconv.Itoa(k)
-			if _, _, err := x.add(ids[i]); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.Run(fmt.Sprintf("ids=%q", prefix), func(b *testing.B) {
-			b.ReportAllocs()
-			var batch edgeBatch
-			ends := make([]string, 1<<16)
-			for i := range ends {
-				ends[i] = ids[r.IntN(nodes)]
-			}
-			for i := 0; b.Loop(); i = (i + 1) % (len(ends) / 2) {
-				if batch.edges == batchEdges {
-					batch.find(&x)
-					batch.clear()
-				}
-				src, dst := ends[2*i], ends[2*i+1]
-				if x.byText {
-					batch.addTexts(src, dst, 1, 0)
-				} else {
-					batch.add(integerKey(src), integerKey(dst), 1, 0)
-				}
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "edges/s")
-		})
-		if err := x.turnOff(); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -304,29 +303,4 @@ func TestTableBatchCancelled(t *testing.T) {
 	if left := temporaryFiles(t, d.dir); len(left) > 0 {
 		t.Errorf("%v stays behind", left)
 	}
-}
-
-// BenchmarkTableBatch writes records of the size of an adjacency block.
-func BenchmarkTableBatch(b *testing.B) {
-	d := testDB(b)
-	const records, target = 4096, 16 << 10
-	body := make([]byte, target)
-	b.ReportAllocs()
-	b.SetBytes(records * target)
-	for b.Loop() {
-		batch := d.NewTables()
-		for i := range uint32(records) {
-			binary.LittleEndian.PutUint32(body, i)
-			if err := batch.Put(record.PairKey(record.KindAdjacency, 1, i, 0), body); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if err := batch.Flush(); err != nil {
-			b.Fatal(err)
-		}
-		if err := batch.Cancel(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(records*b.N)/b.Elapsed().Seconds(), "records/s")
 }
