@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -16,28 +17,20 @@ func scoredStore(tb testing.TB, n int) *kv.Store {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "store")
 	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
-		if err := loader.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", r.IntN(40))}); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, loader.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", r.IntN(40))}))
 	}
 	for range n {
-		if err := loader.AddEdge(strconv.Itoa(r.IntN(n)), strconv.Itoa(r.IntN(n)), 0); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, loader.AddEdge(strconv.Itoa(r.IntN(n)), strconv.Itoa(r.IntN(n)), 0))
 	}
 	if _, err := loader.Commit(context.Background(), nil); err != nil {
 		tb.Fatal(err)
 	}
 	s := open(tb, dir)
 	writeScores(tb, s, r)
-	if err := Create(context.Background(), s, "label"); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, Create(context.Background(), s, "label"))
 	return s
 }
 
@@ -45,41 +38,23 @@ func scoredStore(tb testing.TB, n int) *kv.Store {
 func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 	tb.Helper()
 	bulk, err := s.Bulk()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	defer bulk.Abort()
 	column, err := bulk.Column("score", kv.KindSingle)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	suggested, err := bulk.Column("suggested", kv.KindClass)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	b, err := NewBuilder(bulk, "score")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	for v := range kv.NodeID(bulk.Tx().NumNodes()) {
 		f := r.Float64()
 		score := kv.FloatValue(float64(float32(f * f * f)))
-		if err := column.Put(v, score); err != nil {
-			tb.Fatal(err)
-		}
-		if err := b.Add(v, score); err != nil {
-			tb.Fatal(err)
-		}
-		if err := suggested.Put(v, kv.StringValue(fmt.Sprint("class ", r.IntN(40)))); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, column.Put(v, score))
+		must.Do(tb, b.Add(v, score))
+		must.Do(tb, suggested.Put(v, kv.StringValue(fmt.Sprint("class ", r.IntN(40)))))
 	}
-	if err := b.Finish(); err != nil {
-		tb.Fatal(err)
-	}
-	if err := bulk.Commit(b.Mark); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, b.Finish())
+	must.Do(tb, bulk.Commit(b.Mark))
 }
 
 func BenchmarkQuery(b *testing.B) {
@@ -99,14 +74,10 @@ func BenchmarkQuery(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			rows := 0
 			plan, err := NewPlan(tx, q)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			for b.Loop() {
 				for _, err := range plan.Rows(context.Background()) {
-					if err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, err)
 					rows++
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -30,18 +31,12 @@ func TestBuilderOfFewValues(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := emptyStore(t, n)
 			bulk, err := s.Bulk()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer bulk.Abort()
 			column, err := bulk.Column("score", kv.KindString)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			b, err := NewBuilder(bulk, "score")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			order := make([]int, n)
 			for i := range order {
 				order[i] = i
@@ -54,19 +49,13 @@ func TestBuilderOfFewValues(t *testing.T) {
 					b.bytes = b.sorter.Limit()
 				}
 				value := kv.StringValue(fmt.Sprint("value ", v*7919%c.values))
-				if err := errors.Join(column.Put(kv.NodeID(v), value), b.Add(kv.NodeID(v), value)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(column.Put(kv.NodeID(v), value), b.Add(kv.NodeID(v), value)))
 			}
 			if few := b.few != nil; few != c.few {
 				t.Errorf("nodes kept by value: got %v, want %v", few, c.few)
 			}
-			if err := b.Finish(); err != nil {
-				t.Fatal(err)
-			}
-			if err := bulk.Commit(b.Mark); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Finish())
+			must.Do(t, bulk.Commit(b.Mark))
 			mustBeSound(t, s)
 		})
 	}

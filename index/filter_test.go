@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -32,9 +33,7 @@ func TestFilterOnManyGoroutines(t *testing.T) {
 			batch[i] = kv.NodeID(r.IntN(n))
 		}
 		want, err := filters[0].decide(t.Context(), batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got, err := filters[1].decide(t.Context(), batch)
 		if err != nil || !slices.Equal(got, want) || reads[0] != reads[1] {
 			t.Errorf("%d nodes: got %v, %v after reads of %+v, want %v after %+v", size, got, err, reads[1], want, reads[0])

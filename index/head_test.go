@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -17,31 +18,21 @@ func storeWithHead(t *testing.T, n int) *kv.Store {
 	t.Helper()
 	s := open(t, loadLabelled(t, n))
 	bulk, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer bulk.Abort()
 	score, err := bulk.Column("score", kv.KindSingle)
 	suggested, err2 := bulk.Column("suggested", kv.KindClass)
 	confidence, err3 := bulk.Column("confidence", kv.KindSingle)
 	byScore, err4 := NewBuilder(bulk, "score")
-	if err := errors.Join(err, err2, err3, err4); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, err2, err3, err4))
 	for v := range kv.NodeID(n) {
 		x := kv.FloatValue(float64(int(v)*7%n) / (1 << 16))
 		class := kv.StringValue(fmt.Sprint("class ", v%5))
 		sure := kv.FloatValue(float64(v) / (1 << 16))
-		if err := errors.Join(score.Put(v, x), byScore.Add(v, x), suggested.Put(v, class), confidence.Put(v, sure)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(score.Put(v, x), byScore.Add(v, x), suggested.Put(v, class), confidence.Put(v, sure)))
 	}
-	if err := byScore.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	if err := bulk.Commit(byScore.Mark); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, byScore.Finish())
+	must.Do(t, bulk.Commit(byScore.Mark))
 	return s
 }
 
@@ -103,17 +94,13 @@ func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
 func replaceLabels(t *testing.T, s *kv.Store, n int) {
 	t.Helper()
 	bulk, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer bulk.Abort()
 	labels, err := bulk.Column("label", kv.KindClass)
 	for v := range kv.NodeID(n) {
 		err = errors.Join(err, labels.Put(v, kv.StringValue("other")))
 	}
-	if err := errors.Join(err, bulk.Commit(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, bulk.Commit(nil)))
 }
 
 // mustHaveHead fails unless the copies of the index on score are, or are not, of what the store holds.
@@ -159,14 +146,10 @@ func TestHeadFollowsChanges(t *testing.T) {
 	})
 	same("changes")
 	mustHaveHead(t, s, false) // there is no copy of decision
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	same("compacting the store")
 	mustHaveHead(t, s, false)
-	if err := Compact(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Compact(t.Context(), s))
 	same("compacting the indexes")
 	mustHaveHead(t, s, true)
 	replaceLabels(t, s, 2000)
@@ -196,9 +179,7 @@ func TestHeadIsReadAndChecked(t *testing.T) {
 		t.Errorf("got %q, want the changed copy of %q", got, want)
 	}
 	mustHaveOneProblem(t, s)
-	if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Repair(t.Context(), s, func(kv.Correction) {}))
 	if got, want := highest(t, s, 1); got != want {
 		t.Errorf("after the repair: got %q, want %q", got, want)
 	}
@@ -252,9 +233,7 @@ func TestHeadOfSmallStores(t *testing.T) {
 			}
 			return err
 		})
-		if err := Create(t.Context(), s, "score"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Create(t.Context(), s, "score"))
 		mustBeSound(t, s)
 		mustHaveHead(t, s, true) // of no entries, if there are none
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -43,9 +44,7 @@ func TestHoldsErrors(t *testing.T) {
 		}
 		broken := errors.New("block 7 is corrupt")
 		holds, err := Holds(tx, And{Terms: []Predicate{IsNull{Property: "year"}, IsNull{Property: "title"}}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := holds(func(string) (kv.Value, error) { return kv.Value{}, broken }); !errors.Is(err, broken) {
 			t.Errorf("a value that cannot be read: got %v, want %v", err, broken)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -12,9 +13,7 @@ import (
 // and never silently another condition; those that do not speak of order mean the same as before.
 func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 	s, err := kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

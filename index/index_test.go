@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -106,26 +107,16 @@ func TestBuilderFindsSlips(t *testing.T) {
 		{"an entry twice", []float64{0.5}, []float64{0.5, 0.5}, "index on score: score: kv: node given twice: node number 0"},
 	} {
 		bulk, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		column, err := bulk.Column("score", kv.KindSingle)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		b, err := NewBuilder(bulk, "score")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, f := range c.put {
-			if err := column.Put(0, number(f)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, column.Put(0, number(f)))
 		}
 		for _, f := range c.add {
-			if err := b.Add(0, number(f)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Add(0, number(f)))
 		}
 		err = b.Finish()
 		if err == nil {
@@ -150,36 +141,26 @@ func TestBuilderFindsSlips(t *testing.T) {
 func TestWritesNeedTheIndex(t *testing.T) {
 	s := emptyStore(t, 2)
 	dir := s.Dir()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	bare, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = bare.Update(func(tx *kv.Tx) error { return tx.SetValue(0, "title", text("a")) })
 	if !errors.Is(err, kv.ErrIndexed) {
 		t.Errorf("a write to an indexed column without its index: got %v, want %v", err, kv.ErrIndexed)
 	}
-	if err := bare.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, bare.Close())
 	var seen []kv.Write
 	s, err = Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(_ *kv.Tx, w kv.Write) error {
 		seen = append(seen, w)
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	update(t, s, func(tx *kv.Tx) error { return tx.SetValue(0, "title", text("a")) })
 	mustBeSound(t, s)
 	if len(seen) != 1 || seen[0].After != text("a") {
 		t.Errorf("the caller's own OnWrite: got %+v, want one write of a", seen)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 }
 
 // A transaction takes thousands of changes of indexed values, the same ones over and over too.

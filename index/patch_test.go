@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -17,14 +18,10 @@ func TestPatchKeepsIndexes(t *testing.T) {
 	for _, edges := range []int{0, 20_000} {
 		s := open(t, loadLabelled(t, 200))
 		for _, column := range []string{"label", "year"} {
-			if err := Create(context.Background(), s, column); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Create(context.Background(), s, column))
 		}
 		p, err := s.NewPatch(kv.PatchOptions{Labels: true, Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range 50 { // the half of them are there
 			id := fmt.Sprint("n", 175+i)
 			err = errors.Join(err, p.AddNode(kv.Node{ID: id, Label: "patched", Values: []kv.Value{kv.IntValue(int64(i))}}))
@@ -35,9 +32,7 @@ func TestPatchKeepsIndexes(t *testing.T) {
 		for i := range edges {
 			err = errors.Join(err, p.AddEdge(fmt.Sprint("n", 40+i%100), fmt.Sprint("n", 150+i%50), 0))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		stats, err := p.Commit(context.Background())
 		if err != nil || stats.Rewritten != (edges > 0) || stats.Nodes != 25 || stats.Known != 25 || stats.RemovedNodes != 30 {
 			t.Fatalf("with %d edges: got %+v, %v", edges, stats, err)
@@ -70,14 +65,10 @@ func loadLabelled(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir() + "/store"
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range n {
 		node := kv.Node{ID: fmt.Sprint("n", i), Label: fmt.Sprint("class ", i%3), Values: []kv.Value{kv.IntValue(int64(i))}}
-		if err := l.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(node))
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -178,9 +179,7 @@ func TestTopIsTheBeginningOfSort(t *testing.T) {
 	order := []Order{{"degree", true}, {"label", false}}
 	rows := func(limit int) []kv.NodeID {
 		plan, err := NewPlan(tx, Query{Order: order, Limit: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return rowsOf(t, plan)
 	}
 	all := rows(-1)

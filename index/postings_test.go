@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -180,17 +181,11 @@ func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
 	g := kvtest.NumberedGraph([]string{"a", "b", "a", ""}, [2]int{0, 1})
 	dir := kvtest.LoadDir(t, g)
 	s := open(t, dir)
-	if err := Create(context.Background(), s, kv.LabelColumn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Create(context.Background(), s, kv.LabelColumn))
 	mustBeSound(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(*kv.Tx, kv.Write) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -219,9 +214,7 @@ func TestCheckCountsTheLeaves(t *testing.T) {
 		}
 		return nil
 	})
-	if err := Compact(context.Background(), s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Compact(context.Background(), s))
 	mustBeSound(t, s)
 	update(t, s, func(tx *kv.Tx) error {
 		return tx.Space(statisticsSpace).Put([]byte("title"), statistics{entries: 3}.encode())

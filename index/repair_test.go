@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -20,14 +21,10 @@ func TestRepair(t *testing.T) {
 		}
 		return nil
 	})
-	if err := Create(ctx, s, kv.LabelColumn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Create(ctx, s, kv.LabelColumn))
 	repair := func() (done []kv.Correction) {
 		t.Helper()
-		if err := Repair(ctx, s, func(m kv.Correction) { done = append(done, m) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Repair(ctx, s, func(m kv.Correction) { done = append(done, m) }))
 		return done
 	}
 	if done := repair(); len(done) > 0 {

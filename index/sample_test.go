@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -43,9 +44,7 @@ func TestSampledShares(t *testing.T) {
 			}
 			count := 0
 			holds, err := newReader(tx, nil).condition(where)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for v := range kv.NodeID(n) {
 				if outcome, err := holds(v); err != nil {
 					t.Fatal(err)
@@ -69,28 +68,20 @@ func stars(tb testing.TB, n int) *kv.Store {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "store")
 	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	for i := range n {
-		if err := loader.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", i%3)}); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, loader.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", i%3)}))
 	}
 	for i := range n {
 		for j := range n / (i + 1) / (i + 1) {
-			if err := loader.AddEdge(strconv.Itoa(i), strconv.Itoa((i+1+j*7)%n), 0); err != nil {
-				tb.Fatal(err)
-			}
+			must.Do(tb, loader.AddEdge(strconv.Itoa(i), strconv.Itoa((i+1+j*7)%n), 0))
 		}
 	}
 	if _, err := loader.Commit(context.Background(), nil); err != nil {
 		tb.Fatal(err)
 	}
 	s := open(tb, dir)
-	if err := Create(context.Background(), s, "label"); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, Create(context.Background(), s, "label"))
 	return s
 }
 
@@ -100,9 +91,7 @@ func TestDegreeShares(t *testing.T) {
 	tx := s.Begin()
 	defer tx.Close()
 	degrees := make([]uint32, n)
-	if err := tx.ReadDegrees(kv.Range{End: n}, degrees); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tx.ReadDegrees(kv.Range{End: n}, degrees))
 	for op := Eq; op <= Ge; op++ {
 		for _, bound := range []float64{-1, 0, 0.5, 1, 2, 3, 10, 100, 1000, 5000, 1e6} {
 			p := Compare{"degree", op, kv.FloatValue(bound)}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -21,18 +22,12 @@ func propertyStore(tb testing.TB, n int, names []string, values func(i int) []kv
 		columns = append(columns, kv.Column{Name: name, Kind: kv.KindInt})
 	}
 	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{Properties: columns})
-	if err != nil {
-		tb.Fatal(err)
+	must.Do(tb, err)
+	for i := range n {
+		must.Do(tb, loader.AddNode(kv.Node{ID: strconv.Itoa(i), Values: values(i)}))
 	}
 	for i := range n {
-		if err := loader.AddNode(kv.Node{ID: strconv.Itoa(i), Values: values(i)}); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	for i := range n {
-		if err := loader.AddEdge(strconv.Itoa(i), strconv.Itoa((i+1)%n), 0); err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, loader.AddEdge(strconv.Itoa(i), strconv.Itoa((i+1)%n), 0))
 	}
 	if _, err := loader.Commit(context.Background(), nil); err != nil {
 		tb.Fatal(err)
@@ -64,9 +59,7 @@ func TestWalkInFileOrderGivesWay(t *testing.T) {
 	tx := exclusive(t, n).Begin()
 	defer tx.Close()
 	plan, err := NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if plan.way != byFileOrder {
 		t.Fatalf("got plan %v, want a walk in file order: it should seem to meet a match in every nine nodes", plan)
 	}
@@ -74,9 +67,7 @@ func TestWalkInFileOrderGivesWay(t *testing.T) {
 	var ids []string
 	for _, v := range got {
 		id, err := tx.ID(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		ids = append(ids, id)
 	}
 	if want := []string{"19980", "19981", "19982"}; !slices.Equal(ids, want) {
@@ -104,24 +95,18 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 		}
 		return []kv.Value{kv.IntValue(int64(i)), kv.IntValue(a)}
 	})
-	if err := Create(context.Background(), s, "rank"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Create(context.Background(), s, "rank"))
 	tx := s.Begin()
 	defer tx.Close()
 	plan, err := NewPlan(tx, Query{Where: integer("a", Eq, 1), Order: []Order{{"rank", true}}, Limit: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if plan.way != byOrderedIndex {
 		t.Fatalf("got plan %v, want a walk of the index on rank", plan)
 	}
 	var ranks []int64
 	for _, v := range rowsOf(t, plan) {
 		rank, err := tx.Value(v, "rank")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		ranks = append(ranks, rank.Int())
 	}
 	if want := []int64{n/50 - 1, n/50 - 2}; !slices.Equal(ranks, want) {
@@ -136,9 +121,7 @@ func TestWalkThatGivesWayIsCancelled(t *testing.T) {
 	tx := exclusive(t, 9000).Begin()
 	defer tx.Close()
 	plan, err := NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	plan.patience = 0
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -197,15 +180,11 @@ func TestScanForTheBest(t *testing.T) {
 		{Order{"early", true}, []string{"9999", "9996", "9997", "9998"}},
 	} {
 		plan, err := NewPlan(tx, Query{Order: []Order{c.order}, Limit: len(c.want)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var ids []string
 		for _, v := range rowsOf(t, plan) {
 			id, err := tx.ID(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			ids = append(ids, id)
 		}
 		if !slices.Equal(ids, c.want) {

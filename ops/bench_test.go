@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -58,9 +59,7 @@ func BenchmarkPropagate(b *testing.B) {
 func benchPropagate(b *testing.B, g *listGraph, src Source, op Operator, opt Options) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Propagate(context.Background(), g, src, op, opt, func(Tile) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, Propagate(context.Background(), g, src, op, opt, func(Tile) error { return nil }))
 	}
 	// Directed entries, each once a hop.
 	rate := float64(op.Hops) * float64(g.entries()) * float64(b.N) / b.Elapsed().Seconds()
@@ -73,9 +72,7 @@ func BenchmarkKernel(b *testing.B) {
 	g := benchGraph()
 	n := g.NumNodes()
 	var adj kv.Adjacency
-	if err := g.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &adj); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, g.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &adj))
 	kernel := func(name string, bytes int, row func(v int, list []kv.NodeID, readable int)) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -126,9 +123,7 @@ func BenchmarkComputeDiagonals(b *testing.B) {
 	g := benchGraph()
 	for _, hops := range []int{2, 3, 4} {
 		price, err := priceOf(g, hops)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		b.Run(fmt.Sprintf("hops=%d", hops), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := ComputeDiagonals(context.Background(), g, hops, Options{}); err != nil {
@@ -163,9 +158,7 @@ func arxiv(tb testing.TB) *listGraph {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, err)
 		var edge [2]int
 		for i := range edge {
 			if edge[i], err = strconv.Atoi(row[i]); err != nil {

@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestSameBitsOnEveryProcessor holds diagonals, also by blocks, and propagation to bits that were computed on an amd64
@@ -18,9 +20,7 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := binary.Append(nil, binary.LittleEndian, values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, _ = sum.Write(text)
 	}
 	check := func(what string, want uint64) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -43,9 +44,7 @@ func cut(t testing.TB, g Graph, starts []int) *cutBlocks {
 				lists.Offsets = append(lists.Offsets, int64(len(lists.Neighbors)))
 			}
 			b, err := NewBlock(c.size(j), lists)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			row = append(row, b)
 		}
 		c.blocks = append(c.blocks, row)
@@ -60,9 +59,7 @@ func (c *cutBlocks) size(i int) int { return c.starts[i+1] - c.starts[i] }
 func readAll(t testing.TB, g Graph) *kv.Adjacency {
 	t.Helper()
 	w, err := newWalker(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	all := &kv.Adjacency{Range: kv.Range{End: kv.NodeID(g.NumNodes())}, Offsets: []int64{0}}
 	err = w.walk(context.Background(), func(_ context.Context, _ int, adj *kv.Adjacency) error {
 		for _, end := range adj.Offsets[1:] {
@@ -72,9 +69,7 @@ func readAll(t testing.TB, g Graph) *kv.Adjacency {
 		all.Weights = append(all.Weights, adj.Weights...)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return all
 }
 
@@ -112,9 +107,7 @@ func (c *cutBlocks) sum(r *rand.Rand, width int, add func(sums []float64, rows k
 func (c *cutBlocks) strengths(t *testing.T, r *rand.Rand) []float64 {
 	t.Helper()
 	sums, err := c.sum(r, 1, func(sums []float64, rows kv.Range, b *Block, _ int) error { return b.AddStrengths(sums, rows) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return sums
 }
 
@@ -124,9 +117,7 @@ func (c *cutBlocks) gather(t *testing.T, r *rand.Rand, x []*BlockRows) []float64
 	sums, err := c.sum(r, x[0].Width(), func(sums []float64, rows kv.Range, b *Block, j int) error {
 		return b.AddRows(sums, rows, x[j])
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return sums
 }
 
@@ -142,9 +133,7 @@ func (c *cutBlocks) finish(
 			at := func(s []float32) []float32 { return s[v*width : (v+1)*width] }
 			row := make([]float32, width)
 			FinishRow(at(hop), row, at(x), sums[v*width:(v+1)*width], strengths[v], diagonal[v])
-			if err := rows.Set(v-c.starts[i], row); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, rows.Set(v-c.starts[i], row))
 		}
 		next = append(next, rows)
 	}
@@ -195,22 +184,16 @@ func TestBlocksPropagate(t *testing.T) {
 		ctx, n, width := context.Background(), g.NumNodes(), 1+r.IntN(40)
 		strengths := c.strengths(t, r)
 		d, err := ComputeDiagonals(ctx, g, hops, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		x := randomRows(r, n, width)
 		want, err := collect(ctx, g, Dense(x, width), Operator{Hops: hops, Diagonals: d}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var rows []*BlockRows
 		for i := range c.ranges() {
 			own := NewBlockRows(c.size(i), width)
 			for first := c.starts[i]; first < c.starts[i+1]; {
 				end := min(first+1+r.IntN(5), c.starts[i+1])
-				if err := own.SetScaled(first-c.starts[i], x[first*width:end*width], strengths[first:end]); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, own.SetScaled(first-c.starts[i], x[first*width:end*width], strengths[first:end]))
 				first = end
 			}
 			rows = append(rows, own)
@@ -229,9 +212,7 @@ func TestBlocksPropagateLabels(t *testing.T) {
 		ctx, n, classes := context.Background(), g.NumNodes(), 1+r.IntN(12)
 		strengths, all := c.strengths(t, r), readAll(t, g)
 		d, err := ComputeDiagonals(ctx, g, hops, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		labels, x := make([]kv.Class, n), make([]float32, n*classes)
 		for v := range labels {
 			if labels[v] = kv.Class(r.IntN(classes+1) - 1); labels[v] != kv.NoClass {
@@ -239,24 +220,18 @@ func TestBlocksPropagateLabels(t *testing.T) {
 			}
 		}
 		want, err := collect(ctx, g, OneHot(labels, classes), Operator{Hops: hops, Diagonals: d}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var of []*BlockLabels
 		for i := range c.ranges() {
 			l, err := NewBlockLabels(labels[c.starts[i]:c.starts[i+1]], strengths[c.starts[i]:c.starts[i+1]], classes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			of = append(of, l)
 		}
 		width := 2*classes + 2
 		first, err := c.sum(r, width, func(sums []float64, rows kv.Range, b *Block, j int) error {
 			return b.AddLabels(sums, rows, of[j])
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		hop := make([]float64, 0, n*classes)
 		for v := range n {
 			row := first[v*width : (v+1)*width]
@@ -315,15 +290,11 @@ func TestBlockAddsToSums(t *testing.T) {
 	strengths := c.strengths(t, r)
 	for _, width := range []int{1, 3, 8, 33} {
 		rows := NewBlockRows(n, width)
-		if err := rows.SetScaled(0, randomRows(r, n, width), strengths); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.SetScaled(0, randomRows(r, n, width), strengths))
 		want := c.gather(t, r, []*BlockRows{rows})
 		part := kv.Range{First: 5, End: 40}
 		got := slices.Repeat([]float64{100}, part.Len()*width)
-		if err := b.AddRows(got, part, rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.AddRows(got, part, rows))
 		for i, x := range got {
 			if w := want[5*width+i]; math.Abs(x-100-w) > 1e-12 {
 				t.Fatalf("width %d, place %d: got %v after 100, want %v more", width, i, x, w)
@@ -369,17 +340,11 @@ func TestBlockRefusesShapes(t *testing.T) {
 	b, err := NewBlock(3, kv.Adjacency{
 		Range: kv.Range{First: 4, End: 6}, Offsets: []int64{0, 1, 2}, Neighbors: []kv.NodeID{0, 2},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	labels, err := NewBlockLabels(make([]kv.Class, 3), make([]float64, 3), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	fewer, err := NewBlockLabels(make([]kv.Class, 2), make([]float64, 2), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	newLabels := func(labels []kv.Class, strengths []float64) error {
 		_, err := NewBlockLabels(labels, strengths, 2)
 		return err

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -37,13 +38,9 @@ func checkReturnsAfterThree(t *testing.T, r *rand.Rand, g Graph, c *cutBlocks) {
 	t.Helper()
 	ctx := context.Background()
 	got, err := c.returnsAfterThree(ctx, c.strengths(t, r))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want, err := ComputeDiagonals(ctx, g, 3, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v, want := range want.At(3) {
 		if !(math.Abs(got[v]-want) <= 1e-12*max(want, 1e-3)) {
 			t.Fatalf("node %d: got %v, want %v", v, got[v], want)
@@ -75,9 +72,7 @@ func TestBlockTrianglesRefuse(t *testing.T) {
 		t.Errorf("blocks that fit: got error %v, want none", err)
 	}
 	half, err := NewBlock(2, kv.Adjacency{Range: kv.Range{First: 1, End: 3}, Offsets: []int64{0, 0, 0}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, err := range map[string]error{
 		"ranges that ascend":   AddTriangles(ctx, low, high, high, b[0][1], b[0][1], b[1][1]),
 		"rows of another":      AddTriangles(ctx, high, low, low, b[0][0], b[1][0], b[0][0]),

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -57,9 +58,7 @@ func TestDiagonalsOfArxiv(t *testing.T) {
 func checkSampledDiagonals(t *testing.T, g *listGraph) {
 	n := g.NumNodes()
 	d, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{MemoryBudget: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := 0; v < n; v = 2*v + 1 {
 		at := make([]float64, n) // chance to be there after k steps from v
 		at[v] = 1
@@ -85,9 +84,7 @@ func TestDiagonalsSameBits(t *testing.T) {
 	g := rmat(9, 6, 3)
 	for name, g := range map[string]*listGraph{"by degree": g, "shuffled": shuffled(g, 4)} {
 		want, err := ComputeDiagonals(ctx, g, MaxHops, Options{Workers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, hops := range []int{3, 4, 5} {
 			for _, block := range []int{1, 33, 5000} {
 				g.block = block
@@ -135,9 +132,7 @@ func TestDiagonalsOfLargeStar(t *testing.T) {
 		g.lists[v] = hub
 	}
 	d, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: 2, MemoryBudget: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k := 1; k <= MaxHops; k++ {
 		// An even walk from the hub is always back, one from a leaf with the share of a leaf.
 		for v, want := range []float64{float64(1 - k%2), float64(1-k%2) / leaves} {
@@ -157,9 +152,7 @@ func TestDiagonalsRefuse(t *testing.T) {
 		}
 	}
 	price, err := priceOf(g, MaxHops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.steps()}); err != nil {
 		t.Errorf("limit at the price: got error %v, want none", err)
 	}
@@ -188,9 +181,7 @@ func TestDiagonalsStop(t *testing.T) {
 	g := rmat(9, 6, 1)
 	g.block = 10
 	sizes, err := Measure(context.Background(), g, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	broken, dir := errors.New("no disk"), scratchDir(t)
 	for _, after := range []int64{0, 1, 5, 40, 100} {
 		for _, workers := range []int{1, 3} {
@@ -312,9 +303,7 @@ func TestDiagonalsGoOn(t *testing.T) {
 			return nil
 		}}
 		want, err := ComputeDiagonals(ctx, g, MaxHops, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for have := range MaxHops + 2 {
 			told, done, total := 0, int64(0), int64(0)
 			opt := Options{Workers: 2, Have: kept[:min(have, MaxHops)], OnDiagonal: func(int, []float64) error {
@@ -326,9 +315,7 @@ func TestDiagonalsGoOn(t *testing.T) {
 				}
 			}}
 			got, err := ComputeDiagonals(ctx, g, MaxHops, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got.Hops() != MaxHops || told != max(0, MaxHops-have) || done != total {
 				t.Errorf("%s, %d hops known: got %d, told of %d, progress %d of %d", name, have, got.Hops(), told, done, total)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -73,9 +74,7 @@ func TestPropagateArcsSameBits(t *testing.T) {
 		}
 		src := SideBySide(Dense(randomRows(r, n, 6), 6), OneHot(labels, classes))
 		diagonals, err := ComputeDiagonals(ctx, g.graph(), 3, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		wanted := func(v kv.NodeID, columns []int) []int {
 			if v%5 == 4 {
 				return columns
@@ -86,9 +85,7 @@ func TestPropagateArcsSameBits(t *testing.T) {
 			{Hops: 3, Diagonals: diagonals}, {Hops: 3, SelfLoops: true}, {Hops: 3, Diagonals: diagonals, Want: wanted},
 		} {
 			want, err := collect(ctx, g.graph(), src, op, Options{Workers: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			err = Propagate(ctx, g.graph(), src, op, Options{MemoryBudget: 1}, nil)
 			var tooSmall *BudgetError
 			if !errors.As(err, &tooSmall) {
@@ -132,13 +129,9 @@ func TestWeightsOfOne(t *testing.T) {
 				continue
 			}
 			want, err := collect(ctx, g, Dense(x, c), op, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got, err := collect(ctx, weightedList{g, w}, Dense(x, c), op, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for k := range got {
 				if !slices.Equal(got[k], want[k]) {
 					t.Errorf("weight %v, self loops %v: hop %d differs", w, op.SelfLoops, k+1)

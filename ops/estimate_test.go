@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // shapeOf is the Shape of a graph that was measured.
@@ -24,9 +26,7 @@ func TestSampleOfAllPlansAsTheGraph(t *testing.T) {
 			g = unweightedGraph{graph}
 		}
 		sizes, err := Measure(t.Context(), g, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var edges [][2]uint32
 		for arc := range graph.weights {
 			edges = append(edges, [2]uint32{uint32(arc[0]), uint32(arc[1])})
@@ -44,13 +44,9 @@ func TestSampleOfAllPlansAsTheGraph(t *testing.T) {
 		}
 		hops, opt := 1+int(seed%MaxHops), Options{MemoryBudget: 64 << 20, Workers: 2, MaxPrice: 40}
 		want, err := PlanDiagonals(t.Context(), g, hops, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got, err := sample.PlanDiagonals(t.Context(), of, hops, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if (got.Refusal == nil) != (want.Refusal == nil) {
 			t.Errorf("seed %d: got refused %v, want %v", seed, got.Refusal, want.Refusal)
 		}
@@ -68,17 +64,13 @@ func TestPlanRefusesAsComputingDoes(t *testing.T) {
 			for _, limit := range []float64{1, 100, 1e6, 1e12} {
 				opt := Options{MaxPrice: limit, MemoryBudget: 64 << 20, Workers: 1}
 				plan, err := PlanDiagonals(t.Context(), g, hops, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				d, err := ComputeDiagonals(t.Context(), g, hops, opt)
 				if refused := errors.Is(err, ErrPrice); refused != (plan.Refusal != nil) {
 					t.Errorf("%d hops for at most %g steps: planned %v, computing says %v", hops, limit, plan.Refusal, err)
 				}
 				if err == nil {
-					if err := d.Close(); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, d.Close())
 				}
 			}
 		}

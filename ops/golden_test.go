@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -35,18 +36,12 @@ func checkGolden(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			var want golden
-			if err := json.Unmarshal(text, &want); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(text, &want))
 			g := newListGraph(want.Nodes, want.Edges)
 			d, err := ComputeDiagonals(ctx, g, want.Hops, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for k := 1; k <= want.Hops; k++ {
 				for v, x := range d.At(k) {
 					if y := want.Diagonals[k-1][v]; !(math.Abs(x-y) <= 1e-12) {

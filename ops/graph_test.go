@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -304,17 +305,11 @@ func TestGraphThatChanges(t *testing.T) {
 		"one more":   {{}, {1, 2}, {3}, {0, 1}},
 	} {
 		w, err := newWalker(&listGraph{lists: lists, block: 3}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := w.survey(ctx, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		w.graph = &listGraph{lists: after, block: 3}
-		if err := w.keep(s.degrees); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.keep(s.degrees))
 		for walk := range 2 {
 			var read [][]kv.NodeID
 			err := w.walk(ctx, func(_ context.Context, _ int, adj *kv.Adjacency) error {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -31,18 +32,14 @@ func TestSourceIsReadOnce(t *testing.T) {
 	g := rmat(12, 4, 5)
 	n := g.NumNodes()
 	sizes, err := Measure(ctx, g, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	labels := make([]kv.Class, n)
 	for v := range labels {
 		labels[v] = kv.Class(v % classes)
 	}
 	predictions := Dense(randomRows(rand.New(rand.NewPCG(1, 2)), n, left), left)
 	diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	op, dir := Operator{Hops: hops, Diagonals: diagonals}, scratchDir(t)
 	byPlan := func(op Operator) func(Source) error {
 		return func(src Source) error {
@@ -67,9 +64,7 @@ func TestSourceIsReadOnce(t *testing.T) {
 		{"in stripes", byForce(PropagatePlan{Strategy: TileStriped, Stripes: 3, Inputs: true}), 2},
 	} {
 		counting := countingSource{predictions, new(atomic.Int64), new(atomic.Bool)}
-		if err := c.read(SideBySide(counting, OneHot(labels, classes))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.read(SideBySide(counting, OneHot(labels, classes))))
 		if rows := counting.rows.Load(); rows != c.times*int64(sizes.linked) || counting.crossed.Load() {
 			t.Errorf("%s: %d rows of %d were read, beyond a block: %t, want each of those with neighbours %d times, block by block",
 				c.name, rows, sizes.linked, counting.crossed.Load(), c.times)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -93,9 +94,7 @@ func TestBallIsReused(t *testing.T) {
 		for v := range g.lists {
 			for hops := range 4 {
 				levels, _, err := Neighborhood(context.Background(), g, kv.NodeID(v), hops, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				want := len(slices.Concat(levels...)) - 1
 				for _, most := range []int{want, want / 2} {
 					var got []kv.NodeID

@@ -9,15 +9,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 func scratchDir(t testing.TB) *scratch.Dir {
 	t.Helper()
 	dir, err := scratch.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return dir
 }
 
@@ -79,9 +78,7 @@ func TestPlansSameBits(t *testing.T) {
 			src = SideBySide(Dense(predictions, left), SideBySide(OneHot(labels, classes), Dense(nil, 0)))
 		}
 		diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var wanted func(kv.NodeID, []int) []int
 		if seed%3 > 0 {
 			wanted = func(v kv.NodeID, columns []int) []int {
@@ -180,9 +177,7 @@ func TestPropagateInStripes(t *testing.T) {
 	src := Dense(randomRows(rand.New(rand.NewPCG(2, 0)), n, c), c)
 	op := Operator{Hops: 3}
 	want, err := collect(ctx, g, src, op, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	opt := Options{Scratch: scratchDir(t), MemoryBudget: 1}
 	var tooSmall *BudgetError
 	if err := Propagate(ctx, g, src, op, opt, nil); !errors.As(err, &tooSmall) {
@@ -208,9 +203,7 @@ func TestPropagateGoesOn(t *testing.T) {
 	n, c := g.NumNodes(), 40
 	src := Dense(randomRows(rand.New(rand.NewPCG(4, 0)), n, c), c)
 	want, err := collect(ctx, g, src, Operator{Hops: 2}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	broken := errors.New("stopped")
 	done, first := 0, 0
 	op := Operator{Hops: 2, OnTile: func(end int) error {

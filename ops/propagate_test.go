@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -107,14 +108,10 @@ func TestPropagateSameBits(t *testing.T) {
 	n, c := g.NumNodes(), 21
 	x := randomRows(rand.New(rand.NewPCG(2, 0)), n, c)
 	diagonals, err := ComputeDiagonals(ctx, g, 3, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	op := Operator{Hops: 3, Diagonals: diagonals}
 	want, err := collect(ctx, g, Dense(x, c), op, Options{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var tooSmall *BudgetError
 	err = Propagate(ctx, g, Dense(x, c), op, Options{MemoryBudget: 1}, nil)
 	if !errors.As(err, &tooSmall) || !errors.Is(err, ErrBudget) {
@@ -233,13 +230,9 @@ func TestPropagateShapes(t *testing.T) {
 	ctx := context.Background()
 	g := newListGraph(3, [][2]int{{0, 1}, {1, 2}})
 	two, err := ComputeDiagonals(ctx, g, 2, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	other, err := ComputeDiagonals(ctx, newListGraph(4, nil), 2, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x := Dense(make([]float32, 3), 1)
 	for _, c := range []struct {
 		src  Source
@@ -266,9 +259,7 @@ func TestPropagateShapes(t *testing.T) {
 func TestLeastForPropagate(t *testing.T) {
 	g := newListGraph(1<<14, [][2]int{{0, 1}, {1, 2}})
 	sizes, err := Measure(t.Context(), g, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x := Dense(make([]float32, 1<<14), 1)
 	opt := Options{Scratch: scratchDir(t), MemoryBudget: sizes.LeastForPropagate()}
 	for _, loops := range []bool{false, true} {
@@ -334,9 +325,7 @@ func TestPropagateReports(t *testing.T) {
 			}
 		},
 	}
-	if err := Propagate(context.Background(), g, x, Operator{Hops: 2}, opt, func(Tile) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Propagate(context.Background(), g, x, Operator{Hops: 2}, opt, func(Tile) error { return nil }))
 	read := func(s Stage) int64 {
 		if s.Name == "degrees" || s.Hop == 1 && s.Columns == maxTileWidth {
 			return int64(g.entries())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // What a Series may hold decides whether the operator that follows finds the lists.
@@ -21,13 +23,9 @@ func TestSeriesLimit(t *testing.T) {
 		t.Errorf("before the first operator: %v", err)
 	}
 	sizes, err := Measure(ctx, series, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	blocks, err := g.AdjacencyBlocks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x := Dense(randomRows(r, g.NumNodes(), 3), 3)
 	bytes := 4 * (int64(g.NumNodes()) + 2*sizes.Edges())
 	for i, c := range []struct{ limit, reads int64 }{{bytes, 1}, {bytes, 0}, {bytes - 1, 0}, {0, 1}, {bytes, 1}} {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // Operators in a series give the bits that each gives by itself, and read the graph once for the degrees and once for the
@@ -15,21 +17,13 @@ func TestSeries(t *testing.T) {
 	for name, g := range map[string]*listGraph{"by degree": rmat(8, 6, 1), "in any order": shuffled(rmat(8, 6, 1), 2)} {
 		x := Dense(randomRows(r, g.NumNodes(), 5), 5)
 		sizes, err := Measure(ctx, g, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		blocks, err := g.AdjacencyBlocks()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		wantDiagonals, err := ComputeDiagonals(ctx, g, 3, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want, err := collect(ctx, g, x, Operator{Hops: 3, Diagonals: wantDiagonals}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, small := range []bool{false, true} {
 			read := &interruptedGraph{Graph: g, then: func() {}}
 			series := NewSeries(read)
@@ -39,18 +33,12 @@ func TestSeries(t *testing.T) {
 					opt.MemoryBudget = max(sizes.diagonalBytes(3, 1, false), sizes.leastForPropagate(3, opt))
 				}
 				degrees, err := Degrees(ctx, series, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				clear(degrees) // they are the caller's
 				d, err := ComputeDiagonals(ctx, series, 3, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				got, err := collect(ctx, series, x, Operator{Hops: 3, Diagonals: d}, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if !slices.Equal(d.At(2), wantDiagonals.At(2)) || !slices.Equal(d.At(3), wantDiagonals.At(3)) {
 					t.Errorf("%s, small budget %v, %d workers: other diagonals than without a series", name, small, workers)
 				}
@@ -83,9 +71,7 @@ func TestSeriesHoldsLittle(t *testing.T) {
 			return err
 		},
 	} {
-		if err := operate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, operate())
 		if series.walker.bufs != nil {
 			t.Errorf("after %s: got %d buffers of blocks, want none", name, len(series.walker.bufs))
 		}
@@ -95,9 +81,7 @@ func TestSeriesHoldsLittle(t *testing.T) {
 	}
 	least := Options{Workers: 1, MemoryBudget: series.survey.diagonalBytes(3, 1, false)}
 	d, err := ComputeDiagonals(ctx, series, 3, least)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if series.walker.lists != nil || series.walker.bufs != nil {
 		t.Error("within the least memory: got lists or blocks that are kept, want none")
 	}

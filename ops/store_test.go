@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -25,20 +26,14 @@ func TestStoredGraph(t *testing.T) {
 	g := rmat(8, 6, 9)
 	dir := filepath.Join(t.TempDir(), "graph")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range g.lists {
-		if err := load.AddNode(kv.Node{ID: fmt.Sprint(v)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: fmt.Sprint(v)}))
 	}
 	for v, list := range g.lists {
 		for _, u := range list {
 			if int(u) < v {
-				if err := load.AddEdge(fmt.Sprint(v), fmt.Sprint(u), 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, load.AddEdge(fmt.Sprint(v), fmt.Sprint(u), 0))
 			}
 		}
 	}
@@ -46,9 +41,7 @@ func TestStoredGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, err := kv.Open(dir, kv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -72,9 +65,7 @@ func TestStoredGraph(t *testing.T) {
 		g.lists[gone] = slices.DeleteFunc(g.lists[gone], func(u kv.NodeID) bool { return u == first })
 		return tx.RemoveEdge(first, gone)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, list := range g.lists {
 		slices.Sort(list)
 	}
@@ -87,13 +78,9 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 	tx := store.Begin()
 	defer tx.Close()
 	got, err := ComputeDiagonals(ctx, tx, MaxHops, Options{Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want, err := ComputeDiagonals(ctx, g, MaxHops, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k := 1; k <= MaxHops; k++ {
 		if !slices.Equal(got.At(k), want.At(k)) {
 			t.Errorf("diagonal of hop %d: got %v, want %v", k, got.At(k), want.At(k))
@@ -105,13 +92,9 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 	}
 	op := Operator{Hops: 3, Diagonals: want}
 	gotTiles, err := collect(ctx, tx, OneHot(labels, 5), op, Options{Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	wantTiles, err := collect(ctx, g, OneHot(labels, 5), op, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k := range wantTiles {
 		if !sameBits(gotTiles[k], wantTiles[k]) {
 			t.Errorf("hop %d of the stored graph differs in its bits", k+1)
@@ -119,9 +102,7 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 	}
 	compareRows(t, store, g)
 	track := func(tx *kv.Tx) error { return tx.TrackChanges("test", nil, nil, 0) } // then the store keeps degrees in memory
-	if err := store.Update(track); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Update(track))
 	compareRows(t, store, g)
 }
 
@@ -160,7 +141,5 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

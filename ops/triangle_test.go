@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A wedgeCase is a set of ranks below n, and a list of ranks below n.
@@ -221,9 +223,7 @@ func TestTriangleWidths(t *testing.T) {
 	var want []float64
 	eachWidth(t, func(t *testing.T) {
 		d, err := ComputeDiagonals(context.Background(), g, 3, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got := slices.Clone(d.At(3))
 		if want == nil {
 			want = got
@@ -231,8 +231,6 @@ func TestTriangleWidths(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Error("got other diagonals than with the widest vectors")
 		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Close())
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -176,13 +177,9 @@ func TestWalkDiagonalsOfSimpleGraphs(t *testing.T) {
 			g = shuffled(rmat(8, 1+r.IntN(8), seed), seed)
 		}
 		want, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got, err := walkedDiagonals(g, MaxHops, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for k := 1; k <= MaxHops; k++ {
 			for v, got := range got.At(k) {
 				if math.Abs(got-want.At(k)[v]) > 1e-12 {
@@ -202,9 +199,7 @@ func TestWalkDiagonalsSameBits(t *testing.T) {
 			g = randomArcGraph(r, directed, true)
 		}
 		want, err := ComputeDiagonals(ctx, g.graph(), MaxHops, Options{Workers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, hops := range []int{2, 3, 4, 5} {
 			for _, g.block = range []int{1, 4, 100} {
 				least := int64(0)
@@ -222,9 +217,7 @@ func TestWalkDiagonalsSameBits(t *testing.T) {
 				for _, workers := range []int{1, 3} {
 					for _, budget := range []int64{0, least, least + 200} {
 						got, err := ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: budget, Workers: workers})
-						if err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, err)
 						for k := 1; k <= hops; k++ {
 							if !slices.Equal(got.At(k), want.At(k)) {
 								t.Fatalf("directed %v, %d hops, blocks of %d, %d workers, %d bytes: hop %d differs in its bits",

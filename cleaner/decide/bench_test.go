@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -15,29 +16,21 @@ func benchStore(b *testing.B, n int) *kv.Store {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "store")
 	l, err := kv.NewLoader(b.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for v := range n {
-		if err := l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: fmt.Sprint(v % 10)}); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: fmt.Sprint(v % 10)}))
 	}
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		b.Fatal(err)
 	}
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 512 << 20})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	b.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	if err := index.Create(context.Background(), s, kv.LabelColumn); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, index.Create(context.Background(), s, kv.LabelColumn))
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -21,14 +22,10 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Abort() //nolint:errcheck // after Commit it does nothing
 	for v := range n {
-		if err := l.AddNode(kv.Node{ID: fmt.Sprint("n", v), Label: []string{"A", "B", "C"}[v%3]}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint("n", v), Label: []string{"A", "B", "C"}[v%3]}))
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -39,18 +36,14 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 			written()
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	suggest(t, s, "B")
-	if err := index.Create(t.Context(), s, kv.LabelColumn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, index.Create(t.Context(), s, kv.LabelColumn))
 	isOpen = true
 	return s
 }
@@ -59,22 +52,14 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 func suggest(t *testing.T, s *kv.Store, class string) {
 	t.Helper()
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	column, err := b.Column(SuggestedColumn, kv.KindClass)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range kv.NodeID(b.Tx().NumNodes()) {
-		if err := column.Put(v, kv.StringValue(class)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, column.Put(v, kv.StringValue(class)))
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 }
 
 // acceptAll accepts the suggestions of all nodes, in one step, as far as shown tells.
@@ -153,9 +138,7 @@ func TestUndoOfManySteps(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	decide(0, steps/2)
 	if _, err := Undo(t.Context(), s, 10, Options{}, nil); err != nil {
@@ -207,9 +190,7 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 				}
 				return tx.SetValue(v, column, kv.StringValue(value))
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 		set(7, SuggestedColumn, "C")
 		refused("a suggestion", 1, "1 node has changed since it was shown: n7 (the suggestion was B, is C)")
@@ -252,9 +233,7 @@ func TestUndoStep(t *testing.T) {
 		tx := s.Begin()
 		defer tx.Close()
 		steps, err := OwnSteps(t.Context(), tx, "ann", 10, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, e := range steps {
 			numbers = append(numbers, e.Step)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -361,9 +362,7 @@ func TestUndoRefuses(t *testing.T) {
 func TestDecideReadOnly(t *testing.T) {
 	dir := loadDir(t, 7, 60)
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer s.Close()
 	if _, err := Write(context.Background(), s, []Request{{Node: 0, Kind: Unsure}}, Options{}); !errors.Is(err, kv.ErrReadOnly) {
 		t.Errorf("decision: got %v, want kv.ErrReadOnly", err)
@@ -471,9 +470,7 @@ func TestLabelsSetPastDecide(t *testing.T) {
 		s := scored(t, 36, 120)
 		v := labelledNode(t, s, 0)
 		mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Relabel, To: "alpha"})
-		if err := s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, label) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, label) }))
 		if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, "says \"alpha\"") {
 			t.Errorf("label %q: got problems %v, want the one of alpha", label, problems)
 		}
@@ -619,9 +616,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 		if _, err := Write(ctx, s, []Request{{Node: 0, Kind: Unsure}}, Options{Now: at(noon)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := index.Create(ctx, s, Column); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, index.Create(ctx, s, Column))
 		if _, err := Undo(ctx, s, 1, Options{Now: at(noon)}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -709,14 +704,10 @@ func decisionsModel(t *testing.T, seed uint64) {
 			}
 			entries = append(entries, entriesOfWrite(t, s, made)...)
 		case action == 8:
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Close())
 			s = openDir(t, dir)
 		default:
-			if err := errors.Join(s.Compact(ctx, nil), index.Compact(ctx, s)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(s.Compact(ctx, nil), index.Compact(ctx, s)))
 		}
 		past = append(past, moment{int64(len(entries)), now})
 		if got := states(t, s); !maps.Equal(got, now) {
@@ -845,9 +836,7 @@ func trackLabels(t *testing.T, s *kv.Store) (mark uint64) {
 		mark, err = tx.LastCommit()
 		return errors.Join(err, tx.TrackChanges("test", []string{kv.LabelColumn}, nil, 0))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return mark
 }
 
@@ -860,9 +849,7 @@ func labelsChangedSince(t *testing.T, s *kv.Store, mark uint64) (labels *kv.Touc
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return labels
 }
 
@@ -990,9 +977,7 @@ var oneTimeEntry = []byte("\x01\x04\x01\x80\xc0\xa9\xf3\xb1\x8c\xa6\x06\x03\x01\
 // Entries of form 1 are read with one time for both, and written again as the others are.
 func TestParseDecisionOfOneTime(t *testing.T) {
 	got, err := parseDecision(9, oneTimeEntry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := historyRecord{Decision{
 		Seq: 9, Step: 4, Time: noon, EntryTime: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", Label: "b", After: Accept,
 		Who: "w", Score: 0.5, Undoes: 2,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -120,9 +121,7 @@ func TestInForceOfMany(t *testing.T) {
 		Request{Node: reqs[5].Node, Kind: Unsure})
 	mustDecide(t, s, Options{Who: "ann"}, Request{Node: reqs[7].Node, Kind: Unlabel})
 	mustUndo(t, s, 1)
-	if err := s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(reqs[9].Node) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(reqs[9].Node) }))
 	var want []int64
 	for seq := int64(1); seq <= n+2; seq++ {
 		if seq != 4 && seq != 6 && seq != 10 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -42,9 +43,7 @@ func removeDecided(t *testing.T, why string) {
 	mustDecide(t, s, opt, reqs...)
 	mustDecide(t, s, opt, Request{Node: gone, Kind: Unsure})
 	id := historyOf(t, s, gone)[0].ID
-	if err := s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(gone) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(gone) }))
 	mustEndTrue(t, s)
 	if _, err := Write(ctx, s, []Request{{Node: gone, Kind: Unsure}}, opt); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("deciding about a removed node: got %v, want ErrNotFound", err)
@@ -67,9 +66,7 @@ func removeDecided(t *testing.T, why string) {
 	})
 	scored := func(*kv.Tx) (int64, error) { return 1 << 40, nil }
 	back, err := Undo(ctx, s, 2, opt, scored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if back.RemovedNodes != 2 || back.RemovedScores != int64(want) {
 		t.Errorf("got %+v, want 2 entries about a removed node, and %d other scores removed", back, want)
 	}
@@ -84,12 +81,10 @@ func removeDecided(t *testing.T, why string) {
 		t.Errorf("after the undo: got %+v, want %+v", after, before)
 	}
 	again := kv.NoNode
-	if err := s.Update(func(tx *kv.Tx) (err error) {
+	must.Do(t, s.Update(func(tx *kv.Tx) (err error) {
 		again, err = tx.AddNode(kv.Node{ID: id})
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := historyOf(t, s, again); len(got) > 0 {
 		t.Errorf("a node that has the id of a removed one has its history %v", got)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -146,9 +147,7 @@ func lose(t *testing.T, s *kv.Store, lost []Decision) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -185,9 +184,7 @@ func TestRepairOfManyEntries(t *testing.T) {
 	commits.Store(0)
 	records.Store(0)
 	reported := 0
-	if err := Repair(ctx, s, func(kv.Correction) { reported++ }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Repair(ctx, s, func(kv.Correction) { reported++ }))
 	if got := commits.Load(); got != int64(len(lost))/1000+2 || reported < len(lost) {
 		t.Errorf("got %d commits and %d repairs, want %d and one an entry", got, reported, len(lost)/1000+2)
 	}
@@ -235,14 +232,10 @@ func TestRepairInParts(t *testing.T) {
 				stop()
 			}
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r := rand.New(rand.NewPCG(34, 0))
 		_, err = decideSteps(t.Context(), s, decidedSteps(r, nodes, 80, 2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := Undo(t.Context(), s, 12, Options{Now: at(noon.Add(2 * time.Hour))}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -262,9 +255,7 @@ func TestRepairInParts(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		reported := map[string]int{}
 		tell := func(m kv.Correction) {
 			var seq int64
@@ -308,8 +299,6 @@ func TestRepairInParts(t *testing.T) {
 			}
 		}
 		mustEndSound(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 }

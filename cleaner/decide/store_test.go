@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -24,17 +25,13 @@ func loadDir(t *testing.T, seed uint64, n int) string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range n {
 		node := kv.Node{ID: fmt.Sprintf("n%d", v), Label: storeClasses[r.IntN(4)]}
 		if v%40 == 17 {
 			node.Label = ""
 		}
-		if err := l.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(node))
 	}
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -45,9 +42,7 @@ func loadDir(t *testing.T, seed uint64, n int) string {
 func openDir(t *testing.T, dir string) *kv.Store {
 	t.Helper()
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -61,9 +56,7 @@ func loaded(t *testing.T, seed uint64, n int) *kv.Store {
 func loadedWith(t *testing.T, seed uint64, n int, opt kv.Options) *kv.Store {
 	t.Helper()
 	s, err := index.Open(loadDir(t, seed, n), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		mustEndSound(t, s)
 		if err := s.Close(); err != nil {
@@ -112,9 +105,7 @@ func score(t *testing.T, s *kv.Store, seed uint64) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // mustEndSound fails the test where the store or its indexes are damaged.
@@ -128,7 +119,5 @@ func mustEndSound(t *testing.T, s *kv.Store) {
 
 func view(t *testing.T, s *kv.Store, fn func(tx *kv.Tx) error) {
 	t.Helper()
-	if err := s.View(fn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.View(fn))
 }

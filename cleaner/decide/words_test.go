@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -153,9 +154,7 @@ func TestDecidersAtOnce(t *testing.T) {
 	atOnce := func(writes ...func() error) {
 		t.Helper()
 		others, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var all sync.WaitGroup
 		for _, write := range writes {
 			all.Go(func() {
@@ -208,17 +207,13 @@ func TestOldHistories(t *testing.T) {
 		err := s.Update(func(tx *kv.Tx) error {
 			return errors.Join(tx.DropColumn(DecidedByColumn), tx.DropColumn(DisputedColumn))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		mustEndTrue(t, s) // an old history is sound
 		err = s.View(func(tx *kv.Tx) error {
 			_, _, err := VerdictsAfter(t.Context(), tx, 0)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		why := ""
 		if bulk {
 			why = strings.Repeat("w", MaxWhy)
@@ -257,9 +252,7 @@ func TestDisputesAreCounted(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return made
 		}
 		if got := write("ann", "beta", 300).Disputed; got != 0 {
@@ -371,15 +364,11 @@ func TestCheckFindsPeople(t *testing.T) {
 			if column == DisputedColumn && v == 9 {
 				value = kv.BoolValue(true)
 			}
-			if err := s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, column, value) }); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, column, value) }))
 			if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("node number %d ", v)) {
 				t.Errorf("%s of node %d: got problems %v, want one", column, v, problems)
 			}
-			if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Repair(t.Context(), s, func(kv.Correction) {}))
 			mustEndTrue(t, s)
 		}
 	}

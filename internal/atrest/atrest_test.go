@@ -5,14 +5,14 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestWait has a goroutine work, and then read a pipe that stays empty.
 func TestWait(t *testing.T) {
 	in, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var done atomic.Bool
 	ended := make(chan error)
 	go func() {

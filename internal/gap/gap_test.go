@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // randomRows draws lists over nodes < limit: many empty, some short, some dense stretches, some with giant gaps.
@@ -123,9 +125,7 @@ func TestAppendRefusesDisorder(t *testing.T) {
 
 func TestNeighborBeyondLimit(t *testing.T) {
 	b, err := Parse(encode([][]uint32{{1}, {5, 10}}), 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, _, err := AppendAll(nil, []uint32(nil), b); !errors.Is(err, ErrDamaged) {
 		t.Errorf("AppendAll with neighbour 10 of nodes < 10: got %v, want ErrDamaged", err)
 	}
@@ -190,9 +190,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, rows int, limit uint32) {
 		lists := randomRows(rand.New(rand.NewPCG(seed, 1)), int(uint(rows)%100), max(1, limit))
 		b, err := Parse(encode(lists), max(1, limit))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, want := range lists {
 			if got, err := AppendRow([]uint32(nil), b, i); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("row %d: got %v, %v, want %v", i, got, err, want)
@@ -215,9 +213,7 @@ func BenchmarkAppendAll(b *testing.B) {
 			e.Append(list)
 		}
 		block, err := Parse(e.AppendTo(nil), math.MaxUint32)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		b.Run(fmt.Sprintf("gap=%d", spread), func(b *testing.B) {
 			var offsets []int64
 			var neighbors []uint32

@@ -13,27 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestGuard touches a page of a file that was cut short.
 func TestGuard(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a file")
-	if err := os.WriteFile(path, make([]byte, 1<<16), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, make([]byte, 1<<16), 0o600))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	data, err := unix.Mmap(int(f.Fd()), 0, 1<<16, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer unix.Munmap(data) //nolint:errcheck // the process ends soon
-	if err := f.Truncate(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Truncate(0))
 	sum := 0
 	err = mapped.Guard(func() error {
 		sum += int(data[1<<15])

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 type runner func() int
@@ -26,9 +28,7 @@ func TestTests(t *testing.T) {
 	}
 
 	left := filepath.Join(memory, prefix+"999999999-left")
-	if err := os.Mkdir(left, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(left, 0o700))
 	t.Setenv("TMPDIR", "")
 	var dir string
 	if code := Tests(runner(func() int {

@@ -3,14 +3,14 @@ package offheap
 import (
 	"runtime"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestArray(t *testing.T) {
 	for _, length := range []int{0, 1, 1 << 20} {
 		a, err := New[uint64](length)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if len(a.Data) != length {
 			t.Fatalf("got %d numbers, want %d", len(a.Data), length)
 		}

@@ -13,26 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestFaultOfATask has tasks read a mapped file that was cut short.
 func TestFaultOfATask(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "a file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
-	if err := f.Truncate(1 << 16); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Truncate(1<<16))
 	data, err := unix.Mmap(int(f.Fd()), 0, 1<<16, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer unix.Munmap(data) //nolint:errcheck // the process ends soon
-	if err := f.Truncate(0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Truncate(0))
 	var sum atomic.Int64
 	err = Do(t.Context(), 2, 4, func(_ context.Context, _, i int) error {
 		sum.Add(int64(data[i<<13]))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestDoRunsEveryTaskOnce(t *testing.T) {
@@ -19,9 +21,7 @@ func TestDoRunsEveryTaskOnce(t *testing.T) {
 			done[i].Add(1)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range done {
 			if got := done[i].Load(); got != 1 {
 				t.Errorf("%d workers: task %d was run %d times", workers, i, got)

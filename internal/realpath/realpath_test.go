@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestOf works in a directory that is reached by a link, as a shell does that has followed one.
@@ -15,9 +17,7 @@ func TestOf(t *testing.T) {
 		t.Skip("links need rights there, and .. goes up from a link")
 	}
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = errors.Join(
 		os.MkdirAll(filepath.Join(root, "real/deep/g"), 0o700),
 		os.MkdirAll(filepath.Join(root, "short"), 0o700),
@@ -26,9 +26,7 @@ func TestOf(t *testing.T) {
 		os.Symlink("loop", filepath.Join(root, "short/loop")),
 		os.WriteFile(filepath.Join(root, "short/file"), nil, 0o600),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Chdir(filepath.Join(root, "short/link")) // which sets PWD to the path with the link
 	for path, want := range map[string]string{
 		".":                       "real/deep",

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestHolesAreFilled copies an array sparsely and maps the copy.
@@ -13,69 +15,45 @@ func TestHolesAreFilled(t *testing.T) {
 	const length = 1 << 20
 	holes := func(path string) bool {
 		var info unix.Stat_t
-		if err := unix.Stat(path, &info); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Stat(path, &info))
 		return info.Blocks*512 < info.Size
 	}
 	for name, fill := range map[string]func(f *os.File, size int64) error{"reserve": reserve, "rewrite": rewrite} {
 		d, err := Open(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		path := filepath.Join(d.Path(), "a")
 		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer f.Close()
 		if _, err := f.WriteAt([]byte{1, 0, 0, 0}, 4*(length/2)); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Truncate(4 * length); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Truncate(4*length))
 		if !holes(path) {
 			t.Skip("this file system makes no holes")
 		}
-		if err := fill(f, 4*length); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fill(f, 4*length))
 		if holes(path) {
 			t.Errorf("%s: the file still has holes", name)
 		}
 		a, err := KeepToRead[uint32](d, "a", length)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, x := range a.Data {
 			if (x == 1) != (i == length/2) || x > 1 {
 				t.Fatalf("%s: number %d is %d", name, i, x)
 			}
 		}
-		if err := a.Detach(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Detach())
 	}
 	d, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	path := filepath.Join(d.Path(), "b")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 4*length); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, nil, 0o600))
+	must.Do(t, os.Truncate(path, 4*length))
 	a, err := Keep[uint32](d, "b", length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if holes(path) {
 		t.Error("Keep: the file still has holes")
 	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Close())
 }

@@ -7,41 +7,33 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestArraysOutliveTheirProcessUntilClosed(t *testing.T) {
 	d, err := Open(filepath.Join(t.TempDir(), "work"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a, err := New[float64](d, "a", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range a.Data {
 		if a.Data[i] != 0 {
 			t.Fatalf("entry %d of a new array is %v, want 0", i, a.Data[i])
 		}
 		a.Data[i] = float64(i) / 3
 	}
-	if err := errors.Join(a.Sync(), a.Detach()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(a.Sync(), a.Detach()))
 	if _, err := Keep[float64](d, "a", 999); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Keep with another length: got %v, want fs.ErrNotExist", err)
 	}
 	kept, err := Keep[float64](d, "a", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, x := range kept.Data {
 		if x != float64(i)/3 {
 			t.Fatalf("entry %d of the kept array is %v, want %v", i, x, float64(i)/3)
 		}
 	}
-	if err := errors.Join(kept.Close(), kept.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(kept.Close(), kept.Close()))
 	if _, err := os.Stat(filepath.Join(d.Path(), "a")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file of a closed array: got %v, want fs.ErrNotExist", err)
 	}
@@ -52,16 +44,12 @@ func TestNilDirIsMemory(t *testing.T) {
 	if err != nil || len(a.Data) != 10 {
 		t.Fatalf("got %v, %v, want ten numbers", a, err)
 	}
-	if err := errors.Join(a.Sync(), a.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(a.Sync(), a.Close()))
 }
 
 func TestNoRoom(t *testing.T) {
 	d, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := New[uint64](d, "huge", 1<<50); err == nil {
 		t.Fatal("an array of 8 PiB was made")
 	}
@@ -77,9 +65,7 @@ func TestTemporaryArraysLeaveNoName(t *testing.T) {
 	var arrays []*Array[uint16]
 	for range 2 {
 		a, err := New[uint16](d, "same", 5000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		arrays = append(arrays, a)
 	}
 	arrays[0].Data[4999], arrays[1].Data[4999] = 1, 2
@@ -104,32 +90,24 @@ func TestTemporaryArraysLeaveNoName(t *testing.T) {
 
 func TestSmallFilesAreWholeOrNotThere(t *testing.T) {
 	d, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := d.Get("a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing put: got %v, want fs.ErrNotExist", err)
 	}
 	for _, body := range []string{"first", "", "last"} {
-		if err := d.Put("a", []byte(body)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Put("a", []byte(body)))
 		if got, err := d.Get("a"); err != nil || string(got) != body {
 			t.Errorf("got %q, %v, want %q", got, err, body)
 		}
 	}
 	path := filepath.Join(d.Path(), "a")
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range whole {
 		damaged := append([]byte(nil), whole...)
 		damaged[i] ^= 1
 		for _, text := range [][]byte{damaged, whole[:i]} {
-			if err := os.WriteFile(path, text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, text, 0o666))
 			if got, err := d.Get("a"); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("byte %d changed or cut: got %q, %v, want fs.ErrNotExist", i, got, err)
 			}
@@ -144,15 +122,11 @@ func TestSmallFilesAreWholeOrNotThere(t *testing.T) {
 func keptOf(t *testing.T, d *Dir, name string, length int) {
 	t.Helper()
 	a, err := New[uint32](d, name, length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range a.Data {
 		a.Data[i] = uint32(i + 1)
 	}
-	if err := errors.Join(a.Sync(), a.Detach()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(a.Sync(), a.Detach()))
 }
 
 func TestKeepWritesAndKeepToReadDoesNot(t *testing.T) {
@@ -160,26 +134,18 @@ func TestKeepWritesAndKeepToReadDoesNot(t *testing.T) {
 		t.Skip("nothing outlives a process here")
 	}
 	d, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const length = 100000
 	keptOf(t, d, "a", length)
 	written, err := Keep[uint32](d, "a", length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	written.Data[7] = 70
 	read, err := KeepToRead[uint32](Existing(d.Path()), "a", length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if read.Data[7] != 70 || read.Data[length-1] != length {
 		t.Errorf("got %d and %d, want 70 and %d", read.Data[7], read.Data[length-1], length)
 	}
-	if err := errors.Join(written.Detach(), read.Detach()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(written.Detach(), read.Detach()))
 	if _, err := KeepToRead[uint32](d, "a", length-1); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("KeepToRead with another length: got %v, want fs.ErrNotExist", err)
 	}
@@ -187,18 +153,14 @@ func TestKeepWritesAndKeepToReadDoesNot(t *testing.T) {
 		return // who may do everything
 	}
 	path := filepath.Join(d.Path(), "a")
-	if err := os.Chmod(path, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(path, 0o400))
 	if _, err := Keep[uint32](d, "a", length); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Keep of a file that may only be read: got %v, want fs.ErrNotExist", err)
 	}
 	if read, err = KeepToRead[uint32](d, "a", length); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(read.Detach(), os.Chmod(path, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(read.Detach(), os.Chmod(path, 0)))
 	if _, err := KeepToRead[uint32](d, "a", length); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("KeepToRead of a file that may not be read: got %v, want fs.ErrNotExist", err)
 	}
@@ -223,9 +185,7 @@ func TestWillRead(t *testing.T) {
 	const length = 5000
 	for name, dir := range map[string]*Dir{"memory": nil, "file": Existing(t.TempDir()), "temporary": Temporary(t.TempDir())} {
 		a, err := New[float32](dir, "a", length)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range a.Data {
 			a.Data[i] = float32(i)
 		}

@@ -12,14 +12,13 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return names
 }
 
@@ -59,9 +58,7 @@ func TestSorterIsStable(t *testing.T) {
 				t.Fatalf("seed %d: got %d records, want %d", seed, i, len(want))
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 		if left := files(t, dir); len(left) > 0 {
 			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
 		}
@@ -71,15 +68,11 @@ func TestSorterIsStable(t *testing.T) {
 func TestSorterKeepsEmptyRecordsInOrder(t *testing.T) {
 	s := New(t.TempDir(), 1<<20)
 	for _, value := range []string{"", "x", "", "y"} {
-		if err := s.Add(nil, []byte(value)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Add(nil, []byte(value)))
 	}
 	var got []string
 	for r, err := range s.Records(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got = append(got, string(r.Value))
 	}
 	if want := []string{"", "x", "", "y"}; !slices.Equal(got, want) {
@@ -90,15 +83,11 @@ func TestSorterKeepsEmptyRecordsInOrder(t *testing.T) {
 func TestUint64KeysOrderAsNumbers(t *testing.T) {
 	s := New(t.TempDir(), 1<<20)
 	for _, k := range []uint64{1 << 40, 3, 256, 255} {
-		if err := s.AddUint64(k, []byte{byte(k)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddUint64(k, []byte{byte(k)}))
 	}
 	var got []byte
 	for r, err := range s.Records(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got = append(got, r.Value...)
 	}
 	if want := []byte{3, 255, 0, 0}; !bytes.Equal(got, want) {
@@ -111,9 +100,7 @@ func TestBreakingOutAndCancelling(t *testing.T) {
 		dir := t.TempDir()
 		records := New(dir, limit)
 		for i := range uint64(20000) {
-			if err := records.AddUint64(i*7919%20000, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, records.AddUint64(i*7919%20000, nil))
 		}
 		for r, err := range records.Records(t.Context()) {
 			if err != nil || !bytes.Equal(r.Key, make([]byte, 8)) {
@@ -128,9 +115,7 @@ func TestBreakingOutAndCancelling(t *testing.T) {
 				t.Fatalf("limit %d: cancelled Sorted: got %v", limit, err)
 			}
 		}
-		if err := errors.Join(records.Close(), records.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(records.Close(), records.Close()))
 		if left := files(t, dir); len(left) > 0 {
 			t.Fatalf("after Close: got files %q, want none", left)
 		}
@@ -157,13 +142,9 @@ func TestRunCutShort(t *testing.T) {
 	s := New(dir, 0)
 	defer s.Close()
 	for i := range uint64(5000) {
-		if err := s.AddUint64(i, []byte("value")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.AddUint64(i, []byte("value")))
 	}
-	if err := os.Truncate(files(t, dir)[0], 3); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(files(t, dir)[0], 3))
 	var last error
 	for _, err := range s.Records(t.Context()) {
 		last = err

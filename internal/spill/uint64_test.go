@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // randomNumbers draws numbers of one of several shapes, and the number of bits they take.
@@ -173,9 +174,7 @@ func TestPairs(t *testing.T) {
 					t.Fatalf("seed %d, limit %d, %s: got %d pairs, %v, want %d, or another order", seed, limit, what, len(got), err, len(want))
 				}
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Close())
 		}
 		kept, ok, err := s.Keep(t.Context(), true)
 		if err != nil || !ok {
@@ -198,12 +197,8 @@ func TestUint64StoppedEarly(t *testing.T) {
 		for i := range uint64(200000) {
 			added = append(added, i*7919%200000)
 		}
-		if err := addAll(s, added, 2); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Sort(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, addAll(s, added, 2))
+		must.Do(t, s.Sort(t.Context()))
 		for keys, err := range s.Stretches(t.Context()) {
 			if err != nil || keys[0] != 0 {
 				t.Fatalf("limit %d: first number: got %v, want 0", limit, err)
@@ -231,9 +226,7 @@ func TestUint64StoppedEarly(t *testing.T) {
 		if err := s.Sort(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatalf("limit %d: cancelled Sort: got %v", limit, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 		if err := addAll(s, added, 1); err == nil {
 			t.Errorf("limit %d: adding after Close: got no error", limit)
 		}
@@ -248,13 +241,9 @@ func TestUint64ClosedWhileItSpills(t *testing.T) {
 	s := NewNumbers[uint64](dir, 0, 40, 2)
 	w := s.Writer()
 	for i := range uint64(5000) {
-		if err := w.Add(i * 7919); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Add(i*7919))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	if left := files(t, dir); len(left) > 0 {
 		t.Fatalf("after Close: got files %q, want none", left)
 	}
@@ -285,12 +274,8 @@ func TestUint64RunDamaged(t *testing.T) {
 		for i := range added {
 			added[i] = r.Uint64() >> 1
 		}
-		if err := errors.Join(addAll(s, added, 1), s.Sort(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		if err := damage(files(t, dir)[0]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(addAll(s, added, 1), s.Sort(t.Context())))
+		must.Do(t, damage(files(t, dir)[0]))
 		if err := s.Each(t.Context(), func(int, []uint64) error { return nil }); err == nil {
 			t.Error("a damaged temporary file: got no error")
 		}
@@ -326,17 +311,11 @@ func BenchmarkUint64(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					s := NewNumbers[uint64](b.TempDir(), limit, width, workers)
-					if err := errors.Join(addAll(s, keys, workers), s.Sort(b.Context())); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, errors.Join(addAll(s, keys, workers), s.Sort(b.Context())))
 					for _, err := range s.Stretches(b.Context()) {
-						if err != nil {
-							b.Fatal(err)
-						}
+						must.Do(b, err)
 					}
-					if err := s.Close(); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, s.Close())
 				}
 				b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
 			})
@@ -348,70 +327,50 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 	dir := t.TempDir()
 	added, width := randomNumbers(rand.New(rand.NewPCG(8, 8)), 20000)
 	s := NewNumbers[uint64](dir, 0, width, 2)
-	if err := errors.Join(addAll(s, added, 2), s.Sort(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(addAll(s, added, 2), s.Sort(t.Context())))
 	kept, ok, err := s.Keep(t.Context(), false)
 	if err != nil || !ok {
 		t.Fatalf("Keep: got %v, %v", ok, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	want := slices.Compact(slices.Sorted(slices.Values(added)))
 	for range 2 {
 		s, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var got []uint64
 		for keys, err := range s.Stretches(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got = append(got, keys...)
 		}
 		if !slices.Equal(got, want) || s.Len() != int64(len(added)) {
 			t.Fatalf("got %d numbers of %d, want %d of %d", len(got), s.Len(), len(want), len(added))
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 		if left := files(t, dir); len(left) != 1 {
 			t.Fatalf("after Close: got %v, want one file", left)
 		}
 	}
 	path := filepath.Join(dir, kept.File)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, bit := range append(r.Perm(8 * len(whole))[:200], 0, 8*len(whole)-1) {
 		damaged := slices.Clone(whole)
 		damaged[bit/8] ^= 1 << (bit % 8)
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, damaged, 0o600))
 		if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("bit %d of %d changed: got %v, want an error that names the file", bit, 8*len(whole), err)
 		}
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
 	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without the file: got %v, want ErrNotExist", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, kept.File), []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, kept.File), []byte("short"), 0o600))
 	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("a file of another length: got no error")
 	}
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, whole, 0o600))
 	kept.Runs[0].Count[0] = blockKeys + 1
 	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
 		t.Error("a block that is too long: got no error")
@@ -422,9 +381,7 @@ func TestKeptNumbersAreRestored(t *testing.T) {
 	}
 	memory := NewNumbers[uint64](dir, 1<<20, width, 1)
 	defer memory.Close()
-	if err := errors.Join(addAll(memory, added[:10], 1), memory.Sort(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(addAll(memory, added[:10], 1), memory.Sort(t.Context())))
 	if _, ok, err := memory.Keep(t.Context(), false); ok || err != nil {
 		t.Errorf("Keep of what memory holds: got %v, %v, want false", ok, err)
 	}

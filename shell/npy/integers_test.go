@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // integersFile returns an .npy file of a type, in C or Fortran order, with rows drawn at random, and its values.
@@ -55,9 +57,7 @@ func TestIntegers(t *testing.T) {
 		descr := []string{"|i1", ">u2", "<i4", "<i8", "<u8"}[seed%5]
 		rows, cols := r.IntN(20), 1+r.IntN(3)
 		content, want := integersFile(r, descr, seed%2 == 0, rows, cols)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o600))
 		m, err := OpenIntegers(t.Context(), path, cols)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -90,13 +90,9 @@ func TestIntegersTransposed(t *testing.T) {
 	for seed := range uint64(20) {
 		edges := 3 + int(seed)
 		content, values := integersFile(rand.New(rand.NewPCG(seed, 0)), "<i8", seed%2 == 0, 2, edges)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o600))
 		m, err := OpenIntegers(t.Context(), path, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got := make([]int64, 2*edges)
 		if _, err := m.Read(0, got, nil); err != nil {
 			t.Fatal(err)
@@ -134,9 +130,7 @@ func TestIntegersErrors(t *testing.T) {
 		{header(fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d, 2), }", int64(math.MaxInt64))), "want at most"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.npy")
-		if err := os.WriteFile(path, c.content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, c.content, 0o600))
 		if _, err := OpenIntegers(t.Context(), path, 2); err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want an error with %s", err, c.want)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // array returns the bytes of an .npy file.
@@ -71,22 +73,16 @@ func archive(t testing.TB, method uint16, members ...member) []byte {
 		if err == nil {
 			_, err = w.Write(m.content)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return out.Bytes()
 }
 
 func write(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 
@@ -159,14 +155,10 @@ func TestFortranBlocks(t *testing.T) {
 	}
 	r, err := Open(t.Context(), write(t, "f.npy",
 		array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	seen := 0
 	for row, err := range r.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for j, v := range row.Values {
 			if want := float64(int(row.Index)*cols + j); v != want {
 				t.Fatalf("row %d column %d: got %v, want %v", row.Index, j, v, want)
@@ -303,20 +295,14 @@ func inflated(t *testing.T, content []byte) []byte {
 func TestWriterRoundTrip(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, 2, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, row := range [][]float32{{1, 2, 3}, {4, float32(math.NaN()), 6}} {
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(row))
 	}
 	if err := w.Write([]float32{1, 2, 3}); err == nil {
 		t.Error("a third row of two: got no error")
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	if begin := out.Len() - 2*3*4; begin%64 != 0 {
 		t.Errorf("the values begin at byte %d, want a multiple of 64", begin)
 	}
@@ -325,9 +311,7 @@ func TestWriterRoundTrip(t *testing.T) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 	short, err := NewWriter(&out, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := short.Close(); err == nil {
 		t.Error("one row missing: Close gave no error")
 	}

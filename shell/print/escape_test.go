@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -61,9 +62,7 @@ func TestEscapeWriterInParts(t *testing.T) {
 			}
 			rest = rest[n:]
 		}
-		if err := w.end(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.end())
 		if out.String() != want {
 			t.Errorf("in parts of %d: got %q, want %q", size, out.String(), want)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -122,9 +123,7 @@ func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
 		}
 		rows := 0
 		for row, err := range sample().Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			rows++
 			for i, v := range row.Values {
 				if v.Kind() == kv.KindString && records[rows][i] != v.Str() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -17,22 +18,14 @@ func starStore(t *testing.T, n int) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := load.AddNode(kv.Node{ID: "hub", Label: "A"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, load.AddNode(kv.Node{ID: "hub", Label: "A"}))
 	for i := range n {
 		node := kv.Node{ID: fmt.Sprint("n", i), Label: []string{"A", "B"}[min(i, 1)]}
-		if err := load.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(node))
 	}
 	for i := range n {
-		if err := load.AddEdge("hub", fmt.Sprint("n", i), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddEdge("hub", fmt.Sprint("n", i), 0))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -94,9 +87,7 @@ func TestNeighborhoodsAreInterrupted(t *testing.T) {
 // TestComputedNameIsTaken holds that a property with the name of a share stays what it is.
 func TestComputedNameIsTaken(t *testing.T) {
 	store := papers.Loaded(t)
-	if err := store.Update(func(tx *kv.Tx) error { return tx.AddColumn("share(label, 1)", kv.KindInt) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Update(func(tx *kv.Tx) error { return tx.AddColumn("share(label, 1)", kv.KindInt) }))
 	if _, err := answerIn(t.Context(), t, store, Options{}, "nodes where share(label) < 1"); err == nil || !strings.Contains(err.Error(), `"share(label, 1)"`) {
 		t.Errorf("a share whose name is taken: got %v, want an error that names the property", err)
 	}

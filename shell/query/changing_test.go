@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -71,22 +72,16 @@ func (g *changingGraph) share(v int, label string, hops int) string {
 func (g *changingGraph) load(t *rapid.T, dir string) {
 	n := rapid.IntRange(1, 12).Draw(t, "nodes")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range n {
 		label := rapid.SampledFrom(changingLabels).Draw(t, "label")
-		if err := load.AddNode(kv.Node{ID: strconv.Itoa(v), Label: label}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: strconv.Itoa(v), Label: label}))
 		g.labels[v] = label
 	}
 	g.nodes = n
 	for range rapid.IntRange(0, 20).Draw(t, "edges") {
 		u, v := rapid.IntRange(0, n-1).Draw(t, "u"), rapid.IntRange(0, n-1).Draw(t, "v")
-		if err := load.AddEdge(strconv.Itoa(u), strconv.Itoa(v), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddEdge(strconv.Itoa(u), strconv.Itoa(v), 0))
 		if u != v {
 			g.edges[[2]int{min(u, v), max(u, v)}] = true
 		}
@@ -100,9 +95,7 @@ func (g *changingGraph) load(t *rapid.T, dir string) {
 func (g *changingGraph) change(t *rapid.T, tx *kv.Tx) error {
 	node := func(v int) kv.NodeID {
 		at, err := tx.Node(strconv.Itoa(v))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return at
 	}
 	ids := g.ids()
@@ -213,17 +206,13 @@ func (g *changingGraph) check(t *rapid.T, tx *kv.Tx) {
 // changingAnswers holds that answers about neighbours are those of the definition, in a snapshot and in an Update, while the graph changes.
 func changingAnswers(t *rapid.T) {
 	parent, err := os.MkdirTemp("", "changing")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer os.RemoveAll(parent)
 	dir := filepath.Join(parent, "store")
 	g := &changingGraph{labels: map[int]string{}, edges: map[[2]int]bool{}}
 	g.load(t, dir)
 	store, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -242,9 +231,7 @@ func changingAnswers(t *rapid.T) {
 		if err == nil {
 			err = store.View(func(tx *kv.Tx) error { g.check(t, tx); return nil })
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 

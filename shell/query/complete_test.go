@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -130,18 +131,14 @@ func TestIDCandidates(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := load.Abort(); err != nil {
 			t.Error(err)
 		}
 	}()
 	for _, node := range nodes {
-		if err := load.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(node))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -168,9 +169,7 @@ func TestQuestionsHaveADigest(t *testing.T) {
 		later = nodes[len(nodes)-1]
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = store.Update(func(tx *kv.Tx) error {
 		label, err := tx.Value(later, kv.LabelColumn)
 		if err != nil {
@@ -178,9 +177,7 @@ func TestQuestionsHaveADigest(t *testing.T) {
 		}
 		return tx.SetValue(later, cleaner.SuggestedColumn, label)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	changed := ask()
 	if changed.Nodes != first.Nodes || !slices.Equal(lines, shown) {
 		t.Fatalf("the change shows: got %v, want %v", lines, shown)
@@ -203,9 +200,7 @@ func TestKept(t *testing.T) {
 			}
 		})
 		for _, err := range targets {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			break // it does not know all
 		}
 		for range 3 {

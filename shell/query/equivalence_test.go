@@ -18,6 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -134,9 +135,7 @@ func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: drawnColumns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	numbers := r.IntN(2) == 0
 	var ids []string
 	for i := range n {
@@ -147,15 +146,11 @@ func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 		for _, c := range drawnColumns {
 			node.Values = append(node.Values, drawValue(r, c.Kind))
 		}
-		if err := load.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(node))
 		ids = append(ids, node.ID)
 	}
 	for range 2 * n {
-		if err := load.AddEdge(ids[r.IntN(n)], ids[r.IntN(n)], 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddEdge(ids[r.IntN(n)], ids[r.IntN(n)], 0))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -170,9 +165,7 @@ func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	bulk, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer bulk.Abort()
 	columns := map[string]*kv.ColumnWriter{}
 	kinds := map[string]kv.Kind{
@@ -184,16 +177,12 @@ func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 		}
 	}
 	builder, err := index.NewBuilder(bulk, "score")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer builder.Close()
 	tx := bulk.Tx()
 	for v := range kv.NodeID(tx.NumNodes()) {
 		class, err := tx.Label(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		err = errors.Join(
 			columns["suggested"].Put(v, kv.StringValue(tx.Classes()[r.IntN(len(tx.Classes()))])),
 			columns["confidence"].Put(v, kv.FloatValue(float64(float32(r.Float64())))),
@@ -205,16 +194,10 @@ func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 			}
 			err = errors.Join(err, columns["score"].Put(v, score), builder.Add(v, score))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := builder.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	if err := bulk.Commit(func(tx *kv.Tx) error { return errors.Join(papers.PutRun(tx), builder.Mark(tx)) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, builder.Finish())
+	must.Do(t, bulk.Commit(func(tx *kv.Tx) error { return errors.Join(papers.PutRun(tx), builder.Mark(tx)) }))
 }
 
 // read fills in what the store holds, in the order of the node file.
@@ -271,9 +254,7 @@ func (s *drawnStore) read(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, row := range s.rows {
 		row[drawnShares[0]], row[drawnShares[1]] = s.share(row, row["label"], 1), s.share(row, row["suggested"], 2)
 		row[drawnShares[2]], row[drawnShares[3]] = s.share(row, kv.StringValue("it's"), 1), s.share(row, row["label"], 3)
@@ -957,9 +938,7 @@ func (s *drawnStore) planText(q question) string {
 func (s *drawnStore) changeIndexes(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	var columns []kv.Column
-	if err := s.View(func(tx *kv.Tx) error { columns = tx.Columns(); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.View(func(tx *kv.Tx) error { columns = tx.Columns(); return nil }))
 	for _, c := range columns {
 		var err error
 		switch {
@@ -969,9 +948,7 @@ func (s *drawnStore) changeIndexes(t *testing.T, r *rand.Rand) {
 		default:
 			err = index.Create(t.Context(), s.Store, c.Name)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -990,9 +967,7 @@ func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, who := range []string{"ann", "bob", "cy"} {
 		var asked []decide.Request
 		for _, v := range r.Perm(len(s.rows))[:r.IntN(1+len(s.rows)/4)] {
@@ -1015,9 +990,7 @@ func (s *drawnStore) checkIndexes(t *testing.T) {
 	err := s.View(func(tx *kv.Tx) error {
 		return index.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("%s: %s", p.Where, p.What) })
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestAnswersEqualAFullScan draws stores and questions, and holds that the answer through the language is that of the
@@ -1040,9 +1013,7 @@ func TestAnswersEqualAFullScan(t *testing.T) {
 			case 2:
 				s.changeIndexes(t, r)
 				dir := s.Dir()
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Close())
 				s.Store = papers.Reopen(t, dir)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -25,9 +26,7 @@ func TestFetchWorkers(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestBatchesFitMemory holds that rows are fetched in batches that grow as far as a share of the memory, and whose rows stay the same.
@@ -68,9 +67,7 @@ func TestBatchesFitMemory(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // BenchmarkRows answers statements whose answers are most of a store.
@@ -87,13 +84,9 @@ func BenchmarkRows(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				r, err := Query(b.Context(), tx, Options{MemoryBudget: 1 << 30}, text)
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				for _, err := range r.Rows() {
-					if err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, err)
 				}
 			}
 			b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "nodes/s")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -53,9 +54,7 @@ func FuzzQuery(f *testing.F) {
 	papers.CloseStore(f, made)
 	// A store that is only read answers the same whatever was asked before.
 	store, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Cleanup(func() { papers.CloseStore(f, store) })
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := answerAll(t.Context(), store, text); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // lexical are the rules that one token meets, with texts for them.
@@ -22,9 +23,7 @@ var lexical = map[string][]string{
 func readGrammar(t *testing.T) map[string]*grammarRule {
 	t.Helper()
 	read, err := grammar()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rules := maps.Clone(read)
 	rules["value"] = &grammarRule{operator: "choice", parts: []*grammarRule{
 		{operator: "rule", text: "string"}, {operator: "rule", text: "number"}, {operator: "rule", text: "parameter"},

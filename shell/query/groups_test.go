@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -21,9 +22,7 @@ func TestGroupsBeyondMemory(t *testing.T) {
 	} {
 		statement := "count nodes group by " + by
 		want, err := answered(t, store, Options{}, statement)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, memory := range []int64{1, 1 << 10, 1 << 14} {
 			got, err := answered(t, store, Options{MemoryBudget: memory}, statement)
 			if err != nil || got != want {
@@ -38,9 +37,7 @@ func TestGroupsBeyondMemory(t *testing.T) {
 	for group, err := range Rows[struct{ ID, Count int }](
 		answerIn(t.Context(), t, large, Options{MemoryBudget: 1 << 20}, "count nodes group by id"),
 	) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if group.ID != rows || group.Count != 1 {
 			t.Fatalf("row %d: got %v, want each id once, ascending", rows, group)
 		}
@@ -108,9 +105,7 @@ func TestDistinctBeyondMemory(t *testing.T) {
 	}
 	store := papers.Cleaned(t)
 	want, err := answered(t, store, Options{}, "nodes return distinct label, split")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := answered(t, store, Options{MemoryBudget: 1}, "nodes return distinct label, split")
 	if err != nil || got != want {
 		t.Errorf("in a byte: got %s, %v, want %s", got, err, want)

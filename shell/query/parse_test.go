@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
@@ -125,13 +126,9 @@ func TestWhere(t *testing.T) {
 	parse := func(text, where string) Statement {
 		t.Helper()
 		s, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c, err := ParseCondition(where)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return s.Where(c)
 	}
 	for _, test := range [][3]string{

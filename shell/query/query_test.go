@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -102,14 +103,10 @@ func TestSuspectsByScoreReadTheIndex(t *testing.T) {
 	const n = 20_000
 	store := papers.Scored(t, n)
 	r, err := answer(t, store, "suspects where score>0.97 and label = 'A'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	found := 0
 	for row, err := range r.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if score := row.Values[3].Float(); found == 0 && score < 0.999 {
 			t.Errorf("first row has the score %v, want the highest first", score)
 		}
@@ -171,9 +168,7 @@ func TestCancelledQuery(t *testing.T) {
 // A closed store has no answers, which is not an empty answer.
 func TestQueryOfClosedStore(t *testing.T) {
 	store := papers.Cleaned(t)
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Close())
 	for _, text := range []string{"nodes limit 2", "count nodes", "suspects", "stats", "classes", "node leaf"} {
 		if _, err := answer(t, store, text); !errors.Is(err, kv.ErrClosed) {
 			t.Errorf("%s: got %v, want kv.ErrClosed", text, err)
@@ -199,15 +194,11 @@ func TestFind(t *testing.T) {
 		}
 		var want []string
 		for row, err := range result.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			want = append(want, row.Values[0].String())
 		}
 		statement, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for skip := range len(want) + 2 {
 			nodes, _, err := statement.Find(t.Context(), tx, Options{}, skip, args...)
 			if err != nil {
@@ -216,9 +207,7 @@ func TestFind(t *testing.T) {
 			var got []string
 			for _, v := range nodes {
 				id, err := tx.ID(v)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				got = append(got, id)
 			}
 			if !slices.Equal(got, want[min(skip, len(want)):]) {
@@ -227,9 +216,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	statement, err := Parse("stats")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, _, err := statement.Find(t.Context(), tx, Options{}, 0); !errors.Is(err, ErrNoNodes) {
 		t.Errorf("stats: got %v, want ErrNoNodes", err)
 	}

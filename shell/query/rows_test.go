@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -138,9 +139,7 @@ func TestLimitedDecisionsAreAboutTheFirstSuspects(t *testing.T) {
 		opt := Options{Confirm: func(_ context.Context, about Question) (bool, error) { asked = about.Text; return true, nil }}
 		var got []string
 		for id, err := range Rows[struct{ ID string }](Exec(t.Context(), s.Store, opt, "reject"+where)) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got = append(got, id.ID)
 		}
 		if !slices.Equal(got, want) || asked != "Keep the given labels of "+wording.Nodes(int64(len(want)))+"?" {

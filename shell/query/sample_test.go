@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -65,9 +66,7 @@ func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 			byID := map[kv.NodeID]string{}
 			for _, id := range all {
 				v, err := tx.Node(id)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				nodes, byID[v] = append(nodes, v), id
 			}
 			taken := sampleByDefinition(nodes, size, max(from, DefaultSeed))

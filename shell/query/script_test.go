@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestScript(t *testing.T) {
@@ -41,9 +43,7 @@ func TestScript(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if next.Dot != (strings.HasPrefix(next.Text, ".") || beginsWithLineWord([]byte(next.Text))) {
 				t.Errorf("%q: got dot %t", next.Text, next.Dot)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -18,9 +19,7 @@ func TestTimesOfColumns(t *testing.T) {
 		{Name: "words", Kind: kv.KindString},
 		{Name: "mixed", Kind: kv.KindString},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, values := range [][]kv.Value{
 		{},
 		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"),
@@ -36,9 +35,7 @@ func TestTimesOfColumns(t *testing.T) {
 		} else {
 			id = values[0].Str()
 		}
-		if err := load.AddNode(kv.Node{ID: id, Values: values}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: id, Values: values}))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -146,9 +147,7 @@ func TestStructs(t *testing.T) {
 	}
 	var got []string
 	for p, err := range Rows[paper](ask("nodes where id in ('p1', 'p4') return id, title, year, \"old style\", decision")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if p.Decision != nil || p.Left != nil || p.hidden != 0 {
 			t.Errorf("%s: got %+v", p.ID, p)
 		}
@@ -221,9 +220,7 @@ func TestTheDoors(t *testing.T) {
 	tx := snapshotOf(t, store)
 	for _, page := range Manual() {
 		parsed, err := Parse(page.Example)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if parsed.Writes() {
 			if _, err := parsed.Query(t.Context(), tx, Options{}); !errors.Is(err, ErrWrites) || !strings.Contains(err.Error(), "query.Exec") {
 				t.Errorf("%s: got error %v, want ErrWrites", page.Name, err)
@@ -239,9 +236,7 @@ func TestTheDoors(t *testing.T) {
 	dir := made.Dir()
 	papers.CloseStore(t, made)
 	only, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer papers.CloseStore(t, only)
 	for _, text := range []string{"accept p4", "undo", "clean", "rescore", "create index on year"} {
 		if _, err := Exec(t.Context(), only, Options{}, text); !errors.Is(err, kv.ErrReadOnly) || err.Error() != "the store is open for reading only" {
@@ -284,9 +279,7 @@ func TestQueryInAnUpdate(t *testing.T) {
 		_, err = Query(t.Context(), tx, Options{}, "explain p1")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestIf decides only if the condition is true of all nodes that are named.

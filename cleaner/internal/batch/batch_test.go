@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -13,19 +14,13 @@ import (
 func TestWhatDoesNotFitIsHalved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.AddNode(kv.Node{ID: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, l.AddNode(kv.Node{ID: "a"}))
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer s.Close()
 	const n = 40_000
 	tries, next := 0, 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -123,9 +124,7 @@ func TestDoubtIsNoFlip(t *testing.T) {
 	}
 	rate := func() float64 {
 		m, _, err := Fit(context.Background(), scratch.Temporary(t.TempDir()), rows, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if rows.Doubtful && len(m.Background)+len(m.Flips) > 0 {
 			t.Errorf("doubtful rows: got background %v and flips %v, want none", m.Background, m.Flips)
 		}

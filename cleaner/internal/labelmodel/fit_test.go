@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -69,9 +70,7 @@ func (m mixture) rows(classes int) Rows {
 func (m mixture) fit(t *testing.T, classes, workers int) *Model {
 	t.Helper()
 	model, _, err := Fit(context.Background(), nil, m.rows(classes), workers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return model
 }
 
@@ -189,9 +188,7 @@ func testSameRows(t *testing.T, rows Rows) {
 		of := rows
 		change(&of)
 		model, profile, err := Fit(t.Context(), nil, of, 2, func(_, _ int) { told++ })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return model, profile, told
 	}
 	keep := func(of *Rows) { of.Fits = fits }
@@ -235,9 +232,7 @@ func TestFitEndsBelowARate(t *testing.T) {
 	fit := func(above float64) (model *Model, profile []float64, rates int) {
 		t.Helper()
 		model, profile, err := f.fit(t.Context(), above, func(_, _ int) { rates++ })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return model, profile, rates
 	}
 	want, wantProfile, all := fit(0)
@@ -262,13 +257,9 @@ func TestDigestHasTheColumns(t *testing.T) {
 	var digests [][32]byte
 	for _, columns := range [][]int{{0, 3}, {0, 4}, {0, 3}} {
 		f, err := newLabelFit(t.Context(), nil, rows, columns, 1, clearDecile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		digests = append(digests, f.digest(0))
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Close())
 	}
 	if digests[0] == digests[1] || digests[0] != digests[2] {
 		t.Errorf("columns 0 and 3, 0 and 4, 0 and 3: got digests %x, want the first and the last alike and no others", digests)
@@ -280,9 +271,7 @@ func TestFewRowsTakeLittle(t *testing.T) {
 	const classes, workers = 3, 16
 	rows := newMixture(7, 100, classes, 0.1, false, false).rows(classes)
 	f, err := newLabelFit(t.Context(), nil, rows, evidenceColumns(rows.Width), workers, noBackground)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(f.scratch) != 1 {
 		t.Errorf("%d rows, %d workers: got memory to sweep for %d, want 1", len(rows.Labels), workers, len(f.scratch))
 	}
@@ -310,9 +299,7 @@ func TestExpectedRate(t *testing.T) {
 func (m mixture) newFit(t *testing.T, classes int, background float64) *labelFit {
 	t.Helper()
 	f, err := newLabelFit(context.Background(), nil, m.rows(classes), evidenceColumns(m.width), 1, background)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -325,15 +312,11 @@ func (m mixture) newFit(t *testing.T, classes int, background float64) *labelFit
 func TestFitGoesOnFromARate(t *testing.T) {
 	f := newMixture(7, 3000, 5, 0.2, true, true).newFit(t, 5, noBackground)
 	tried, _, err := f.tryRates(context.Background(), 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, at := range tried {
 		state := f.from(at, f.rates[i])
 		sums, err := f.sweep(context.Background(), state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if value := sums[0] + f.penalty(state); value < at.value-0.1 {
 			t.Errorf("rate %v: got log-likelihood %v to go on from, want %v", rateGrid[i], value, at.value)
 		}
@@ -372,20 +355,14 @@ func TestFitNeverGoesDown(t *testing.T) {
 		passed, plain := math.Inf(-1), start()
 		for range MostSweeps {
 			sums, err := f.sweep(ctx, plain)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			at := sums[0] + f.penalty(plain)
 			if at < passed {
 				break
 			}
 			passed = at
-			if err := f.stepWeights(plain, sums); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.stepFlips(ctx, plain); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.stepWeights(plain, sums))
+			must.Do(t, f.stepFlips(ctx, plain))
 		}
 		if value < passed-1e-6 {
 			t.Errorf("seed %d: came to log-likelihood %v, having passed %v", seed, value, passed)

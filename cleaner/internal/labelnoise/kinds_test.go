@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -56,9 +57,7 @@ func renumbered(t *testing.T, p *Graph, r *rand.Rand) (other *Graph, order []kv.
 	other.inMemory(t)
 	other.Labels, other.Order = make([]kv.Class, n), listOrder(numbers)
 	features, all := make([]float32, n*width), make([]float32, n*width)
-	if err := p.Features.Read(kv.Range{End: kv.NodeID(n)}, 0, width, all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Features.Read(kv.Range{End: kv.NodeID(n)}, 0, width, all))
 	var edges [][2]kv.NodeID
 	for v, at := range numbers {
 		other.Labels[at] = p.Labels[v]
@@ -107,9 +106,7 @@ func TestNoiseOfEveryKind(t *testing.T) {
 			}
 			other, numbers := renumbered(t, p, r)
 			there, err := noise.Inject(t.Context(), other, seed, ops.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for place, at := range numbers {
 				if there[at] != noisy[place] {
 					t.Fatalf("%s, seed %d: the node at place %d becomes %d or %d, by its number",
@@ -190,9 +187,7 @@ func TestNodesAreDrawnByTheirShares(t *testing.T) {
 	second, first := 0, 0
 	for range draws {
 		s.nodes, s.noisy = []kv.NodeID{0, 1, 2, 3}, slices.Clone(p.Labels)
-		if err := s.bySharesOfOthers(t.Context(), near); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.bySharesOfOthers(t.Context(), near))
 		if s.noisy[1] != 0 {
 			second++
 			first += int(2 - s.noisy[1])
@@ -229,9 +224,7 @@ func TestFeatureNoiseGoesByLikeness(t *testing.T) {
 	p.Features = ops.Dense(features, 3)
 	noise := mustParse(t, "feature:0.05")
 	noisy, err := noise.Inject(t.Context(), p, 1, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v, y := range noisy {
 		if y != p.Labels[v] && (v%12 != 0 || y != 1) {
 			t.Errorf("node %d of class %d became %d, want nodes that look like class 1 to become that", v, p.Labels[v], y)
@@ -270,9 +263,7 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 		s := spoilingOf(t, p, "topology", 1)
 		got := classmatrix.Dense(n)
 		d, err := s.diffuse(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		err = s.eachShares(t.Context(), s.around(d), func(kv.NodeID) bool { return true }, func(v kv.NodeID, shares []float64) {
 			got[v] = slices.Clone(shares)
 		})
@@ -380,9 +371,7 @@ func TestClustersAreFound(t *testing.T) {
 		s.nodes[v] = kv.NodeID(v)
 	}
 	clusters, err := s.cluster(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v, k := range clusters {
 		if k != clusters[v%8] || clusters[v%4] == clusters[v%4+4] {
 			t.Errorf("node %d: got cluster %d, want the groups of %v", v, k, clusters[:8])
@@ -405,9 +394,7 @@ func TestInstanceNoiseGoesByParts(t *testing.T) {
 	p.Features = ops.Dense(features, width)
 	noise := mustParse(t, "instance:0.5")
 	noisy, err := noise.Inject(t.Context(), p, 3, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	kinds, most := make(map[[3]int]int), make(map[[2]int]int)
 	for v, y := range noisy {
 		if y != p.Labels[v] && p.Labels[v] < 2 {

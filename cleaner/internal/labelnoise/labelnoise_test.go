@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -55,9 +56,7 @@ func listOrder(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
 func mustParse(t *testing.T, text string) Noise {
 	t.Helper()
 	noise, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return noise
 }
 
@@ -65,9 +64,7 @@ func mustParse(t *testing.T, text string) Noise {
 func mustInject(t *testing.T, n Noise, labels []kv.Class, order iter.Seq2[kv.NodeID, error], classes int, seed uint64) []kv.Class {
 	t.Helper()
 	noisy, err := n.Inject(t.Context(), &Graph{Labels: labels, Order: order, Classes: classes}, seed, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return noisy
 }
 
@@ -144,9 +141,7 @@ func TestMatrixNoise(t *testing.T) {
 		{0.1, 0, 0, nan},
 		{0, 0, 0, nan},
 	}, classes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	labels := make([]kv.Class, n)
 	for v := range labels {
 		labels[v] = kv.Class(v%5) - 1 // every fifth is unlabelled

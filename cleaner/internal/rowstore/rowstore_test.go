@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -34,9 +35,7 @@ func TestRowStoreKeepsItsValues(t *testing.T) {
 	for name, dir := range map[string]*scratch.Dir{"memory": nil, "file": scratch.Temporary(t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(dir, rows, width)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			closeStore(t, s)
 			if s.Width() != width {
 				t.Errorf("width: got %d, want %d", s.Width(), width)
@@ -101,9 +100,7 @@ func TestRowStoreErrors(t *testing.T) {
 	}
 	for _, cause := range []error{nil, errors.New("cause")} {
 		s, err := New(nil, 10, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		closeStore(t, s)
 		beyond := kv.Range{First: 10, End: 11}
 		if err := s.Read(beyond, 0, 3, make([]float32, 3)); !errors.Is(err, ErrShape) {

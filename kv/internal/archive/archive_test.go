@@ -16,6 +16,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -30,9 +31,7 @@ func streams(f testing.TB) (files [][]byte) {
 	var last io.Reader
 	for i := range 3 {
 		w, err := NewWriter("0123456789abcdef", 1, uint64(10*i+1), last)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		size := int64(0)
 		for _, h := range all {
 			size += int64(len(h.key) + len(h.value))
@@ -43,9 +42,7 @@ func streams(f testing.TB) (files [][]byte) {
 			err = errors.Join(err, w.Add(h.key, h.value, h.version))
 		}
 		_, ending := w.End()
-		if err := errors.Join(err, ending, w.Close()); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, errors.Join(err, ending, w.Close()))
 		files = append(files, file.Bytes())
 		last = bytes.NewReader(file.Bytes())
 		if i == 0 {

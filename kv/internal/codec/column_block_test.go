@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -163,9 +164,7 @@ func TestReadInts(t *testing.T) {
 		for i, cell := range cells {
 			block.Set(i, cell)
 		}
-		if err := c.Parse(KindClass, block.Encode(nil)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Parse(KindClass, block.Encode(nil)))
 		first := r.IntN(len(cells))
 		got := make([]int32, r.IntN(len(cells)-first+1))
 		ReadInts(&c, first, got, -1)

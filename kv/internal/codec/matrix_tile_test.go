@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -55,9 +56,7 @@ func TestTileRoundTrip(t *testing.T) {
 			for i := range dst {
 				dst[i] = 77 // every cell must be written
 			}
-			if err := decode(Window{dst, width}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, decode(Window{dst, width}))
 			for i := part.RowLo; i < part.RowHi; i++ {
 				for j := part.Lo; j < part.Hi; j++ {
 					got, want := dst[(i-part.RowLo)*width+j-part.Lo], values[i*columns+j]
@@ -75,9 +74,7 @@ func TestTileRoundTrip(t *testing.T) {
 			return err
 		})
 		tile, err := NewTile(encoded, rows, columns)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for range 2 {
 			check(func(dst Window) error { return tile.Read(part, dst) })
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/recordtest"
@@ -46,9 +47,7 @@ func newColumn(t *testing.T, r *rand.Rand, kind codec.Kind, rows, nodes, changes
 	for range changes {
 		v := r.IntN(nodes)
 		values[v] = draw()
-		if err := c.Set(records, record.NodeID(v), values[v]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Set(records, record.NodeID(v), values[v]))
 	}
 	return c, values
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/recordtest"
 )
@@ -23,9 +24,7 @@ func newDict(t *testing.T, ids []string, perm []int, added []string, dense bool)
 	d := &Dict{Records: records, Generation: 7, Nodes: len(ids) + len(added), LoadedNodes: len(ids), Dense: dense}
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	positions := make([]int, len(perm))
 	for position, v := range perm {
@@ -132,9 +131,7 @@ func numbers[N ~uint32 | ~int](n int) (all []N) {
 func keysUnder(t *testing.T, d *Dict, kind record.Kind) (keys [][]byte) {
 	t.Helper()
 	for r, err := range d.Records.Scan(record.Prefix(kind, d.Generation), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		keys = append(keys, bytes.Clone(r.Key))
 	}
 	return keys

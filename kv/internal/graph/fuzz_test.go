@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -20,13 +21,9 @@ func FuzzBlock(f *testing.F) {
 	}, 1, codec.ArcForm{})
 	for v := range nodes {
 		list := []record.NodeID{record.NodeID(v / 2), record.NodeID(v/2 + 7), record.NodeID(v/2 + 40)}
-		if err := w.Append(list, nil); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, w.Append(list, nil))
 	}
-	if err := w.Close(); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, w.Close())
 	f.Add(binary.AppendUvarint([]byte{0}, 1<<62))
 	d.Add(nodes, 1)
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -37,12 +38,8 @@ func TestLists(t *testing.T) {
 				records = append(records, written{key, bytes.Clone(body)})
 				return nil
 			}, 1, codec.ArcForm{})
-			if err := fill(w); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, fill(w))
+			must.Do(t, w.Close())
 			return records
 		}
 		want := write(func(w *Writer) error {

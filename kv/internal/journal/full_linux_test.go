@@ -4,6 +4,8 @@ import (
 	"errors"
 	"syscall"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestNoRoomAhead has room for commits and not for zeros ahead of them: the commits are written as long as they fit, and the one that does
@@ -19,9 +21,7 @@ func TestNoRoomAhead(t *testing.T) {
 		}
 	})
 	l, err := Create(dir, "j", testStore, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	l.Ahead = 1 << 20
 	commits := 0

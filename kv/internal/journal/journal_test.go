@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 var testStore = Store{1, 2, 3}
@@ -17,36 +19,26 @@ var testStore = Store{1, 2, 3}
 func write(t testing.TB, dir string) (frames []string, ends []int64) {
 	t.Helper()
 	l, err := Create(dir, "j", testStore, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 10 {
 		if i == 4 || i == 7 {
-			if err := l.Rotate(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.Rotate())
 			ends = nil
 		}
 		entries := []Entry{{[]byte(fmt.Sprint("key ", i)), bytes.Repeat([]byte{byte(i)}, 100*i)}, {Key: []byte("deleted")}}
 		if i%3 == 0 {
-			if err := l.AppendData(entries[:1]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AppendData(entries[:1]))
 			frames = append(frames, describe(Frame{Number: l.Last() + 1, Kind: Data}, entries[:1]))
 			ends = append(ends, l.Size())
 		}
-		if err := l.AppendCommit(entries); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AppendCommit(entries))
 		frames = append(frames, describe(Frame{Number: l.Last(), Kind: Commit}, entries))
 		ends = append(ends, l.Size())
 	}
 	if l.Last() != 15 || len(l.Segments()) != 3 {
 		t.Fatalf("got commit %d and %d segments, want 15 and 3", l.Last(), len(l.Segments()))
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	return frames, ends
 }
 
@@ -72,9 +64,7 @@ func read(t testing.TB, dir string) (*Contents, []string) {
 		frames = append(frames, describe(f, entries))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return c, frames
 }
 
@@ -89,18 +79,10 @@ func TestJournal(t *testing.T) {
 		t.Errorf("got %+v and %d frames, want %d frames of commits 6 to 15", c, len(got), len(want))
 	}
 	l, err := Continue(dir, "j", c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Remove(2); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.AppendCommit([]Entry{{[]byte("more"), []byte{}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, l.Remove(2))
+	must.Do(t, l.AppendCommit([]Entry{{[]byte("more"), []byte{}}}))
+	must.Do(t, l.Close())
 	if c, got := read(t, dir); c.Base() != 12 || c.Last() != 16 || got[len(got)-1] != "16 0 more=,false" {
 		t.Errorf("got %+v and %q after another commit", c, got[len(got)-1])
 	}
@@ -111,17 +93,13 @@ func TestJournal(t *testing.T) {
 func TestReservedEnd(t *testing.T) {
 	dir := t.TempDir()
 	l, err := Create(dir, "j", testStore, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l.Ahead = 1 << 14
 	entries := []Entry{{[]byte("key"), []byte("value")}}
 	size := func(sequence uint64) int64 {
 		t.Helper()
 		info, err := os.Stat(segmentPath(dir, "j", sequence))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return info.Size()
 	}
 	look := func(commits uint64) *Contents {
@@ -133,9 +111,7 @@ func TestReservedEnd(t *testing.T) {
 		return c
 	}
 	for commit := range uint64(1000) {
-		if err := l.AppendCommit(entries); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AppendCommit(entries))
 		if commit%100 == 0 {
 			look(commit + 1)
 		}
@@ -144,58 +120,36 @@ func TestReservedEnd(t *testing.T) {
 		t.Errorf("the file has %d bytes, want some beside the %d of its frames", size(1), l.Size())
 	}
 	left, err := os.ReadFile(segmentPath(dir, "j", 1)) // by a crash
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	end := l.Size()
-	if err := l.Rotate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Rotate())
 	if size(1) != end {
 		t.Errorf("the file before the last has %d bytes, want the %d of its frames", size(1), end)
 	}
-	if err := l.AppendCommit(entries); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.AppendCommit(entries))
+	must.Do(t, l.Close())
 	if size(2) != l.Size() {
 		t.Errorf("the file that was closed has %d bytes, want the %d of its frames", size(2), l.Size())
 	}
 	look(1001)
 	for _, c := range []struct{ bytes, reserved int64 }{{smallCommits - 100, 1 << 14}, {smallCommits, 0}} {
 		l, err := Create(t.TempDir(), "j", testStore, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer l.Close()
 		l.Ahead = 1 << 14
-		if err := l.AppendCommit([]Entry{{[]byte("key"), make([]byte, c.bytes)}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AppendCommit([]Entry{{[]byte("key"), make([]byte, c.bytes)}}))
 		info, err := os.Stat(l.last().Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := info.Size() - l.Size(); got != c.reserved {
 			t.Errorf("a commit of %d bytes: got %d bytes reserved, want %d", c.bytes, got, c.reserved)
 		}
 	}
-	if err := os.Remove(segmentPath(dir, "j", 2)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(segmentPath(dir, "j", 1), left, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(segmentPath(dir, "j", 2)))
+	must.Do(t, os.WriteFile(segmentPath(dir, "j", 1), left, 0o600))
 	again, err := Continue(dir, "j", look(1000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer again.Close()
-	if err := again.AppendCommit(entries); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.AppendCommit(entries))
 	look(1001)
 }
 
@@ -215,30 +169,20 @@ func TestTornData(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			l, err := Create(dir, "j", testStore, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer l.Close()
 			l.Ahead = 1 << 16
-			if err := l.AppendCommit(entries); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AppendCommit(entries))
 			at := l.Size() + 2*sector
 			at -= at % sector
 			for range 3 {
-				if err := l.AppendData(entries); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AppendData(entries))
 			}
 			for range c.commit {
-				if err := l.AppendCommit(entries); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AppendCommit(entries))
 			}
 			file, err := os.OpenFile(segmentPath(dir, "j", 1), os.O_RDWR, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer file.Close()
 			if _, err := file.WriteAt(make([]byte, sector), at); err != nil {
 				t.Fatal(err)
@@ -273,28 +217,18 @@ func TestTornGroup(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			l, err := Create(dir, "j", testStore, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer l.Close()
 			l.Ahead = c.ahead
-			if err := l.AppendCommit(entries(1)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AppendCommit(entries(1)))
 			length := l.Size() - int64(segmentHead)
-			if err := l.AppendCommits([][]Entry{entries(2), entries(3), entries(4)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AppendCommits([][]Entry{entries(2), entries(3), entries(4)}))
 			if c.after {
-				if err := l.AppendCommit(entries(5)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AppendCommit(entries(5)))
 			}
 			path := segmentPath(dir, "j", 1)
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			at := segmentHead + c.zeroed*int(length) + 2*sector
 			if c.flip {
 				text[at] ^= 1
@@ -302,9 +236,7 @@ func TestTornGroup(t *testing.T) {
 				at -= at % sector
 				clear(text[at : at+sector])
 			}
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, text, 0o600))
 			found, _ := read(t, dir)
 			if found.Torn != c.torn || (len(found.Damage) > 0) == c.torn || found.Last() != c.last {
 				t.Fatalf("got %+v, want torn: %t, the last commit %d", found, c.torn, c.last)
@@ -313,13 +245,9 @@ func TestTornGroup(t *testing.T) {
 				return
 			}
 			again, err := Continue(dir, "j", found)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer again.Close()
-			if err := again.AppendCommit(entries(9)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, again.AppendCommit(entries(9)))
 			if found, _ = read(t, dir); found.Torn || len(found.Damage) > 0 || found.Last() != c.last+1 {
 				t.Errorf("gone on: got %+v, want commit %d", found, c.last+1)
 			}
@@ -333,13 +261,9 @@ func TestTornEnd(t *testing.T) {
 	want, ends := write(t, dir)
 	path := segmentPath(dir, "j", 3)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for length := segmentHead; length < len(text); length += 7 {
-		if err := os.WriteFile(path, text[:length], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text[:length], 0o600))
 		cut := 0
 		for _, end := range ends {
 			if end > int64(length) {
@@ -351,15 +275,9 @@ func TestTornEnd(t *testing.T) {
 			t.Fatalf("cut to %d: got %d frames and %v, want %d", length, len(got), c.Damage, len(want)-cut)
 		}
 		l, err := Continue(dir, "j", c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.AppendCommit(nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, l.AppendCommit(nil))
+		must.Do(t, l.Close())
 		if c, after := read(t, dir); c.Torn || len(c.Damage) > 0 || len(after) != len(got)+1 {
 			t.Fatalf("cut to %d, and continued: got %d frames, %+v", length, len(after), c)
 		}
@@ -374,18 +292,14 @@ func TestDamage(t *testing.T) {
 	for sequence := uint64(1); sequence <= 3; sequence++ {
 		path := segmentPath(dir, "j", sequence)
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		last := int64(len(text))
 		if sequence == 3 {
 			last = ends[len(ends)-2]
 		}
 		for at := int64(0); at < last; at += 11 {
 			text[at] ^= 8
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, text, 0o600))
 			text[at] ^= 8
 			c, got := read(t, dir)
 			if len(c.Damage) != 1 || c.Damage[0].Path != path || c.Torn {
@@ -395,18 +309,12 @@ func TestDamage(t *testing.T) {
 				t.Fatalf("byte %d of segment %d changed: %d frames are not read, want at most one", at, sequence, missing)
 			}
 		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 	}
 	for sequence, commits := range map[uint64][2]uint64{2: {10, 12}, 1: {0, 0}} {
 		copied := t.TempDir()
-		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(segmentPath(copied, "j", sequence)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(copied, os.DirFS(dir)))
+		must.Do(t, os.Remove(segmentPath(copied, "j", sequence)))
 		c, _ := read(t, copied)
 		if sequence == 1 && (c.Base() != 9 || len(c.Damage) > 0) {
 			t.Errorf("without the first segment: got base %d and %v, want 9", c.Base(), c.Damage)
@@ -430,14 +338,10 @@ func testChangedEnd(t *testing.T, reserved int) {
 	want, ends := write(t, dir)
 	path := segmentPath(dir, "j", 3)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	first, end := int(ends[len(ends)-2]), len(text)
 	look := func(what string, changed []byte) *Contents {
-		if err := os.WriteFile(path, append(changed, make([]byte, reserved)...), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, append(changed, make([]byte, reserved)...), 0o600))
 		c, got := read(t, dir)
 		if !reflect.DeepEqual(got, want[:len(want)-1]) || c.Last() != 14 {
 			t.Fatalf("%s: got %d frames up to commit %d, want %d", what, len(got), c.Last(), len(want)-1)
@@ -470,9 +374,7 @@ func FuzzScan(f *testing.F) {
 	want, _ := write(f, dir)
 	for sequence := uint64(1); sequence <= 3; sequence++ {
 		text, err := os.ReadFile(segmentPath(dir, "j", sequence))
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}
@@ -482,9 +384,7 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "j-000003.log"), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "j-000003.log"), text, 0o600))
 		c, got := read(t, dir)
 		for _, frame := range got {
 			if !known[frame] {
@@ -500,9 +400,7 @@ func FuzzScan(f *testing.F) {
 // FuzzEntries decodes bodies of any bytes.
 func FuzzEntries(f *testing.F) {
 	frame, err := appendFrame(nil, 1, 0, 1, Commit, []Entry{{[]byte("key"), []byte("value")}, {Key: []byte("gone")}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Add(frame[frameHead:])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var entries []Entry
@@ -513,14 +411,10 @@ func FuzzEntries(f *testing.F) {
 			entries = append(entries, e)
 		}
 		again, err := appendFrame(nil, 1, 0, 1, Commit, entries)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var second []Entry
 		for e, err := range (Frame{Body: again[frameHead:]}).Entries() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			second = append(second, e)
 		}
 		if !reflect.DeepEqual(entries, second) {
@@ -533,32 +427,20 @@ func FuzzEntries(f *testing.F) {
 func TestRotateFails(t *testing.T) {
 	dir := t.TempDir()
 	l, err := Create(dir, "j", testStore, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(segmentPath(dir, "j", 2), "in the way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.MkdirAll(filepath.Join(segmentPath(dir, "j", 2), "in the way"), 0o700))
 	if err := l.Rotate(); err == nil {
 		t.Fatal("got no error where a directory is in the way")
 	}
-	if err := os.RemoveAll(segmentPath(dir, "j", 2)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(segmentPath(dir, "j", 2)))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left %v, %v; want one segment", entries, err)
 	}
 	for range 2 {
-		if err := l.AppendCommit([]Entry{{[]byte("k"), []byte("v")}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Rotate(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AppendCommit([]Entry{{[]byte("k"), []byte("v")}}))
+		must.Do(t, l.Rotate())
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	if c, frames := read(t, dir); c.Last() != 2 || len(frames) != 2 || len(c.Damage) > 0 || len(c.Segments) != 3 {
 		t.Errorf("got %+v", c)
 	}

@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestKeptNumbers(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "numbers")
 	write := func(numbers ...uint32) uint32 {
 		sum, err := writeNumbers(name, numbers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return sum
 	}
 	sum := write(2, 0, 1)
@@ -26,9 +25,7 @@ func TestKeptNumbers(t *testing.T) {
 	if err != nil || !slices.Equal(numbers.Data, []uint32{2, 0, 1}) {
 		t.Fatalf("got %v, %v, want 2, 0, 1", numbers.Data, err)
 	}
-	if err := numbers.Free(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, numbers.Free())
 	for what, read := range map[string]func() (offheap.Array[uint32], error){
 		"another checksum": func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 3, sum+1) },
 		"another length":   func() (offheap.Array[uint32], error) { return readNumbers(t.Context(), name, 2, sum) },
@@ -45,17 +42,13 @@ func TestKeptNumbers(t *testing.T) {
 // TestDamagedRows damages the file of rows behind the back of a load.
 func TestDamagedRows(t *testing.T) {
 	s, err := newRowSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := errors.Join(s.append("a", 1, -1, nil), s.sync()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(s.append("a", 1, -1, nil), s.sync()))
 	long := binary.AppendUvarint(nil, 1<<62)
 	if _, err := s.file.WriteAt(long, 0); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // Records dealt by several goroutines at once are all there, ascending in each sorter, those of an id in one of them.
@@ -54,9 +56,7 @@ func TestDealtSorters(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(errs...))
 			got := make([]map[string][]string, len(dealt))
 			err := dealt.each(t.Context(), func(ctx context.Context, i int) error {
 				got[i] = map[string][]string{}
@@ -73,9 +73,7 @@ func TestDealtSorters(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			all := map[string][]string{}
 			for _, part := range got {
 				for id, values := range part {
@@ -107,21 +105,15 @@ func TestDealtInOrder(t *testing.T) {
 	const ids, rounds = 100, 300
 	for round := range rounds {
 		for i := range ids {
-			if err := d.add(fmt.Sprintf("id %02d", i), fmt.Appendf(nil, "%06d", round)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.add(fmt.Sprintf("id %02d", i), fmt.Appendf(nil, "%06d", round)))
 		}
 	}
-	if err := d.flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.flush())
 	count := 0
 	for _, s := range dealt {
 		var last []byte // id and value
 		for r, err := range s.Records(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			record := slices.Concat(r.Key, r.Value)
 			if bytes.Compare(record, last) <= 0 {
 				t.Fatalf("%q follows %q", record, last)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
@@ -39,9 +40,7 @@ func TestIDIndexAgainstMap(t *testing.T) {
 				id = randomID(r, (style+2)%5, i)
 			}
 			first, duplicate, err := x.add(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if x.off {
 				break
 			}
@@ -63,9 +62,7 @@ func TestIDIndexAgainstMap(t *testing.T) {
 		if !x.off {
 			verifyIndex(t, &x, want, r)
 		}
-		if err := x.turnOff(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.turnOff())
 	}
 	if offs == 0 || byText == 0 {
 		t.Errorf("got %d indexes off and %d by text, want some of both", offs, byText)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestCachedIsNotAskedFor asks for blocks of a file that is in memory: of each stretch but the first few are taken to be there, and where the
@@ -11,13 +13,9 @@ import (
 func TestCachedIsNotAskedFor(t *testing.T) {
 	const blocks, size = 3 * cachedStretch, 4096
 	path := filepath.Join(t.TempDir(), "table")
-	if err := os.WriteFile(path, make([]byte, blocks*size), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, make([]byte, blocks*size), 0o600))
 	r, err := mapTable(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := r.close(); err != nil {
 			t.Error(err)

@@ -11,6 +11,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestLacking(t *testing.T) {
@@ -57,9 +59,7 @@ func TestGuardOfMergedOnTables(t *testing.T) {
 	t.Parallel()
 	dir := sessions(t, 5)
 	d := openTest(t, dir)
-	if err := d.Flatten(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Flatten())
 	set(t, d, 20, "last")
 	closeTest(t, d) // with tables of two levels
 	d = openTest(t, dir)
@@ -71,9 +71,7 @@ func TestGuardOfMergedOnTables(t *testing.T) {
 	g.makes(first, int(made.KeyCount))
 	delete(g.merges[first].before, made.ID) // as if the first merge made it
 	g.makes(second, int(made.KeyCount))     // which the second takes
-	if err := d.Flatten(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Flatten())
 	if slices.ContainsFunc(d.db.Tables(), func(info badger.TableInfo) bool { return info.ID == made.ID }) {
 		t.Fatal("the table is still there")
 	}
@@ -100,26 +98,18 @@ func TestFlushedVersion(t *testing.T) {
 		}
 	}
 	check("at first")
-	if err := d.Flatten(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Flatten())
 	check("after a merge")
 	d.flushed = flushedTables{}
 	path := filepath.Join(dir, badger.ManifestFilename)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, text[:len(text)-1], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(path, text[:len(text)-1], 0o600))
 	check("with a manifest that ends within a record")
 	if len(d.flushed.known) > 0 {
 		t.Error("tables are known by a manifest that ends within a record")
 	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 }
 
 // TestGuardCountsKeysOnce has several merges look at the tables, and expects them to know the keys of each that came, as Badger counts them.
@@ -131,9 +121,7 @@ func TestGuardCountsKeysOnce(t *testing.T) {
 	g.watch(d.db)
 	const first, second, third = 1000, 1001, 1002 // merges that only this test tells of
 	g.makes(first, 0)
-	if err := d.Flatten(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Flatten())
 	g.makes(second, 0)
 	g.makes(third, 0)
 	keys := map[uint64]uint32{}
@@ -182,9 +170,7 @@ func TestUndoMerges(t *testing.T) {
 	t.Parallel()
 	some := sessions(t, 1)
 	manifest, cut, err := readManifest(some)
-	if err := errors.Join(err, cut); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, cut))
 	var whole []byte
 	for id := range manifest.Tables {
 		if whole, err = os.ReadFile(table.NewFilename(id, some)); err != nil {
@@ -218,35 +204,21 @@ func TestUndoMerges(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		first, err := manifestText(&pb.ManifestChangeSet{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, badger.ManifestFilename), first, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, os.WriteFile(filepath.Join(dir, badger.ManifestFilename), first, 0o600))
 		for _, changes := range sets {
-			if err := appendManifest(dir, &pb.ManifestChangeSet{Changes: changes}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, appendManifest(dir, &pb.ManifestChangeSet{Changes: changes}))
 		}
 		for _, id := range test.there {
-			if err := os.WriteFile(table.NewFilename(id, dir), whole, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(table.NewFilename(id, dir), whole, 0o600))
 		}
 		for _, id := range test.cut {
-			if err := os.WriteFile(table.NewFilename(id, dir), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(table.NewFilename(id, dir), nil, 0o600))
 		}
 		for range 2 { // a second time does nothing
-			if err := undoMerges(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, undoMerges(dir))
 			got, cut, err := readManifest(dir)
-			if err := errors.Join(err, cut); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(err, cut))
 			levels := map[uint64]uint8{}
 			for id, named := range got.Tables {
 				levels[id] = named.Level

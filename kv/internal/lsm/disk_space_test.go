@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestLevelsAreKnown writes until memtables have become tables and were merged: what a commit knows of the levels is what Badger
@@ -27,9 +29,7 @@ func TestLevelsAreKnown(t *testing.T) {
 			known++
 		}
 		for until := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-			if err := d.awaitFlush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.awaitFlush())
 			got, want := sizes(d.levels()), sizes(d.db.Levels())
 			if reflect.DeepEqual(got, want) {
 				break

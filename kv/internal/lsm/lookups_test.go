@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -38,9 +39,7 @@ func TestLookups(t *testing.T) {
 					err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), []byte(want[i]))))
 				}
 			}
-			if err := errors.Join(err, txn.Commit()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(err, txn.Commit()))
 			txn.Discard()
 		}
 		now := d.Begin(false)
@@ -125,9 +124,7 @@ func TestLookupOfADamagedRecord(t *testing.T) {
 	txn := d.Begin(true)
 	value := record.Encode(testKey(1), []byte("some text"))
 	value[len(value)-1] ^= 1
-	if err := errors.Join(d.makeRoom(1<<10), txn.Set(testKey(1), value), txn.Commit()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(d.makeRoom(1<<10), txn.Set(testKey(1), value), txn.Commit()))
 	txn.Discard()
 	txn = d.Begin(false)
 	defer txn.Discard()

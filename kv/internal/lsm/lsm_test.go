@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -22,23 +23,17 @@ func (noJournal) Completes(uint64) error   { return nil }
 // openTest opens a database, or makes it, until the test ends.
 func openTest(t testing.TB, dir string) *DB {
 	t.Helper()
-	if err := storedir.Make(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storedir.Make(dir))
 	opt := Options{MemoryBudget: testBudget, Journal: noJournal{}, Reading: func() bool { return false }}
 	d, err := Open(dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
 func closeTest(t testing.TB, d *DB) {
 	t.Helper()
 	_, err := d.Close(false)
-	if err := errors.Join(err, storedir.UnmarkWriter(d.dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, storedir.UnmarkWriter(d.dir)))
 }
 
 // testDB is an empty database that is closed when the test ends.
@@ -63,9 +58,7 @@ func set(t testing.TB, d *DB, count int, body string) {
 	for i := range count {
 		err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), fmt.Append(nil, body, i))))
 	}
-	if err := errors.Join(err, txn.Commit()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, txn.Commit()))
 }
 
 // sessions makes a database that was opened and closed so many times, and written to each time: each leaves a table.
@@ -119,9 +112,7 @@ func TestRecords(t *testing.T) {
 	}
 	b := d.Batch()
 	defer b.Cancel()
-	if err := errors.Join(b.Delete(testKey(7)), b.Flush()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.Delete(testKey(7)), b.Flush()))
 	err := d.View(func(txn *Txn) error {
 		if _, err := txn.Get(testKey(7)); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("a deleted record: got %v, want ErrNotFound", err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -17,9 +18,7 @@ func TestMergesOfMovedDirectories(t *testing.T) {
 	dir := sessions(t, 3)
 	d := openTest(t, dir)
 	moved := dir + "-moved"
-	if err := errors.Join(os.Rename(dir, moved), os.CopyFS(dir, os.DirFS(moved))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Rename(dir, moved), os.CopyFS(dir, os.DirFS(moved))))
 	if err := d.Flatten(); !errors.Is(err, storedir.ErrMoved) {
 		t.Errorf("merging: got %v, want ErrMoved", err)
 	}
@@ -69,18 +68,12 @@ func TestReadersOfMovedDirectories(t *testing.T) {
 			d := openTest(t, dir)
 			var want []string
 			err := read(d, func() {
-				if err := d.Flatten(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, d.Flatten())
 				want = tablesIn(t, dir)
 				moved := dir + "-moved"
-				if err := errors.Join(os.Rename(dir, moved), os.CopyFS(dir, os.DirFS(moved))); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(os.Rename(dir, moved), os.CopyFS(dir, os.DirFS(moved))))
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, path := range want {
 				if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 					t.Errorf("a table of the other store: got %v, want it as it was", err)

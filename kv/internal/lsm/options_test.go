@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestBudgets checks that what Badger may hold stays within any budget, and that Badger takes the options.
 func TestBudgets(t *testing.T) {
 	for _, budget := range []int64{testBudget, 200 << 20, 1 << 30, 1 << 40} {
 		b, err := badgerOptions(t.TempDir(), Options{MemoryBudget: budget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		// An arena is 1.3 times its memtable; beside those that wait one is filled.
 		held := b.MemTableSize*13/10*int64(b.NumMemtables+1) + b.IndexCacheSize + b.BlockCacheSize
 		if held > budget {
@@ -27,9 +27,7 @@ func TestBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatalf("budget %d: %v", budget, err)
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Close())
 	}
 }
 

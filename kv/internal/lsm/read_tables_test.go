@@ -14,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -40,9 +41,7 @@ func drawnDatabase(t *testing.T, r *rand.Rand) (dir string) {
 			err = d.Flatten()
 		}
 		txn.Discard()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		closeTest(t, d)
 	}
 	return dir
@@ -101,21 +100,13 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 	for seed := range uint64(8) {
 		dir := drawnDatabase(t, rand.New(rand.NewPCG(seed, 3)))
 		opt, err := badgerOptions(dir, readOnlyOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		db, err := badger.Open(opt) // which merges nothing
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want := told(t, &DB{db: db, merges: newMergeGuard(nil)})
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Close())
 		d, err := Open(dir, readOnlyOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got := told(t, d)
 		for i := range want {
 			if i >= len(got) || got[i] != want[i] {
@@ -137,22 +128,16 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	dir := sessions(t, 2)
 	path := slices.Max(tablesIn(t, dir))
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r, err := openTableReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, end, err := r.place(r.blocks() - 1)
 	filter := strings.Index(string(text[end:]), string(r.index.BloomFilterBytes()))
 	if err := errors.Join(err, r.close()); err != nil || filter < 0 {
 		t.Fatal(err, filter)
 	}
 	text[end+filter] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	if _, err := Open(dir, readOnlyOptions); !errors.Is(err, record.ErrCorrupt) || strings.Count(err.Error(), dir) != 1 || !strings.Contains(err.Error(), path) {
 		t.Errorf("a changed table: got %v, want ErrCorrupt of %s", err, path)
 	}
@@ -165,9 +150,7 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	v.listed[id] = listed
 	v.save()
 	d, err := Open(dir, readOnlyOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer d.Close(false)
 	err = d.View(func(txn *Txn) error {
 		_, err := txn.Get(testKey(1))
@@ -192,9 +175,7 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 	open := func() *DB {
 		t.Helper()
 		d, err := Open(dir, readOnlyOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return d
 	}
 	get := func(d *DB) error {
@@ -205,9 +186,7 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 	}
 	rename := func(from, to string) {
 		t.Helper()
-		if err := os.Rename(from, to); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(from, to))
 	}
 	before := open()
 	want := told(t, before)
@@ -224,9 +203,7 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 	}
 	for _, path := range tables {
 		rename(path+".away", path)
-		if err := os.Chmod(path, 0o640); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(path, 0o640))
 	}
 	away := dir + ".away"
 	rename(dir, away)
@@ -244,9 +221,7 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path+".new", text, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rename(path+".new", path)
 	}
 	if err := get(replaced); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "not the table") {
@@ -257,18 +232,12 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 // TestAskAgain asks the system for a block again after a while, and not before.
 func TestAskAgain(t *testing.T) {
 	d, err := Open(drawnDatabase(t, rand.New(rand.NewPCG(4, 0))), readOnlyOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeTest(t, d)
 	table := d.tables.runs[0][0]
-	if err := table.open(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, table.open())
 	from, to, err := table.place(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	table.mustAsk(0, from, to)
 	const another = 1 << 63 // a block that is not there
 	table.seen[0] |= another
@@ -299,9 +268,7 @@ func TestWalkEndsBeforeOtherRecords(t *testing.T) {
 		key := append(slices.Clone(prefix), i)
 		err = errors.Join(err, txn.Set(key, record.Encode(key, []byte{i})))
 	}
-	if err := errors.Join(err, txn.Commit()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, txn.Commit()))
 	txn.Discard()
 	closeTest(t, d)
 
@@ -329,15 +296,11 @@ func TestWillRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	dir := drawnDatabase(t, r)
 	plain, err := Open(dir, readOnlyOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeTest(t, plain)
 	want := told(t, plain)
 	d, err := Open(dir, readOnlyOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeTest(t, d)
 	txn := d.Begin(false)
 	defer txn.Discard()
@@ -365,9 +328,7 @@ func TestWillRead(t *testing.T) {
 	}
 	for _, run := range d.tables.runs {
 		for _, table := range run {
-			if err := table.open(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, table.open())
 			table.tells = false // as if none of it were in memory
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -25,33 +26,21 @@ func TestLossesOfBlocks(t *testing.T) {
 		dir := sessions(t, 1)
 		path := tablesIn(t, dir)[0]
 		reader, err := openTableReader(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		from, to, err := reader.place(reader.blocks() - 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		body, _, _ := cutTableChecksum(reader.data[from:to])
 		at := from + test.at(len(body), to-from)
-		if err := reader.close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, reader.close())
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		text[at] ^= 1
 		text[at+1] ^= 1
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		var done []Correction
 		progress := func(string, int64, int64) {}
 		report := func(m Correction) error { done = append(done, m); return nil }
-		if err := RepairFiles(t.Context(), dir, Options{MemoryBudget: testBudget}, progress, report); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, RepairFiles(t.Context(), dir, Options{MemoryBudget: testBudget}, progress, report))
 		if len(done) != 1 || done[0].Lost != test.want {
 			t.Errorf("%s: did %+v, want a loss of %+v", test.what, done, test.want)
 		}
@@ -64,24 +53,14 @@ func TestSearchBlocks(t *testing.T) {
 	w := newTableWriter(path)
 	d := testDB(t)
 	for i := range uint32(300) {
-		if err := w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, d.db.Opts()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, d.db.Opts()))
 	}
-	if err := w.end(d.db.Opts()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.sync(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.end(d.db.Opts()))
+	must.Do(t, w.sync())
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	reader, err := openTableReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := reader.close(); err != nil {
 			t.Error(err)
@@ -90,9 +69,7 @@ func TestSearchBlocks(t *testing.T) {
 	var want []blockPlace
 	for i := range reader.blocks() {
 		from, to, err := reader.place(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want = append(want, blockPlace{from: from, to: to})
 	}
 	if len(want) < 2 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 
@@ -40,21 +41,13 @@ func TestTableWriterWritesAsBadger(t *testing.T) {
 		for i := range 1 + r.IntN(300) {
 			key := fmt.Appendf(record.Prefix(record.KindSpace, record.Generation(seed)), "%03d%0*d", i, r.IntN(30), 7)
 			body := randomBody(r)
-			if err := w.add(key, record.Encode(key, body), tableVersion, opt); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.add(key, record.Encode(key, body), tableVersion, opt))
 			builder.Add(y.KeyWithTs(key, tableVersion), y.ValueStruct{Value: record.Encode(key, body)}, 0)
 		}
-		if err := w.end(opt); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.sync(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.end(opt))
+		must.Do(t, w.sync())
 		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if want := builder.Finish(); !bytes.Equal(got, want) {
 			t.Fatalf("seed %d: got %d bytes, want other %d", seed, len(got), len(want))
 		}
@@ -78,15 +71,11 @@ func TestTableBatch(t *testing.T) {
 					record.PairKey(record.KindAdjacency, g, i, 0), record.NumberKey(record.KindNodeAt, g, i), record.PairKey(record.KindMatrix, g, 0, i), record.PairKey(record.KindMatrix, g, 7, i),
 				} {
 					body := randomBody(r)
-					if err := b.Put(key, body); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, b.Put(key, body))
 					want[string(key)] = body
 				}
 			}
-			if err := b.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Flush())
 			written := len(b.ended)
 			tables += written
 			if written > 0 {
@@ -127,9 +116,7 @@ func TestTableBatch(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := len(lastLevel(t, d)); got != tables {
 			t.Errorf("seed %d: got %d tables of the last level, want %d", seed, got, tables)
 		}
@@ -166,16 +153,12 @@ func TestSmallStreamsShareTables(t *testing.T) {
 							continue
 						}
 						key, body := record.NumberKey(kind, g, uint32(i)), make([]byte, 500+r.IntN(500))
-						if err := b.Put(key, body); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, b.Put(key, body))
 						want[string(key)] = body
 					}
 				}
 			}
-			if err := b.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Flush())
 			if !full && len(b.ended) != len(kinds) {
 				t.Errorf("seed %d: got %d tables, want one of each kind", seed, len(b.ended))
 			}
@@ -196,9 +179,7 @@ func TestSmallStreamsShareTables(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -213,15 +194,11 @@ func TestStreamsThatNearlyHaveFiles(t *testing.T) {
 		for i := range uint32(rows) {
 			for g, size := range []int{10, body - less} {
 				key := record.NumberKey(record.KindColumn, record.Generation(100+g), i)
-				if err := b.Put(key, make([]byte, size)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.Put(key, make([]byte, size)))
 				want[string(key)] = size
 			}
 		}
-		if err := b.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Flush())
 		if open, err := d.Attach(b); err != nil || !open {
 			t.Fatal(open, err)
 		}
@@ -238,9 +215,7 @@ func TestStreamsThatNearlyHaveFiles(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -258,9 +233,7 @@ func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 		numbers = append(numbers, number)
 		path := table.NewFilename(number, d.dir)
 		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		opened, err := table.OpenTable(file, table.Options{ChkMode: badgeroptions.OnTableAndBlockRead})
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
@@ -268,9 +241,7 @@ func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 		if least, most := opened.Smallest(), opened.Biggest(); least[0] != most[0] {
 			t.Errorf("%s: goes from %x to %x, want one kind", path, least, most)
 		}
-		if err := file.Close(-1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, file.Close(-1))
 	}
 	return numbers
 }
@@ -279,9 +250,7 @@ func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 func temporaryFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	paths, err := storedir.FilesNamed(dir, "", ".tmp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return paths
 }
 
@@ -290,16 +259,12 @@ func TestTableBatchCancelled(t *testing.T) {
 	b := d.NewTables()
 	b.most = 10_000
 	for i := range uint32(52) {
-		if err := b.Put(record.NumberKey(record.KindNodeAt, 9, i), make([]byte, 1000)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Put(record.NumberKey(record.KindNodeAt, 9, i), make([]byte, 1000)))
 	}
 	if len(b.ended) == 0 || len(b.streams) != 1 {
 		t.Fatalf("got %d tables and %d streams, want some and 1", len(b.ended), len(b.streams))
 	}
-	if err := b.Cancel(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Cancel())
 	if left := temporaryFiles(t, d.dir); len(left) > 0 {
 		t.Errorf("%v stays behind", left)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4/table"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -19,13 +20,9 @@ import (
 func TestTablesAreVerifiedOnce(t *testing.T) {
 	dir := sessions(t, 5)
 	opt, err := badgerOptions(dir, Options{MemoryBudget: testBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	tables, err := checkFiles(dir, false, noJournal{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// All are listed, and compared but for the one that this writing has made.
 	fresh, listed := 0, readVerified(dir).listed
 	for _, table := range listed {
@@ -38,13 +35,9 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 	}
 	path := tables[0].path
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text[100] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	due := opt.NumLevelZeroTables
 	if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("a changed table: got %v, want ErrCorrupt", err)
@@ -54,9 +47,7 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 	}
 	id, _ := table.ParseFileID(filepath.Base(path))
 	mark, err := storedir.MarkOf(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	v := readVerified(dir)
 	v.listed[id] = listedTable{Mark: mark}
 	v.save()
@@ -64,15 +55,11 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 		t.Errorf("a table of the list is compared again: %v", err)
 	}
 	list, err := os.ReadFile(filepath.Join(dir, verifiedName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for what, text := range map[string][]byte{
 		"a damaged list": list[:len(list)-1], "a list without its form": bytes.TrimPrefix(list, []byte(listForm+" ")),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, verifiedName), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, verifiedName), text, 0o600))
 		if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
 			t.Errorf("with %s: got %v, want ErrCorrupt", what, err)
 		}
@@ -103,13 +90,9 @@ func TestLogCount(t *testing.T) {
 // TestListKnowsTablesAsTheyStay holds that the list of a closed database knows its tables: they have the mode of the directory by then.
 func TestListKnowsTablesAsTheyStay(t *testing.T) {
 	dir := sessions(t, 2)
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o700))
 	closeTest(t, openTest(t, dir))
-	if err := storedir.AlignModes(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, storedir.AlignModes(dir))
 	listed := readVerified(dir).listed
 	for _, path := range tablesIn(t, dir) {
 		id, _ := table.ParseFileID(filepath.Base(path))

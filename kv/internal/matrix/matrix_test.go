@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/recordtest"
@@ -31,9 +32,7 @@ func newMatrix(t *testing.T, r *rand.Rand, e codec.MatrixEncoding, width, rows, 
 		for range min(width, max(1, e.Kept)) {
 			row[r.IntN(width)] = float32(r.NormFloat64())
 		}
-		if err := m.Conform(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Conform(row))
 		if v < rows && e.Shares(width) {
 			fills[v], _ = e.Share(row)
 		}
@@ -53,18 +52,14 @@ func newMatrix(t *testing.T, r *rand.Rand, e codec.MatrixEncoding, width, rows, 
 				of = nil
 			}
 			body := e.AppendTile(nil, block, present[first:end], of, lo, min(lo+step, width))
-			if err := records.Put(Key(m.Generation, uint32(lo/step), uint32(first/height)), body); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, records.Put(Key(m.Generation, uint32(lo/step), uint32(first/height)), body))
 		}
 	}
 	for range changes {
 		v := r.IntN(nodes)
 		draw(v)
 		body := AppendRow(nil, all.Row(v, 0, width))
-		if err := snapshot.PutChain(records, DeltaKey(m.Generation, record.NodeID(v)), body); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, snapshot.PutChain(records, DeltaKey(m.Generation, record.NodeID(v)), body))
 	}
 	return m, all
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -32,10 +33,8 @@ func newStore(t *testing.T) (store string, files map[string]string) {
 	files = map[string]string{"MANIFEST": "tables", "1.sst": "records", "log": strings.Repeat("\x00", 1<<20) + "end", "deep/2.sst": "more"}
 	for name, text := range files {
 		path := filepath.Join(store, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), storedir.Mode), os.WriteFile(path, []byte(text), 0o600),
-			os.Chmod(path, 0o640)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), storedir.Mode), os.WriteFile(path, []byte(text), 0o600),
+			os.Chmod(path, 0o640)))
 	}
 	return store, files
 }
@@ -44,15 +43,11 @@ func newStore(t *testing.T) (store string, files map[string]string) {
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names, err := storedir.Files(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	files := map[string]string{}
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		files[name] = string(text)
 	}
 	return files
@@ -88,9 +83,7 @@ func repairedStore(t *testing.T) (store string, before, after map[string]string)
 	after = maps.Clone(before)
 	after["MANIFEST"], after["3.sst"] = "other tables", "rebuilt"
 	delete(after, "1.sst")
-	if err := repair(store); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, repair(store))
 	wantFiles(t, "after the repair", store, after)
 	return store, before, after
 }
@@ -110,10 +103,8 @@ func beforeExchange(t *testing.T) (store, path string, before, after map[string]
 	t.Helper()
 	store, before, after = repairedStore(t)
 	path = pathOf(store, 1)
-	if err := errors.Join(os.Mkdir(filepath.Join(path, afterName), storedir.Mode), moveFiles(store, filepath.Join(path, afterName)),
-		moveFiles(filepath.Join(path, beforeName), store), os.Remove(filepath.Join(path, beforeName))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(filepath.Join(path, afterName), storedir.Mode), moveFiles(store, filepath.Join(path, afterName)),
+		moveFiles(filepath.Join(path, beforeName), store), os.Remove(filepath.Join(path, beforeName))))
 	return store, path, before, after
 }
 
@@ -125,12 +116,8 @@ const killedVariable = "GRAPHCLEANER_TEST_KILLED_EXCHANGE"
 func TestKilledExchange(t *testing.T) {
 	jobs := map[string]func(store string) error{"repair": repair, "undo": undo}
 	if job := os.Getenv(killedVariable); job != "" {
-		if err := faults.Begin(); err != nil {
-			t.Fatal(err)
-		}
-		if err := jobs[job]("store"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, faults.Begin())
+		must.Do(t, jobs[job]("store"))
 		return
 	}
 	if err := faults.CheckSupport(); err != nil {
@@ -144,16 +131,12 @@ func TestKilledExchange(t *testing.T) {
 			for at := int64(1); ; at++ {
 				store, before, after := repairedStore(t)
 				if job == "repair" {
-					if err := errors.Join(undo(store), os.RemoveAll(filepath.Join(store, storedir.QuarantineName))); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, errors.Join(undo(store), os.RemoveAll(filepath.Join(store, storedir.QuarantineName))))
 				}
 				child := exec.Command(os.Args[0], "-test.run=^TestKilledExchange$")
 				child.Dir, child.Env = filepath.Dir(store), append(os.Environ(), killedVariable+"="+job)
 				killed, err := faults.Run(child, faults.Plan{Dir: store, Kind: faults.Kill, At: at})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if killed.Operation == "" {
 					if killed.Err != nil || at < 20 || exchanges < 10 {
 						t.Errorf("%v after %d operations, of which %d change places", killed.Err, at, exchanges)
@@ -199,10 +182,8 @@ func TestExchangeOverwritesNothing(t *testing.T) {
 			from, to = filepath.Join(path, incomingName), store
 		}
 		const name = "in both"
-		if err := errors.Join(err, os.Rename(filepath.Join(from, "MANIFEST"), filepath.Join(to, "MANIFEST")),
-			os.WriteFile(filepath.Join(from, name), []byte("1"), 0o600), os.WriteFile(filepath.Join(to, name), []byte("2"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, os.Rename(filepath.Join(from, "MANIFEST"), filepath.Join(to, "MANIFEST")),
+			os.WriteFile(filepath.Join(from, name), []byte("1"), 0o600), os.WriteFile(filepath.Join(to, name), []byte("2"), 0o600)))
 		_, finishing := Finish[line](store)
 		for job, err := range map[string]error{"finish": finishing, "undo": undo(store)} {
 			if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), name) {
@@ -229,9 +210,7 @@ func TestForgedExchange(t *testing.T) {
 				err = errors.Join(err, os.Mkdir(filepath.Join(path, name), 0o700))
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if report, err := Finish[line](store); err != nil || report != nil {
 			t.Errorf("%s: got %v, %v", linked, report, err)
 		}
@@ -254,9 +233,7 @@ func TestQuarantineElsewhere(t *testing.T) {
 	if errors.Is(err, fs.ErrPermission) {
 		t.Skip("the source is another user's")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(elsewhere) })
 	if elsewhere, err = filepath.Abs(elsewhere); err != nil {
 		t.Fatal(err)
@@ -279,10 +256,8 @@ func TestExchangeMissesAFile(t *testing.T) {
 	t.Parallel()
 	store, _, _ := repairedStore(t)
 	const name = "1.sst"
-	if err := errors.Join(os.Mkdir(filepath.Join(pathOf(store, 1), repairedName), storedir.Mode),
-		os.Remove(filepath.Join(pathOf(store, 1), beforeName, name))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(filepath.Join(pathOf(store, 1), repairedName), storedir.Mode),
+		os.Remove(filepath.Join(pathOf(store, 1), beforeName, name))))
 	for range 2 {
 		if err := undo(store); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want ErrCorrupt that names %s", err, name)

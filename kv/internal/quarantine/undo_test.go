@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -33,9 +34,7 @@ func TestUndo(t *testing.T) {
 	if last, err := Last(store); err != nil || last != (RepairToUndo{Number: 1, Files: len(before), Bytes: size}) {
 		t.Errorf("got %+v, %v, want repair 1 of %d files and %d bytes", last, err, len(before), size)
 	}
-	if err := undo(store); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, undo(store))
 	wantFiles(t, "undone", store, before)
 	wantFiles(t, "undone", filepath.Join(path, repairedName), after)
 	for name := range before {
@@ -59,18 +58,14 @@ func TestUndoOfChangedStore(t *testing.T) {
 	refusal := errors.New("refusal")
 	for name, want := range map[string]bool{storedir.LockFile: false, "4.sst": true} {
 		path := filepath.Join(store, name)
-		if err := os.WriteFile(path, []byte("since"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("since"), 0o600))
 		err := Undo(store, func(_ uint64, changed bool) error {
 			if changed != want {
 				t.Errorf("%s: got changed %t, want %t", name, changed, want)
 			}
 			return refusal
 		})
-		if err := errors.Join(os.Remove(path)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Remove(path)))
 		if !errors.Is(err, refusal) {
 			t.Errorf("%s: got %v, want the refusal", name, err)
 		}
@@ -78,9 +73,7 @@ func TestUndoOfChangedStore(t *testing.T) {
 	wantFiles(t, "refused", store, after)
 	after["4.sst"] = "since"
 	err := errors.Join(os.WriteFile(filepath.Join(store, "4.sst"), []byte("since"), 0o600), Undo(store, func(uint64, bool) error { return nil }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	wantFiles(t, "agreed", store, before)
 	wantFiles(t, "agreed", filepath.Join(pathOf(store, 1), repairedName), after)
 }
@@ -95,9 +88,7 @@ func TestUndoOfDamagedQuarantine(t *testing.T) {
 			"cut":     func(path string) error { return os.Truncate(path, 3) },
 		} {
 			store, _, after := repairedStore(t)
-			if err := damage(filepath.Join(pathOf(store, 1), name)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, damage(filepath.Join(pathOf(store, 1), name)))
 			if err := undo(store); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s %s: got %v, want ErrCorrupt that names it", name, what, err)
 			}
@@ -114,9 +105,7 @@ func TestDiscard(t *testing.T) {
 	if err == nil {
 		err = errors.Join(d.Fill(0, func(int64, int64) {}), d.Discard())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := os.Stat(filepath.Join(store, storedir.QuarantineName)); err == nil {
 		t.Error("the quarantine is still there")
 	}
@@ -124,12 +113,8 @@ func TestDiscard(t *testing.T) {
 	if err == nil {
 		err = errors.Join(killed.Fill(0, func(int64, int64) {}), killed.report.Close(), killed.records.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(repair(store), undo(store)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, errors.Join(repair(store), undo(store)))
 	wantFiles(t, "undone", store, files)
 	if numbers, err := repairs(store); err != nil || len(numbers) != 1 {
 		t.Errorf("got repairs %v, %v, want one", numbers, err)
@@ -144,9 +129,7 @@ func TestFillOfFullDisk(t *testing.T) {
 	}
 	store, files := newStore(t)
 	d, err := Begin(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := d.Fill(1<<62, func(int64, int64) {}); !errors.Is(err, storedir.ErrNoSpace) {
 		t.Errorf("got %v, want ErrNoSpace", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestRecordRoundTrip(t *testing.T) {
@@ -23,9 +25,7 @@ func TestRecordRoundTrip(t *testing.T) {
 func TestRecordIsMsgpack(t *testing.T) {
 	key := NumberKey(KindColumn, 7, 3)
 	var got []any
-	if err := msgpack.Unmarshal(Encode(key, []byte("body")), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, msgpack.Unmarshal(Encode(key, []byte("body")), &got))
 	if len(got) != 3 || fmt.Sprint(got[0]) != "1" || string(got[2].([]byte)) != "body" {
 		t.Errorf("got %v, want version 1, a checksum and the body", got)
 	}

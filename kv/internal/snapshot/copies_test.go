@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -17,9 +18,7 @@ func TestCopies(t *testing.T) {
 	if _, ok := c.Field(3, 7); ok || c.Lent() {
 		t.Error("got a field of copies that were not lent")
 	}
-	if err := c.Lend(body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Lend(body))
 	for _, x := range []struct {
 		generation record.Generation
 		node       record.NodeID

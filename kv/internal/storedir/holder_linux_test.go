@@ -7,15 +7,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestCommandOfEnded asks for the command of a process that has ended and is not waited for: it has none any more.
 func TestCommandOfEnded(t *testing.T) {
 	child := exec.Command("/proc/self/exe", "-test.run=^$")
 	out, err := child.StdoutPipe()
-	if err := errors.Join(err, child.Start()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, child.Start()))
 	if _, err := io.ReadAll(out); err != nil { // until it ends
 		t.Fatal(err)
 	}

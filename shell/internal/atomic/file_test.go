@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestWriteFile(t *testing.T) {
@@ -21,9 +23,7 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	var stdout bytes.Buffer
-	if err := WriteFile(t.Context(), "a", 0o666, write("first", nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteFile(t.Context(), "a", 0o666, write("first", nil)))
 	failure := errors.New("disk on fire")
 	if err := WriteFile(t.Context(), "a", 0o666, write("second", failure)); !errors.Is(err, failure) {
 		t.Errorf("a failure: got %v", err)
@@ -32,9 +32,7 @@ func TestWriteFile(t *testing.T) {
 	if err != nil || string(content) != "first" {
 		t.Errorf("after a failure: got %q, %v, want what was there before", content, err)
 	}
-	if err := WriteFile(t.Context(), "a", 0o666, write("third", nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteFile(t.Context(), "a", 0o666, write("third", nil)))
 	if content, err = os.ReadFile("a"); err != nil || string(content) != "third" {
 		t.Errorf("written again: got %q, %v", content, err)
 	}
@@ -47,9 +45,7 @@ func TestWriteFile(t *testing.T) {
 	if content, err = os.ReadFile("a"); err != nil || string(content) != "third" {
 		t.Errorf("after a failure of a note: got %q, %v, want what was there before", content, err)
 	}
-	if err := WriteNote(t.Context(), "a", 0o666, write("fifth", nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteNote(t.Context(), "a", 0o666, write("fifth", nil)))
 	if content, err = os.ReadFile("a"); err != nil || string(content) != "fifth" {
 		t.Errorf("a note: got %q, %v", content, err)
 	}
@@ -60,36 +56,22 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("%s has become a file", os.DevNull)
 	}
 	for _, mode := range []os.FileMode{0o600, 0o640} {
-		if err := os.Chmod("a", mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := WriteFile(t.Context(), "a", 0o666, write("kept", nil)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod("a", mode))
+		must.Do(t, WriteFile(t.Context(), "a", 0o666, write("kept", nil)))
 		if info, err := os.Stat("a"); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("permissions of a file that was there: got %v, %v, want %v", info.Mode(), err, mode)
 		}
 	}
 	left := ".a.KILLED" + partialSuffix
-	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(left, []byte("half"), 0o600))
 	busy, err := os.Create(".a.BUSY" + partialSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lock(busy); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(t.Context(), "a", 0o666, write("again", nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, lock(busy))
+	must.Do(t, WriteFile(t.Context(), "a", 0o666, write("again", nil)))
 	if names, want := listDir(t), []string{filepath.Base(busy.Name()), "a"}; !slices.Equal(names, want) {
 		t.Errorf("beside a killed and a busy process: got %v, want %v", names, want)
 	}
-	if err := errors.Join(busy.Close(), os.Remove(busy.Name())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(busy.Close(), os.Remove(busy.Name())))
 	if names := listDir(t); !slices.Equal(names, []string{"a"}) {
 		t.Errorf("left behind: %v, want a alone", names)
 	}
@@ -98,9 +80,7 @@ func TestWriteFile(t *testing.T) {
 func listDir(t testing.TB) []string {
 	t.Helper()
 	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())

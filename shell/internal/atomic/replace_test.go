@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func makeDir(t testing.TB, dir string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "is"), []byte(dir), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "is"), []byte(dir), 0o600)))
 }
 
 // A replacement that runs is not taken for one that was killed, and has the new store at its place in the end, also behind a
@@ -20,9 +20,7 @@ func makeDir(t testing.TB, dir string) {
 func TestReplace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	makeDir(t, "g")
-	if err := os.Symlink("g", "link"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("g", "link"))
 	made := ""
 	err := Replace("link", func(dir string) error {
 		for _, db := range []string{"g", "link"} {
@@ -37,9 +35,7 @@ func TestReplace(t *testing.T) {
 		makeDir(t, dir)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if is, err := os.ReadFile("link/is"); err != nil || string(is) != made {
 		t.Errorf("at g: got %q, %v, want %q", is, err, made)
 	}
@@ -52,9 +48,7 @@ func TestReplace(t *testing.T) {
 func TestReplaceFails(t *testing.T) {
 	t.Chdir(t.TempDir())
 	makeDir(t, "g")
-	if err := os.Symlink("g", "link"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("g", "link"))
 	failure := errors.New("failure")
 	for name, fail := range map[string]func() error{
 		"nothing is made": func() error { return Replace("g", func(string) error { return nil }) },

@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
@@ -29,9 +30,7 @@ func lossTaken([]ClassLoss, int64) error { return nil }
 func adopt(t *testing.T, store *kv.Store, name, text string) (Adoption, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return Adopt(t.Context(), store, path, Adopting{Who: "tester", Job: Job{Memory: 1 << 20}, Confirm: lossTaken})
 }
 
@@ -43,14 +42,10 @@ func decideNow(t *testing.T, store *kv.Store, at time.Time, id string, kind deci
 		v, err = tx.Node(id)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = decide.Write(t.Context(), store, []decide.Request{{Node: v, Kind: kind, To: to}},
 		decide.Options{Who: "tester", Now: func() time.Time { return at }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func TestAdoptDecisions(t *testing.T) {
@@ -151,9 +146,7 @@ func TestAdoptDecisions(t *testing.T) {
 				test.before(store)
 			}
 			got, err := adopt(t, store, test.file, test.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got.Older.lines, got.Other.lines, got.Kinds = nil, nil, [6]int64{}
 			if fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
@@ -268,16 +261,12 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 		one.WriteString("7,A\n")
 	}
 	path := filepath.Join(t.TempDir(), "d.csv")
-	if err := os.WriteFile(path, []byte(one.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(one.String()), 0o600))
 	_, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}, Confirm: lossTaken})
 	if small, ok := errors.AsType[*ops.BudgetError](err); !ok || small.Least != 200_000 || !strings.Contains(err.Error(), "d.csv:") {
 		t.Errorf("3000 decisions about one node: got error %v, want one that names a memory that would do", err)
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	got, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}, Confirm: lossTaken})
 	if err != nil || got.Count != 3000 || got.Steps != 3000 {
 		t.Errorf("got %+v, %v, want 3000 decisions taken in as many steps", got, err)
@@ -310,9 +299,7 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return text.String()
 }
 
@@ -363,9 +350,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 			}
 			return decide.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for id, d := range last {
 			slices.Sort(people[id])
 			lines = append(lines, fmt.Sprintf("%s %s %s%s", id, d.Label, d.After, strings.Join(people[id], "")))
@@ -432,9 +417,7 @@ func TestAdoptDisputes(t *testing.T) {
 			}
 			return decide.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return lines
 	}
 	store := papers.Cleaned(t)
@@ -492,9 +475,7 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 	store := papers.Cleaned(t)
 	path := filepath.Join(t.TempDir(), "d.csv")
 	text := "id,label,time\np1,Systems,2026-01-02T00:00:00Z\np2,Systems,2026-01-03T00:00:00Z\np3,Systems,2026-01-01T00:00:00Z\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	long := strings.Repeat("x", decide.MaxWho+1)
 	if _, err := Adopt(t.Context(), store, path,
 		Adopting{Who: long, Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, decide.ErrOptions) {
@@ -519,9 +500,7 @@ func FuzzDecisions(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(dir, "d.jsonl")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		tx := store.Begin()
 		defer tx.Close()
 		sorted := spill.New(dir, 1<<20)
@@ -531,13 +510,9 @@ func FuzzDecisions(f *testing.F) {
 			return
 		}
 		for record, err := range sorted.Records(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			var d filedDecision
-			if err := json.Unmarshal(record.Value, &d); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(record.Value, &d))
 			if int(d.Node) >= tx.NumNodes() || d.To != "" && d.Undoes == 0 && !slices.Contains(tx.Classes(), d.To) {
 				t.Errorf("%q: got the decision %+v, want one of a node and a class of the store", text, d)
 			}
@@ -552,8 +527,6 @@ func FuzzDecisions(f *testing.F) {
 func commitsOf(t *testing.T, s *kv.Store) uint64 {
 	t.Helper()
 	info, err := s.Backup(t.Context(), io.Discard, kv.BackupOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return info.Snapshot
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -45,9 +46,7 @@ func TestEndsOfEdges(t *testing.T) {
 				nodes += fmt.Sprintf("%s,%c\n", id, 'a'+i%2)
 			}
 			for name, text := range map[string]string{"nodes.csv": nodes, "edges.csv": edges} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			}
 			files, warning := countedFiles{opened: map[string]int{}}, ""
 			g := Graph{Nodes: Names{filepath.Join(dir, "nodes.csv")}, Edges: Names{filepath.Join(dir, "edges.csv")},

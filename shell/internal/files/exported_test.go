@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -25,20 +26,14 @@ func TestExportedParquet(t *testing.T) {
 		{Job{}.EdgeTable, []string{":START_ID(Paper)", ":END_ID(Paper)", "since:date", "weight:double"}, "7|8||2.5"},
 	} {
 		parts, err := c.find(t.Context(), Names{"testdata/exported"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		in, err := table.OpenParts(t.Context(), parts, 1<<26)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !slices.Equal(in.Header(), c.header) {
 			t.Errorf("got the header %q, want %q", in.Header(), c.header)
 		}
 		for row, err := range in.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			var fields []string
 			for _, field := range row.Fields {
 				fields = append(fields, string(field))
@@ -48,9 +43,7 @@ func TestExportedParquet(t *testing.T) {
 			}
 			break
 		}
-		if err := in.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, in.Close())
 	}
 }
 

@@ -4,22 +4,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A part that changes, comes or goes makes other files of a directory, and standard input is never the same again.
 func TestFingerprintOfParts(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	seen := map[string]string{}
 	look := func(what, path string) {
 		got, err := Fingerprint(t.Context(), Names{path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if earlier, again := seen[got]; again {
 			t.Errorf("%s: got the fingerprint of %s", what, earlier)
 		}
@@ -31,21 +29,15 @@ func TestFingerprintOfParts(t *testing.T) {
 	look("two parts", dir)
 	write("1.csv", "id\nb\n")
 	look("a part that has changed", dir)
-	if err := os.Rename(filepath.Join(dir, "2.csv"), filepath.Join(dir, "3.csv")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(filepath.Join(dir, "2.csv"), filepath.Join(dir, "3.csv")))
 	look("a part of another name", dir)
 	one, err := Fingerprint(t.Context(), Names{"a"}, Names{"b", "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if other, err := Fingerprint(t.Context(), Names{"a", "b"}, Names{"c"}); err != nil || other == one {
 		t.Errorf("got the fingerprint %q for other tables of the same files, and the error %v", other, err)
 	}
 	for _, folder := range []string{"raw", "split/time"} {
-		if err := os.MkdirAll(filepath.Join(dir, "ogb", folder), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, "ogb", folder), 0o700))
 	}
 	ogb := filepath.Join(dir, "ogb")
 	for _, name := range []string{ogbCount, ogbEdges, ogbLabels, ogbYears, ogbFeatures, "split/time/train.csv.gz", "split/time/test.csv.gz"} {

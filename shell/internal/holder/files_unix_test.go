@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestFiles passes more files than go at once, which keep their names and places. The holder reads and writes those of
@@ -37,16 +39,12 @@ func TestFiles(t *testing.T) {
 	var files []*os.File
 	for i := range count + 1 {
 		path := filepath.Join(away, fmt.Sprint(i))
-		if err := os.WriteFile(path, []byte(fmt.Sprintf("content %d\n", i)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(fmt.Sprintf("content %d\n", i)), 0o600))
 		if i < count {
 			want += path + "\n" + fmt.Sprintf("content %d\n", i)
 		}
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer f.Close()
 		files = append(files, f)
 	}
@@ -105,9 +103,7 @@ func TestHostilePlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent, err := os.MkdirTemp("", "") // t.TempDir is too long for a socket
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			t.Cleanup(func() {
 				if err := os.RemoveAll(parent); err != nil {
 					t.Error(err)
@@ -115,17 +111,11 @@ func TestHostilePlaces(t *testing.T) {
 			})
 			dir := filepath.Join(parent, strings.Repeat("long", 25))
 			victim := filepath.Join(parent, "v", "socket")
-			if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Dir(victim), 0o700),
-				os.WriteFile(victim, []byte("precious"), 0o600)); err != nil {
-				t.Fatal(err)
-			}
-			if err := make(t, dir, victim); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Dir(victim), 0o700),
+				os.WriteFile(victim, []byte("precious"), 0o600)))
+			must.Do(t, make(t, dir, victim))
 			before, err := os.Lstat(victim)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if s, err := Listen(t.Context(), dir, func(context.Context, *Job) []byte { return nil }); err == nil {
 				if got, err := asked(t.Context(), dir); err != nil {
 					t.Errorf("got %q, %v", got, err)

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/internal/atrest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A server of net/http waits half a second before it closes a connection whose request it refused.
@@ -30,9 +31,7 @@ func TestMain(m *testing.M) {
 func serve(t *testing.T, dir string, work func(context.Context, *Job) []byte) *Server {
 	t.Helper()
 	s, err := Listen(t.Context(), dir, work)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		s.End()
 		if err := s.Close(); err != nil {
@@ -186,9 +185,7 @@ func TestAskerThatStops(t *testing.T) {
 func connect(t *testing.T, dir string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("unix", socketAt(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return conn
 }
 
@@ -196,9 +193,7 @@ func connect(t *testing.T, dir string) net.Conn {
 func socketAt(t *testing.T, dir string) string {
 	t.Helper()
 	path, err := socketOf(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return path
 }
 
@@ -287,15 +282,11 @@ func TestEndOfTheHolder(t *testing.T) {
 func posted(t *testing.T, dir string, messages ...any) string {
 	t.Helper()
 	store, err := identity(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var body bytes.Buffer
 	encoder := gob.NewEncoder(&body)
 	for _, message := range messages {
-		if err := encoder.Encode(message); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, encoder.Encode(message))
 	}
 	return head(store) + chunk(body.String())
 }
@@ -316,9 +307,7 @@ func TestBrokenPeers(t *testing.T) {
 		return nil
 	})
 	store, err := identity(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	whole := posted(t, dir, call{}, word{Go: true})
 	for name, of := range map[string]struct{ sent, want string }{
 		"nothing": {}, "no HTTP": {"graphcleaner\x01", "400 Bad Request"},
@@ -338,9 +327,7 @@ func TestBrokenPeers(t *testing.T) {
 	} {
 		conn := connect(t, dir)
 		go say(conn, of.sent)
-		if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.SetReadDeadline(time.Now().Add(5*time.Second)))
 		got, err := io.ReadAll(conn)
 		line, _, _ := strings.Cut(string(got), "\r\n")
 		if errors.Is(err, os.ErrDeadlineExceeded) || strings.TrimPrefix(line, "HTTP/1.1 ") != of.want {
@@ -382,9 +369,7 @@ func askOf(t *testing.T, text string) error {
 	t.Helper()
 	dir := t.TempDir()
 	p, err := listen(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
@@ -428,17 +413,13 @@ func TestSilentAskers(t *testing.T) {
 // A holder listens also if the path of the store is long, and if another one was killed there.
 func TestPlaces(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("ä", 100))
-	if err := os.Mkdir(long, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(long, 0o700))
 	for _, dir := range []string{t.TempDir(), long} {
 		if _, err := asked(t.Context(), dir); !errors.Is(err, ErrNobody) {
 			t.Errorf("%s: got %v, want ErrNobody", dir, err)
 		}
 		killed, err := listen(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := killed.Listener.Close(); err != nil { // its files stay
 			t.Fatal(err)
 		}
@@ -475,13 +456,9 @@ func TestMovedPlace(t *testing.T) {
 	name := func(name string) func(context.Context, *Job) []byte {
 		return func(context.Context, *Job) []byte { return []byte(name) }
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o700))
 	first := serve(t, dir, name("first"))
-	if err := errors.Join(os.Rename(dir, away), os.Mkdir(dir, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Rename(dir, away), os.Mkdir(dir, 0o700)))
 	serve(t, dir, name("second"))
 	for at, want := range map[string]string{dir: "second", away: "first"} {
 		if got, err := asked(t.Context(), at); err != nil || got != want {
@@ -510,9 +487,7 @@ func TestClosedOutput(t *testing.T) {
 		return nil
 	})
 	in, out := io.Pipe()
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, in.Close())
 	if _, err := Ask(t.Context(), dir, greetingTime, nil, nil, Streams{Out: out, Err: io.Discard}); !errors.Is(err,
 		io.ErrClosedPipe) {
 		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
@@ -529,14 +504,10 @@ func FuzzHolder(f *testing.F) {
 			j.Confirm(ctx, "?") //nolint:errcheck // whatever comes
 			return j.Request
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		conn := connect(t, dir)
 		go say(conn, posted(t, dir, call{Request: []byte("r")}, word{Go: true})+string(sent))
-		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
 		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Error("the holder does not end the conversation")
 		}
@@ -554,13 +525,9 @@ func TestCopiedAddress(t *testing.T) {
 	name := func(name string) func(context.Context, *Job) []byte {
 		return func(context.Context, *Job) []byte { return []byte(name) }
 	}
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(copied, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(copied, 0o700)))
 	serve(t, dir, name("first"))
-	if err := os.CopyFS(filepath.Join(copied, DirectoryName), os.DirFS(filepath.Join(dir, DirectoryName))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(filepath.Join(copied, DirectoryName), os.DirFS(filepath.Join(dir, DirectoryName))))
 	if got, err := asked(t.Context(), copied); !errors.Is(err, ErrNobody) {
 		t.Errorf("the holder of another store answers %q, %v", got, err)
 	}

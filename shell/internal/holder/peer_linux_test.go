@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // Another user is refused, also if the rights of the files let him connect.
@@ -26,9 +28,7 @@ func TestForeignUser(t *testing.T) {
 	})
 	path, request := socketAt(t, dir), posted(t, dir, call{})
 	for at := path; len(at) > len(os.TempDir()); at = filepath.Dir(at) {
-		if err := os.Chmod(at, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(at, 0o777))
 	}
 	type heard struct {
 		text []byte

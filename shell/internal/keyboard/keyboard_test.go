@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 var choices = []Choice{
@@ -134,9 +136,7 @@ func TestKeysThatLeave(t *testing.T) {
 // A wait ends with its context, and what is typed later is left to who reads next.
 func TestKeysInterrupted(t *testing.T) {
 	in, typed, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(in.Close(), typed.Close()); err != nil {
 			t.Error(err)

@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // egoOf is a suspect of class 0, predicted 1, with as many neighbours as there are votes, by class, and nodes behind the first ones.
@@ -49,9 +51,7 @@ func read(t *testing.T, svg string) (texts string, elements map[string]int) {
 		if errors.Is(err, io.EOF) {
 			return texts, elements
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		switch token := token.(type) {
 		case xml.StartElement:
 			elements[token.Name.Local]++
@@ -106,9 +106,7 @@ func TestGolden(t *testing.T) {
 			}
 			path := filepath.Join("testdata", name+".svg")
 			if os.Getenv("GRAPHCLEANER_GOLDEN") == "write" {
-				if err := os.WriteFile(path, []byte(svg), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(path, []byte(svg), 0o666))
 			}
 			want, err := os.ReadFile(path)
 			if err != nil || svg != string(want) {
@@ -270,9 +268,7 @@ func TestColorsApart(t *testing.T) {
 		var linear [3]float64
 		for i := range linear {
 			value, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			linear[i] = math.Pow((float64(value)/255+0.055)/1.055, 2.4)
 		}
 		linear = times(sight, linear)
@@ -334,14 +330,10 @@ func lines(t *testing.T, svg string) (lines []string) {
 		if errors.Is(err, io.EOF) {
 			return lines
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "text" {
 			var line string
-			if err := decoder.DecodeElement(&line, &start); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, decoder.DecodeElement(&line, &start))
 			lines = append(lines, line)
 		}
 	}

@@ -10,15 +10,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // pageOn writes pieces to a pager on a file in place of a terminal, and returns what came there.
 func pageOn(t *testing.T, command []string, pieces ...string) (string, error) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p := &pager{ctx: t.Context(), terminal: file, command: command, room: 3, width: 10}
 	var wrote error
 	for _, piece := range pieces {
@@ -26,13 +26,9 @@ func pageOn(t *testing.T, command []string, pieces ...string) (string, error) {
 			break
 		}
 	}
-	if err := errors.Join(p.Close(), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(p.Close(), file.Close()))
 	shown, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(shown), wrote
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -63,9 +64,7 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 			file := filepath.Join(dir, "answers")
 			bad := filepath.Join(dir, "bad.q")
 			for name, text := range map[string]string{file: old, bad: "count nodes; count nodse"} {
-				if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(name, []byte(text), 0o640))
 			}
 			c.opt.Store, c.opt.Format = opened(papers.Loaded(t)), columnar.Format(print.FormatCSV)
 			_, people, err := answer(t, c.opt, strings.NewReplacer("F", file, "BAD", bad).Replace(c.text))
@@ -90,9 +89,7 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 func TestOutputDropsHalfAnAnswer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "answers")
 	s := &session{out: os.Stdout}
-	if err := s.redirect(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.redirect(t.Context(), file))
 	for _, answer := range []struct {
 		text string
 		err  error
@@ -104,9 +101,7 @@ func TestOutputDropsHalfAnAnswer(t *testing.T) {
 			t.Errorf("%q: got error %v, want %v", answer.text, err, answer.err)
 		}
 	}
-	if err := s.endOutput(false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.endOutput(false))
 	if got, err := os.ReadFile(file); err != nil || string(got) != "whole\nwhole as well\n" {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
@@ -35,9 +36,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	answers := filepath.Join(dir, "answers.csv")
@@ -92,9 +91,7 @@ func TestStats(t *testing.T) {
 		Store, Indexes, Columns               string
 	}
 	for row, err := range query.Rows[stats](query.Query(t.Context(), tx, query.Options{}, "stats")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got := []int64{row.Nodes, row.Edges, row.Labelled, row.Classes, row.Runs}
 		if want := []int64{10, 12, 9, 3, 1}; !slices.Equal(got, want) {
 			t.Errorf("nodes, edges, labelled, classes, runs: got %v, want %v", got, want)
@@ -158,24 +155,18 @@ func TestCleanStatement(t *testing.T) {
 	const size = 100
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	classes := []string{"A", "B"}
 	for i := range 2 * size {
 		label := classes[i/size]
 		if i == 7 {
 			label = "B"
 		}
-		if err := load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: label}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: label}))
 	}
 	for i := range 2 * size {
 		for step := range 2 {
-			if err := load.AddEdge(strconv.Itoa(i), strconv.Itoa(i/size*size+(i+step+1)%size), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, load.AddEdge(strconv.Itoa(i), strconv.Itoa(i/size*size+(i+step+1)%size), 0))
 		}
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
@@ -198,9 +189,7 @@ func TestCleanStatement(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
 		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
 	if err != nil {

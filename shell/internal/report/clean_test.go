@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
@@ -18,9 +19,7 @@ import (
 // TestPageOfRun is of a store with suspects.
 func TestPageOfRun(t *testing.T) {
 	p, err := Clean(t.Context(), papers.Cleaned(t), "Papers")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	page := rendered(t, p)
 	for _, want := range []string{"The first suspects", `id="suspect-1"`, "Is it Theory?", "Top suspects"} {
 		if !strings.Contains(page, want) {
@@ -35,9 +34,7 @@ func illustrated(t *testing.T, suspects, others int, title, abstract, link strin
 	dir := filepath.Join(t.TempDir(), "store")
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Classes: []string{"B"}, Properties: []kv.Column{
 		{Name: "Title", Kind: kv.KindString}, {Name: "abstract", Kind: kv.KindString}, {Name: "url", Kind: kv.KindString},
@@ -79,9 +76,7 @@ func illustrated(t *testing.T, suspects, others int, title, abstract, link strin
 func TestCards(t *testing.T) {
 	const title, link = "<b>T</b> \"a\u202eb\"", "javascript:alert(1)//https://example.org/?a&b"
 	p, err := Clean(t.Context(), illustrated(t, 1, 2, title, "Begin "+strings.Repeat("words ", 1000)+"end", link), "Papers")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	page := rendered(t, p)
 	_, card, _ := strings.Cut(page, "<article>")
 	card, _, _ = strings.Cut(card, "</article>")
@@ -116,9 +111,7 @@ func TestCardsFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Clean(t.Context(), illustrated(t, 50, test.others, strings.Repeat("long title ", 100), strings.Repeat("x ", 5000), ""), "Papers")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			page := rendered(t, p)
 			if cards := strings.Count(page, "<article>"); cards != test.cards {
 				t.Errorf("got %d cards, want %d", cards, test.cards)
@@ -151,9 +144,7 @@ func TestPageOfOneSnapshot(t *testing.T) {
 	page := func(ctx context.Context) string {
 		t.Helper()
 		p, err := Clean(ctx, store, "Papers")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return regexp.MustCompile(`<p class="made">.*</p>`).ReplaceAllString(rendered(t, p), "") // the time of writing
 	}
 	want := page(t.Context())

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -19,9 +20,7 @@ import (
 func rendered(t *testing.T, p *Page) string {
 	t.Helper()
 	var text strings.Builder
-	if err := p.Write(&text, "graphcleaner v1.0.0"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Write(&text, "graphcleaner v1.0.0"))
 	checkPage(t, text.String())
 	return text.String()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -35,9 +36,7 @@ func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 func reviewOf(t *testing.T, store *kv.Store, replies replies) *review {
 	t.Helper()
 	r := &review{Options: optionsOf(t, store, "", ""), replies: replies, counts: make(map[decide.Kind]int)}
-	if err := r.find(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.find(t.Context()))
 	return r
 }
 
@@ -60,9 +59,7 @@ func undoAll(t *testing.T, store *kv.Store) {
 		if errors.Is(err, decide.ErrNothingToUndo) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -163,9 +160,7 @@ func TestReviewSkipsWhatOthersDecide(t *testing.T) {
 		return result, err
 	}
 	r := &review{Options: opt, replies: newReplyLines(opt.In, opt.Err, true), counts: make(map[decide.Kind]int), began: time.Now()}
-	if err := errors.Join(r.find(t.Context()), r.run(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(r.find(t.Context()), r.run(t.Context())))
 	if told := opt.Err.(*bytes.Buffer).String(); !strings.Contains(told, "s3 is decided by ann meanwhile") {
 		t.Errorf("the reviewer is told %q, want that ann has decided", told)
 	}
@@ -177,9 +172,7 @@ func TestReviewSkipsWhatOthersDecide(t *testing.T) {
 // A card shows what there is to know, and no control characters.
 func TestReviewCard(t *testing.T) {
 	out, _, err := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, want := range []string{
 		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, confidence in the suggestion 0.5\n",
 		"  degree       2, split test\n", `  title        Nets\tand\nlines` + "\n", "  year         2012\n", "  predicted    Theory 0.5, ",
@@ -239,9 +232,7 @@ func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 			undoAll(t, store)
 			typed := typedReplies(test.replies)
 			r := reviewOf(t, store, &typed)
-			if err := r.run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.run(t.Context()))
 			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
 				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
 			}
@@ -322,15 +313,11 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	r := reviewOf(t, store, newReplyLines(strings.NewReader(""), new(bytes.Buffer), true))
 	people := r.Err.(*bytes.Buffer)
 	card, err := r.read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	suggest := func(class string) {
 		t.Helper()
 		err := store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	suggest("Neural Nets")
 	moved, err := r.take(t.Context(), card, reply{key: 'y'})
@@ -370,9 +357,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 // The card of a node that was never scored, and of one that is no suspect, shows what there is.
 func TestReviewCardBesideTheQueue(t *testing.T) {
 	out, _, err := reviewed(t, papers.Cleaned(t), "", "g 東\ng p5\nq\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, want := range []string{
 		"\nnode 東\n  label        none\n  suggested    Neural Nets\n  evidence     Its only neighbour is Systems; the classifier says Neural Nets, 50.0% sure.\n  score        none, confidence in the suggestion 0.5\n",
 		"\nnode p5\n  label        Theory\n", "  against      s1, Systems: Kernels\n  for          p3, Theory: On graphs, again\n               p1, Theory: On graphs\n",
@@ -389,9 +374,7 @@ func TestReviewBesideTheQueueDecidesSuspects(t *testing.T) {
 	typed := typedReplies{"g", "nobody", "p4", "y", "y", "q"}
 	r := reviewOf(t, store, &typed)
 	r.began = time.Now().Add(-time.Hour)
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run(t.Context()))
 	if got, want := papers.LabelsNow(t, store), []string{"p4 Theory accept", "s3 Theory accept"}; !slices.Equal(got, want) {
 		t.Errorf("labels and decisions are %q, want %q", got, want)
 	}
@@ -405,27 +388,19 @@ func TestReviewExplainsEverything(t *testing.T) {
 	const classes = 30
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "abstract", Kind: kv.KindString}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	abstract := strings.Repeat("so many words ", 60) + "and an end"
 	for i := range 8 * classes {
 		node := kv.Node{ID: strconv.Itoa(i), Label: "class " + strconv.Itoa(i%classes), Values: []kv.Value{kv.StringValue(abstract)}}
-		if err := load.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(node))
 	}
 	for i := range 8 * classes {
 		for _, step := range []int{1, classes, 3 * classes} {
-			if err := load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+step)%(8*classes)), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+step)%(8*classes)), 0))
 		}
 	}
 	for i := range classes {
-		if err := load.AddEdge("0", strconv.Itoa(i+classes/2), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddEdge("0", strconv.Itoa(i+classes/2), 0))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -436,9 +411,7 @@ func TestReviewExplainsEverything(t *testing.T) {
 	}
 	step := Step{Explain: "0"}
 	result, err := step.Do(t.Context(), store, query.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, want := range []string{abstract, "Predicted classes\n", "by weight\n", "Score, had the label been\n", "Neighbours that speak most for the label\n"} {
 		if !strings.Contains(result.Text, want) {
 			t.Errorf("the evidence lacks %.50q:\n%s", want, result.Text)

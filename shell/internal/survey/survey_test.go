@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
@@ -24,9 +25,7 @@ func surveyed(t *testing.T, store *kv.Store, id string) (e *picture.Ego) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return e
 }
 
@@ -97,13 +96,9 @@ func TestHub(t *testing.T) {
 	const neighbors = 100_000
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	add := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	add(load.AddNode(kv.Node{ID: "hub", Label: "A"}))
 	for i := range neighbors {
@@ -135,17 +130,13 @@ func TestGuess(t *testing.T) {
 		{Name: "title", Kind: kv.KindString}, {Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString},
 		{Name: "abstract", Kind: kv.KindInt}, {Name: "text", Kind: kv.KindString}, {Name: "BODY", Kind: kv.KindString}, {Name: "page", Kind: kv.KindString},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text := kv.StringValue("words")
 	for id, values := range map[string][]kv.Value{
 		"1": {{}, text, text, kv.IntValue(7), kv.StringValue(""), text, text},
 		"2": {{}, {}, {}, {}, {}, {}, {}},
 	} {
-		if err := load.AddNode(kv.Node{ID: id, Label: "B", Values: values}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: id, Label: "B", Values: values}))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -169,9 +160,7 @@ func TestGuess(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestClassPlace compares the places of names with those in pictures.
@@ -190,7 +179,5 @@ func TestClassPlace(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
@@ -34,9 +35,7 @@ func TestForeignHost(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	browser := c.browser()
 	_, port, err := net.SplitHostPort(c.server.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, host := range []string{"evil.example", "evil.example:" + port, "127.0.0.1", "localhost", "127.0.0.1:1", "127.0.0.1.evil.example:" + port, "[::1]", "0.0.0.0:" + port} {
 		for _, path := range paths() {
 			for _, from := range []*client{c, browser} {
@@ -49,9 +48,7 @@ func TestForeignHost(t *testing.T) {
 	}
 	// Without any host, as HTTP/1.0 allows.
 	conn, err := net.Dial("tcp", c.server.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close()
 	if _, err := conn.Write([]byte("GET /review HTTP/1.0\r\nAuthorization: Bearer " + c.server.keys.token + "\r\n\r\n")); err != nil {
 		t.Fatal(err)
@@ -106,9 +103,7 @@ func TestCookie(t *testing.T) {
 	for path, want := range map[string]int{"/": 0, "/review": 0, "/steal": 0, c.server.keys.path + "/review": 1,
 		c.server.keys.path + "x/": 0} {
 		at, err := url.Parse("http://127.0.0.1:18031" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := browser.Jar.Cookies(at); len(got) != want {
 			t.Errorf("a server at another port is asked for %s, and gets %v, want %d cookies", path, got, want)
 		}
@@ -226,9 +221,7 @@ func content(t *testing.T, store *kv.Store) string {
 		all.Write(bytes.TrimRight(text, "\x00"))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return all.String()
 }
 
@@ -270,19 +263,13 @@ func TestHostileText(t *testing.T) {
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
 		{Name: "title", Kind: kv.KindString}, {Name: "link", Kind: kv.KindString}, {Name: "<b>name", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, id := range []string{markup, "b", "../../etc", "?id=x&y#z"} {
 		values := []kv.Value{kv.StringValue(markup + escape), kv.StringValue(link), kv.StringValue(escape), kv.StringValue(markup + escape)}
-		if err := load.AddNode(kv.Node{ID: id, Label: label, Values: values}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: id, Label: label, Values: values}))
 	}
 	for _, id := range []string{"b", "../../etc", "?id=x&y#z"} {
-		if err := load.AddEdge(markup, id, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddEdge(markup, id, 0))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -350,14 +337,10 @@ func TestManyStreams(t *testing.T) {
 	refused := 0
 	for range mostStreams + 3 {
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, c.server.Origin()+"/events", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r.Header = c.header
 		answer, err := c.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer answer.Body.Close()
 		if answer.StatusCode == http.StatusTooManyRequests {
 			refused++

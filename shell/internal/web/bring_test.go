@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
@@ -50,9 +51,7 @@ func TestBodies(t *testing.T) {
 	}
 	broken := io.MultiReader(strings.NewReader(`{"id":`), iotest.ErrReader(io.ErrUnexpectedEOF))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/skip", broken)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	if status, p := problemOf(bring(r, new(skipping), nil)); status != http.StatusBadRequest {
 		t.Errorf("a body that breaks off: got %d, %v", status, p)
@@ -74,7 +73,7 @@ func TestBodies(t *testing.T) {
 	if got := standing(t, store); got != "" {
 		t.Errorf("got %s", got)
 	}
-	must[reply](c, "/sample", map[string]any{"nodes": json.RawMessage("2.0"), "seed": json.RawMessage("9007199254740992")})
+	posted[reply](c, "/sample", map[string]any{"nodes": json.RawMessage("2.0"), "seed": json.RawMessage("9007199254740992")})
 	// A pair of surrogates, and a backslash before what looks like half of one, are characters.
 	for _, name := range []string{`\ud83d\ude00`, `\\ud800`} {
 		if status, text, _ := c.do("POST", "/filters", "application/json", `{"name":"`+name+`"}`,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
@@ -137,13 +138,9 @@ func TestLongText(t *testing.T) {
 	load, err := kv.NewLoader(t.Context(), dir,
 		kv.LoadOptions{Properties: []kv.Column{{Name: "title", Kind: kv.KindString}, {Name: "text",
 			Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"),
-		kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"),
+		kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}))
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

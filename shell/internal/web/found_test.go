@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -16,23 +17,17 @@ import (
 func TestPagesOfLists(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var ids []string
 	for i := range 6*pageRows + 20 {
 		ids = append(ids, fmt.Sprintf("n%03d", i))
-		if err := load.AddNode(kv.Node{ID: ids[i], Label: "a"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: ids[i], Label: "a"}))
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	store, err := index.Open(dir, kv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -60,9 +55,7 @@ func TestPagesOfLists(t *testing.T) {
 // TestCountComesLater says that there may be more rows than were counted, and has a way to the next page.
 func TestCountComesLater(t *testing.T) {
 	var page strings.Builder
-	if err := pages().ExecuteTemplate(&page, "list", list{Of: "nodes", Page: 2, Pages: 2, Count: 100, More: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pages().ExecuteTemplate(&page, "list", list{Of: "nodes", Page: 2, Pages: 2, Count: 100, More: true}))
 	for _, want := range []string{"100 or more", "all that meet the condition", `rel="next"`, "Page 2 <a"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %q", want)
@@ -81,9 +74,7 @@ func TestCountSoon(t *testing.T) {
 		tx := s.Store.Begin()
 		defer tx.Close()
 		n, err := tx.LastCommit()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return n
 	}
 	before, suspects := commit(), selection{of: "suspects"}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write openapi.json anew")
@@ -18,14 +20,10 @@ var rewrite = flag.Bool("rewrite", false, "write openapi.json anew")
 // TestOpenAPI has the file describe the routes, their parameters, bodies and views as they are.
 func TestOpenAPI(t *testing.T) {
 	want, err := json.MarshalIndent(described(), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want = append(want, '\n')
 	if *rewrite {
-		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("openapi.json", want, 0o644))
 		return
 	}
 	if got := assetText("openapi.json"); got != string(want) {

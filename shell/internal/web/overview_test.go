@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -69,9 +70,7 @@ func TestOverviewText(t *testing.T) {
 // TestLeftOut names the classes that the heat map has no room for.
 func TestLeftOut(t *testing.T) {
 	var page strings.Builder
-	if err := pages().ExecuteTemplate(&page, "overview", overview{Heat: "<svg></svg>", LeftOut: []string{"class 1", "<b>"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pages().ExecuteTemplate(&page, "overview", overview{Heat: "<svg></svg>", LeftOut: []string{"class 1", "<b>"}}))
 	if want := "2 classes are not drawn"; !strings.Contains(page.String(), want) || !strings.Contains(page.String(), "<bdi>&lt;b&gt;</bdi>") {
 		t.Errorf("the page has no %q: %s", want, page.String())
 	}
@@ -97,13 +96,9 @@ func TestCounted(t *testing.T) {
 		}
 	}
 	statement, err := query.Parse("accept p4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	result, err := statement.Exec(t.Context(), store, query.Options{Who: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	result.Close()
 	if got, stale, err := c.at(t.Context(), store, false, slow); err != nil || !stale || *got != 1 || times != 1 {
 		t.Errorf("after a decision: got %v, stale %v, %v", *got, stale, err)

@@ -21,15 +21,15 @@ func TestUndoOfAnotherPage(t *testing.T) {
 		_, text := page.get("/review")
 		return regexp.MustCompile(`name="step" value="(-?\d+)"`).FindStringSubmatch(text)[1]
 	}
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	first := c.browser()
 	step := shown(first)
-	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
 	if status, text, _ := first.form("/undo", url.Values{"step": {step}}); status != http.StatusConflict ||
 		!strings.Contains(text, "not the last reply any more") {
 		t.Errorf("the step of p4: got %d, %s", status, text)
 	}
-	skipped := must[reply](c, "/skip", skipping{ID: "s3"})
+	skipped := posted[reply](c, "/skip", skipping{ID: "s3"})
 	if got := shown(first); got != fmt.Sprint(int64(skipped.Undo)) || skipped.Undo >= 0 {
 		t.Errorf("the page would take back %s, want the skip %d", got, skipped.Undo)
 	}
@@ -71,7 +71,7 @@ func TestBack(t *testing.T) {
 func TestDownloads(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "unsure", Why: "=HYPERLINK(1)"})
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "unsure", Why: "=HYPERLINK(1)"})
 	for path, want := range map[string]string{"/export/decisions.csv": ",'=HYPERLINK(1),",
 		"/export/decisions.csv?raw=1": ",=HYPERLINK(1),"} {
 		if status, text := c.get(path); status != http.StatusOK || !strings.Contains(text, want) {
@@ -105,7 +105,7 @@ func TestWhileCounting(t *testing.T) {
 		defer count.Unlock()
 	}
 	c.server.progress.took = time.Second // as in a large store
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	_, text := c.browser().get("/overview")
 	if strings.Contains(text, "Nobody has decided") ||
 		!strings.Contains(text, `<td class="number">1</td><td class="number">0</td><td class="number">1</td>`) {

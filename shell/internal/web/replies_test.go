@@ -18,14 +18,15 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// must posts what has to be done.
-func must[T any](c *client, path string, body any) (v T) {
+// posted posts what has to be done.
+func posted[T any](c *client, path string, body any) (v T) {
 	c.Helper()
 	status, text := c.post(path, body)
 	if err := json.Unmarshal([]byte(text), &v); err != nil || status != http.StatusOK {
@@ -37,8 +38,8 @@ func must[T any](c *client, path string, body any) (v T) {
 // confirmed decides about many, and answers the question with yes.
 func confirmed(c *client, b bulk) (done bulkReply) {
 	c.Helper()
-	b.Confirm = must[bulkReply](c, "/bulk", b).Confirm
-	return must[bulkReply](c, "/bulk", b)
+	b.Confirm = posted[bulkReply](c, "/bulk", b).Confirm
+	return posted[bulkReply](c, "/bulk", b)
 }
 
 // standing are the decisions in force.
@@ -51,9 +52,7 @@ func standing(t *testing.T, store *kv.Store) string {
 func exec(t *testing.T, store *kv.Store, who, statement string) {
 	t.Helper()
 	result, err := query.Exec(t.Context(), store, query.Options{Who: who}, statement)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	result.Close()
 }
 
@@ -62,24 +61,18 @@ func communities(t *testing.T) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const nodes = 200
 	for i := range nodes {
 		label := "A"
 		if (i%2 == 1) != (i%11 == 0) {
 			label = "B"
 		}
-		if err := load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: label}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: label}))
 	}
 	for i := range nodes {
 		for _, step := range []int{2, 6, 14, 30} {
-			if err := load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+step)%nodes), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+step)%nodes), 0))
 		}
 	}
 	if _, err := load.Commit(t.Context(), nil); err != nil {
@@ -93,7 +86,7 @@ func communities(t *testing.T) *kv.Store {
 // job runs a job on the page.
 func (c *client) job(statement string) (ended job) {
 	c.Helper()
-	must[job](c, "/clean", cleaning{Statement: statement})
+	posted[job](c, "/clean", cleaning{Statement: statement})
 	for ended = view[job](c, "/job"); ended.Running; ended = view[job](c, "/job") {
 		time.Sleep(time.Millisecond)
 	}
@@ -104,31 +97,31 @@ func (c *client) job(statement string) (ended job) {
 func TestUndoTakesBackItsStep(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, func(o *Options) { o.KeepScores = true })
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	if done := confirmed(c, bulk{Where: "id = 'none'", Decision: "reject"}); !strings.HasPrefix(done.Said, "Nothing is decided") || strings.Contains(done.Said, "all before where") {
 		t.Errorf("of nothing: got %q", done.Said)
 	}
 	exec(t, store, "ann", "reject s3")
-	if got := must[reply](c, "/undo", c.last()); got.ID != "p4" || got.Undo != 0 {
+	if got := posted[reply](c, "/undo", c.last()); got.ID != "p4" || got.Undo != 0 {
 		t.Errorf("undo: got %+v, want p4 and nothing else", got)
 	}
 	if got := standing(t, store); got != "s3|reject" {
 		t.Errorf("got %s, want the decision of elsewhere alone", got)
 	}
 	// What was taken back elsewhere does not stand in the way.
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
-	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
 	exec(t, store, "ann", "undo")
 	if status, text := c.post("/undo", c.last()); status != http.StatusConflict ||
 		!strings.Contains(text, "taken back already") {
 		t.Errorf("a step that was taken back: got %d, %s", status, text)
 	}
-	if got := must[reply](c, "/undo", c.last()); got.ID != "p4" {
+	if got := posted[reply](c, "/undo", c.last()); got.ID != "p4" {
 		t.Errorf("the reply before it: got %+v", got)
 	}
 	// A refused step can be taken back after a later one of the same person.
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
-	must[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p5", Decision: "reject"})
 	exec(t, store, "ann", "relabel p5 'Theory'")
 	for range 2 {
 		if status, text := c.post("/undo", c.last()); status != http.StatusConflict ||
@@ -138,7 +131,7 @@ func TestUndoTakesBackItsStep(t *testing.T) {
 	}
 	exec(t, store, "ann", "undo")
 	for _, want := range []string{"p5", "p4"} {
-		if got := must[reply](c, "/undo", c.last()); got.ID != want {
+		if got := posted[reply](c, "/undo", c.last()); got.ID != want {
 			t.Errorf("after the advice was followed: got %+v, want %s", got, want)
 		}
 	}
@@ -161,14 +154,12 @@ func TestUndoAfterARestart(t *testing.T) {
 	store := papers.Cleaned(t)
 	first := serve(t, store, nil)
 	for _, id := range []string{"p4", "p5", "s3"} {
-		must[reply](first, "/decide", decision{ID: id, Decision: "reject"})
+		posted[reply](first, "/decide", decision{ID: id, Decision: "reject"})
 	}
 	exec(t, store, "bob", "reject p1")
-	if err := first.server.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.server.Close())
 	c := serve(t, store, nil)
-	if got := must[reply](c, "/undo", c.last()); got.ID != "s3" || got.Undo == 0 {
+	if got := posted[reply](c, "/undo", c.last()); got.ID != "s3" || got.Undo == 0 {
 		t.Errorf("got %+v, want s3", got)
 	}
 	page := c.browser()
@@ -188,7 +179,7 @@ func TestUndoAfterARestart(t *testing.T) {
 	if got := standing(t, store); got != "p1|reject p4|reject" {
 		t.Errorf("got %s", got)
 	}
-	if got := must[reply](c, "/undo", c.last()); got.ID != "p4" || got.Undo != 0 {
+	if got := posted[reply](c, "/undo", c.last()); got.ID != "p4" || got.Undo != 0 {
 		t.Errorf("got %+v, want p4 and nothing else", got)
 	}
 }
@@ -225,7 +216,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	for range left {
-		must[reply](c, "/undo", c.last())
+		posted[reply](c, "/undo", c.last())
 	}
 	if got := standing(t, store); got != "" {
 		t.Errorf("%d undos found nothing, and after as many more there are %s", left, got)
@@ -237,7 +228,7 @@ func TestBulkOfWhatWasSeen(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	c := serve(t, store, func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} })
 	b := bulk{Of: "nodes", Where: "score > 0.5", Decision: "unsure"}
-	first := must[bulkReply](c, "/bulk", b)
+	first := posted[bulkReply](c, "/bulk", b)
 	err := store.Update(func(tx *kv.Tx) error {
 		condition, err := query.ParseCondition(b.Where)
 		if err != nil {
@@ -254,11 +245,9 @@ func TestBulkOfWhatWasSeen(t *testing.T) {
 		}
 		return tx.SetValue(later, cleaner.SuggestedColumn, label)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b.Confirm = first.Confirm
-	if again := must[bulkReply](c, "/bulk", b); again.Said != "" || again.Question != first.Question || !slices.Equal(again.First, first.First) {
+	if again := posted[bulkReply](c, "/bulk", b); again.Said != "" || again.Question != first.Question || !slices.Equal(again.First, first.First) {
 		t.Errorf("got %+v, want the same question again", again)
 	}
 }
@@ -281,13 +270,11 @@ func TestClientsThatLeave(t *testing.T) {
 	send(c.server.decide, `{"id":"p5","decision":"reject"}`)
 	send(c.server.undo, fmt.Sprintf(`{"step":%d}`, c.last().Step))
 	b := bulk{Where: "id = 's3'", Decision: "reject"}
-	send(c.server.bulk, fmt.Sprintf(`{"where":"id = 's3'","decision":"reject","confirm":%q}`, must[bulkReply](c, "/bulk", b).Confirm))
+	send(c.server.bulk, fmt.Sprintf(`{"where":"id = 's3'","decision":"reject","confirm":%q}`, posted[bulkReply](c, "/bulk", b).Confirm))
 	if got := standing(t, store); got != "p4|reject s3|reject" {
 		t.Errorf("got %s", got)
 	}
-	if err := c.server.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.server.Close())
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{"id":"p1","decision":"reject"}`))
 	r.Header.Set("Content-Type", "application/json")
 	if _, err := c.server.decide(r); !errors.Is(err, context.Canceled) {
@@ -316,7 +303,7 @@ func TestSampleStays(t *testing.T) {
 	store := communities(t)
 	change := func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} }
 	c := serve(t, store, change)
-	must[reply](c, "/sample", sampling{Where: "score >= 0 -- all of them", Nodes: new(whole(4)), Seed: 3})
+	posted[reply](c, "/sample", sampling{Where: "score >= 0 -- all of them", Nodes: new(whole(4)), Seed: 3})
 	queue := func() card { t.Helper(); return view[card](c, "/review?sample=1") }
 	counts := func(want sampled) {
 		t.Helper()
@@ -340,7 +327,7 @@ func TestSampleStays(t *testing.T) {
 			t.Fatalf("%s is asked about again", of.ID)
 		}
 		decided = append(decided, of.ID)
-		must[reply](c, "/decide", decision{ID: of.ID, Decision: kind})
+		posted[reply](c, "/decide", decision{ID: of.ID, Decision: kind})
 	}
 	counts(sampled{Nodes: total, Decided: 1, Unsure: 1, Right: 1})
 	if ended := c.job("clean"); ended.Error != "" {
@@ -353,25 +340,21 @@ func TestSampleStays(t *testing.T) {
 	if of := queue(); slices.Contains(decided, of.ID) {
 		t.Errorf("after clean: %s is asked about again", of.ID)
 	}
-	if err := c.server.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.server.Close())
 	c = serve(t, store, change)
 	counts(sampled{Nodes: total, Decided: 1, Unsure: 1, Right: 1})
-	must[reply](c, "/undo", c.last())
+	posted[reply](c, "/undo", c.last())
 	counts(sampled{Nodes: total, Unsure: 1})
 	if of := queue(); of.ID != decided[1] {
 		t.Errorf("after undo: got %s, want %s", of.ID, decided[1])
 	}
-	if err := store.Update(func(tx *kv.Tx) error {
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node(decided[1])
 		if err == nil {
 			err = tx.RemoveNode(v)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if of := queue(); of.Empty || slices.Contains(decided, of.ID) {
 		t.Errorf("after a removal: got %+v", of)
 	}
@@ -389,11 +372,11 @@ func TestComments(t *testing.T) {
 	if got := view[list](c, "/list?of=nodes&sort=score&where="+url.QueryEscape(where)); len(got.Rows) != pageRows || got.Count != 1000 {
 		t.Errorf("got %d rows of %d", len(got.Rows), got.Count)
 	}
-	must[reply](c, "/sample", sampling{Where: where, Nodes: new(whole(3))})
+	posted[reply](c, "/sample", sampling{Where: where, Nodes: new(whole(3))})
 	if got := len(c.server.currentSample().Nodes); got != 3 {
 		t.Errorf("a sample of 3: got %d nodes", got)
 	}
-	if got := must[bulkReply](c, "/bulk", bulk{Where: where, Decision: "unsure", Why: "it"}); got.Question == "" {
+	if got := posted[bulkReply](c, "/bulk", bulk{Where: where, Decision: "unsure", Why: "it"}); got.Question == "" {
 		t.Errorf("got %+v", got)
 	}
 	for path, body := range map[string]any{
@@ -415,7 +398,7 @@ func TestSkips(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, func(o *Options) { o.ReadOnly = true })
 	for range 3 {
-		must[reply](c, "/skip", skipping{ID: "p4"})
+		posted[reply](c, "/skip", skipping{ID: "p4"})
 	}
 	if got := view[card](c, "/review"); got.ID == "p4" || got.ID == "" {
 		t.Errorf("got the card of %q", got.ID)
@@ -427,7 +410,7 @@ func TestSkips(t *testing.T) {
 			t.Errorf("%s: got %d skipped, empty: %v", where, got.Skipped, got.Empty)
 		}
 	}
-	if got := must[reply](c, "/undo", c.last()); got.ID != "p4" || got.Undo != 0 {
+	if got := posted[reply](c, "/undo", c.last()); got.ID != "p4" || got.Undo != 0 {
 		t.Errorf("undo: got %+v", got)
 	}
 	for i := range mostPast + 10 {
@@ -454,7 +437,7 @@ func TestQueueOfDecided(t *testing.T) {
 			t.Fatalf("%s is asked about again", of.ID)
 		}
 		seen = append(seen, of.ID)
-		must[reply](c, "/decide", decision{ID: of.ID, Decision: "reject"})
+		posted[reply](c, "/decide", decision{ID: of.ID, Decision: "reject"})
 	}
 	if len(seen) != 3 {
 		t.Errorf("got %v", seen)
@@ -470,9 +453,7 @@ func TestFaults(t *testing.T) {
 	s := &Server{ctx: t.Context()} // without a store
 	s.progress.wanted = make(chan struct{}, 1)
 	statement, err := query.Parse("clean")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s.run(t.Context(), statement)
 	if got := s.job.state(); got.Running || !strings.Contains(got.Error, "fault of the program") {
 		t.Errorf("got %+v", got)
@@ -525,9 +506,7 @@ func TestHosts(t *testing.T) {
 		t.Skipf("this system has no 127.0.0.2: %v", err)
 	}
 	server, err := Serve(context.Background(), listener, Options{Store: papers.Cleaned(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	transport := &http.Transport{}
 	c := &client{t, &http.Client{Transport: transport}, server,
 		http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}

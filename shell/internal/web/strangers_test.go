@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
@@ -18,9 +19,7 @@ func TestStrangers(t *testing.T) {
 	var held []net.Conn
 	for range mostStrangers + 10 {
 		conn, err := net.Dial("tcp", c.server.listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer conn.Close()
 		held = append(held, conn)
 	}

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
@@ -41,17 +42,13 @@ type client struct {
 func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 	t.Helper()
 	listener, err := Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2}, Columns: survey.Columns{Title: "title"}}
 	if change != nil {
 		change(&opt)
 	}
 	server, err := Serve(context.Background(), listener, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
@@ -171,9 +168,7 @@ func ask(t *testing.T, store *kv.Store, statement string) (rows []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return rows
 }
 
@@ -468,9 +463,9 @@ func TestSample(t *testing.T) {
 	}
 	// Of two nodes that are skipped, one is of the sample: it waits at the end of it, and the other does not.
 	of := view[card](c, "/review?sample=1")
-	must[reply](c, "/skip", skipping{ID: of.ID})
+	posted[reply](c, "/skip", skipping{ID: of.ID})
 	var drawn []string
-	if err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for _, v := range c.server.currentSample().Nodes {
 			id, err := tx.ID(v)
 			if err != nil {
@@ -479,12 +474,10 @@ func TestSample(t *testing.T) {
 			drawn = append(drawn, id)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	suspects := ask(t, store, "suspects return id")
 	other := slices.IndexFunc(suspects, func(id string) bool { return !slices.Contains(drawn, id) })
-	must[reply](c, "/skip", skipping{ID: suspects[other]})
+	posted[reply](c, "/skip", skipping{ID: suspects[other]})
 	for i := range 20 {
 		if i == 19 {
 			if end := view[card](c, "/review?sample=1"); !end.Empty || end.Skipped != 1 {
@@ -519,7 +512,7 @@ func TestSample(t *testing.T) {
 		!strings.Contains(text, `<h1>This sample is done.</h1>`) || !strings.Contains(text, `<a href="review?where=">The `) {
 		t.Errorf("the end of the sample: %s", text)
 	}
-	must[reply](c, "/sample", sampling{Nodes: new(whole(0))})
+	posted[reply](c, "/sample", sampling{Nodes: new(whole(0))})
 	if got := sampledAs(c, func(p *sampled) bool { return p == nil }); got != nil {
 		t.Errorf("the sample is not forgotten: got %+v", got)
 	}
@@ -728,7 +721,7 @@ func TestDecidedCard(t *testing.T) {
 // TestAwaitedScore has a card say that its score is being computed, as long as it is.
 func TestAwaitedScore(t *testing.T) {
 	store := papers.Cleaned(t)
-	if err := store.Update(func(tx *kv.Tx) error { // from now on, changes make scores stale
+	must.Do(t, store.Update(func(tx *kv.Tx) error { // from now on, changes make scores stale
 		run := map[string]any{}
 		if err := tx.Document("runs", "000000000001", &run); err != nil {
 			return err
@@ -736,12 +729,10 @@ func TestAwaitedScore(t *testing.T) {
 		commit, err := tx.LastCommit()
 		run["Commit"] = commit
 		return cmp.Or(err, tx.PutDocument("runs", "000000000001", run))
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	c := serve(t, store, func(o *Options) { o.KeepScores = true }) // the test says when scores move
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "accept", Why: "an old paper"})
-	if got := must[reply](c, "/undo", c.last()); got.Why != "an old paper" {
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "accept", Why: "an old paper"})
+	if got := posted[reply](c, "/undo", c.last()); got.Why != "an old paper" {
 		t.Errorf("the reason after undo: got %+v", got)
 	}
 	const awaited = "The score is being computed."
@@ -764,7 +755,7 @@ func TestAwaitedScore(t *testing.T) {
 func TestEarlierReply(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), func(o *Options) { o.KeepScores = true })
 	b := c.browser()
-	must[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
+	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	for path, want := range map[string]string{
 		"/node?id=s3": "Earlier: p4 kept its label", "/node?id=p4": "<bdi>p4 kept its label",
 		"/review": "<bdi>p4 kept its label",
