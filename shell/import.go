@@ -54,12 +54,6 @@ func (*importCommand) Help() string {
 Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a property has its type, as in year:int. If all nodes have one ` +
 		`:LABEL and the class is a property, name it: --columns label=subject. The ids of all nodes are in one id space. :TYPE does not count.
 
-A database that EXPORT DATABASE of Kùzu or LadybugDB wrote, to csv or to parquet, is given by its folder: --nodes export --edges export. If it has several tables of ` +
-		`nodes or of edges, give the files of one: --nodes export/Paper.csv. The primary key is the id. The scripts in the folder say which columns there are. Nothing in them is run.
-
-The folder of a data set of OGB for the prediction of nodes is given as it is: --nodes arxiv --edges arxiv --features arxiv. Ids are the numbers of nodes from 0. Labels, ` +
-		`splits and years are taken.
-
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
 		`order of their names, in which numbers count: part-2 comes before part-10. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input. ` +
 		`It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.

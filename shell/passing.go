@@ -86,7 +86,7 @@ func (s *streams) pass(ctx context.Context) *passing {
 func (p *passing) find(name string) {
 	p.read(name)
 	if name != stream.Input {
-		files.LookUp(stream.WithFiles(p.ctx, finder{p: p}), name)
+		files.Sources(stream.WithFiles(p.ctx, finder{p: p}), name)
 	}
 }
 

@@ -15,7 +15,7 @@
 //
 // OpenParts reads several files as one: those of a directory, or those that a pattern matches. They have the same header, or the
 // first is a header alone, with types as neo4j-admin writes them, and the others have none. The name "-" is standard input, where
-// the context has one: csv or tsv, and to be read once. An Aligned has its columns in several files.
+// the context has one: csv or tsv, and to be read once.
 //
 // A file is read in chunks, runs of whole records. Reader.Rows takes them one after another; Reader.Scan hands them to
 // several goroutines, which parse them side by side. Text is cut at the ends of records without being parsed: a chunk

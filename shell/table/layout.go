@@ -329,7 +329,7 @@ func looksOf(records [][]string) (looks int) {
 }
 
 // IsText says whether the table is text.
-func (r *Reader) IsText() bool { return r.layout.separator != 0 || r.parts.align != nil }
+func (r *Reader) IsText() bool { return r.layout.separator != 0 }
 
 // Numbered says whether a text has no header, so that its columns have numbers.
 func (r *Reader) Numbered() bool { return r.layout.numbered }
@@ -351,7 +351,7 @@ var separators = map[byte]string{'\x01': "the character 1, as Hive's", ',': "com
 func (r *Reader) Form() string {
 	l := r.layout
 	switch {
-	case l.separator == 0 && r.parts.align == nil && endingOf(r.parts.paths[0]) != ".parquet":
+	case l.separator == 0 && endingOf(r.parts.paths[0]) != ".parquet":
 		return "parquet"
 	case l.separator == 0:
 		return ""

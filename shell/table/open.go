@@ -135,17 +135,14 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 		}
 	}
 	form, packed, lines := r.parts.form, r.layout.packed, int64(0)
-	if match := separatorLine.FindSubmatch(begin); match != nil && !r.parts.headless {
+	if match := separatorLine.FindSubmatch(begin); match != nil && r.parts.header == nil {
 		begin, form.Delimiter, lines = begin[len(match[0]):], match[1][0], 1
 		if _, err := in.Discard(len(match[0])); err != nil {
 			return err
 		}
 	}
-	if r.parts.headless {
+	if r.parts.header != nil {
 		r.layout = layout{separator: form.Delimiter, comment: noComment, tabs: len(r.parts.header) - 1}
-		if r.layout.separator == 0 {
-			r.layout.separator = usualSeparator(r.path)
-		}
 	} else {
 		r.layout = layoutOf(begin, form, endingOf(r.path), r.parts.isHeader)
 	}
@@ -153,7 +150,7 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	text := newTextFile(r.path, in, r.layout, chunkBytes)
 	text.lines = lines
 	r.chunks = func() rows { return &textChunk{file: text} }
-	if r.parts.headless {
+	if r.parts.header != nil {
 		r.header, text.header = r.parts.header, r.parts.header
 		return nil
 	}
@@ -166,14 +163,6 @@ var separatorLine = regexp.MustCompile("^\"?sep=([^\r\n])\"?\r?\n")
 // endingOf is how the name of a file ends, in lower case and without .gz.
 func endingOf(path string) string {
 	return filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz"))
-}
-
-// usualSeparator is what separates the columns of a text by its name.
-func usualSeparator(path string) byte {
-	if endingOf(path) == ".tsv" {
-		return '\t'
-	}
-	return ','
 }
 
 // ErrJSON is what an *Error wraps whose file seems to be JSON.
@@ -268,17 +257,7 @@ func converting(path, command string) string {
 	return fmt.Sprintf("%s < %s > %s", command, wording.ShellWord(path), wording.ShellWord(into))
 }
 
-// checkHeader checks the header, and gives the columns the names that the caller has for them.
 func (r *Reader) checkHeader() error {
-	if names := r.parts.header; names != nil {
-		for _, left := range slices.Backward(r.leftOut) {
-			names = slices.Delete(slices.Clone(names), min(left.place, len(names)), min(left.place+1, len(names)))
-		}
-		if len(r.header) != len(names) {
-			return r.HeaderErrorf("", "has the columns %s, want %d of them", r.ListColumns(), len(names))
-		}
-		copy(r.header, names)
-	}
 	if len(r.header) > maxColumns {
 		return r.Errorf(1, "", "got a header of %d columns, want at most %d", len(r.header), maxColumns)
 	}

@@ -104,7 +104,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 			p.groups = append(p.groups, parquetGroup{group, places[i]})
 		}
 	}
-	for place, column := range file.Root().Columns() {
+	for _, column := range file.Root().Columns() {
 		leaf := p.leaves
 		p.leaves += leavesOf(column)
 		levels := pages.Levels{}
@@ -123,7 +123,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		}
 		isNeeded := slices.Contains(r.parts.needed, column.Name())
 		if r.parts.lenient && (!ok || isBinary(column) && !isNeeded && !isHalf) {
-			r.leftOut = append(r.leftOut, leftOut{column.Name(), place})
+			r.leftOut = append(r.leftOut, column.Name())
 			continue
 		}
 		if !ok {
@@ -138,7 +138,7 @@ func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
 		})
 	}
 	if len(r.header) == 0 && len(r.leftOut) > 0 {
-		return unusualColumn(r.path, r.leftOut[0].name)
+		return unusualColumn(r.path, r.leftOut[0])
 	}
 	if len(r.header) == 0 {
 		return &Error{Path: r.path, Msg: "has no columns"}

@@ -20,8 +20,7 @@ import (
 type Parts struct {
 	name     string
 	paths    []string // those of one name sorted; never empty
-	header   []string // nil: that of the files
-	headless bool     // the files have none, so their first line is a row
+	header   []string // of text files, whose first line then is a row; nil: they have one
 	form     Form
 	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
 	// columns that cannot be read are left out, and those of bytes that are not called text,
@@ -29,8 +28,6 @@ type Parts struct {
 	needed  []string // but these
 
 	partitions []partition // of the paths; nil: their directories say nothing
-
-	align func(ctx context.Context, memory int64) (*Aligned, error) // not nil: the files are columns of one table
 }
 
 const (
@@ -98,9 +95,6 @@ func Join(name string, all ...Parts) (Parts, error) {
 	joined := Parts{name: name}
 	seen := map[string]bool{}
 	for _, p := range all {
-		if p.header != nil || p.align != nil {
-			return Parts{}, &Error{Path: p.name, Msg: "is a whole table, which others beside it describe, want it alone"}
-		}
 		for _, path := range p.paths {
 			if clean := filepath.Clean(path); seen[clean] {
 				return Parts{}, &Error{Path: path, Msg: "is named twice, want it once"}
@@ -161,13 +155,6 @@ func tooMany(name string, parts int) error {
 	return &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", parts, maxParts)}
 }
 
-// WithHeader is p with names for its columns. They take the place of the names that the files have. If isHeadless, text files have no header:
-// their first line is a row.
-func (p Parts) WithHeader(names []string, isHeadless bool) Parts {
-	p.header, p.headless = names, isHeadless
-	return p
-}
-
 // WithForm is p with a form of its text files. A first line of which isHeader is true is a header, even if the form
 // says that there is none.
 func (p Parts) WithForm(form Form, isHeader func(fields []string) bool) Parts {
@@ -213,9 +200,6 @@ func OpenParts(ctx context.Context, parts Parts, memory int64) (*Reader, error) 
 
 // openParts is OpenParts with chunks of text of another size, in bytes.
 func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (*Reader, error) {
-	if parts.align != nil {
-		return parts.openAligned(ctx, memory)
-	}
 	first, err := parts.open(ctx, 0, memory, chunkBytes)
 	if err != nil {
 		return nil, err
@@ -256,7 +240,7 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 // id:ID, which the second file does not begin with.
 func (p Parts) headed(ctx context.Context, first *Reader, memory int64, chunkBytes int) (Parts, error) {
 	isTyped := slices.ContainsFunc(first.header, func(column string) bool { return strings.Contains(column, ":") })
-	if p.header != nil || first.lists != nil || !isTyped {
+	if first.lists != nil || !isTyped {
 		return p, nil
 	}
 	for _, path := range p.paths[:2] { // which a pipe brings once
@@ -270,7 +254,8 @@ func (p Parts) headed(ctx context.Context, first *Reader, memory int64, chunkByt
 	if row, err := p.firstRow(ctx, 0, memory, chunkBytes); err != nil || row != nil {
 		return p, err
 	}
-	headed := p.WithHeader(first.header, true)
+	headed := p
+	headed.header = first.header
 	headed.form.Delimiter = first.layout.separator
 	row, err := headed.firstRow(ctx, 1, memory, chunkBytes)
 	if err != nil || slices.Equal(row, first.header) {

@@ -65,9 +65,8 @@ type Reader struct {
 	floats []bool // of the columns: they have numbers of floating point; nil of text
 	layout layout // of text
 
-	leftOut []leftOut // columns of a parquet file that are not read
-	sources []string  // of the columns: their files; nil if these are the parts
-	line    int64     // of the header, as in Error
+	leftOut []string // columns of a parquet file that are not read
+	line    int64    // of the header, as in Error
 	size    int64
 	read    func() int64 // bytes of the file consumed so far; any goroutine
 	chunk   rows         // being read, nil between
@@ -102,19 +101,8 @@ func (r *Reader) IsList(column int) bool { return r.lists != nil && r.lists[colu
 // IsFloat says whether a column of a parquet file has numbers of floating point, of which NaN is one.
 func (r *Reader) IsFloat(column int) bool { return r.floats != nil && r.floats[column] }
 
-// A leftOut is a column that is not read, and its place in the file.
-type leftOut struct {
-	name  string
-	place int
-}
-
 // LeftOut are the names of the columns that are not read, since WithoutNested has said so.
-func (r *Reader) LeftOut() (names []string) {
-	for _, left := range r.leftOut {
-		names = append(names, left.name)
-	}
-	return names
-}
+func (r *Reader) LeftOut() []string { return r.leftOut }
 
 // Unusual returns the *Error that a column has values that cannot be read.
 func (r *Reader) Unusual(column string) error { return unusualColumn(r.path, column) }
@@ -237,9 +225,6 @@ func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
 func (r *Reader) Want(row Row, column int, want string) error {
 	text := string(row.Fields[column])
 	path, line := r.parts.Place(row.Line)
-	if r.sources != nil && r.sources[column] != "" {
-		path = r.sources[column]
-	}
 	return &Error{
 		Path: path, Line: line, Column: r.header[column], Value: shorten(text, maxValue),
 		Msg: fmt.Sprintf("got %q, want %s", brief(text), want),

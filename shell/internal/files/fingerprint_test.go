@@ -36,16 +36,6 @@ func TestFingerprintOfParts(t *testing.T) {
 	if other, err := Fingerprint(t.Context(), Names{"a", "b"}, Names{"c"}); err != nil || other == one {
 		t.Errorf("got the fingerprint %q for other tables of the same files, and the error %v", other, err)
 	}
-	for _, folder := range []string{"raw", "split/time"} {
-		must.Do(t, os.MkdirAll(filepath.Join(dir, "ogb", folder), 0o700))
-	}
-	ogb := filepath.Join(dir, "ogb")
-	for _, name := range []string{ogbCount, ogbEdges, ogbLabels, ogbYears, ogbFeatures, "split/time/train.csv.gz", "split/time/test.csv.gz"} {
-		write(filepath.Join("ogb", name), "")
-		look("a data set of OGB with "+name, ogb)
-		write(filepath.Join("ogb", name), "1\n")
-		look("a data set of OGB with another "+name, ogb)
-	}
 	look("standard input", "-")
 	look("standard input again", "-")
 }

@@ -58,9 +58,6 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		return nil, err
 	}
 	n.names = header.names
-	if err := g.sayOGB(ctx, r); err != nil {
-		return nil, err
-	}
 	if left := in.LeftOut(); left != nil {
 		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(), strings.Join(left, ", "))
 	}

@@ -8,6 +8,30 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
+// NodeTable finds the files that the names of a nodes file stand for.
+func (r Job) NodeTable(ctx context.Context, names Names) (table.Parts, error) {
+	parts, err := joinTables(ctx, names)
+	return parts.WithoutNested().WithForm(r.Text, r.Columns.isHeader("id")), err
+}
+
+// EdgeTable is NodeTable for edges.
+func (r Job) EdgeTable(ctx context.Context, names Names) (table.Parts, error) {
+	parts, err := joinTables(ctx, names)
+	return parts.WithoutNested().WithForm(r.Text, r.EdgeColumns.isHeader("src", "dst")), err
+}
+
+func joinTables(ctx context.Context, names Names) (table.Parts, error) {
+	var all []table.Parts
+	for _, path := range names {
+		parts, err := table.FindParts(ctx, path)
+		if err != nil || len(names) == 1 {
+			return parts, err
+		}
+		all = append(all, parts)
+	}
+	return table.Join(names.String(), all...)
+}
+
 // openParts opens a table as a stage: it may have to wait for the header.
 func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader, err error) {
 	err = r.Timed("header", func(*ops.Stage) error {
@@ -52,13 +76,10 @@ func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []i
 	return in, places, nil
 }
 
-// openTable opens a table: a file, the files of a directory, those that a pattern matches, the features of a data set
-// of OGB, or standard input. isHeader recognizes its header.
+// openTable opens a table: a file, the files of a directory, those that a pattern matches, or standard input. isHeader
+// recognizes its header.
 func (r Job) openTable(ctx context.Context, path string, isHeader func([]string) bool) (*table.Reader, error) {
-	parts, isOGB, err := ogbMatrix(ctx, path)
-	if !isOGB {
-		parts, err = table.FindParts(ctx, path)
-	}
+	parts, err := table.FindParts(ctx, path)
 	if err != nil {
 		return nil, err
 	}

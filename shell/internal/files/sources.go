@@ -31,23 +31,11 @@ func (n Names) only() string {
 
 // Sources are the files that the name of a table stands for; none if there are none.
 func Sources(ctx context.Context, path string) []string {
-	if isOGB(ctx, path) {
-		if set, err := openOGB(ctx, filepath.Clean(path), path, ""); err == nil {
-			return set.sources(ctx)
-		}
-	}
 	parts, err := table.FindParts(ctx, path)
 	if err != nil {
 		return nil // reading it says so
 	}
 	return parts.Paths()
-}
-
-// LookUp looks at each file that has to be looked at to find those of a table of a name, whatever table that is.
-func LookUp(ctx context.Context, name string) {
-	Sources(ctx, name)
-	Job{}.NodeTable(ctx, Names{name}) //nolint:errcheck // reading it says so
-	Job{}.EdgeTable(ctx, Names{name}) //nolint:errcheck // likewise
 }
 
 // Fingerprint tells files from others, and from themselves once they are changed. Of one that is not there, which its opening
