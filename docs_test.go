@@ -86,8 +86,7 @@ func TestChangelogIsKept(t *testing.T) {
 	}
 }
 
-// TestEmbeddingCompilesNoCommandLine: a program that asks statements compiles no terminal, flags, parquet, Arrow or progress bar. One that
-// prints the answers compiles no Arrow either.
+// TestEmbeddingCompilesNoCommandLine: a program that asks statements compiles no terminal, flags, parquet or progress bar.
 func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the command go is not installed")
@@ -99,13 +98,10 @@ func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 	if !strings.Contains(string(packages), "graphcleaner/kv\n") {
 		t.Fatalf("got %s, want it to have kv", packages)
 	}
-	for _, name := range []string{"/kong", "/readline", "/parquet-go", "/arrow-go", "/progressbar", "golang.org/x/term", "graphcleaner/shell\n"} {
+	for _, name := range []string{"/kong", "/readline", "/parquet-go", "/progressbar", "golang.org/x/term", "graphcleaner/shell\n"} {
 		if strings.Contains(string(packages), name) {
 			t.Errorf("shell/query compiles %s", strings.TrimSpace(name))
 		}
-	}
-	if packages, err = exec.Command("go", "list", "-deps", "./shell/print").Output(); err != nil || strings.Contains(string(packages), "/arrow-go") {
-		t.Errorf("shell/print compiles Arrow (%v)", err)
 	}
 }
 

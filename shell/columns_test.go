@@ -41,7 +41,7 @@ func TestExportsInColumns(t *testing.T) {
 	cleanedStore(t)
 	mustRun(t, "shell", "g", "-c", "accept where score > 0.9", "--yes")
 	for _, what := range []string{"scores", "suspects", "labels", "decisions", "verdicts", "predictions", "transition"} {
-		for _, name := range []string{"t.csv", "t.csv.gz", "t.parquet", "t.arrow"} {
+		for _, name := range []string{"t.csv", "t.csv.gz", "t.parquet"} {
 			mustRun(t, "export", "g", what, "--out", name)
 		}
 		want := fieldsOf(t, "t.csv")

@@ -43,8 +43,8 @@ type exportCommand struct {
 }
 
 func (*exportCommand) Help() string {
-	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl, .parquet or .arrow for tables, .npy for matrices. With .gz behind them, texts are packed, as in ` +
-		`scores.csv.gz. An .arrow file is an Arrow IPC file, also known as Feather. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
+	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl or .parquet for tables, .npy for matrices. With .gz behind them, texts are packed, as in ` +
+		`scores.csv.gz. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
 		`complete and on disk.
 
   - scores: id,given_label,score,suggested_label,confidence of every node
@@ -108,7 +108,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	case c.What == "features" && !array:
 		return usagef("export: features are written as .npy, got --out %s", c.Out)
 	case array && c.What != "features" && c.What != "predictions":
-		return usagef("export: %s are a table, want .csv, .tsv, .json, .jsonl, .parquet or .arrow, got --out %s", c.What, c.Out)
+		return usagef("export: %s are a table, want .csv, .tsv, .json, .jsonl or .parquet, got --out %s", c.What, c.Out)
 	case !array:
 		var err error
 		if form, err = formOfFile(ctx, c.Out); err != nil {

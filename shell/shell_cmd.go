@@ -21,7 +21,7 @@ type shellCommand struct {
 	DB        string          `arg:"" name:"DB" help:"Directory of the store."`
 	Command   string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
 	File      string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
-	Format    columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or arrow."`
+	Format    columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or parquet."`
 	SafeCSV   bool            `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 	ReadOnly  bool            `help:"Refuse statements that write, and let others read at the same time."`
 	KeepGoing bool            `help:"Continue after a statement that failed."`
@@ -37,15 +37,15 @@ func (*shellCommand) Help() string {
 	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with history and completion. .help lists the statements. ` +
 		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too, and the scores around a decision move at once. A dot command, such as .mode csv, takes a line of its own.
 
---format arrow writes an Arrow IPC stream with typed columns: pandas, polars, R and DuckDB read it as it comes. It holds the answer to one statement. If the ` +
-		`answer fails half way, the stream is cut in a message, and readers report that.
+--format parquet writes a file with typed columns, which pandas, polars, R and DuckDB read. It holds the answer to one statement. If the ` +
+		`answer fails half way, the file lacks its footer, and readers report that.
 
 The store is open only while statements run, and for a second after. If another process holds the store, that process answers the statements.
 
     graphcleaner shell my.graph
     graphcleaner shell my.graph -c 'suspects where degree > 3 limit 20'
     graphcleaner shell my.graph -c "nodes where label = 'Theory' order by degree desc limit 5" --format csv
-    graphcleaner shell my.graph -c 'suspects' --format arrow > suspects.arrows
+    graphcleaner shell my.graph -c 'suspects' --format parquet > suspects.parquet
     graphcleaner shell my.graph -c 'explain 1042'
     graphcleaner shell my.graph -c 'accept where score > 0.8' --yes
     echo 'stats; classes' | graphcleaner shell my.graph --format json`

@@ -24,15 +24,15 @@ func formOfFile(ctx context.Context, path string) (tableForm, error) {
 	name, packed := strings.CutSuffix(strings.ToLower(path), ".gz")
 	format, ok := columnar.OfFile(name)
 	switch {
-	case ok && packed && format >= columnar.ArrowStream:
-		return tableForm{}, usagef("export: .parquet and .arrow are not packed once more, want no .gz, got --out %s", path)
+	case ok && packed && format == columnar.Parquet:
+		return tableForm{}, usagef("export: .parquet is not packed once more, want no .gz, got --out %s", path)
 	case ok:
 		return tableForm{format, packed}, nil
 	case path == "-" || isStream(ctx, path):
 		return tableForm{format: columnar.Format(print.FormatCSV)}, nil
 	}
 	return tableForm{}, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .csv.gz and so on, "+
-		".parquet, .arrow or, for matrices, .npy, or - for standard output, got --out %s", path)
+		".parquet or, for matrices, .npy, or - for standard output, got --out %s", path)
 }
 
 // isSeparated says whether the form is csv or tsv.
@@ -56,7 +56,7 @@ func (f tableForm) render(w io.Writer, r *query.Result, on *print.Screen) (int64
 // checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row group would not
 // fit in memory.
 func (c *exportCommand) checkFooter(tx *kv.Tx, form tableForm) error {
-	if c.What != "predictions" || form.format != columnar.ParquetFile {
+	if c.What != "predictions" || form.format != columnar.Parquet {
 		return nil
 	}
 	nodes, classes := int64(tx.NumPresent()), int64(len(tx.Classes()))

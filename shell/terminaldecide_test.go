@@ -55,12 +55,12 @@ func TestTerminalConfirmsACommand(t *testing.T) {
 	}
 }
 
-// TestTerminalGetsNoArrow refuses to fill a terminal with an Arrow stream, before anything is decided.
-func TestTerminalGetsNoArrow(t *testing.T) {
+// TestTerminalGetsNoParquet refuses to fill a terminal with a Parquet file, before anything is decided.
+func TestTerminalGetsNoParquet(t *testing.T) {
 	store := papers.Cleaned(t)
 	term := newTerminal(t)
-	term.run(terminalStore(t, store), "-c", "accept where score > 0.9", "--yes", "--format", "arrow")
-	term.wait("the refusal", `(?s)--format arrow is for programs, and standard output is a terminal:.*ended with 2`)
+	term.run(terminalStore(t, store), "-c", "accept where score > 0.9", "--yes", "--format", "parquet")
+	term.wait("the refusal", `(?s)--format parquet is for programs, and standard output is a terminal:.*ended with 2`)
 	term.stop()
 }
 

@@ -176,7 +176,7 @@ var formats = []struct{ begin, msg string }{
 	{"\xfd7zXZ", "got xz data, want text or parquet: unpack it with unxz"},
 	{"\x28\xb5\x2f\xfd", "got zstd data, want text or parquet: unpack it with unzstd"},
 	{"\x93NUMPY", "got an array of numpy, want text or parquet (an array of edges, features or predictions has a name that ends in .npy)"},
-	{"ARROW1", "got an Arrow file, which is written and not read, want text or parquet"},
+	{"ARROW1", "got an Arrow file, want text or parquet"},
 	{"\x89HDF", "got an HDF5 file, want text or parquet"},
 	{"SQLite format 3", "got an SQLite database, want text or parquet: sqlite3 -csv -header writes a table of it"},
 	{"%%MatrixMarket", "got a Matrix Market file, which is not read. In Python, m = scipy.io.mmread(file) reads it. " +

@@ -189,7 +189,7 @@ func TestTextErrors(t *testing.T) {
 		{"a.gml", []byte("graph\n[\n  directed 0\n"), ":1: got a graph in DOT or GML"},
 		{"a.tar.gz", []byte(zipped(t, "e.csv"+strings.Repeat("\x00", 252)+"ustar")), ":1: got a tar archive"},
 		{"a.mtx", []byte("%%MatrixMarket matrix coordinate real general\n"), "of features: scipy.sparse.save_npz"},
-		{"a.arrow", []byte("ARROW1"), ": got an Arrow file, which is written and not read, want text or parquet"},
+		{"a.arrow", []byte("ARROW1"), ": got an Arrow file, want text or parquet"},
 		{"a.xlsx", []byte("PK\x03\x04"), ":1: got a zip archive, as .xlsx, .npz and"},
 		{"a.csv", []byte("PK\x03\x04"), ":1: got a zip archive"},
 		{"a.csv", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n"),

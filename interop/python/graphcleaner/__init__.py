@@ -12,7 +12,7 @@
 >>> found[found.is_label_issue][["paper_id", "given_label", "suggested_label"]].to_dict("records")
 [{'paper_id': 19, 'given_label': 'law', 'suggested_label': 'art'}]
 
-The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet and Arrow. Errors are
+The work is done by the program graphcleaner, which the wheel holds. Frames go to it and come from it as Parquet. Errors are
 `GraphcleanerError`. Notes of the program go to the logger `graphcleaner`, as warnings where they may matter.
 
 `from_networkx`, `from_pyg`, `read_ogb` and `read_dgl` make a `Graph`, which `clean` takes in place of nodes and edges. `to_pyg` goes back.

@@ -29,7 +29,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
     said = said.replace("each row for the node whose id it has in the column id.", "each row for the node that its id or index names.")
     said = said.replace("correct the file and append", "correct the frame and append")
     said = said.replace("clean with the option as-given", "clean with --as-given")
-    said = said.replace("want one statement with --format arrow", "want one statement in a call").replace("an Arrow stream", "a frame")
+    said = said.replace("want one statement with --format parquet", "want one statement in a call").replace("a Parquet file", "a frame")
     said = said.replace("give them to the command, as in: shell DB --who ann -c undo", "pass them to open, as in: open(path, who='ann')")
     said = re.sub(r"\brepeat this with (?:--replace --yes )?--", "call this again with --", said)
     said = re.sub(r"(want another)(?: name)?: (?:such as|if it is a property,) --columns \S+", r"\1 name", said)  # a frame is renamed

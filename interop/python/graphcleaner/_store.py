@@ -117,8 +117,8 @@ class Store(Generic[Frame]):
         >>> store.query("count nodes where degree > $1 and label != $2", 1, "it's x").to_pylist()
         [{'count': 60}]
         """
-        arguments = ["shell", "--format", "arrow", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self._at]
-        return self._frame(_streamed(arguments, "statement", bound(statement, values)))
+        arguments = ["shell", "--format", "parquet", *self._flags, *self._who, *(["--yes"] if yes else []), "--", self._at]
+        return self._frame(_printed(arguments, "statement", bound(statement, values)))
 
     def _frame(self, table: pa.Table) -> Frame:
         frame: Frame = _tables.as_kind(table, self.frames)
@@ -156,7 +156,7 @@ class Store(Generic[Frame]):
 
         with _tables.folder() as folder:
             nodes = _tables.write(pa.table({"id": _tables.named(ids, "ids")}), Path(folder, "ids.parquet"), "ids")
-            table = _streamed(["score", "--nodes", nodes, "--format", "arrow", *self._flags, "--", self._at], "ids")
+            table = _printed(["score", "--nodes", nodes, "--format", "parquet", *self._flags, "--", self._at], "ids")
         return self._frame(table)
 
     @short
@@ -280,25 +280,26 @@ def _whole(value: Any, what: str) -> int:
     return whole
 
 
-def _streamed(arguments: Sequence[str], what: str, statements: str = "") -> Any:
+def _printed(arguments: Sequence[str], what: str, statements: str = "") -> Any:
     """The table that the program prints."""
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
         with _binary.running(arguments, statements) as out:
-            return pa.ipc.open_stream(out).read_all()
+            return pq.ParquetFile(pa.BufferReader(out.read())).read()
     except pa.ArrowException as error:
         raise GraphcleanerError(f"{what}: the answer has no rows of a table, want one that has: {error}") from error
 
 
 def exported(arguments: Sequence[str], of: Sequence[str], folder: str) -> Any:
     """The table that an export writes."""
-    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    path = f"{folder}/export.arrow"
+    path = f"{folder}/export.parquet"
     _binary.run([*arguments, f"--out={path}", *of])
-    with pa.OSFile(path) as source:  # not mapped: the folder goes away
-        return pa.ipc.open_file(source).read_all()
+    with pq.ParquetFile(path) as source:  # not mapped: the folder goes away
+        return source.read()
 
 
 def flags(**options: Any) -> list[str]:

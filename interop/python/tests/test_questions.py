@@ -40,7 +40,7 @@ from graphcleaner._messages import of_python
     ("with --prediction-classes c1,c0: give that", "with classes=['c1', 'c0']: give that"),
     ("/t/a b/predictions.npy: row 5 (node p5): class B is 3. If these are logits, add --logits", "predictions: row 5 (node p5): class B is 3. If these are logits, add logits=True"),
     ("each (--prediction-classes names the columns of the file)", "each (classes names the columns of the file)"),
-    ("an Arrow stream holds one answer: got more, want one statement with --format arrow", "a frame holds one answer: got more, want one statement in a call"),
+    ("a Parquet file holds one answer: got more, want one statement with --format parquet", "a frame holds one answer: got more, want one statement in a call"),
     ("repeat this with --unlabelled NA", "call this again with unlabelled=['NA']"),
     ('1:6: got "--who", and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. A comment',
      '1:6: got "--who", and a statement has no flags: pass them to open, as in: open(path, who=\'ann\'). A comment'),

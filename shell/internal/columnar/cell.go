@@ -9,10 +9,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// cellBytes is about what a value takes in a batch without its text.
+// cellBytes is about what a value takes in a row group without its text.
 const cellBytes = 8
 
-// weight is about how many bytes a row takes in a batch.
+// weight is about how many bytes a row takes in a row group.
 func weight(values []kv.Value) int {
 	bytes := cellBytes * len(values)
 	for _, v := range values {

@@ -40,7 +40,7 @@ func newParquetSink(w io.Writer, columns []query.ColumnInfo) (*parquetSink, erro
 	names := make(map[string]bool, len(columns))
 	for _, c := range columns {
 		if names[c.Name] {
-			return nil, fmt.Errorf("two columns are called %s, which Parquet has no room for: want .csv", strconv.Quote(c.Name))
+			return nil, fmt.Errorf("two columns are called %s, which Parquet has no room for: want another name or another format", strconv.Quote(c.Name))
 		}
 		names[c.Name] = true
 		root.fields = append(root.fields, parquetField{Node: parquet.Optional(parquetNode(c)), name: c.Name})
@@ -135,9 +135,6 @@ func (s *parquetSink) end() error {
 	}
 	return s.to.Close()
 }
-
-// abort leaves the file without its footer.
-func (s *parquetSink) abort() error { return nil }
 
 // An orderedGroup is a group whose fields keep their order: those of a parquet.Group are sorted by name.
 type orderedGroup struct {

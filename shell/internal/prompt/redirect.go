@@ -28,7 +28,7 @@ type redirection struct {
 	failed   bool            // a statement failed
 }
 
-// endings are those of the names of files that .output takes, beside no ending, and that of an Arrow file.
+// endings are those of the names of files that .output takes, beside no ending.
 var endings = []string{".csv", ".tsv", ".json", ".jsonl", ".md", ".parquet", ".txt"}
 
 // redirect sends answers to a file, or with "" back to where they went at first.

@@ -37,7 +37,7 @@ type Options struct {
 	// Name of the input, such as a file, put before the positions in errors. "" leaves it out.
 	Name string
 
-	// An Arrow stream holds the answer to one statement, and In may have no more.
+	// A Parquet file holds the answer to one statement, and In may have no more.
 	Format columnar.Format
 	Timing bool
 
@@ -153,7 +153,7 @@ func (s *session) runInput(ctx context.Context) error {
 		s.reading = append(s.reading, info)
 	}
 	in := io.Reader(stream.NewReader(ctx, s.opt.In))
-	if s.format == columnar.ArrowStream {
+	if s.format == columnar.Parquet {
 		one, err := onlyStatement(query.NewScript(in))
 		if err == nil {
 			err = s.step(ctx, one)
@@ -167,12 +167,12 @@ func (s *session) runInput(ctx context.Context) error {
 	return s.runScript(ctx, in, s.opt.Name)
 }
 
-// onlyStatement reads the one statement of an Arrow stream. It reads to the end, so that nothing runs of an input that has more.
+// onlyStatement reads the one statement whose answer a Parquet file holds. It reads to the end, so that nothing runs of an input that has more.
 func onlyStatement(source *query.Script) (one query.Step, err error) {
 	for {
 		next, err := source.Next()
 		text := strings.TrimSpace(strings.TrimSuffix(next.Text, ";"))
-		const want = "an Arrow stream holds one answer: got %s, want one statement with --format arrow"
+		const want = "a Parquet file holds one answer: got %s, want one statement with --format parquet"
 		switch {
 		case errors.Is(err, io.EOF) && one.Text == "":
 			return one, fmt.Errorf(want, "no statement")

@@ -31,7 +31,7 @@ func TestStatements(t *testing.T) {
 	})
 }
 
-// TestStatementsInColumns answers what TestStatements does as Arrow streams: the values of every column have its kind.
+// TestStatementsInColumns answers what TestStatements does as Parquet files: the values of every column have its kind.
 func TestStatementsInColumns(t *testing.T) {
 	stores := map[string]*kv.Store{
 		"cleaned": papers.Cleaned(t), "loaded": papers.Loaded(t), "numbered": papers.Numbered(t), "empty": papers.Empty(t),
@@ -49,7 +49,7 @@ func TestStatementsInColumns(t *testing.T) {
 				}
 				var text, columns bytes.Buffer
 				_, err = (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next}, Listener{Out: &text, Notice: func(string) {}})
-				_, errColumns := (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next, Format: columnar.ArrowStream}, Listener{Out: &columns, Notice: func(string) {}})
+				_, errColumns := (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next, Format: columnar.Parquet}, Listener{Out: &columns, Notice: func(string) {}})
 				if (err == nil) != (errColumns == nil) || err == nil && columns.Len() == 0 {
 					t.Errorf("%s: %s: %d bytes in columns and %v, want as in text: %v", d.Pos, next.Text, columns.Len(), errColumns, err)
 				}
