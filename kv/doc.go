@@ -76,8 +76,7 @@
 //   - A Patch makes the same store whether one transaction makes its changes or the graph is written again. All of it is seen
 //     at once, and after an error nothing of it (TestPatchWays, TestModel; index TestPatchKeepsIndexes).
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
-//     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; shell TestSoak; cleaner
-//     TestReadersDuringClean).
+//     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; cleaner TestReadersDuringClean).
 //   - Before each write the store asks whether the disk has room for it ([ErrNoSpace]). If another process takes that room
 //     before the write, the system kills this process. The store survives that like any other crash (TestFullDisk,
 //     TestLoadIntoFullDisk; shell TestFullDisk).
@@ -141,7 +140,7 @@
 //     records that an earlier backup has. Restore of a damaged backup, or of one that is cut short, returns [ErrBackup]. A store
 //     from whole backups has the records, the commits and the ID of the original. If [Restore] or [Migrate] is killed, it
 //     leaves no incomplete store (TestBackupWhileWriting, TestBackupChains, TestFlippedBackups, TestTruncatedBackups,
-//     TestKilledBackups, TestMigrationIsAtomic).
+//     TestMigrationIsAtomic; shell TestKilledJobs).
 //   - If the disk fails a write, also one in the background, every later write returns [ErrFailed]. All commits are there
 //     when the store is opened again. If Badger 4.9.6 cannot make a table in a merge, it removes the merged tables all the
 //     same. The store keeps them until all new tables are there; if one is lacking, reads fail too, and the next Open has the

@@ -51,6 +51,7 @@ var jobs = map[string]job{
 	"clean, paper":      {begin: "predicted", args: []string{"clean", "g", "--preset=paper", "--hops=2", jobMemory}},
 	"compact":           {begin: "changed", args: []string{"compact", "g", jobMemory}},
 	"export":            {begin: "cleaned", args: []string{"export", "g", "scores", "--out=scores.csv", jobMemory}, file: "scores.csv"},
+	"backup":            {begin: "cleaned", args: []string{"backup", "g", "new.backup", "--replace", jobMemory}, file: "new.backup"},
 	"restore":           {begin: "backed up", args: []string{"restore", "g.backup", "r", jobMemory}, db: "r"},
 	"import --append": {begin: "appending", args: []string{
 		"import", "g", "--append", "--nodes=more.csv", "--edges=more-edges.csv", jobMemory}},

@@ -20,6 +20,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
+const soakAsked = "GRAPHCLEANER_TEST_SOAK" // how long TestManyAtOnce takes, such as 10m
+
 // TestManyAtOnce has several people and jobs work at one store, each in processes of their own, and kills any of these at random, also
 // the one that holds the store. Every decision that was acknowledged is in the history, no answer mixes two snapshots, nothing is stuck.
 func TestManyAtOnce(t *testing.T) {
@@ -174,6 +176,14 @@ func TestManyAtOnce(t *testing.T) {
 			t.Errorf("the decisions of %s were acknowledged, and are not in the history", reason)
 		}
 	}
+	tried, failed := 0, 0
+	for _, rounds := range c.done {
+		tried += rounds
+	}
+	if t.Failed() {
+		failed = 1
+	}
+	t.Logf("durability: soak: %.1f minutes, operations: %d of %d", lasts.Minutes(), tried-failed, tried)
 }
 
 // A crowd is the processes that work at one store.

@@ -12,6 +12,7 @@ import (
 )
 
 const (
+	killsAsked  = "GRAPHCLEANER_TEST_KILLS"  // how many operations of a job are killed; all where there are fewer
 	faultsAsked = "GRAPHCLEANER_TEST_FAULTS" // how many operations of a job fail in each way; all where there are fewer
 	someFaults  = 1                          // without faultsAsked
 )

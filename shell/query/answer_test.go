@@ -2,14 +2,11 @@ package query
 
 import (
 	"context"
-	flags "flag"
 	"fmt"
-	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -67,10 +64,4 @@ func collectAll(t *testing.T, store *kv.Store, opt Options, text string) string 
 	return lines
 }
 
-func TestMain(m *testing.M) {
-	// Each try of a rapid test makes a store. The flag overrides this number.
-	if err := flags.Set("rapid.checks", strconv.Itoa(longtest.Of(30, 100))); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(memdir.Tests(m))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(memdir.Tests(m)) }
