@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 var (
@@ -22,18 +24,12 @@ var (
 // Names in capitals, as in shell/NAME.go, stand for any.
 func TestDocsNameWhatIsThere(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	examples, err := filepath.Glob("docs/examples/*/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, page := range append(append(pages, examples...), "README.md", "CONTRIBUTING.md", "docs/durability/README.md", "interop/python/README.md") {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		prose := docCode.ReplaceAllString(string(text), "")
 		var paths []string
 		for _, link := range docLink.FindAllStringSubmatch(prose, -1) {
@@ -58,9 +54,7 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 // link for each version.
 func TestChangelogIsKept(t *testing.T) {
 	text, err := os.ReadFile("CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	version := regexp.MustCompile(`^## \[(Unreleased|\d+\.\d+\.\d+(?:-[\w.]+)?)\](?: - \d{4}-\d{2}-\d{2})?$`)
 	kind := regexp.MustCompile(`^### (Added|Changed|Deprecated|Removed|Fixed|Security)$`)
 	var versions []string
@@ -92,9 +86,7 @@ func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 		t.Skip("the command go is not installed")
 	}
 	packages, err := exec.Command("go", "list", "-deps", "./shell/query").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !strings.Contains(string(packages), "graphcleaner/kv\n") {
 		t.Fatalf("got %s, want it to have kv", packages)
 	}
@@ -143,9 +135,7 @@ func parsed(t *testing.T, dir string) (files []*ast.File) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		files = append(files, file)
 	}
 	return files

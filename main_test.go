@@ -22,6 +22,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/atrest"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell"
 )
 
@@ -56,17 +57,15 @@ const hung = 30 * time.Second
 func program(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	test, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := exec.Command(test, args...)
 	c.Dir, c.Env = dir, append(os.Environ(), programVariable+"=0s")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody to be asked but standard input
 	return c
 }
 
-// must runs a command that succeeds.
-func must(t *testing.T, dir string, args ...string) string {
+// succeed runs a command that succeeds.
+func succeed(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := program(t, dir, args...).CombinedOutput()
 	if err != nil {
@@ -87,18 +86,14 @@ func TestStagesBeginWithTheProcess(t *testing.T) {
 	}
 	took := time.Since(began).Seconds()
 	text, err := os.ReadFile(filepath.Join(dir, "s.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var said struct {
 		Stages []struct {
 			Name    string
 			Seconds float64
 		}
 	}
-	if err := json.Unmarshal(text, &said); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &said))
 	sum := 0.0
 	for _, stage := range said.Stages {
 		sum += stage.Seconds
@@ -121,20 +116,16 @@ func storeDirectory(t *testing.T, nodes int) string {
 		edgeLines = fmt.Appendf(edgeLines, "node%d,node%d\n", i, (i+1)%nodes)
 	}
 	for name, content := range map[string][]byte{"nodes.csv": nodeLines, "edges.csv": edgeLines} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
-	must(t, dir, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--memory", "64MiB")
+	succeed(t, dir, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--memory", "64MiB")
 	return dir
 }
 
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -147,16 +138,12 @@ func TestSignals(t *testing.T) {
 	dir := storeDirectory(t, 20_000)
 	for _, pipe := range []string{"silent.csv", "silent.csv.gz", "silent.jsonl", "closed"} {
 		path := filepath.Join(dir, pipe)
-		if err := unix.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Mkfifo(path, 0o600))
 		if pipe == "closed" {
 			continue
 		}
 		f, err := os.OpenFile(path, os.O_RDWR, 0) // a writer that writes nothing
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer func() { _ = f.Close() }()
 	}
 	before := names(t, dir)
@@ -220,7 +207,7 @@ func TestSignals(t *testing.T) {
 			})
 		}
 	}
-	if got := must(t, dir, "check", "g"); !strings.Contains(got, "no problems") {
+	if got := succeed(t, dir, "check", "g"); !strings.Contains(got, "no problems") {
 		t.Errorf("check: got %s", got)
 	}
 }
@@ -259,9 +246,7 @@ func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
 	cmd.Env = append(cmd.Env, waitsVariable+"=1")
 	p := &blockedProcess{cmd: cmd}
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p.in = in
 	var out, errOut *os.File
 	for _, pipe := range []struct{ read, write **os.File }{{&p.out, &out}, {&p.err, &errOut}} {
@@ -270,12 +255,8 @@ func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
 		}
 	}
 	cmd.Stdout, cmd.Stderr = out, errOut
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(out.Close(), errOut.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
+	must.Do(t, errors.Join(out.Close(), errOut.Close()))
 	if _, err := io.WriteString(in, input); err != nil {
 		t.Fatal(err)
 	}
@@ -285,9 +266,7 @@ func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
 // wait reads a pipe of the process until a text has come.
 func (p *blockedProcess) wait(t *testing.T, pipe *os.File, want string) {
 	t.Helper()
-	if err := pipe.SetReadDeadline(time.Now().Add(hung)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pipe.SetReadDeadline(time.Now().Add(hung)))
 	var got []byte
 	piece := make([]byte, 4096)
 	for !strings.Contains(string(got), want) {
@@ -297,17 +276,13 @@ func (p *blockedProcess) wait(t *testing.T, pipe *os.File, want string) {
 			t.Fatalf("%q: got %q and %v, want %q", p.cmd.Args[1:], got, err, want)
 		}
 	}
-	if err := pipe.SetReadDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pipe.SetReadDeadline(time.Time{}))
 }
 
 // signal sends one signal and returns what the process said and its exit code, -1 where the signal killed it or it hung.
 func (p *blockedProcess) signal(t *testing.T, signal syscall.Signal) (said string, code int) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.cmd.Process.Signal(signal))
 	guard := time.AfterFunc(hung, func() { p.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	defer guard.Stop()
 	if _, err := p.said.ReadFrom(p.err); err != nil {
@@ -315,8 +290,6 @@ func (p *blockedProcess) signal(t *testing.T, signal syscall.Signal) (said strin
 	}
 	// The process is waited for itself: its standard input stays open until then.
 	state, err := p.cmd.Process.Wait()
-	if err := errors.Join(err, p.in.Close(), p.out.Close(), p.err.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, p.in.Close(), p.out.Close(), p.err.Close()))
 	return p.said.String(), state.ExitCode()
 }

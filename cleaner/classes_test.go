@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -30,26 +31,18 @@ func mustStatistics(t *testing.T, s *kv.Store) (got *LabelStatistics) {
 func TestStatisticsByHand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, label := range []string{"x", "x", "y", "y", ""} {
-		if err := l.AddNode(kv.Node{ID: string(rune('a' + i)), Label: label}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(kv.Node{ID: string(rune('a' + i)), Label: label}))
 	}
 	for _, e := range []string{"ab", "bc", "cd", "de"} {
-		if err := l.AddEdge(e[:1], e[1:], 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddEdge(e[:1], e[1:], 0))
 	}
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer s.Close()
 	got := mustStatistics(t, s)
 	if got.Labels != 4 || !golden.Near(got.Homophily, 4./6, 1e-12) || !golden.Near(got.ChanceHomophily, 0.5, 1e-12) || !golden.Near(got.AdjustedHomophily, 1./3, 1e-12) {

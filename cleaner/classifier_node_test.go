@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -19,9 +20,7 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(width)))
 	bulk, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer bulk.Abort()
 	classes := bulk.Tx().Classes()
 	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Direction: uint8(direction), Drawn: drawn}}
@@ -29,15 +28,11 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv
 		net := nn.New(random, width, 5, len(classes))
 		k.nets, k.Widths = append(k.nets, net), append(k.Widths, net.Widths)
 	}
-	if err := k.write(bulk); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, k.write(bulk))
 	err = bulk.Commit(func(tx *kv.Tx) error {
 		return errors.Join(k.mark(tx), tx.PutDocument(predictionsSpace, sourceKey, SourceBuiltIn))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestPredictionOfOneNode wants the prediction of a node from the nodes around it to be that of passes over the graph, for every
@@ -86,9 +81,7 @@ func TestPredictionOfOneNode(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, direction := range []kv.Direction{kv.Both, kv.Out, kv.In} {
 			for input, wide := range map[string]int{InputFeatures: width, InputMixed: 2*width + classes + 1, InputStructure: 3*classes + 1} {
 				for _, drawn := range []bool{false, true} {
@@ -118,21 +111,15 @@ func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 	if err == nil {
 		err = f.open()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	nodes, err := f.unpredicted(t.Context())
 	if err != nil || len(nodes) != tx.NumPresent() {
 		t.Fatalf("got %d nodes, %v, want %d", len(nodes), err, tx.NumPresent())
 	}
 	got, err := f.rowsOf(t.Context(), nodes, PredictOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want, err := f.rowsInWorkplace(t.Context(), s, nodes, PredictOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, v := range nodes {
 		for j := range want[i] {
 			if !near(float64(got[i][j]), float64(want[i][j]), 1e-5) {
@@ -263,9 +250,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 			}
 			return errors.Join(w.Put(v, row), w.Finish(), w.Mark(tx))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	give(count, "set")
 	give(count+1, "append")
@@ -303,9 +288,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 		}
 		return SetPredictions(tx, v, []float64{0.1, 0.2, 0.3, 0.4})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if other, _ := joinedRow(t, s, p.nodes[0].ID); slices.Equal(other, old) {
 		t.Error("another imported row leaves the joined one")
 	}
@@ -320,9 +303,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 		}
 		return SetPredictions(tx, v, row)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	back, _ := joinedRow(t, s, p.nodes[0].ID)
 	mustBeNear(t, "a row that comes back", back, old)
 	if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true}); err != nil {
@@ -403,16 +384,12 @@ func TestDamagedClassifier(t *testing.T) {
 		}
 		return errors.New("nothing is kept")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if found := problems(); len(found) != 1 || !strings.Contains(found[0], "the networks of the built-in classifier") {
 		t.Fatalf("got %q, want to be told of the networks", found)
 	}
 	var done []kv.Correction
-	if err := Repair(t.Context(), s, func(c kv.Correction) { done = append(done, c) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Repair(t.Context(), s, func(c kv.Correction) { done = append(done, c) }))
 	if len(done) != 1 || len(done[0].Lost) != 1 || done[0].Lost[0].Kind != "classifier" {
 		t.Errorf("got %+v, want the loss of a classifier", done)
 	}

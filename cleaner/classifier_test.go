@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -48,9 +49,7 @@ func (p plantedPartition) appendPlanted(t *testing.T, s *kv.Store, count int, fe
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestKeptClassifier wants nodes that are added to be predicted well by the classifier that was trained before, by predict, clean and
@@ -176,9 +175,7 @@ func giveFeatures(t *testing.T, s *kv.Store, p plantedPartition, features func(p
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestCleanBesideAppends adds a node just after Clean has predicted those that were added before.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -30,9 +31,7 @@ func TestCleanKeepsIndexes(t *testing.T) {
 		return index.Check(ctx, tx, func(p kv.Problem) { t.Errorf("%s: %s", p.Where, p.What) })
 	})
 
-	if err := index.Drop(s, SuggestedColumn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, index.Drop(s, SuggestedColumn))
 	mustClean(t, s, Options{Seed: 3, AsGiven: true})
 	view(t, s, func(tx *kv.Tx) error {
 		var indexed []string

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -87,18 +88,12 @@ func (p plantedPartition) loadDir(t *testing.T) string {
 		properties = []kv.Column{{Name: "split", Kind: kv.KindString}}
 	}
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: properties})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, n := range p.nodes {
-		if err := l.AddNode(n); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(n))
 	}
 	for _, e := range p.edges {
-		if err := l.AddEdge(p.nodes[e[0]].ID, p.nodes[e[1]].ID, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddEdge(p.nodes[e[0]].ID, p.nodes[e[1]].ID, 0))
 	}
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		t.Fatal(err)
@@ -109,9 +104,7 @@ func (p plantedPartition) loadDir(t *testing.T) string {
 func openPlanted(t *testing.T, dir string) *kv.Store {
 	t.Helper()
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -199,9 +192,7 @@ func mustClean(t *testing.T, s *kv.Store, opt Options) *Run {
 
 func view(t *testing.T, s *kv.Store, fn func(tx *kv.Tx) error) {
 	t.Helper()
-	if err := s.View(fn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.View(fn))
 }
 
 func TestCleanFindsPlantedMislabels(t *testing.T) {
@@ -484,9 +475,7 @@ func setPredictions(t *testing.T, s *kv.Store) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func TestCleanCancelledLeavesTheStore(t *testing.T) {

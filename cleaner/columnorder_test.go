@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -173,9 +174,7 @@ func TestDoubtfulOrder(t *testing.T) {
 		c := newOrderCase(seed, 400*classes, classes, false, 0.2, 0.35)
 		for _, to := range [][]int{swapped(classes, 0, 0), swapped(classes, 1, 2)} {
 			counted, err := c.permuted(to).count()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			order, want := counted.check(c.names, false), c.wants(to)
 			if right := slices.Equal(want, c.names); right != (order == nil) || !right && !slices.Equal(order.Classes, want) {
 				t.Errorf("seed %d, %d classes: got %v, want the order %q", seed, classes, order, want)
@@ -192,9 +191,7 @@ func TestBestOrderOfWeakPredictions(t *testing.T) {
 		c := newOrderCase(seed, 600, classes, seed%2 == 0, 0.1, 0.15)
 		to := c.r.Perm(classes)
 		counted, err := c.permuted(to).count()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var named, right float64
 		for j, y := range counted.match() {
 			named += max(counted.count(y, j)-counted.chance(y, j), 0)
@@ -277,9 +274,7 @@ func TestLittleAgreement(t *testing.T) {
 			want bool
 		}{{c, false}, {&shuffled, true}} {
 			counted, err := of.c.count()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got := counted.agreement(); got.IsLittle() != of.want || got.Nodes != 300 {
 				t.Errorf("seed %d: got %+v, want little agreement %v", seed, got, of.want)
 			}

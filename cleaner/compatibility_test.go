@@ -10,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -104,9 +105,7 @@ func TestCompatibility(t *testing.T) {
 	}
 	for _, workers := range []int{1, 4} {
 		got, err := p.compatibility(context.Background(), workers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i := range want {
 			if !golden.Near(float64(got.Logs[i]), float64(want[i]), 1e-5) {
 				t.Fatalf("%d workers: got %v, want %v", workers, got.Logs, want)

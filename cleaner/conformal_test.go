@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -146,9 +147,7 @@ func TestStoredThreshold(t *testing.T) {
 		n := []int{1, 2, 300, 5000, 9000, 20_000}[seed]
 		kind := []kv.Kind{kv.KindSingle, kv.KindFloat}[seed%2]
 		s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer s.Close()
 		err = s.Update(func(tx *kv.Tx) error {
 			for v := range n {
@@ -158,18 +157,12 @@ func TestStoredThreshold(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		b, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer b.Abort()
 		column, err := b.Column(ScoreColumn, kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		scores := make([]float64, n)
 		for v := range scores {
 			switch r.IntN(5) {
@@ -186,13 +179,9 @@ func TestStoredThreshold(t *testing.T) {
 			if kind == kv.KindSingle {
 				scores[v] = float64(float32(scores[v]))
 			}
-			if err := column.Put(kv.NodeID(v), kv.FloatValue(scores[v])); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, column.Put(kv.NodeID(v), kv.FloatValue(scores[v])))
 		}
-		if err := b.Commit(nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Commit(nil))
 		view(t, s, func(tx *kv.Tx) error {
 			for range 40 {
 				rate, alpha := r.Float64(), r.Float64()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -184,9 +185,7 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 		t.Errorf("run after two decisions: got %d, want 2", second.Decisions)
 	}
 	p.predict(t, s)
-	if err := errors.Join(s.Compact(context.Background(), nil), index.Compact(context.Background(), s)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(s.Compact(context.Background(), nil), index.Compact(context.Background(), s)))
 	if got := states(t, s); !maps.Equal(got, want) {
 		t.Errorf("labels and decisions: got %v, want %v", got, want)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -201,13 +202,9 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v, y := range g.labels {
-		if err := l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: className(y)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: className(y)}))
 	}
 	w := l.EdgeWriter()
 	for i := range g.src {
@@ -215,20 +212,14 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 		if g.weights != nil {
 			weight = g.weights[i]
 		}
-		if err := w.AddWeighted(fmt.Sprint(g.src[i]), fmt.Sprint(g.dst[i]), weight, int64(i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.AddWeighted(fmt.Sprint(g.src[i]), fmt.Sprint(g.dst[i]), weight, int64(i)))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 16 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -259,9 +250,7 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s, nodes
 }
 
@@ -292,13 +281,9 @@ func TestDirectionsAndWeightsAreTheirDefinition(t *testing.T) {
 func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
 	t.Helper()
 	graph, err := along(tx, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	diagonals, err := ops.ComputeDiagonals(context.Background(), graph, arcFileHops, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			if got := diagonals.At(k + 1)[nodes[v]]; !golden.Near(got, power[v][v], 1e-9) {
@@ -311,9 +296,7 @@ func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes 
 func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
 	t.Helper()
 	graph, err := along(tx, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x := make([]float32, g.nodes*g.classes)
 	for v, row := range g.predictions {
 		copy(x[int(nodes[v])*g.classes:], row)
@@ -330,9 +313,7 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			for j := range g.classes {

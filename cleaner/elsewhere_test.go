@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -120,9 +121,7 @@ func atHome(t *testing.T, p plantedPartition, n int) (whole, home *kv.Store) {
 	mustClean(t, whole, Options{Seed: 3, AsGiven: true})
 	run, scores := foreign(t, whole)
 	home = p.part(n).load(t, false)
-	if err := bringHome(home, run, scores); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, bringHome(home, run, scores))
 	return whole, home
 }
 
@@ -246,14 +245,12 @@ func TestPartOfAGraph(t *testing.T) {
 	_, before := foreign(t, home)
 	ctx := t.Context()
 
-	if err := home.Update(func(tx *kv.Tx) error {
+	must.Do(t, home.Update(func(tx *kv.Tx) error {
 		if _, err := tx.AddNode(kv.Node{ID: "new", Label: "alpha"}); err != nil {
 			return err
 		}
 		return errors.Join(tx.AddEdge(3, 4), tx.AddEdge(200, 7), tx.SetLabel(9, "beta"))
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	mustDecide(t, home, decide.Options{}, decide.Request{Node: labelledNode(t, home, 20), Kind: decide.Accept})
 	if ok, err := RescoreWithin(ctx, home, time.Hour, RescoreOptions{}); err != nil || !ok {
 		t.Errorf("rescore within an hour: got %v, %v", ok, err)
@@ -302,15 +299,11 @@ func TestPartOfAGraph(t *testing.T) {
 
 	var said []string
 	run, err := Clean(ctx, home, Options{AsGiven: true, Notice: func(text string) { said = append(said, text) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if run.ID != 2 || run.Elsewhere != nil || !strings.Contains(strings.Join(said, "\n"), "run 1 was made elsewhere, on a graph of 600 nodes: this run is of the 201 nodes") {
 		t.Errorf("cleaned: got run %+v, and %q", run, said)
 	}
-	if err := home.Update(func(tx *kv.Tx) error { return tx.AddEdge(5, 11) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, home.Update(func(tx *kv.Tx) error { return tx.AddEdge(5, 11) }))
 	if done := mustRescore(t, home); done.Changed == 0 {
 		t.Error("after a run of its own, changes of the graph move no score")
 	}
@@ -379,15 +372,11 @@ func TestRunWriterRefuses(t *testing.T) {
 // TestRepairOfARunMadeElsewhere wants what is left of a damaged one to be removed.
 func TestRepairOfARunMadeElsewhere(t *testing.T) {
 	_, home := atHome(t, newPlanted(14, 200), 100)
-	if err := home.Update(func(tx *kv.Tx) error { return tx.PutDocument(detectorsSpace, modelKey, "no model") }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, home.Update(func(tx *kv.Tx) error { return tx.PutDocument(detectorsSpace, modelKey, "no model") }))
 	if len(runProblems(t, home)) == 0 {
 		t.Error("check finds no damage")
 	}
-	if err := Repair(context.Background(), home, func(kv.Correction) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Repair(context.Background(), home, func(kv.Correction) {}))
 	if problems := runProblems(t, home); len(problems) > 0 {
 		t.Errorf("after the repair: got %v", problems)
 	}

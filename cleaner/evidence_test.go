@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -76,9 +77,7 @@ func (p problem) permuted(t *testing.T, to []int) problem {
 	t.Helper()
 	n, c := len(p.labels), p.classes
 	rows := make([]float32, n*c)
-	if err := p.predictions.Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.predictions.Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows))
 	q := p
 	q.labels, q.names = slices.Clone(p.labels), slices.Clone(p.names)
 	values := make([]float32, n*c)
@@ -101,17 +100,11 @@ func (p problem) permuted(t *testing.T, to []int) problem {
 func (p problem) result(t *testing.T) (scores []float32, suggested []kv.Class) {
 	t.Helper()
 	result, err := score(context.Background(), p, variant{preset: PresetDefault}, Options{Hops: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	scores = slices.Clone(result.scores.Data)
 	var block runBlock
-	if err := block.read(kv.Range{End: kv.NodeID(len(p.labels))}, &p, p.rankClasses(), result.features); err != nil {
-		t.Fatal(err)
-	}
-	if err := result.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, block.read(kv.Range{End: kv.NodeID(len(p.labels))}, &p, p.rankClasses(), result.features))
+	must.Do(t, result.Close())
 	return scores, block.suggestions
 }
 
@@ -122,9 +115,7 @@ func TestNeighborsAreHeard(t *testing.T) {
 	row := make([]float32, p.classes)
 	learned, found := 0, 0
 	for v, y := range p.labels {
-		if err := p.predictions.Read(kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}, 0, p.classes, row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.predictions.Read(kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}, 0, p.classes, row))
 		if y != truth[v] && row[y] == 1 { // what is predicted is the wrong label: the neighbours alone say so
 			if learned++; scores[v] > 0.5 {
 				found++

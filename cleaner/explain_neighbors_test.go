@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -14,9 +15,7 @@ import (
 func neighborsOf(t *testing.T, tx *kv.Tx, v kv.NodeID) (list []kv.NodeID) {
 	t.Helper()
 	for u, err := range tx.Neighbors(v) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		list = append(list, u)
 	}
 	return list
@@ -50,9 +49,7 @@ func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x
 		counts := make([]int64, len(classes))
 		for u := range ends {
 			label, err := tx.Label(u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if u != e.Node && label != kv.NoClass {
 				counts[label]++
 			}
@@ -71,28 +68,18 @@ func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x
 func checkVoices(t *testing.T, tx *kv.Tx, e *Explanation) {
 	t.Helper()
 	given, err := tx.Label(e.Node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	predictions, err := Predictions(tx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var supporters, opponents []Voice
 	if given != kv.NoClass {
 		for _, u := range neighborsOf(t, tx, e.Node) {
 			label, err := tx.Label(u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			degree, err := tx.Degree(u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			p := make([]float32, len(tx.Classes()))
-			if err := predictions.Read(kv.Range{First: u, End: u + 1}, 0, len(p), p); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, predictions.Read(kv.Range{First: u, End: u + 1}, 0, len(p), p))
 			o := Voice{Node: u, Weight: 1 / math.Sqrt(float64(degree)*float64(e.Degree))}
 			o.For, o.Against = o.Weight*float64(p[given]), o.Weight*(1-float64(p[given]))
 			switch label {
@@ -137,8 +124,6 @@ func compareVoices(t *testing.T, tx *kv.Tx, e *Explanation, voices, want []Voice
 func mustReadNode(t *testing.T, tx *kv.Tx, v kv.NodeID) *Explanation {
 	t.Helper()
 	e := &Explanation{Node: v}
-	if err := e.readNode(tx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.readNode(tx))
 	return e
 }

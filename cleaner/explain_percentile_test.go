@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -113,9 +114,7 @@ func TestExplainClassOfAfterTheRun(t *testing.T) {
 		s := newPlanted(22, 200).load(t, false)
 		mustClean(t, s, Options{Preset: preset, AsGiven: true})
 		v := labelledNode(t, s, 0)
-		if err := s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, "epsilon") }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, "epsilon") }))
 		view(t, s, func(tx *kv.Tx) error {
 			for u := range kv.NodeID(50) {
 				e, err := Explain(context.Background(), tx, u, ops.Options{})

@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -35,9 +36,7 @@ func mustFeatures(
 	var z [][]float32
 	for _, one := range rows {
 		z = append(z, slices.Clone(one.values.Data))
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, one.Close())
 	}
 	return z
 }
@@ -191,15 +190,11 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 		byRank[rank] = some[i]
 	}
 	diagonals, err := ops.ComputeDiagonals(context.Background(), g, hops, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	width := featureWidth(hops)
 	array := func(rows int) *scratch.Array[float32] {
 		values, err := scratch.New[float32](nil, "", rows*width)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return values
 	}
 	gather := gathering{
@@ -208,14 +203,10 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 		z:          []*agreement{byColumn(array(n), n, width), byRow(array(20), 20, width), byColumn(array(20), 20, width)},
 		hops:       hops, reach: hops,
 	}
-	if err := gather.run(context.Background(), ops.Options{MemoryBudget: 1 << 20}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gather.run(context.Background(), ops.Options{MemoryBudget: 1 << 20}))
 	row := func(z *agreement, r int) []float32 {
 		values := make([]float32, width)
-		if err := z.Read(kv.Range{First: kv.NodeID(r), End: kv.NodeID(r + 1)}, 0, width, values); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, z.Read(kv.Range{First: kv.NodeID(r), End: kv.NodeID(r + 1)}, 0, width, values))
 		return values
 	}
 	for _, v := range nodes {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -48,9 +49,7 @@ func TestSampleIsUniformAndOfItsSize(t *testing.T) {
 	const n = 1000
 	p := problem{labels: make([]kv.Class, n), splits: slices.Repeat([]Split{SplitValidation}, n), order: identityOrder(n)}
 	all, err := p.drawSample(n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, rank := range all.order {
 		if int(rank) != i {
 			t.Fatalf("all nodes in file order: got rank %d at place %d", rank, i)

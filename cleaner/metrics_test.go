@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // plainMetrics computes Metrics from their definitions, where those are not 0 of nothing, pair by pair.
@@ -185,13 +187,9 @@ func TestMetricsFields(t *testing.T) {
 		*field = float64(i + 1)
 	}
 	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var values map[string]any
-	if err := json.Unmarshal(text, &values); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &values))
 	var got []float64
 	var gather func(values map[string]any)
 	gather = func(values map[string]any) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -505,9 +506,7 @@ func TestStoreModel(t *testing.T) {
 		}
 		p.predict(t, w.store)
 		if seed%2 == 0 {
-			if err := index.Create(t.Context(), w.store, kv.LabelColumn); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, index.Create(t.Context(), w.store, kv.LabelColumn))
 		}
 		for range 40 {
 			operations++
@@ -528,9 +527,7 @@ func TestStoreModel(t *testing.T) {
 			}
 		}
 		agree(w)
-		if err := errors.Join(w.store.Close(), os.RemoveAll(dir)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(w.store.Close(), os.RemoveAll(dir)))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

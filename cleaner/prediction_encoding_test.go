@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -66,21 +67,15 @@ func TestPredictionEncodings(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), "graph")
 		l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Classes: names})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for v := range n {
-			if err := l.AddNode(kv.Node{ID: fmt.Sprint(v)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint(v)}))
 		}
 		if _, err := l.Commit(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		s, err := kv.Open(dir, kv.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -111,9 +106,7 @@ func TestPredictionEncodings(t *testing.T) {
 			// One more by itself, which is kept in the same way.
 			row := peaked(r, c)
 			want[5] = plainKeep(e, row)
-			if err := s.Update(func(tx *kv.Tx) error { return SetPredictions(tx, 5, row) }); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Update(func(tx *kv.Tx) error { return SetPredictions(tx, 5, row) }))
 			view(t, s, func(tx *kv.Tx) error {
 				verifyKept(t, tx, e, want, loss)
 				return nil
@@ -125,14 +118,10 @@ func TestPredictionEncodings(t *testing.T) {
 func verifyKept(t *testing.T, tx *kv.Tx, e PredictionEncoding, want [][]float64, loss PredictionLoss) {
 	t.Helper()
 	src, err := Predictions(tx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := src.Width()
 	got := make([]float32, len(want)*c)
-	if err := src.Read(kv.Range{End: kv.NodeID(len(want))}, 0, c, got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, src.Read(kv.Range{End: kv.NodeID(len(want))}, 0, c, got))
 	for v := range want {
 		sum := 0.0
 		for j, p := range got[v*c : (v+1)*c] {
@@ -151,9 +140,7 @@ func verifyKept(t *testing.T, tx *kv.Tx, e PredictionEncoding, want [][]float64,
 		}
 	}
 	kept, lost, err := PredictionsEncoding(tx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	effective := e
 	if 2*e.TopK >= c {
 		effective.TopK = 0

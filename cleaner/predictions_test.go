@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -212,9 +213,7 @@ func TestPredictionWriterTakesLogits(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	view(t, s, func(tx *kv.Tx) error {
 		wantPredictions(t, tx, 2, []float32{0.25, 0.75})
 		if source, err := predictionSource(tx); source != SourceBuiltIn || err != nil {
@@ -227,15 +226,11 @@ func TestPredictionWriterTakesLogits(t *testing.T) {
 func wantPredictions(t *testing.T, tx *kv.Tx, v kv.NodeID, want []float32) {
 	t.Helper()
 	predictions, err := Predictions(tx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for lo := range want {
 		for hi := lo + 1; hi <= len(want); hi++ {
 			got := make([]float32, hi-lo)
-			if err := predictions.Read(kv.Range{First: v, End: v + 1}, lo, hi, got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, predictions.Read(kv.Range{First: v, End: v + 1}, lo, hi, got))
 			if !slices.Equal(got, want[lo:hi]) {
 				t.Errorf("predictions of node number %d, columns %d to %d: got %v, want %v", v, lo, hi, got, want[lo:hi])
 			}
@@ -263,9 +258,7 @@ func TestPredictionsOfANewClass(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	view(t, s, func(tx *kv.Tx) error {
 		wantPredictions(t, tx, 0, []float32{0.5, 0.5, 0})
 		wantPredictions(t, tx, 1, []float32{0.25, 0.75, 0})
@@ -280,9 +273,7 @@ func TestPredictionsOfANewNode(t *testing.T) {
 		_, err := tx.AddNode(kv.Node{ID: "late", Label: "x"})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	view(t, s, func(tx *kv.Tx) error {
 		if _, err := Predictions(tx); !errors.Is(err, ErrMissingRows) || !strings.Contains(err.Error(), "node late has no row") {
 			t.Errorf("predictions with a new node: got %v, want ErrMissingRows naming it", err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -36,9 +37,7 @@ func TestReadersDuringClean(t *testing.T) {
 	before := s.Begin()
 	defer before.Close()
 	want, err := runColumns(before)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	read, stages := 0, map[string]bool{}
 	reader := func(stage string, _, _ int64) {
 		if stages[stage] {
@@ -61,9 +60,7 @@ func TestReadersDuringClean(t *testing.T) {
 		}
 	}
 	run, err := Clean(context.Background(), s, Options{Seed: 2, Preset: PresetPaper, Progress: reader})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if read < 3 {
 		t.Errorf("got %d reads during the run, want one in each of several stages", read)
 	}
@@ -83,7 +80,5 @@ func TestReadersDuringClean(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

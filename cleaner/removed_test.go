@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -52,9 +53,7 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			opt := Options{Preset: preset, Seed: 3, AsGiven: !bare && !longtest.Asked()}
 			run, wantRun := mustClean(t, s, opt), mustClean(t, want, opt)
 			if run.Nodes != wantRun.Nodes || run.Scored != wantRun.Scored || run.FittingNodes != wantRun.FittingNodes {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -36,17 +37,13 @@ func TestRepairOfRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := cleaned(t, 41, nodes)
 			mustClean(t, s, Options{Preset: PresetPaper, Seed: 2})
-			if err := s.Update(test.damage); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Update(test.damage))
 			if len(runProblems(t, s)) == 0 {
 				t.Error("Check finds no damage")
 			}
 			var lost []string
 			err := Repair(t.Context(), s, func(m kv.Correction) { lost = append(lost, m.Lost.String()) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if problems := runProblems(t, s); len(problems) > 0 {
 				t.Errorf("after the repair: got %v, want no problem", problems)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -89,9 +90,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var requests []decide.Request
 	view(t, s, func(tx *kv.Tx) error {
 		to := tx.Classes()[2]
@@ -187,9 +186,7 @@ func TestRescoreAfterChanges(t *testing.T) {
 					return nil
 				})
 				around, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Workers: 2})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if around.Pass || around.Changed < int64(1+round) || around.Run.Rescorings != around.Before.Rescorings+1 {
 					t.Fatalf("around the changes: got %+v, want no pass", around)
 				}
@@ -307,9 +304,7 @@ func mustPassInTime(t *testing.T, s *kv.Store) {
 		label, err := tx.Label(0)
 		return errors.Join(err, tx.SetLabel(0, tx.Classes()[(int(label)+1)%len(tx.Classes())]))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for noPass, want := range map[bool]bool{false: true, true: false} {
 		done, _, err := scoreChanges(t.Context(), s, RescoreOptions{KeepRate: true, passBy: time.Now(), noPass: noPass})
 		if err != nil || done.Pass != want {
@@ -340,9 +335,7 @@ func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 	} else {
 		err = giveModel(s, other)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	budget := int64(32 << 20)
 	view(t, other, func(tx *kv.Tx) error {
 		budget = max(budget, int64(tx.NumNodes())<<10)
@@ -370,9 +363,7 @@ func restoreCopy(t *testing.T, s *kv.Store, dir string) {
 func loadCopy(t *testing.T, s *kv.Store, dir string) {
 	t.Helper()
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	view(t, s, func(tx *kv.Tx) error {
 		ids := make([]string, tx.NumNodes())
 		for v, err := range tx.InFileOrder() {
@@ -500,9 +491,7 @@ func TestRescoreOfStores(t *testing.T) {
 			original := openPlanted(t, dir)
 			copied := filepath.Join(t.TempDir(), "changed")
 			restoreCopy(t, original, copied)
-			if err := original.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, original.Close())
 			s := openPlanted(t, copied)
 			defer func() {
 				if err := s.Close(); err != nil {
@@ -518,9 +507,7 @@ func TestRescoreOfStores(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			changeSome(t, s, r, 1)
 			changed, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got, want := storedScores(t, s), full()
 			t.Logf("a few changes: %d nodes scored again, by a pass: %v, largest difference %.2g", changed.Changed, changed.Pass, largestDifference(got, want))
 			mustEqualScores(t, "after a few changes", got, want, 1e-5)
@@ -564,9 +551,7 @@ func TestRescoreReach(t *testing.T) {
 		run = last
 		return last.put(tx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	pass := func() map[string]NodeScore {
 		if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}); err != nil {
 			t.Fatal(err)
@@ -588,9 +573,7 @@ func TestRescoreReach(t *testing.T) {
 			}
 			return tx.SetLabel(v, tx.Classes()[(int(label)+1)%4])
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
 		if err != nil || done.Pass || done.Changed != int64(1+degree) {
 			t.Fatalf("a label of degree %d: got %+v, %v, want the node and its neighbours", degree, done, err)
@@ -622,9 +605,7 @@ func TestRescoreBesideRemoval(t *testing.T) {
 		}
 		return tx.SetLabel(changed, "beta")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	done, scores, err := scoreChanges(t.Context(), s, RescoreOptions{})
 	if err != nil || done.Pass || len(scores) < 2 || removed == changed {
 		t.Fatalf("got %+v, %d scores, %v, want several scores around a change", done, len(scores), err)
@@ -654,13 +635,9 @@ func TestCleanBesideAnotherTracker(t *testing.T) {
 	if err == nil {
 		err = s.Update(func(tx *kv.Tx) error { return tx.SetLabel(7, "") })
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	mustClean(t, s, Options{Seed: 2})
-	if err := s.Update(func(tx *kv.Tx) error { return tx.SetLabel(9, "") }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetLabel(9, "") }))
 	if _, err := Rescore(t.Context(), s, RescoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -678,7 +655,5 @@ func TestCleanBesideAnotherTracker(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

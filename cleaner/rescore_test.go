@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -49,9 +50,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, co
 func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 	t.Helper()
 	done, err := Rescore(context.Background(), s, RescoreOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return done
 }
 
@@ -143,9 +142,7 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 		tx := s.Begin()
 		defer tx.Close()
 		changes, err := ChangesSince(t.Context(), tx, again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return changes
 	}
 	if changes := outdated(); changes.Changes != nil || changes.Misfits != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -12,9 +13,7 @@ import (
 func misplacedOf(t *testing.T, c *orderCase) []MisplacedRows {
 	t.Helper()
 	_, o, err := c.see()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return o.misplaced(c.classes)
 }
 

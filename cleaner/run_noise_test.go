@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -19,28 +20,20 @@ func TestCleanOfManyClasses(t *testing.T) {
 	const n, c = 4000, 2000
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range n {
-		if err := l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: fmt.Sprintf("class %d", v%c)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: fmt.Sprintf("class %d", v%c)}))
 	}
 	for v := range n {
 		for _, u := range []int{(v + c) % n, (v + 1) % n} {
-			if err := l.AddEdge(fmt.Sprint(v), fmt.Sprint(u), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AddEdge(fmt.Sprint(v), fmt.Sprint(u), 0))
 		}
 	}
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	endSound(t, s)
 	var classes []string
 	view(t, s, func(tx *kv.Tx) error { classes = tx.Classes(); return nil })
@@ -59,9 +52,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// A matrix of 32 MB is refused before the work, with the number that would do. The default preset has none so large,
 	// however many classes there are.
 	const little = 24 << 20

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -29,19 +30,13 @@ func TestScoreByPass(t *testing.T) {
 				}
 				nodes = append(nodes, 5, 5)
 				passing := mustScorer(t, tx)
-				if err := passing.passOver(nodes); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, passing.passOver(nodes))
 				predicted := 0
 				for _, v := range nodes {
 					want, err := mustScorer(t, tx).score(v)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					got, err := passing.score(v)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					if got.Predicted {
 						predicted++
 					}
@@ -106,9 +101,7 @@ func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
 				count++
 			}
 		}
-		if err := scorer.passOver([]kv.NodeID{3, 7}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, scorer.passOver([]kv.NodeID{3, 7}))
 		return count
 	}
 	err := s.Update(func(tx *kv.Tx) error {
@@ -127,7 +120,5 @@ func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

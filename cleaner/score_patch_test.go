@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -32,9 +33,7 @@ func TestScorePatch(t *testing.T) {
 					got = append(got, score)
 					return nil
 				}
-				if err := ScorePatch(t.Context(), labelledPatch(t, s, labels, many), ops.Options{}, use); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ScorePatch(t.Context(), labelledPatch(t, s, labels, many), ops.Options{}, use))
 				view(t, s, func(tx *kv.Tx) (err error) {
 					if _, err := tx.Node("in-0"); !errors.Is(err, kv.ErrNotFound) {
 						t.Errorf("a tried node: got %v, want ErrNotFound", err)
@@ -83,9 +82,7 @@ func labelledPatch(t *testing.T, s *kv.Store, labels []string, many bool) *kv.Pa
 		return nil
 	})
 	p, err := s.NewPatch(kv.PatchOptions{Labels: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	times := 1
 	if many {
 		times = 100
@@ -97,9 +94,7 @@ func labelledPatch(t *testing.T, s *kv.Store, labels []string, many bool) *kv.Pa
 			err = errors.Join(err, p.AddEdge(id, ids[(i*31+j%3)%len(ids)], int64(j)))
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -64,28 +65,20 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 	t.Helper()
 	var nodes []kv.NodeID
 	for v, err := range tx.InFileOrder() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		nodes = append(nodes, v)
 	}
 	scores, err := Score(t.Context(), tx, nodes, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := mustScorer(t, tx)
 	for _, v := range nodes { // computed, also if the stored score is up to date
 		score, err := s.score(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		scores = append(scores, score)
 	}
 	for _, got := range scores {
 		e := Explanation{Node: got.Node}
-		if err := e.readNode(tx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.readNode(tx))
 		if got.ID != e.ID || got.Label != e.Label || got.Suggestion != e.Suggestion || got.Run != e.Run {
 			t.Errorf("got %+v, stored are id %s, label %q, suggestion %q, run %d", got, e.ID, e.Label, e.Suggestion, e.Run)
 		}
@@ -99,13 +92,9 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 func mustScorer(t *testing.T, tx *kv.Tx) *scorer {
 	t.Helper()
 	run, kept, err := lastFit(tx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := newScorer(t.Context(), tx, run, kept, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -136,13 +125,9 @@ func TestRowsByPass(t *testing.T) {
 func compareRows(t *testing.T, s *scorer, v kv.NodeID) {
 	t.Helper()
 	walked, err := s.rows(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	passed, err := rowsByPass(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.Hops}, s.opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k := range walked {
 		for u := range kv.NodeID(s.tx.NumNodes()) {
 			if got, want := passed[k].At(u), walked[k].At(u); !near(got, want, 1e-6) {

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -43,13 +44,9 @@ func newRefiner(t *testing.T, r *rand.Rand, n, c, folds int) (*refiner, *rowstor
 		}
 	}
 	predictions, err := rowstore.New(p.place.temporary(), n, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	closeStore(t, predictions)
-	if err := predictions.Write(kv.Range{End: kv.NodeID(n)}, 0, c, values); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, predictions.Write(kv.Range{End: kv.NodeID(n)}, 0, c, values))
 	return &refiner{baseProblem: &p, fit: fit, budget: 64 << 20}, predictions
 }
 
@@ -64,9 +61,7 @@ func closeStore(t *testing.T, s *rowstore.Store) {
 func allRows(t *testing.T, s *rowstore.Store) []float32 {
 	t.Helper()
 	values := make([]float32, s.Rows*s.Width())
-	if err := s.Read(kv.Range{End: kv.NodeID(s.Rows)}, 0, s.Width(), values); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Read(kv.Range{End: kv.NodeID(s.Rows)}, 0, s.Width(), values))
 	return values
 }
 
@@ -154,9 +149,7 @@ func TestCorrectAndSmoothIsItsDefinition(t *testing.T) {
 				}
 			}
 		}
-		if err := refiner.refine(context.Background(), 1, predictions); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, refiner.refine(context.Background(), 1, predictions))
 		for i, got := range allRows(t, predictions) {
 			if math.Abs(float64(got)-want.At(i/c, i%c)) > 1e-5 {
 				t.Fatalf("seed %d, %+v, node %d, class %d: got %v, want %v", seed, *refiner.choice, i/c, i%c, got, want.At(i/c, i%c))
@@ -177,9 +170,7 @@ func TestRefiningDoesNotSeeTheLabelsOfTheFold(t *testing.T) {
 					refiner.labels[v] = (y + 1) % 3
 				}
 			}
-			if err := refiner.refine(context.Background(), 1, predictions); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, refiner.refine(context.Background(), 1, predictions))
 			return allRows(t, predictions)
 		}
 		if !slices.Equal(refined(true), refined(false)) {
@@ -198,9 +189,7 @@ func TestSmoothingIsChosenByWhatItHelps(t *testing.T) {
 		}
 		fit := &crossFit{nets: make([]*nn.Network, 4), nodes: newNodeSet(300)}
 		predictions, err := rowstore.New(p.place.temporary(), 300, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		closeStore(t, predictions)
 		for v := range 300 {
 			if p.teaches(kv.NodeID(v)) {
@@ -209,15 +198,11 @@ func TestSmoothingIsChosenByWhatItHelps(t *testing.T) {
 			}
 			row := []float32{0.3, 0.3, 0.3}
 			row[p.labels[v]] = 0.4
-			if err := predictions.Write(kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}, 0, 3, row); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, predictions.Write(kv.Range{First: kv.NodeID(v), End: kv.NodeID(v + 1)}, 0, 3, row))
 		}
 		fit.nodes.count()
 		refiner := refiner{baseProblem: &p, fit: fit, budget: 64 << 20}
-		if err := refiner.refine(context.Background(), 0, predictions); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, refiner.refine(context.Background(), 0, predictions))
 		if got := refiner.choice.smooth; (got > 0) != helpful {
 			t.Errorf("neighbours that tell the class: %v, got a share of %v, want it above zero: %v", helpful, got, helpful)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -31,9 +32,7 @@ func TestDrawSplitsByClass(t *testing.T) {
 			counts.Test = AllTheRest
 		}
 		splits, err := drawSplitsByClass(identityOrder(n), labels, classes, counts, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var of [classes + 1][SplitUnused + 1]int
 		var all [SplitUnused + 1]int
 		for v, split := range splits {

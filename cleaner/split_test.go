@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -32,9 +33,7 @@ func TestParseSplit(t *testing.T) {
 func mustDraw(t *testing.T, order []kv.NodeID, labels []kv.Class, shares [3]float64, seed uint64) []Split {
 	t.Helper()
 	splits, err := drawSplits(listOrder(order), labels, shares, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return splits
 }
 

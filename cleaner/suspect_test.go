@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -31,9 +32,7 @@ func TestSuspects(t *testing.T) {
 		{"unsure", number(0.8), text("A"), text("B"), text("unsure"), false},
 	}
 	s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	err = s.Update(func(tx *kv.Tx) error {
 		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass, decide.Column: kv.KindString} {
@@ -43,9 +42,7 @@ func TestSuspects(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	tx := s.Begin()
 	defer tx.Close()
 	for _, c := range cases {
@@ -55,9 +52,7 @@ func TestSuspects(t *testing.T) {
 				want = c.want || c.name == "below" || c.name == "at the threshold"
 			}
 			holds, err := index.Holds(tx, Suspects(threshold), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			values := map[string]kv.Value{ScoreColumn: c.score, kv.LabelColumn: c.label, SuggestedColumn: c.suggested, decide.Column: c.decision}
 			got, err := holds(func(property string) (kv.Value, error) { return values[property], nil })
 			if got != want || err != nil {

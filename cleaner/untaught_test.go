@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -88,9 +89,7 @@ func TestUntaughtClass(t *testing.T) {
 	p.keepUntaught(class, truth)
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		result, err := score(context.Background(), p, variant{preset: preset}, Options{Hops: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		right, accused := 0, 0
 		for v, y := range p.labels {
 			if y != class || truth[v] != class {
@@ -109,9 +108,7 @@ func TestUntaughtClass(t *testing.T) {
 		if m := result.model; m != nil && !slices.Equal(m.Untaught, []kv.Class{class}) {
 			t.Errorf("got untaught classes %v, want %d alone", m.Untaught, class)
 		}
-		if err := result.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, result.Close())
 	}
 }
 

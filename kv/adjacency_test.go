@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
@@ -14,9 +15,7 @@ import (
 func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 	t.Helper()
 	blocks, err := tx.AdjacencyBlocks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var lists Adjacency
 	next := NodeID(0)
 	for _, r := range blocks {
@@ -38,9 +37,7 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 	}
 	var edges []Edge
 	degrees := make([]uint32, len(want))
-	if err := tx.ReadDegrees(Range{First: 0, End: NodeID(len(want))}, degrees); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tx.ReadDegrees(Range{First: 0, End: NodeID(len(want))}, degrees))
 	for u, list := range want {
 		var got []NodeID
 		for v, err := range tx.Neighbors(NodeID(u)) {
@@ -83,22 +80,14 @@ func TestHubIsSplit(t *testing.T) {
 	const n = 2*graph.HubDegree + 1000
 	dir := filepath.Join(t.TempDir(), "graph")
 	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range n {
-		if err := l.AddNode(Node{ID: strconv.Itoa(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: strconv.Itoa(i)}))
 	}
 	for i := 1; i < n; i++ {
-		if err := l.AddEdge(strconv.Itoa(i), "0", 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddEdge(strconv.Itoa(i), "0", 0))
 	}
-	if err := l.AddEdge("1", "2", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.AddEdge("1", "2", 0))
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +126,7 @@ func TestHubIsSplit(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func TestConcurrentReads(t *testing.T) {
@@ -147,9 +134,7 @@ func TestConcurrentReads(t *testing.T) {
 	tx := s.Begin()
 	defer tx.Close()
 	blocks, err := tx.AdjacencyBlocks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	errs := make(chan error)
 	const workers = 8
 	for worker := range workers {

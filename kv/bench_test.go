@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
@@ -17,9 +18,7 @@ import (
 func benchStore(b *testing.B, n, width int) *Store {
 	b.Helper()
 	s, err := Create(b.TempDir(), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	b.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)
@@ -36,17 +35,11 @@ func benchStore(b *testing.B, n, width int) *Store {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	bulk, err := s.Bulk()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer bulk.Abort()
-	if err := writeBench(bulk, n, width); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, writeBench(bulk, n, width))
 	return s
 }
 
@@ -92,18 +85,14 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("classes", func(b *testing.B) {
 		dst := make([]Class, n)
 		for b.Loop() {
-			if err := tx.ReadClasses(LabelColumn, dst); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, tx.ReadClasses(LabelColumn, dst))
 		}
 		rate(b, n, "nodes/s")
 	})
 	b.Run("reader", func(b *testing.B) {
 		for b.Loop() {
 			r, err := tx.Reader("score")
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			for v := range NodeID(n) {
 				if _, err := r.At(v); err != nil {
 					b.Fatal(err)
@@ -123,18 +112,14 @@ func BenchmarkRead(b *testing.B) {
 		rate(b, 1, "nodes/s")
 	})
 	m, err := tx.Matrix("m")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for _, columns := range []int{16, width} {
 		b.Run(fmt.Sprintf("matrix/columns=%d", columns), func(b *testing.B) {
 			const rows = 4096
 			dst := make([]float32, rows*columns)
 			for b.Loop() {
 				for first := NodeID(0); first < n; first += rows {
-					if err := m.Read(Range{First: first, End: first + rows}, 0, columns, dst); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, m.Read(Range{First: first, End: first + rows}, 0, columns, dst))
 				}
 			}
 			rate(b, n*columns, "cells/s")
@@ -153,9 +138,7 @@ func BenchmarkLookup(b *testing.B) {
 	for _, state := range []string{"kept=true", "kept=false", "changed"} {
 		if state == "changed" {
 			err := s.Update(func(tx *Tx) error { return errors.Join(tx.SetLabel(5, "7"), tx.AddEdge(1<<scale-1, 1<<scale-2)) })
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 		}
 		tx := s.Begin()
 		defer tx.Close()
@@ -184,9 +167,7 @@ func BenchmarkLookup(b *testing.B) {
 				var took []time.Duration
 				for b.Loop() {
 					began := time.Now()
-					if err := lookup.of(NodeID(r.IntN(1 << scale))); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, lookup.of(NodeID(r.IntN(1<<scale))))
 					took = append(took, time.Since(began))
 				}
 				slices.Sort(took)
@@ -206,20 +187,14 @@ func BenchmarkLookup(b *testing.B) {
 func loadLabelledRMAT(b *testing.B, dir string, scale int, id func(v int) string) {
 	b.Helper()
 	l, err := NewLoader(b.Context(), dir, LoadOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for v := range 1 << scale {
-		if err := l.AddNode(Node{ID: id(v), Label: fmt.Sprint(v % 40)}); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.AddNode(Node{ID: id(v), Label: fmt.Sprint(v % 40)}))
 	}
 	r := rand.New(rand.NewPCG(1, 0))
 	for range 16 << scale {
 		u, v := rmat(r, scale)
-		if err := l.AddEdge(id(u), id(v), 0); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.AddEdge(id(u), id(v), 0))
 	}
 	if _, err := l.Commit(b.Context(), nil); err != nil {
 		b.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -27,27 +28,17 @@ func TestBulkAnyOrder(t *testing.T) {
 	}
 	for name, perm := range map[string][]int{"ascending": identity(n), "random": r.Perm(n), "half": half} {
 		b, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		column, err := b.Column("x", KindInt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		matrix, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, v := range perm {
-			if err := column.Put(NodeID(v), values[v]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, column.Put(NodeID(v), values[v]))
 			if values[v].IsNull() {
 				continue // a row left out
 			}
-			if err := matrix.Put(NodeID(v), []float32{float32(v), 0, float32(values[v].Int())}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, matrix.Put(NodeID(v), []float32{float32(v), 0, float32(values[v].Int())}))
 		}
 		if err := b.Commit(nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -93,25 +84,17 @@ func TestBulkDuplicates(t *testing.T) {
 	}{{[]NodeID{3, 3}, 3}, {[]NodeID{1, 2, 5, 1}, 1}, {[]NodeID{5, 4, 9, 4}, 4}} {
 		for _, what := range []string{"column x", "matrix m"} {
 			b, err := s.Bulk()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			column, err := b.Column("x", KindInt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			matrix, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, v := range test.order {
 				put := func() error { return column.Put(v, IntValue(1)) }
 				if what == "matrix m" {
 					put = func() error { return matrix.Put(v, []float32{1}) }
 				}
-				if err := put(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, put())
 			}
 			err = b.Commit(nil)
 			var duplicate *DuplicateRowError
@@ -173,27 +156,17 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	write := func(b *Bulk) {
 		t.Helper()
 		w, err := b.Column("x", KindFloat)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.PutFloats(3, []float32{0.5, 0.25}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, w.PutFloats(3, []float32{0.5, 0.25}))
 		space, err := b.Space("s")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := space.Put([]byte("k"), []byte("v")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, space.Put([]byte("k"), []byte("v")))
 	}
 	before := s.Begin()
 	defer before.Close()
 
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	write(b)
 	b.Abort()
 	b.Abort() // again does nothing
@@ -223,9 +196,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 		check(tx, FloatValue(0.25), false)
 		return tx.PutDocument("runs", "1", "done")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b.Abort() // does nothing
 	check(before, IntValue(1), true)
 	view(t, s, func(tx *Tx) error {
@@ -245,20 +216,14 @@ func TestCrashInBulk(t *testing.T) {
 	const n = 100_000
 	setNodes(t, s, n)
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	w, err := b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"}, MatrixEncoding{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	row := make([]float32, 8)
 	for v := range NodeID(n) {
 		row[v%8] = float32(v) + 0.5
-		if err := w.Put(v, row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Put(v, row))
 	}
 	if err := b.batch.Flush(); err != nil { // so that there surely is garbage
 		t.Fatal(err)
@@ -278,13 +243,9 @@ func TestCrashInBulk(t *testing.T) {
 	generations := map[record.Generation]bool{}
 	for range 2 {
 		b, err := c.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		generations[w.entry.Generation] = true
 		b.Abort()
 	}
@@ -303,31 +264,21 @@ func TestMatrixShapes(t *testing.T) {
 				columns[j] = fmt.Sprint("c", j)
 			}
 			b, err := s.Bulk()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			w, err := b.Matrix("m", columns, MatrixEncoding{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			row := make([]float32, width)
 			for v := range NodeID(n) {
 				if v%2 == 1 && width > 0 {
-					if err := w.PutSparse(v, []uint32{uint32(width) - 1}, []float32{float32(v)}); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, w.PutSparse(v, []uint32{uint32(width) - 1}, []float32{float32(v)}))
 					continue
 				}
 				for j := range row {
 					row[j] = float32(v) + float32(j)/8192
 				}
-				if err := w.Put(v, row); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.Put(v, row))
 			}
-			if err := b.Commit(nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Commit(nil))
 			view(t, s, func(tx *Tx) error {
 				m, err := tx.Matrix("m")
 				if err != nil {

@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func beginBulk(t *testing.T, s *Store) *Bulk {
 	t.Helper()
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return b
 }
 
@@ -54,18 +53,12 @@ func TestRowsOutOfOrderSurviveACrash(t *testing.T) {
 	b := beginBulk(t, s)
 	column, err := b.Column("x", KindInt)
 	matrix, failed := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
-	if err := errors.Join(err, failed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, failed))
 	for i := range NodeID(nodes) {
 		v := (i + nodes/3) % nodes
-		if err := errors.Join(column.Put(v, IntValue(int64(v))), matrix.Put(v, []float32{1, float32(v)})); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(column.Put(v, IntValue(int64(v))), matrix.Put(v, []float32{1, float32(v)})))
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 	for name, store := range map[string]*Store{"committed": s, "replayed": openStore(t, copyStore(t, s.Dir()), Options{})} {
 		view(t, store, func(tx *Tx) error {
 			m, err := tx.Matrix("m")
@@ -105,9 +98,7 @@ func TestCloseWithOpenBulk(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the Bulk after Close was refused: %v", err)
 		}
-		if err := w.Put(1, IntValue(2)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Put(1, IntValue(2)))
 		end(b)
 	}
 	view(t, s, func(tx *Tx) error {
@@ -170,12 +161,8 @@ func TestBulkGenerations(t *testing.T) {
 	seen := map[record.Generation]bool{}
 	for i := range writers {
 		w, err := b.Column(fmt.Sprint("c", i), KindInt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Put(1, IntValue(int64(i))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, w.Put(1, IntValue(int64(i))))
 		g := w.entry.Generation
 		if seen[g] || g < before {
 			t.Fatalf("writer %d: generation %d was handed out before", i, g)
@@ -185,9 +172,7 @@ func TestBulkGenerations(t *testing.T) {
 		}
 		seen[g] = true
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 	if got, want := nextGeneration(t, s), before+writers; got != want {
 		t.Errorf("the next generation after %d writers: got %d, want %d", writers, got, want)
 	}

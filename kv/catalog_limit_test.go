@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -21,21 +22,15 @@ func loadManyClasses(t *testing.T, count int) error {
 	}
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Classes: classes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, id := range []string{"a", "b"} {
-		if err := l.AddNode(kv.Node{ID: id, Label: classes[0]}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(kv.Node{ID: id, Label: classes[0]}))
 	}
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		return errors.Join(err, l.Abort())
 	}
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 16 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -61,13 +56,9 @@ func TestMostClasses(t *testing.T) {
 		t.Fatalf("200,000 classes: got %q, want the numbers", err)
 	}
 	size, err := strconv.Atoi(said[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	limit, err := strconv.Atoi(said[2])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rest := size - 16*200_000
 	most := (limit - rest) / 16
 	if err := loadManyClasses(t, most); err != nil {

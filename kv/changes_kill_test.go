@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // killedTrackingVariable says that the process is one that is killed while it writes to the store "store" in its working directory.
@@ -130,16 +131,10 @@ func checkTracked(t *testing.T, s *Store) (marks int) {
 // then, and what the store says of its changes, agree.
 func TestKilledTracking(t *testing.T) {
 	if os.Getenv(killedTrackingVariable) != "" {
-		if err := faults.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, faults.Begin())
 		s, err := Open("store", Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(writeTracked(t, s), s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, errors.Join(writeTracked(t, s), s.Close()))
 		return
 	}
 	if err := faults.CheckSupport(); err != nil {
@@ -155,16 +150,12 @@ func TestKilledTracking(t *testing.T) {
 	run := func(plan faults.Plan) (outcome faults.Outcome, dir string) {
 		parent := filepath.Dir(copyStore(t, s.Dir()))
 		dir = filepath.Join(parent, "store")
-		if err := os.Rename(filepath.Join(parent, "copy"), dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(filepath.Join(parent, "copy"), dir))
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledTracking$")
 		child.Dir, child.Env = parent, append(os.Environ(), killedTrackingVariable+"=1")
 		plan.Dir, plan.Kind = dir, faults.Kill
 		outcome, err := faults.Run(child, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return outcome, dir
 	}
 	whole, dir := run(faults.Plan{})
@@ -181,9 +172,7 @@ func TestKilledTracking(t *testing.T) {
 		seen += checkTracked(t, opened)
 		checkClean(t, opened)
 		closeStore(t, opened)
-		if err := os.RemoveAll(filepath.Dir(dir)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(filepath.Dir(dir)))
 	}
 	t.Logf("%d operations, %d marks that were known", whole.Operations, seen)
 	if seen < 20 {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -15,13 +16,9 @@ import (
 func labelsSince(t *testing.T, tx *Tx, mark uint64) []NodeID {
 	t.Helper()
 	c, err := tx.ChangesSince(mark)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	touched, err := c.Column(LabelColumn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return slices.Collect(touched.Nodes())
 }
 

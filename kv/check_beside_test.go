@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestUpdatesBesideCheck commits until the journal begins another file, from inside a Check that has begun to read tables:
@@ -69,17 +71,13 @@ func TestCheckHoldsTheJournal(t *testing.T) {
 	}
 	c := newChecker(tx, nil, func(p Problem) { t.Error(p) })
 	c.copied = new(spaceCopy)
-	if err := s.beginCheckCopy(tx, c.copied, base, last); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.beginCheckCopy(tx, c.copied, base, last))
 	put("later")
 	if s.copying.TryLock() {
 		t.Error("the files of the journal may be removed")
 		s.copying.Unlock()
 	}
-	if err := c.copies(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.copies(t.Context()))
 	if !s.copying.TryLock() {
 		t.Fatal("the files of the journal are still held")
 	}

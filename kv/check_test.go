@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -39,19 +40,13 @@ func checkedStore(t *testing.T) *Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
 	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	id := func(i int) string { return "n" + strconv.Itoa(i) }
 	for i := range 600 {
-		if err := l.AddNode(Node{ID: id(i), Label: strconv.Itoa(i % 3), Values: []Value{IntValue(int64(i))}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: id(i), Label: strconv.Itoa(i % 3), Values: []Value{IntValue(int64(i))}}))
 	}
 	for i := range 600 {
-		if err := errors.Join(l.AddEdge(id(i), id((i+1)%600), 0), l.AddEdge(id(i), id(0), 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(l.AddEdge(id(i), id((i+1)%600), 0), l.AddEdge(id(i), id(0), 0)))
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -65,18 +60,14 @@ func checkedStore(t *testing.T) *Store {
 		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
 			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}), tx.TrackChanges("test", []string{LabelColumn}, nil, 0))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
 func TestCheckCleanStore(t *testing.T) {
 	s := checkedStore(t)
 	checkClean(t, s)
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	checkClean(t, s)
 }
 
@@ -107,9 +98,7 @@ func rawValue(t *testing.T, s *Store, key []byte) []byte {
 		value, err = txn.Get(key)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return value
 }
 
@@ -122,9 +111,7 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 	if value == nil {
 		err = txn.Delete(key)
 	}
-	if err := errors.Join(err, txn.Commit()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, txn.Commit()))
 	s.latest.Store(nil)
 	s.directories = new(graph.Directories)
 }
@@ -133,9 +120,7 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 func rewrite(t *testing.T, s *Store, key []byte, change func(body []byte) []byte) {
 	t.Helper()
 	body, err := record.Decode(key, rawValue(t, s, key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	writeRaw(t, s, key, record.Encode(key, change(slices.Clone(body))))
 }
 
@@ -274,9 +259,7 @@ func changeCatalog(t *testing.T, s *Store, change func(*catalog)) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // rewriteLists changes the lists of an adjacency block.
@@ -286,9 +269,7 @@ func rewriteLists(t *testing.T, s *Store, key []byte, change func(rows [][]uint3
 		_, n := binary.Uvarint(body)
 		_, m := binary.Uvarint(body[n:])
 		block, err := gap.Parse(body[n+m:], 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		rows := make([][]uint32, block.Rows())
 		for i := range rows {
 			if rows[i], err = gap.AppendRow([]uint32(nil), block, i); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // besideClose are the operations of a store, each to be run again and again by a goroutine of its own. They return an error
@@ -165,9 +166,7 @@ func TestNothingBeginsAfterClose(t *testing.T) {
 func TestCompactHoldsOffWriters(t *testing.T) {
 	s := checkedStore(t)
 	b, err := s.beginBulk(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	merged := false
 	err = b.commit(nil, func() error {
 		if len(s.writer) == 0 {
@@ -261,13 +260,9 @@ func TestClosedSnapshotsSaySo(t *testing.T) {
 // TestLoaderFinishBesideReaders begins snapshots while the Bulks of a load's finish have Badger opened anew.
 func TestLoaderFinishBesideReaders(t *testing.T) {
 	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 50 {
-		if err := l.AddNode(Node{ID: fmt.Sprint(i), Label: "a"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(i), Label: "a"}))
 	}
 	_, err = l.Commit(t.Context(), func(s *Store) error {
 		done := make(chan struct{})
@@ -312,9 +307,7 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestAbandonedStores has a finish leave a Bulk open, so that the store cannot be closed. Nothing stays, neither files nor
@@ -322,12 +315,8 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 func TestAbandonedStores(t *testing.T) {
 	parent := t.TempDir()
 	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.AddNode(Node{ID: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, l.AddNode(Node{ID: "a"}))
 	_, err = l.Commit(t.Context(), func(s *Store) error {
 		_, err := s.Bulk()
 		return err
@@ -343,12 +332,8 @@ func TestPlaceIsLast(t *testing.T) {
 	parent := t.TempDir()
 	target := filepath.Join(parent, "graph")
 	l, err := NewLoader(t.Context(), target, LoadOptions{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.AddNode(Node{ID: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, l.AddNode(Node{ID: "a"}))
 	_, err = l.Commit(t.Context(), func(*Store) error {
 		return os.Remove(filepath.Join(l.work.sort(), fileNames(t, l.work.sort(), "rows-*")[0]))
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
@@ -118,22 +119,14 @@ func TestColumnNames(t *testing.T) {
 func writeColumn(t *testing.T, s *Store, name string, kind Kind, values []Value, perm []int) {
 	t.Helper()
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	w, err := b.Column(name, kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, v := range perm {
-		if err := w.Put(NodeID(v), values[v]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Put(NodeID(v), values[v]))
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 }
 
 func identity(n int) []int {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // BenchmarkCommit commits one label at a time, by so many writers at once, on the disk of this folder. In turns with that it writes as
@@ -20,9 +21,7 @@ func BenchmarkCommit(b *testing.B) {
 	for _, writers := range []int{1, 8} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
 			here, err := os.Getwd()
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			b.Setenv("TMPDIR", here) // that of tests may be in memory, where a sync costs nothing
 			const nodes = 1 << 16
 			s := benchStore(b, nodes, 1)
@@ -35,9 +34,7 @@ func BenchmarkCommit(b *testing.B) {
 				b.Fatal(err)
 			}
 			before := s.journal.Size()
-			if err := commit(); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, commit())
 			sync := bareSync(b, make([]byte, s.journal.Size()-before))
 			const turn = 8
 			var ofStore, ofBare []time.Duration
@@ -59,9 +56,7 @@ func BenchmarkCommit(b *testing.B) {
 func bareSync(b *testing.B, frame []byte) func() error {
 	b.Helper()
 	f, err := os.Create(filepath.Join(b.TempDir(), "bare"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	b.Cleanup(func() { f.Close() })
 	var end, reserved int64
 	return func() error {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // blockTables makes files of the names that Badger's next tables would have, so that it cannot make them, and returns
@@ -22,9 +24,7 @@ func blockTables(t *testing.T, s *Store, count uint64) (unblock func()) {
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, f.Close()))
 		made = append(made, f.Name())
 	}
 	return func() {
@@ -48,9 +48,7 @@ func documentStore(t *testing.T) (dir string) {
 		if session > 0 {
 			s, err = Open(dir, Options{MemoryBudget: minMemoryBudget})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		err = s.Update(func(tx *Tx) error {
 			for i := range 20 {
 				if err := tx.PutDocument("test", fmt.Sprint(i), fmt.Sprint(session, i)); err != nil {
@@ -62,9 +60,7 @@ func documentStore(t *testing.T) (dir string) {
 		if session == documentSessions-2 {
 			err = errors.Join(err, s.db.Badger().Flatten(1))
 		}
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, s.Close()))
 	}
 	return dir
 }
@@ -73,9 +69,7 @@ func documentStore(t *testing.T) (dir string) {
 func holdsDocuments(t *testing.T, dir string) {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeStore(t, s)
 	err = s.View(func(tx *Tx) error {
 		for i := range 20 {
@@ -100,9 +94,7 @@ func TestCompactKeepsWhatItCannotMerge(t *testing.T) {
 	t.Parallel()
 	dir := documentStore(t)
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	unblock := blockTables(t, s, 20)
 	if err := s.Compact(t.Context(), nil); !errors.Is(err, ErrFailed) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("Compact returned %v, want ErrFailed", err)
@@ -121,9 +113,7 @@ func TestCompactKeepsWhatItCannotMerge(t *testing.T) {
 	for _, dir := range []string{killed, dir} {
 		holdsDocuments(t, dir)
 		again, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := errors.Join(again.Compact(t.Context(), nil), again.Close()); err != nil {
 			t.Error(err)
 		}
@@ -136,9 +126,7 @@ func TestBackgroundMergeKeepsWhatItCannotMerge(t *testing.T) {
 	t.Parallel()
 	dir := documentStore(t)
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	unblock := blockTables(t, s, 20)
 	if err := s.db.Badger().Flatten(1); err != nil { // a merge that the store knows nothing of
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -16,9 +17,7 @@ import (
 func decided(t *testing.T, dir string, first, end int) (n int) {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	view(t, s, func(tx *Tx) error {
 		for i := first; i < end; i++ {
 			value, err := tx.Space("decisions").Get(fmt.Appendf(nil, "%03d", i))
@@ -64,18 +63,14 @@ func agedStore(t *testing.T) (old, later, crashed string) {
 func replaceFiles(t *testing.T, pattern, from, to string) {
 	t.Helper()
 	for _, name := range fileNames(t, to, pattern) {
-		if err := os.Remove(filepath.Join(to, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(to, name)))
 	}
 	if from == "" {
 		return
 	}
 	for _, name := range fileNames(t, from, pattern) {
 		text, err := os.ReadFile(filepath.Join(from, name))
-		if err := errors.Join(err, os.WriteFile(filepath.Join(to, name), text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, os.WriteFile(filepath.Join(to, name), text, 0o600)))
 	}
 }
 
@@ -109,14 +104,10 @@ func TestSoundCopyIsUsed(t *testing.T) {
 			found := false
 			for _, table := range fileNames(t, dir, "*.sst") {
 				text, err := os.ReadFile(filepath.Join(dir, table))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if strings.Contains(string(text), "decision 12") {
 					found = true
-					if err := os.Remove(filepath.Join(dir, table)); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.Remove(filepath.Join(dir, table)))
 				}
 			}
 			if !found {
@@ -124,9 +115,7 @@ func TestSoundCopyIsUsed(t *testing.T) {
 			}
 		}, 25},
 		"journal damaged": {func(dir string) {
-			if err := flipByte(onlyJournal(t, dir), 300); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, flipByte(onlyJournal(t, dir), 300))
 		}, 25},
 	} {
 		dir := copyStore(t, crashed)
@@ -162,9 +151,7 @@ func TestEarlierCopyIsUsed(t *testing.T) {
 	t.Parallel()
 	old, later, _ := agedStore(t)
 	s, err := Open(later, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	g := record.Generation(0)
 	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 	damagedStores.Store(later, true)
@@ -292,9 +279,7 @@ func TestUnknownCommitsAreLost(t *testing.T) {
 	} {
 		dir := copyStore(t, test.from)
 		damagedStores.Store(dir, true)
-		if err := test.damage(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, test.damage(dir))
 		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 		if err != nil || lost.String() != test.want {
 			t.Errorf("%s: got %v lost (%v), want %s", name, lost, err, test.want)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -69,9 +70,7 @@ func TestCrashKeepsPrefix(t *testing.T) {
 		tried++
 		copied := copyStore(t, s.Dir())
 		defer os.RemoveAll(copied)
-		if err := cut(copied); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cut(copied))
 		opened, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -109,16 +108,12 @@ func TestCrashKeepsPrefix(t *testing.T) {
 			continue
 		}
 		copied := copyStore(t, s.Dir())
-		if err := os.Truncate(onlyJournal(t, copied), length); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(onlyJournal(t, copied), length))
 		_, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(onlyJournal(t, copied))) {
 			t.Errorf("only the journal cut to %d of %d bytes: got %v, want ErrCorrupt that names it", length, end, err)
 		}
-		if err := os.RemoveAll(copied); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(copied))
 	}
 	fmt.Printf("truncated %d survived %d\n", tried, survived)
 }
@@ -192,9 +187,7 @@ func onlyJournal(t *testing.T, dir string) string {
 func journalEnd(t *testing.T, dir string) int64 {
 	t.Helper()
 	c, err := journal.Scan(dir, journalName, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return c.Segments[len(c.Segments)-1].End
 }
 
@@ -202,9 +195,7 @@ func journalEnd(t *testing.T, dir string) int64 {
 func logEnd(t *testing.T, dir string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(onlyLog(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	zeros := make([]byte, 1<<12)
 	for bytes.HasSuffix(text, zeros) {
 		text = text[:len(text)-len(zeros)]

@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -31,22 +32,16 @@ func everyKind(t testing.TB, nodes int) (dir string) {
 	defer everyKinds.Unlock()
 	dir = filepath.Join(t.TempDir(), "store")
 	if files := everyKinds.made[nodes]; files != nil {
-		if err := os.CopyFS(dir, files); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(dir, files))
 		return dir
 	}
 	makeEveryKind(t, dir, nodes)
 	names, err := storedir.Files(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	files := fstest.MapFS{}
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		files[name] = &fstest.MapFile{Data: text, Mode: 0o600}
 	}
 	everyKinds.made[nodes] = files
@@ -65,9 +60,7 @@ func makeEveryKind(t testing.TB, dir string, nodes int) {
 		MemoryBudget: minMemoryBudget, Directed: true, Weighted: true,
 		Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "title", Kind: KindString}, {Name: "x", Kind: KindFloat}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	id := func(i int) string { return "n" + strconv.Itoa(i) }
 	for i := range nodes {
@@ -77,33 +70,23 @@ func makeEveryKind(t testing.TB, dir string, nodes int) {
 		if i%17 == 0 {
 			n.Label, n.Values[2] = "", Value{}
 		}
-		if err := l.AddNode(n); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(n))
 	}
 	edges := l.EdgeWriter()
 	for i := range nodes {
 		for _, j := range []int{0, r.IntN(nodes), r.IntN(nodes)} {
-			if err := edges.AddWeighted(id(i), id(j), float32(1+r.IntN(9)), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, edges.AddWeighted(id(i), id(j), float32(1+r.IntN(9)), 0))
 		}
 	}
-	if err := edges.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, edges.Close())
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	for round := range 3 {
 		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		writeEveryKind(t, s, r, round)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 }
 
@@ -111,30 +94,18 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 	t.Helper()
 	if round == 0 {
 		b, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer b.Abort()
 		m, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		w, err := b.Space("lent")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for v := range b.Tx().NumNodes() {
-			if err := m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}))
+			must.Do(t, w.Put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))))
 		}
 		err = b.Commit(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn, "year"}, []string{"m"}, 0) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	for step := range 20 {
 		err := s.Update(func(tx *Tx) error {
@@ -167,9 +138,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -390,9 +359,7 @@ func TestFlippedBytes(t *testing.T) {
 	dir := everyKind(t, 700)
 	s := openStore(t, dir, Options{ReadOnly: true})
 	want, err := export(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checkClean(t, s)
 	closeStore(t, s)
 	var count damageCount
@@ -400,9 +367,7 @@ func TestFlippedBytes(t *testing.T) {
 	for _, name := range fileNames(t, dir, "*") {
 		path := filepath.Join(dir, name)
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		share := positions / len(fileNames(t, dir, "*"))
 		for i := range min(share, len(text)) {
 			at := i*len(text)/share + r.IntN(max(len(text)/share, 1))
@@ -416,23 +381,15 @@ func TestFlippedBytes(t *testing.T) {
 			}
 			if i%10 == 0 { // opened for writing, a store changes
 				copied := copyStore(t, dir)
-				if err := os.WriteFile(filepath.Join(copied, name), flipped, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(copied, name), flipped, 0o600))
 				count.look(t, copied, fmt.Sprintf("%s with byte %d of %d changed, for writing", name, at, len(text)), Options{}, want)
-				if err := os.RemoveAll(copied); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.RemoveAll(copied))
 				continue
 			}
-			if err := os.WriteFile(path, flipped, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, flipped, 0o600))
 			count.look(t, dir, fmt.Sprintf("%s with byte %d of %d changed", name, at, len(text)), Options{ReadOnly: true}, want)
 		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 	}
 	t.Logf("%v, of the detected %d are seen by Check alone", &count, count.unnoticed)
 	fmt.Println(&count)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -20,13 +21,9 @@ func TestSparedLookupsBesideWriter(t *testing.T) {
 	const loaded, rounds, hub = codec.ColumnRows + 200, 60, NodeID(0)
 	dir := filepath.Join(t.TempDir(), "graph")
 	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range loaded {
-		if err := l.AddNode(Node{ID: fmt.Sprint(v), Label: "old"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v), Label: "old"}))
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -125,14 +122,10 @@ func TestSparedLookupsBesideWriter(t *testing.T) {
 	}
 	over.Store(true)
 	wg.Wait()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	for _, readOnly := range []bool{false, true} {
 		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		tx := s.Begin()
 		label := tx.cat.Columns[LabelColumn].Generation
 		spares := func() bool { return tx.deltas.Lacks(label, hub) && tx.deltas.Lacks(tx.cat.Graph, 1) }
@@ -148,9 +141,7 @@ func TestSparedLookupsBesideWriter(t *testing.T) {
 			t.Error("got changes in the first block, or none in the last")
 		}
 		tx.Close()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 }
 
@@ -166,9 +157,7 @@ func TestManyDeltasAreScannedLate(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	tx := s.Begin()
 	defer tx.Close()
 	label := tx.cat.Columns[LabelColumn].Generation
@@ -185,14 +174,10 @@ func TestOlderSnapshotKeepsRemovedDelta(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "graph")
 	s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	update := func(fn func(tx *Tx) error) {
 		t.Helper()
-		if err := s.Update(fn); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Update(fn))
 	}
 	update(func(tx *Tx) (err error) {
 		for v := range 4 {
@@ -201,9 +186,7 @@ func TestOlderSnapshotKeepsRemovedDelta(t *testing.T) {
 		}
 		return errors.Join(err, tx.AddEdge(0, 1), tx.AddEdge(2, 3))
 	})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	s = openTest(t, dir)
 	defer closeStore(t, s)
 	older := s.Begin()

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -27,9 +28,7 @@ func mountSmall(t *testing.T, size string) (dir string, resize func(size string)
 	})
 	return dir, func(size string) {
 		t.Helper()
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+size); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size="+size))
 	}
 }
 
@@ -58,13 +57,9 @@ func TestLoadIntoMountPoint(t *testing.T) {
 func fill(t *testing.T, dir string, left int64) (file string) {
 	t.Helper()
 	free, err := storedir.FreeBytes(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file = filepath.Join(dir, "filler")
-	if err := os.WriteFile(file, make([]byte, max(free-left, 0)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, make([]byte, max(free-left, 0)), 0o600))
 	return file
 }
 
@@ -80,14 +75,10 @@ func TestLoadIntoFullDisk(t *testing.T) {
 		case err == nil:
 			loaded = true
 			s, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			checkClean(t, s)
 			closeStore(t, s)
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(dir))
 		case loaded:
 			t.Errorf("%d KiB: got %v, want what less room was enough for", kib, err)
 		case !errors.Is(err, ErrNoSpace) && !errors.Is(err, syscall.ENOSPC):
@@ -148,9 +139,7 @@ func TestFullDisk(t *testing.T) {
 	root, _ := mountSmall(t, "60m")
 	dir := filepath.Join(root, "store")
 	s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	addNodes(t, s, 10)
 	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
 	write := func(s *Store, i int64) error {
@@ -181,9 +170,7 @@ func TestFullDisk(t *testing.T) {
 		if errors.Is(err, ErrNoSpace) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		last++
 	}
 	if last == 0 {
@@ -197,9 +184,7 @@ func TestFullDisk(t *testing.T) {
 	closeStore(t, s)
 
 	// Full to the last byte: it can be read, not written.
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filler))
 	filler = fill(t, root, 0)
 	if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrNoSpace) ||
 		!strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "MiB free, want") {
@@ -210,16 +195,10 @@ func TestFullDisk(t *testing.T) {
 	closeStore(t, s)
 
 	// Room again, and then another process takes it: the store stays open until there is room to close.
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filler))
 	s, err = Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := write(s, 1000); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, write(s, 1000))
 	filler = fill(t, root, 0)
 	if err := s.Close(); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("Close: got %v, want ErrNoSpace", err)
@@ -227,13 +206,9 @@ func TestFullDisk(t *testing.T) {
 	verify(s, 1000)
 
 	// A crash in that state: reading says what is needed, writing needs room.
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filler))
 	crashed := filepath.Join(root, "crashed")
-	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(crashed, os.DirFS(dir)))
 	closeStore(t, s)
 	filler = fill(t, root, 0)
 	if _, err := Open(crashed, Options{ReadOnly: true}); !errors.Is(err, ErrCrashed) ||
@@ -243,7 +218,5 @@ func TestFullDisk(t *testing.T) {
 	if _, err := Open(crashed, Options{}); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("crashed: got %v, want ErrNoSpace", err)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filler))
 }

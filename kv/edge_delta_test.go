@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestEdgesAgainstModel adds and removes edges and nodes at random, in the store and in a map, and compares all reads
@@ -33,9 +34,7 @@ func TestEdgesAgainstModel(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if r.IntN(3) == 0 {
 				if err := s.Compact(t.Context(), nil); err != nil {
 					t.Fatalf("seed %d: Compact: %v", seed, err)
@@ -46,19 +45,13 @@ func TestEdgesAgainstModel(t *testing.T) {
 				}
 			}
 			if r.IntN(3) == 0 {
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Close())
 				s = openTest(t, dir)
 			}
-			if err := s.View(func(tx *Tx) error { g.verify(t, tx); return nil }); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.View(func(tx *Tx) error { g.verify(t, tx); return nil }))
 			checkClean(t, s)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 }
 
@@ -154,9 +147,7 @@ func TestEdgeErrors(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = s.View(func(tx *Tx) error {
 		var lists Adjacency
 		n := NodeID(tx.NumNodes())
@@ -175,9 +166,7 @@ func TestEdgeErrors(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func TestNestedReadsInUpdate(t *testing.T) {
@@ -207,8 +196,6 @@ func TestNestedReadsInUpdate(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checkClean(t, s)
 }

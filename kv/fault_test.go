@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // faultyStore is an open store of one large table that is cut short below it, with a snapshot that began before.
@@ -28,9 +30,7 @@ func faultyStore(t *testing.T, size int64) (*Store, *Tx) {
 		t.Fatal("the store has no table")
 	}
 	for _, name := range tables {
-		if err := os.Truncate(filepath.Join(dir, name), size); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(filepath.Join(dir, name), size))
 	}
 	return s, tx
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -49,9 +50,7 @@ func contents(s *Store) (records map[string]string, err error) {
 func fileNames(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, name := range names {
 		names[i] = filepath.Base(name)
 	}
@@ -97,21 +96,15 @@ func TestDamagedFiles(t *testing.T) {
 	dir := closedStore(t)
 	s := openStore(t, dir, Options{ReadOnly: true})
 	want, err := contents(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	closeStore(t, s)
 	r := rand.New(rand.NewPCG(7, 7))
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, entry := range entries {
 		name := entry.Name()
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		size := len(text)
 		damages := map[string][]byte{}
 		for _, cut := range []int{0, 1, 7, size / 3, size / 2, size - 9, size - 3, size - 1} {
@@ -134,9 +127,7 @@ func TestDamagedFiles(t *testing.T) {
 					continue
 				}
 				copied := copyStore(t, dir)
-				if err := os.WriteFile(filepath.Join(copied, name), text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(copied, name), text, 0o600))
 				verifyDamaged(t, copied, fmt.Sprintf("%s, read-only %t", damage, readOnly), Options{ReadOnly: readOnly}, want)
 			}
 		}
@@ -157,9 +148,7 @@ func TestDamageNamesItsFile(t *testing.T) {
 	for name, damage := range cases {
 		for _, readOnly := range []bool{true, false} {
 			copied := copyStore(t, dir)
-			if err := damage(filepath.Join(copied, name)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, damage(filepath.Join(copied, name)))
 			before := fileNames(t, copied, "*")
 			_, err := Open(copied, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
 			if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
@@ -185,20 +174,14 @@ func cutBy(path string, bytes int64) error {
 func TestCrashLeftovers(t *testing.T) {
 	dir := closedStore(t)
 	for name, text := range map[string]string{"000099.sst": "half a tab", storedir.LockFile: "1\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	manifest, err := os.OpenFile(filepath.Join(dir, lsm.ManifestName), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := manifest.Write([]byte{0, 0, 0, 20, 1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	if err := manifest.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, manifest.Close())
 	before := fileNames(t, dir, "*")
 	if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, ErrCrashed) {
 		t.Fatalf("read-only: got %v, want ErrCrashed", err)
@@ -229,13 +212,9 @@ func TestKilledWriter(t *testing.T) {
 		child.Env = append(os.Environ(), "KV_TEST_KILLED="+s.Dir())
 		var out strings.Builder
 		child.Stdout, child.Stderr = &out, &out
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, child.Start())
 		time.Sleep(50*time.Millisecond + time.Duration(r.IntN(250))*time.Millisecond)
-		if err := child.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, child.Process.Kill())
 		if err := child.Wait(); err == nil || strings.Contains(out.String(), "FAIL") {
 			t.Fatalf("round %d: the writer ended: %s", round, out.String())
 		}
@@ -264,9 +243,7 @@ func TestKilledWriter(t *testing.T) {
 func writeForEver(t *testing.T, dir string) {
 	for i := int64(0); ; {
 		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		view(t, s, func(tx *Tx) error {
 			value, err := tx.Value(0, "x")
 			if err == nil && !value.IsNull() {
@@ -280,21 +257,13 @@ func writeForEver(t *testing.T, dir string) {
 			fmt.Printf("committed %d\n", i)
 		}
 		b, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		m, err := b.Matrix("m", []string{"a", "b", "c", "d"}, MatrixEncoding{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for v := range NodeID(500) {
-			if err := m.Put(v, []float32{float32(i), float32(v), 1, 2}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.Put(v, []float32{float32(i), float32(v), 1, 2}))
 		}
-		if err := b.Commit(nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Commit(nil))
 		closeStore(t, s)
 	}
 }
@@ -305,9 +274,7 @@ func TestUnwritableDirectory(t *testing.T) {
 		t.Skip("root may write anywhere")
 	}
 	dir := closedStore(t)
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Error(err)

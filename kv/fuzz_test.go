@@ -6,6 +6,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 )
@@ -17,9 +18,7 @@ func FuzzCatalog(f *testing.F) {
 	c.Matrices["m"] = matrix.Entry{Generation: 3, Columns: []string{"a"}, Rows: 3, BlockRows: 1024}
 	for _, v := range []any{c, c.counts, newCatalog(), map[string]any{"columns": nil}} {
 		body, err := msgpack.Marshal(v)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // mustCount is the number that addOne has counted to.
@@ -40,9 +42,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 		}
 	}}
 	s, err := Create(dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	setNodes(t, s, 100)
 	update(t, s, func(tx *Tx) error {
 		return errors.Join(tx.AddColumn("n", KindInt), tx.TrackChanges("test", []string{"n"}, nil, 0))
@@ -265,9 +265,7 @@ func updateInOneGroup(s *Store, updates ...func(tx *Tx) error) []error {
 // TestFailsWithItsGroup has Updates fail for what they saw of one whose commit fails: they say that, since what they saw is nowhere.
 func TestFailsWithItsGroup(t *testing.T) {
 	s, err := Create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	fail := func(*Tx) error {
 		s.db.Fail(errors.New("the disk is full"))
 		return errXExists

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 )
 
@@ -56,22 +57,14 @@ func crashStore(t *testing.T) crashedStore {
 func writeMatrix(t *testing.T, s *Store) {
 	t.Helper()
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	m, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range NodeID(20) {
-		if err := m.Put(v, []float32{float32(v), 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Put(v, []float32{float32(v), 1}))
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 }
 
 func flipByte(path string, at int64) error {
@@ -120,9 +113,7 @@ func TestDamagedLogLosesNothing(t *testing.T) {
 	c := crashStore(t)
 	for name, damage := range fileDamages(c.second-20, c.early) {
 		dir := copyStore(t, c.dir)
-		if err := damage(onlyLog(t, dir)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, damage(onlyLog(t, dir)))
 		sameContents(t, name, dir, c.want)
 		sameContents(t, name+", opened again", dir, c.want)
 	}
@@ -156,9 +147,7 @@ func TestDamagedJournalIsTold(t *testing.T) {
 			name = fmt.Sprintf("%s, closed %t", name, dir == closed)
 			copied := copyStore(t, dir)
 			damagedStores.Store(copied, true)
-			if err := damage(onlyJournal(t, copied)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, damage(onlyJournal(t, copied)))
 			for _, readOnly := range []bool{false, true} {
 				if readOnly && dir == c.dir {
 					continue
@@ -189,10 +178,8 @@ func TestLostTablesAreTold(t *testing.T) {
 		update(t, s, func(tx *Tx) error { return tx.PutDocument("d", fmt.Sprint(i), i) })
 	}
 	closeStore(t, s)
-	if err := errors.Join(os.Remove(onlyJournal(t, old)), os.Rename(onlyJournal(t, s.Dir()),
-		filepath.Join(old, filepath.Base(onlyJournal(t, s.Dir()))))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Remove(onlyJournal(t, old)), os.Rename(onlyJournal(t, s.Dir()),
+		filepath.Join(old, filepath.Base(onlyJournal(t, s.Dir()))))))
 	damagedStores.Store(s.Dir(), true)
 	damagedStores.Store(old, true)
 	_, err := Open(old, Options{MemoryBudget: minMemoryBudget})
@@ -231,36 +218,24 @@ func TestJournalStaysShort(t *testing.T) {
 		look()
 	}
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	w, err := b.Space("much")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 1000 {
-		if err := w.Put(fmt.Appendf(nil, "%05d", i), make([]byte, MaxSpaceValue)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Put(fmt.Appendf(nil, "%05d", i), make([]byte, MaxSpaceValue)))
 		look()
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 	look()
 	if want := 6 * memTable; most > want {
 		t.Errorf("the journal grew to %d bytes, want at most %d", most, want)
 	}
 	want, err := contents(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	dir := copyAtRest(t, s.Dir())
 	for _, log := range fileNames(t, dir, "*.mem") {
-		if err := os.Remove(filepath.Join(dir, log)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(dir, log)))
 	}
 	sameContents(t, "without its logs", dir, want)
 }
@@ -271,21 +246,15 @@ func TestChangedEndOfJournal(t *testing.T) {
 	t.Parallel()
 	c := crashStore(t)
 	contents, err := journal.Scan(c.dir, journalName, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	commit := fmt.Sprintf("commit %d", contents.Last())
 	end := contents.Segments[len(contents.Segments)-1].End
 	for _, logged := range []bool{true, false} {
 		dir := copyStore(t, c.dir)
 		damagedStores.Store(dir, true)
-		if err := flipByte(onlyJournal(t, dir), end-3); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, flipByte(onlyJournal(t, dir), end-3))
 		if !logged {
-			if err := os.Remove(onlyLog(t, dir)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(onlyLog(t, dir)))
 		}
 		for range 2 {
 			_, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
@@ -306,14 +275,10 @@ func TestChangedEndOfJournal(t *testing.T) {
 	torn := copyStore(t, c.dir)
 	path := onlyJournal(t, torn)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text = append(text, 0x9e, 0x4a, 0x7c, 0x0d, 0, 0, 3, 0, 9)
 	text = append(text, make([]byte, 1024)...)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	sameContents(t, "torn", torn, c.want)
 }
 
@@ -324,9 +289,7 @@ func TestDamagedLogBesideADamagedJournal(t *testing.T) {
 	dir := copyStore(t, c.dir)
 	damagedStores.Store(dir, true)
 	log := onlyLog(t, dir)
-	if err := errors.Join(flipByte(log, 0), flipByte(onlyJournal(t, dir), 1000)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(flipByte(log, 0), flipByte(onlyJournal(t, dir), 1000)))
 	for range 2 {
 		_, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
 		for _, want := range []string{filepath.Base(log), filepath.Base(onlyJournal(t, dir))} {
@@ -349,9 +312,7 @@ func TestRepairOfAShortLog(t *testing.T) {
 	c := crashStore(t)
 	for _, length := range []int64{0, 7} {
 		dir := copyStore(t, c.dir)
-		if err := os.Truncate(onlyLog(t, dir), length); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Truncate(onlyLog(t, dir), length))
 		if done := fmt.Sprint(repaired(t, dir)); !strings.Contains(done, "taken out: it holds no commit") {
 			t.Errorf("of %d bytes: repairing did %s", length, done)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
@@ -82,13 +83,9 @@ func arcTotals(f codec.ArcForm, rows []arcRow) (totals map[[2]string]float32, lo
 func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOptions, writers int) (LoadStats, error) {
 	t.Helper()
 	l, err := NewLoader(t.Context(), dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, id := range ids {
-		if err := l.AddNode(Node{ID: id, Source: int64(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: id, Source: int64(i)}))
 	}
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -146,9 +143,7 @@ func TestLoadArcs(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -197,9 +192,7 @@ func TestLoadOfBothDirections(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 		for v := range got[0] {
 			if !slices.Equal(got[0][v], got[1][v]) {
@@ -256,12 +249,8 @@ func TestLoadRefusesWeights(t *testing.T) {
 		{LoadOptions{Weighted: true}, float32(math.Inf(1))},
 	} {
 		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), c.opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.AddNode(Node{ID: "0"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, l.AddNode(Node{ID: "0"}))
 		w := l.EdgeWriter()
 		if err := w.AddWeighted("0", "0", c.weight, 7); !errors.Is(err, ErrInvalidEdge) || !strings.Contains(err.Error(), "edge at 7") {
 			t.Errorf("%+v, weight %v: got %v, want ErrInvalidEdge at 7", c.opt, c.weight, err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // rmat draws an edge of a graph with 2^scale nodes whose degrees are as uneven as those of real ones.
@@ -33,18 +35,14 @@ func loadRMAT(b *testing.B, dir string, scale, degree int, prefix string, opt Lo
 	b.Helper()
 	opt.OnStage = func(stage string, seconds float64, _ int64) { b.ReportMetric(seconds, stage+"-s") }
 	l, err := NewLoader(b.Context(), dir, opt)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	ids := make([]string, 1<<scale)
 	order := rand.New(rand.NewPCG(2, 0)).Perm(len(ids))
 	for i := range ids {
 		ids[i] = prefix + strconv.Itoa(order[i])
 	}
 	for _, at := range rand.New(rand.NewPCG(3, 0)).Perm(len(ids)) {
-		if err := l.AddNode(Node{ID: ids[at], Label: "a"}); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.AddNode(Node{ID: ids[at], Label: "a"}))
 	}
 	writers := max(opt.Workers, 1)
 	errs := make([]error, writers)
@@ -61,13 +59,9 @@ func loadRMAT(b *testing.B, dir string, scale, degree int, prefix string, opt Lo
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, errors.Join(errs...))
 	stats, err := l.Commit(b.Context(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	return stats
 }
 

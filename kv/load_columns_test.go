@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestLoadOfManyColumns loads many columns with little memory. The load holds no more than its budget beside what it
@@ -46,9 +48,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := loader.Abort(); err != nil {
 			t.Error(err)
@@ -59,9 +59,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 		for i := range values {
 			values[i] = value(v, i)
 		}
-		if err := loader.AddNode(Node{ID: fmt.Sprint(v), Label: "a", Values: values}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, loader.AddNode(Node{ID: fmt.Sprint(v), Label: "a", Values: values}))
 	}
 	_, err = loader.Commit(t.Context(), func(s *Store) error {
 		return s.View(func(tx *Tx) error {
@@ -83,9 +81,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const store = 13 << 20 // of a store that is opened
 	if most > store+budget {
 		t.Errorf("got %d bytes on the heap, want at most %d for a store and %d of the budget", most, store, budget)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -16,9 +17,7 @@ func TestLoadTarget(t *testing.T) {
 	for _, err := range []error{
 		os.MkdirAll(filepath.Join(full, "x"), 0o755), os.WriteFile(file, nil, 0o644), os.Mkdir(empty, 0o755),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	for _, dir := range []string{full, file} {
 		if _, err := NewLoader(t.Context(), dir, LoadOptions{}); !errors.Is(err, ErrExists) {
@@ -26,9 +25,7 @@ func TestLoadTarget(t *testing.T) {
 		}
 	}
 	l, err := NewLoader(t.Context(), empty, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ran := false
 	if _, err := l.Commit(t.Context(), func(s *Store) error { ran = true; return nil }); err != nil || !ran {
 		t.Fatalf("load into an empty directory: got %v, finish ran: %v", err, ran)
@@ -45,16 +42,10 @@ func TestLoadTarget(t *testing.T) {
 func TestAbortLeavesTheEmptyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	before, err := os.Stat(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l, err := NewLoader(t.Context(), dir, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Abort(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, l.Abort())
 	if after, err := os.Stat(dir); err != nil || !os.SameFile(before, after) {
 		t.Errorf("got %v, want the directory that was there", err)
 	}
@@ -68,14 +59,10 @@ func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 	dir := filepath.Join(parent, "graph")
 	dead, other := filepath.Join(dir+loadMark, "store", "x"), dir+".notes"
 	for _, path := range []string{dead, other} {
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(path, 0o755))
 	}
 	l, err := NewLoader(t.Context(), dir, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for path, want := range map[string]bool{dead: false, other: true, l.work.path: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: got %v, want it there: %v", path, err, want)
@@ -119,9 +106,7 @@ func TestOneLoadAtATime(t *testing.T) {
 		}
 		for _, l := range loaders {
 			if l != nil {
-				if err := l.Abort(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.Abort())
 			}
 		}
 		emptyAfter(t, filepath.Dir(dir), "Abort")

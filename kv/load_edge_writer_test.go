@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // addEdges adds a graph's edges through so many writers at once, those of integers as such by turns.
@@ -72,16 +73,10 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 				l, err := NewLoader(t.Context(), dir, LoadOptions{
 					MemoryBudget: budget, Workers: workers, Properties: []Column{{Name: "year", Kind: KindInt}},
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := errors.Join(g.addNodes(l), g.addEdges(l, workers)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
+				must.Do(t, errors.Join(g.addNodes(l), g.addEdges(l, workers)))
 				stats, err := l.Commit(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				s := openTest(t, dir)
 				checkClean(t, s)
 				got := graphRecords(t, s)
@@ -132,12 +127,8 @@ func TestLongIDsAreTheSameBeyondMemory(t *testing.T) {
 				return nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(g.addNodes(l), g.addEdges(l, c.workers)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, errors.Join(g.addNodes(l), g.addEdges(l, c.workers)))
 		if _, err := l.Commit(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -200,9 +191,7 @@ func TestBadRows(t *testing.T) {
 				return nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for i, row := range rows {
 			row.n.Source = int64(i)
 			if row.bad {
@@ -250,9 +239,7 @@ func TestBadRowEndsTheLoad(t *testing.T) {
 	enough := errors.New("enough")
 	for _, ids := range [][]string{{"0", "1", "1"}, {"a", "b", "b"}, {"a", "\n"}, {"a", "b"}} {
 		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{BadRow: func(error) error { return enough }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, id := range ids {
 			err = cmp.Or(err, l.AddNode(Node{ID: id}))
 		}
@@ -273,16 +260,12 @@ func TestBadRowEndsTheLoad(t *testing.T) {
 
 func TestEdgeWriterErrors(t *testing.T) {
 	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	early := l.EdgeWriter()
 	if err := l.AddNode(Node{ID: "late"}); err == nil {
 		t.Error("AddNode after EdgeWriter: got no error")
 	}
-	if err := errors.Join(early.Close(), l.Abort()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(early.Close(), l.Abort()))
 	if err := l.EdgeWriter().Add("a", "b", 1); !errors.Is(err, ErrClosed) {
 		t.Errorf("EdgeWriter after Abort: got %v, want ErrClosed", err)
 	}
@@ -293,9 +276,7 @@ func TestEdgeWriterErrors(t *testing.T) {
 
 func TestAddingAllocatesNothing(t *testing.T) {
 	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := l.Abort(); err != nil {
 			t.Error(err)
@@ -320,9 +301,7 @@ func TestAddingAllocatesNothing(t *testing.T) {
 		err = errors.Join(err, w.Add(ids[edge%n], ids[edge*7919%n], int64(edge)))
 		edge++
 	})
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, w.Close()))
 	if perNode > 0.01 || perEdge > 0.01 {
 		t.Errorf("got %v allocations a node and %v an edge, want none", perNode, perEdge)
 	}

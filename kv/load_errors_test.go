@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestLoadErrors(t *testing.T) {
@@ -34,18 +36,12 @@ func TestLoadErrors(t *testing.T) {
 		for _, budget := range []int64{1, 1 << 30} {
 			parent := t.TempDir()
 			l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: budget})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for i, id := range test.ids {
-				if err := l.AddNode(Node{ID: id, Source: int64(10 + i)}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AddNode(Node{ID: id, Source: int64(10 + i)}))
 			}
 			for _, e := range test.edges {
-				if err := l.AddEdge(e.src, e.dst, e.source); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AddEdge(e.src, e.dst, e.source))
 			}
 			_, err = l.Commit(t.Context(), nil)
 			if err == nil || err.Error() != test.want.Error() {
@@ -59,9 +55,7 @@ func TestLoadErrors(t *testing.T) {
 func TestInvalidRows(t *testing.T) {
 	parent := t.TempDir()
 	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{Properties: []Column{{Name: "year", Kind: KindInt}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, test := range []struct {
 		node Node
 		want error
@@ -81,15 +75,11 @@ func TestInvalidRows(t *testing.T) {
 			t.Errorf("AddNode(%.30q): got %v, want an InvalidNodeError of 77 that is %v", test.node.ID, err, test.want)
 		}
 	}
-	if err := l.AddEdge("a", "b", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.AddEdge("a", "b", 0))
 	if err := l.AddNode(Node{ID: "late"}); err == nil {
 		t.Error("AddNode after AddEdge: got no error")
 	}
-	if err := l.Abort(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Abort())
 	emptyAfter(t, parent, "Abort")
 	if err := l.AddNode(Node{ID: "a"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("AddNode after Abort: got %v, want ErrClosed", err)
@@ -137,12 +127,8 @@ func TestCancelledLoadLeavesNothing(t *testing.T) {
 			},
 		}
 		l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.add(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, g.add(l))
 		_, err = l.Commit(ctx, func(*Store) error {
 			if at == "finish error" {
 				return ErrShape
@@ -179,17 +165,11 @@ func emptyAfter(t *testing.T, parent, what string) {
 func TestLoadIntoAFailingDirectory(t *testing.T) {
 	parent := t.TempDir()
 	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 2000 {
-		if err := l.AddNode(Node{ID: strconv.Itoa(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: strconv.Itoa(i)}))
 	}
-	if err := os.RemoveAll(l.work.sort()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(l.work.sort()))
 	for i := 0; i < 10000 && err == nil; i++ {
 		err = l.AddEdge(strconv.Itoa(i%2000), strconv.Itoa(i*7%2000), 0)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -16,13 +17,9 @@ func edgeLoad(t *testing.T, dir, prefix string, opt LoadOptions) *Loader {
 	t.Helper()
 	opt.MemoryBudget = minMemoryBudget
 	l, err := NewLoader(t.Context(), dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 100 {
-		if err := l.AddNode(Node{ID: fmt.Sprint(prefix, i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(prefix, i)}))
 	}
 	return l
 }
@@ -93,9 +90,7 @@ func TestSkippedRowsDoNotEndTheLoad(t *testing.T) {
 	opt := LoadOptions{BadRow: func(error) error { told++; return nil }}
 	l := edgeLoad(t, filepath.Join(t.TempDir(), "graph"), "p", opt)
 	err := errors.Join(l.AddNode(Node{}), l.AddEdge("p1", "p2", 1), l.AddEdge("p1", "nobody", 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	stats, err := l.Commit(t.Context(), nil)
 	if err != nil || stats.Nodes != 100 || stats.Edges != 1 || told != 2 {
 		t.Errorf("got %+v and %d rows told (%v), want 100 nodes, an edge and 2 rows", stats, told, err)
@@ -109,58 +104,42 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 	for name, put := range map[string]func(b *Bulk) error{
 		"a value": func(b *Bulk) error {
 			w, err := b.Column("c", KindInt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return w.Put(1, StringValue("text"))
 		},
 		"a node": func(b *Bulk) error {
 			w, err := b.Column("c", KindInt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return w.Put(10, IntValue(1))
 		},
 		"floats": func(b *Bulk) error {
 			w, err := b.Column("c", KindInt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return w.PutFloats(0, []float32{1})
 		},
 		"classes": func(b *Bulk) error {
 			w, err := b.Column("c", KindClass)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return w.PutClasses(0, []Class{77})
 		},
 		"a row": func(b *Bulk) error {
 			w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return w.Put(0, []float32{1, 2})
 		},
 		"a sparse row": func(b *Bulk) error {
 			w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return w.PutSparse(0, []uint32{7}, []float32{1})
 		},
 		"an entry": func(b *Bulk) error {
 			w, err := b.Space("s")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return errors.Join(w.Put([]byte("b"), nil), w.Put([]byte("a"), nil))
 		},
 	} {
 		b, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want := put(b)
 		if want == nil {
 			t.Fatalf("%s: got no error", name)
@@ -183,19 +162,13 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 func TestLastBlocks(t *testing.T) {
 	s := newStore(t, Options{})
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	const rows = record.MaxNodes
 	column, err := b.Column("c", KindInt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	matrix, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	writes := 0
 	b.batch = countedRecords{b.batch, &writes}
 	column.entry.Rows, matrix.entry.Rows = rows, rows

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -101,16 +102,10 @@ func (g *testGraph) load(t testing.TB, dir string, opt LoadOptions, finish func(
 	t.Helper()
 	opt.Properties = []Column{{Name: "year", Kind: KindInt}}
 	l, err := NewLoader(t.Context(), dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.add(l); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, g.add(l))
 	stats, err := l.Commit(t.Context(), finish)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return stats
 }
 
@@ -132,9 +127,7 @@ func (g *testGraph) add(l *Loader) error {
 func openTest(t testing.TB, dir string) *Store {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -195,13 +188,9 @@ func (g *testGraph) verifyRows(t testing.TB, tx *Tx) {
 	classes := map[string]bool{}
 	for i, id := range g.ids {
 		v, err := tx.Node(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		class, err := tx.Label(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		name := ""
 		if class != NoClass {
 			name = tx.Classes()[class]
@@ -224,18 +213,12 @@ func (g *testGraph) verifyRows(t testing.TB, tx *Tx) {
 func TestNodesAreNumberedByDegree(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "graph")
 	l, err := NewLoader(t.Context(), dir, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
-		if err := l.AddNode(Node{ID: id}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: id}))
 	}
 	for _, e := range []string{"ec", "de", "cb", "ce", "ee"} {
-		if err := l.AddEdge(e[:1], e[1:], 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddEdge(e[:1], e[1:], 0))
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -271,9 +254,7 @@ func graphRecords(t *testing.T, s *Store) map[string]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return records
 }
 
@@ -288,28 +269,20 @@ func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 			progress := func(stage string, _, _ int64) {
 				if stage == stageEdges {
 					names, err := filepath.Glob(filepath.Join(l.work.sort(), "spill-*"))
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, err)
 					spilled = max(spilled, len(names))
 				}
 			}
 			l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: budget, Progress: progress})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			r := rand.New(rand.NewPCG(9, 9))
 			const n = 3000
 			for i := range n {
-				if err := l.AddNode(Node{ID: prefix + strconv.Itoa(n-1-i)}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AddNode(Node{ID: prefix + strconv.Itoa(n-1-i)}))
 			}
 			for range 30000 {
 				src, dst := prefix+strconv.Itoa(r.IntN(n)), prefix+strconv.Itoa(r.IntN(1+r.IntN(n)))
-				if err := l.AddEdge(src, dst, 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AddEdge(src, dst, 0))
 			}
 			if _, err := l.Commit(t.Context(), nil); err != nil {
 				t.Fatal(err)
@@ -339,13 +312,9 @@ func (g *testGraph) verify(t testing.TB, tx *Tx) {
 	nodes := map[string]NodeID{}
 	position := 0
 	places, err := tx.Places()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v, err := range tx.InFileOrder() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got, err := places.Of(v); err != nil || got != position {
 			t.Fatalf("place of node %d: got %d, %v, want %d", v, got, err, position)
 		}
@@ -376,9 +345,7 @@ func (g *testGraph) verify(t testing.TB, tx *Tx) {
 	}
 	var ids []string
 	for id, err := range tx.IDs() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		ids = append(ids, id)
 	}
 	if !slices.Equal(ids, g.ids) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -50,9 +51,7 @@ func TestLockBesideChildren(t *testing.T) {
 		if err != nil {
 			t.Fatalf("opened the %dth time: got %v", i+1, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 }
 
@@ -75,18 +74,14 @@ func TestLockIsThatOfBadger(t *testing.T) {
 		t.Errorf("closed: LOCK: got %v, want fs.ErrNotExist", err)
 	}
 	db, err := badger.Open(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, opt := range []Options{{}, {ReadOnly: true}} {
 		opt.MemoryBudget = minMemoryBudget
 		if s, err := Open(dir, opt); !errors.Is(err, ErrLocked) && storedir.HasLocks {
 			t.Errorf("open in Badger: got %v, %v, want ErrLocked", s, err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	opt := Options{MemoryBudget: minMemoryBudget, ReadOnly: true}
 	readers := [2]*Store{openStore(t, dir, opt), openStore(t, dir, opt)}
 	if s, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrLocked) {

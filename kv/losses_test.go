@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestRepairOfATornJournal appends the end of a frame, without what comes before it, to the journal of a closed store: a repair cuts it
@@ -13,13 +15,9 @@ func TestRepairOfATornJournal(t *testing.T) {
 	dir := everyKind(t, 5)
 	damagedStores.Store(dir, true)
 	want, err := contentsOf(t, copyStore(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	name := fileNames(t, dir, journalName+"-*.log")[0]
-	if err := inFile(name, func(text []byte) []byte { return append(append(text, make([]byte, 1000)...), 1) })(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inFile(name, func(text []byte) []byte { return append(append(text, make([]byte, 1000)...), 1) })(dir))
 	if done := fmt.Sprint(repaired(t, dir)); !strings.Contains(done, name) || !strings.Contains(done, "no commit is lost") {
 		t.Errorf("repairing did %s, want the journal cut", done)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
@@ -62,18 +63,14 @@ func TestMatrixEncodings(t *testing.T) {
 					return given, kept
 				}
 				b, err := s.Bulk()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				defer b.Abort()
 				columns := make([]string, test.width)
 				for j := range columns {
 					columns[j] = fmt.Sprint("c", j)
 				}
 				w, err := b.Matrix("m", columns, test.encoding)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				order := r.Perm(n)
 				if ordered {
 					slices.Sort(order)
@@ -83,27 +80,19 @@ func TestMatrixEncodings(t *testing.T) {
 						continue // never written
 					}
 					given, kept := draw()
-					if err := w.Put(NodeID(v), given); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, w.Put(NodeID(v), given))
 					want[v] = kept
 				}
-				if err := b.Commit(nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.Commit(nil))
 				verifyWindows(t, s, r, want)
 				for range 20 {
 					v := r.IntN(n)
 					given, kept := draw()
-					if err := s.Update(func(tx *Tx) error { return tx.SetRow("m", NodeID(v), given) }); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, s.Update(func(tx *Tx) error { return tx.SetRow("m", NodeID(v), given) }))
 					want[v] = kept
 				}
 				verifyWindows(t, s, r, want)
-				if err := s.Compact(t.Context(), nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Compact(t.Context(), nil))
 				verifyWindows(t, s, r, want)
 				checkClean(t, s)
 
@@ -157,22 +146,16 @@ func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // nodesOnly is a store of n nodes without edges.
 func nodesOnly(t testing.TB, dir string, n int) *Store {
 	t.Helper()
 	l, err := NewLoader(t.Context(), dir, LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range n {
-		if err := l.AddNode(Node{ID: fmt.Sprint(v)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v)}))
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // The stores kept in testdata are zip files, one for every format version there was: version1.zip holds the directory
@@ -32,49 +34,33 @@ func TestKeepStores(t *testing.T) {
 		t.Skip("writes testdata only with -update")
 	}
 	path := filepath.Join("testdata", fmt.Sprintf("version%d.zip", formatVersion))
-	if err := os.MkdirAll("testdata", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll("testdata", 0o755))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w := zip.NewWriter(f)
 	for _, name := range sortedNames(keptStores) {
 		dir := keptStores[name](t)
 		keep(t, w, name, dir)
 		text, err := w.Create(name + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := io.WriteString(text, describeStore(t, openStore(t, dir, Options{}))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
+	must.Do(t, f.Close())
 }
 
 // keep adds the files of a store to an archive.
 func keep(t *testing.T, w *zip.Writer, name, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, entry := range entries {
 		body, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		file, err := w.Create(name + "/" + entry.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := file.Write(body); err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +74,7 @@ func keptPlain(t *testing.T) string {
 		{Name: "year", Kind: KindInt}, {Name: "weight", Kind: KindFloat}, {Name: "open", Kind: KindBool},
 		{Name: "title", Kind: KindString}, {Name: "venue", Kind: KindClass}, {Name: "gone", Kind: KindInt},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const n = 300
 	id := func(i int) string { return "paper " + strconv.Itoa(i*7919%n) }
 	for i := range n {
@@ -103,15 +87,11 @@ func keptPlain(t *testing.T) string {
 		} else {
 			node.Label = "class " + strconv.Itoa(i%4)
 		}
-		if err := l.AddNode(node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(node))
 	}
 	for i := range n {
 		for _, j := range []int{i + 1, i * i, 0, 3 * i} {
-			if err := l.AddEdge(id(i), id(j%n), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AddEdge(id(i), id(j%n), 0))
 		}
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
@@ -119,9 +99,7 @@ func keptPlain(t *testing.T) string {
 	}
 	s := openKept(t, dir)
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	matrices := []struct {
 		name     string
@@ -134,9 +112,7 @@ func keptPlain(t *testing.T) string {
 			columns[j] = "column " + strconv.Itoa(j)
 		}
 		w, err := b.Matrix(m.name, columns, m.encoding)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for v := range NodeID(n) {
 			if v%13 == 5 {
 				continue
@@ -144,27 +120,17 @@ func keptPlain(t *testing.T) string {
 			row := make([]float32, m.columns)
 			row[int(v)%m.columns] = float32(v) / 256
 			row[int(v)%3] += 0.5
-			if err := w.Put(v, row); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Put(v, row))
 		}
 	}
 	space, err := b.Space("index")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 50 {
-		if err := space.Put([]byte(fmt.Sprintf("key %03d", i)), []byte(strings.Repeat("value", i))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, space.Put([]byte(fmt.Sprintf("key %03d", i)), []byte(strings.Repeat("value", i))))
 	}
-	if err := b.Commit(func(tx *Tx) error { return tx.PutDocument("runs", "1", map[string]string{"seed": "1"}) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(func(tx *Tx) error { return tx.PutDocument("runs", "1", map[string]string{"seed": "1"}) }))
 	changeKept(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	return dir
 }
 
@@ -172,35 +138,25 @@ func keptPlain(t *testing.T) string {
 func keptArcs(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "arcs")
 	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Directed: true, Weighted: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const n = 200
 	for i := range n {
-		if err := l.AddNode(Node{ID: strconv.Itoa(i), Label: strconv.Itoa(i % 7)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: strconv.Itoa(i), Label: strconv.Itoa(i % 7)}))
 	}
 	w := l.EdgeWriter()
 	for i := range n {
 		for k, j := range []int{i + 1, i * i, 3*i + 2} {
-			if err := w.AddWeighted(strconv.Itoa(i), strconv.Itoa(j%n), float32(k)+0.5, 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.AddWeighted(strconv.Itoa(i), strconv.Itoa(j%n), float32(k)+0.5, 0))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	s := openKept(t, dir)
 	changeKept(t, s)
 	dir = copyStore(t, dir)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	return dir
 }
 
@@ -208,9 +164,7 @@ func keptArcs(t *testing.T) string {
 func openKept(t *testing.T, dir string) *Store {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 

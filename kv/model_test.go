@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -517,9 +518,7 @@ func TestModel(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	before := checks.Value.String()
 	if before == checks.DefValue {
-		if err := checks.Value.Set("25"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, checks.Value.Set("25"))
 		defer func() {
 			if err := checks.Value.Set(before); err != nil {
 				t.Error(err)
@@ -534,15 +533,11 @@ func TestModel(t *testing.T) {
 		run++
 		opt := Options{MemoryBudget: minMemoryBudget}
 		s, err := Create(filepath.Join(dir, fmt.Sprint(run)), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		limit := rapid.SampledFrom([]int64{minMemoryBudget / changeLogShare, 2000, 0}).Draw(t, "memory for changes")
 		s.changes.limit = limit
 		defer func() {
-			if err := errors.Join(s.Close(), os.RemoveAll(s.Dir())); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(s.Close(), os.RemoveAll(s.Dir())))
 		}()
 		// move goes on with another directory that holds the same store.
 		move := func(dir string) error {
@@ -620,13 +615,9 @@ func TestModel(t *testing.T) {
 				err = errors.Join(before.history.check(t, older), before.checkValues(t, older), before.checkNodes(t, older))
 			}
 			older.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
-		if err := s.Check(context.Background(), nil, func(p Problem) { t.Errorf("%s: %s", p.Where, p.What) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Check(context.Background(), nil, func(p Problem) { t.Errorf("%s: %s", p.Where, p.What) }))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -47,20 +48,12 @@ func TestModes(t *testing.T) {
 			before := syscall.Umask(umask)
 			defer syscall.Umask(before)
 			s := openKept(t, keptPlain(t)) // of a load
-			if err := s.Compact(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Compact(t.Context(), nil))
 			file, _ := backupOf(t, s, nil)
 			work, err := s.Work(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := work.Dir().Put("kept", []byte("text")); err != nil {
-				t.Fatal(err)
-			}
-			if err := work.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, work.Dir().Put("kept", []byte("text")))
+			must.Do(t, work.Close())
 			closeStore(t, s)
 			checkModes(t, s.Dir(), storedir.Mode)
 			restored := restoreAll(t, file)
@@ -71,9 +64,7 @@ func TestModes(t *testing.T) {
 			closeStore(t, created)
 			checkModes(t, created.Dir(), storedir.Mode)
 
-			if err := os.Chmod(created.Dir(), 0o750); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chmod(created.Dir(), 0o750))
 			s = openKept(t, created.Dir())
 			update(t, s, func(tx *Tx) error { return tx.AddEdge(0, 1) })
 			closeStore(t, s)
@@ -88,17 +79,11 @@ func TestModesOfLoads(t *testing.T) {
 		dir, want := filepath.Join(t.TempDir(), "graph"), storedir.Mode
 		if mode != 0 {
 			want = mode
-			if err := errors.Join(os.Mkdir(dir, mode), os.Chmod(dir, mode)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.Mkdir(dir, mode), os.Chmod(dir, mode)))
 		}
 		l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.AddNode(Node{ID: "a"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, l.AddNode(Node{ID: "a"}))
 		if info, err := os.Stat(l.work.path); err != nil || info.Mode().Perm() != storedir.Mode {
 			t.Errorf("%s: got mode %v, %v; want %v", l.work.path, info.Mode(), err, storedir.Mode)
 		}

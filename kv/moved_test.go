@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -42,9 +43,7 @@ func TestMovedDirectories(t *testing.T) {
 			parent := t.TempDir()
 			dir, other := filepath.Join(parent, "store"), filepath.Join(parent, "other")
 			s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			addNodes(t, s, 3)
 			if err := os.CopyFS(other, os.DirFS(dir)); err != nil { // as after a crash: with logs of the same names
 				t.Fatal(err)
@@ -92,24 +91,18 @@ func filesIn(t *testing.T, dir string) map[string]string {
 		files[name] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return files
 }
 
 // holdMoved holds a store while its directory is moved.
 func holdMoved(t *testing.T, move func() error) {
 	s, err := Open("store", Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	label := func(name string) error {
 		return s.Update(func(tx *Tx) error { return tx.SetValue(1, "label", StringValue(name)) })
 	}
-	if err := errors.Join(label("acknowledged"), move()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(label("acknowledged"), move()))
 	work, working := s.Work(t.Context())
 	if working == nil {
 		t.Errorf("work in %s: got no error", work.Dir().Path())

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // wantValues compares degrees and labels of all nodes with those that are read one by one.
@@ -107,9 +109,7 @@ func TestNodeValues(t *testing.T) {
 		wantValues(t, "after a removal", tx)
 		return nil
 	})
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	update(t, s, func(tx *Tx) error { return tx.AddEdge(1, n-1) })
 	view(t, s, func(tx *Tx) error {
 		wantValues(t, "after Compact", tx)
@@ -254,9 +254,7 @@ func TestNodeValuesAfterRestore(t *testing.T) {
 	}
 	for _, readOnly := range []bool{true, false} {
 		restored, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		view(t, restored, func(tx *Tx) error {
 			wantValues(t, fmt.Sprintf("read-only %t", readOnly), tx)
 			if got := labelsSince(t, tx, mark); !slices.Equal(got, []NodeID{3}) {
@@ -264,8 +262,6 @@ func TestNodeValuesAfterRestore(t *testing.T) {
 			}
 			return nil
 		})
-		if err := restored.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, restored.Close())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestDamageHidesTheHeader opens stores without a header. One with a damaged table, which may have had it, is not taken
@@ -22,9 +24,7 @@ func TestDamageHidesTheHeader(t *testing.T) {
 	}
 	for _, name := range fileNames(t, headless, "*.sst") {
 		dir := copyStore(t, headless)
-		if err := flipByte(filepath.Join(dir, name), 20); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, flipByte(filepath.Join(dir, name), 20))
 		if _, err := Open(dir, opt); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
 			t.Errorf("damaged: got %v, want ErrCorrupt that names %s", err, name)
 		}

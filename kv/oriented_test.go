@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -92,9 +93,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 	t.Helper()
 	neighbors, weights := m.lists(d)
 	blocks, err := o.AdjacencyBlocks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if o.NumNodes() != m.nodes || o.Weighted() != m.form.Weighted || o.Symmetric() != (d == Both || !m.form.Directed) {
 		t.Fatalf("along %v: got %d nodes, weighted %v, symmetric %v", d, o.NumNodes(), o.Weighted(), o.Symmetric())
 	}
@@ -121,9 +120,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 	for v := range NodeID(m.nodes) {
 		var got []NodeID
 		for u, err := range o.Neighbors(v) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got = append(got, u)
 		}
 		if !slices.Equal(got, neighbors[v]) {
@@ -136,9 +133,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 func arcStore(t *testing.T, f codec.ArcForm) *Store {
 	t.Helper()
 	s, err := Create(filepath.Join(t.TempDir(), "graph"), Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -151,9 +146,7 @@ func arcStore(t *testing.T, f codec.ArcForm) *Store {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -227,17 +220,13 @@ func TestArcsAgainstModel(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if r.IntN(2) == 0 {
 				if err := s.Compact(t.Context(), nil); err != nil {
 					t.Fatalf("seed %d: Compact: %v", seed, err)
 				}
 			}
-			if err := s.View(func(tx *Tx) error { m.verify(t, tx); return nil }); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.View(func(tx *Tx) error { m.verify(t, tx); return nil }))
 			checkClean(t, s)
 		}
 	}
@@ -250,9 +239,7 @@ func arcHub(t *testing.T, f codec.ArcForm) (*Store, map[NodeID]codec.Arc) {
 	s, want := arcStore(t, f), map[NodeID]codec.Arc{}
 	update := func(fn func(tx *Tx) error) {
 		t.Helper()
-		if err := s.Update(fn); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Update(fn))
 	}
 	set := func(tx *Tx, v NodeID, w float32) error {
 		a := want[v]
@@ -278,9 +265,7 @@ func arcHub(t *testing.T, f codec.ArcForm) (*Store, map[NodeID]codec.Arc) {
 			return nil
 		})
 	}
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	update(func(tx *Tx) error {
 		for v := NodeID(50); v < leaves; v += 50 {
 			if err := set(tx, v, 0.5); err != nil {
@@ -339,12 +324,8 @@ func TestArcsOfHub(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Compact(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, s.Compact(t.Context(), nil))
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // BenchmarkPatch adds edges between known nodes of a graph of 2^17 nodes and 2^20 edges: by a Patch of so many rows, and by Updates
@@ -16,26 +18,18 @@ func BenchmarkPatch(b *testing.B) {
 	id := func() string { return strconv.Itoa(r.IntN(n)) }
 	dir := filepath.Join(b.TempDir(), "store")
 	l, err := NewLoader(b.Context(), dir, LoadOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for i := range n {
-		if err := l.AddNode(Node{ID: strconv.Itoa(i)}); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.AddNode(Node{ID: strconv.Itoa(i)}))
 	}
 	for range 8 * n {
-		if err := l.AddEdge(id(), id(), 0); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, l.AddEdge(id(), id(), 0))
 	}
 	if _, err := l.Commit(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
 	s, err := Open(dir, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)
@@ -48,13 +42,9 @@ func BenchmarkPatch(b *testing.B) {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
 			for b.Loop() {
 				p, err := s.NewPatch(PatchOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				for range rows {
-					if err := p.AddEdge(id(), id(), 0); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, p.AddEdge(id(), id(), 0))
 				}
 				if _, err := p.Commit(b.Context()); err != nil {
 					b.Fatal(err)
@@ -72,9 +62,7 @@ func BenchmarkPatch(b *testing.B) {
 				}
 				return tx.AddEdge(u, v)
 			})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 		}
 		perEdge(b, 1)
 	})

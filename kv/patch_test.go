@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // manyInUpdate and noneInUpdate make a Patch take one of its two ways.
@@ -221,9 +222,7 @@ func patchWays(t *testing.T, first *Store) {
 			}
 			return nil
 		})
-		if err := stores[round%2].Compact(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, stores[round%2].Compact(t.Context(), nil))
 	}
 }
 
@@ -231,9 +230,7 @@ func patchWays(t *testing.T, first *Store) {
 func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchStats {
 	t.Helper()
 	stats, err := newRandomPatch(t, s, r, round, most).Commit(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return stats
 }
 
@@ -260,9 +257,7 @@ func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (show
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if after := describeGraph(t, s); after != before {
 		t.Errorf("round %d, most %d: Try changed the store:\n%s", round, most, difference(after, before))
 	}
@@ -274,9 +269,7 @@ func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (show
 func presentLabels(t *testing.T, tx *Tx) map[NodeID]Value {
 	t.Helper()
 	removed, err := tx.Removed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	labels := map[NodeID]Value{}
 	for v := range NodeID(tx.NumNodes()) {
 		if removed.Has(v) {
@@ -296,14 +289,10 @@ func describeTried(t *testing.T, tx *Tx) string {
 	labels := presentLabels(t, tx)
 	for _, v := range slices.Sorted(maps.Keys(labels)) {
 		id, err := tx.ID(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fmt.Fprintf(&text, "%d %s %v", v, id, labels[v])
 		for a, err := range tx.Arcs(v) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			fmt.Fprintf(&text, " %v", a)
 		}
 		text.WriteByte('\n')
@@ -361,9 +350,7 @@ func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patc
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	removed := map[string]bool{}
 	for _, i := range r.Perm(len(ids) - 10)[:20] {
 		removed[ids[10+i]] = true
@@ -409,9 +396,7 @@ func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patc
 			}
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return p
 }
 
@@ -430,12 +415,8 @@ func TestPatchOfTooLongIDs(t *testing.T) {
 		"join":   func(p *Patch) error { return p.AddEdge("é1", id+"zzz", 7) },
 	} {
 		p, err := s.NewPatch(PatchOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ask(p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, ask(p))
 		if stats, err := p.Commit(t.Context()); err == nil {
 			t.Errorf("%s: got %+v, want an error: the node is not there", name, stats)
 		}

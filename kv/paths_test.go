@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -14,12 +15,8 @@ import (
 func TestPathsAreNoPatterns(t *testing.T) {
 	parent := t.TempDir()
 	other := filepath.Join(parent, "run1", "spill-table-1.tmp")
-	if err := os.Mkdir(filepath.Dir(other), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(other, []byte("of a load"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Dir(other), 0o700))
+	must.Do(t, os.WriteFile(other, []byte("of a load"), 0o600))
 	names := []string{"run[1]", "a[b", "[!x]"}
 	if runtime.GOOS != "windows" {
 		names = append(names, "a*", "b?", `c\`, "{d,e}")
@@ -27,9 +24,7 @@ func TestPathsAreNoPatterns(t *testing.T) {
 	for _, name := range names {
 		dir := filepath.Join(parent, name)
 		s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		addNodes(t, s, 3)
 		logs, err := storedir.FilesNamed(dir, "", ".mem")
 		if err != nil || len(logs) != 1 {
@@ -37,9 +32,7 @@ func TestPathsAreNoPatterns(t *testing.T) {
 		}
 		closeStore(t, s)
 		own := filepath.Join(dir, "spill-table-1.tmp")
-		if err := os.WriteFile(own, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(own, nil, 0o600))
 		closeStore(t, openStore(t, dir, Options{}))
 		if _, err := os.Stat(own); !os.IsNotExist(err) {
 			t.Errorf("%s: its temporary file is still there (%v)", name, err)

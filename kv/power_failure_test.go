@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // powerFailure is crashStore whose log has only the first two commits, as a power failure leaves a log that was not synced: cut is what
@@ -16,9 +18,7 @@ func powerFailure(t *testing.T) (c crashedStore, whole, log string, cut []byte) 
 	c = crashStore(t)
 	log = filepath.Base(onlyLog(t, c.dir))
 	cut, err := os.ReadFile(filepath.Join(c.dir, log))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	clear(cut[c.second:])
 	whole = copyStore(t, c.dir)
 	closeStore(t, openStore(t, whole, Options{}))
@@ -30,13 +30,9 @@ func powerFailure(t *testing.T) (c crashedStore, whole, log string, cut []byte) 
 func TestPowerFailureAfterAFlush(t *testing.T) {
 	t.Parallel()
 	c, dir, log, cut := powerFailure(t)
-	if err := os.WriteFile(filepath.Join(dir, log), cut, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, log), cut, 0o600))
 	sameContents(t, "opened", dir, c.want)
-	if err := os.Remove(filepath.Join(dir, "MANIFEST")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "MANIFEST")))
 	damagedStores.Store(dir, true)
 	repaired(t, dir)
 	damagedStores.Delete(dir)
@@ -53,16 +49,10 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(whole, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(c.dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, os.WriteFile(filepath.Join(c.dir, name), text, 0o600))
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, log), cut, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(c.dir, log), cut, 0o600))
 	damagedStores.Store(c.dir, true)
 	if _, err := Open(c.dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "nowhere else") {
 		t.Errorf("opening: got %v, want ErrCorrupt", err)
@@ -70,9 +60,7 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 	for _, when := range []string{"repaired", "repaired again"} {
 		repaired(t, c.dir)
 		sameContents(t, when, c.dir, c.want)
-		if err := os.Remove(filepath.Join(c.dir, "MANIFEST")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(c.dir, "MANIFEST")))
 	}
 }
 
@@ -85,24 +73,16 @@ func TestLogBesideADamagedTable(t *testing.T) {
 	} {
 		c, dir, log, _ := powerFailure(t)
 		text, err := os.ReadFile(filepath.Join(c.dir, log))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		tables := fileNames(t, dir, "*.sst")
 		s := openStore(t, dir, Options{}) // the journal drops what is in tables
 		update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "later") })
 		want, err := contents(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		closeStore(t, s)
-		if err := os.WriteFile(filepath.Join(dir, log), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, log), text, 0o600))
 		damagedStores.Store(dir, true)
-		if err := damage(filepath.Join(dir, tables[len(tables)-1])); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, damage(filepath.Join(dir, tables[len(tables)-1])))
 		repaired(t, dir)
 		damagedStores.Delete(dir)
 		sameContents(t, name, dir, want)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 )
 
@@ -34,9 +35,7 @@ func repairOrUndo(t *testing.T, job, dir string) (corrections int, err error) {
 // undoing puts every byte back.
 func TestKilledRepair(t *testing.T) {
 	if job := os.Getenv(killedRepairVariable); job != "" {
-		if err := faults.Begin(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, faults.Begin())
 		if _, err := repairOrUndo(t, job, "store"); err != nil {
 			t.Fatal(err)
 		}
@@ -48,12 +47,8 @@ func TestKilledRepair(t *testing.T) {
 	t.Parallel()
 	dirs := map[string]string{"repair": newMergedStore(t).crashed}
 	want, err := contentsOf(t, copyStore(t, dirs["repair"]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inFile("MANIFEST", func(text []byte) []byte { return text[:len(text)-3] })(dirs["repair"]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, inFile("MANIFEST", func(text []byte) []byte { return text[:len(text)-3] })(dirs["repair"]))
 	before := bytesOf(t, dirs["repair"])
 	dirs["undo"] = copyStore(t, dirs["repair"])
 	repaired(t, dirs["undo"])
@@ -62,9 +57,7 @@ func TestKilledRepair(t *testing.T) {
 		run := func(plan faults.Plan) (outcome faults.Outcome, dir string) {
 			parent := filepath.Dir(copyStore(t, from))
 			dir = filepath.Join(parent, "store")
-			if err := os.Rename(filepath.Join(parent, "copy"), dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Rename(filepath.Join(parent, "copy"), dir))
 			child := exec.Command(os.Args[0], "-test.run=^TestKilledRepair$")
 			child.Dir, child.Env = parent, append(os.Environ(), killedRepairVariable+"="+job)
 			plan.Dir, plan.Kind = dir, faults.Kill
@@ -115,9 +108,7 @@ func TestKilledRepair(t *testing.T) {
 			if got := bytesOf(t, dir); !maps.Equal(got, before) {
 				t.Errorf("%s killed at %d, %s: after undoing the files are %v, want %v", job, at, killed.Operation, sortedNames(got), sortedNames(before))
 			}
-			if err := os.RemoveAll(filepath.Dir(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(filepath.Dir(dir)))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -28,9 +29,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 	dir := everyKind(t, 700)
 	keepManifest := func() {
 		text, err := os.ReadFile(filepath.Join(dir, "MANIFEST"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		m.old = append(m.old, text)
 	}
 	keepManifest()
@@ -38,9 +37,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 	there := map[string]bool{}
 	for session := range 4 {
 		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		update(t, s, func(tx *Tx) error {
 			return errors.Join(
 				tx.PutDocument("sessions", strconv.Itoa(session), session),
@@ -53,9 +50,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 					tx.Space("lent").Delete(fmt.Appendf(nil, "key %06d", 100*session)))
 			})
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 		keepManifest()
 		if session%2 == 0 {
 			continue
@@ -64,32 +59,24 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 		if s, err = Open(dir, Options{MemoryBudget: minMemoryBudget}); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(s.db.Badger().Flatten(1), s.Close()))
 		keepManifest()
 		for _, name := range fileNames(t, dir, "*.sst") {
 			there[name] = true
 		}
 		tables, err := fs.Glob(before, "*.sst")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, name := range tables {
 			text, err := fs.ReadFile(before, name)
 			if err == nil && !there[name] {
 				err = os.WriteFile(filepath.Join(m.merged, name), text, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 	}
 	m.closed = copyStore(t, dir)
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	update(t, s, func(tx *Tx) error { return tx.SetLabel(9, "in the log") })
 	m.crashed = copyStore(t, dir)
 	closeStore(t, s)
@@ -101,9 +88,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 func bytesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names, err := storedir.Files(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	files := map[string]string{}
 	for _, name := range names {
 		files[name] = textOf(t, filepath.Join(dir, name))
@@ -118,9 +103,7 @@ func textOf(t *testing.T, path string) string {
 		text = append(append(text, make([]byte, int(at)-len(text))...), block...)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if zeros := size - int64(len(text)); zeros > 0 {
 		return fmt.Sprintf("%s and %d zeros", text, zeros)
 	}
@@ -146,9 +129,7 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 			t.Error(err)
 		}
 	}()
-	if err := c.damage(damaged); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.damage(damaged))
 	before := bytesOf(t, damaged)
 	opened := copyStore(t, damaged)
 	defer func() {
@@ -251,13 +232,9 @@ func TestRepairOfManifest(t *testing.T) {
 	for _, is := range []struct{ state, dir string }{{"closed", m.closed}, {"crashed", m.crashed}} {
 		state, dir := is.state, is.dir
 		want, err := contentsOf(t, copyStore(t, dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		info, err := os.Stat(filepath.Join(dir, "MANIFEST"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		size := int(info.Size())
 		try := func(name string, change func(text []byte) []byte) {
 			if tries++; !longtest.Asked() && tries%2 == 0 {
@@ -290,9 +267,7 @@ func TestRepairOfTables(t *testing.T) {
 	m := newMergedStore(t)
 	for state, dir := range map[string]string{"closed": m.closed, "crashed": m.crashed} {
 		want, err := contentsOf(t, copyStore(t, dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, name := range fileNames(t, dir, "*.sst") {
 			for damage, change := range map[string]func(text []byte) []byte{
 				"emptied": func([]byte) []byte { return []byte{} },
@@ -335,9 +310,7 @@ func TestRepairBesideMergedTables(t *testing.T) {
 		}
 	}
 	want, err := contentsOf(t, copyStore(t, m.crashed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	tries := 0
 	for _, manifest := range slices.Sorted(maps.Keys(manifests)) {
 		for _, group := range slices.Sorted(maps.Keys(groups)) {
@@ -369,9 +342,7 @@ func TestMergedToNothing(t *testing.T) {
 	change := func(write func(tx *Tx, i int) error) {
 		t.Helper()
 		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		update(t, s, func(tx *Tx) error {
 			for i := range 100 {
 				if err := write(tx, i); err != nil {
@@ -380,38 +351,26 @@ func TestMergedToNothing(t *testing.T) {
 			}
 			return nil
 		})
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 	}
 	key := func(i int) []byte { return fmt.Appendf(nil, "zz %04d", i) } // behind all other keys of the space
 	change(func(tx *Tx, i int) error { return tx.Space("lent").Put(key(i), []byte("a value")) })
 	change(func(tx *Tx, i int) error { return tx.Space("lent").Delete(key(i)) })
 	inputs := copyStore(t, dir)
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, errors.Join(s.db.Badger().Flatten(1), s.Close()))
 	want, err := contentsOf(t, copyStore(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	merged := fileNames(t, inputs, "*.sst")
 	for _, name := range merged[1:] { // without all of them the merge is not undone
 		text, err := os.ReadFile(filepath.Join(inputs, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, storedir.LockFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, storedir.LockFile), nil, 0o600))
 	for _, opened := range []bool{false, true} { // repaired before it is opened, and opened
 		crashed := copyStore(t, dir)
 		if !opened {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -31,9 +32,7 @@ func repaired(t *testing.T, dir string) []Correction {
 func exported(t *testing.T, dir string) uint64 {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeStore(t, s)
 	damagedStores.Delete(dir) // it must be sound
 	sum, err := export(s)
@@ -49,17 +48,13 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 		dir := everyKind(t, 700)
 		if crashed {
 			s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "committed") })
 			dir = copyStore(t, dir)
 			closeStore(t, s)
 		}
 		want, err := contentsOf(t, copyStore(t, dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if done := repaired(t, dir); len(done) > 0 {
 			t.Errorf("crashed %t: got %v, want nothing done", crashed, done)
 		}
@@ -76,9 +71,7 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 func contentsOf(t *testing.T, dir string) (map[string]string, error) {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeStore(t, s)
 	return contents(s)
 }
@@ -98,14 +91,10 @@ func TestRepairOfOneByte(t *testing.T) {
 		for range longtest.Of(1, 3) {
 			copied := copyStore(t, dir)
 			text, err := os.ReadFile(filepath.Join(copied, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			at := r.IntN(len(text))
 			text[at] ^= byte(1 + r.IntN(255))
-			if err := os.WriteFile(filepath.Join(copied, name), text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(copied, name), text, 0o600))
 			damagedStores.Store(copied, true)
 			lost, err := Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(Correction) {})
 			switch {
@@ -123,9 +112,7 @@ func TestRepairOfOneByte(t *testing.T) {
 					t.Errorf("%s with byte %d of %d changed: repairing again did %v", name, at, len(text), again)
 				}
 			}
-			if err := os.RemoveAll(copied); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(copied))
 		}
 	}
 }
@@ -153,9 +140,7 @@ func TestRepairOfRecords(t *testing.T) {
 			name := k.String() + " " + damage
 			copied := copyStore(t, dir)
 			s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			key := firstKey(t, s, k)
 			value := slices.Clone(rawValue(t, s, key))
 			switch damage {
@@ -182,9 +167,7 @@ func TestRepairOfRecords(t *testing.T) {
 			case text != "" && got == want:
 				t.Errorf("%s: nothing is lost after %v", name, done)
 			}
-			if err := os.RemoveAll(copied); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(copied))
 		}
 	}
 }
@@ -195,9 +178,7 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var key []byte
 	view(t, s, func(tx *Tx) error {
 		key = spaceKey(tx.cat.Next, []byte("newer"))
@@ -271,9 +252,7 @@ func TestRepairOfFiles(t *testing.T) {
 		} else {
 			err = os.WriteFile(path, c.text(text), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var done []Correction
 		_, err = Repair(t.Context(), copied, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil {
@@ -301,9 +280,7 @@ func TestRepairOfLists(t *testing.T) {
 		}
 		copied := copyStore(t, dir)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var rng Range
 		view(t, s, func(tx *Tx) error {
 			d, err := tx.graph().Directory()
@@ -343,9 +320,7 @@ func TestRepairOfLists(t *testing.T) {
 func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeStore(t, s)
 	arcs := map[[2]NodeID]float32{}
 	view(t, s, func(tx *Tx) error {
@@ -371,9 +346,7 @@ func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 func TestRepairOfListsThatDisagree(t *testing.T) {
 	s := checkedStore(t)
 	want, err := export(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	key := firstKey(t, s, record.KindAdjacency)
 	rewriteLists(t, s, key, func(rows [][]uint32) { rows[100] = rows[100][1:] })
 	closeStore(t, s)

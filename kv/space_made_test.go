@@ -3,6 +3,8 @@ package kv
 import (
 	"errors"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestMade wants what is made of a space to be made once, for each content that a Bulk wrote, and every time if it is large, if an Update
@@ -16,25 +18,19 @@ func TestMade(t *testing.T) {
 			value, err := tx.Space("a").Get([]byte("k"))
 			return string(value), 1, err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return value.(string)
 	}
 	write := func(value string) {
 		t.Helper()
 		b, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer b.Abort()
 		w, err := b.Space("a")
 		if err == nil {
 			err = w.Put([]byte("k"), []byte(value))
 		}
-		if err := errors.Join(err, b.Commit(nil)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, b.Commit(nil)))
 	}
 	expect := func(tx *Tx, want string, wantBuilt int) {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -17,22 +18,16 @@ func TestWorkOutlivesTheStore(t *testing.T) {
 	s := newStore(t, Options{})
 	dir := s.Dir()
 	w, err := s.Work(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	waiting, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Work(waiting); !errors.Is(err, context.Canceled) {
 		t.Errorf("a second Work beside the first: got %v, want context.Canceled", err)
 	}
 	a, err := scratch.New[uint32](w.Dir(), "numbers", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a.Data[2] = 7
-	if err := errors.Join(a.Sync(), a.Detach(), w.Close(), w.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(a.Sync(), a.Detach(), w.Close(), w.Close(), s.Close()))
 
 	s = openStore(t, dir, Options{})
 	checkClean(t, s)
@@ -45,9 +40,7 @@ func TestWorkOutlivesTheStore(t *testing.T) {
 	if a.Data[2] != 7 {
 		t.Errorf("after opening the store again: got %d, want 7", a.Data[2])
 	}
-	if err := errors.Join(a.Close(), w.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(a.Close(), w.Close(), s.Close()))
 	if _, err := os.Stat(filepath.Join(dir, storedir.WorkName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty directory of work: got %v, want it gone", err)
 	}
@@ -113,9 +106,7 @@ func TestVersions(t *testing.T) {
 		}
 		before = after
 	}
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	if after := versions(); after[graph] == before[graph] {
 		t.Error("compacted: the version of the graph is the same")
 	}
@@ -146,30 +137,18 @@ func TestVersionsTellStepsBack(t *testing.T) {
 				_, err := tx.AddNode(Node{ID: name})
 				return errors.Join(err, tx.AddEdge(NodeID(x), 0))
 			})
-			if err := s.Compact(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Compact(t.Context(), nil))
 			b, err := s.Bulk()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer b.Abort()
 			c, err := b.Column("c", KindInt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			m, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, v := range []NodeID{2, 1} { // out of order, so that they are written again
-				if err := errors.Join(c.Put(v, IntValue(int64(x))), m.Put(v, []float32{float32(x)})); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(c.Put(v, IntValue(int64(x))), m.Put(v, []float32{float32(x)})))
 			}
-			if err := b.Commit(nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, b.Commit(nil))
 		}
 		if deltas {
 			update(t, s, func(tx *Tx) error {

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // Badger keeps the logs of memtables that an iterator looks at. Writing goes on all the same, and so does what is
@@ -15,27 +17,19 @@ func TestReadersDoNotStopWriting(t *testing.T) {
 	fill := func() {
 		t.Helper()
 		b, err := s.Bulk()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer b.Abort()
 		w, err := b.Space("large")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r := rand.New(rand.NewPCG(1, 2))
 		value := make([]byte, 32<<10)
 		for i := range uint32(1000) { // 32 MB, several memtables
 			for at := 0; at < len(value); at += 8 {
 				binary.LittleEndian.PutUint64(value[at:], r.Uint64())
 			}
-			if err := w.Put(binary.BigEndian.AppendUint32(nil, i), value); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Put(binary.BigEndian.AppendUint32(nil, i), value))
 		}
-		if err := b.Commit(nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Commit(nil))
 	}
 	fill()
 	tx := s.Begin()
@@ -45,9 +39,7 @@ func TestReadersDoNotStopWriting(t *testing.T) {
 	read := 0
 	step := func() bool {
 		_, err, more := next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if more {
 			read++
 		}

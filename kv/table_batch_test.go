@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -19,9 +20,7 @@ import (
 func loadingStore(t *testing.T) *Store {
 	t.Helper()
 	s, err := create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
 }
@@ -30,9 +29,7 @@ func loadingStore(t *testing.T) *Store {
 func lastLevel(t *testing.T, s *Store) (tables [][]byte) {
 	t.Helper()
 	look := func(int, int) error { return nil }
-	if err := s.db.FindDamage(t.Context(), look, func(_ string, damage error) { t.Error(damage) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.db.FindDamage(t.Context(), look, func(_ string, damage error) { t.Error(damage) }))
 	infos := s.db.Badger().Tables()
 	sort.Slice(infos, func(i, j int) bool { return infos[i].ID < infos[j].ID })
 	for _, info := range infos {
@@ -43,9 +40,7 @@ func lastLevel(t *testing.T, s *Store) (tables [][]byte) {
 			t.Errorf("table %d: goes from %x to %x, want one kind", info.ID, info.Left, info.Right)
 		}
 		text, err := os.ReadFile(filepath.Join(s.dir, fmt.Sprintf("%06d.sst", info.ID)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		tables = append(tables, text)
 	}
 	return tables
@@ -58,9 +53,7 @@ func TestAttachEndsSnapshots(t *testing.T) {
 	defer before.Close()
 	b := s.db.NewTables()
 	key := record.NumberKey(record.KindNodeAt, 9, 0)
-	if err := errors.Join(b.Put(key, []byte("body")), b.Flush(), s.attach(b), b.Cancel()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.Put(key, []byte("body")), b.Flush(), s.attach(b), b.Cancel()))
 	if err := before.Err(); !errors.Is(err, ErrClosed) {
 		t.Errorf("got a snapshot with %v, want ErrClosed", err)
 	}
@@ -82,14 +75,10 @@ func TestLoadWritesSameTables(t *testing.T) {
 		t.Helper()
 		opt.Properties = []Column{{Name: "size", Kind: KindInt}}
 		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for v := range n {
 			node := Node{ID: fmt.Sprint("node ", v), Label: []string{"", "a", "b"}[v%3], Values: []Value{IntValue(int64(v * v))}}
-			if err := l.AddNode(node); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AddNode(node))
 		}
 		r := rand.New(rand.NewPCG(1, 4))
 		for range 15 * n {
@@ -97,17 +86,13 @@ func TestLoadWritesSameTables(t *testing.T) {
 			if u%5 == 0 {
 				u = 0 // a hub
 			}
-			if err := l.AddEdge(fmt.Sprint("node ", u), fmt.Sprint("node ", v), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AddEdge(fmt.Sprint("node ", u), fmt.Sprint("node ", v), 0))
 		}
 		_, err = l.Commit(t.Context(), func(s *Store) error {
 			tables = lastLevel(t, s)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return tables
 	}
 	want := load(LoadOptions{MemoryBudget: 1 << 30, Workers: 1})
@@ -132,13 +117,9 @@ func TestBulkWhileLoading(t *testing.T) {
 	const n = 5000
 	dir := filepath.Join(t.TempDir(), "graph")
 	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range n {
-		if err := l.AddNode(Node{ID: fmt.Sprint(v)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v)}))
 	}
 	write := func(s *Store, times float32, end func(b *Bulk) error) error {
 		b, err := s.Bulk()
@@ -172,9 +153,7 @@ func TestBulkWhileLoading(t *testing.T) {
 		}
 		return write(s, 9, func(*Bulk) error { return nil })
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if left := fileNames(t, dir, "*.tmp"); len(left) > 0 {
 		t.Errorf("%v stays behind", left)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -32,9 +33,7 @@ func putPlain(t *testing.T, s *Store, key string, value []byte) {
 func plainEntries(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checkClean(t, s)
 	entries := map[string]string{}
 	view(t, s, func(tx *Tx) error {
@@ -78,9 +77,7 @@ func cutManifest(t *testing.T, dir string) (newest string) {
 	if err == nil {
 		err = os.Truncate(path, info.Size()-1)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return filepath.Join(dir, tables[len(tables)-1])
 }
 
@@ -108,9 +105,7 @@ func TestLostTableBelowTheLog(t *testing.T) {
 	} {
 		dir := copyStore(t, crashed)
 		damagedStores.Store(dir, true)
-		if err := damage(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, damage(dir))
 		before := bytesOf(t, dir)
 		_, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
 		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), missing+" missing") {
@@ -140,9 +135,7 @@ func TestDamagedUnnamedTable(t *testing.T) {
 	dir := copyStore(t, crashed)
 	damagedStores.Store(dir, true)
 	newest := cutManifest(t, dir)
-	if err := flipIndex(newest); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flipIndex(newest))
 	before := bytesOf(t, dir)
 	_, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
 	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(newest)) {
@@ -165,9 +158,7 @@ func TestDamagedUnnamedTable(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(half, "000099.sst"), text[:len(text)/2], 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := fmt.Sprint(plainEntries(t, half)); got != want {
 		t.Errorf("got %s beside a half-written table, want %s", got, want)
 	}
@@ -191,17 +182,13 @@ func TestRepairKeepsLaterValues(t *testing.T) {
 	putPlain(t, s, "last", []byte("x"))
 	crashed := copyStore(t, s.Dir())
 	want, err := contents(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
 	putPlain(t, s, "third", []byte("session"))
 	later := copyStore(t, s.Dir())
 	wantLater, err := contents(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	flipSecond := func(dir string) error {
 		text, err := os.ReadFile(onlyJournal(t, dir))
 		return errors.Join(err, flipByte(onlyJournal(t, dir), int64(bytes.Index(text, []byte("second")))))
@@ -222,9 +209,7 @@ func TestRepairKeepsLaterValues(t *testing.T) {
 	} {
 		dir := copyStore(t, test.dir)
 		damagedStores.Store(dir, true)
-		if err := test.damage(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, test.damage(dir))
 		var done []Correction
 		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 		if err != nil || lost.String() != test.lost || len(done) == 0 {
@@ -293,15 +278,11 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 	} {
 		damaged := openStore(t, copyStore(t, s.Dir()), Options{})
 		damagedStores.Store(damaged.Dir(), true)
-		if err := test.damage(damaged); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, test.damage(damaged))
 		closeStore(t, damaged)
 		if test.what == gone {
 			damaged = openStore(t, damaged.Dir(), Options{})
-			if err := damaged.db.Badger().Flatten(1); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, damaged.db.Badger().Flatten(1))
 			closeStore(t, damaged)
 		}
 		var done []Correction

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -230,9 +231,7 @@ func TestSpaces(t *testing.T) {
 	})
 	collect := func(seq func(func(Entry, error) bool)) (got []string) {
 		for e, err := range seq {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got = append(got, string(e.Key))
 		}
 		return got

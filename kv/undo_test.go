@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -26,9 +27,7 @@ func flippedStore(t *testing.T) (dir string, before map[string]string) {
 
 func flipTable(t *testing.T, dir string) {
 	t.Helper()
-	if err := flipIndex(filepath.Join(dir, fileNames(t, dir, "*.sst")[0])); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flipIndex(filepath.Join(dir, fileNames(t, dir, "*.sst")[0])))
 }
 
 // flipIndex changes a byte of the index of a table, which ends some 20 bytes before the file.
@@ -53,9 +52,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	written := copyStore(t, dir)
 	openedToo := copyStore(t, dir)
 	s, err := Open(written, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 3 {
 		update(t, s, func(tx *Tx) error { return tx.SetLabel(1, "since "+strconv.Itoa(i)) })
 	}
@@ -67,9 +64,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 		t.Errorf("written to since: got %v, want ErrWrittenSince of 3 commits", err)
 	}
 	s, err = Open(written, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	view(t, s, func(tx *Tx) error {
 		value, err := tx.Value(1, LabelColumn)
 		if err == nil && value.Str() != "since 2" {
@@ -80,12 +75,8 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	closeStore(t, s)
 	undoWritten(t, written, before)
 	s, err = Open(openedToo, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.db.Badger().Flatten(1), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, errors.Join(s.db.Badger().Flatten(1), s.Close()))
 	if err := undo(t, openedToo); err != nil {
 		t.Errorf("opened and merged since: got %v", err)
 	}
@@ -116,9 +107,7 @@ func undoWritten(t *testing.T, dir string, before map[string]string) {
 		t.Errorf("agreed: got files %v, want %v", sortedNames(got), sortedNames(before))
 	}
 	s, err := Open(inQuarantine(dir, "repaired"), Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeStore(t, s)
 	view(t, s, func(tx *Tx) error {
 		value, err := tx.Value(1, LabelColumn)
@@ -142,9 +131,7 @@ func TestUndoRepairs(t *testing.T) {
 	if err != nil || last.Number != 2 || last.Files != len(second) {
 		t.Errorf("got %+v, %v, want number 2 and %d files", last, err, len(second))
 	}
-	if err := undo(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, undo(t, dir))
 	if got := bytesOf(t, dir); !maps.Equal(got, second) {
 		t.Errorf("after the first: got files %v, want %v", sortedNames(got), sortedNames(second))
 	}
@@ -153,13 +140,9 @@ func TestUndoRepairs(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := undo(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, undo(t, dir))
 	if got := bytesOf(t, dir); !maps.Equal(got, first) {
 		t.Errorf("after the second: got files %v, want %v", sortedNames(got), sortedNames(first))
 	}
@@ -184,9 +167,7 @@ func TestLosses(t *testing.T) {
 	} {
 		copied := copyStore(t, dir)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		key := firstKey(t, s, test.kind)
 		value := []byte(strings.Clone(string(rawValue(t, s, key))))
 		value[len(value)-1] ^= 1
@@ -249,9 +230,7 @@ func moveFiles(t *testing.T, from, to string, moves int) int {
 			break
 		}
 		moves--
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(filepath.Join(from, name), filepath.Join(to, name)))
 	}
 	return moves
 }
@@ -266,17 +245,13 @@ func stoppedExchanges(t *testing.T, from, outTo, inFrom string) (stopped map[int
 		dir := copyStore(t, from)
 		damagedStores.Store(dir, true)
 		stopped[moves] = dir
-		if err := os.MkdirAll(inQuarantine(dir, outTo), storedir.Mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(inQuarantine(dir, outTo), storedir.Mode))
 		rest := moveFiles(t, dir, inQuarantine(dir, outTo), moves)
 		if rest == 0 {
 			continue
 		}
 		incoming := inQuarantine(dir, "incoming")
-		if err := os.Rename(inQuarantine(dir, inFrom), incoming); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(inQuarantine(dir, inFrom), incoming))
 		moveFiles(t, incoming, dir, rest-1)
 	}
 	return stopped
@@ -287,14 +262,10 @@ func beforeExchange(t *testing.T) (dir string, before, after map[string]string) 
 	t.Helper()
 	dir, before = flippedStore(t)
 	after = bytesOf(t, dir)
-	if err := os.Mkdir(inQuarantine(dir, "after"), storedir.Mode); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(inQuarantine(dir, "after"), storedir.Mode))
 	moveFiles(t, dir, inQuarantine(dir, "after"), -1)
 	moveFiles(t, inQuarantine(dir, "before"), dir, -1)
-	if err := os.Remove(inQuarantine(dir, "before")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(inQuarantine(dir, "before")))
 	return dir, before, after
 }
 

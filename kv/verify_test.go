@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // layered is a closed store that was written to often enough that its next table of level 0 makes a merge due.
@@ -16,37 +18,23 @@ func layered(t testing.TB, bytes int) (dir string) {
 	dir = filepath.Join(t.TempDir(), "store")
 	opt := Options{MemoryBudget: minMemoryBudget}
 	s, err := Create(dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w, err := b.Space("large")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	random := rand.NewChaCha8([32]byte{})
 	value := make([]byte, 32<<10)
 	for i := range uint32(bytes / len(value)) {
 		_, err := random.Read(value)
-		if err := errors.Join(err, w.Put(binary.BigEndian.AppendUint32(nil, i), value)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, w.Put(binary.BigEndian.AppendUint32(nil, i), value)))
 	}
-	if err := errors.Join(b.Commit(nil), s.Compact(t.Context(), nil), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.Commit(nil), s.Compact(t.Context(), nil), s.Close()))
 	for i := range 2 { // with the one above these are three tables
 		s, err := Open(dir, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		err = s.Update(func(tx *Tx) error { return tx.PutDocument("more", fmt.Sprint(i), "value") })
-		if err := errors.Join(err, s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, s.Close()))
 	}
 	return dir
 }
@@ -57,21 +45,15 @@ func flipped(t *testing.T, dir string) {
 	path, largest := "", int64(0)
 	for _, name := range fileNames(t, dir, "*.sst") {
 		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if info.Size() > largest {
 			path, largest = filepath.Join(dir, name), info.Size()
 		}
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text[100] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 }
 
 // TestVerifyingWaitsForAWrite opens a damaged store of which no merge is due before it is written to: the write is refused.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A writer that waits for another says so, and stops waiting with its context.
@@ -12,9 +14,7 @@ func TestWaitingWriter(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0
 	err = s.UpdateContext(OnWait(ctx, func() {

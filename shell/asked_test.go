@@ -502,7 +502,7 @@ func TestAskedPaths(t *testing.T) {
 	cleanedStore(t)
 	id := strings.SplitN(mustRun(t, "shell", "h", "-c", "nodes limit 1 return id", "--format", "csv"), "\n", 3)[1]
 	serving(t, "g")
-	p := child(t, "import", "../"+filepath.Base(must(os.Getwd()))+"/g", "--decisions", "/dev/stdin")
+	p := child(t, "import", "../"+filepath.Base(textOf(os.Getwd()))+"/g", "--decisions", "/dev/stdin")
 	p.Stdin = strings.NewReader("id,label,decision\n" + id + ",,unlabel\n")
 	out, err := p.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "1 decision taken") {
@@ -534,7 +534,7 @@ func TestAskedPaths(t *testing.T) {
 		p := child(t, strings.Fields(test.args)...)
 		p.Dir = "sub"
 		out, _ := p.CombinedOutput() //nolint:errcheck // some fail
-		if text := string(out); !strings.Contains(text, test.want) || strings.Contains(text, must(os.Getwd())+"/") {
+		if text := string(out); !strings.Contains(text, test.want) || strings.Contains(text, textOf(os.Getwd())+"/") {
 			t.Errorf("%s: got %s, want %q and no other names", test.args, text, test.want)
 		}
 	}
@@ -565,7 +565,7 @@ func TestAskedPaths(t *testing.T) {
 	}
 }
 
-func must(text string, err error) string {
+func textOf(text string, err error) string {
 	if err != nil {
 		panic(err)
 	}

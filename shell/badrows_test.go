@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 const (
@@ -190,9 +191,7 @@ func TestBadRowsAreTheSame(t *testing.T) {
 				if err == nil {
 					text += mustRun(t, "shell", db, "-c", "nodes return id, label, year, degree", "--format", "csv")
 				}
-				if err := os.RemoveAll(db); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.RemoveAll(db))
 				if i == 0 {
 					want = text
 				}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestCheckLabels wants --check to list wrong labels of files, to tell those without a score, and to write nothing.
@@ -15,9 +17,7 @@ func TestCheckLabels(t *testing.T) {
 	demoPapers = papers
 	before := mustRun(t, "stats", "g")
 	write := func(name, content string) {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(content), 0o600))
 	}
 	nodes, edges := "id,label\n", "src,dst\n"
 	kind := mustRun(t, "shell", "g", "--format", "csv", "-c", "nodes where label = 'Security' and score < 0.1 limit 6 return id")

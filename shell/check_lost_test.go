@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -16,9 +17,7 @@ func TestCheckRepairOfLostRun(t *testing.T) {
 	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		return s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument("runs", "000000000001") })
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "the scores of another run than the last, 0") {
 		t.Fatalf("check: got exit code %d and %s, want scores without their run", got.code, got.out)
 	}
@@ -72,9 +71,7 @@ func TestCheckLeftText(t *testing.T) {
 // the decision is then in the quarantine.
 func TestCheckUndoAfterDecision(t *testing.T) {
 	reviewedStore(t)
-	if err := os.Remove(filepath.Join("g", "MANIFEST")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join("g", "MANIFEST")))
 	before := directoryText(t, "g")
 	mustRun(t, "check", "g", "--repair", "--yes")
 	mustRun(t, "shell", "g", "-c", "relabel 'node 9' 'even' because 'since'")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -32,18 +33,14 @@ func reviewedStore(t testing.TB) {
 	reviewedTemplate.made.Do(func() {
 		makeReviewedStore(t)
 		dir, err := os.MkdirTemp("", "reviewed")
-		if err := errors.Join(err, copyFiles(".", dir)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, copyFiles(".", dir)))
 		reviewedTemplate.dir = dir
 	})
 	if reviewedTemplate.dir == "" {
 		t.Fatal("the store cannot be made")
 	}
 	t.Chdir(t.TempDir())
-	if err := copyFiles(reviewedTemplate.dir, "."); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copyFiles(reviewedTemplate.dir, "."))
 }
 
 // makeReviewedStore imports the graph, cleans it and decides, in a new working directory.
@@ -79,9 +76,7 @@ func makeReviewedStore(t testing.TB) {
 		_, err := cleaner.Undo(t.Context(), s, 2, decide.Options{Who: "tester"})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // exports are what a user gets out of the store "g": the first that fails is the error.
@@ -107,37 +102,25 @@ func exports(t testing.TB) (all string, err error) {
 func TestCheckRepair(t *testing.T) {
 	reviewedStore(t)
 	want, err := exports(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := mustRun(t, "check", "g", "--repair"); !strings.HasPrefix(got, "g: no problems") {
 		t.Errorf("before any damage: got %q", got)
 	}
-	if err := os.Rename("g", "sound"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename("g", "sound"))
 	files, err := filepath.Glob(filepath.Join("sound", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	files = slices.DeleteFunc(files, func(name string) bool { info, err := os.Stat(name); return err != nil || info.IsDir() })
 	r := rand.New(rand.NewPCG(6, 6))
 	detected, harmless := 0, 0
 	tries := 6
 	for try := range tries {
-		if err := os.CopyFS("g", os.DirFS("sound")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS("g", os.DirFS("sound")))
 		path := filepath.Join("g", filepath.Base(files[try%len(files)]))
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		at := r.IntN(len(text))
 		text[at] ^= byte(1 + r.IntN(255))
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		name := fmt.Sprintf("%s with byte %d of %d changed", path, at, len(text))
 		checked := run(t, "", "check", "g")
 		got, reading := exports(t)
@@ -164,9 +147,7 @@ func TestCheckRepair(t *testing.T) {
 		if got, err := exports(t); err != nil || got != want && !lost {
 			t.Errorf("%s: the exports are others after the repair (%v), which did %s", name, err, repaired.out)
 		}
-		if err := os.RemoveAll("g"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll("g"))
 	}
 	fmt.Printf("repaired %d detected %d harmless %d lost 0\n", tries, detected, harmless)
 	if detected == 0 {
@@ -181,12 +162,8 @@ func TestCheckRepair(t *testing.T) {
 func TestCheckRepairOfManifest(t *testing.T) {
 	reviewedStore(t)
 	want, err := exports(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join("g", "MANIFEST")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.Remove(filepath.Join("g", "MANIFEST")))
 	for _, args := range [][]string{{"check", "g"}, {"shell", "g", "-c", "history"}} {
 		got := run(t, "", args...)
 		if all := got.out + got.err; got.code != exitFailed || !strings.Contains(all, "MANIFEST") || strings.Contains(all, "not a graphcleaner store") {
@@ -206,19 +183,13 @@ func TestCheckRepairOfManifest(t *testing.T) {
 func TestCheckRepairOfDecisions(t *testing.T) {
 	reviewedStore(t)
 	want, err := exports(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	tables, err := filepath.Glob(filepath.Join("g", "*.sst"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	found := 0
 	for _, table := range tables {
 		text, err := os.ReadFile(table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for at := 0; ; {
 			next := bytes.Index(text[at:], []byte("tester"))
 			if next < 0 {
@@ -230,9 +201,7 @@ func TestCheckRepairOfDecisions(t *testing.T) {
 			found++
 			at += len("tester")
 		}
-		if err := os.WriteFile(table, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(table, text, 0o600))
 	}
 	if found < 30 {
 		t.Fatalf("found %d decisions in the tables, want more than 30", found)
@@ -281,9 +250,7 @@ func TestCheckRepairOfRecords(t *testing.T) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "history") || !strings.Contains(got.out, "index on score") {
 		t.Errorf("check: got exit code %d and %s, want history and index on score", got.code, got.out)
 	}
@@ -292,9 +259,7 @@ func TestCheckRepairOfRecords(t *testing.T) {
 	for line := range strings.Lines(out) {
 		var m kv.Correction
 		if strings.HasPrefix(line, "{") {
-			if err := json.Unmarshal([]byte(line), &m); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &m))
 			done = append(done, m)
 		}
 	}
@@ -322,24 +287,16 @@ func TestCheckRepairAfterCrash(t *testing.T) {
 		_, err := decide.Write(t.Context(), s, []decide.Request{{Node: 9, Kind: decide.Relabel, To: "odd"}}, decide.Options{})
 		return errors.Join(err, os.CopyFS("killed", os.DirFS("g")))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want, err := exports(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.RemoveAll("g"), os.Rename("killed", "g")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, errors.Join(os.RemoveAll("g"), os.Rename("killed", "g")))
 	manifest := filepath.Join("g", "MANIFEST")
 	info, err := os.Stat(manifest)
 	if err == nil {
 		err = os.Truncate(manifest, info.Size()-3)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	before := directoryText(t, "g")
 	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.err, "check g --repair") {
 		t.Errorf("check: got exit code %d and %s%s", got.code, got.out, got.err)
@@ -372,18 +329,14 @@ func TestCheckRepairAfterCrash(t *testing.T) {
 func directoryText(t *testing.T, dir string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var all strings.Builder
 	for _, name := range names {
 		if info, err := os.Stat(name); err != nil || info.IsDir() {
 			continue
 		}
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fmt.Fprintf(&all, "%s %d %x\n", name, len(text), sha256.Sum256(text))
 	}
 	return all.String()

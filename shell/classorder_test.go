@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -44,9 +45,7 @@ func TestPredictionsRoundTrip(t *testing.T) {
 						return tx.SetLabel(v, c.later)
 					})
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 			}
 			exported := func() string { return mustRun(t, "export", "g", "predictions", "--out", "-") }
 			if got := exported(); got != c.want {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -18,15 +19,11 @@ import (
 func fieldsOf(t *testing.T, path string) (rows [][]string) {
 	t.Helper()
 	r, err := table.Open(t.Context(), path, testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer r.Close()
 	rows = append(rows, r.Header())
 	for row, err := range r.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var fields []string
 		for _, field := range row.Fields {
 			fields = append(fields, strings.Clone(string(field)))
@@ -80,13 +77,9 @@ func TestIntegerIDsInColumns(t *testing.T) {
 		t.Errorf("got %v, want the ids of the nodes file", got)
 	}
 	file, err := os.ReadFile("labels.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	columns, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got := columns.Root().Column("id").Type().Kind(); got != parquet.Int64 {
 		t.Errorf("ids are %v, want integers", got)
 	}

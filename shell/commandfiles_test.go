@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // No command writes a file over another one that the same command names.
@@ -58,9 +60,7 @@ func TestOutputsAreFilesOfTheirOwn(t *testing.T) {
 // Every flag and argument that takes a file says whether the file is read or written.
 func TestFilesAreTagged(t *testing.T) {
 	parser, err := kong.New(new(commandLine), kong.Vars{"version": "", "seed": "1", "methods": "", "noises": "", "threads": "1", "address": anyPort})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, command := range parser.Model.Leaves(false) {
 		values := command.Positional
 		for _, flag := range command.Flags {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -27,21 +28,15 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 		}
 	}
 	r, err := query.Exec(t.Context(), store, query.Options{}, "unsure all where score >= 0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	check("decided")
 	path := filepath.Join(t.TempDir(), "d.csv")
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	fmt.Fprintln(file, "id,decision")
 	rows := 0
 	for d, err := range query.Rows[struct{ ID string }](r, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fmt.Fprintf(file, "%s,unsure\n", d.ID)
 		if rows++; rows == nodes {
 			check("printed")

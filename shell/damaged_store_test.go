@@ -18,6 +18,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -67,9 +68,7 @@ func newLifetime(t *testing.T) *lifetime {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	for number := range 6 {
 		session(number)
@@ -91,9 +90,7 @@ func copyOpen(t *testing.T, from, to string) {
 	t.Helper()
 	manifest := func() string {
 		text, err := os.ReadFile(filepath.Join(from, "MANIFEST"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return string(text)
 	}
 	for range 100 {
@@ -105,9 +102,7 @@ func copyOpen(t *testing.T, from, to string) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
-		if err := os.RemoveAll(to); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(to))
 	}
 	t.Fatal("the tables of the open store changed while each of 100 copies was made")
 }
@@ -115,9 +110,7 @@ func copyOpen(t *testing.T, from, to string) {
 // copySparse copies a directory, of each file only what is before the zeros at its end; its length stays.
 func copySparse(t *testing.T, from, to string) {
 	t.Helper()
-	if err := copyFiles(from, to); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copyFiles(from, to))
 }
 
 // copyFiles is copySparse that returns its error.
@@ -206,9 +199,7 @@ func (l *lifetime) eachDamage(t *testing.T, db, file string, positions int, use 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return text
 }
 
@@ -263,9 +254,7 @@ func TestDamagedStores(t *testing.T) {
 func filesOfStore(t *testing.T, db string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, entry := range entries {
 		if entry.Type().IsRegular() {
 			names = append(names, entry.Name())
@@ -298,9 +287,7 @@ func judge(t *testing.T, sound, want string, d damage) (c damageOutcomes, wrong 
 	t.Helper()
 	c.tried++
 	dir, err := os.MkdirTemp("", "damaged")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
@@ -317,9 +304,7 @@ func judge(t *testing.T, sound, want string, d damage) (c damageOutcomes, wrong 
 	} else {
 		err = os.WriteFile(path, d.text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := contents(t, db)
 	found := problems(t, db)
 	if found == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // dataSet is the folder of a real data set, or skips the test.
@@ -79,9 +80,7 @@ func TestCoraSameBytes(t *testing.T) {
 		z := filepath.Join(dir, "z.npy")
 		succeed(t, append([]string{"export", db, "features", "--out", z}, flags...)...)
 		bytes, err := os.ReadFile(z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		files["features"] = string(bytes)
 		return files
 	}

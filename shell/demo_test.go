@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -46,19 +47,13 @@ func TestDemoClear(t *testing.T) {
 	if err := c.clear("g.files"); err == nil || !strings.Contains(err.Error(), "g is there and is not of an earlier demo") {
 		t.Errorf("a store of one's own: got %v", err)
 	}
-	if err := os.Mkdir("g.files", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("g.files", demoMark), []byte("some other store\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("g.files", 0o755))
+	must.Do(t, os.WriteFile(filepath.Join("g.files", demoMark), []byte("some other store\n"), 0o644))
 	if err := c.clear("g.files"); err == nil || !strings.Contains(err.Error(), "g is there and is not the store of the earlier demo") {
 		t.Errorf("another store where a demo was: got %v", err)
 	}
 	mustRun(t, "check", "g")
-	if err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error { return mark("g.files", store) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error { return mark("g.files", store) }))
 	if err := c.clear("g.files"); err != nil {
 		t.Errorf("the demo's own store: got %v", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -301,9 +302,7 @@ func newTrial(t *testing.T, name string) *trial {
 				}
 			})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		dir = tr.directory(t)
 	}
 	got := tr.run(t, dir, faults.Plan{})
@@ -332,9 +331,7 @@ func (tr *trial) directory(t *testing.T) string {
 	if err == nil {
 		err = os.Mkdir(filepath.Join(dir, "tmp"), 0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return dir
 }
 
@@ -385,9 +382,7 @@ func (tr *trial) runOnce(t *testing.T, dir string, plan faults.Plan) try {
 	} else {
 		plan.Dir = dir
 		outcome, err := faults.Run(child, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got.Outcome, got.err = outcome, outcome.Err
 	}
 	got.text = out.String()
@@ -504,9 +499,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 		names = append(names, filepath.ToSlash(name))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return names
 }
 

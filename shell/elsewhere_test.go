@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -47,9 +48,7 @@ func runText(t *testing.T, db string) map[string]any {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return file
 }
 
@@ -63,9 +62,7 @@ func writeRun(t *testing.T, path string, run, changes map[string]any) {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // cleanedElsewhere makes a cleaned store g in a new working directory, the files of its graph, its scores and predictions, and
@@ -73,9 +70,7 @@ func writeRun(t *testing.T, path string, run, changes map[string]any) {
 func cleanedElsewhere(t *testing.T) (run map[string]any) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := newDemoGraph(400, 1).write("."); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newDemoGraph(400, 1).write("."))
 	mustRun(t, importArgs("")...)
 	mustRun(t, "clean", "g")
 	mustRun(t, "export", "g", "scores", "--out", "scores.csv")
@@ -176,13 +171,9 @@ func TestImportOfAPart(t *testing.T) {
 				rows.WriteString(row)
 			}
 		}
-		if err := os.WriteFile(file, []byte(rows.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(rows.String()), 0o600))
 	}
-	if err := os.WriteFile("more.csv", []byte("id,label\nnew,Databases\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("more.csv", []byte("id,label\nnew,Databases\n"), 0o600))
 	if got := run(t, "", fromElsewhere("home", "")...); got.code != exitDone || !strings.Contains(got.err, "; 150 nodes and ") {
 		t.Fatalf("import: got %+v", got)
 	}
@@ -218,9 +209,7 @@ func TestImportRefusesARun(t *testing.T) {
 	first, rest, _ := strings.Cut(rest, "\n")
 	fields := strings.Split(first, ",")
 	bad := func(name, text string) {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	row := func(column int, text string) func() {
 		return func() {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // machineProgram is a program of the machine. Without it the test is skipped.
@@ -27,16 +29,12 @@ func TestEmbedExample(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join("..", "docs", "embed")
 	program, err := os.ReadFile(filepath.Join(source, "main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if lines := strings.Count(string(program), "\n"); lines >= 80 {
 		t.Errorf("%s/main.go has %d lines, want less than 80", source, lines)
 	}
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, shown, _ := strings.Cut(string(readme), "```go\n")
 	shown, _, _ = strings.Cut(shown, "```\n")
 	if !strings.HasPrefix(shown, "func arrive(") || !strings.Contains(string(program), shown) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -22,14 +23,10 @@ func TestExample(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join("..", "docs", "examples", "papers")
 	text, err := os.ReadFile(filepath.Join(folder, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	page := string(text)
 	script := filepath.Join(t.TempDir(), "example.txtar")
-	if err := os.WriteFile(script, []byte("exec sh find.sh\nexpected\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("exec sh find.sh\nexpected\n"), 0o600))
 	testscript.Run(t, testscript.Params{
 		Files: []string{script},
 		Setup: func(env *testscript.Env) error { return os.CopyFS(env.WorkDir, os.DirFS(folder)) },
@@ -75,9 +72,7 @@ func firstColumn(ts *testscript.TestScript, name string) map[string]bool {
 // scores.
 func TestExamplesFind(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))))
 	statements := strings.Split(query.Conditions.Example, "\n")
 	for _, page := range query.Manual() {
 		if page.Name == "suspects" || page.Name == "count" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
@@ -27,9 +28,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 			t.Fatalf("export features: got exit code %d and %s", got.code, got.err)
 		}
 		file, err := os.ReadFile("z.npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return string(file), got.err
 	}
 	if got, said := export(); !strings.Contains(got, "(400, 7)") || strings.Contains(said, "as of run") {
@@ -58,9 +57,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 func wantFeaturesOfRun(t *testing.T, db, path string) {
 	t.Helper()
 	in, err := npy.Open(t.Context(), path, "features")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := in.Close(); err != nil {
 			t.Error(err)
@@ -95,7 +92,5 @@ func wantFeaturesOfRun(t *testing.T, db, path string) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 const (
@@ -27,9 +28,7 @@ type smallDisk struct{ dir string }
 func newSmallDisk(t *testing.T, tr *trial, room int64) *smallDisk {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := &smallDisk{dir: dir}
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", ampleRoom)); err != nil {
 		t.Skipf("a disk of few bytes cannot be mounted: %v", err)
@@ -39,25 +38,17 @@ func newSmallDisk(t *testing.T, tr *trial, room int64) *smallDisk {
 			t.Error(err)
 		}
 	})
-	if err := os.CopyFS(dir, os.DirFS(templateDir(t, tr.begin))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(templateDir(t, tr.begin))))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
 	var used unix.Statfs_t
-	if err := unix.Statfs(dir, &used); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Statfs(dir, &used))
 	d.resize(t, int64(used.Blocks-used.Bfree)*used.Bsize+room)
 	return d
 }
 
 func (d *smallDisk) resize(t *testing.T, size int64) {
 	t.Helper()
-	if err := unix.Mount("tmpfs", d.dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%d", size)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mount("tmpfs", d.dir, "tmpfs", unix.MS_REMOUNT, fmt.Sprintf("size=%d", size)))
 }
 
 func (d *smallDisk) unmount() error {
@@ -101,9 +92,7 @@ func (tr *trial) enoughRoom(t *testing.T) int64 {
 	for room := int64(1 << 20); room < ampleRoom; room *= 2 {
 		d := newSmallDisk(t, tr, room)
 		got := tr.run(t, d.dir, faults.Plan{})
-		if err := d.unmount(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.unmount())
 		if got.err == nil {
 			return room
 		}
@@ -128,8 +117,6 @@ func (tr *trial) onSmallDisk(t *testing.T, room int64) (wrong []string) {
 	if len(wrong) > 0 {
 		wrong = append(wrong, "the process said: "+got.text)
 	}
-	if err := d.unmount(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.unmount())
 	return wrong
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A hostileNode is a row of a parquet file of nodes.
@@ -142,9 +143,7 @@ func TestHostileFiles(t *testing.T) {
 				files[name] = content
 			}
 			for name, content := range files {
-				if err := writeHostile(t, filepath.Join(dir, name), content); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, writeHostile(t, filepath.Join(dir, name), content))
 			}
 			args := []string{"import", "g", "--nodes=nodes.csv", "--edges=edges.csv", "--threads=2"}
 			for _, arg := range append(strings.Fields(c.args), fmt.Sprint("--memory=", hostileMemory)) {
@@ -168,9 +167,7 @@ func TestHostileFiles(t *testing.T) {
 				t.Errorf("%d MiB were resident, want %d at most", resident>>20, (hostileMemory+testBinary)>>20)
 			}
 			entries, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, entry := range entries {
 				if _, ours := files[entry.Name()]; !ours {
 					t.Errorf("left behind: %s", entry.Name())
@@ -214,13 +211,9 @@ func readPeak(t *testing.T, path string) int64 {
 	if errors.Is(err, os.ErrNotExist) {
 		return 0
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	peak, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return peak << 10
 }
 
@@ -252,16 +245,12 @@ type madeColumn struct {
 func parquetPages(t *testing.T, pages int, codec compress.Codec, page []byte) string {
 	t.Helper()
 	packed, err := codec.Encode(nil, page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	header, err := thrift.Marshal(new(thrift.CompactProtocol), &format.PageHeader{
 		UncompressedPageSize: int32(len(page)), CompressedPageSize: int32(len(packed)),
 		DataPageHeader: thrift.New(format.DataPageHeader{NumValues: 1}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return strings.Repeat(string(header)+string(packed), pages)
 }
 
@@ -289,9 +278,7 @@ func madeParquet(t *testing.T, rows int, columns ...madeColumn) string {
 		}})
 	}
 	footer, err := thrift.Marshal(new(thrift.CompactProtocol), &meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return file + string(binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))) + "PAR1"
 }
 
@@ -325,9 +312,7 @@ func emptyIDs(t *testing.T, rows int) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return out.String()
 }
 
@@ -336,9 +321,7 @@ func emptyIDs(t *testing.T, rows int) string {
 func TestDamagedFiles(t *testing.T) {
 	g := newDemoGraph(40, 2)
 	t.Chdir(t.TempDir())
-	if err := g.write("."); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.write("."))
 	var nodes []hostileNode
 	var splits, predictions strings.Builder
 	splits.WriteString("id,split\n")
@@ -363,9 +346,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return string(text)
 	}
 	numbered := "id,label\n"
@@ -388,17 +369,13 @@ func TestDamagedFiles(t *testing.T) {
 		args := map[string]string{"nodes": "nodes.csv", "edges": "edges.csv", kind: "damaged/" + name}
 		if name == "edges.npy" {
 			args["nodes"] = "numbered.csv"
-			if err := os.WriteFile("numbered.csv", []byte(numbered), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile("numbered.csv", []byte(numbered), 0o600))
 		}
 		line := []string{"import", "g", "--memory=64MiB"}
 		for flag, file := range args {
 			line = append(line, "--"+flag+"="+file)
 		}
-		if err := os.MkdirAll("damaged", 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll("damaged", 0o755))
 		for range tries {
 			tried++
 			damaged := []byte(content)
@@ -408,9 +385,7 @@ func TestDamagedFiles(t *testing.T) {
 			if r.IntN(4) == 0 {
 				damaged = damaged[:r.IntN(len(damaged))]
 			}
-			if err := os.WriteFile("damaged/"+name, damaged, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile("damaged/"+name, damaged, 0o600))
 			got := run(t, "", line...)
 			_, err := os.Stat("g")
 			made := err == nil
@@ -422,9 +397,7 @@ func TestDamagedFiles(t *testing.T) {
 				mustRun(t, "check", "g")
 			}
 			survived++
-			if err := os.RemoveAll("g"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll("g"))
 			if names := listDir(t); slices.Contains(names, "g.loading") {
 				t.Errorf("%s: left behind: %v", name, names)
 			}
@@ -442,9 +415,7 @@ func archived(t *testing.T, name, content string) string {
 	if err == nil {
 		_, err = w.Write([]byte(content))
 	}
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, z.Close()))
 	return out.String()
 }
 
@@ -458,8 +429,6 @@ func manyMembers(t *testing.T, members int) string {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return out.String()
 }

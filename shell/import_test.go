@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 const (
@@ -399,9 +400,7 @@ func TestImportResumes(t *testing.T) {
 	degrees := func(db string) string {
 		return mustRun(t, "shell", db, "-c", "nodes return id, label, degree", "--format", "csv")
 	}
-	if err := load("whole", ".csv", math.MaxInt64); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, load("whole", ".csv", math.MaxInt64))
 	want, interrupted := degrees("whole"), 0
 	for times := int64(0); times < 60; times += int64(longtest.Of(12, 3)) {
 		ending := []string{".csv", "", "/part-*"}[interrupted%3] // one file, a directory, a pattern
@@ -422,9 +421,7 @@ func TestImportResumes(t *testing.T) {
 		if got := degrees("g"); got != want {
 			t.Errorf("after an interruption at %d: got another store than without", times)
 		}
-		if err := os.RemoveAll("g"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll("g"))
 		if got, want := listDir(t), []string{"edges", "edges.csv", "nodes", "nodes.csv", "whole"}; !slices.Equal(got, want) {
 			t.Errorf("after an interruption at %d: left behind: %v, want %v", times, got, want)
 		}
@@ -438,14 +435,10 @@ func TestImportResumes(t *testing.T) {
 func writeParts(t *testing.T, dir, text string, parts int) {
 	t.Helper()
 	lines := strings.SplitAfter(text, "\n")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o700))
 	rows := lines[1 : len(lines)-1]
 	for part := range parts {
 		content := lines[0] + strings.Join(rows[len(rows)*part/parts:len(rows)*(part+1)/parts], "")
-		if err := os.WriteFile(fmt.Sprintf("%s/part-%d.csv", dir, part), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(fmt.Sprintf("%s/part-%d.csv", dir, part), []byte(content), 0o600))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 const (
@@ -59,9 +60,7 @@ func disturb(t *testing.T, what string, names []string, tries int, plans []fault
 					for _, text := range wrong {
 						t.Errorf("%s (lasting: %v) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting, at, got.Operation, text, got.text)
 					}
-					if err := os.RemoveAll(dir); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.RemoveAll(dir))
 				}
 			}
 			reportSurvived(t, what, name, survived, tried)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // floats returns a float32 .npy file [n].
@@ -122,9 +123,7 @@ func TestManyClasses(t *testing.T) {
 	}
 	mustRun(t, "export", "g", "transition", "--out", "t.csv")
 	text, err := os.ReadFile("t.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if rows := strings.Count(string(text), "\n"); rows != classes+1 {
 		t.Errorf("transition: got %d rows, want %d", rows, classes+1)
 	}
@@ -138,15 +137,11 @@ func TestManyClasses(t *testing.T) {
 func matrixBytes(t *testing.T) int64 {
 	t.Helper()
 	entries, err := os.ReadDir("g")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	total := int64(0)
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if strings.HasSuffix(entry.Name(), ".sst") {
 			total += info.Size()
 		}
@@ -188,9 +183,7 @@ func TestWideTables(t *testing.T) {
 			"--predictions", file, "--top-k", "10")
 		mustRun(t, "export", file+".graph", "predictions", "--out", file+".out.csv")
 		text, err := os.ReadFile(file + ".out.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		exported = append(exported, string(text))
 	}
 	if exported[0] != exported[1] || strings.Count(exported[0], "\n") != nodes+1 {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // What commands say has no control characters, wherever they come from.
@@ -13,9 +15,7 @@ func TestMessagesAreEscaped(t *testing.T) {
 		"edge.csv": "src,dst\nb,\x1b[31m\n", "f\x1b.q": "nodes where", "splits.csv": "id,split\nb,\x1b[31m\n",
 	})
 	mustRun(t, "import", "g\x1b", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	if err := os.Symlink("g\x1b", "g"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("g\x1b", "g"))
 	for _, args := range [][]string{
 		{"stats", "no\x1b[31m"}, {"\x1b[31m"}, {"stats", "--\x1b"}, {"stats", "g", "x\x1b"}, {"clean", "g", "--hops", "\x1b"},
 		{"import", "h", "--nodes", "bad\x1b.csv", "--edges", "edges.csv"}, {"import", "h", "--nodes", "nodes.csv", "--edges", "edge.csv"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -75,9 +76,7 @@ func TestCheckLooksAtIndexes(t *testing.T) {
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	// A hook that does nothing lets the index fall behind.
 	store, err := kv.Open("g", kv.Options{MemoryBudget: 1, OnWrite: func(*kv.Tx, kv.Write) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node("c")
 		if err != nil {
@@ -85,9 +84,7 @@ func TestCheckLooksAtIndexes(t *testing.T) {
 		}
 		return tx.SetLabel(v, "X")
 	})
-	if err := errors.Join(err, store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, store.Close()))
 	got := run(t, "", "check", "g")
 	if got.code != exitFailed || !strings.Contains(got.out, "index on label: ") {
 		t.Errorf("got exit code %d, %s and %s, want a problem of the index", got.code, got.out, got.err)

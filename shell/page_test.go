@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // browsing runs a command that serves the page, and returns the process and a function that asks the page for JSON.
@@ -31,9 +33,7 @@ func browsing(t *testing.T, args ...string) (p *exec.Cmd, ask func(method, path,
 	if err == nil {
 		err = p.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		p.Process.Kill() //nolint:errcheck // it may have ended
 		p.Wait()         //nolint:errcheck // likewise
@@ -54,19 +54,13 @@ func browsing(t *testing.T, args ...string) (p *exec.Cmd, ask func(method, path,
 	return p, func(method, path, body string) (int, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, found[1]+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r.Header = http.Header{"Authorization": {"Bearer " + found[2]}, "Accept": {"application/json"}, "Content-Type": {"application/json"}}
 		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return answer.StatusCode, string(text)
 	}
 }
@@ -107,9 +101,7 @@ func TestPage(t *testing.T) {
 // interrupt ends a process by Ctrl-C, within a second or two.
 func interrupt(t *testing.T, p *exec.Cmd) {
 	t.Helper()
-	if err := p.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Process.Signal(os.Interrupt))
 	if code := ends(t, p, 3*time.Second); code != exitDone && code != exitInterrupted {
 		t.Errorf("%s: got exit code %d", p.Args[1], code)
 	}
@@ -120,13 +112,9 @@ func TestPageBesideOthers(t *testing.T) {
 	cleanedStore(t)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	address := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, free.Close())
 	first, _ := browsing(t, "review", "g", "--web", "--no-open")
 	second, asBob := browsing(t, "review", "g", "--web", "--no-open", "--who", "bob", "--addr", address)
 	if status, text := asBob("GET", "/review", ""); status != http.StatusOK {
@@ -200,9 +188,7 @@ func TestPageStopsClean(t *testing.T) {
 				Error            string
 			}
 			_, text = ask("GET", "/job", "")
-			if err := json.Unmarshal([]byte(text), &j); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(text), &j))
 			if want(j.Running, j.Stopped, j.Error) {
 				return
 			}
@@ -229,9 +215,7 @@ func TestPageStopsClean(t *testing.T) {
 	if status, text := ask("POST", "/clean", `{"statement":"clean seed 6"}`); status != http.StatusOK {
 		t.Fatalf("clean: got %d, %s", status, text)
 	}
-	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Process.Signal(syscall.SIGTERM))
 	if code := ends(t, p, 3*time.Second); code != exitDone && code != exitInterrupted {
 		t.Errorf("got exit code %d", code)
 	}
@@ -287,9 +271,7 @@ func TestBrowserGetsNoAddress(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho \"$@\" > " + bin + "/new && mv " + bin + "/new " + bin + "/arguments\n"
 	err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	reviewing, ask := browsing(t, "review", "g", "--web")
 	var arguments []byte
@@ -314,13 +296,9 @@ func TestBrowserGetsNoAddress(t *testing.T) {
 		t.Fatalf("%s leads nowhere: %s", file, text)
 	}
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	answer, err := (&http.Client{Jar: jar}).Get(address[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK || !strings.HasSuffix(answer.Request.URL.Path, "/review") {
 		t.Errorf("the address leads to %s: got %d", answer.Request.URL, answer.StatusCode)

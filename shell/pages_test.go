@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestReportCommands writes pages by eval and clean, over one that is there, and none where there is no place.
@@ -12,13 +14,9 @@ func TestReportCommands(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("XDG_CACHE_HOME", dir)
-	if err := newDemoGraph(120, 1).write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newDemoGraph(120, 1).write(dir))
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	if err := os.WriteFile("eval.html", []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("eval.html", []byte("old"), 0o600))
 	without := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json")
 	with := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json",
 		"--report", "eval.html", "--flags", "flags.csv")

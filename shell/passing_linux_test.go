@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestFullDiskOfAnAsker has files of a command not fit on their disk. The old ones stay, and nothing is beside them.
 func TestFullDiskOfAnAsker(t *testing.T) {
 	longStore(t)
-	if err := os.Mkdir("small", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("small", 0o700))
 	if err := unix.Mount("none", "small", "tmpfs", 0, "size=64k"); err != nil {
 		t.Skipf("this process may not mount: %v", err)
 	}

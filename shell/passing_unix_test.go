@@ -71,7 +71,7 @@ func TestUpBehindALink(t *testing.T) {
 			serving(t, "g")
 		}
 		for dir, up := range map[string]string{"short/link": "..", "short": "link/.."} {
-			at := must(filepath.Abs(db))
+			at := textOf(filepath.Abs(db))
 			give(t, dir, "export", at, "labels", "--out", up+"/out.csv")
 			give(t, dir, "clean", at, "--hops", "1", "--stats", up+"/stats.json", "--report", up+"/report.html")
 			give(t, dir, "gate", at, "--write-baseline", up+"/base.csv")
@@ -151,7 +151,7 @@ func TestPassedFiles(t *testing.T) {
 		if err := unix.Mkfifo(db+".csv", 0o600); err != nil {
 			t.Fatal(err)
 		}
-		writer := &exec.Cmd{Path: must(exec.LookPath("sh")),
+		writer := &exec.Cmd{Path: textOf(exec.LookPath("sh")),
 			Args: []string{"sh", "-c", "printf 'id\\nn1\\nn2\\n' > " + db + ".csv"}}
 		if err := writer.Start(); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // rowOrders are the files of a graph of 60 nodes, and predictions that are right in the order of the ids.
@@ -47,13 +49,9 @@ func rowOrders() map[string]string {
 func writeRowOrders(t *testing.T, of map[string]string) {
 	t.Helper()
 	writeFiles(t, nil)
-	if err := os.Mkdir("dir", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("dir", 0o755))
 	for name, text := range of {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -17,12 +18,8 @@ func TestCrashedStoreOnReadOnlyFileSystem(t *testing.T) {
 	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(*kv.Store) error {
 		return os.CopyFS("crashed", os.DirFS("g")) // as a kill leaves it
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir("at", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.Mkdir("at", 0o755))
 	if err := unix.Mount("crashed", "at", "", unix.MS_BIND, ""); err != nil {
 		t.Skipf("this process may not mount: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -21,9 +22,7 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 	}
 	filesOf := func() []string {
 		entries, err := os.ReadDir("g")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var files []string
 		for _, entry := range entries {
 			files = append(files, entry.Name())
@@ -41,9 +40,7 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 	} {
 		for _, file := range []string{"g/new.csv", "alias/new.csv", "g/work/new.csv", "link", "g/MANIFEST"} {
 			if file == "g/work/new.csv" {
-				if err := os.MkdirAll("g/work", 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll("g/work", 0o700))
 			}
 			args := strings.Fields(strings.ReplaceAll(command, "F", file))
 			for i := range args {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestReplaceHoldsTheStore(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
 	mustRun(t, "import", "real", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	if err := os.Symlink("real", "g"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("real", "g"))
 	id := storeID(t, "real")
 	err := new(importCommand).withStoreHeld(t.Context(), "real", func() error {
 		if _, err := openStore("real", kv.Options{MemoryBudget: 1}); !errors.Is(err, kv.ErrLocked) {
@@ -24,9 +23,7 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	before := listDir(t)
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes")
 	if after := listDir(t); !slices.Equal(after, before) {
@@ -45,9 +42,7 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // Whatever a killed process left is cleared away by the next import, and the old store brought back where it is needed.
@@ -57,9 +52,7 @@ func TestReplaceRecovers(t *testing.T) {
 	id := storeID(t, "g")
 	before := listDir(t)
 	splits := []string{"import", "g", "--splits", "s.csv"}
-	if err := os.WriteFile("s.csv", []byte("id,split\na,train\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("s.csv", []byte("id,split\na,train\n"), 0o600))
 	before = append(before, "s.csv")
 	for name, leave := range map[string]func() error{
 		"killed while loading":   func() error { return os.MkdirAll("g.replacing/new.loading-1-2", 0o700) },
@@ -69,9 +62,7 @@ func TestReplaceRecovers(t *testing.T) {
 		},
 	} {
 		err := errors.Join(os.Mkdir("g.replacing", 0o700), os.WriteFile("g.replacing/mark", nil, 0o600), leave())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		mustRun(t, "stats", "g")
 		if got := storeID(t, "g"); got != id {
 			t.Errorf("%s: before the next import: got store %s, want %s", name, got, id)
@@ -87,9 +78,7 @@ func TestReplaceRecovers(t *testing.T) {
 
 	for _, mine := range []string{"thesis", "new", "old", "new.loading"} {
 		err := errors.Join(os.MkdirAll("g.replacing/"+mine, 0o700), os.WriteFile("g.replacing/"+mine+"/mine.txt", nil, 0o600))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got := run(t, "", splits...)
 		if want := "g.replacing is in the way"; got.code != exitFailed || !strings.Contains(got.err, want) {
 			t.Errorf("%s of somebody else: got exit code %d and %s, want %s", mine, got.code, got.err, want)
@@ -97,9 +86,7 @@ func TestReplaceRecovers(t *testing.T) {
 		if _, err := os.Stat("g.replacing/" + mine + "/mine.txt"); err != nil {
 			t.Error(err)
 		}
-		if err := os.RemoveAll("g.replacing"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll("g.replacing"))
 	}
 }
 
@@ -109,8 +96,6 @@ func storeID(t testing.TB, dir string) (id string) {
 		id = store.ID()
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return id
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -32,9 +33,7 @@ func TestCleanLooksForRoom(t *testing.T) {
 	}
 	inputs := t.TempDir()
 	for name, text := range map[string][]byte{"nodes.csv": nodes, "edges.csv": edges} {
-		if err := os.WriteFile(filepath.Join(inputs, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(inputs, name), text, 0o600))
 	}
 	g := filepath.Join(dir, "g")
 	mustRun(t, "import", "--nodes", filepath.Join(inputs, "nodes.csv"), "--edges", filepath.Join(inputs, "edges.csv"), g)
@@ -81,18 +80,12 @@ func TestRoomIsEnough(t *testing.T) {
 				return err
 			})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var used syscall.Statfs_t
-		if err := syscall.Statfs(dir, &used); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Statfs(dir, &used))
 		const spare = 512 << 10 // of the files that opening the store makes
 		size := int64(used.Blocks-used.Bfree)*used.Bsize + room + spare
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size)))
 		if got := run(t, "", "clean", g); got.code != 0 {
 			t.Errorf("%d nodes, %d classes, %d bytes of room: got exit code %d and %s", c.nodes, c.classes, room, got.code, got.err)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A stageSum is what a file of --stats says: the names of the stages in their order, and the seconds of all of a name.
@@ -27,9 +29,7 @@ func readStages(t *testing.T, path string) stageSum {
 			Seconds float64
 		}
 	}
-	if err := json.Unmarshal(mustRead(t, path), &said); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(mustRead(t, path), &said))
 	sum := stageSum{seconds: map[string]float64{}}
 	for _, stage := range said.Stages {
 		sum.names = append(sum.names, stage.Name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -52,9 +53,7 @@ func TestCheckSummary(t *testing.T) {
 	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		return s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument("runs", "000000000001") })
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	type summary struct {
 		OK       bool
 		Problems int

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/report"
@@ -43,9 +44,7 @@ func column(t *testing.T, text, name string, keep func(row map[string]string) bo
 func closedStore(t *testing.T, store *kv.Store) string {
 	t.Helper()
 	dir := store.Dir()
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Close())
 	return dir
 }
 
@@ -102,9 +101,7 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // randomLabels writes a graph whose labels nothing follows from: nodes.csv and edges.csv.
@@ -200,9 +197,7 @@ func TestDecisionsAreNotTakenUnasked(t *testing.T) {
 	} {
 		db := closedStore(t, papers.Cleaned(t))
 		file := filepath.Join(t.TempDir(), "d.csv")
-		if err := os.WriteFile(file, []byte(test.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(test.text), 0o600))
 		got := run(t, "y\n", "import", db, "--decisions", file)
 		if test.says != "" {
 			if got.code != exitFailed || !strings.Contains(got.err, test.says) || !strings.Contains(got.err, "--yes was not given") {
@@ -224,15 +219,11 @@ func TestGateEndsWith(t *testing.T) {
 	for v := range 240 {
 		fmt.Fprintf(&predictions, "node %d,%d,%d\n", v, v%2, 1-v%2)
 	}
-	if err := os.WriteFile("p.csv", []byte(predictions.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("p.csv", []byte(predictions.String()), 0o600))
 	update := func(write func(tx *kv.Tx) error) func() {
 		return func() {
 			err := withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error { return s.Update(write) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 	}
 	clean := func() { mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2") }
@@ -313,9 +304,7 @@ func TestGateEndsWith(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	mustRun(t, "import", "h", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	if got := run(t, "", "gate", "h", "--most", "241"); got.code != exitVerdict || !strings.Contains(got.err, "run clean") {
 		t.Errorf("never cleaned: got exit code %d and %s, want %d", got.code, got.err, exitVerdict)
@@ -334,9 +323,7 @@ func TestNodesWithoutPredictions(t *testing.T) {
 			return tx.AddEdge(0, v)
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var beside string
 	err = withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
 		return s.View(func(tx *kv.Tx) (err error) {
@@ -344,9 +331,7 @@ func TestNodesWithoutPredictions(t *testing.T) {
 			return err
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	scored := strings.Split(strings.TrimSpace(mustRun(t, "score", "g", "--ids", "new", "--format", "csv")), ",")
 	score := scored[len(scored)-3] // of id, label, score, suggested, confidence
 	for _, format := range []string{"table", "csv", "json", "line"} {
@@ -383,17 +368,13 @@ func TestNodesWithoutPredictions(t *testing.T) {
 // A gate says that rescore is enough where the kept classifier can predict the nodes that were added, and then it is.
 func TestGateAfterAppend(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := newDemoGraph(300, 1).write("."); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newDemoGraph(300, 1).write("."))
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	mustRun(t, "clean", "g")
 	label := demoFields[0]
 	err := errors.Join(os.WriteFile("more.csv", []byte("id,label\nadded,"+label+"\n"), 0o600),
 		os.WriteFile("more-edges.csv", []byte("src,dst\nadded,p1\n"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	mustRun(t, "import", "g", "--append", "--nodes", "more.csv", "--edges", "more-edges.csv")
 	got := run(t, "", "gate", "g", "--most", "300")
 	if got.code != exitVerdict || !strings.HasSuffix(got.err, ": run rescore\n") {

@@ -16,6 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,9 +35,7 @@ func ended(t *testing.T, what string, fn func(context.Context) error) {
 // TestWaitsEnd ends waits for both ends of pipes. No goroutine stays behind, as TestMain makes sure.
 func TestWaitsEnd(t *testing.T) {
 	in, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(in.Close(), out.Close()); err != nil {
 			t.Error(err)
@@ -57,9 +57,7 @@ func TestWaitsEnd(t *testing.T) {
 		return err
 	})
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(path, 0o600))
 	ended(t, "a pipe that nobody writes to", func(ctx context.Context) error {
 		_, err := Open(ctx, path)
 		return err
@@ -82,9 +80,7 @@ func TestWaitsEnd(t *testing.T) {
 func TestStreamsCarryAll(t *testing.T) {
 	want := bytes.Repeat([]byte("0123456789abcde\n"), 20_000)
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Mkfifo(path, 0o600))
 	wrote := make(chan error, 1)
 	go func() {
 		f, err := OpenPipeToWrite(t.Context(), path)
@@ -95,9 +91,7 @@ func TestStreamsCarryAll(t *testing.T) {
 		wrote <- err
 	}()
 	in, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := io.ReadAll(in)
 	if err := errors.Join(err, in.Close(), <-wrote); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("a named pipe: got %d bytes and error %v, want %d", len(got), err, len(want))

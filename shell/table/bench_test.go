@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // edgesText is a text of edges with the ends of ids between quotes, or not.
@@ -35,9 +37,7 @@ func edgesParquet(b *testing.B, rows int) []byte {
 		edges[i] = edge{r.Int64N(1e7), r.Int64N(1e7)}
 	}
 	var out bytes.Buffer
-	if err := parquet.Write(&out, edges, parquet.MaxRowsPerRowGroup(1<<17), parquet.Compression(&parquet.Snappy)); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, parquet.Write(&out, edges, parquet.MaxRowsPerRowGroup(1<<17), parquet.Compression(&parquet.Snappy)))
 	return out.Bytes()
 }
 
@@ -61,9 +61,7 @@ func BenchmarkScan(b *testing.B) {
 				b.SetBytes(int64(len(file.content)))
 				for b.Loop() {
 					r, err := Open(b.Context(), path, testMemory)
-					if err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, err)
 					var count atomic.Int64
 					err = r.Scan(b.Context(), workers, func(_ int, c *Chunk) error {
 						n := int64(0)
@@ -76,15 +74,11 @@ func BenchmarkScan(b *testing.B) {
 						count.Add(n)
 						return nil
 					}, nil)
-					if err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, err)
 					if count.Load() != rows {
 						b.Fatalf("got %d rows, want %d", count.Load(), rows)
 					}
-					if err := r.Close(); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, r.Close())
 				}
 				b.ReportMetric(rows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 			})

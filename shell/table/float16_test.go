@@ -12,6 +12,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A column of 16-bit floats has numbers.
@@ -22,43 +24,31 @@ func TestFloat16(t *testing.T) {
 		List [][2]byte `parquet:"list,list"`
 	}
 	var file bytes.Buffer
-	if err := parquet.Write(&file, []row{{"a", [2]byte{0, 0x3c}, [][2]byte{{0, 0x3c}, {0, 0xc0}}},
-		{"b", [2]byte{0, 0xbe}, nil}, {"c", [2]byte{0, 0x7e}, nil}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.Write(&file, []row{{"a", [2]byte{0, 0x3c}, [][2]byte{{0, 0x3c}, {0, 0xc0}}},
+		{"b", [2]byte{0, 0xbe}, nil}, {"c", [2]byte{0, 0x7e}, nil}}))
 	// The footer is written again, with the type that this writer cannot write.
 	content := file.Bytes()
 	end := len(content) - 8
 	begin := end - int(binary.LittleEndian.Uint32(content[end:]))
 	var meta format.FileMetaData
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), content[begin:end], &meta); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, thrift.Unmarshal(new(thrift.CompactProtocol), content[begin:end], &meta))
 	for i := range meta.Schema {
 		if meta.Schema[i].Name == "half" || meta.Schema[i].Name == "element" {
 			meta.Schema[i].LogicalType.Value = new(format.Float16Type)
 		}
 	}
 	footer, err := thrift.Marshal(new(thrift.CompactProtocol), &meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	content = append(content[:begin:begin], footer...)
 	content = append(binary.LittleEndian.AppendUint32(content, uint32(len(footer))), "PAR1"...)
 	path := filepath.Join(t.TempDir(), "nodes.parquet")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o600))
 	in, err := OpenParts(t.Context(), Parts{paths: []string{path}}.WithoutNested(), testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	var got []string
 	for row, err := range in.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got = append(got, join(row, "|"))
 	}
 	if want := []string{"a|1|[1,-2]", "b|-1.5|[]", "c|NaN|[]"}; !slices.Equal(got, want) || !in.IsFloat(1) {
@@ -77,9 +67,7 @@ func TestWholeFloats(t *testing.T) {
 		{999_999, 1 << 24}, {1_000_000, 1 << 30}, {-1_234_567, 1e6}, {1 << 53, 0.5}, {1 << 54, 1e-7}, {1_234_567.5, 0},
 		{math.Inf(1), 1e30},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := readAll(t, Parts{paths: []string{write(t, "ids.parquet", file.Bytes())}})
 	want := []string{
 		"double|float", "999999|16777216", "1000000|1073741824", "-1234567|1000000", "9007199254740992|0.5",

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestIntegerPairs reads random lines, most of them two integers, and expects the rows of Rows. Those that IntegerPairs takes are what
@@ -58,9 +60,7 @@ func TestIntegerPairs(t *testing.T) {
 				}
 				return nil
 			}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return rows
 		}
 		want, got := read(0), read(1+r.IntN(5))
@@ -83,9 +83,7 @@ func TestIntegerPairs(t *testing.T) {
 func reopened(t *testing.T, path string) *Reader {
 	t.Helper()
 	in, err := Open(context.Background(), path, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := in.Close(); err != nil {
 			t.Error(err)

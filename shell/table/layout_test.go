@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // How each text is read is found from its content, and told.
@@ -196,9 +198,7 @@ func TestRecognizedHeaders(t *testing.T) {
 		path := write(t, "a.csv", []byte(c.content))
 		in, err := Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader).open(t.Context(),
 			0, testMemory, chunkBytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := fmt.Sprintf("%q", in.Header()); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.content, got, c.want)
 		}
@@ -219,9 +219,7 @@ func TestHeaderLooksLike(t *testing.T) {
 		{"paper,0,1\n7,0.5,0\n", 1},
 	} {
 		in, err := Open(t.Context(), write(t, "a.txt", []byte(c.content)), testMemory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := in.HeaderLooksLike(); got != c.want {
 			t.Errorf("%q: got %d, want %d", c.content, got, c.want)
 		}
@@ -236,14 +234,10 @@ func TestPartsWithoutHeader(t *testing.T) {
 	first, second := write(t, "part-00000", []byte("1 2\n2 3\n")), write(t, "part-00001", []byte("x,y z\n"))
 	in, err := OpenParts(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true},
 		nil), testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var got strings.Builder
 	for row, err := range in.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fmt.Fprintf(&got, "%q", row.Fields)
 	}
 	if want := `["1" "2"]["2" "3"]["x,y" "z"]`; got.String() != want || in.Form() != "blanks, no header" {

@@ -11,6 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/parquet-go/parquet-go/encoding"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestParquetEncodings reads the same rows however they are packed.
@@ -51,9 +53,7 @@ func TestParquetEncodings(t *testing.T) {
 				err := parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec), parquet.DataPageVersion(version),
 					parquet.PageBufferSize(3300), parquet.DefaultEncodingFor(parquet.ByteArray, texts),
 					parquet.DefaultEncodingFor(parquet.Int64, numbers), parquet.DefaultEncodingFor(parquet.Int32, numbers))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if got, err := read(write(t, "a.parquet", out.Bytes())); err != nil || got != want.String() {
 					t.Errorf("%v, pages of version %d, texts %v, numbers %v: got %.200s…, %v, want %.200s…", codec, version, texts, numbers, got, err, want.String())
 				}
@@ -86,9 +86,7 @@ func TestParquetPages(t *testing.T) {
 	for i := range 20_000 {
 		rows = append(rows, row{fmt.Sprintf("node %06d", i)})
 	}
-	if err := parquet.Write(&out, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.Write(&out, rows))
 	damaged := bytes.Clone(out.Bytes())
 	clear(damaged[4:12])
 	for name, c := range map[string]struct {
@@ -120,9 +118,7 @@ func FuzzParquet(f *testing.F) {
 			var out bytes.Buffer
 			err := parquet.Write(&out, []row{{"a", &label, 1}, {"b", nil, 2}, {"c", &label, 1}}, parquet.Compression(codec), parquet.DataPageVersion(version),
 				parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.DeltaByteArray), parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked))
-			if err != nil {
-				f.Fatal(err)
-			}
+			must.Do(f, err)
 			f.Add(out.Bytes())
 		}
 	}

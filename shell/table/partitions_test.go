@@ -7,31 +7,23 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // Columns of directories stand behind those of a parquet file, and are texts.
 func TestPartitionsOfParquet(t *testing.T) {
 	content, err := os.ReadFile("testdata/padded.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	dir := t.TempDir()
 	for _, year := range []string{"year=2020", "year=2021"} {
-		if err := os.Mkdir(filepath.Join(dir, year), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, year, "a.parquet"), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(dir, year), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(dir, year, "a.parquet"), content, 0o600))
 	}
 	parts, err := FindParts(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	in, err := OpenParts(t.Context(), parts, testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	if want := []string{"id", "label", "text", "year"}; !slices.Equal(in.Header(), want) {
 		t.Fatalf("got the columns %q, want %q", in.Header(), want)
@@ -43,9 +35,7 @@ func TestPartitionsOfParquet(t *testing.T) {
 	}
 	years := map[string]int{}
 	for row, err := range in.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		years[string(row.Fields[3])]++
 	}
 	if years["2020"] != 5 || years["2021"] != 5 {

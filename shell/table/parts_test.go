@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -54,20 +55,14 @@ func TestParts(t *testing.T) {
 		case 2:
 			content = parquetFile(t, rows...)
 		}
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, content, 0o600))
 	}
 	for _, hidden := range []string{"_SUCCESS", ".part-0.csv.crc"} {
-		if err := os.WriteFile(filepath.Join(dir, hidden), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, hidden), nil, 0o600))
 	}
 	for _, name := range []string{dir, filepath.Join(dir, "part-*")} {
 		parts, err := FindParts(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, workers := range []int{0, 1, 3} {
 			got := partRows(t, parts, workers)
 			if !slices.Equal(got, want) {
@@ -81,9 +76,7 @@ func TestParts(t *testing.T) {
 func partRows(t *testing.T, parts Parts, workers int) (rows []string) {
 	t.Helper()
 	in, err := openParts(t.Context(), parts, 1<<30, 300)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	add := func(row Row) {
 		path, line := parts.Place(row.Line)
 		if again := parts.Line(path, line); again != row.Line {
@@ -93,9 +86,7 @@ func partRows(t *testing.T, parts Parts, workers int) (rows []string) {
 	}
 	if workers == 0 {
 		for row, err := range in.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			add(row)
 		}
 	} else {
@@ -124,12 +115,8 @@ func TestPartsErrors(t *testing.T) {
 		"a/1.csv": "id,n\na,1\n", "a/2.csv": "n,id\n1,b\n", "b/1.csv": "id\na\n", "b/2.csv": "id\nb\nc,d\n", "c/_x.csv": "id\n",
 		"d/1.csv": "id\na\n", "d/notes.txt": "Read me.\n", "e/1.csv": "", "e/2.csv": "",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for name, want := range map[string]string{
 		"a":       filepath.FromSlash("a/2.csv") + ":1: has the columns n, id, want those of " + filepath.FromSlash("a/1.csv") + ": id, n",

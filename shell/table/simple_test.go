@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // simpleRows reads text byte by byte, as the package's documentation says: a line for every row that is there or is bad,
@@ -178,9 +180,7 @@ func scanned(t interface {
 }, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
 	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	parts := make([][]string, workers)
 	var mu sync.Mutex
 	var got []string
@@ -215,9 +215,7 @@ func scanned(t interface {
 // againstSimple holds every way of reading a file against simpleRows.
 func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o600))
 	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
 	if err != nil {
 		return // the header, of which other tests are
@@ -314,9 +312,7 @@ func TestScanError(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		for workers := 1; workers < 5; workers++ {
 			r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, 16)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			last := int64(0)
 			var inOrder func(int, *Chunk) error
 			if ordered {
@@ -352,9 +348,7 @@ func TestScanError(t *testing.T) {
 func TestScanCancelled(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n"+strings.Repeat("xyz\n", 1000)))
 	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	chunks := 0
 	err = r.Scan(ctx, 2, func(int, *Chunk) error { return nil }, func(int, *Chunk) error {
@@ -376,13 +370,9 @@ func TestScanGoesOnAfterRows(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n1\n2\n3\n4\n5\n"))
 	for _, chunk := range []int{4, 1 << 10} {
 		r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for row, err := range r.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if row.Line == 3 {
 				break
 			}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestWrittenTablesComeBack reads what encoding/csv writes for package print as csv and tsv, value by value, with
@@ -37,26 +39,18 @@ func TestWrittenTablesComeBack(t *testing.T) {
 				}
 			}
 		}
-		if err := w.WriteAll(append([][]string{{"id", "label", "text"}}, values...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteAll(append([][]string{{"id", "label", "text"}}, values...)))
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, out.Bytes(), 0o600))
 		chunk := rapid.IntRange(1, 64).Draw(t, "chunk")
 		in, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var got [][]string
 		var told []string
 		for row, err := range in.Rows() {
 			got, told = append(got, texts(row.Fields)), append(told, rowText(row, err))
 		}
-		if err := in.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, in.Close())
 		if !slices.EqualFunc(got, values, slices.Equal) {
 			t.Fatalf("%q: got %q, want %q", out.Bytes(), got, values)
 		}
@@ -90,15 +84,11 @@ func TestQuotesOfTitles(t *testing.T) {
 		path := write(t, "a.tsv", []byte(c.begin+rows.String()+c.end))
 		in, err := Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: c.begin == ""}, nil).open(t.Context(), 0,
 			testMemory, c.chunk)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var got strings.Builder
 		others := 0
 		for row, err := range in.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if id := row.Fields[0]; isNumber(string(id)) {
 				fmt.Fprintf(&got, "%s\n", id)
 			} else {

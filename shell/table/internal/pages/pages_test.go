@@ -15,6 +15,8 @@ import (
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A claim is a page whose header, or whose runs, say that more is in it than its bytes.
@@ -36,9 +38,7 @@ func parquetOf(t *testing.T, c claim) []byte {
 		c.header.CompressedPageSize = int32(len(c.page))
 	}
 	header, err := thrift.Marshal(protocol, &c.header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file := append([]byte("PAR1"), header...)
 	file = append(file, c.page...)
 	repetition := format.Required
@@ -59,9 +59,7 @@ func parquetOf(t *testing.T, c claim) []byte {
 		}}}},
 	}
 	footer, err := thrift.Marshal(protocol, &meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file = append(file, footer...)
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(footer))), "PAR1"...)
 }
@@ -71,9 +69,7 @@ func TestClaims(t *testing.T) {
 	zeros := make([]byte, 16<<20)
 	packed := func(codec compress.Codec) []byte {
 		out, err := codec.Encode(nil, zeros)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return out
 	}
 	v1 := func(values, size int32, encoding format.Encoding) format.PageHeader {
