@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -82,65 +79,21 @@ func (p *problem) counts() Counts {
 	}
 }
 
-// A StageWork is the work of one stage, by the name that Options.OnStage has for it.
-type StageWork struct {
-	Name        string
-	Passes      int     // walks of the adjacency
-	Seconds     float64 // on a typical machine
-	MappedBytes int64   // held by the operators meanwhile, of Options.MemoryBudget
-	Read, Wrote int64   // bytes of matrices and scratch arrays, in order
-	StoreBytes  int64   // bytes of what is written to the store
-}
-
-// Nanoseconds of one processor of 3 GHz, about the geometric mean of one with AVX2 and one with AVX-512. A graph that does not
-// fit its caches, or a busy machine, takes two or three times as long.
-const (
-	readCost     = 70     // a node whose label and split are read
-	countCost    = 180    // a node that is counted, beside two walks
-	entryCost    = 3      // an entry of the adjacency: one walk for degrees or a price
-	cellCost     = 9      // a value of the predictions
-	drawnCost    = 50     // a node that a sample is drawn from
-	rivalCost    = 16     // an entry of the adjacency: a vote of a neighbour
-	stepCost     = 1      // an elementary step of diagonals
-	detectorCost = 30_000 // a step of training the detector
-	modelCost    = 4_000  // a cell that the label model is fitted to
-	combineCost  = 12_000 // a cell of the sample on which predictions are compared
-	mixCost      = 20     // a value of predictions that are joined
-	knownCost    = 950    // a cell of the same sample, whose label model that comparison has fitted, most often
-	scoreCost    = 90     // a node under one label
-	keepCost     = 1.4    // a byte that a killed run would go on from
-	writeCost    = 550    // a node that is written
-	storeCost    = 30     // a value of predictions that is written
-	inputCost    = 6      // an input of the base classifier, made of a node
-	batchCost    = 48_000 // a step of training the base classifier, beside its products and cells
-	productCost  = 0.05   // a product of a weight in such a step
-	outputCost   = 1.3    // a class of a row in such a step
-	applyCost    = 0.02   // a product of a weight of a network that is applied
-	gatherCost   = 7      // a value that such a network predicts
-)
-
-// seconds is the time for units of a cost, shared among the workers.
-func (e *CleanEstimate) seconds(units, cost float64) float64 { return units * cost / e.workers / 1e9 }
-
-// cycleStage is the name of the diagonals from k = 3 on, whose stages are otherwise called "diagonal" as that of k = 2.
-const cycleStage = "diagonal k ≥ 3"
-
-// A CleanEstimate is the work of a Clean, and of a Predict before it if there are no predictions.
+// A CleanEstimate is the memory and the disk that a Clean takes, and a Predict before it if there are no predictions.
 type CleanEstimate struct {
 	Counts   Counts
-	workers  float64
 	Plan     ops.PropagatePlan
 	Diagonal ops.DiagonalPlan
 
-	// Steps of training the base classifier: the fewest after which it may stop, what is typical, and the most.
-	LeastSteps, BaseSteps, MostSteps int
-	baseWidth                        int // inputs of the base classifier
+	Trains    bool // the base classifier is trained
+	baseWidth int  // inputs of the base classifier
 
-	Stages []StageWork
+	// HeldBytes stays on the heap all the time. MappedBytes is the most that operators hold beside it. Both count towards
+	// Options.MemoryBudget, of which LeastBytes is the least.
+	HeldBytes, MappedBytes, LeastBytes int64
 
-	// HeldBytes stays on the heap all the time. MemoryBytes is the maximum that counts towards Options.MemoryBudget.
-	// LeastBytes is the least budget.
-	HeldBytes, MemoryBytes, LeastBytes int64
+	// PredictedBytes are written to the store before nodes are scored, StoreBytes in all.
+	PredictedBytes, StoreBytes int64
 
 	// TemporaryBytes is the maximum of temporary bytes on disk. RoomBytes is how much of the disk of the store the cleaning takes
 	// at once, about: temporary files, and what is written to the store.
@@ -153,14 +106,6 @@ const (
 	copies    = 3
 	leastRoom = 16 << 20
 )
-
-// storeBytes are those that the stages so far write to the store.
-func (e *CleanEstimate) storeBytes() (bytes int64) {
-	for _, s := range e.Stages {
-		bytes += s.StoreBytes
-	}
-	return bytes
-}
 
 // Refusal returns the error with which Clean would refuse to begin, or nil.
 func (e *CleanEstimate) Refusal() error {
@@ -189,15 +134,14 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{
-		Counts: c, workers: float64(parallel.Workers(opt.Workers)), HeldBytes: scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes),
+		Counts: c, HeldBytes: scoringBytes(opt.Preset, c.Nodes, c.Fitting, c.Classes),
 		LeastBytes: leastForScore(opt.Preset, c.Sizes, c.Nodes, c.Fitting, c.Classes, opt.Hops),
 	}
 	scoring := opt.ops(e.HeldBytes)
 	scoring.Scratch = scratch.Temporary(os.TempDir())
-	trains := e.trains(opt)
-	joined := trains && c.Predictions
+	e.Trains = e.trains(opt)
 	held, ofClasses := e.heldByBase()
-	if trains {
+	if e.Trains {
 		e.HeldBytes, e.LeastBytes = max(e.HeldBytes, held), max(e.LeastBytes, held+e.leastForBase())
 		if err := requireBudget("predict", opt.MemoryBudget, e.LeastBytes, c.Classes, max(ofClasses, matrices)); err != nil {
 			return nil, err
@@ -206,61 +150,41 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
 		return nil, err
 	}
-	e.add(StageWork{Name: "read", Seconds: float64(c.Nodes) * readCost / 1e9}, e.walk("degrees"))
-	if err := e.planDiagonals(ctx, opt, scoring); err != nil {
+	if e.Diagonal, err = c.Diagonals(ctx, opt.Hops, scoring); err != nil {
 		return nil, err
 	}
-	count := e.walk("count") // of edges within classes
-	count.Seconds += e.seconds(float64(c.Nodes), countCost)
-	e.add(count)
-	if trains {
+	e.MappedBytes = e.Diagonal.MemoryBytes
+	if e.Trains {
 		if err := e.base(ctx, opt, held); err != nil {
 			return nil, err
 		}
 	}
-	if joined {
+	if e.joins() {
 		if err := e.combine(opt); err != nil {
 			return nil, err
 		}
 	}
-	if err := e.score(opt, scoring, joined); err != nil {
-		return nil, err
-	}
-	for _, s := range e.Stages {
-		e.MemoryBytes = max(e.MemoryBytes, e.HeldBytes+s.MappedBytes)
-	}
-	return e, nil
+	return e, e.score(opt, scoring)
 }
 
-// score adds the stages from the noise to the results.
-func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (err error) {
+// joins says whether predictions from outside are joined with those of the built-in classifier.
+func (e *CleanEstimate) joins() bool { return e.Trains && e.Counts.Predictions }
+
+// score adds what the stages from the noise to the results take.
+func (e *CleanEstimate) score(opt Options, operators ops.Options) (err error) {
 	c := e.Counts
-	n, values := float64(c.Nodes), float64(c.Nodes)*float64(c.Classes)
 	cells := 4 * int64(featureWidth(opt.Hops)) // bytes of the features of a label
 	var labellings int                         // of all nodes
 	var z, temporary int64                     // bytes of all features, and of what lies beside them
-	var learn StageWork
-	e.add(
-		StageWork{Name: "noise", Seconds: e.seconds(values, cellCost), Read: 8 * int64(values)},
-		StageWork{Name: "sample", Seconds: n * drawnCost / 1e9},
-	)
 	if opt.Preset == PresetDefault {
 		most := e.sampleCells()
 		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + most)
 		temporary = (cells+8)*most + 4*int64(labellings)*int64(c.Nodes) // logarithms, labels and votes; rivals and scores
-		learn = StageWork{Name: "label model", Seconds: e.seconds(float64(most), modelCost)}
-		if joined {
-			learn.Seconds = e.seconds(float64(most), knownCost)
-		}
-		rivals := e.seconds(float64(2*c.Sizes.Edges()), rivalCost)
-		e.add(StageWork{Name: "rivals", Passes: 1, Seconds: rivals, Read: 4 * int64(values)})
 	} else {
-		rows := plantedAmong(c.Fitting)
 		labellings = opt.Preset.draws() // whose detectors score all nodes
-		z = cells * (int64(c.Nodes) + int64(labellings)*int64(rows))
+		z = cells * (int64(c.Nodes) + int64(labellings)*int64(plantedAmong(c.Fitting)))
 		temporary = 4 * int64(c.Nodes)
-		learn = StageWork{Name: "detector", Seconds: float64(labellings*detector.Steps(rows)) * detectorCost / 1e9}
 	}
 	if e.Plan, err = ops.Plan(c.Sizes, 2*c.Classes, opt.Hops, operators); err != nil {
 		return err
@@ -268,29 +192,16 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options, joined bool) (
 	if opt.Hops > 1 {
 		e.Plan.KeepInputs(operators)
 	}
-	before := e.storeBytes()
-	written := StageWork{
-		Name: "write", Seconds: n * writeCost / 1e9, Read: cells*int64(c.Nodes) + 4*int64(values),
-		StoreBytes: cells*int64(c.Labels) + resultBytes*int64(c.Nodes),
+	e.MappedBytes = max(e.MappedBytes, e.Plan.MemoryBytes)
+	e.StoreBytes = e.PredictedBytes + cells*int64(c.Labels) + resultBytes*int64(c.Nodes)
+	if e.joins() { // the predictions lie there to the end, and are stored
+		predictions := 4 * int64(c.Nodes) * int64(c.Classes)
+		temporary += predictions
+		e.StoreBytes += predictions
 	}
-	if joined { // the predictions lie there to the end, and are stored
-		temporary += 4 * int64(values)
-		written.Seconds += values * storeCost / 1e9
-		written.StoreBytes += 4 * int64(values)
-	}
-	e.add(
-		StageWork{Name: "features", Seconds: e.seconds(values, cellCost), Read: 4 * int64(values), Wrote: z},
-		e.propagation("propagate", e.Plan),
-		StageWork{Name: "keep", Seconds: float64(z) * keepCost / 1e9, Read: z},
-		learn,
-		StageWork{
-			Name: "score", Seconds: e.seconds(n*float64(labellings), scoreCost), Read: cells * int64(c.Nodes) * int64(labellings),
-		},
-		written,
-	)
 	lasting := e.Diagonal.ScratchBytes + z + temporary
 	e.TemporaryBytes = max(e.TemporaryBytes, lasting+e.Plan.ScratchBytes)
-	e.RoomBytes = leastRoom + max(e.TemporaryBytes, lasting+e.Plan.ScratchBytes+copies*before, lasting+copies*e.storeBytes())
+	e.RoomBytes = leastRoom + max(e.TemporaryBytes, lasting+e.Plan.ScratchBytes+copies*e.PredictedBytes, lasting+copies*e.StoreBytes)
 	return nil
 }
 
@@ -299,8 +210,7 @@ func (e *CleanEstimate) sampleCells() int64 {
 	return int64(min(e.Counts.Labels, mostModelNodes(e.Counts.Classes))) * int64(e.Counts.Classes)
 }
 
-// combine adds the stages in which predictions from outside are joined with those of the built-in classifier. Labels alone are
-// propagated.
+// combine adds what it takes to join predictions from outside with those of the built-in classifier. Labels alone are propagated.
 func (e *CleanEstimate) combine(opt Options) error {
 	c := e.Counts
 	operators := opt.ops(scoringBytes(PresetDefault, c.Nodes, 0, c.Classes))
@@ -309,74 +219,15 @@ func (e *CleanEstimate) combine(opt Options) error {
 	if err != nil {
 		return err
 	}
-	values, cells := int64(c.Nodes)*int64(c.Classes), e.sampleCells()
-	z := 4 * int64(featureWidth(opt.Hops)) * cells
-	e.add(
-		StageWork{
-			Name: "combine", Seconds: e.seconds(float64(cells), combineCost) + e.seconds(float64(values), mixCost), Read: 12 * values,
-			Wrote: 4 * values,
-		},
-		StageWork{Name: "features", Seconds: e.seconds(float64(values), cellCost), Read: 4 * values, Wrote: z},
-		e.propagation("propagate", labels),
-	)
+	e.MappedBytes = max(e.MappedBytes, labels.MemoryBytes)
+	values, z := int64(c.Nodes)*int64(c.Classes), 4*int64(featureWidth(opt.Hops))*e.sampleCells()
 	// The predictions of the classifier, the joined ones, and the features with their logarithms.
 	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+labels.ScratchBytes+8*values+2*z)
 	return nil
 }
 
-// propagation is the stage of a propagation.
-func (e *CleanEstimate) propagation(name string, plan ops.PropagatePlan) StageWork {
-	return StageWork{
-		Name: name, Passes: plan.Passes, Seconds: plan.Seconds(), Read: plan.ScratchBytes, Wrote: plan.ScratchBytes, MappedBytes: plan.MemoryBytes,
-	}
-}
-
 // resultBytes is what is stored of a node beside its features, measured: columns of the scores, and the index on them.
 const resultBytes = 45
-
-// walk is a stage of one pass over the adjacency.
-func (e *CleanEstimate) walk(name string) StageWork {
-	return StageWork{Name: name, Passes: 1, Seconds: e.seconds(float64(2*e.Counts.Sizes.Edges()), entryCost)}
-}
-
-// add adds stages; one of a name that is there already becomes part of that.
-func (e *CleanEstimate) add(stages ...StageWork) {
-	for _, s := range stages {
-		i := slices.IndexFunc(e.Stages, func(there StageWork) bool { return there.Name == s.Name })
-		if i < 0 {
-			e.Stages = append(e.Stages, s)
-			continue
-		}
-		there := &e.Stages[i]
-		there.Passes, there.Seconds = there.Passes+s.Passes, there.Seconds+s.Seconds
-		there.Read, there.Wrote, there.StoreBytes = there.Read+s.Read, there.Wrote+s.Wrote, there.StoreBytes+s.StoreBytes
-		there.MappedBytes = max(there.MappedBytes, s.MappedBytes)
-	}
-}
-
-// planDiagonals adds the stages of the diagonals.
-func (e *CleanEstimate) planDiagonals(ctx context.Context, opt Options, operators ops.Options) (err error) {
-	if e.Diagonal, err = e.Counts.Diagonals(ctx, opt.Hops, operators); err == nil {
-		e.addDiagonals(e.Diagonal, opt.Hops)
-	}
-	return err
-}
-
-// addDiagonals adds the stages of diagonals, but for the degrees.
-func (e *CleanEstimate) addDiagonals(plan ops.DiagonalPlan, hops int) {
-	if hops >= 3 {
-		e.add(e.walk("price"))
-	}
-	if hops >= 2 {
-		e.add(e.walk("diagonal"))
-	}
-	if hops >= 3 {
-		e.add(StageWork{
-			Name: cycleStage, Passes: plan.Passes - 3, Seconds: e.seconds(plan.Steps, stepCost), Wrote: plan.ScratchBytes,
-			MappedBytes: plan.MemoryBytes,
-		})
-	}
-}
 
 // heldByBase is what the base classifier holds, and what of it is for its classes.
 func (e *CleanEstimate) heldByBase() (held, ofClasses int64) {
@@ -417,9 +268,7 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 		if err != nil {
 			return err
 		}
-		if hops > opt.Hops {
-			e.addDiagonals(plan, hops)
-		}
+		e.MappedBytes = max(e.MappedBytes, plan.MemoryBytes)
 		columns, e.baseWidth = c.Classes, hops*c.Classes+1
 	}
 	sizes := c.Sizes
@@ -434,106 +283,22 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 	if c.Disagree {
 		inputs += 4 * int64(c.Features) * int64(c.Nodes)
 	}
-	perEpoch, epochs, trainings := e.trainings()
-	e.LeastSteps, e.BaseSteps, e.MostSteps = trainingSteps(perEpoch, epochs, trainings, c.Validation > 0)
-	propagation := e.propagation("smooth", smooth)
-	propagation.Seconds += e.seconds(float64(c.Nodes)*float64(e.baseWidth), inputCost)
-	propagation.Wrote += inputs
-	e.add(propagation, StageWork{Name: "train", Seconds: e.trainSeconds(perEpoch), Read: inputs})
+	e.MappedBytes = max(e.MappedBytes, smooth.MemoryBytes)
 	matrices := int64(2) // of predictions: those of a network, and of all
 	var refine ops.PropagatePlan
 	if c.Features > 0 {
 		if refine, err = ops.Plan(c.Sizes, c.Classes+1, smoothHops, operators); err != nil {
 			return err
 		}
+		e.MappedBytes = max(e.MappedBytes, refine.MemoryBytes)
 		matrices += 2
-		e.add(StageWork{
-			Name: "refine", Passes: e.refinements() * refine.Passes, Seconds: float64(e.refinements()) * refine.Seconds(),
-			Wrote: int64(e.refinements()) * 4 * int64(c.Classes+1) * int64(c.Nodes), MappedBytes: refine.MemoryBytes,
-		})
 	}
-	predictions := 4 * int64(c.Nodes) * int64(c.Classes)
-	kept := 4 * e.folds() * int64(e.weights()) // the networks, which score nodes that arrive later
-	e.add(StageWork{Name: "predict", Seconds: e.predictSeconds(), Read: e.folds() * inputs, Wrote: predictions, StoreBytes: kept})
+	folds := foldsOf(max(min(c.Training, baseTraining), 1))
+	e.PredictedBytes = 4 * int64(folds) * int64(baseUnits*(e.baseWidth+c.Classes)) // the networks, which score nodes that arrive later
 	if !c.Predictions {
-		e.add(
-			e.walk("degrees"), e.walk("degrees"), // before Predict, for the memory, and of Predict
-			StageWork{Name: "write", Seconds: float64(c.Nodes) * float64(c.Classes) * storeCost / 1e9, StoreBytes: predictions},
-		)
+		e.PredictedBytes += 4 * int64(c.Nodes) * int64(c.Classes)
 	}
 	rows := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
 	e.TemporaryBytes = e.Diagonal.ScratchBytes + inputs + max(smooth.ScratchBytes, rows, refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
 	return nil
-}
-
-// trainings is the steps of an epoch, the most epochs of a training, and how many trainings there are.
-func (e *CleanEstimate) trainings() (perEpoch, epochs, trainings int) {
-	rows := max(min(e.Counts.Training, baseTraining), 1)
-	folds := foldsOf(rows)
-	if folds > 1 {
-		rows -= rows / folds
-	}
-	trainings = folds
-	if e.Counts.Features >= baseWide && e.Counts.Validation > 0 {
-		trainings += len(inputDropouts) - 1
-	}
-	if e.Counts.Disagree && e.Counts.Validation > 0 {
-		trainings *= 2
-	}
-	perEpoch, epochs = baseSteps(rows)
-	return perEpoch, epochs, trainings
-}
-
-// After so many epochs, or so many steps, a training of the base classifier most often stops, whichever comes first.
-const (
-	typicalEpochs = 45
-	typicalStop   = 22_000
-)
-
-// trainingSteps is how many steps so many trainings take together, of so many epochs at most each: at least, typically and at
-// most.
-func trainingSteps(perEpoch, epochs, trainings int, stops bool) (least, typical, most int) {
-	most = min(perEpoch*epochs, (baseMost+perEpoch-1)/perEpoch*perEpoch)
-	least, typical = most, most
-	if stops {
-		least = min(max((basePatience+1)*perEpoch, (baseLeast+perEpoch-1)/perEpoch*perEpoch), most)
-		typical = min(max(min(typicalEpochs*perEpoch, typicalStop), least), most)
-	}
-	return trainings * least, trainings * typical, trainings * most
-}
-
-// weights is how many a network of the base classifier has.
-func (e *CleanEstimate) weights() float64 {
-	return float64(baseUnits * (e.baseWidth + e.Counts.Classes))
-}
-
-// folds is how many networks predict.
-func (e *CleanEstimate) folds() int64 {
-	return int64(foldsOf(max(min(e.Counts.Training, baseTraining), 1)))
-}
-
-// trainSeconds is the time of the typical steps, so many an epoch, and of looking at the validation nodes meanwhile. As many
-// trainings as there are workers run side by side.
-func (e *CleanEstimate) trainSeconds(perEpoch int) float64 {
-	c := e.Counts
-	_, _, trainings := e.trainings()
-	batch := float64(min(baseBatch, max(c.Training, 1)))
-	step := batchCost + float64(batch*(float64(e.weights()*productCost)+float64(float64(c.Classes)*outputCost)))
-	looks := float64(e.BaseSteps / max(perEpoch, baseLook) * min(c.Validation, baseValidation))
-	all := float64(float64(e.BaseSteps)*step) + float64(looks*e.weights()*applyCost)
-	return all / min(e.workers, float64(trainings)) / 1e9
-}
-
-// predictSeconds is the time in which all networks predict all nodes.
-func (e *CleanEstimate) predictSeconds() float64 {
-	rows := float64(e.folds() * int64(e.Counts.Nodes))
-	return e.seconds(rows, float64(e.weights()*applyCost)+float64(float64(e.Counts.Classes)*gatherCost))
-}
-
-// refinements is how often predictions are propagated at most.
-func (e *CleanEstimate) refinements() int {
-	if folds := foldsOf(max(e.Counts.Training, 1)); folds > 1 {
-		return 2 * folds
-	}
-	return 0
 }

@@ -42,9 +42,7 @@ func (s *Sizes) Edges() int64 { return s.edges() }
 
 // A DiagonalPlan is the work of ComputeDiagonals, known before any of it is done.
 type DiagonalPlan struct {
-	Steps   float64 // elementary, such as looking at one neighbour; at most
-	Passes  int     // walks of the adjacency, those for the degrees and the price among them
-	Workers int
+	Steps float64 // elementary, such as looking at one neighbour; at most
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the results and scratch arrays.
 	MemoryBytes, ScratchBytes int64
 	// Refusal is the error of ComputeDiagonals if Steps is above Options.MaxPrice, else nil.
@@ -88,9 +86,9 @@ func planSurvey(
 		return plan, err
 	}
 	defer func() { err = joinErrors(err, job.close(true)) }()
-	plan.Workers = len(w.bufs)
+	workers := len(w.bufs)
 	if hops < 3 {
-		plan.MemoryBytes = s.diagonalArrays(hops, plan.Workers, opt.Scratch != nil)
+		plan.MemoryBytes = s.diagonalArrays(hops, workers, opt.Scratch != nil)
 	} else {
 		price, err := job.price(ctx)
 		if err != nil {
@@ -104,14 +102,12 @@ func planSurvey(
 		for x := range job.graph.degrees {
 			job.graph.degrees[x] = uint32(float64(job.graph.degrees[x]) / share)
 		}
-		plan.MemoryBytes = max(s.diagonalBytes(hops, plan.Workers, opt.Scratch != nil),
-			s.triangleBytes(hops, plan.Workers, opt.Scratch != nil)+job.largestSpan())
+		plan.MemoryBytes = max(s.diagonalBytes(hops, workers, opt.Scratch != nil),
+			s.triangleBytes(hops, workers, opt.Scratch != nil)+job.largestSpan())
 		if job.kept {
 			plan.MemoryBytes += s.keptBytes()
 		}
-		plan.Passes = 1
 	}
-	plan.Passes += 1 + job.walks()
 	if opt.Scratch != nil {
 		plan.ScratchBytes = DiagonalBytes(hops, s.nodes)
 	}
@@ -161,8 +157,7 @@ func planWalks(
 	for x := range s.degrees {
 		s.degrees[x] = uint32(float64(s.degrees[x]) / share)
 	}
-	plan.Workers, plan.Passes = len(w.bufs), 1+job.walks()
-	arrays, least := s.walkHeldBytes(hops, plan.Workers, opt.Scratch != nil)
+	arrays, least := s.walkHeldBytes(hops, len(w.bufs), opt.Scratch != nil)
 	plan.MemoryBytes = arrays + max(least, min(job.capacity, s.entries)*s.entryBytes())
 	if opt.Scratch != nil {
 		plan.ScratchBytes = 8 * int64(hops) * int64(s.nodes)

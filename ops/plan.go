@@ -47,7 +47,7 @@ type PropagatePlan struct {
 	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the scratch arrays.
 	MemoryBytes, ScratchBytes int64
 
-	cost float64
+	cost float64 // see weigh
 }
 
 const (
@@ -78,9 +78,6 @@ const (
 	// heldDecodes is what decoding once, into memory that is new, costs beside decoding.
 	heldDecodes = 1.5
 )
-
-// Seconds estimates the time on processors of 3 GHz. Use it to compare plans.
-func (p *PropagatePlan) Seconds() float64 { return p.cost / 1e9 }
 
 // Plan divides the memory budget between workers, columns and adjacency, for the least expected time of a propagation.
 // Without Options.Scratch only TilesInMemory saves memory, so it is the only strategy. If too little fits, the error is a

@@ -51,7 +51,7 @@ type commandLine struct {
 	Import   importCommand   `cmd:"" help:"Load a graph into a new store, or add nodes, edges, predictions or decisions to an existing one."`
 	Remove   removeCommand   `cmd:"" help:"Remove nodes and edges from a store."`
 	Predict  predictCommand  `cmd:"" help:"Train the built-in base classifier and write its predictions."`
-	Estimate estimateCommand `cmd:"" help:"Estimate time, memory and disk of import and clean before they run."`
+	Estimate estimateCommand `cmd:"" help:"Estimate memory and disk of import and clean before they run."`
 	Clean    cleanCommand    `cmd:"" help:"Score every labelled node and suggest labels."`
 	Score    scoreCommand    `cmd:"" help:"Score nodes as of now, by the model of the last run."`
 	Rescore  rescoreCommand  `cmd:"" help:"Bring the stored scores up to date after changes and decisions."`

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -18,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // estimateCommand says what import and clean would take.
@@ -43,12 +42,10 @@ type estimateCommand struct {
 }
 
 func (*estimateCommand) Help() string {
-	return `Estimates the cost of clean for a store, or of import and clean for files or for a number of nodes and edges: the stages and their seconds, memory, disk, ` +
-		`the division of the memory, and whether --memory is enough. It imports and cleans nothing.
+	return `Estimates the memory and disk that clean takes for a store, or import and clean for files or for a number of nodes and edges. It also prints ` +
+		`the price of the diagonals, the division of the memory, and whether --memory is enough. It imports and cleans nothing.
 
-For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law. Seconds are those of a processor of 3 GHz ` +
-		`and a fast disk: your machine may take three times as long, or a third. The length of training is not known beforehand. The estimate has a typical length; the least and ` +
-		`the greatest time are printed too.
+For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions softmax.npy --memory 512MiB
@@ -152,6 +149,7 @@ type projection struct {
 	files     fileCounts
 	textIDs   bool
 	idBytes   int64      // of ids that are texts
+	stored    int64      // bytes of the store that is there
 	load      *cost.Load // nil of a store
 	loaded    cost.Graph
 	clean     *cleaner.CleanEstimate
@@ -159,10 +157,8 @@ type projection struct {
 
 // fileCounts is what else is known of the files that are imported, or were.
 type fileCounts struct {
-	rows        int64   // of edges
-	edgeArray   bool    // they are in an array
-	weights     int     // that differ; 0: there are none
-	splits      []int64 // nodes of the splits, by cleaner.Split; nil: there are none
+	rows        int64 // of edges
+	weights     int   // that differ; 0: there are none
 	features    fileShape
 	predictions fileShape // no columns: there are none, and those that clean makes are kept in full
 	encoding    predictionEncoding
@@ -179,7 +175,8 @@ func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
 	}
 	p.say("The degrees of the store were walked for the price of the diagonals.")
 	p.files.rows = tx.NumEdges()
-	return nil
+	p.stored, err = query.DiskBytes(tx.Dir())
+	return err
 }
 
 // count looks at files, or takes numbers.
@@ -202,7 +199,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	if c.IDs == "" {
 		p.textIDs = nodes.text || edges.text
 	}
-	p.files.rows, p.files.weights, p.files.edgeArray = edges.rows, edges.weights, edges.array
+	p.files.rows, p.files.weights = edges.rows, edges.weights
 	p.loaded = cost.Graph{
 		Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.Degrees(),
 	}
@@ -221,9 +218,9 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 		Nodes: int(nodes.nodes), Labels: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
 		Predictions: p.files.predictions.columns > 0,
 	}
-	if p.counts.DrawSplit(); p.files.splits != nil {
-		p.counts.Training = int(p.files.splits[cleaner.SplitTrain])
-		p.counts.Validation = int(p.files.splits[cleaner.SplitValidation])
+	if p.counts.DrawSplit(); nodes.splits != nil {
+		p.counts.Training = int(nodes.splits[cleaner.SplitTrain])
+		p.counts.Validation = int(nodes.splits[cleaner.SplitValidation])
 		p.counts.Fitting = p.counts.Validation
 	}
 	shape := edges.shape
@@ -258,10 +255,9 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 	if nodes.share > 0 && nodes.share < 1 {
 		p.say("Sample: %.2g of the rows of %s; nodes, labels and classes are estimated from them.", nodes.share, files.Names(c.Nodes))
 	}
-	p.files.splits = nodes.splits
 	if c.Splits != "" {
 		var share float64
-		if p.files.splits, share, err = countSplits(ctx, c.Splits, c.job()); err != nil {
+		if nodes.splits, share, err = countSplits(ctx, c.Splits, c.job()); err != nil {
 			return nodes, err
 		}
 		if share < 1 {
@@ -309,41 +305,26 @@ func (p *projection) estimateLoad(memory int64) cost.Load {
 	return cost.OfLoad(p.loaded, memory, p.options.Workers)
 }
 
-// A stageEstimate is a line of an estimate.
-type stageEstimate struct {
-	Command string  `json:"command"`
-	Stage   string  `json:"stage"`
-	Passes  int     `json:"passes"`
-	Seconds float64 `json:"seconds"`
-	Memory  int64   `json:"anonymous_bytes"`
-	Read    int64   `json:"bytes_read"`
-	Written int64   `json:"bytes_written"`
-}
-
 // An estimate is what import and clean would take.
 type estimate struct {
-	Notes      []string        `json:"notes"`
-	Nodes      int             `json:"nodes"`
-	Edges      int64           `json:"edges"`
-	Classes    int             `json:"classes"`
-	Stages     []stageEstimate `json:"stages"`
-	Plan       string          `json:"plan"`
-	Steps      float64         `json:"diagonal_steps"`
-	Passes     int             `json:"passes"`
-	Import     float64         `json:"import_seconds"`
-	Clean      float64         `json:"clean_seconds"`
-	ImportPeak int64           `json:"import_anonymous_bytes"`
-	CleanPeak  int64           `json:"clean_anonymous_bytes"`
-	ImportRSS  int64           `json:"import_resident_bytes"`
-	CleanRSS   int64           `json:"clean_resident_bytes"`
-	Store      int64           `json:"store_bytes"`
-	Cleaned    int64           `json:"cleaned_store_bytes"`
-	Temporary  int64           `json:"temporary_bytes"`
-	Memory     int64           `json:"memory_bytes"`
-	Least      int64           `json:"least_memory_bytes"`
-	Refused    string          `json:"refused,omitempty"` // why clean would not begin
-	Disk       string          `json:"disk,omitempty"`    // why the disk of the store has too little room
-	Fits       bool            `json:"fits"`
+	Notes      []string `json:"notes"`
+	Nodes      int      `json:"nodes"`
+	Edges      int64    `json:"edges"`
+	Classes    int      `json:"classes"`
+	Plan       string   `json:"plan"`
+	Steps      float64  `json:"diagonal_steps"`
+	ImportPeak int64    `json:"import_anonymous_bytes"`
+	CleanPeak  int64    `json:"clean_anonymous_bytes"`
+	ImportRSS  int64    `json:"import_resident_bytes"`
+	CleanRSS   int64    `json:"clean_resident_bytes"`
+	Store      int64    `json:"store_bytes"`
+	Cleaned    int64    `json:"cleaned_store_bytes"`
+	Temporary  int64    `json:"temporary_bytes"`
+	Memory     int64    `json:"memory_bytes"`
+	Least      int64    `json:"least_memory_bytes"`
+	Refused    string   `json:"refused,omitempty"` // why clean would not begin
+	Disk       string   `json:"disk,omitempty"`    // why the disk of the store has too little room
+	Fits       bool     `json:"fits"`
 }
 
 // project plans, and adds up what the plan takes.
@@ -355,38 +336,23 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 	if p.clean, err = cleaner.EstimateClean(ctx, p.counts, p.options); err != nil {
 		return nil, err
 	}
-	p.say("Seconds are those of a processor of 3 GHz: this machine may take three times as long, or a third.")
 	e := &estimate{
 		Nodes: p.counts.Nodes, Edges: p.counts.Sizes.Edges(), Classes: p.counts.Classes,
 		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: leastMemoryFor(p.clean.LeastBytes),
-		Temporary: p.clean.TemporaryBytes,
+		Temporary: p.clean.TemporaryBytes, Store: p.stored, CleanPeak: p.cleanPeak(),
 	}
+	e.CleanRSS = resident(e.CleanPeak, p.clean.TemporaryBytes)
 	if refusal := p.clean.Refusal(); refusal != nil {
 		e.Refused = wording.Advise(refusal).Error()
 	}
-	adjacency := int64(0)
 	if p.load != nil {
-		adjacency = p.load.AdjacencyBytes
-		for _, stage := range p.importStages() {
-			e.addStage(stage)
-		}
 		e.Store = p.storeBytes()
 		e.Temporary = max(e.Temporary, p.load.TemporaryBytes)
 		e.Least = max(e.Least, p.leastForImport())
-	}
-	e.Cleaned = e.Store + e.cleanStages(p, adjacency)
-	e.CleanRSS = resident(e.CleanPeak, p.clean.TemporaryBytes)
-	if p.load != nil {
+		e.ImportPeak = p.importPeak(p.load, e.Memory)
 		e.ImportRSS = resident(e.ImportPeak, 0)
 	}
-	if p.clean.LeastSteps < p.clean.MostSteps {
-		i := slices.IndexFunc(e.Stages, func(s stageEstimate) bool { return s.Stage == "train" })
-		train := e.Stages[i].Seconds
-		p.say("Training of the base classifier stops by itself: %d steps are counted, which is typical; "+
-			"with the least, %d, clean takes %.1f s, with the most, %d, %.1f s.",
-			p.clean.BaseSteps, p.clean.LeastSteps, e.Clean-train*(1-float64(p.clean.LeastSteps)/float64(p.clean.BaseSteps)),
-			p.clean.MostSteps, e.Clean+train*(float64(p.clean.MostSteps)/float64(p.clean.BaseSteps)-1))
-	}
+	e.Cleaned = e.Store + p.clean.StoreBytes
 	e.Notes = p.notes
 	plan := p.clean.Plan
 	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers",
@@ -395,88 +361,6 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 		e.Plan += "; adjacency kept decoded"
 	}
 	return e, nil
-}
-
-// openSeconds are those of opening a store, and closeCost is the nanoseconds for each byte that was written when it is closed.
-const (
-	openSeconds = 0.02
-	closeCost   = 3
-)
-
-// cleanStages adds those of clean, which reads so many bytes of adjacency in a pass, and returns the bytes that it adds to the
-// store.
-func (e *estimate) cleanStages(p *projection, adjacency int64) (growth int64) {
-	e.addStage(stageEstimate{Command: "clean", Stage: "open", Memory: idleBytes, Seconds: openSeconds})
-	for _, work := range p.clean.Stages {
-		growth += work.StoreBytes
-		stage := stageEstimate{
-			Command: "clean", Stage: work.Name, Passes: work.Passes, Memory: p.cleanMemory(work, growth),
-			Read: work.Read + int64(work.Passes)*adjacency, Written: work.Wrote + work.StoreBytes, Seconds: work.Seconds,
-		}
-		if p.clean.Plan.Held && work.Name == "propagate" {
-			stage.Read = work.Read + adjacency
-		}
-		e.addStage(stage)
-	}
-	e.addStage(stageEstimate{Command: "clean", Stage: "close", Memory: idleBytes, Seconds: closeCost * float64(growth) / 1e9})
-	return growth
-}
-
-// Nanoseconds of an import on two processors of 3 GHz, likewise. Text is what an id that is no integer takes beside. Spilled is of edges
-// that are sorted on disk.
-const (
-	readNodeCost, readNodeTextCost      = 180, 360
-	readEdgeCost, readEdgeTextCost      = 25, 100
-	readEdgeArrayCost                   = 20
-	idCost                              = 80 // a node
-	edgeCost, edgeSpilledCost           = 5, 22
-	adjacencyCost, adjacencySpilledCost = 30, 87 // an edge
-	columnsCost                         = 160    // a node
-	splitCost                           = 160    // a node
-	valueCost                           = 45     // a value of a matrix
-	commitCost                          = 5      // a byte of the matrices, and of the index, of which there is about one a node
-	indexCost                           = 80     // a node
-	syncSeconds, moveSeconds            = 0.03, 0.02
-)
-
-// importStages are those of import.
-func (p *projection) importStages() (stages []stageEstimate) {
-	add := func(name string, units int64, nanoseconds float64, output int64) {
-		if units > 0 {
-			stages = append(stages, stageEstimate{
-				Command: "import", Stage: name, Memory: p.importMemory(p.load, name, int64(p.resources.Memory)), Written: output,
-				Seconds: float64(units) * nanoseconds / 1e9,
-			})
-		}
-	}
-	readNode, readEdge, edge, adjacency := float64(readNodeCost), float64(readEdgeCost), float64(edgeCost), float64(adjacencyCost)
-	if p.files.edgeArray {
-		readEdge = readEdgeArrayCost
-	}
-	if p.textIDs {
-		readNode, readEdge = readNode+readNodeTextCost, readEdge+readEdgeTextCost
-	}
-	if p.load.Spills {
-		edge, adjacency = edgeSpilledCost, adjacencySpilledCost
-	}
-	nodes, rows := p.loaded.Nodes, p.files.rows
-	add("read nodes", nodes, readNode, 0)
-	add("read edges", rows, readEdge, p.load.TemporaryBytes/2)
-	add("ids", nodes, idCost, 0)
-	add("edges", rows, edge, p.load.TemporaryBytes/2)
-	add("adjacency", p.loaded.Edges, adjacency, p.load.AdjacencyBytes)
-	add("columns", nodes, columnsCost, 0)
-	if p.files.splits != nil {
-		add("splits", nodes, splitCost, 0)
-	}
-	features, predictions := p.matrixBytes()
-	add("import features", nodes*int64(p.files.features.columns), valueCost*p.files.features.filled, features)
-	add("import predictions", nodes*int64(p.files.predictions.columns), valueCost, predictions)
-	add("index", nodes, indexCost, 0)
-	add("commit", nodes+features+predictions, commitCost, 0)
-	add("sync", 1, syncSeconds*1e9, 0)
-	add("close", 1, moveSeconds*1e9, 0)
-	return stages
 }
 
 // matrixBytes are those of the features and of the predictions in the store.
@@ -505,47 +389,24 @@ func (p *projection) storeBytes() int64 {
 	return bytes
 }
 
-func (e *estimate) addStage(stage stageEstimate) {
-	if e.Passes += stage.Passes; stage.Command == "import" {
-		e.Import += stage.Seconds
-		e.ImportPeak = max(e.ImportPeak, stage.Memory)
-	} else {
-		e.Clean += stage.Seconds
-		e.CleanPeak = max(e.CleanPeak, stage.Memory)
-	}
-	e.Stages = append(e.Stages, stage)
-}
-
 // print writes the estimate for reading.
 func (e *estimate) print(s *streams) error {
 	var b strings.Builder
 	for _, note := range e.Notes {
 		fmt.Fprintln(&b, note)
 	}
-	if len(e.Stages) > 0 {
+	if e.Plan != "" {
 		fmt.Fprintf(&b, "%d nodes, %d edges, %s\n\n", e.Nodes, e.Edges,
 			wording.Count(e.Classes, "class", "classes"))
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(w, "command\tstage\tpasses\tseconds\tmemory\tread\twritten\t")
-		for _, stage := range e.Stages {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%.2f\t%s\t%s\t%s\t\n", stage.Command, stage.Stage, stage.Passes, stage.Seconds,
-				byteSize(stage.Memory), byteSize(stage.Read), byteSize(stage.Written))
-		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "\nplan         %s\n", e.Plan)
+		fmt.Fprintf(&b, "plan         %s\n", e.Plan)
 		fmt.Fprintf(&b, "diagonals    %.3g steps\n", e.Steps)
 		if e.ImportPeak > 0 {
-			fmt.Fprintf(&b, "import       %.1f s, %s of anonymous memory, %s resident, a store of %s\n",
-				e.Import, byteSize(e.ImportPeak), byteSize(e.ImportRSS), byteSize(e.Store))
+			fmt.Fprintf(&b, "import       %s of anonymous memory, %s resident, a store of %s\n",
+				byteSize(e.ImportPeak), byteSize(e.ImportRSS), byteSize(e.Store))
 		}
-		fmt.Fprintf(&b, "clean        %.1f s, %s of anonymous memory, %s resident, %d passes",
-			e.Clean, byteSize(e.CleanPeak), byteSize(e.CleanRSS), e.Passes)
-		if e.ImportPeak > 0 {
-			fmt.Fprintf(&b, ", a store of %s", byteSize(e.Cleaned))
-		}
-		fmt.Fprintf(&b, "\ntemporary    %s on disk\n", byteSize(e.Temporary))
+		fmt.Fprintf(&b, "clean        %s of anonymous memory, %s resident, a store of %s\n",
+			byteSize(e.CleanPeak), byteSize(e.CleanRSS), byteSize(e.Cleaned))
+		fmt.Fprintf(&b, "temporary    %s on disk\n", byteSize(e.Temporary))
 	}
 	verdict := "fits"
 	if e.Least > e.Memory {

@@ -2,9 +2,7 @@ package shell
 
 import (
 	"math"
-	"strings"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/cost"
@@ -47,24 +45,24 @@ func (p *projection) buffers() int64 {
 	return min(workerBytes*int64(parallel.Workers(p.options.Workers)), filled)
 }
 
-// cleanMemory is the anonymous memory of a stage of clean, by whose end so many bytes were written to the store.
-func (p *projection) cleanMemory(work cleaner.StageWork, output int64) int64 {
+// cleanPeak is the most anonymous memory of clean: while it computes, or while it closes the store.
+func (p *projection) cleanPeak() int64 {
 	volume := int64(volumeOfClean + nodeOfClean*p.counts.Nodes)
-	if p.clean.BaseSteps > 0 {
+	if p.clean.Trains {
 		volume = math.MaxInt64 / 2 // training leaves the garbage of a network for every epoch
 	}
-	use := cost.Memory{Mapped: work.MappedBytes, Live: p.clean.HeldBytes}
-	use = use.And(cost.WritingStore(p.resources.store(), output, work.Name == "write"))
-	return anonymous(use, p.buffers(), volume, heapLimit(int64(p.resources.Memory)))
+	with := func(mapped, written int64, closing bool) int64 {
+		use := cost.Memory{Mapped: mapped, Live: p.clean.HeldBytes}
+		use = use.And(cost.WritingStore(p.resources.store(), written, closing))
+		return anonymous(use, p.buffers(), volume, heapLimit(int64(p.resources.Memory)))
+	}
+	return max(with(p.clean.MappedBytes, p.clean.PredictedBytes, false), with(0, p.clean.StoreBytes, true))
 }
 
-// importMemory is the anonymous memory of a stage of an import with so much memory.
-func (p *projection) importMemory(load *cost.Load, stage string, memory int64) (most int64) {
-	if strings.HasPrefix(stage, "read ") || stage == "property kinds" {
-		stage = "ids" // whose work begins with the first node
-	}
+// importPeak is the most anonymous memory of an import with so much memory.
+func (p *projection) importPeak(load *cost.Load, memory int64) (most int64) {
 	volume := int64(volumeOfImport + nodeOfImport*p.counts.Nodes)
-	for _, use := range load.MemoryAt(stage) {
+	for _, use := range load.Moments() {
 		most = max(most, anonymous(use, p.buffers(), volume, heapLimit(memory)))
 	}
 	return most
@@ -73,13 +71,9 @@ func (p *projection) importMemory(load *cost.Load, stage string, memory int64) (
 // leastForImport is the --memory that an import stays within, in whole MiB.
 func (p *projection) leastForImport() int64 {
 	const mebibyte = 1 << 20
-	memory, stages := int64(leastMemory), p.importStages()
+	memory := int64(leastMemory)
 	for {
-		load, most := p.estimateLoad(memory), int64(0)
-		for _, stage := range stages {
-			most = max(most, p.importMemory(&load, stage.Stage, memory))
-		}
-		if most <= memory {
+		if load := p.estimateLoad(memory); p.importPeak(&load, memory) <= memory {
 			return memory
 		}
 		memory += max(memory/16, mebibyte) / mebibyte * mebibyte

@@ -196,7 +196,6 @@ type edgeCount struct {
 	shape       ops.Shape // its form
 	share       float64
 	text        bool // some id is no integer
-	array       bool // the file is one
 }
 
 // manyWeights is more weights than are kept in a table.
@@ -205,7 +204,7 @@ const manyWeights = 1 << 10
 // countEdges looks at a file of edges. Of the shape it takes Directed.
 func countEdges(ctx context.Context, names files.Names, r files.Job, shape ops.Shape) (c edgeCount, err error) {
 	var s *fileSample
-	if c.array = len(names) == 1 && files.IsArray(names[0]); c.array {
+	if len(names) == 1 && files.IsArray(names[0]) {
 		s, err = sampleArray(ctx, names[0])
 	} else if parts, find := r.EdgeTable(ctx, names); find != nil {
 		err = find

@@ -3,11 +3,9 @@ package shell
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +50,7 @@ func estimated(t *testing.T, args ...string) (e estimate) {
 	return e
 }
 
-// planned is what an estimate says of files before any of it is timed.
+// planned is what an estimate of files is made of.
 func planned(t *testing.T, opt cleaner.Options) *projection {
 	t.Helper()
 	p := &projection{resources: resources{Memory: 256 << 20}, options: opt}
@@ -66,7 +64,7 @@ func planned(t *testing.T, opt cleaner.Options) *projection {
 	return p
 }
 
-// The clock is left out: counts, the plan, the price and the blocks must be as they then are.
+// Counts, the plan, the price and the blocks are those of the store that is then there.
 func TestEstimateIsWhatHappens(t *testing.T) {
 	for _, c := range []struct {
 		nodes, edges, classes int
@@ -99,56 +97,12 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 		within(t, what+"nodes", float64(before.counts.Nodes), float64(of.Counts.Nodes), 1.001)
 		within(t, what+"edges", float64(before.counts.Sizes.Edges()), float64(of.Counts.Sizes.Edges()), 1.001)
 		within(t, what+"steps", before.clean.Diagonal.Steps, of.Diagonal.Steps, 1.01)
-		within(t, what+"memory", float64(before.clean.MemoryBytes), float64(of.MemoryBytes), 1.1)
+		within(t, what+"memory", float64(before.clean.HeldBytes+before.clean.MappedBytes), float64(of.HeldBytes+of.MappedBytes), 1.1)
 		within(t, what+"temporary files", float64(before.clean.TemporaryBytes), float64(of.TemporaryBytes), 1.1)
 		within(t, what+"adjacency", float64(before.load.AdjacencyBytes), float64(blocks), 1.2)
 		got, want := before.clean.Plan, of.Plan
 		if got.Strategy != want.Strategy || got.Width != want.Width || got.Passes != want.Passes || got.Held != want.Held {
 			t.Errorf("%sbefore the import the plan is %+v, after it %+v", what, got, want)
-		}
-	}
-}
-
-// The stages of an estimate are those that --stats names afterwards.
-func TestEstimateNamesTheStages(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := newDemoGraph(120, 1).write("."); err != nil {
-		t.Fatal(err)
-	}
-	graph := []string{"--nodes", "nodes.csv", "--edges", "edges.csv"}
-	mustRun(t, append([]string{"import", "p"}, graph...)...)
-	mustRun(t, "predict", "p")
-	mustRun(t, "export", "p", "predictions", "--out", "p.npy")
-	for i, c := range []struct{ files, options []string }{
-		{[]string{"--features", "features.csv"}, nil},
-		{nil, nil},
-		{[]string{"--predictions", "p.npy"}, nil},
-		{[]string{"--predictions", "p.npy"}, []string{"--as-given", "--hops", "2"}},
-		{[]string{"--predictions", "p.npy"}, []string{"--preset", "paper"}},
-	} {
-		files, store := slices.Concat(graph, c.files), fmt.Sprintf("g%d", i)
-		said := map[string]map[string]bool{"import": {}, "clean": {}}
-		for _, stage := range estimated(t, slices.Concat(files, c.options)...).Stages {
-			name, _ := strings.CutSuffix(stage.Stage, " k ≥ 3")
-			said[stage.Command][name] = true
-		}
-		for _, args := range [][]string{slices.Concat([]string{"import", store}, files), slices.Concat([]string{"clean", store}, c.options)} {
-			mustRun(t, append(args, "--stats", "stages.json")...)
-			var had struct{ Stages []struct{ Name string } }
-			if err := json.Unmarshal(mustRead(t, "stages.json"), &had); err != nil {
-				t.Fatal(err)
-			}
-			names := map[string]bool{}
-			for _, stage := range had.Stages {
-				names[stage.Name] = true
-			}
-			for _, name := range []string{"start", "header", "end"} { // which take no time worth an estimate
-				delete(names, name)
-			}
-			delete(names, "property kinds") // which estimate does not look at
-			if want := said[args[0]]; !maps.Equal(names, want) {
-				t.Errorf("%q: got the stages %v, the estimate has %v", args, slices.Sorted(maps.Keys(names)), slices.Sorted(maps.Keys(want)))
-			}
 		}
 	}
 }
@@ -229,8 +183,8 @@ func TestEstimatePlansAsCleanDoes(t *testing.T) {
 			return err
 		}
 		passes = e.Plan.Tiles * opt.Hops
-		if e.MemoryBytes > opt.MemoryBudget || e.LeastBytes > e.MemoryBytes {
-			t.Errorf("got %d bytes held of %d, with %d at least", e.MemoryBytes, opt.MemoryBudget, e.LeastBytes)
+		if held := e.HeldBytes + e.MappedBytes; held > opt.MemoryBudget || e.LeastBytes > held {
+			t.Errorf("got %d bytes held of %d, with %d at least", held, opt.MemoryBudget, e.LeastBytes)
 		}
 		low := opt
 		low.MemoryBudget = e.LeastBytes
@@ -427,9 +381,6 @@ func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 	}
 	within(t, "steps", got.Steps, want.Steps, 1.3)
 	within(t, "memory", float64(got.MemoryBytes), float64(want.MemoryBytes), 1.3)
-	if got.Passes != want.Passes {
-		t.Errorf("passes: got %d, want %d", got.Passes, want.Passes)
-	}
 }
 
 // What the classes take is told, and a graph of any size is answered at once, the same each time.
@@ -448,8 +399,8 @@ func TestEstimateOfManyClasses(t *testing.T) {
 	if !longtest.Asked() {
 		return
 	}
-	if huge := estimated(t, "--nodes", "1000000000", "--edges", "20000000000", "--classes", "20000", "--memory", "64GiB"); huge.Nodes != 1e9 || huge.Clean < 3600 {
-		t.Errorf("a billion nodes: got %d, cleaned in %g s", huge.Nodes, huge.Clean)
+	if huge := estimated(t, "--nodes", "1000000000", "--edges", "20000000000", "--classes", "20000", "--memory", "64GiB"); huge.Nodes != 1e9 || huge.Cleaned < 80e12 {
+		t.Errorf("a billion nodes: got %d, in a store of %d bytes", huge.Nodes, huge.Cleaned)
 	}
 	small := estimated(t, "--nodes", "1000", "--edges", "3000", "--classes", "20000", "--memory", "1GiB", "--preset", "paper")
 	if small.Fits || small.Least < 3<<30 {

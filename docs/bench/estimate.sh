@@ -57,45 +57,28 @@ while [ $# -gt 0 ]; do
   resources=(--memory "$memory" --threads "$threads")
   of_clean=("${resources[@]}" ${as_given:+--as-given})
   "$out/graphcleaner" estimate "${files[@]}" "${of_clean[@]}" --format json >"$out/$name.json"
-  limited "$out/$name.import" "$out/graphcleaner" import "$out/$name.store" "${files[@]}" "${resources[@]}" \
-    --stats "$out/$name.import.stages"
+  limited "$out/$name.import" "$out/graphcleaner" import "$out/$name.store" "${files[@]}" "${resources[@]}"
   stored=$(du -s -B1 "$out/$name.store" | cut -f1)
-  limited "$out/$name.clean" "$out/graphcleaner" clean "$out/$name.store" "${of_clean[@]}" --stats "$out/$name.clean.stages"
+  limited "$out/$name.clean" "$out/graphcleaner" clean "$out/$name.store" "${of_clean[@]}"
   cleaned=$(du -s -B1 "$out/$name.store" | cut -f1)
   python3 - "$out/$name" "$name" "$stored" "$cleaned" <<'PYTHON'
-import collections
 import json
 import sys
 
 base, name, stored, cleaned = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 said = json.load(open(base + ".json"))
-took = {command: json.loads(open(f"{base}.{command}").readlines()[-1]) for command in ("import", "clean")}
 
 
-def pair(what, estimate, actual, unit):
-    ratio = f"{estimate / actual:.2f}" if actual else ""
-    print(f"| {name} | {what} | {estimate:.3g} {unit} | {actual:.3g} {unit} | {ratio} |")
-
-
-def by_stage(stages, key):
-    """The seconds of all stages of a name, which is that of the hops below 3 too."""
-    seconds = collections.Counter()
-    for stage in stages:
-        seconds[stage[key].removesuffix(" k ≥ 3")] += stage["seconds"]
-    return seconds
+def pair(what, estimate, actual):
+    print(f"| {name} | {what} | {estimate / 2**20:.3g} MiB | {actual / 2**20:.3g} MiB | {estimate / actual:.2f} |")
 
 
 for command in ("import", "clean"):
-    pair(command, said[command + "_seconds"], took[command]["seconds"], "s")
-    estimate = by_stage([stage for stage in said["stages"] if stage["command"] == command], "stage")
-    actual = by_stage(json.load(open(f"{base}.{command}.stages"))["stages"], "name")
-    for stage in {**actual, **estimate}:
-        if max(estimate[stage], actual[stage]) > 0.05 * took[command]["seconds"]:
-            pair(f"{command}: {stage}", estimate[stage], actual[stage], "s")
-    pair(command + ", anonymous memory", said[command + "_anonymous_bytes"] / 2**20,
-         took[command]["peak_anonymous_bytes"] / 2**20, "MiB")
-pair("store", said["store_bytes"] / 2**20, stored / 2**20, "MiB")
-pair("store, cleaned", said["cleaned_store_bytes"] / 2**20, cleaned / 2**20, "MiB")
+    took = json.loads(open(f"{base}.{command}").readlines()[-1])
+    for kind in ("anonymous", "resident"):
+        pair(f"{command}, {kind} memory", said[f"{command}_{kind}_bytes"], took[f"peak_{kind}_bytes"])
+pair("store", said["store_bytes"], stored)
+pair("store, cleaned", said["cleaned_store_bytes"], cleaned)
 PYTHON
   [ -n "$keep" ] || rm -rf "$out/$name.store"
 done

@@ -58,25 +58,13 @@ type Load struct {
 	// AdjacencyBytes is the size of the blocks.
 	AdjacencyBytes int64
 
-	// Spills reports that the edges, or their two directions, are sorted on disk.
-	Spills bool
-
 	// LargestRows and LargestEntries are about those of the largest range of kv.Tx.AdjacencyBlocks.
 	LargestRows, LargestEntries int
 }
 
-// MemoryAt returns the memory of a stage of kv.LoadOptions.OnStage, at one or two moments of it. Any other name gives the
-// memory of the stages after the adjacency.
-func (e *Load) MemoryAt(stage string) []Memory {
-	switch stage {
-	case load.StageIDs:
-		return []Memory{e.Reading}
-	case load.StageEdges:
-		return []Memory{e.Sorting}
-	case load.StageAdjacency:
-		return []Memory{e.Arcs, e.Writing}
-	}
-	return []Memory{e.Columns}
+// Moments returns the memory of all moments of the load.
+func (e *Load) Moments() []Memory {
+	return []Memory{e.Reading, e.Sorting, e.Arcs, e.Writing, e.Columns}
 }
 
 // OfLoad estimates a load with a memory budget and a number of workers, as in kv.LoadOptions.
@@ -92,7 +80,6 @@ func OfLoad(g Graph, budget int64, workers int) Load {
 	sorting := load.EdgesFootprint(
 		load.Options{MemoryBudget: budget, Directed: g.Directed, Weighted: g.WeightBytes > 0, Workers: workers},
 		g.Nodes, g.Rows, g.Edges)
-	e.Spills = sorting.Files > 0
 	e.Reading.Mapped = sorting.Reading + g.IDBytes
 	e.Sorting.Mapped = sorting.Sorting + numbers
 	e.Arcs = loadingStore().And(Memory{Mapped: sorting.Arcs + numbers})

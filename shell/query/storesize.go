@@ -29,7 +29,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := diskBytes(q.tx.Dir())
+	bytes, err := DiskBytes(q.tx.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +173,8 @@ func (q *query) predictions() (encoding kv.Value, err error) {
 	return kv.StringValue(wording.Encoding(e, matrix.Width())), nil
 }
 
-// diskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
-func diskBytes(dir string) (int64, error) {
+// DiskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
+func DiskBytes(dir string) (int64, error) {
 	total := int64(0)
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
