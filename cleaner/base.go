@@ -25,7 +25,7 @@ type baseProblem struct {
 
 	// observe, if not nil, sees the network after every epoch of training, with what it learns from. Both are borrowed
 	// for the call, whose error ends the training.
-	observe func(epoch int, net *nn.Network, train *lessons) error
+	observe func(net *nn.Network, train *lessons) error
 
 	sizes     *ops.Sizes // of graph; nil until measured
 	disagrees *bool      // neighbours, so that both inputs are tried; nil until counted

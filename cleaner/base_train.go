@@ -130,7 +130,7 @@ func (f *training) fit(ctx context.Context) error {
 		f.epochs = epoch + 1
 		f.progress(f.epochs, most)
 		if f.observe != nil {
-			if err := f.observe(epoch, net, f.train); err != nil {
+			if err := f.observe(net, f.train); err != nil {
 				return err
 			}
 		}

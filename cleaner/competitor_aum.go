@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -66,8 +67,9 @@ func thresholdSize(labels, classes int) int { return labels / (classes + 1) }
 // checkAreaUnderMargin says that the labels of so many nodes are too few for a threshold sample (ErrNoLabels), or more
 // than the base classifier learns from (ErrOptions).
 func checkAreaUnderMargin(labels, classes int) error {
-	if err := checkWatch(labels, classes); err != nil {
-		return err
+	if labels > baseTraining {
+		return fmt.Errorf("%d labelled nodes, and the base classifier that it watches learns from %d at most: %w",
+			labels, baseTraining, ErrOptions)
 	}
 	if thresholdSize(labels, classes) < 1 {
 		return fmt.Errorf("%d labelled nodes of %d classes, too few for a threshold sample, want %d or more: %w",
@@ -102,17 +104,50 @@ func thresholdSamples(order nodeOrder, labels []kv.Class, size int, seed uint64)
 // streamThreshold is the second word of the seed of threshold samples; see streamSample.
 const streamThreshold uint64 = 0x74687265 // "thre"
 
-// areas are the AUM [n] of the labelled nodes in a run.
+// areas are the AUM [n] of the labelled nodes in a run; 0 if there is no label.
 func (t trial) areas(ctx context.Context, samples []uint8, run uint8, opt Options) ([]float64, error) {
-	labels := slices.Clone(t.labels)
+	base := t.base
+	base.labels, base.classes, base.splits = slices.Clone(t.labels), t.classes+1, make([]Split, len(t.labels))
 	for v, sample := range samples {
 		if sample == run {
-			labels[v] = kv.Class(t.classes)
+			base.labels[v] = kv.Class(t.classes)
 		}
 	}
-	return t.watch(ctx, watch{
-		labels: labels, classes: t.classes + 1, seed: opt.Seed ^ uint64(run-1)<<areaRunSeed, of: logitMargin,
-	}, opt)
+	areas, epochs := make([]float64, len(t.labels)), 0
+	base.observe = func(net *nn.Network, train *lessons) error {
+		epochs++
+		return train.addMargins(ctx, net, areas)
+	}
+	err := watchBase(ctx, base, PredictOptions{
+		Seed: opt.Seed ^ uint64(run-1)<<areaRunSeed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for v := range areas {
+		areas[v] /= float64(epochs)
+	}
+	return areas, nil
+}
+
+// addMargins adds the margin of every row, without dropout, to sums [n], by node.
+func (l *lessons) addMargins(ctx context.Context, net *nn.Network, sums []float64) error {
+	var layers nn.Activations
+	classes := net.Widths[len(net.Widths)-1]
+	var logits []float32
+	var err error
+	l.nodes.each(kv.Range{End: kv.NodeID(len(sums))}, func(row int, v kv.NodeID) {
+		if row%baseBatch == 0 && err == nil {
+			count := min(baseBatch, len(l.right)-row)
+			logits = layers.Outputs(net, l.inputs.Slice(row, row+count))
+			err = ctx.Err()
+		}
+		if err == nil {
+			at := row % baseBatch * classes
+			sums[v] += logitMargin(logits[at:at+classes], l.right[row])
+		}
+	})
+	return err
 }
 
 // areaThreshold is the percentile of the samples of a run.

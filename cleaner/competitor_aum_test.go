@@ -49,7 +49,7 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 			}
 		}
 		margins := make([][]float64, n)
-		base.observe = func(_ int, net *nn.Network, train *lessons) error {
+		base.observe = func(net *nn.Network, train *lessons) error {
 			for v := range n {
 				rank, ok := train.nodes.has(kv.NodeID(v))
 				if ok != (p.labels[v] != kv.NoClass) {

@@ -66,6 +66,27 @@ func (c betaComponent) logDensity(x float64) float64 {
 
 func (c betaComponent) mean() float64 { return c.a / (c.a + c.b) }
 
+// moments are what a component has of some values: the sum of its posteriors, and by them mean and variance.
+type moments struct{ weight, mean, variance float64 }
+
+// expect is a step of expectation: the moments of both components. The variance of no weight is NaN.
+func expect(x []float64, of [2]betaComponent) (parts [2]moments) {
+	var weight, first, second [2]float64
+	for _, x := range x {
+		share := elementary.Sigmoid(of[1].logDensity(x) - of[0].logDensity(x))
+		for k, r := range [2]float64{1 - share, share} {
+			weight[k] += r
+			first[k] += float64(r * x)
+			second[k] += float64(r * x * x)
+		}
+	}
+	for k := range parts {
+		mean := first[k] / weight[k]
+		parts[k] = moments{weight[k], mean, second[k]/weight[k] - float64(mean*mean)}
+	}
+	return parts
+}
+
 // betaOf is the component with the mean and the variance of what it has of some values.
 func betaOf(of moments, values int) betaComponent {
 	mean := of.mean
@@ -94,8 +115,7 @@ func fitBetas(losses []float64) *betaMixture {
 		}
 	}
 	for range mixtureSteps {
-		parts, _ := expect(x, m.of)
-		for k, part := range parts {
+		for k, part := range expect(x, m.of) {
 			if part.weight > 0 {
 				m.of[k] = betaOf(part, len(x))
 			}

@@ -422,9 +422,6 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 			least = max(least, leastForScore(preset, sizes, n, fitting, base.classes, e.hops))
 		}
 	}
-	if slices.ContainsFunc(e.opt.Methods, func(name string) bool { return findMethod(name).spread }) {
-		least = max(least, problemBytes*int64(len(base.labels))+sizes.LeastForPropagate())
-	}
 	matrices := evalMatrixBytes(base.classes, fitting)
 	return requireBudget("eval", e.opt.MemoryBudget, e.footprint()+max(least, matrices), base.classes, matrices)
 }

@@ -47,7 +47,6 @@ type method struct {
 
 	walks  bool // it is the pipeline of score, which needs diagonals
 	trains bool // it trains the base classifier itself
-	spread bool // it propagates the labels itself
 
 	// check, if not nil, says that it cannot do with so many labelled nodes.
 	check func(labels, classes int) error
@@ -66,10 +65,6 @@ var methods = append([]method{
 	{name: "argmin", run: argmin},
 	{name: "aum", trains: true, check: checkAreaUnderMargin, run: areaUnderMargin},
 	{name: "dyb", run: splitApart(dynamicBootstrap)},
-	{name: "loss-mixture", trains: true, check: checkWatch, run: lossMixture},
-	{name: "label-vote", run: onVotes(argmax)},
-	{name: "confident-vote", run: onVotes(confidentLearning)},
-	{name: "influence-contradiction", spread: true, run: influenceContradiction},
 	{name: "labels-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
 	{name: "predictions-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},
 	{name: "no-transition", walks: true, run: graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},

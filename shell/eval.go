@@ -67,11 +67,10 @@ The tables show the first six metrics (f1 to recall), the true and the estimated
 		`clean judges all labelled nodes. --format csv has all metrics of the test nodes. --format json also has them for each split and for all labelled nodes ` +
 		`(by_split), and the options to repeat it with. confident-learning and dyb judge the nodes of each split by themselves.
 
-Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb, loss-mixture, label-vote, confident-vote, ` +
-		`influence-contradiction) and paper without some of its parts (labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy ` +
-		`labels and predictions. label-vote, confident-vote and influence-contradiction use labels and edges only. aum and loss-mixture watch the training of the ` +
-		`base classifier. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one draw of noise. If noise is drawn ` +
-		`once, a pair is one seed of the model.
+Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some ` +
+		`of its parts (labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. aum watches the ` +
+		`training of the base classifier. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one draw of noise. ` +
+		`If noise is drawn once, a pair is one seed of the model.
 
 Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. The kind chooses the class that replaces the right one:
 

@@ -10,10 +10,11 @@ from typing import TypeVar
 
 from datasets import DATASETS, KINDS, Cell, Dataset
 from figures import Sample, sample
+from later_rivals import JUDGES
 from programs import Programs
 
-RIVALS = ("paper", "confident-learning", "dyb", "aum", "argmin", "argmax", "loss-mixture", "label-vote",
-          "confident-vote", "influence-contradiction")
+METHODS = ("default", "paper", "confident-learning", "dyb", "aum", "argmin", "argmax")  # of eval
+RIVALS = (*METHODS[1:], *JUDGES)
 A, B = TypeVar("A"), TypeVar("B")
 
 

@@ -23,7 +23,8 @@ import torch_geometric
 from graphcleaner.pyg import RECIPES, Recipe, predict, read_graph, read_labels, write_predictions
 from scipy import sparse
 
-from datasets import SHARES, Cell, Dataset, Files
+import later_rivals
+from datasets import SHARES, Cell, Dataset, Files, read, write
 
 CLEANLAB = "cleanlab==2.9.0"
 SCIKIT_LEARN = "scikit-learn==1.6.1"
@@ -93,12 +94,18 @@ class Programs:
 
     # What graphcleaner finds.
 
-    def eval(self, cell: Cell, methods: Sequence[str], predictions: Path | None = None) -> dict[str, dict]:
-        """The figures by method on a cell with its own split; without predictions, of the built-in base classifier."""
-        noisy = self.files.noisy_labels(cell)
-        more = ["--splits", self.files.splits(cell.dataset), "--repeats", "1"]
+    def eval(
+        self, cell: Cell, methods: Sequence[str], predictions: Path | None = None, drawn: tuple[Path, Path] | None = None,
+        more: Sequence[str] = (),
+    ) -> dict[str, dict]:
+        """The figures by method; without predictions, of the built-in base classifier.
+
+        drawn are the files of noisy labels and of the split, in place of those of the cell.
+        """
+        noisy, splits = drawn or (self.files.noisy_labels(cell), self.files.splits(cell.dataset))
+        more = ["--splits", splits, *more]
         if predictions is None:
-            more += ["--seed", str(cell.draw), "--model-seeds", "1"]
+            more += ["--repeats", "1", "--seed", str(cell.draw), "--model-seeds", "1"]
         else:
             more += ["--predictions", predictions]
         return self._eval(cell, methods, noisy, more)[0]
@@ -132,6 +139,39 @@ class Programs:
             part.replace(path)
         found = json.loads(path.read_text(encoding="utf-8"))["methods"]
         return {m["name"]: m["repeats"][0] for m in found}, rows
+
+    def drawn(self, cell: Cell) -> tuple[Path, Path]:
+        """Files id,label of the noise that `eval` draws, and id,split of a split of shares SHARES.
+
+        --flags has the labels of the test nodes alone. The noise is the same under any split, so each half of the nodes is
+        tested once.
+        """
+        ids, given = self.files.labels(cell.dataset)[0], {}
+        path = self.kept / f"noise-{cell}-{key(*self.files.graph(cell.dataset))}.csv"
+        for tested in () if path.exists() else (0, 1):
+            with self.scratch() as scratch:
+                halves, flags = scratch / "splits.csv", scratch / "flags.csv"
+                write(halves, ("id", "split"), ((v, "test" if i % 2 == tested else "train") for i, v in enumerate(ids)))
+                self.graphcleaner("eval", *self.files.graph(cell.dataset), "--noise", f"{cell.kind}:{cell.rate}",
+                                  "--repeats", "1", "--seed", str(cell.draw), "--threads", str(self.threads),
+                                  "--splits", halves, "--method", "argmax", "--flags", flags)
+                given |= {row["id"]: row["given_label"] for row in read(flags)}
+        if given:
+            write(path, ("id", "label"), ((v, given.get(v, "")) for v in ids))
+        return path, self.files.splits_at_random(cell.dataset, cell.draw)
+
+    def later(self, cell: Cell, drawn: tuple[Path, Path] | None = None) -> dict[str, dict]:
+        """The figures by rival of later_rivals.py, on the noise and the split of eval."""
+        noisy, splits = drawn or (self.files.noisy_labels(cell), self.files.splits(cell.dataset))
+        made_of = key(noisy, Path(later_rivals.__file__), *self.files.graph(cell.dataset)[2:])
+        paths = {name: self.kept / f"{cell}-{name}-{made_of}.npy" for name in later_rivals.JUDGES}
+        if not all(path.exists() for path in paths.values()):
+            graph = self._graph(cell.dataset, splits)
+            found = later_rivals.predictions(graph.adjacency(), read_labels(noisy, graph), len(graph.classes),
+                                             graph.features, cell.draw)
+            for name, path in paths.items():
+                write_predictions(path, found[name], graph)
+        return {name: self.eval(cell, [judge], paths[name], drawn)[judge] for name, judge in later_rivals.JUDGES.items()}
 
     def clean(
         self, d: Dataset, nodes: Path, seed: int, splits: Path | None = None, predictions: Path | None = None

@@ -113,6 +113,20 @@ def test_predictions_are_kept_by_code_versions_and_contents(made, monkeypatch, t
     assert len({*first, second, third, fourth, fifth}) == 6 and seeds == [1, 2, 1, 1, 1, 1]
 
 
+def test_labels_of_eval_are_those_of_both_halves(made, monkeypatch):
+    """Each half of the nodes is the test split once, of whose labels alone the file of --flags tells."""
+    def eval_flags(*args):
+        args = list(map(str, args))
+        splits, flags = (args[args.index(name) + 1] for name in ("--splits", "--flags"))
+        with open(splits) as split, open(flags, "w") as out:
+            out.write("id,given_label\n" + "".join(f"{row[:-6]},noisy {row[:-6]}\n" for row in split if row.endswith(",test\n")))
+
+    monkeypatch.setattr(Programs, "graphcleaner", lambda self, *args: eval_flags(*args))
+    labels, splits = made.drawn(CELL)
+    assert labels.read_text() == "id,label\n" + "".join(f"n{v},noisy n{v}\n" for v in range(40))
+    assert splits == made.files.splits_at_random(CELL.dataset, 1) and made.drawn(CELL)[0] == labels
+
+
 def test_draws_of_eval_are_kept_apart(made):
     """Each has the draw for its seed; what eval draws has no file of noise, but a share of each split."""
     args = [made.eval_drawn(replace(CELL, draw=draw), ["paper"])["paper"]["args"] for draw in (1, 2)]

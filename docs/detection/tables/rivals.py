@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench import RIVALS, Bench, about, figure, mark
+from bench import METHODS, RIVALS, Bench, about, figure, mark
 from datasets import KINDS, PAPER, RATES, WITH_FEATURES, Cell
 from figures import (GREY, METRICS, NEXT, RATE, RATE_HIGH, RATE_LOW, Sample, best, listed, markdown, mean_of, shortfalls)
 from tables.made import BLOCK_MODELS, block_model
@@ -20,7 +20,7 @@ def same(bench: Bench) -> list[str]:
     """Preset default and all rivals on the same labels and predictions, those of the built-in base classifier."""
     rows, every, cells = [], [], 0
     for d in bench.datasets(PAPER):
-        found = bench.drawn(bench.cells([d], RATES), lambda cell: bench.programs.eval(cell, EVERY))
+        found = bench.drawn(bench.cells([d], RATES), lambda cell: {**bench.programs.eval(cell, METHODS), **bench.programs.later(cell)})
         cells = len(found)
         means = {method: {name: mean_of(figure(draws, method, name) for draws in found.values())
                           for name, _, _ in PAPER_METRICS} for method in EVERY}
@@ -75,7 +75,7 @@ def disagree(bench: Bench) -> list[str]:
     datasets = bench.datasets(("squirrel", "minesweeper"))
     if bench.asked.datasets is None:
         datasets += [block_model(bench.files, *asked) for asked in BLOCK_MODELS]
-    found = bench.drawn(bench.cells(datasets, ["0.1"]), lambda cell: bench.programs.eval_drawn(cell, EVERY))
+    found = bench.drawn(bench.cells(datasets, ["0.1"]), lambda cell: _every(bench, cell))
     rows, pairs = [], []
     for cell, draws in found.items():
         row = [about(cell)]
@@ -90,10 +90,16 @@ def disagree(bench: Bench) -> list[str]:
             *listed("Below the best rival's mean less its standard error", shortfalls(pairs, 1), len(pairs))]
 
 
+def _every(bench: Bench, cell: Cell) -> dict[str, dict]:
+    """By method the figures of a draw of eval."""
+    drawn = bench.programs.drawn(cell)
+    return {**bench.programs.eval(cell, METHODS, drawn=drawn), **bench.programs.later(cell, drawn)}
+
+
 def _default_and_rivals(bench: Bench, cell: Cell) -> dict[str, dict]:
     """By method the figures of a draw; "expect" is default where the true rate was told."""
-    found = bench.programs.eval_drawn(cell, [*EVERY, *REVIEWED])
-    told = bench.programs.eval_drawn(cell, ["default"], "--expect", cell.rate)
+    found = {**_every(bench, cell), **bench.programs.eval_drawn(cell, REVIEWED)}
+    told = bench.programs.eval(cell, ["default"], None, bench.programs.drawn(cell), ["--expect", cell.rate])
     return {**found, "expect": told["default"]}
 
 
