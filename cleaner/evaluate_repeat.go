@@ -71,7 +71,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (metric
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, predictions.Close()) }()
-	t := trial{base: d.base, truth: d.truth, foreign: len(e.opt.Predictions) > 0, problem: problem{
+	t := trial{base: d.base, foreign: len(e.opt.Predictions) > 0, problem: problem{
 		graph: d.base.graph, place: d.base.place, order: d.base.order, labels: d.base.labels, classes: d.base.classes,
 		names: e.tx.Classes(), splits: d.base.splits, predictions: predictions, sizes: d.base.sizes,
 		crossFitted: len(e.opt.Predictions) == 0 && d.base.crossFits(),
@@ -143,11 +143,10 @@ func (j *judgement) measure(d *drawing) (m MethodMetrics) {
 // measureNodes takes the Metrics of the measured nodes of some splits.
 func (j *judgement) measureNodes(d *drawing, within func(Split) bool) Metrics {
 	var some []float64
-	var flags, wrong, decided []bool
+	var flags, wrong []bool
 	for _, u := range d.nodes {
 		if within(d.base.splits[u]) {
 			some, flags, wrong = append(some, j.scores[u]), append(flags, j.flagged[u]), append(wrong, d.truth[u] != d.base.labels[u])
-			decided = append(decided, j.decided[u])
 		}
 	}
 	m := measureScores(some, flags, wrong)
@@ -160,6 +159,5 @@ func (j *judgement) measureNodes(d *drawing, within func(Split) bool) Metrics {
 		}
 	}
 	m.TrueRate = d.rate
-	m.PNext100 = nextPrecision(some, wrong, decided)
 	return m
 }

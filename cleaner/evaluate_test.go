@@ -217,7 +217,7 @@ func TestEvaluateRefuses(t *testing.T) {
 		{"a matrix of another size", EvalOptions{NoiseMatrix: [][]float64{{1}}}, ErrShape, "got 1 rows, want 4"},
 		{"labels and a matrix", EvalOptions{NoisyLabels: labels, NoiseMatrix: [][]float64{{1}}}, ErrOptions, "want one of them"},
 		{"predictions of unknown labels", EvalOptions{Noise: "sym:0.1", Predictions: []PredictionSet{{}}}, ErrOptions, "the noisy labels that they were made from"},
-		{"unknown method", EvalOptions{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, ErrOptions, `"best": want one of default, rescored, recleaned, paper, confident-learning, argmax, argmin, aum, dyb, labels-only`},
+		{"unknown method", EvalOptions{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, ErrOptions, `"best": want one of default, paper, confident-learning, argmax, argmin, aum, dyb, labels-only`},
 		{"bad options", EvalOptions{Options: Options{Hops: 9}, Noise: "sym:0.1"}, ErrOptions, "hops 9"},
 		{"a negative share", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, -0.1, 0.1}}, ErrOptions, "shares"},
 		{"a share of NaN", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, math.NaN(), 0.1}}, ErrOptions, "shares"},

@@ -17,7 +17,6 @@ import (
 type trial struct {
 	problem
 	base      baseProblem // of the same graph, labels and splits, for methods that watch a classifier learn
-	truth     []kv.Class  // [n] by NodeID, for the methods that a person takes part in
 	split     *Split      // of the nodes under test; nil: all labelled nodes are
 	testNodes int         // nodes under test
 
@@ -31,8 +30,6 @@ type judgement struct {
 	rate    float64   // share of mislabels, estimated; NaN if the method does not
 
 	low, high, grey float64 // interval of the rate, and share of the grey zone; NaN if the method has none
-
-	decided map[kv.NodeID]bool // nodes that a person has decided on
 }
 
 func newJudgement(n int) *judgement {
@@ -57,8 +54,6 @@ type method struct {
 // methods are all that Evaluate knows, in the order in which they are listed.
 var methods = append([]method{
 	{name: "default", walks: true, trains: true, run: graphCleaner(variant{preset: PresetDefault})},
-	{name: "rescored", walks: true, trains: true, run: review(false)},
-	{name: "recleaned", walks: true, trains: true, run: review(true)},
 	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
 	{name: "confident-learning", run: splitApart(confidentLearning)},
 	{name: "argmax", run: argmax},
@@ -81,9 +76,7 @@ func byHops() (list []method) {
 }
 
 // MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at its
-// function. The presets are default and paper. rescored and recleaned are preset default after a person who knows the
-// truth has decided on the 50 nodes with the highest scores. rescored then runs Rescore, recleaned runs Predict and
-// Clean.
+// function. The presets are default and paper.
 //
 // All of them judge every labelled node, in the same way whichever nodes are measured. confident-learning and dyb take
 // their thresholds from the nodes that they judge. They run once for each split, and once for the nodes of no split. The
@@ -118,42 +111,27 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*judgement, 
 		if opt, err = opt.withDefaults(); err != nil {
 			return nil, err
 		}
-		result, err := t.clean(ctx, v, opt)
+		if v.preset == PresetDefault && t.foreign {
+			mixture, _, combining := combine(ctx, &t.problem, &t.base, opt)
+			if combining != nil {
+				return nil, combining
+			}
+			defer func() { err = errors.Join(err, mixture.Detach()) }()
+		}
+		s, err := score(ctx, t.problem, v, opt)
 		if err != nil {
 			return nil, err
 		}
-		return result.judgement(), result.Close()
-	}
-}
-
-// clean is score, behind combine where the predictions come from outside.
-func (t trial) clean(ctx context.Context, v variant, opt Options) (_ *scoring, err error) {
-	if v.preset == PresetDefault && t.foreign {
-		mixture, _, combining := combine(ctx, &t.problem, &t.base, opt)
-		if combining != nil {
-			return nil, combining
+		result := newJudgement(len(s.scores.Data))
+		result.rate = s.rate
+		for v, score := range s.scores.Data {
+			result.scores[v] = float64(score)
+			result.flagged[v] = result.scores[v] > s.threshold
 		}
-		defer func() { err = errors.Join(err, mixture.Detach()) }()
-	}
-	return score(ctx, t.problem, v, opt)
-}
-
-// judgement is what the scores say.
-func (s *scoring) judgement() *judgement {
-	result := newJudgement(len(s.scores.Data))
-	result.rate = s.rate
-	result.judge(s.threshold, func(v int) float64 { return float64(s.scores.Data[v]) })
-	if s.model != nil {
-		result.believe(s.estimate)
-	}
-	return result
-}
-
-// judge takes the scores, NaN of none, and flags those above a threshold.
-func (j *judgement) judge(threshold float64, score func(v int) float64) {
-	for v := range j.scores {
-		j.scores[v] = score(v)
-		j.flagged[v] = j.scores[v] > threshold
+		if s.model != nil {
+			result.believe(s.estimate)
+		}
+		return result, s.Close()
 	}
 }
 

@@ -42,7 +42,7 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 		t.Fatal(err)
 	}
 	base.labels[n/2] = kv.NoClass
-	return trial{base: base, truth: truth, testNodes: countLabelled(base.labels), problem: problem{
+	return trial{base: base, testNodes: countLabelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,
 		predictions: rowsSource{width: c, values: predictions},
 	}}

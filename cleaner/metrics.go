@@ -39,10 +39,6 @@ type Metrics struct {
 	PAt50  float64 `json:"p_at_50"`
 	PAt100 float64 `json:"p_at_100"`
 
-	// PNext100 is the share of mislabelled nodes among the next 100 highest scores after 50 decisions. For rescored and
-	// recleaned the 50 are their decided nodes; for other methods, the 50 highest scores.
-	PNext100 float64 `json:"p_next_100"`
-
 	Flagged     float64 `json:"flagged"`     // nodes
 	Mislabelled float64 `json:"mislabelled"` // T
 
@@ -101,7 +97,7 @@ func (m *Metrics) fields() []*float64 {
 	return []*float64{
 		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision, &m.AUROC,
 		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled, &m.ECE, &m.Brier, &m.EstimatedRate, &m.TrueRate,
-		&m.RateLow, &m.RateHigh, &m.Grey, &m.PNext100,
+		&m.RateLow, &m.RateHigh, &m.Grey,
 		&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10,
 	}
 }
@@ -218,28 +214,6 @@ func ranking(scores []float64, mislabelled []bool, order []int, wrong float64) (
 		first = end
 	}
 	return averagePrecision / wrong, auroc / (wrong * right)
-}
-
-// nextPrecision is Metrics.PNext100; decided is false of all where nobody has decided.
-func nextPrecision(scores []float64, mislabelled, decided []bool) float64 {
-	var order []int
-	for i := range scores {
-		if !decided[i] {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	if len(order) == len(scores) {
-		order = order[min(reviewedFirst, len(order)):]
-	}
-	order = order[:min(100, len(order))]
-	var hits float64
-	for _, i := range order {
-		if mislabelled[i] {
-			hits++
-		}
-	}
-	return share(hits, float64(len(order)))
 }
 
 // share is part/whole, 0 of nothing.

@@ -269,7 +269,7 @@ func TestUsage(t *testing.T) {
 		{"export g features --hops 6 --out f.npy", exitUsage, "--hops 6: want 1 to 5"},
 		{"eval g --hops 0", exitUsage, "--hops 0: want 1 to 5"},
 		{"eval g --threshold 1", exitUsage, "--threshold 1: want a number between 0 and 1"},
-		{"eval g --method best", exitUsage, "--method best: want one of default, rescored, recleaned, paper, confident-learning"},
+		{"eval g --method best", exitUsage, "--method best: want one of default, paper, confident-learning"},
 		{"clean g --memory 5parsecs", exitUsage, `got "5parsecs", want a size such as 512MiB or 2GiB`},
 		{"clean g --memory 1KiB", exitUsage, `got "1KiB", want 64 MiB or more`},
 		{"clean g", exitFailed, "g: no such store; import makes one"},

@@ -97,7 +97,6 @@ var evaluationMetrics = []struct {
 	{"rate_low", func(m cleaner.Metrics) float64 { return m.RateLow }},
 	{"rate_high", func(m cleaner.Metrics) float64 { return m.RateHigh }},
 	{"grey", func(m cleaner.Metrics) float64 { return m.Grey }},
-	{"p_next_100", func(m cleaner.Metrics) float64 { return m.PNext100 }},
 	{"found_at_1", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent1 }},
 	{"found_at_5", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent5 }},
 	{"found_at_10", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent10 }},

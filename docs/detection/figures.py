@@ -15,7 +15,7 @@ METRICS = (("f1", "F1"), ("mcc", "MCC"), ("p_at_t", "P@T"))
 # tell without more decisions whether they are wrong.
 RATE, RATE_LOW, RATE_HIGH, GREY = "estimated_rate", "rate_low", "rate_high", "grey"
 # The precision of the 100 suspects behind the first 50.
-NEXT = "p_next_100"
+NEXT = "next_100"
 
 
 @dataclass(frozen=True)

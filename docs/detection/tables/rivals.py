@@ -58,12 +58,12 @@ def noise(bench: Bench) -> list[str]:
 def decisions(bench: Bench) -> list[str]:
     """What 50 decisions on the first suspects change: the next 100 suspects, the rate, and F1 over all labelled nodes."""
     cells = bench.cells(bench.datasets(("cora", "computers")), ["0.1"], NOISES)
-    found = bench.drawn(cells, lambda cell: bench.programs.eval_drawn(cell, ["default", *REVIEWED]))
+    found = bench.drawn(cells, lambda cell: _default_and_reviewed(bench, cell))
     rows = []
     for cell, draws in found.items():
         row = [about(cell)]
-        for name in (NEXT, RATE, "f1"):
-            row += [figure(draws, method, f"by_split.all.{name}") for method in ("default", *REVIEWED)]
+        for path in (NEXT, RATE, "by_split.all.f1"):
+            row += [figure(draws, method, path) for method in ("default", *REVIEWED)]
         rows.append([*row, figure(draws, "default", "true_rate")])
     header = ["cell", *(part for title in ("wrong among the next 100", "estimated rate", "F1")
                         for part in (title, *REVIEWED)), "true rate"]
@@ -75,7 +75,7 @@ def disagree(bench: Bench) -> list[str]:
     datasets = bench.datasets(("squirrel", "minesweeper"))
     if bench.asked.datasets is None:
         datasets += [block_model(bench.files, *asked) for asked in BLOCK_MODELS]
-    found = bench.drawn(bench.cells(datasets, ["0.1"]), lambda cell: _every(bench, cell))
+    found = bench.drawn(bench.cells(datasets, ["0.1"]), lambda cell: _drawn_by_eval(bench, cell))
     rows, pairs = [], []
     for cell, draws in found.items():
         row = [about(cell)]
@@ -90,16 +90,24 @@ def disagree(bench: Bench) -> list[str]:
             *listed("Below the best rival's mean less its standard error", shortfalls(pairs, 1), len(pairs))]
 
 
-def _every(bench: Bench, cell: Cell) -> dict[str, dict]:
+def _drawn_by_eval(bench: Bench, cell: Cell) -> dict[str, dict]:
     """By method the figures of a draw of eval."""
     drawn = bench.programs.drawn(cell)
     return {**bench.programs.eval(cell, METHODS, drawn=drawn), **bench.programs.later(cell, drawn)}
 
 
+def _default_and_reviewed(bench: Bench, cell: Cell) -> dict[str, dict]:
+    drawn = bench.programs.drawn(cell)
+    found, reviewed = bench.programs.eval(cell, ["default"], drawn=drawn), bench.programs.reviewed(cell, drawn)
+    found["default"][NEXT] = reviewed["cleaned"][NEXT]
+    return {**found, **reviewed}
+
+
 def _default_and_rivals(bench: Bench, cell: Cell) -> dict[str, dict]:
     """By method the figures of a draw; "expect" is default where the true rate was told."""
-    found = {**_every(bench, cell), **bench.programs.eval_drawn(cell, REVIEWED)}
-    told = bench.programs.eval(cell, ["default"], None, bench.programs.drawn(cell), ["--expect", cell.rate])
+    drawn = bench.programs.drawn(cell)
+    found = {**_drawn_by_eval(bench, cell), **bench.programs.reviewed(cell, drawn)}
+    told = bench.programs.eval(cell, ["default"], None, drawn, ["--expect", cell.rate])
     return {**found, "expect": told["default"]}
 
 
