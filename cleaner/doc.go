@@ -186,5 +186,5 @@
 // continues from there to the same bits, with any budget and number of workers. Missing or damaged files are computed
 // again. After a finished run only the diagonals stay, for the next run, until the graph changes.
 //
-// Evaluate only reads the store. It keeps the measures of finished repeats in the directory of EvalOptions.Checkpoint.
+// Evaluate only reads the store, and keeps nothing.
 package cleaner

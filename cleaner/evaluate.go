@@ -45,9 +45,6 @@ type EvalOptions struct {
 
 	// OnMeasurement, if not nil, gets the Measurement of the nodes under test, after each method of each repeat.
 	OnMeasurement func(Measurement) error
-
-	// Checkpoint, if not nil, keeps what is finished, until Checkpoint.Forget.
-	Checkpoint *Checkpoint
 }
 
 // NoiseKinds are the kinds of EvalOptions.Noise. Of each, a share of the labelled nodes, rounded to whole nodes, gets a wrong
@@ -67,16 +64,11 @@ type EvalOptions struct {
 // feature, cluster and instance want features.
 func NoiseKinds() []string { return labelnoise.Kinds() }
 
-// A PredictionSet is the predictions of one model from outside.
-type PredictionSet struct {
-	// Name tells them from others for a Checkpoint.
-	Name string
-
-	// Read begins a writer for the classes that it has, and puts every row. It may call Finish, and does not call Mark.
-	Read func(
-		ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
-	) error
-}
+// A PredictionSet reads the predictions of one model from outside. It begins a writer for the classes that it has, and puts
+// every row. It may call Finish, and does not call Mark.
+type PredictionSet func(
+	ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
+) error
 
 // A Measurement is the judgement of one method on the nodes under test, in one repeat.
 type Measurement struct {
@@ -122,24 +114,20 @@ func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evalua
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	repeats := e.resume()
+	var repeats [][]MethodMetrics
 	all := e.opt.Repeats * e.opt.ModelSeeds
 	for r := range e.opt.Repeats {
-		if len(repeats) >= (r+1)*e.opt.ModelSeeds {
-			continue
-		}
 		d, err := e.draw(ctx, r)
 		if err != nil {
 			return nil, fmt.Errorf("repeat %d of %d: %w", r*e.opt.ModelSeeds+1, all, err)
 		}
-		for len(repeats) < (r+1)*e.opt.ModelSeeds {
+		for range e.opt.ModelSeeds {
 			e.opt.progress("repeat", int64(len(repeats)), int64(all))
 			one, err := e.measure(ctx, d, len(repeats))
 			if err != nil {
 				return nil, fmt.Errorf("repeat %d of %d: %w", len(repeats)+1, all, err)
 			}
 			repeats = append(repeats, one)
-			e.keep(repeats)
 		}
 	}
 	e.opt.progress("repeat", int64(all), int64(all))
@@ -176,7 +164,6 @@ type evaluator struct {
 
 	hops      int            // the most that a method walks; 0: none does
 	diagonals *heldDiagonals // of so many
-	key       string         // of the checkpoint
 }
 
 // Close gives back what the evaluator holds.
@@ -321,9 +308,6 @@ func (e *evaluator) read(ctx context.Context) error {
 		return err
 	}
 	if err := e.checkBudget(ctx); err != nil {
-		return err
-	}
-	if err := e.identify(); err != nil {
 		return err
 	}
 	if e.hops == 0 {

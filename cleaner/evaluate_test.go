@@ -5,17 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 func TestSummarize(t *testing.T) {
@@ -216,7 +212,7 @@ func TestEvaluateRefuses(t *testing.T) {
 		{"a split by class of too many", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{5, 500, 5}}, ErrNoLabels, "for validation"},
 		{"a matrix of another size", EvalOptions{NoiseMatrix: [][]float64{{1}}}, ErrShape, "got 1 rows, want 4"},
 		{"labels and a matrix", EvalOptions{NoisyLabels: labels, NoiseMatrix: [][]float64{{1}}}, ErrOptions, "want one of them"},
-		{"predictions of unknown labels", EvalOptions{Noise: "sym:0.1", Predictions: []PredictionSet{{}}}, ErrOptions, "the noisy labels that they were made from"},
+		{"predictions of unknown labels", EvalOptions{Noise: "sym:0.1", Predictions: []PredictionSet{nil}}, ErrOptions, "the noisy labels that they were made from"},
 		{"unknown method", EvalOptions{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, ErrOptions, `"best": want one of default, paper, confident-learning, argmax, argmin, aum, dyb, labels-only`},
 		{"bad options", EvalOptions{Options: Options{Hops: 9}, Noise: "sym:0.1"}, ErrOptions, "hops 9"},
 		{"a negative share", EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.8, -0.1, 0.1}}, ErrOptions, "shares"},
@@ -269,120 +265,6 @@ func TestEvaluateCancelled(t *testing.T) {
 	}
 }
 
-// evaluateUntil ends an evaluation once a number of repeats is measured.
-func evaluateUntil(t *testing.T, s *kv.Store, opt EvalOptions, after int) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	opt.Progress = func(stage string, done, _ int64) {
-		if stage == "repeat" && done == int64(after) {
-			cancel()
-		}
-	}
-	if _, err := Evaluate(ctx, s, opt); !errors.Is(err, context.Canceled) {
-		t.Fatalf("interrupted after %d repeats: got %v, want context.Canceled", after, err)
-	}
-	if opt.Checkpoint.Repeats != after {
-		t.Errorf("interrupted after %d repeats: %d are kept", after, opt.Checkpoint.Repeats)
-	}
-}
-
-func TestEvaluateGoesOn(t *testing.T) {
-	s, _ := evaluated(t, 16, 40)
-	opt := EvalOptions{Noise: "sym:0.2", Repeats: 2, ModelSeeds: 2, Split: defaultShares, Methods: []string{"argmax", "argmin"}}
-	want := asJSON(t, evaluate(t, s, opt))
-
-	var notices []string
-	trained := 0
-	dir := filepath.Join(t.TempDir(), "kept")
-	again := func(opt EvalOptions) EvalOptions {
-		opt.Checkpoint = &Checkpoint{Dir: dir}
-		opt.Notice = func(n string) { notices = append(notices, n) }
-		opt.OnStage = func(stage ops.Stage) {
-			if stage.Name == "base" {
-				trained++
-			}
-		}
-		return opt
-	}
-	evaluateUntil(t, s, again(opt), 0)
-	evaluateUntil(t, s, again(opt), 3)
-	other := again(opt)
-	other.Seed = 9
-	evaluateUntil(t, s, other, 1)
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 2 {
-		t.Fatalf("two interrupted evaluations: %d checkpoints (%v), want 2", len(files), err)
-	}
-
-	trained, notices = 0, nil
-	opt.Workers, opt.MemoryBudget = 1, 64<<20
-	if got := asJSON(t, evaluate(t, s, again(opt))); got != want {
-		t.Errorf("gone on after three repeats: got\n%s\nwant\n%s", got, want)
-	}
-	if trained != 1 || !slices.ContainsFunc(notices, func(n string) bool { return strings.Contains(n, "after 3 of 4 repeats") }) {
-		t.Errorf("gone on after three repeats: %d classifiers were trained, and told %q; want 1", trained, notices)
-	}
-	trained = 0
-	finished := again(opt)
-	if got := asJSON(t, evaluate(t, s, finished)); got != want || trained != 0 {
-		t.Errorf("after it was finished: %d classifiers trained, want none and the same", trained)
-	}
-	if err := finished.Checkpoint.Forget(); err != nil || finished.Checkpoint.Repeats != 0 {
-		t.Errorf("forgetting: %d kept (%v), want none", finished.Checkpoint.Repeats, err)
-	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
-		t.Errorf("after it was forgotten: %d checkpoints (%v), want the other one", len(files), err)
-	}
-	finished = again(opt)
-	if got := asJSON(t, evaluate(t, s, finished)); got != want || trained != 4 {
-		t.Errorf("after it was forgotten: %d classifiers trained, want 4 and the same", trained)
-	}
-	if err := finished.Checkpoint.Forget(); err != nil {
-		t.Error(err)
-	}
-
-	// Another build may measure something else.
-	build := thisBuild
-	thisBuild = func() (string, error) { return "another", nil }
-	trained, other.Progress = 0, nil
-	elsewhere := again(other)
-	evaluate(t, s, elsewhere)
-	thisBuild = build
-	if err := elsewhere.Checkpoint.Forget(); err != nil {
-		t.Error(err)
-	}
-	if left, err := os.ReadDir(dir); trained != 4 || err != nil || len(left) != 1 {
-		t.Errorf("another build: %d classifiers trained, want 4, and %d checkpoints (%v), want 1", trained, len(left), err)
-	}
-
-	// Where nothing can be kept it is measured all the same.
-	notices = nil
-	nowhere := again(opt)
-	nowhere.Checkpoint.Dir = filepath.Join(dir, files[0].Name(), "below a file")
-	if err := os.WriteFile(filepath.Join(dir, files[0].Name()), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := asJSON(t, evaluate(t, s, nowhere)); got != want {
-		t.Errorf("nowhere to keep: got\n%s\nwant\n%s", got, want)
-	}
-	if !slices.ContainsFunc(notices, func(n string) bool { return strings.Contains(n, "will not go on from here") }) {
-		t.Errorf("nowhere to keep: told %q, want that nothing is kept", notices)
-	}
-
-	// A damaged checkpoint is none.
-	trained = 0
-	for _, file := range files {
-		if err := os.WriteFile(filepath.Join(dir, file.Name()), []byte("?"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	evaluate(t, s, again(other))
-	if trained != 4 {
-		t.Errorf("damaged checkpoint: %d classifiers trained, want 4", trained)
-	}
-}
-
 // TestEvaluateModelSeeds wants the draws of noise to stay while the classifier is trained again.
 func TestEvaluateModelSeeds(t *testing.T) {
 	s, _ := evaluated(t, 17, 60)
@@ -417,29 +299,6 @@ func TestEvaluateModelSeeds(t *testing.T) {
 	}
 }
 
-// TestBuildsAreToldApart names files by what is in them.
-func TestBuildsAreToldApart(t *testing.T) {
-	dir := t.TempDir()
-	names := make(map[string]bool)
-	for file, content := range map[string]string{"a": "one", "b": "two", "c": "one"} {
-		path := filepath.Join(dir, file)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		name, err := buildOf(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names[name] = true
-	}
-	if len(names) != 2 {
-		t.Errorf("three files with two contents: got %d names, want 2", len(names))
-	}
-	if _, err := buildOf(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: got %v, want fs.ErrNotExist", err)
-	}
-}
-
 // TestEvaluatePredictions gives the methods what others predicted.
 func TestEvaluatePredictions(t *testing.T) {
 	p := newPlanted(18, 160)
@@ -459,8 +318,8 @@ func TestEvaluatePredictions(t *testing.T) {
 			noisy[v] = (y + 1) % kv.Class(len(classes))
 		}
 	}
-	set := func(name string, sure float64) PredictionSet {
-		return PredictionSet{Name: name, Read: func(
+	set := func(sure float64) PredictionSet {
+		return func(
 			_ context.Context, tx *kv.Tx, begin func([]string, PredictionOptions) (*PredictionWriter, error),
 		) error {
 			w, err := begin(classes, PredictionOptions{})
@@ -475,12 +334,12 @@ func TestEvaluatePredictions(t *testing.T) {
 				}
 			}
 			return nil
-		}}
+		}
 	}
 	var notices []string
 	opt := EvalOptions{
 		Options: Options{Notice: func(n string) { notices = append(notices, n) }}, NoisyLabels: noisy, Splits: splits,
-		Predictions: []PredictionSet{set("a", 0.9), set("b", 0.8)}, Methods: []string{"argmax", "paper"},
+		Predictions: []PredictionSet{set(0.9), set(0.8)}, Methods: []string{"argmax", "paper"},
 	}
 	e := evaluate(t, s, opt)
 	argmax := e.Methods[0]
@@ -494,8 +353,7 @@ func TestEvaluatePredictions(t *testing.T) {
 		t.Errorf("notices: got %q, want none: nothing is trained", notices)
 	}
 
-	missing := set("c", 0.9)
-	missing.Read = func(_ context.Context, tx *kv.Tx, begin func([]string, PredictionOptions) (*PredictionWriter, error)) error {
+	missing := func(_ context.Context, tx *kv.Tx, begin func([]string, PredictionOptions) (*PredictionWriter, error)) error {
 		w, err := begin(classes, PredictionOptions{})
 		if err != nil {
 			return err
@@ -506,11 +364,11 @@ func TestEvaluatePredictions(t *testing.T) {
 	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, ErrMissingRows) {
 		t.Errorf("one row: got %v, want ErrMissingRows", err)
 	}
-	opt.Predictions, classes = []PredictionSet{set("d", 0.9)}, []string{"alpha", "beta", "gamma", "poetry"}
+	opt.Predictions, classes = []PredictionSet{set(0.9)}, []string{"alpha", "beta", "gamma", "poetry"}
 	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, ErrUnknownClass) {
 		t.Errorf("an unknown class: got %v, want ErrUnknownClass", err)
 	}
-	opt.Predictions, opt.Splits, opt.Split = []PredictionSet{set("e", 0.9)}, nil, defaultShares
+	opt.Predictions, opt.Splits, opt.Split = []PredictionSet{set(0.9)}, nil, defaultShares
 	if _, err := Evaluate(context.Background(), s, opt); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "split") {
 		t.Errorf("a split that is drawn: got %v, want ErrOptions", err)
 	}

@@ -166,7 +166,7 @@ func readPredictions(
 	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet, labels []kv.Class,
 ) (matrix *rowstore.Store, err error) {
 	var writer *PredictionWriter
-	err = set.Read(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
+	err = set(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
 		if err := checkClasses(tx, classes); err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func readPredictions(
 		return writer, nil
 	})
 	if err == nil && writer == nil {
-		err = fmt.Errorf("predictions %s: none were begun: %w", set.Name, ErrMissingRows)
+		err = fmt.Errorf("predictions: none were begun: %w", ErrMissingRows)
 	}
 	if err == nil && !writer.finished {
 		err = writer.Finish()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,8 +87,7 @@ feature, cluster and instance need features. Wrong labels are hardest to find if
 --splits gives the split of the nodes. --split draws one at random in every repeat. Without both, the column split of the graph counts, and without that ` +
 		`0.8/0.1/0.1. Standard error says which it was.
 
-Run an interrupted or killed evaluation again with the same program and flags, and it continues after its last finished repeat. --repeats may be larger. ` +
-		`Until the evaluation ends, finished repeats are in graphcleaner/eval below your cache directory (XDG_CACHE_HOME). With --flags or --report it starts over.
+An interrupted evaluation starts over.
 
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
@@ -104,7 +102,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
-	opt, err := c.options(ctx, s)
+	opt, err := c.options(s)
 	if err != nil {
 		return err
 	}
@@ -129,16 +127,13 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		err = c.readStoreLong(s, c.DB, func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
 	}
 	if err != nil {
-		if checkpoint := opt.Checkpoint; checkpoint != nil && checkpoint.Repeats > 0 {
-			return leaving(wording.Advise(c.inFlags(err)), "%d finished repeats are kept, and the same command goes on after them", checkpoint.Repeats)
-		}
 		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
 	}
 	return nil
 }
 
 // options reads the flags; what is in files is left to evaluate.
-func (c *evalCommand) options(ctx context.Context, s *streams) (opt cleaner.EvalOptions, err error) {
+func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 	opt = cleaner.EvalOptions{
 		Options: cleaner.Options{
 			Hops:         c.Hops,
@@ -202,12 +197,7 @@ func (c *evalCommand) options(ctx context.Context, s *streams) (opt cleaner.Eval
 	case c.Split != "" && len(c.Predictions) > 0:
 		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...),
-		c.parseSplit(&opt)); err != nil {
-		return opt, err
-	}
-	opt.Checkpoint, err = c.checkpoint(ctx)
-	return opt, err
+	return opt, cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...), c.parseSplit(&opt))
 }
 
 const byClass = "by-class:"
@@ -265,21 +255,6 @@ func parseSplitCounts(text string) (counts cleaner.SplitCounts, err error) {
 		byClass, text)
 }
 
-// checkpoint is where finished repeats are kept; nil if the user has no place for it.
-func (c *evalCommand) checkpoint(ctx context.Context) (*cleaner.Checkpoint, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil, nil //nolint:nilerr // there is no home: nothing is kept
-	}
-	checkpoint := &cleaner.Checkpoint{Dir: filepath.Join(cache, "graphcleaner", "eval")}
-	if c.DB != "" {
-		return checkpoint, nil
-	}
-	graph, err := files.Fingerprint(ctx, c.Nodes, c.Edges, files.Names{c.Features}, files.Names{c.Splits})
-	checkpoint.Graph = fmt.Sprintf("%s%q %v %v %+v\n", graph, c.Classes, c.Directed, c.graphColumns, c.labelForm)
-	return checkpoint, err
-}
-
 // evaluateFiles makes a store of the files for the time of the evaluation.
 func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions, s *streams) (err error) {
 	dir, err := os.MkdirTemp("", "graphcleaner-eval-")
@@ -319,19 +294,12 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 		return usagef("eval: --predictions want the split that they were made with, and the graph has none: give --splits")
 	}
 	for _, path := range c.Predictions {
-		name, err := files.Fingerprint(ctx, files.Names{path})
-		if err != nil {
-			return err
-		}
 		input := &graphFiles{predictionFile: predictionFile{Predictions: path, PredictionClasses: c.PredictionClasses,
 			Logits: c.Logits}, labelForm: c.labelForm}
-		opt.Predictions = append(opt.Predictions, cleaner.PredictionSet{
-			Name: fmt.Sprintf("%s logits %v classes %q", name, c.Logits, c.PredictionClasses),
-			Read: func(
-				ctx context.Context, tx *kv.Tx, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
-			) error {
-				return input.advise(input.graph().ReadPredictions(ctx, tx, r, begin))
-			},
+		opt.Predictions = append(opt.Predictions, func(
+			ctx context.Context, tx *kv.Tx, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
+		) error {
+			return input.advise(input.graph().ReadPredictions(ctx, tx, r, begin))
 		})
 	}
 	return nil
@@ -365,11 +333,6 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 	s.progress.clear()
 	if err := printEvaluation(s.out, evaluation, c.record, c.Format); err != nil {
 		return err
-	}
-	if opt.Checkpoint != nil {
-		if err := opt.Checkpoint.Forget(); err != nil {
-			s.say("Finished repeats are still kept: %v.", err)
-		}
 	}
 	if c.page == nil {
 		return nil
