@@ -17,12 +17,10 @@ import (
 type EvalOptions struct {
 	Options
 
-	// Set one of three. Noise is KIND:RATE, with one of NoiseKinds. NoisyLabels [n] by NodeID are the labels themselves;
-	// NoClass is an unlabelled node. NoiseMatrix [c×c] is a transition matrix, in the order of kv.Tx.Classes, from which
-	// labels are drawn.
+	// Set one of two. Noise is KIND:RATE, with one of NoiseKinds. NoisyLabels [n] by NodeID are the labels themselves;
+	// NoClass is an unlabelled node.
 	Noise       string
 	NoisyLabels []kv.Class
-	NoiseMatrix [][]float64
 
 	// Repeats is how many times noise and split are drawn, and ModelSeeds how many times the base classifier is trained
 	// on each; zero means 1. Draw r has seed Seed+r, and so has its first classifier.
@@ -180,7 +178,7 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator
 	}
 	e := &evaluator{opt: opt}
 	e.base.place = &workplace{scratch: s.Scratch()}
-	if opt.NoisyLabels == nil && opt.NoiseMatrix == nil {
+	if opt.NoisyLabels == nil {
 		if e.noise, err = labelnoise.Parse(opt.Noise); err != nil {
 			return nil, err
 		}
@@ -228,9 +226,6 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 			return o, err
 		}
 	}
-	if o.NoisyLabels != nil && o.NoiseMatrix != nil {
-		return o, fmt.Errorf("noisy labels and a transition matrix: want one of them: %w", ErrOptions)
-	}
 	if len(o.Predictions) > 0 {
 		if o.NoisyLabels == nil {
 			return o, fmt.Errorf("predictions without the noisy labels that they were made from: %w", ErrOptions)
@@ -267,17 +262,11 @@ func (e *evaluator) read(ctx context.Context) error {
 	if e.base.graph, err = along(e.tx, e.opt.Direction); err != nil {
 		return err
 	}
-	classes := e.tx.Classes()
-	e.base.classes = len(classes)
+	e.base.classes = len(e.tx.Classes())
 	if e.base.labels, err = readLabels(e.tx); err != nil {
 		return err
 	}
 	e.base.order = e.tx.InFileOrder()
-	if e.opt.NoiseMatrix != nil {
-		if e.noise, err = labelnoise.FromMatrix(e.opt.NoiseMatrix, classes); err != nil {
-			return err
-		}
-	}
 	if e.trains() {
 		var notice string
 		if e.base.features, notice, err = baseFeatures(ctx, e.tx); err != nil {

@@ -292,7 +292,7 @@ func TestUsage(t *testing.T) {
 		{"eval g --split by-class:20/500", exitUsage, "--split by-class:20/500: want numbers of training nodes of a class"},
 		{"eval g --split by-class:rest/5/5", exitUsage, "--split by-class:rest/5/5: want numbers"},
 		{"eval g --split by-class:0/5/5", exitUsage, "--split by-class:0/5/5: want numbers"},
-		{"eval g --noise matrix:", exitUsage, "--noise matrix:: want KIND:RATE with one of sym, asym, feature"},
+		{"eval g --noise file:", exitUsage, "--noise file:: want KIND:RATE with one of sym, asym, feature"},
 		{"eval g --noise loud", exitUsage, "--noise loud: want KIND:RATE"},
 		{"eval g --noise sym:2", exitUsage, "a rate between 0 and 1"},
 		{"eval g --repeats 0", exitUsage, "--repeats 0: want 1 or more"},

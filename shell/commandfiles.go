@@ -208,10 +208,8 @@ func resolvedPath(path string) (string, error) {
 
 // cutNoise cuts what --noise says of a file off its path; "" if it is no such value.
 func cutNoise(value string) (kind, path string) {
-	for _, kind := range []string{"matrix:", "file:"} {
-		if path, ok := strings.CutPrefix(value, kind); ok {
-			return kind, path
-		}
+	if path, ok := strings.CutPrefix(value, "file:"); ok {
+		return "file:", path
 	}
 	return "", value
 }

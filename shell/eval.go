@@ -22,7 +22,7 @@ type evalCommand struct {
 	DB string `arg:"" optional:"" name:"DB" help:"Directory of the store; or give --nodes and --edges."`
 	inputFiles
 	labelForm
-	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; matrix:FILE, a transition matrix from export transition; or file:FILE with id, label: the noisy label of every node."`
+	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; or file:FILE with id, label: the noisy label of every node."`
 	Repeats           *int     `placeholder:"N" help:"Number of draws of noise and split. Default: 5."`
 	ModelSeeds        int      `default:"1" placeholder:"N" help:"Number of trainings of the base classifier for each draw of noise."`
 	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; repeat the flag, one file for each training seed."`
@@ -82,7 +82,7 @@ Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. Th
   - instance: each node has its own chance, and features choose the class
 
 feature, cluster and instance need features. Wrong labels are hardest to find if the features or neighbours of a node are those of the wrong class. Try these kinds ` +
-		`before you trust results with sym. A matrix gives every node a label drawn from the column of its class. A file gives the noisy labels themselves.
+		`before you trust results with sym. A file gives the noisy labels themselves.
 
 --splits gives the split of the nodes. --split draws one at random in every repeat. Without both, the column split of the graph counts, and without that ` +
 		`0.8/0.1/0.1. Standard error says which it was.
@@ -92,7 +92,7 @@ An interrupted evaluation starts over.
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
     graphcleaner eval my.graph --noise cluster:0.2 --repeats 10 --method default --method argmax --format json
-    graphcleaner eval my.graph --noise matrix:transition.csv --repeats 3 --model-seeds 3
+    graphcleaner eval my.graph --noise asym:0.1 --repeats 3 --model-seeds 3
     graphcleaner eval my.graph --split by-class:20/500/1000 --report eval.html
     graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1
     graphcleaner eval my.graph --noise file:noisy.csv --predictions seed1.npy --predictions seed2.npy --method paper`
@@ -176,11 +176,11 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 	}
 	kind, of, _ := strings.Cut(c.Noise, ":")
 	switch r, err := strconv.ParseFloat(of, 64); {
-	case (kind == "file" || kind == "matrix") && of != "":
+	case kind == "file" && of != "":
 		opt.Noise = ""
 	case slices.Contains(cleaner.NoiseKinds(), kind) && err == nil && r > 0 && r < 1:
 	default:
-		return opt, usagef("eval: --noise %s: want KIND:RATE with one of %s and a rate between 0 and 1, matrix:FILE, or file:FILE",
+		return opt, usagef("eval: --noise %s: want KIND:RATE with one of %s and a rate between 0 and 1, or file:FILE",
 			c.Noise, strings.Join(cleaner.NoiseKinds(), ", "))
 	}
 	switch {
@@ -277,14 +277,10 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 	r := c.of(s.job(0, c.work()))
 	r.OnStage = nil // predictions are read within stages of the evaluation
 	kind, path, _ := strings.Cut(c.Noise, ":")
-	switch kind {
-	case "file":
-		opt.NoisyLabels, err = files.ReadNoisyLabels(ctx, tx, path, c.form(), r)
-	case "matrix":
-		opt.NoiseMatrix, err = files.ReadTransition(ctx, tx, path, r)
-	}
-	if err != nil {
-		return err
+	if kind == "file" {
+		if opt.NoisyLabels, err = files.ReadNoisyLabels(ctx, tx, path, c.form(), r); err != nil {
+			return err
+		}
 	}
 	if c.Splits != "" {
 		if opt.Splits, err = files.ReadSplits(ctx, tx, c.Splits, r); err != nil {

@@ -4,9 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 )
 
 // twinNodes has classes that look alike: with white space around and within, in two Unicode forms, with a character of no
@@ -150,7 +147,6 @@ func TestClassesWithSpacesInHeaders(t *testing.T) {
 	writeFiles(t, map[string]string{
 		"n.csv": "id,label\na,Z\nb, Z\nc,Y \nd,\"  \"\n", "e.csv": "src,dst\na,b\nb,c\nc,d\n",
 		"p.csv": "id,\"  \",\" Z\",Y ,Z\na,0,0.25,0,0.75\nb,0,1,0,0\nc,0,0,1,0\nd,1,0,0,0\n",
-		"m.csv": "\"  \",Y , Z,Z\n1,0,0,0\n0,1,0,0\n0,0,0.75,0.25\n0,0,0.25,0.75\n",
 		"t.csv": "id,label\na,X\nb,Y\n", "q.csv": "id, X,Y \na,1,0\nb,0,1\n", // spaces that no class has
 		"u.csv": "id,year, year\na,1,2\n", "f.csv": "id,year,\na,1,2\n", "te.csv": "src,dst\na,b\n",
 	})
@@ -170,14 +166,5 @@ func TestClassesWithSpacesInHeaders(t *testing.T) {
 		if got := run(t, "", "import", "i", "--nodes", file, "--edges", "te.csv"); !strings.Contains(got.err, want) {
 			t.Errorf("%s: got %s, want %s", file, got.err, want)
 		}
-	}
-	err := withStoreToRead("g", 1<<26, func(store *kv.Store) error {
-		return store.View(func(tx *kv.Tx) error {
-			_, err := files.ReadTransition(t.Context(), tx, "m.csv", files.Job{})
-			return err
-		})
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }

@@ -9,14 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -47,10 +44,6 @@ type Graph struct {
 type Noise struct {
 	kind *kind
 	rate float64 // share of the labelled nodes
-
-	// flip, where not nil, is used instead [c×c]: row j is the distribution of the label given to a node of class j. A
-	// row of NaN leaves the class as it is.
-	flip [][]float64
 }
 
 // A kind is a way in which a share of the labels goes wrong.
@@ -121,61 +114,10 @@ func (n Noise) Least(ctx context.Context, g *Graph) (int64, error) {
 // stream is the second word of the seed, so that what else is drawn with the seed is independent.
 const stream uint64 = 0x6e6f6973 // "nois"
 
-// noiseSumTolerance is how far from 1 a column of a transition matrix may add up: what it lost where it was printed.
-const noiseSumTolerance = 1e-3
-
-// FromMatrix is the noise of a transition matrix Q[i][j] = P(ỹ = i | y* = j) [c×c], such as Run.Transition. A column
-// of NaN or zeros, a class without mass, leaves its class as it is.
-func FromMatrix(transition [][]float64, classes []string) (Noise, error) {
-	c := len(classes)
-	if len(transition) != c {
-		return Noise{}, fmt.Errorf("transition matrix: got %d rows, want %d, one a class: %w",
-			len(transition), c, rowstore.ErrShape)
-	}
-	for i, row := range transition {
-		if len(row) != c {
-			return Noise{}, fmt.Errorf("transition matrix: row %d has %d numbers, want %d, one a class: %w",
-				i+1, len(row), c, rowstore.ErrShape)
-		}
-	}
-	flip := classmatrix.Dense(c)
-	for j, row := range flip {
-		var mass float64
-		empty := true
-		for i := range c {
-			q := transition[i][j]
-			row[i] = q
-			if q != 0 && !math.IsNaN(q) {
-				empty = false
-			}
-			mass += q
-		}
-		if empty {
-			for i := range row {
-				row[i] = math.NaN()
-			}
-			continue
-		}
-		for i, q := range row {
-			if !(q >= 0 && q <= 1+noiseSumTolerance) {
-				return Noise{}, fmt.Errorf(
-					"transition matrix: the chance that class %s is given label %s is %v, want 0 to 1: %w",
-					classes[j], classes[i], q, ErrOptions)
-			}
-			row[i] /= mass
-		}
-		if math.Abs(mass-1) > noiseSumTolerance {
-			return Noise{}, fmt.Errorf("transition matrix: the column of class %s adds up to %.6g, want 1: %w",
-				classes[j], mass, ErrOptions)
-		}
-	}
-	return Noise{flip: flip}, nil
-}
-
 // A spoiling is labels that are to go wrong.
 type spoiling struct {
 	*Graph
-	noise   Noise       // of a kind
+	noise   Noise
 	nodes   []kv.NodeID // the labelled ones, in file order until something is drawn
 	count   int         // labels that are to be wrong
 	noisy   []kv.Class  // [n] by NodeID, true until they are not
@@ -187,13 +129,8 @@ type spoiling struct {
 
 // Inject returns labels [n] that are wrong in part, drawn in file order over all splits; those of p, the true ones, are
 // left as they are. If too few nodes can go wrong, it returns an ErrOptions with the largest possible rate.
-//
-// Of a matrix, every node is given a label drawn from the distribution of its class, which may be its own.
 func (n Noise) Inject(ctx context.Context, p *Graph, seed uint64, opt ops.Options) ([]kv.Class, error) {
 	random := rand.New(rand.NewPCG(seed, stream))
-	if n.flip != nil {
-		return n.flipAll(p, random)
-	}
 	s := &spoiling{Graph: p, noise: n, noisy: slices.Clone(p.Labels), random: random, seed: seed, opt: opt}
 	s.present = make([]bool, p.Classes)
 	for v, err := range p.Order {
@@ -207,23 +144,6 @@ func (n Noise) Inject(ctx context.Context, p *Graph, seed uint64, opt ops.Option
 	s.count = int(float64(n.rate*float64(len(s.nodes))) + 0.5)
 	err := n.kind.spoil(ctx, s)
 	return s.noisy, err
-}
-
-// flipAll draws the label of every node from the row of its class.
-func (n Noise) flipAll(p *Graph, random *rand.Rand) ([]kv.Class, error) {
-	noisy := slices.Clone(p.Labels)
-	for v, err := range p.Order {
-		if err != nil {
-			return nil, err
-		}
-		if y := p.Labels[v]; y != kv.NoClass {
-			u := random.Float64() // also where nothing is drawn, so that classes do not depend on each other
-			if !math.IsNaN(n.flip[y][y]) {
-				noisy[v] = confident.Draw(n.flip[y], u)
-			}
-		}
-	}
-	return noisy, nil
 }
 
 // shuffle puts the labelled nodes into a random order.

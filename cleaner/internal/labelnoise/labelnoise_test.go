@@ -19,7 +19,7 @@ import (
 func TestParseLabelNoise(t *testing.T) {
 	for _, kind := range Kinds() {
 		for text, rate := range map[string]float64{"0.1": 0.1, "0.25": 0.25, "1e-3": 0.001, ".5": 0.5} {
-			if got := mustParse(t, kind+":"+text); got.kind.name != kind || got.rate != rate || got.flip != nil {
+			if got := mustParse(t, kind+":"+text); got.kind.name != kind || got.rate != rate {
 				t.Errorf("noise %s:%s: got %+v", kind, text, got)
 			}
 		}
@@ -127,57 +127,6 @@ func TestSymmetricNoiseIsUniform(t *testing.T) {
 	for j, got := range count[1:] {
 		if got < 8600 || got > 9400 {
 			t.Errorf("class %d: got %d labels, want about 9000", j+1, got)
-		}
-	}
-}
-
-func TestMatrixNoise(t *testing.T) {
-	const n = 40000
-	classes := []string{"a", "b", "c", "d"}
-	nan := math.NaN()
-	noise, err := FromMatrix([][]float64{
-		{0.7, 0, 0, nan},
-		{0.2, 1, 0, nan},
-		{0.1, 0, 0, nan},
-		{0, 0, 0, nan},
-	}, classes)
-	must.Do(t, err)
-	labels := make([]kv.Class, n)
-	for v := range labels {
-		labels[v] = kv.Class(v%5) - 1 // every fifth is unlabelled
-	}
-	before := slices.Clone(labels)
-	noisy := mustInject(t, noise, labels, identityOrder(n), len(classes), 3)
-	if !slices.Equal(labels, before) {
-		t.Error("the labels given were changed")
-	}
-	var count [5][5]int
-	for v, y := range noisy {
-		count[labels[v]+1][y+1]++
-	}
-	for _, unchanged := range []int{0, 2, 3, 4} {
-		if got := count[unchanged][unchanged]; got != n/5 {
-			t.Errorf("class number %d: %d of %d labels left, want all", unchanged-1, got, n/5)
-		}
-	}
-	for i, share := range []float64{0.7, 0.2, 0.1, 0} {
-		if got, want := float64(count[1][i+1]), share*n/5; math.Abs(got-want) > 160 {
-			t.Errorf("class a: got %v labels %s, want about %v", got, classes[i], want)
-		}
-	}
-	if again := mustInject(t, noise, labels, identityOrder(n), len(classes), 3); !slices.Equal(again, noisy) {
-		t.Error("a second time it differs")
-	}
-
-	for says, matrix := range map[string][][]float64{
-		"got 1 rows, want 2":           {{1, 0}},
-		"row 2 has 1 numbers, want 2":  {{1, 0}, {0}},
-		"class b adds up to 0.5":       {{1, 0.5}, {0, 0}},
-		"label a is -0.5, want 0 to 1": {{1, -0.5}, {0, 1.5}},
-		"label b is NaN, want 0 to 1":  {{1, 0}, {nan, 1}},
-	} {
-		if _, err := FromMatrix(matrix, classes[:2]); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("matrix %v: got %v, want an error that says %q", matrix, err, says)
 		}
 	}
 }

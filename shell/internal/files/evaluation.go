@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -20,63 +19,6 @@ func (g *Graph) ReadPredictions(
 		_, err := w.predictions(ctx, g.Predictions, cleaner.PredictionOptions{Logits: g.Logits}, stage)
 		return err
 	})
-}
-
-// ReadTransition reads a transition matrix [c×c] as export transition writes it: a header of class names, and a row for
-// each of them in that order, P(given the class of the row | the class of the column). Fields may be empty where a
-// class has no mass. It returns it in the order of tx.Classes.
-func ReadTransition(ctx context.Context, tx *kv.Tx, path string, r Job) (matrix [][]float64, err error) {
-	in, err := r.openTable(ctx, path, func([]string) bool { return true })
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	classes := make(map[string]int)
-	for i, name := range tx.Classes() {
-		classes[name] = i
-	}
-	place := make([]int, len(in.Header()))
-	for k, name := range classNames(tx, in.Header()) {
-		i, ok := classes[name]
-		if !ok {
-			return nil, in.HeaderErrorf(name, "want the name of a class")
-		}
-		place[k] = i
-		delete(classes, name)
-	}
-	for _, name := range tx.Classes() {
-		if _, missing := classes[name]; missing {
-			return nil, in.HeaderErrorf("", "has no column %q, want one for each class", name)
-		}
-	}
-	matrix = make([][]float64, len(place))
-	rows := 0
-	err = EachRow(ctx, in, r.Progress, func(row table.Row) error {
-		if rows == len(place) {
-			return in.Errorf(row.Line, "", "got a row more than there are classes, want %d", len(place))
-		}
-		values := make([]float64, len(place))
-		for k, text := range row.Fields {
-			x, ok := parseNumber(text)
-			if !ok {
-				if x, ok = parseNonFinite(text); len(text) > 0 && (!ok || !math.IsNaN(x)) {
-					return in.Want(row, k, "a probability")
-				}
-				x = math.NaN()
-			}
-			values[place[k]] = x
-		}
-		matrix[place[rows]] = values
-		rows++
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if rows < len(place) {
-		return nil, in.Errorf(0, "", "has %d rows, want %d, one a class", rows, len(place))
-	}
-	return matrix, nil
 }
 
 // ReadNoisyLabels reads id, label: the label each node has in the evaluation, in a form. Every labelled node must have
