@@ -7,13 +7,10 @@ usage() {
   cat <<'USAGE'
 Usage: docs/bench/compare.sh [options]
   --out DIR               where files, stores and results go (bench-results)
-  --parts LIST            import,propagate,powers,cleanlab
+  --parts LIST            import,propagate,cleanlab
   --scales LIST           log2 of the nodes for propagate (20,22)
   --classes LIST          classes for propagate (8,40)
   --import-scale N        log2 of the nodes for import and cleanlab (20)
-  --power-scales LIST     log2 of the nodes for powers, ended by the first that runs out of memory (12,14,16,18)
-  --power-limit SIZE      memory limit of powers (8GiB)
-  --power-timeout SECONDS time limit of one of powers (1800)
   --repeats N             runs of each program, alternating (5)
   --memory SIZE           --memory of graphcleaner (1GiB)
   --threads N             threads of all programs that have a choice (2)
@@ -21,8 +18,8 @@ Usage: docs/bench/compare.sh [options]
 USAGE
 }
 
-out=bench-results parts=import,propagate,powers,cleanlab scales=20,22 classes=8,40 import_scale=20
-power_scales=12,14,16,18 power_limit=8GiB power_timeout=1800 repeats=5 memory=1GiB threads=2 keep=
+out=bench-results parts=import,propagate,cleanlab scales=20,22 classes=8,40 import_scale=20
+repeats=5 memory=1GiB threads=2 keep=
 numpy=2.4.6 scipy=1.17.1 cleanlab=2.9.0 kuzu=0.11.3
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/options.sh"
@@ -73,7 +70,7 @@ if ! "$python" -m pip install --quiet --disable-pip-version-check duckdb=="$duck
 export OPENBLAS_NUM_THREADS=$threads OMP_NUM_THREADS=$threads
 
 # measured TAG=VALUE ... -- COMMAND ...: one measurement; what the command writes to $work/result.json becomes part of
-# it. A command that fails is in the results too, and sets $code. $limit is its memory limit, where there is one.
+# it. A command that fails is in the results too.
 measured() {
   local tags=()
   while [ "$1" != -- ]; do
@@ -82,8 +79,8 @@ measured() {
   done
   shift
   rm -f "$work/result.json"
-  code=0
-  "$bench" limited ${limit:+--limit "$limit"} "${tags[@]}" --result "$work/result.json" --report "$results" -- "$@" \
+  local code=0
+  "$bench" limited "${tags[@]}" --result "$work/result.json" --report "$results" -- "$@" \
     >/dev/null 2>"$work/stderr" || code=$?
   if [ "$code" -eq 130 ]; then exit 130; fi
   if [ "$code" -ne 0 ]; then
@@ -143,10 +140,6 @@ prepared() {
   fi
 }
 
-say "measuring the memory's bandwidth"
-"$bench" bandwidth --threads "$threads" >"$work/result.json"
-record '{"part":"bandwidth"}' "$work/result.json"
-
 if wants import; then
   graph "$import_scale" 8
   if [ -z "$kuzu" ]; then skip import "Kùzu cannot be installed from PyPI here"; fi
@@ -197,30 +190,6 @@ if wants propagate; then
       rm -rf "$matrices" "$work/features.npy"
       if [ "$scale-$c" != "$import_scale-8" ]; then rm -rf "$files" "$db"; fi
     done
-  done
-fi
-
-if wants powers; then
-  "$bench" limited --limit 256MiB -- true >"$work/probe.json" 2>/dev/null
-  address_space=0
-  if grep -q '"unlimited"' "$work/probe.json"; then
-    say "control groups cannot be made here: powers are limited by ulimit -v"
-    address_space=$(numfmt --from=iec-i --suffix=B "$power_limit" | tr -d B)
-  fi
-  for scale in ${power_scales//,/ }; do
-    store "$scale" 8
-    prepared "$scale" 8
-    tags=(part=powers scale="$scale" classes=8)
-    say "explicit powers of 2^$scale nodes under $power_limit"
-    "$bench" evict "$db"
-    measured "${tags[@]}" who=graphcleaner -- \
-      "$graphcleaner" export "$db" features --out "$work/features.npy" "${resources[@]}"
-    # shellcheck disable=SC2046
-    limit=$power_limit measured "${tags[@]}" who=scipy limit="$power_limit" -- timeout "$power_timeout" \
-      $(peer powers --prepared "$matrices" --address-space "$address_space")
-    rm -rf "$matrices" "$work/features.npy"
-    if [ "$scale" != "$import_scale" ]; then rm -rf "$files" "$db"; fi
-    if [ "$code" -ne 0 ]; then break; fi
   done
 fi
 

@@ -1,7 +1,6 @@
 // Command bench measures graphcleaner: it generates graphs of any size, runs commands under a memory limit of the
-// kernel, times point lookups, measures the machine's memory bandwidth, and draws how time and memory grow with the
-// graph. The script compare.sh runs it side by side with other programs. Every measurement is a line of json on
-// standard output.
+// kernel, and times questions, lookups and scores. The script compare.sh runs it side by side with other programs. Every
+// measurement is a line of json on standard output.
 package main
 
 import (
@@ -21,18 +20,12 @@ import (
 type commands struct {
 	RMAT      rmatCommand      `cmd:"" name:"rmat" help:"Generate an R-MAT graph with labels and predictions."`
 	Limited   limitedCommand   `cmd:"" help:"Run a command under a memory limit and report time and memory."`
-	Growth    growthCommand    `cmd:"" help:"Import and clean graphs of growing size; write a table and a plot."`
 	Scored    scoredCommand    `cmd:"" help:"Make a store of any size with scores, for timing queries."`
 	Ask       askCommand       `cmd:"" help:"Time a statement of the shell's language."`
 	Lookups   lookupsCommand   `cmd:"" help:"Time point lookups in a store."`
 	Scores    scoresCommand    `cmd:"" help:"Time the scoring of single nodes."`
 	Rescores  rescoresCommand  `cmd:"" help:"Time how scores are brought up to date after changes."`
-	Arrivals  arrivalsCommand  `cmd:"" help:"Time transactions of one node each, and questions meanwhile."`
-	Grows     growsCommand     `cmd:"" help:"Let a graph grow by append and rescore, and compare with a clean at the end."`
-	Reviews   reviewsCommand   `cmd:"" help:"Time the review page: cards, lists, bulk decisions."`
 	Adjacency adjacencyCommand `cmd:"" help:"Scan a store's adjacency and report its bytes and speed."`
-	Bandwidth bandwidthCommand `cmd:"" help:"Measure the machine's memory bandwidth."`
-	Reads     readsCommand     `cmd:"" help:"Measure the disk's reads at random places."`
 	Evict     evictCommand     `cmd:"" help:"Take files out of the page cache, for a cold start."`
 	Table     tableCommand     `cmd:"" help:"Summarise the results of compare.sh as a markdown table."`
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,31 +62,6 @@ func TestLimitedReports(t *testing.T) {
 	// A command that writes none has none: what lies there is of the one before.
 	if m, code = limited(t, "--result", result, "--", os.Args[0]); code != 0 || m.Result != nil {
 		t.Errorf("without a result: exit code %d, report %+v", code, m)
-	}
-}
-
-func TestReads(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, make([]byte, 1<<20), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	var out, errs bytes.Buffer
-	code := run([]string{"reads", path, "--reads", "128", "--at-once", "8"}, &out, &errs)
-	if runtime.GOOS != "linux" {
-		if code != 1 || !strings.Contains(errs.String(), "only Linux") {
-			t.Errorf("exit code %d, %s", code, &errs)
-		}
-		return
-	}
-	var report readsReport
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil || code != 0 {
-		t.Fatalf("exit code %d, %q, %s: %v", code, &out, &errs, err)
-	}
-	if report.BlockBytes != 16<<10 || report.AtOnce != 8 || report.OneByOnePerSecond <= 0 || report.ManyAtOncePerSecond <= 0 {
-		t.Errorf("got %+v", report)
-	}
-	if code := run([]string{"reads", path, "--reads", "4"}, &out, &errs); code != 1 || !strings.Contains(errs.String(), "a read for each") {
-		t.Errorf("fewer reads than are under way: exit code %d, %s", code, &errs)
 	}
 }
 
@@ -155,50 +128,6 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
-// A script stands in for graphcleaner: it writes stages and nothing else.
-func TestGrowth(t *testing.T) {
-	dir := t.TempDir()
-	script := `#!/bin/sh
-for word; do if [ "$last" = --stats ]; then stats=$word; fi; last=$word; done
-echo '{"stages":[{"name":"diagonal","seconds":1},{"name":"propagate","seconds":2},{"name":"propagate","seconds":3}]}' >"$stats"
-`
-	binary := filepath.Join(dir, "graphcleaner")
-	if err := os.WriteFile(binary, []byte(script), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "growth")
-	var printed bytes.Buffer
-	args := []string{"growth", "--binary", binary, "--scales", "4,6", "--repeats", "2", "--scratch", dir, "--out", out}
-	code := run(args, &printed, os.Stderr)
-	if code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	lines := strings.Split(strings.TrimSpace(string(read(t, out+".csv"))), "\n")
-	if len(lines) != 1+2*2*3 {
-		t.Fatalf("got %d lines, want a header and 3 for each command and size:\n%s", len(lines), strings.Join(lines, "\n"))
-	}
-	const summed = "1024,64,clean,propagate,5.0000,4882812.50,"
-	if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, summed) }) {
-		t.Errorf("no line of 5 s of propagation of 1024 edges:\n%s", strings.Join(lines, "\n"))
-	}
-	plot := strings.TrimSpace(string(read(t, out+".svg")))
-	if !strings.Contains(plot, "clean: propagate") || !strings.HasSuffix(plot, "</svg>") {
-		t.Errorf("not a plot:\n%s", plot)
-	}
-	if left, err := filepath.Glob(filepath.Join(dir, "graphcleaner-growth-*")); err != nil || len(left) != 0 {
-		t.Errorf("%v is left, %v", left, err)
-	}
-}
-
-func TestMedian(t *testing.T) {
-	if got := median([]float64{3, 1, 2}); got != 2 {
-		t.Errorf("got %v, want 2", got)
-	}
-	if got := median([]float64{4, 1, 2, 3}); got != 2.5 {
-		t.Errorf("got %v, want 2.5", got)
-	}
-}
-
 func TestLookupsAndAdjacency(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "graph")
 	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
@@ -244,22 +173,6 @@ func TestLookupsAndAdjacency(t *testing.T) {
 	}
 	if adjacency.Entries != 200 || adjacency.Bytes < 200 {
 		t.Errorf("got %+v, want 200 entries of a byte or more", adjacency)
-	}
-}
-
-func TestBandwidth(t *testing.T) {
-	c := bandwidthCommand{Size: 1 << 20, Repeats: 1, Threads: 2}
-	report, err := c.measure(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, got := range map[string]float64{
-		"read": report.ReadBytesPerSecond, "copy": report.CopyBytesPerSecond, "triad": report.TriadBytesPerSecond,
-		"lines": report.RandomLinesPerSecond, "one thread": report.RandomLinesPerSecondOneThread,
-	} {
-		if !(got > 0) {
-			t.Errorf("%s: got %v", name, got)
-		}
 	}
 }
 
@@ -319,26 +232,6 @@ func TestScores(t *testing.T) {
 		}
 		if q := report.Scores; report.Compared != 20 || report.Difference > 1e-5 || q.MedianUS <= 0 || q.MedianUS > q.P99US {
 			t.Errorf("%v: got %s, want 20 scores that are those of a rescore", args, &out)
-		}
-	}
-}
-
-func TestArrivals(t *testing.T) {
-	dir := cleanedRing(t)
-	var out bytes.Buffer
-	if code := run([]string{"arrivals", dir, "--for", "50ms"}, &out, os.Stderr); code != 0 {
-		t.Fatalf("got exit code %d, want 0", code)
-	}
-	var report arrivalsReport
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
-		t.Fatalf("%s: %v", &out, err)
-	}
-	if report.Nodes != 100 || report.Edges != 100 || report.Quiet.Writes != nil || report.Plain.Writes == nil || report.Scored.Writes == nil {
-		t.Fatalf("got %s, want 100 nodes and edges, and writes in two parts", &out)
-	}
-	for _, part := range []arrivalsRun{report.Plain, report.Scored, report.Quiet} {
-		if q := part.Queries; part.QueriesPerSecond <= 0 || q.MedianUS <= 0 || q.MedianUS > q.P99US {
-			t.Errorf("got %+v, want latencies of queries", part)
 		}
 	}
 }

@@ -6,7 +6,6 @@ Every command writes one json object to --result. Reading files and building mat
 import argparse
 import json
 import os
-import resource
 import sys
 import time
 
@@ -148,40 +147,6 @@ def products(args):
     )
 
 
-def powers(args):
-    """The powers of Ã made explicit, their diagonals cleared, times X. --result always says which step was begun."""
-    import scipy
-
-    if args.address_space:
-        resource.setrlimit(resource.RLIMIT_AS, (args.address_space, args.address_space))
-    a, x = load_prepared(args.prepared)
-    began = time.perf_counter()
-    entries = {}
-    step = "S"
-
-    def report(**more):
-        seconds = time.perf_counter() - began
-        write_result(args.result, step=step, seconds=seconds, entries=entries, version=scipy.__version__, **more)
-
-    try:
-        power = a
-        for k in range(1, args.hops + 1):
-            step = f"S^{k}"
-            report(done=False)
-            if k > 1:
-                power = power @ a
-            entries[step] = int(power.nnz)
-            report(done=False)
-            cleared = power.copy()
-            cleared.setdiag(0)
-            _ = cleared @ x
-            del cleared
-        report(done=True)
-    except MemoryError:
-        report(done=False)
-        sys.exit(137)
-
-
 def cleanlab(args):
     """Confident learning on the same predictions and labels."""
     import cleanlab as package
@@ -213,11 +178,7 @@ def main():
     sort = command("duckdb-sort", duckdb_sort, "--nodes", "--edges", "--db")
     sort.add_argument("--threads", type=int, default=0, help="0: DuckDB's own choice")
     command("prepare", prepare, "--nodes", "--edges", "--predictions", "--out")
-    for name, run in (("products", products), ("powers", powers)):
-        sub = command(name, run, "--prepared")
-        sub.add_argument("--hops", type=int, default=3)
-        if run is powers:
-            sub.add_argument("--address-space", type=int, default=0, help="bytes of ulimit -v; 0: none")
+    command("products", products, "--prepared").add_argument("--hops", type=int, default=3)
     command("cleanlab", cleanlab, "--nodes", "--predictions")
     args = parser.parse_args()
     args.run(args)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -26,17 +25,18 @@ type resultLine struct {
 
 // resultFields are what the table reads of the json objects that the programs write.
 type resultFields struct {
-	Seconds float64         `json:"seconds"`
-	Version string          `json:"version"`
-	Stages  []stageSeconds  `json:"stages"`  // graphcleaner --stats
-	Step    string          `json:"step"`    // powers: the last that was begun
-	Done    bool            `json:"done"`    // powers
-	Entries json.RawMessage `json:"entries"` // directed entries; of powers by step
-	Edges   int64           `json:"edges"`   // rmat
-	Bytes   float64         `json:"bytes_per_entry"`
-	Read    float64         `json:"read_bytes_per_second"`
-	Lines   float64         `json:"random_line_bytes_per_second"`
-	Issues  int64           `json:"issues"`
+	Seconds float64        `json:"seconds"`
+	Version string         `json:"version"`
+	Stages  []stageSeconds `json:"stages"` // graphcleaner --stats
+	Edges   int64          `json:"edges"`  // rmat
+	Bytes   float64        `json:"bytes_per_entry"`
+	Issues  int64          `json:"issues"`
+}
+
+// stageSeconds is the part of a stage of --stats that is summed.
+type stageSeconds struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
 }
 
 // A tableRow compares one thing.
@@ -140,7 +140,7 @@ func (r results) graphs() [][2]string {
 func (r results) write(out io.Writer) error {
 	var rows []tableRow
 	var notes []string
-	for _, part := range []func() []tableRow{r.importRows, r.propagateRows, r.powerRows, r.cleanlabRows} {
+	for _, part := range []func() []tableRow{r.importRows, r.propagateRows, r.cleanlabRows} {
 		rows = append(rows, part()...)
 	}
 	versions := map[string]string{}
@@ -148,18 +148,13 @@ func (r results) write(out io.Writer) error {
 		if line.Skipped != "" {
 			notes = append(notes, fmt.Sprintf("Not measured: %s: %s.", line.Tags["part"], line.Skipped))
 		}
-		if line.ExitCode != 0 && line.Tags["part"] != "powers" { // those have a row that says it
+		if line.ExitCode != 0 {
 			notes = append(notes, fmt.Sprintf("Failed: %s of %s on 2^%s nodes, exit code %d.",
 				line.Tags["part"], line.Tags["who"], line.Tags["scale"], line.ExitCode))
 		}
 		if line.result.Version != "" {
 			versions[line.Tags["who"]] = line.result.Version
 		}
-	}
-	if machine := r.of("part", "bandwidth"); len(machine) > 0 {
-		m := machine[len(machine)-1].result
-		notes = append(notes, fmt.Sprintf("The machine's memory: %.1f GB/s read in order, %.1f GB/s in random lines of 64 bytes.",
-			m.Read/1e9, m.Lines/1e9))
 	}
 	var names []string
 	for who, version := range versions {
@@ -209,10 +204,6 @@ func (r results) importRows() []tableRow {
 
 func (r results) propagateRows() []tableRow {
 	var rows []tableRow
-	bandwidth := 0.0
-	if of := r.of("part", "bandwidth"); len(of) > 0 {
-		bandwidth = of[len(of)-1].result.Read
-	}
 	for _, graph := range r.of("part", "propagate").graphs() {
 		tags := []string{"scale", graph[0], "classes", graph[1]}
 		lines := r.of(append(tags, "part", "propagate")...)
@@ -229,54 +220,10 @@ func (r results) propagateRows() []tableRow {
 		if len(diagonal) == 0 || len(passes) == 0 || len(all) == 0 {
 			continue
 		}
-		without := []float64{max(0, median(all)-median(diagonal))}
+		without := []float64{max(0, medianOf(all)-medianOf(diagonal))}
 		rows = append(rows,
 			tableRow{"the same without the diagonals", what, seconds(without), seconds(b), ratio(b, without)},
 			tableRow{"the 3 hops alone", what, seconds(passes), seconds(b), ratio(b, passes)})
-		entries, columns := 0.0, 0.0
-		if of := r.of(append(tags, "part", "graph")...); len(of) > 0 {
-			entries, columns = number(string(of[0].result.Entries)), 2*number(graph[1])
-		}
-		if entries > 0 && bandwidth > 0 {
-			gathered := entries * columns * 4 * 3
-			share := func(values []float64) string {
-				if len(values) == 0 {
-					return ""
-				}
-				return fmt.Sprintf("%.0f%%", 100*gathered/median(values)/bandwidth)
-			}
-			rows = append(rows,
-				tableRow{"rows of 3 products a second, of the bandwidth of reading", what, share(passes), share(b), ""})
-		}
-	}
-	return rows
-}
-
-func (r results) powerRows() []tableRow {
-	var rows []tableRow
-	for _, graph := range r.of("part", "powers").graphs() {
-		lines := r.of("part", "powers", "scale", graph[0])
-		a := lines.of("who", "graphcleaner").values(wallSeconds)
-		theirs := lines.of("who", "scipy")
-		row := tableRow{what: "features; scipy: explicit S², S³", graph: nodesOf(graph), ours: seconds(a)}
-		for _, line := range theirs {
-			limit := "ulimit -v of " + line.Tags["limit"]
-			if line.LimitBytes > 0 {
-				limit = line.Tags["limit"]
-			}
-			switch {
-			case line.result.Done && line.ExitCode == 0:
-				row.theirs = seconds([]float64{line.result.Seconds}) + ", " + size([]float64{peakMemory(&line)})
-				row.ratio = ratio([]float64{line.result.Seconds}, a)
-			case line.ExitCode == 124: // of the command timeout
-				row.theirs = fmt.Sprintf("stopped after %.0f s, at %s", line.Seconds, line.result.Step)
-			case line.OOMKills > 0 || line.ExitCode == 137:
-				row.theirs = fmt.Sprintf("out of memory (%s) at %s", limit, line.result.Step)
-			default:
-				row.theirs = fmt.Sprintf("failed with exit code %d at %s", line.ExitCode, line.result.Step)
-			}
-		}
-		rows = append(rows, row)
 	}
 	return rows
 }
@@ -301,21 +248,12 @@ func memoryRow(what, graph string, ours, theirs results) tableRow {
 
 func nodesOf(graph [2]string) string { return "2^" + graph[0] + " nodes" }
 
-// number reads a whole number; zero where it is none.
-func number(text string) float64 {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 // seconds shows the median, and the least and greatest of several.
 func seconds(values []float64) string {
 	if len(values) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.2f s", median(values))
+	text := fmt.Sprintf("%.2f s", medianOf(values))
 	if len(values) > 1 {
 		text += fmt.Sprintf(" (%d runs, %.2f–%.2f)", len(values), slices.Min(values), slices.Max(values))
 	}
@@ -326,7 +264,7 @@ func seconds(values []float64) string {
 func rate(values []float64, rows int64) string {
 	text := seconds(values)
 	if text != "" && rows > 0 {
-		text += fmt.Sprintf(", %.2f M rows/s", float64(rows)/median(values)/1e6)
+		text += fmt.Sprintf(", %.2f M rows/s", float64(rows)/medianOf(values)/1e6)
 	}
 	return text
 }
@@ -341,8 +279,8 @@ func size(values []float64) string {
 
 // ratio is how many times the median of a is that of b.
 func ratio(a, b []float64) string {
-	if len(a) == 0 || len(b) == 0 || median(b) == 0 {
+	if len(a) == 0 || len(b) == 0 || medianOf(b) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.2f", median(a)/median(b))
+	return fmt.Sprintf("%.2f", medianOf(a)/medianOf(b))
 }
