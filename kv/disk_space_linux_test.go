@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -61,58 +60,6 @@ func fill(t *testing.T, dir string, left int64) (file string) {
 	file = filepath.Join(dir, "filler")
 	must.Do(t, os.WriteFile(file, make([]byte, max(free-left, 0)), 0o600))
 	return file
-}
-
-// TestLoadIntoFullDisk loads into ever larger file systems: it fails in words and leaves nothing, or succeeds.
-func TestLoadIntoFullDisk(t *testing.T) {
-	root, resize := mountSmall(t, "100k")
-	loaded := false
-	for _, kib := range []int{100, 600, 1000, 1100, 1300, 1500, 2000, 3000, 4000, 6000, 10000, 20000, 40000} {
-		resize(fmt.Sprintf("%dk", kib))
-		dir := filepath.Join(root, "store")
-		err := loadWide(dir, 3000)
-		switch {
-		case err == nil:
-			loaded = true
-			s, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
-			must.Do(t, err)
-			checkClean(t, s)
-			closeStore(t, s)
-			must.Do(t, os.RemoveAll(dir))
-		case loaded:
-			t.Errorf("%d KiB: got %v, want what less room was enough for", kib, err)
-		case !errors.Is(err, ErrNoSpace) && !errors.Is(err, syscall.ENOSPC):
-			t.Errorf("%d KiB: got %v, want ErrNoSpace", kib, err)
-		}
-		if left := fileNames(t, root, "*"); len(left) > 0 {
-			t.Fatalf("%d KiB: %v stays behind", kib, left)
-		}
-	}
-	if !loaded {
-		t.Error("40 MB are not enough")
-	}
-}
-
-// loadWide loads n nodes with 100 bytes of property each.
-func loadWide(dir string, n int) error {
-	l, err := NewLoader(context.Background(), dir, LoadOptions{
-		MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "text", Kind: KindString}},
-	})
-	if err != nil {
-		return err
-	}
-	for v := range n {
-		err := l.AddNode(Node{
-			ID: fmt.Sprint("node-", v), Values: []Value{StringValue(fmt.Sprintf("%0100d", v*v))}, Source: int64(v),
-		})
-		if err != nil {
-			return errors.Join(err, l.Abort())
-		}
-	}
-	if _, err := l.Commit(context.Background(), nil); err != nil {
-		return errors.Join(err, l.Abort())
-	}
-	return nil
 }
 
 // writeMuch writes 20 MB into a Bulk, and gives it up when it fails.

@@ -53,8 +53,8 @@
 //   - If the journal is damaged and Badger would not open its log, Open changes nothing and names both files. Repair reads
 //     the log (TestDamagedLogBesideADamagedJournal).
 //   - Check finds a missing entry of a space that is kept twice ([Space.KeepTwice]), and [Repair] puts the entry back
-//     (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks; shell
-//     TestCheckRepairOfDecisions). Repair uses a whole copy even if it is of an earlier or a later commit than the store
+//     (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks).
+//     Repair uses a whole copy even if it is of an earlier or a later commit than the store
 //     (TestSoundCopyIsUsed, TestEarlierCopyIsUsed). Some later commits may be in neither the copy nor the journal. Then a
 //     readable entry stays as it is, and an entry that these commits deleted may come back. Decisions of package
 //     cleaner/decide from before KeepTwice get their second copy when the store is migrated, restored or opened for writing
@@ -78,12 +78,12 @@
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
 //     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; cleaner TestReadersDuringClean).
 //   - Before each write the store asks whether the disk has room for it ([ErrNoSpace]). If another process takes that room
-//     before the write, the system kills this process. The store survives that like any other crash (TestFullDisk,
-//     TestLoadIntoFullDisk; shell TestFullDisk).
+//     before the write, the system kills this process. The store survives that like any other crash (TestFullDisk; shell
+//     TestFullDisk).
 //   - If a file of a closed store is missing or cut short, or the manifest is damaged, Open returns [ErrCorrupt] and
 //     deletes no file. If the end of the second copy of spaces is damaged, the store opens for reading only. If a writer
 //     has the store open already, its writes fail before the journal exceeds its bound. Check reports all damage to the
-//     copy (TestCopyDamagedBelowAWriter, TestDamagedFiles, TestDamageNamesItsFile, TestOpenWithoutManifest,
+//     copy (TestCopyDamagedBelowAWriter, TestDamageNamesItsFile, TestOpenWithoutManifest,
 //     TestDamagedJournalIsTold, TestDamagedCopyIsTold).
 //   - After a crash there may be tables that the manifest does not name. Open removes such a table if each of its records
 //     is in another table or in the log, or was dropped by a merge. If the table has the only copy of a record, Open
@@ -95,7 +95,7 @@
 //   - If a byte in any file of a closed store is changed, Open, a read or Store.Check finds it, or it changes nothing that
 //     can be read. Only Check finds that a change, document or entry is missing; it may miss an entry of a space without a
 //     second copy. Tables from before Open are compared with their checksums before they are merged, so that a merge hides
-//     no damage (TestFlippedBytes; shell TestDamagedFiles). Each table is compared once. The file "verified" lists the tables,
+//     no damage (TestFlippedBytes; shell TestDamagedStores). Each table is compared once. The file "verified" lists the tables,
 //     each with the size, the times and the inode number of its file. If one of them changes, the table is compared again
 //     (TestTablesAreVerifiedOnce). The disk may change a byte of a table after the comparison. If that byte is outside the
 //     body of a record, a merge may hide the change. Open for reading compares the index and the last block of every table
@@ -128,7 +128,7 @@
 //     merge wrote (TestRepairOfManifest, TestRepairBesideMergedTables).
 //   - Repair returns its losses by kind. Each number is exact, or marked as a bound, or unknown. If a table or a block of a
 //     table is lost, its changes are lost too; Repair counts them as records of tables (TestLosses, TestRepairOfTables,
-//     TestRepairOfRecords, TestRepairOfFiles, TestRepairOfLists).
+//     TestRepairOfRecords, TestRepairOfLists; shell TestDamagedStores).
 //   - After a Repair the quarantine has every file of the store as it was, and UndoRepair puts the files back, byte for
 //     byte. UndoRepair refuses changed files in the quarantine. It refuses a store with commits after the repair, unless
 //     the caller agrees; then the quarantine keeps these commits as a store. A Repair that fails changes nothing. If Repair
@@ -150,7 +150,7 @@
 //   - Every error that data of a user can cause names the thing, its value and the expected form; see the sentinels (shell
 //     TestHostileFiles and TestImportErrors, and the fuzz targets of every decoder and reader of files).
 //
-// TestModel, and cleaner TestStoreModel, hold all that is written and read against a plain model. The command
+// TestModel, and decide TestDecisionsModel, hold all that is written and read against a plain model. The command
 // docs/durability/run runs the tests of crashes and damage for long.
 //
 // [Store.Work] lends the directory "work" of a store to long jobs, which keep finished stages there. It is no part of the

@@ -2,118 +2,11 @@ package kv
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
-
-// TestEdgesAgainstModel adds and removes edges and nodes at random, in the store and in a map, and compares all reads
-// within the transaction, after it, after opening the store again and after compacting it.
-func TestEdgesAgainstModel(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(longtest.Of(3, 18)) {
-		r := rand.New(rand.NewPCG(seed, 2))
-		g := randomGraph(r)
-		dir := filepath.Join(t.TempDir(), "graph")
-		g.load(t, dir, LoadOptions{MemoryBudget: minMemoryBudget}, nil)
-		s := openTest(t, dir)
-		for round := range 6 {
-			err := s.Update(func(tx *Tx) error {
-				for range r.IntN(30) {
-					if err := g.change(r, tx); err != nil {
-						return fmt.Errorf("seed %d: %w", seed, err)
-					}
-				}
-				if round%2 == 0 {
-					g.verify(t, tx)
-				}
-				return nil
-			})
-			must.Do(t, err)
-			if r.IntN(3) == 0 {
-				if err := s.Compact(t.Context(), nil); err != nil {
-					t.Fatalf("seed %d: Compact: %v", seed, err)
-				}
-				if tx := s.Begin(); tx.cat.EdgeDeltas != 0 || tx.cat.LoadedNodes != tx.cat.Nodes {
-					t.Fatalf("seed %d: after Compact: got %d edge deltas and %d of %d nodes in blocks",
-						seed, tx.cat.EdgeDeltas, tx.cat.LoadedNodes, tx.cat.Nodes)
-				}
-			}
-			if r.IntN(3) == 0 {
-				must.Do(t, s.Close())
-				s = openTest(t, dir)
-			}
-			must.Do(t, s.View(func(tx *Tx) error { g.verify(t, tx); return nil }))
-			checkClean(t, s)
-		}
-		must.Do(t, s.Close())
-	}
-}
-
-// change makes one random change to the graph and the transaction.
-func (g *testGraph) change(r *rand.Rand, tx *Tx) error {
-	if len(g.ids) == 0 || r.IntN(6) == 0 {
-		id := fmt.Sprint(len(g.ids))
-		if r.IntN(3) == 0 {
-			id = "neu-" + id
-		}
-		_, taken := g.neighbors[id]
-		switch _, err := tx.AddNode(Node{ID: id, Label: "added"}); {
-		case taken && errors.Is(err, ErrExists):
-		case taken || err != nil:
-			return fmt.Errorf("AddNode(%q), there already: %v: %w", id, taken, err)
-		default:
-			g.ids = append(g.ids, id)
-			g.neighbors[id] = map[string]bool{}
-		}
-		return nil
-	}
-	// Few nodes, so that edges are often added and removed again.
-	a, b := g.ids[r.IntN(len(g.ids))], g.ids[r.IntN(min(5, len(g.ids)))]
-	u, err := tx.Node(a)
-	if err != nil {
-		return err
-	}
-	v, err := tx.Node(b)
-	if err != nil {
-		return err
-	}
-	there := g.neighbors[a][b]
-	if r.IntN(2) == 0 {
-		want := error(nil)
-		switch {
-		case a == b:
-			want = ErrInvalidEdge
-		case there:
-			want = ErrExists
-		default:
-			g.neighbors[a][b], g.neighbors[b][a] = true, true
-		}
-		if err := tx.AddEdge(u, v); !errors.Is(err, want) {
-			return fmt.Errorf("AddEdge(%q, %q): got %w, want %v", a, b, err, want)
-		}
-		return nil
-	}
-	want := error(nil)
-	switch {
-	case a == b:
-		want = ErrInvalidEdge
-	case !there:
-		want = ErrNotFound
-	default:
-		delete(g.neighbors[a], b)
-		delete(g.neighbors[b], a)
-	}
-	if err := tx.RemoveEdge(u, v); !errors.Is(err, want) {
-		return fmt.Errorf("RemoveEdge(%q, %q): got %w, want %v", a, b, err, want)
-	}
-	return nil
-}
 
 func TestEdgeErrors(t *testing.T) {
 	s := checkedStore(t)

@@ -3,7 +3,6 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -197,40 +196,6 @@ func TestLoadOfBothDirections(t *testing.T) {
 		for v := range got[0] {
 			if !slices.Equal(got[0][v], got[1][v]) {
 				t.Fatalf("seed %d, node %d: got %v of arcs, want %v", seed, v, got[1][v], got[0][v])
-			}
-		}
-	}
-}
-
-func TestLoadArcsIsTheSameAtAnyBudget(t *testing.T) {
-	t.Parallel()
-	for _, prefix := range []string{"", "x"} {
-		var want map[string]string
-		r := rand.New(rand.NewPCG(1, 1))
-		const n = 500
-		var ids []string
-		for i := range n {
-			ids = append(ids, fmt.Sprint(prefix, i))
-		}
-		var rows []arcRow
-		for range 20000 {
-			rows = append(rows, arcRow{ids[r.IntN(n)], ids[r.IntN(1+r.IntN(n))], r.Float32() + 0.5})
-		}
-		for _, c := range []struct {
-			budget           int64
-			workers, writers int
-		}{{1, 1, 1}, {1 << 20, 3, 2}, {1 << 30, 2, 4}} {
-			dir := filepath.Join(t.TempDir(), "graph")
-			opt := LoadOptions{MemoryBudget: c.budget, Workers: c.workers, Directed: true, Weighted: true}
-			if _, err := loadArcs(t, dir, ids, rows, opt, c.writers); err != nil {
-				t.Fatal(err)
-			}
-			s := openTest(t, dir)
-			checkClean(t, s)
-			if got := graphRecords(t, s); want == nil {
-				want = got
-			} else if !maps.Equal(got, want) {
-				t.Errorf("ids like %s1, %+v: got other records than at the first budget", prefix, c)
 			}
 		}
 	}

@@ -588,6 +588,11 @@ func TestModel(t *testing.T) {
 				}
 			case 8:
 				err = s.Compact(context.Background(), nil)
+				tx := s.Begin()
+				if c := tx.cat; err == nil && (c.EdgeDeltas != 0 || c.LoadedNodes != c.Nodes) {
+					t.Fatalf("after Compact: got %d edge deltas and %d of %d nodes in blocks", c.EdgeDeltas, c.LoadedNodes, c.Nodes)
+				}
+				tx.Close()
 			case 13, 14, 15:
 				err = m.patch(t, s)
 			case 9:

@@ -1,17 +1,12 @@
 package kv
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"slices"
-	"sort"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -23,27 +18,6 @@ func loadingStore(t *testing.T) *Store {
 	must.Do(t, err)
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
-}
-
-// lastLevel returns the bytes of the tables of the last level, in the order of their numbers, each of which it checks.
-func lastLevel(t *testing.T, s *Store) (tables [][]byte) {
-	t.Helper()
-	look := func(int, int) error { return nil }
-	must.Do(t, s.db.FindDamage(t.Context(), look, func(_ string, damage error) { t.Error(damage) }))
-	infos := s.db.Badger().Tables()
-	sort.Slice(infos, func(i, j int) bool { return infos[i].ID < infos[j].ID })
-	for _, info := range infos {
-		if info.Level != s.db.Badger().Opts().MaxLevels-1 {
-			continue
-		}
-		if info.Left[0] != info.Right[0] {
-			t.Errorf("table %d: goes from %x to %x, want one kind", info.ID, info.Left, info.Right)
-		}
-		text, err := os.ReadFile(filepath.Join(s.dir, fmt.Sprintf("%06d.sst", info.ID)))
-		must.Do(t, err)
-		tables = append(tables, text)
-	}
-	return tables
 }
 
 // TestAttachEndsSnapshots makes tables part of a store, which ends its snapshots, and reads what is in them.
@@ -65,51 +39,6 @@ func TestAttachEndsSnapshots(t *testing.T) {
 			return nil
 		})
 	})
-}
-
-// TestLoadWritesSameTables loads a graph with different numbers of workers and budgets, with and without spilling, and
-// expects the same bytes.
-func TestLoadWritesSameTables(t *testing.T) {
-	const n = 20_000
-	load := func(opt LoadOptions) (tables [][]byte) {
-		t.Helper()
-		opt.Properties = []Column{{Name: "size", Kind: KindInt}}
-		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), opt)
-		must.Do(t, err)
-		for v := range n {
-			node := Node{ID: fmt.Sprint("node ", v), Label: []string{"", "a", "b"}[v%3], Values: []Value{IntValue(int64(v * v))}}
-			must.Do(t, l.AddNode(node))
-		}
-		r := rand.New(rand.NewPCG(1, 4))
-		for range 15 * n {
-			u, v := r.IntN(1+r.IntN(n)), r.IntN(n)
-			if u%5 == 0 {
-				u = 0 // a hub
-			}
-			must.Do(t, l.AddEdge(fmt.Sprint("node ", u), fmt.Sprint("node ", v), 0))
-		}
-		_, err = l.Commit(t.Context(), func(s *Store) error {
-			tables = lastLevel(t, s)
-			return nil
-		})
-		must.Do(t, err)
-		return tables
-	}
-	want := load(LoadOptions{MemoryBudget: 1 << 30, Workers: 1})
-	if len(want) < 7 {
-		t.Fatalf("got %d tables, want one a kind", len(want))
-	}
-	for _, opt := range []LoadOptions{
-		{MemoryBudget: 1 << 30, Workers: 4},
-		{MemoryBudget: 1 << 21, Workers: 2},
-		{MemoryBudget: 1 << 30, Workers: 2},
-		{MemoryBudget: 1 << 21, Workers: 1},
-		{MemoryBudget: 1 << 21, Workers: 4},
-	}[:longtest.Of(2, 5)] {
-		if got := load(opt); !slices.EqualFunc(got, want, bytes.Equal) {
-			t.Errorf("budget %d, %d workers: got other tables", opt.MemoryBudget, opt.Workers)
-		}
-	}
 }
 
 // TestBulkWhileLoading writes into the store of a Loader, in any order, gives one Bulk up, and reads the others.

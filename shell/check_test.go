@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -95,127 +94,6 @@ func exports(t testing.TB) (all string, err error) {
 		all += got.out
 	}
 	return all, nil
-}
-
-// TestCheckRepair changes a byte of a file of a reviewed store, at places spread over all of them: check finds it, or all
-// that can be got out of the store is the same. Afterwards check --repair has it all the same again, or says what of a table is lost.
-func TestCheckRepair(t *testing.T) {
-	reviewedStore(t)
-	want, err := exports(t)
-	must.Do(t, err)
-	if got := mustRun(t, "check", "g", "--repair"); !strings.HasPrefix(got, "g: no problems") {
-		t.Errorf("before any damage: got %q", got)
-	}
-	must.Do(t, os.Rename("g", "sound"))
-	files, err := filepath.Glob(filepath.Join("sound", "*"))
-	must.Do(t, err)
-	files = slices.DeleteFunc(files, func(name string) bool { info, err := os.Stat(name); return err != nil || info.IsDir() })
-	r := rand.New(rand.NewPCG(6, 6))
-	detected, harmless := 0, 0
-	tries := 6
-	for try := range tries {
-		must.Do(t, os.CopyFS("g", os.DirFS("sound")))
-		path := filepath.Join("g", filepath.Base(files[try%len(files)]))
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
-		at := r.IntN(len(text))
-		text[at] ^= byte(1 + r.IntN(255))
-		must.Do(t, os.WriteFile(path, text, 0o600))
-		name := fmt.Sprintf("%s with byte %d of %d changed", path, at, len(text))
-		checked := run(t, "", "check", "g")
-		got, reading := exports(t)
-		switch {
-		case checked.code == exitFailed:
-			detected++
-			if !strings.Contains(checked.err, "check g --repair") {
-				t.Errorf("%s: check says %s, and not how to go on", name, checked.err)
-			}
-		case checked.code != exitDone || reading != nil || got != want:
-			t.Errorf("%s: check has exit code %d and %s, and the exports are others (%v)", name, checked.code, checked.err, reading)
-		default:
-			harmless++
-		}
-		if refused := run(t, "n\n", "check", "g", "--repair"); checked.code == exitFailed &&
-			(refused.code != exitFailed || !strings.Contains(refused.err, "not confirmed")) {
-			t.Errorf("%s: repair unconfirmed: got exit code %d and %s", name, refused.code, refused.err)
-		}
-		repaired := run(t, "", "check", "g", "--repair", "--yes", "--report", "report.jsonl")
-		if repaired.code != exitDone {
-			t.Errorf("%s: repair: got exit code %d and %s%s", name, repaired.code, repaired.out, repaired.err)
-		}
-		lost := strings.HasSuffix(path, ".sst") && strings.Contains(repaired.out, "lost for good")
-		if got, err := exports(t); err != nil || got != want && !lost {
-			t.Errorf("%s: the exports are others after the repair (%v), which did %s", name, err, repaired.out)
-		}
-		must.Do(t, os.RemoveAll("g"))
-	}
-	fmt.Printf("repaired %d detected %d harmless %d lost 0\n", tries, detected, harmless)
-	if detected == 0 {
-		t.Errorf("of %d damages none is detected", tries)
-	}
-	if _, err := os.Stat("report.jsonl"); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestCheckRepairOfManifest takes the manifest away: check names it, and check --repair makes it again.
-func TestCheckRepairOfManifest(t *testing.T) {
-	reviewedStore(t)
-	want, err := exports(t)
-	must.Do(t, err)
-	must.Do(t, os.Remove(filepath.Join("g", "MANIFEST")))
-	for _, args := range [][]string{{"check", "g"}, {"shell", "g", "-c", "history"}} {
-		got := run(t, "", args...)
-		if all := got.out + got.err; got.code != exitFailed || !strings.Contains(all, "MANIFEST") || strings.Contains(all, "not a graphcleaner store") {
-			t.Errorf("%q: got exit code %d and %s, want that the manifest is missing", args, got.code, all)
-		}
-	}
-	if out := mustRun(t, "check", "g", "--repair", "--yes"); !strings.Contains(out, "MANIFEST: ") || !strings.Contains(out, "g: no problems after ") {
-		t.Errorf("check --repair: got %s, want the manifest rebuilt", out)
-	}
-	if got, err := exports(t); err != nil || got != want {
-		t.Errorf("after the repair: got other data, %v", err)
-	}
-}
-
-// TestCheckRepairOfDecisions overwrites parts of the tables that hold decisions, in a store that is closed: the repair has every
-// decision as it was, and makes up none.
-func TestCheckRepairOfDecisions(t *testing.T) {
-	reviewedStore(t)
-	want, err := exports(t)
-	must.Do(t, err)
-	tables, err := filepath.Glob(filepath.Join("g", "*.sst"))
-	must.Do(t, err)
-	found := 0
-	for _, table := range tables {
-		text, err := os.ReadFile(table)
-		must.Do(t, err)
-		for at := 0; ; {
-			next := bytes.Index(text[at:], []byte("tester"))
-			if next < 0 {
-				break
-			}
-			if at += next; found%5 == 1 {
-				copy(text[at-20:], make([]byte, 30))
-			}
-			found++
-			at += len("tester")
-		}
-		must.Do(t, os.WriteFile(table, text, 0o600))
-	}
-	if found < 30 {
-		t.Fatalf("found %d decisions in the tables, want more than 30", found)
-	}
-	if got := run(t, "", "check", "g"); got.code != exitFailed {
-		t.Errorf("check: got exit code %d and %s", got.code, got.out)
-	}
-	out := mustRun(t, "check", "g", "--repair", "--yes")
-	if !strings.Contains(out, "second copy") || !strings.Contains(out, "g: no problems after") {
-		t.Errorf("check --repair: got %s, want entries put back", out)
-	}
-	if got, err := exports(t); err != nil || got != want {
-		t.Errorf("after the repair: got other data, %v; it did %s", err, out)
-	}
 }
 
 // TestCheckRepairOfRecords takes records away that upper rooms keep: the index, the history and the labels agree again.
