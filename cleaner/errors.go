@@ -42,7 +42,7 @@ var (
 	// ErrFewFittingNodes is returned if the fitting set is too small to fit a detector.
 	ErrFewFittingNodes = detector.ErrFewFittingNodes
 
-	// ErrNoModel is returned if the last run keeps no model to score by: it was made by an earlier version.
+	// ErrNoModel is returned if the last run keeps no model to score by: it was lost.
 	ErrNoModel = errors.New("cleaner: the last run keeps no model")
 
 	// ErrElsewhere is returned if scores are to be computed by a run that was made elsewhere: see Run.Elsewhere.

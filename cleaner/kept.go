@@ -51,7 +51,7 @@ func lastFit(tx *kv.Tx) (*Run, keptFit, error) {
 	err = tx.Document(detectorsSpace, keptKey, &kept)
 	switch {
 	case errors.Is(err, kv.ErrNotFound) || err == nil && kept.Run != run.ID:
-		kept = keptFit{Run: run.ID, Counts: run.labelCounts} // of a run of an earlier version
+		kept = keptFit{Run: run.ID, Counts: run.labelCounts} // of a run that was made elsewhere, or whose fit was lost
 		if kept.Counts == nil {
 			kept.Counts = run.FittingCounts
 		}

@@ -19,8 +19,7 @@ type Outdated struct {
 
 // ChangesSince compares the store with the last run, and what it has seen up to the last Rescore. A decision does not make scores
 // outdated here, because decided labels are not looked at again, unless it replaces a decision that the run used as truth. Of a run
-// of an earlier version it sees neither an edge that replaced another, nor a label that was set without a decision. Of a run that was made
-// elsewhere it has no Changes, since Rescore cannot take them in.
+// that was made elsewhere it has no Changes, since Rescore cannot take them in.
 func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err error) {
 	writes, err := predictionWrites(tx)
 	if err != nil {
@@ -92,17 +91,13 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 
 // CountStale counts the nodes around everything that changed since the scores of a run, as NewestRun returns it, were up to date: their
 // scores are older than that, and Rescore brings them up to date. If there are more than most, or the store does not know, the count is
-// -1. Of a run of an earlier version it is zero: the store kept no changes then. Of a run that was made elsewhere it is zero too: nothing brings
-// its scores up to date.
+// -1. Of a run that was made elsewhere it is zero: nothing brings its scores up to date.
 func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
 	if run.Elsewhere != nil {
 		return 0, nil
 	}
 	nodes, all, err := staleNodes(ctx, tx, run, most)
-	switch {
-	case all && run.Commit == 0: // of an earlier version, which does not tell
-		return 0, nil
-	case all, errors.Is(err, ops.ErrReach):
+	if all || errors.Is(err, ops.ErrReach) {
 		return -1, nil
 	}
 	return len(nodes), err
@@ -115,7 +110,7 @@ func IsStale(ctx context.Context, tx *kv.Tx, run *Run, v kv.NodeID) (bool, error
 	}
 	nodes, all, err := staleNodes(ctx, tx, run, mostStale)
 	if all || errors.Is(err, ops.ErrReach) {
-		return run.Commit != 0, nil
+		return true, nil
 	}
 	_, found := slices.BinarySearch(nodes, v)
 	return found, err

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// recalibrate is the second step of Rescore. A run that keeps no calibration, of PresetPaper or of an earlier version, stays as it is.
+// recalibrate is the second step of Rescore. A run of PresetPaper keeps no calibration, and stays as it is.
 func recalibrate(ctx context.Context, s *kv.Store) (done *Rescoring, err error) {
 	var last *recalibration
 	err = s.View(func(tx *kv.Tx) (err error) {
@@ -62,7 +62,7 @@ func (c *recalibration) isDone() bool {
 	return !c.Before.isCalibrated() || c.last <= max(c.Before.Decisions, c.Before.Rescored)
 }
 
-// isCalibrated says that the run keeps a calibration: one of PresetPaper or of an earlier version does not.
+// isCalibrated says that the run keeps a calibration: one of PresetPaper does not.
 func (r *Run) isCalibrated() bool {
 	return r.Model != nil && r.Model.Calibration != nil && r.Model.Calibration.IsWhole()
 }

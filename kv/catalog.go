@@ -15,13 +15,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// formatVersion is the version of everything on disk. A change that an older program would misread adds one, and a
-// line to the history in doc.go, a step to migrations, and before it a store to testdata (see TestKeepStores).
-const formatVersion = 3
-
-// newestVersion is the greatest version that this program reads. A store gets one above formatVersion with the first use of
-// what that version has, see Tx.raiseVersion; until then older programs can use it.
-const newestVersion = 4
+// formatVersion is the version of everything on disk. A change that another program would misread adds one.
+const formatVersion = 4
 
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {

@@ -177,9 +177,6 @@ func TestTrackChangesInALoad(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.SetLabel(5, "B") })
 	wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{4, 5})
 	wantTouched(t, s, mark, columnOfChanges("x"), nil)
-	if v := versionOf(t, s); v != newestVersion {
-		t.Errorf("got format version %d, want %d", v, newestVersion)
-	}
 }
 
 // One tracker neither forgets what another may ask for, nor takes its columns away.
@@ -210,23 +207,6 @@ func TestTrackersBesideEachOther(t *testing.T) {
 	wantColumnNotTracked(t, s, last, "x")
 	update(t, s, func(tx *Tx) error { return errors.Join(tx.UntrackChanges("two"), tx.UntrackChanges("nobody")) })
 	wantNotTracked(t, s, lastCommit(t, s))
-}
-
-// A store that tracked changes before trackers had names goes on for the first that has one.
-func TestTrackerOfEarlierStores(t *testing.T) {
-	s := newStore(t, Options{})
-	addNodes(t, s, 3)
-	track(t, s, []string{LabelColumn}, nil, 0)
-	mark := lastCommit(t, s)
-	update(t, s, func(tx *Tx) error {
-		c, err := tx.change()
-		if err == nil {
-			c.Tracking.Trackers = nil
-		}
-		return errors.Join(err, tx.SetLabel(1, "A"))
-	})
-	track(t, s, []string{LabelColumn}, nil, 0)
-	wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{1})
 }
 
 // TestTrackChangesRefuses has calls that change nothing.
@@ -264,50 +244,6 @@ func TestTrackChangesRefuses(t *testing.T) {
 		return nil
 	})
 	wantNotTracked(t, s, last)
-	if v := versionOf(t, s); v != formatVersion {
-		t.Errorf("got format version %d, want %d", v, formatVersion)
-	}
-}
-
-func versionOf(t *testing.T, s *Store) (version int) {
-	t.Helper()
-	view(t, s, func(tx *Tx) error {
-		h, err := readHeader(tx.txn)
-		version = h.Version
-		return err
-	})
-	return version
-}
-
-// TestVersionOfTrackingStores: programs that would not keep the changes cannot open a store that tracks them, and a store of an
-// older format tracks them once it is migrated.
-func TestVersionOfTrackingStores(t *testing.T) {
-	dir, _ := unpackKept(t, 1, "plain")
-	if _, _, err := Migrate(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}); err != nil {
-		t.Fatal(err)
-	}
-	s := openStore(t, dir, Options{OnWrite: func(*Tx, Write) error { return nil }})
-	if v := versionOf(t, s); v != formatVersion {
-		t.Errorf("got format version %d before, want %d", v, formatVersion)
-	}
-	full, _ := backupOf(t, s, nil)
-	mark := lastCommit(t, s)
-	track(t, s, []string{LabelColumn}, nil, 0)
-	update(t, s, func(tx *Tx) error { return tx.SetLabel(1, "another") })
-	if v := versionOf(t, s); v != newestVersion {
-		t.Errorf("got format version %d, want %d", v, newestVersion)
-	}
-	// A backup since one of before is of the later version.
-	since, _ := backupOf(t, s, full)
-	restored := restoreAll(t, full, since)
-	for _, s := range []*Store{s, restored} {
-		closeStore(t, s)
-		s = openStore(t, s.Dir(), Options{ReadOnly: true})
-		wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{1})
-		if v := versionOf(t, s); v != newestVersion {
-			t.Errorf("got format version %d, want %d", v, newestVersion)
-		}
-	}
 }
 
 // writeInBulk writes a column and a matrix whose rows are in an order.

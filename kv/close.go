@@ -85,7 +85,7 @@ func (s *Store) endSnapshots() {
 // closeBadger closes what openBadger has opened, and leaves files that can be opened again.
 func (s *Store) closeBadger() error {
 	copied := s.db.Failed()
-	if copied == nil && !s.opt.ReadOnly && s.header.Version >= journaledFormat {
+	if copied == nil && !s.opt.ReadOnly && s.header.Version == formatVersion {
 		if copied = s.updateCopy(); copied != nil {
 			s.warn("the second copy could not be written, so the journal stays as it is", copied)
 		}

@@ -18,7 +18,7 @@
 //	Options.Observe           is called at each Event; Options.Logger logs it
 //
 // [Repair] makes a damaged store usable again, without the lost parts. [UndoRepair] puts the old files back. [Restore]
-// makes a store from backups. [Migrate] converts a store of an older format to this format.
+// makes a store from backups.
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
 // node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
@@ -56,9 +56,7 @@
 //     (TestLostEntriesAreBroughtBack, TestLostTableOfDecisions, TestDamagedCopyIsTold, TestCopyFollowsBulks).
 //     Repair uses a whole copy even if it is of an earlier or a later commit than the store
 //     (TestSoundCopyIsUsed, TestEarlierCopyIsUsed). Some later commits may be in neither the copy nor the journal. Then a
-//     readable entry stays as it is, and an entry that these commits deleted may come back. Decisions of package
-//     cleaner/decide from before KeepTwice get their second copy when the store is migrated, restored or opened for writing
-//     (TestOldDecisionsAreKeptTwice).
+//     readable entry stays as it is, and an entry that these commits deleted may come back.
 //   - If a record is empty, damaged, missing although it must be there, or under another key, a read of it returns
 //     [ErrCorrupt], never an empty answer (TestRecordDamage, TestDamagedRecordIsCorrupt, TestCheckFindsDamage).
 //   - One number, Options.MemoryBudget, bounds the memory of the store at any size of the graph. The bytes stored do not
@@ -138,9 +136,9 @@
 //     TestKilledExchange, TestExchangeMissesAFile, TestUndoOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
 //   - A backup is one snapshot, whatever is written meanwhile. Backup compares every record with its checksum, also the
 //     records that an earlier backup has. Restore of a damaged backup, or of one that is cut short, returns [ErrBackup]. A store
-//     from whole backups has the records, the commits and the ID of the original. If [Restore] or [Migrate] is killed, it
+//     from whole backups has the records, the commits and the ID of the original. If [Restore] is killed, it
 //     leaves no incomplete store (TestBackupWhileWriting, TestBackupChains, TestFlippedBackups, TestTruncatedBackups,
-//     TestMigrationIsAtomic; shell TestKilledJobs).
+//     shell TestKilledJobs).
 //   - If the disk fails a write, also one in the background, every later write returns [ErrFailed]. All commits are there
 //     when the store is opened again. If Badger 4.9.6 cannot make a table in a merge, it removes the merged tables all the
 //     same. The store keeps them until all new tables are there; if one is lacking, reads fail too, and the next Open has the
@@ -246,16 +244,5 @@
 //
 // # Format version
 //
-// A store of another version is refused with a [*VersionError]. [Migrate] brings one of an earlier version to the present
-// one; testdata keeps stores of each.
-//
-//	1   the first
-//	2   the counts are a record of their own
-//	3   there is a journal, commits are numbered, and spaces may be kept twice
-//	4   what commits changed is kept, and nodes may be removed
-//
-// A store has version 3 until [Tx.TrackChanges] is called or its first node is removed, so that programs that know version 3 can
-// open it. Programs from before the first release may know another form of versions 3 and 4: they take frames of the journal that
-// share a sync, which a crash leaves there, for damage. Some of them added up diagonals in floating point, so scores that they wrote may
-// differ in the last bits from those of this program, which adds in fixed point.
+// A store has format version 4. One of another version is refused with a [*VersionError].
 package kv

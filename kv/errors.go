@@ -17,7 +17,7 @@ var (
 	// ErrNotStore is returned by Open for a directory that holds no store.
 	ErrNotStore = lsm.ErrNotStore
 
-	// ErrVersion is returned by Open for a store of another format version, and by Migrate and Restore for a newer version.
+	// ErrVersion is returned by Open, Repair and Restore for a store of another format version.
 	// The error is a *VersionError. A read of a record with an unknown version returns ErrVersion too.
 	ErrVersion = record.ErrVersion
 
@@ -126,8 +126,7 @@ var (
 	ErrBackupOrder = archive.ErrOrder
 )
 
-// A VersionError says that the format of a store is older or newer than this program reads. Migrate converts an older one.
-// It is an ErrVersion.
+// A VersionError says that the format of a store is older or newer than this program reads. It is an ErrVersion.
 type VersionError struct {
 	Dir  string
 	Got  int // as the store says

@@ -34,9 +34,6 @@ const journalName = "journal"
 // write asks for (lsm.SpareRoom) has them.
 const journalAhead = 256 << 10
 
-// journaledFormat is the first format version of stores that have a journal.
-const journaledFormat = 3
-
 // storedCommit is the number of the last commit that Badger holds, zero if there was none.
 func (s *Store) storedCommit() (number uint64, err error) {
 	err = s.db.View(func(t *lsm.Txn) error {
@@ -69,9 +66,8 @@ func (s *Store) createJournal() (err error) {
 	return nil
 }
 
-// openJournal brings Badger to what the journal holds, and goes on with the journal. A store that has no header yet, or
-// is of a format without a journal, has none. What is missing in the journal, or in Badger and the journal, is an ErrCorrupt
-// that says which commits.
+// openJournal brings Badger to what the journal holds, and goes on with the journal. A store that has no header yet has
+// none. What is missing in the journal, or in Badger and the journal, is an ErrCorrupt that says which commits.
 func (s *Store) openJournal() error {
 	held, err := s.storedCommit()
 	if err != nil {
@@ -84,7 +80,7 @@ func (s *Store) openJournal() error {
 	}
 	reading := s.readHeader()
 	if len(r.Segments) == 0 {
-		if reading == nil && s.header.Version >= journaledFormat {
+		if reading == nil {
 			return s.missingJournal(held)
 		}
 		if errors.Is(reading, ErrNotStore) {
@@ -148,7 +144,7 @@ func (s *Store) checkJournal() (base, last uint64, known bool, err error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
-	if closed || !s.synced || s.header.Version < journaledFormat {
+	if closed || !s.synced {
 		return 0, 0, false, nil
 	}
 	if err := s.db.Failed(); errors.Is(err, ErrMoved) {
@@ -352,7 +348,7 @@ func (s *Store) trimJournal() error {
 func (s *Store) closeJournal(flushed bool) error {
 	defer func() { s.journal = nil }()
 	switch {
-	case s.journal == nil && flushed && !s.synced && s.header.Version >= journaledFormat:
+	case s.journal == nil && flushed && !s.synced && s.header.Version == formatVersion:
 		if err := s.createJournal(); err != nil {
 			return err
 		}

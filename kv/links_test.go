@@ -229,10 +229,9 @@ func TestForeignFiles(t *testing.T) {
 			opt := Options{MemoryBudget: minMemoryBudget}
 			_, opening := Open(dir, opt)
 			_, reading := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
-			_, _, migrating := Migrate(t.Context(), dir, opt)
 			_, repairing := Repair(t.Context(), dir, opt, nil, func(Correction) {})
 			for job, err := range map[string]error{
-				"Open": opening, "Open to read": reading, "Migrate": migrating, "Repair": repairing,
+				"Open": opening, "Open to read": reading, "Repair": repairing,
 				"UndoRepair": UndoRepair(t.Context(), dir, opt, nil),
 			} {
 				if !errors.Is(err, ErrForeignFile) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), kind) {

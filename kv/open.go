@@ -115,9 +115,6 @@ func (s *Store) start() error {
 	} else if err != nil {
 		return err
 	}
-	if err := checkVersion(s.name, s.header.Version); err != nil {
-		return err
-	}
 	if err := s.checkCopy(); err != nil {
 		return err
 	}
@@ -133,10 +130,7 @@ func (s *Store) start() error {
 			return err
 		}
 	}
-	if err := s.sweep(); err != nil {
-		return err
-	}
-	return s.keepDecisionsTwice()
+	return s.sweep()
 }
 
 // damagedTable returns the first damage of a table of a store whose header is not found: it may be in there. It returns

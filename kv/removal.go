@@ -284,11 +284,6 @@ func (tx *Tx) putRemoved(v NodeID) error {
 	if err := tx.put(tx.removedKey(block), appendRemoved(nil, block, slices.Insert(nodes, at, v))); err != nil {
 		return err
 	}
-	if tx.cat.Removed == 0 {
-		if err := tx.raiseVersion(newestVersion); err != nil {
-			return err
-		}
-	}
 	counts, err := tx.count()
 	if err != nil {
 		return err

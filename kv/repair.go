@@ -46,8 +46,6 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 //   - The readable part of a table stays. If the index of a table is damaged, its blocks are found by their checksums.
 //   - The manifest is rebuilt if a table outside it has records that no table in it has. The versions of records then
 //     decide which record is the last, and records that a merge of tables dropped stay out.
-//   - A store of an older format is migrated if its files are damaged. If its files are whole, Repair returns a
-//     *VersionError: Migrate it first.
 //   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
 //   - Commits that are in the journal and not in Badger's logs are written again. A damaged journal is rebuilt; the report
 //     names the commits that are in neither.
@@ -169,7 +167,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (vers
 		return 0, err
 	}
 	err = r.journal()
-	for _, step := range []func(context.Context) error{r.migrate, r.copies, r.records, r.remakeCopy} {
+	for _, step := range []func(context.Context) error{r.copies, r.records, r.remakeCopy} {
 		if err == nil {
 			err = step(ctx)
 		}

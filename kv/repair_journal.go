@@ -26,7 +26,7 @@ func (r *repair) journal() error {
 	if damage == nil {
 		damage = r.s.openJournal()
 	}
-	if damage == nil && r.s.journal == nil && !r.isOld() {
+	if damage == nil && r.s.journal == nil {
 		damage = r.s.missingJournal(r.s.commits)
 	}
 	if r.s.journal != nil {

@@ -256,45 +256,16 @@ func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r rec
 	return err
 }
 
-// isOld says whether a store is of a format without a journal. One that has numbers of commits is not, whatever its header
-// says: that of its format is lost, and an earlier one has come to light.
-func (r *repair) isOld() bool {
-	v := r.s.header.Version
-	return v > 0 && v < journaledFormat && r.s.commits == 0
-}
-
-// migrate brings an old store, which cannot be migrated as its files are damaged, to the present format.
-func (r *repair) migrate(ctx context.Context) error {
-	if !r.isOld() || !r.changed {
-		return nil
-	}
-	what := fmt.Sprintf("the store has format version %d", r.s.header.Version)
-	if err := r.s.migrateAll(ctx); err != nil {
+// header repairs the header. It returns a *VersionError for a store of another format.
+func (r *repair) header(found damagedRecords) error {
+	err := r.s.readHeader()
+	if _, ok := errors.AsType[*VersionError](err); ok || err == nil && !found.header {
 		return err
 	}
-	return r.done("header", what, "migrated to %d", formatVersion)
-}
-
-// header repairs the header. A *VersionError is for a store that is to be migrated, or of a newer format.
-func (r *repair) header(found damagedRecords) error {
-	damaged := r.s.readHeader() != nil || found.header
-	h, version := r.s.header, formatVersion
-	if cat, err := r.catalog(); err == nil && cat.Tracking != nil || len(found.removals) > 0 {
-		version = newestVersion
+	r.s.header = newHeader()
+	if r.identity != (journal.Store{}) {
+		r.s.header.ID = hex.EncodeToString(r.identity[:])
 	}
-	switch {
-	case damaged:
-		h = newHeader()
-		if r.identity != (journal.Store{}) {
-			h.ID = hex.EncodeToString(r.identity[:])
-		}
-	case h.Version >= version && h.Version <= newestVersion:
-		return nil
-	case h.Version > newestVersion || r.isOld():
-		return checkVersion(r.dir, h.Version)
-	}
-	r.s.header = h
-	r.s.header.Version = version
 	body, err := msgpack.Marshal(r.s.header)
 	if err != nil {
 		return err
@@ -302,10 +273,7 @@ func (r *repair) header(found damagedRecords) error {
 	if err := r.s.setRecord(headerKey(), body); err != nil {
 		return err
 	}
-	switch {
-	case !damaged:
-		return r.done("header", fmt.Sprintf("it is that of format version %d, which the store had once", h.Version), "rebuilt")
-	case r.identity != (journal.Store{}):
+	if r.identity != (journal.Store{}) {
 		return r.done("header", "it cannot be read", "rebuilt, with the ID that the journal has")
 	}
 	return r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read",

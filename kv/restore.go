@@ -28,10 +28,10 @@ const restoreMark = ".restoring"
 // there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run; another
 // returns a *LockedError. If Restore is killed after its last step, the store is complete. The same Restore again then
 // returns its BackupInfo and removes the files beside dir. The store has the ID, the records and the commits of the
-// original; an older format is migrated. Restore returns the BackupInfo of the last backup.
+// original. Restore returns the BackupInfo of the last backup.
 //
 // It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the one
-// before it, a *VersionError for a newer format, and ErrNoSpace if the disk has too little room. All files are read at
+// before it, a *VersionError for another format, and ErrNoSpace if the disk has too little room. All files are read at
 // once, in step.
 func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOptions) (info BackupInfo, err error) {
 	chain, err := archive.Open(files)
@@ -39,8 +39,8 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 		return info, err
 	}
 	defer chain.Close()
-	if got := chain.Head().Format; got > newestVersion {
-		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: newestVersion}
+	if got := chain.Head().Format; got != formatVersion {
+		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: formatVersion}
 	}
 	d, err := newDirectoryBeside(dir, restoreMark, nil)
 	if errors.Is(err, ErrExists) {
@@ -110,16 +110,10 @@ func (s *Store) restore(ctx context.Context, chain *archive.Chain, progress Prog
 	if s.commits, err = s.storedCommit(); err != nil {
 		return info, err
 	}
-	if head := chain.Head(); s.header.ID != head.Store || s.header.Version != head.Format {
-		return info, chain.Fail("it is of the store %s in format version %d, and its records of %s in %d",
-			head.Store, head.Format, s.header.ID, s.header.Version)
+	if head := chain.Head(); s.header.ID != head.Store {
+		return info, chain.Fail("it is of the store %s, and its records of %s", head.Store, s.header.ID)
 	}
-	for s.header.Version < formatVersion {
-		if err := s.migrate(); err != nil {
-			return info, err
-		}
-	}
-	return info, s.keepDecisionsTwice()
+	return info, nil
 }
 
 // CheckBackup reads a full backup and those that follow it as Restore does, and makes no store.

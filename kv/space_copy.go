@@ -52,32 +52,6 @@ func (s *Space) KeepTwice() error {
 	return nil
 }
 
-// decisionsSpace is the space of the decisions of package cleaner/decide. No other space from before KeepTwice needs a
-// second copy.
-const decisionsSpace = "history"
-
-// keepDecisionsTwice writes the second copy of decisions from before KeepTwice. If there is a copy already, the store knew
-// of it, and lost that. The caller is the only one who knows the store.
-func (s *Store) keepDecisionsTwice() error {
-	due := false
-	err := s.lastView(func(tx *Tx) error {
-		_, there := tx.cat.Spaces[decisionsSpace]
-		_, marked := tx.cat.Twice[decisionsSpace]
-		due = there && !marked
-		return nil
-	})
-	if err != nil || !due {
-		return err
-	}
-	if err := s.update(func(tx *Tx) error { return tx.Space(decisionsSpace).KeepTwice() }); err != nil {
-		return err
-	}
-	if err := s.remakeCopy(); err != nil {
-		s.warn("the second copy could not be written", err)
-	}
-	return nil
-}
-
 // keptTwice are the spaces that are kept twice, with their generations.
 func (c *catalog) keptTwice() (list []byte) {
 	for _, name := range sortedNames(c.Twice) {

@@ -269,7 +269,8 @@ func TestCopyFollowsBulks(t *testing.T) {
 	if got := entries(s); got != fmt.Sprint(want) {
 		t.Errorf("of two spaces: got %s, want %v", got, want)
 	}
-	restored := restoreAll(t, backupAsItIs(t, s))
+	file, _ := backupOf(t, s, nil)
+	restored := restoreAll(t, file)
 	if got := entries(restored); got != fmt.Sprint(want) {
 		t.Errorf("restored: got %s, want %v", got, want)
 	}

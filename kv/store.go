@@ -36,7 +36,7 @@ type Store struct {
 	db     *lsm.DB
 	header header
 
-	// journal is nil in a store that is read-only or being loaded, or of a format without one. The writer's lock guards it.
+	// journal is nil in a store that is read-only or being loaded. The writer's lock guards it.
 	journal *journal.Log
 	ends    []uint64     // Badger's version at the end of each segment of it but the last
 	commits uint64       // the number of the last commit
@@ -96,17 +96,7 @@ func (s *Store) isRead() bool {
 
 func headerKey() []byte { return []byte{byte(record.KindHeader)} }
 
-// checkVersion returns a *VersionError for a format version that this program does not read.
-func checkVersion(dir string, got int) error {
-	switch {
-	case got < formatVersion:
-		return &VersionError{Dir: dir, Got: got, Want: formatVersion}
-	case got > newestVersion:
-		return &VersionError{Dir: dir, Got: got, Want: newestVersion}
-	}
-	return nil
-}
-
+// readHeader reads the header. For a store of another format version it returns a *VersionError.
 func (s *Store) readHeader() error {
 	err := s.db.View(func(t *lsm.Txn) (err error) {
 		s.header, err = readHeader(t)
@@ -117,6 +107,9 @@ func (s *Store) readHeader() error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	if s.header.Version != formatVersion {
+		return &VersionError{Dir: s.name, Got: s.header.Version, Want: formatVersion}
 	}
 	return nil
 }
@@ -134,24 +127,7 @@ func readHeader(t *lsm.Txn) (h header, err error) {
 	if err := msgpack.Unmarshal(body, &h); err != nil {
 		return h, record.Corrupt(headerKey(), err.Error())
 	}
-	if h.Version < 1 {
-		return h, record.Corrupt(headerKey(), fmt.Sprintf("the format version is %d", h.Version))
-	}
 	return h, nil
-}
-
-// raiseVersion has the store be of a format version from the commit on, if it is of a lower one.
-func (tx *Tx) raiseVersion(version int) error {
-	h, err := readHeader(tx.txn)
-	if err != nil || h.Version >= version {
-		return err
-	}
-	h.Version = version
-	body, err := msgpack.Marshal(h)
-	if err != nil {
-		return err
-	}
-	return tx.put(headerKey(), body)
 }
 
 // newHeader is the header of a store that is being made.

@@ -235,24 +235,35 @@ func TestEmptyStoreReopens(t *testing.T) {
 	})
 }
 
-func TestOtherVersion(t *testing.T) {
-	s := newStore(t, Options{})
+// setVersion gives a store the header of a format version.
+func setVersion(t *testing.T, s *Store, version int) {
+	t.Helper()
 	update(t, s, func(tx *Tx) error {
-		body, err := msgpack.Marshal(header{Version: newestVersion + 1, ID: s.ID()})
-		if err != nil {
-			return err
-		}
-		return tx.put(headerKey(), body)
+		body, err := msgpack.Marshal(header{Version: version, ID: s.ID()})
+		return errors.Join(err, tx.put(headerKey(), body))
 	})
-	closeStore(t, s)
-	_, err := Open(s.Dir(), Options{})
-	var version *VersionError
-	if !errors.Is(err, ErrVersion) || !errors.As(err, &version) || version.Got != newestVersion+1 {
-		t.Fatalf("got %v, want a *VersionError", err)
-	}
-	want := fmt.Sprintf("%s has format version %d, want %d: a newer graphcleaner wrote it", s.Dir(), newestVersion+1, newestVersion)
-	if err.Error() != want {
-		t.Errorf("got %q, want %q", err, want)
+}
+
+// TestOtherVersion opens and repairs stores of another format version, also one that a crash left. They are refused, and stay as they
+// are.
+func TestOtherVersion(t *testing.T) {
+	for version, writer := range map[int]string{0: "an older", formatVersion - 1: "an older", formatVersion + 1: "a newer"} {
+		s := newStore(t, Options{})
+		setVersion(t, s, version)
+		crashed := copyStore(t, s.Dir())
+		closeStore(t, s)
+		for _, dir := range []string{s.Dir(), crashed} {
+			opt := Options{MemoryBudget: minMemoryBudget}
+			want := fmt.Sprintf("%s has format version %d, want %d: %s graphcleaner wrote it", dir, version, formatVersion, writer)
+			_, opening := Open(dir, opt)
+			_, repairing := Repair(t.Context(), dir, opt, nil, func(Correction) {})
+			_, again := Open(dir, opt)
+			for _, err := range []error{opening, repairing, again} {
+				if other, ok := errors.AsType[*VersionError](err); !ok || other.Got != version || err.Error() != want {
+					t.Errorf("got %v, want %s", err, want)
+				}
+			}
+		}
 	}
 }
 

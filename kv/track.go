@@ -19,8 +19,7 @@ type tracking struct {
 	Matrices   map[string]trackedSet `msgpack:"matrices"`
 	Next       changes.Kind          `msgpack:"next"` // the next unused
 
-	// Trackers are those for whom it keeps them, by their names. A store of before there were names has none, and the first
-	// tracker takes over what it keeps.
+	// Trackers are those for whom it keeps them, by their names.
 	Trackers map[string]tracker `msgpack:"trackers,omitempty"`
 }
 
@@ -76,7 +75,6 @@ func changesCommit(key []byte) (uint64, error) {
 // their room.
 //
 // Call it before the snapshot that gives the first mark. Each later commit costs some tens of bytes, and Compact folds them.
-// Programs that read format version 3 and no later one cannot open the store from then on.
 func (tx *Tx) TrackChanges(name string, columns, matrices []string, upTo uint64) error {
 	if err := tx.writable(); err != nil {
 		return err
@@ -104,7 +102,7 @@ func (tx *Tx) TrackChanges(name string, columns, matrices []string, upTo uint64)
 		if known && before.Since >= upTo && before.asks(next) {
 			return nil
 		}
-		if known || len(t.Trackers) == 0 {
+		if known {
 			next.Since = max(before.Since, t.Since, upTo)
 		}
 	}
@@ -126,9 +124,6 @@ func (tx *Tx) UntrackChanges(name string) error {
 
 // setTracker enters a tracker, or takes it out with nil, and has the store keep what all trackers ask for.
 func (tx *Tx) setTracker(name string, to *tracker) error {
-	if err := tx.raiseVersion(newestVersion); err != nil {
-		return err
-	}
 	c, err := tx.change()
 	if err != nil {
 		return err
@@ -140,12 +135,9 @@ func (tx *Tx) setTracker(name string, to *tracker) error {
 		if err != nil {
 			return err
 		}
-		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1}
+		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1, Trackers: map[string]tracker{}}
 	}
 	t := c.Tracking
-	if t.Trackers == nil {
-		t.Trackers = map[string]tracker{}
-	}
 	if to != nil {
 		t.Trackers[name] = *to
 	} else {

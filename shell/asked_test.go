@@ -384,7 +384,7 @@ func TestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	for _, args := range []string{"stats g", "shell g -c stats", "clean g", "review g", "migrate g", "check g --repair", "serve g"} {
+	for _, args := range []string{"stats g", "shell g -c stats", "clean g", "review g", "check g --repair", "serve g"} {
 		got := run(t, "", append(strings.Fields(args), "--wait", "0s")...)
 		if got.code != exitFailed || !strings.Contains(got.err, "is already open in this process") {
 			t.Errorf("%s: got exit code %d and %s", args, got.code, got.err)

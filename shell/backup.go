@@ -235,39 +235,6 @@ func openBackups(ctx context.Context, names []string, stdin io.Reader) (files []
 	return files, closeFiles, nil
 }
 
-// migrateCommand brings a store to the present format.
-type migrateCommand struct {
-	DB string `arg:"" name:"DB" help:"Directory of the store."`
-	resources
-}
-
-func (*migrateCommand) Help() string {
-	return `A store of an older format must be migrated before use. Each step is one transaction. A killed migration leaves a whole store: run it again. There is no ` +
-		`way back. Copy the directory first if you want to return to an older version.
-
-    graphcleaner migrate my.graph`
-}
-
-func (c *migrateCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
-		return err
-	}
-	var from, to int
-	err := c.untilFree(ctx, func() (err error) {
-		from, to, err = kv.Migrate(ctx, c.DB, kv.Options{MemoryBudget: c.store()})
-		return err
-	})
-	if err != nil {
-		return leaving(wayToOpen(err), "%s is whole; run migrate again to go on", c.DB)
-	}
-	if from == to {
-		_, err = s.printf("%s: it has format version %d already\n", c.DB, to)
-		return err
-	}
-	_, err = s.printf("%s: migrated from format version %d to %d\n", c.DB, from, to)
-	return unreported(err, "%s is migrated", c.DB)
-}
-
 // makingError is files.PlaceError if a directory could not be made.
 func makingError(dir string, err error) error {
 	if failure, ok := errors.AsType[*fs.PathError](err); ok && failure.Op == "mkdir" {

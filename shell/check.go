@@ -150,9 +150,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams, tell func(kv.Probl
 		}
 		return err
 	})
-	older, ok := errors.AsType[*kv.VersionError](err)
-	repairable := errors.Is(err, kv.ErrCorrupt) || c.Repair && ok && older.Got < older.Want // which a damaged file keeps from being migrated
-	if !opened && repairable {
+	if !opened && errors.Is(err, kv.ErrCorrupt) {
 		report(kv.Problem{Where: c.DB, What: err.Error()})
 		err = nil
 	}

@@ -66,7 +66,6 @@ type commandLine struct {
 	Check    checkCommand    `cmd:"" help:"Check every record of a store, or repair it."`
 	Backup   backupCommand   `cmd:"" help:"Write a store, or its changes since the last backup, to one file."`
 	Restore  restoreCommand  `cmd:"" help:"Make a store from a full backup and its later ones."`
-	Migrate  migrateCommand  `cmd:"" help:"Convert a store of an older version to the current format."`
 	Compact  compactCommand  `cmd:"" help:"Fold later changes into the blocks and free their room."`
 	Worker   workerCommand   `cmd:"" help:"Do a step of a cleaning for another program, such as an executor of Apache Spark."`
 }

@@ -69,7 +69,6 @@ func TestExitCodes(t *testing.T) {
 			command: "restore", done: "restore --verify whole.backup", failed: []string{"restore none.backup r", "restore nodes.csv r"},
 			usage: []string{"restore", "restore whole.backup", "restore whole.backup g"}, stopped: "restore whole.backup r",
 		},
-		{command: "migrate", done: "migrate g", failed: []string{"migrate none"}, usage: []string{"migrate"}, endless: true},
 		{command: "compact", done: "compact g", failed: []string{"compact none"}, usage: []string{"compact"}, endless: true},
 	} {
 		t.Run(c.command, func(t *testing.T) {

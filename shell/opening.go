@@ -43,10 +43,8 @@ func wayToOpen(err error) error {
 	if lock, ok := errors.AsType[*kv.LockedError](err); ok && lock.PID != 0 {
 		return fmt.Errorf("%w: wait for it (--wait), or end it", err)
 	}
-	if other, ok := errors.AsType[*kv.VersionError](err); ok && other.Got < other.Want {
-		return fmt.Errorf("%w; graphcleaner migrate %s converts it", err, wording.ShellWord(other.Dir))
-	} else if ok {
-		return fmt.Errorf("%w; use that version", err)
+	if _, ok := errors.AsType[*kv.VersionError](err); ok {
+		return fmt.Errorf("%w; use that version, or import the files again that the store was made from", err)
 	}
 	return err
 }

@@ -270,7 +270,7 @@ func TestUnpassedFiles(t *testing.T) {
 		"predict g --stats out.json", "import g --append --nodes new.csv",
 		"import g --append --nodes *.csv", "score g --nodes new.csv", "estimate --nodes new.csv --edges new.csv",
 		"import x --nodes new.csv --edges new.csv", "demo", "restore a x", "shell h -c undo", "serve h",
-		"check h --repair --yes", "migrate h", "worker",
+		"check h --repair --yes", "worker",
 	} {
 		var text, out bytes.Buffer
 		if err := gob.NewEncoder(&text).Encode(request{Args: strings.Fields(args), Program: "graphcleaner"}); err != nil {

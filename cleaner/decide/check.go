@@ -216,12 +216,12 @@ func (c *historyChecker) compare(v kv.NodeID, seq int64, labels, decisions *kv.C
 	}
 }
 
-// A peopleChecker compares DecidedByColumn and DisputedColumn with the history. It checks nothing where the history is from before
-// there were such columns, or where an entry about the node was lost: then the columns alone know of it.
+// A peopleChecker compares DecidedByColumn and DisputedColumn with the history. It checks nothing where an
+// entry about the node was lost: then the columns alone know of it.
 type peopleChecker struct {
 	checker   *historyChecker
 	reader    *standingReader
-	decidedBy *kv.ColumnReader // nil: there are no such columns
+	decidedBy *kv.ColumnReader // nil: there are no decisions
 	disputes  disputeReader
 }
 

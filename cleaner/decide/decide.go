@@ -275,9 +275,6 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 // columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the store,
 // and memory holds a few times as many bytes as a kv.Bulk.Sorter.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
-	if err := deriveColumns(ctx, s); err != nil {
-		return Entries{}, err
-	}
 	var entries Entries
 	err := s.UpdateContext(ctx, func(tx *kv.Tx) error {
 		before := s.Begin()

@@ -970,34 +970,12 @@ func TestCheckHistoryFinds(t *testing.T) {
 	}
 }
 
-// oneTimeEntry is an entry of form 1.
-var oneTimeEntry = []byte("\x01\x04\x01\x80\xc0\xa9\xf3\xb1\x8c\xa6\x06\x03\x01\x00\x01\x00" +
-	"\x00\x00\x00\x00\x00\x00\xe0\x3f\x02\x02p3\x01a\x01b\x01w\x00")
-
-// Entries of form 1 are read with one time for both, and written again as the others are.
-func TestParseDecisionOfOneTime(t *testing.T) {
-	got, err := parseDecision(9, oneTimeEntry)
-	must.Do(t, err)
-	want := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, EntryTime: noon, Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", Label: "b", After: Accept,
-		Who: "w", Score: 0.5, Undoes: 2,
-	}, 1}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	again, err := parseDecision(9, got.append(nil))
-	if err != nil || again != want {
-		t.Errorf("written again: got %+v, %v, want %+v", again, err, want)
-	}
-}
-
 func FuzzParseDecision(f *testing.F) {
 	d := historyRecord{Decision{
 		Seq: 9, Step: 4, Time: noon, EntryTime: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", Label: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
 	}, 1}
 	f.Add(int64(9), d.append(nil))
 	f.Add(int64(1), []byte{historyForm})
-	f.Add(int64(9), oneTimeEntry)
 	f.Fuzz(func(t *testing.T, seq int64, body []byte) {
 		d, err := parseDecision(seq, body)
 		if err != nil {

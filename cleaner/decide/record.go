@@ -27,8 +27,7 @@ import (
 //	undoes          uvarint
 //	id, from, to, who, why   a uvarint for the length, and the bytes
 //
-// The id is there so that a history can be read by itself. Entries of form 1 have no entered: time is both. They are read
-// as they are, and stay so. Entries about a dispute, or of a person who was outvoted, have form 3: behind why come
+// The id is there so that a history can be read by itself. Entries about a dispute, or of a person who was outvoted, have form 3: behind why come
 //
 //	disputed        a byte: 1 if the node was disputed before, plus 2 if it is after
 //	label           the label after, as the texts before
@@ -41,7 +40,6 @@ const (
 	nodeTag  = 'N'
 
 	historyForm         = 2
-	historyFormOneTime  = 1
 	historyFormDisputed = 3
 )
 
@@ -112,15 +110,13 @@ func (d *historyRecord) append(b []byte) []byte {
 
 // parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
 func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
-	if len(b) == 0 || b[0] < historyFormOneTime || b[0] > historyFormDisputed {
+	if len(b) == 0 || b[0] != historyForm && b[0] != historyFormDisputed {
 		return d, corruptEntry(seq, "it has another form")
 	}
 	r := recordReader{b: b[1:]}
 	d.Seq, d.Step, d.place = seq, r.count(), r.count()
 	d.Time = time.UnixMicro(r.varint()).UTC()
-	if d.EntryTime = d.Time; b[0] != historyFormOneTime {
-		d.EntryTime = time.UnixMicro(r.varint()).UTC()
-	}
+	d.EntryTime = time.UnixMicro(r.varint()).UTC()
 	node := r.count()
 	d.Node = kv.NodeID(node)
 	d.Kind, d.Before, d.After = Kind(r.byte()), Kind(r.byte()), Kind(r.byte())

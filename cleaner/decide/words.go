@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -191,72 +190,4 @@ func (d *Decision) settle(s *standing) {
 	default:
 		d.Label, d.After = label, kind
 	}
-}
-
-// deriveColumns writes DecidedByColumn and DisputedColumn of a store whose history is from before there were such columns. An entry
-// that cannot be read leaves its node without them.
-func deriveColumns(ctx context.Context, s *kv.Store) error {
-	old := false
-	err := s.View(func(tx *kv.Tx) (err error) {
-		old, err = lacksColumns(tx)
-		return err
-	})
-	if err != nil || !old {
-		return err
-	}
-	b, err := s.Bulk()
-	if err != nil {
-		return err
-	}
-	defer b.Abort()
-	if old, err = lacksColumns(b.Tx()); err != nil || !old { // somebody else has written them meanwhile
-		return err
-	}
-	removed, err := b.Tx().Removed()
-	if err != nil {
-		return err
-	}
-	people, err := b.Column(DecidedByColumn, kv.KindString)
-	if err != nil {
-		return err
-	}
-	disputes, err := b.Column(DisputedColumn, kv.KindBool)
-	if err != nil {
-		return err
-	}
-	reader := newStandingReader(ctx, b.Tx())
-	defer reader.stop()
-	for reader.err == nil && int64(reader.node) < int64(b.Tx().NumNodes()) {
-		v := reader.node
-		standing, err := reader.of(v)
-		if errors.Is(err, kv.ErrCorrupt) {
-			reader.advance()
-			continue
-		}
-		if removed.Has(v) {
-			continue
-		}
-		if err == nil && len(standing.decisions) > 0 {
-			err = people.Put(v, standing.decidedBy())
-		}
-		if _, disputed := standing.words(); err == nil && disputed {
-			err = disputes.Put(v, kv.BoolValue(true))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if reader.err != nil {
-		return reader.err
-	}
-	return b.Commit(func(*kv.Tx) error { return nil })
-}
-
-// lacksColumns reports whether there is a history without the columns that follow from it.
-func lacksColumns(tx *kv.Tx) (bool, error) {
-	if _, there := tx.Column(DecidedByColumn); there {
-		return false, nil
-	}
-	last, err := lastDecision(tx)
-	return last.Seq > 0, err
 }

@@ -187,53 +187,6 @@ func TestDecidersAtOnce(t *testing.T) {
 	mustEndTrue(t, s)
 }
 
-// TestOldHistories decides in a store whose columns about people are gone, as they are in stores from before there were any.
-func TestOldHistories(t *testing.T) {
-	for _, bulk := range []bool{false, true} {
-		s := loaded(t, 15, 200)
-		t.Cleanup(func() { mustEndTrue(t, s) })
-		for i, words := range []string{"ann:beta", "ann:beta bob:gamma", "ann:beta bob:gamma cy:gamma", "ann:beta ann:gamma"} {
-			for word := range strings.FieldsSeq(words) {
-				who, label, _ := strings.Cut(word, ":")
-				mustDecide(t, s, Options{Who: who}, Request{Node: kv.NodeID(i), Kind: Relabel, To: label})
-			}
-		}
-		mustDecide(t, s, Options{Who: "ann"}, Request{Node: 5, Kind: Unsure})
-		mustUndo(t, s, 1)
-		want := make([]string, 6)
-		for i := range want {
-			want[i] = peopleOf(t, s, kv.NodeID(i))
-		}
-		err := s.Update(func(tx *kv.Tx) error {
-			return errors.Join(tx.DropColumn(DecidedByColumn), tx.DropColumn(DisputedColumn))
-		})
-		must.Do(t, err)
-		mustEndTrue(t, s) // an old history is sound
-		err = s.View(func(tx *kv.Tx) error {
-			_, _, err := VerdictsAfter(t.Context(), tx, 0)
-			return err
-		})
-		must.Do(t, err)
-		why := ""
-		if bulk {
-			why = strings.Repeat("w", MaxWhy)
-		}
-		reqs := make([]Request, 100)
-		for i := range reqs {
-			reqs[i] = Request{Node: kv.NodeID(100 + i), Kind: Unsure}
-		}
-		mustDecide(t, s, Options{Who: "dan", Why: why}, reqs...)
-		for i := range want {
-			if got := peopleOf(t, s, kv.NodeID(i)); got != want[i] {
-				t.Errorf("node %d: got %q, want %q", i, got, want[i])
-			}
-		}
-		if got, want := peopleOf(t, s, 1), "beta relabel ann, bob disputed"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // TestDisputesAreCounted counts the entries behind which nodes are disputed, in a transaction and in a bulk write.
 func TestDisputesAreCounted(t *testing.T) {
 	for _, why := range []string{"", strings.Repeat("w", MaxWhy)} {
@@ -298,7 +251,7 @@ func TestParseDisputedDecision(t *testing.T) {
 	plain := want
 	plain.Disputed, plain.Label, plain.After = false, "b", Relabel
 	if body := plain.append(nil); body[0] != historyForm {
-		t.Errorf("without a dispute: got form %d, want %d, which older versions read", body[0], historyForm)
+		t.Errorf("without a dispute: got form %d, want %d", body[0], historyForm)
 	}
 }
 

@@ -31,7 +31,7 @@ type Calibration struct {
 	Rates []float64 // [r], ascending
 
 	// Shifts are δ [lapses×r]; infinite where no shift gives the mean. Flips, Doubt and Hidden are the logarithms of the weights
-	// of the hypotheses [lapses×r], with what the verdicts say of them. A run of an earlier version has no Hidden.
+	// of the hypotheses [lapses×r], with what the verdicts say of them.
 	Shifts, Flips, Doubt, Hidden []float64
 
 	// Bins counts the nodes that the calibration rests on by their L; Share is what part of all they are. Decided counts
@@ -472,7 +472,7 @@ func (e *Estimate) LogOdds(s float64) float64 {
 func (c *Calibration) IsWhole() bool {
 	cells := len(lapses) * len(c.Rates)
 	return len(c.Rates) > 0 && len(c.Shifts) == cells && len(c.Flips) == cells && len(c.Doubt) == cells &&
-		(len(c.Hidden) == cells || len(c.Hidden) == 0) && len(c.Bins) == CountBins && len(c.Decided) == CountBins
+		len(c.Hidden) == cells && len(c.Bins) == CountBins && len(c.Decided) == CountBins
 }
 
 // Clone is a calibration that takes verdicts in without changing c.

@@ -40,8 +40,7 @@ type Model struct {
 	Weights []float64 // [2K+1]
 
 	// C [c×c], a line the class of the node: the logarithm of how much more often than others its neighbours are given a
-	// class. nil: votes are not counted, as neighbours agree (LowHomophily), classes are more than 256, or the run is of an
-	// earlier version.
+	// class. nil: votes are not counted, as neighbours agree (LowHomophily), or classes are more than 256.
 	Compatibility []float32
 	VoteWeight    float64
 
@@ -53,7 +52,7 @@ type Model struct {
 	Prior             float64
 
 	// Shift and Lapse are what Calibration comes to. It is that of when the model was fitted: a Rescore changes Shift and
-	// Lapse alone. A model of an earlier version has none.
+	// Lapse alone.
 	Shift, Lapse float64
 	Calibration  *calibration.Calibration
 

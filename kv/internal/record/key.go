@@ -12,7 +12,7 @@ type Kind byte
 
 // The kinds of keys, with what follows the kind.
 const (
-	KindHeader   Kind = 0x01 // format version and store id; only a migration changes it
+	KindHeader   Kind = 0x01 // format version and store id
 	KindCatalog  Kind = 0x02 // part uint16
 	KindDocument Kind = 0x03 // space 0x00 key 0x00 part uint16
 	KindCounts   Kind = 0x04 // what small writes change of the catalogue

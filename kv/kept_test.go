@@ -1,12 +1,8 @@
 package kv
 
 import (
-	"archive/zip"
-	"flag"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,56 +11,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// The stores kept in testdata are zip files, one for every format version there was: version1.zip holds the directory
-// of each store of keptStores, and NAME.txt, what describeStore says of it. One is made before the format changes, with
-//
-//	go test ./kv -run TestKeepStores -update
-//
-// which writes the stores of the format version that the code then has, where the file is not there.
-var updateKept = flag.Bool("update", false, "write testdata/versionN.zip for the present format version, where it is not there")
-
-// keptStores are made, and described, by name.
+// keptStores are made by name.
 var keptStores = map[string]func(t *testing.T) string{
 	"plain": keptPlain,
 	"arcs":  keptArcs,
-}
-
-func TestKeepStores(t *testing.T) {
-	if !*updateKept {
-		t.Skip("writes testdata only with -update")
-	}
-	path := filepath.Join("testdata", fmt.Sprintf("version%d.zip", formatVersion))
-	must.Do(t, os.MkdirAll("testdata", 0o755))
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	must.Do(t, err)
-	w := zip.NewWriter(f)
-	for _, name := range sortedNames(keptStores) {
-		dir := keptStores[name](t)
-		keep(t, w, name, dir)
-		text, err := w.Create(name + ".txt")
-		must.Do(t, err)
-		if _, err := io.WriteString(text, describeStore(t, openStore(t, dir, Options{}))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	must.Do(t, w.Close())
-	must.Do(t, f.Close())
-}
-
-// keep adds the files of a store to an archive.
-func keep(t *testing.T, w *zip.Writer, name, dir string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	must.Do(t, err)
-	for _, entry := range entries {
-		body, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-		must.Do(t, err)
-		file, err := w.Create(name + "/" + entry.Name())
-		must.Do(t, err)
-		if _, err := file.Write(body); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // keptPlain has records of every kind but those of arcs, and was closed.
@@ -244,7 +194,7 @@ func isArc(tx *Tx, u, v NodeID) (bool, error) {
 	return false, nil
 }
 
-// describeStore says all that can be read of a store, as text that no format version changes.
+// describeStore says all that can be read of a store.
 func describeStore(t *testing.T, s *Store) string {
 	t.Helper()
 	var text strings.Builder

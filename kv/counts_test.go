@@ -1,0 +1,130 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// difference shows the first lines in which two texts differ.
+func difference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d: got %s\nwant %s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("got %d lines, want %d", len(g), len(w))
+}
+
+// copyAtRest is copyStore of a store whose files Badger may be merging: it copies until they were the same before and
+// after.
+func copyAtRest(t *testing.T, dir string) string {
+	t.Helper()
+	listing := func() (list string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			info, err := entry.Info()
+			if err != nil {
+				return "" // it has just been deleted
+			}
+			list += fmt.Sprintf("%s %d\n", entry.Name(), info.Size())
+		}
+		return list
+	}
+	for {
+		before := listing()
+		to := filepath.Join(t.TempDir(), "copy")
+		if err := os.CopyFS(to, os.DirFS(dir)); err == nil && before != "" && before == listing() {
+			return to
+		}
+	}
+}
+
+// TestSmallUpdatesLeaveTheCatalogue compares the commits that wrote the catalogue and the counts last.
+func TestSmallUpdatesLeaveTheCatalogue(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 3)
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.AddEdge(0, 1), tx.SetLabel(0, "a")) })
+	versions := func() (catalogue, counts uint64) {
+		t.Helper()
+		view(t, s, func(*Tx) error {
+			latest := s.latest.Load()
+			catalogue, counts = latest.version, latest.counts
+			return nil
+		})
+		return catalogue, counts
+	}
+	for _, test := range []struct {
+		name              string
+		write             func(tx *Tx) error
+		catalogue, counts bool
+	}{
+		{"a node", func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "added", Label: "a"}); return err }, false, true},
+		{"an edge", func(tx *Tx) error { return tx.AddEdge(1, 2) }, false, true},
+		{"no edge", func(tx *Tx) error { return tx.RemoveEdge(1, 2) }, false, true},
+		{"a label", func(tx *Tx) error { return tx.SetLabel(2, "a") }, false, false},
+		{"a new class", func(tx *Tx) error { return tx.SetLabel(2, "b") }, true, true},
+		{"a node of a new class", func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "other", Label: "c"}); return err }, true, true},
+	} {
+		catalogue, counts := versions()
+		update(t, s, test.write)
+		newCatalogue, newCounts := versions()
+		if got := newCatalogue != catalogue; got != test.catalogue {
+			t.Errorf("%s: the catalogue was written: %t, want %t", test.name, got, test.catalogue)
+		}
+		if got := newCounts != counts; got != test.counts {
+			t.Errorf("%s: the counts were written: %t, want %t", test.name, got, test.counts)
+		}
+	}
+	checkClean(t, s)
+}
+
+// TestCountsAreNotShared has snapshots begun before an Update, in it, and after one that failed.
+func TestCountsAreNotShared(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 3)
+	before := s.Begin()
+	defer before.Close()
+	failure := errors.New("failure")
+	err := s.Update(func(tx *Tx) error {
+		if err := tx.AddEdge(0, 1); err != nil {
+			return err
+		}
+		if tx.NumEdges() != 1 || before.NumEdges() != 0 {
+			t.Errorf("in the Update: got %d edges, and %d before; want 1 and 0", tx.NumEdges(), before.NumEdges())
+		}
+		view(t, s, func(other *Tx) error {
+			if other.NumEdges() != 0 {
+				t.Errorf("beside the Update: got %d edges, want 0", other.NumEdges())
+			}
+			return nil
+		})
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Fatal(err)
+	}
+	update(t, s, func(tx *Tx) error {
+		if tx.NumEdges() != 0 {
+			t.Errorf("after one that failed: got %d edges, want 0", tx.NumEdges())
+		}
+		_, err := tx.AddNode(Node{ID: "added"})
+		return err
+	})
+	if before.NumNodes() != 3 {
+		t.Errorf("before: got %d nodes, want 3", before.NumNodes())
+	}
+	view(t, s, func(tx *Tx) error {
+		if tx.NumNodes() != 4 {
+			t.Errorf("after: got %d nodes, want 4", tx.NumNodes())
+		}
+		return nil
+	})
+}
