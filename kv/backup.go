@@ -134,3 +134,7 @@ func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) er
 	}
 	return storedir.WrapFull(err)
 }
+
+// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free. A program calls it in
+// BackupOptions.Begin if it writes the backup to a file.
+func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }

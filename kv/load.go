@@ -74,9 +74,6 @@ type LoadOptions struct {
 	// reading its files again takes seconds.
 	Resume string
 
-	// Origin is a text of the caller. If the process is killed after the last step of the load, TakePlacement returns it.
-	Origin string
-
 	// Save and Restore keep data of the caller in a checkpoint, such as the errors passed to BadRow: a resumed load does
 	// not pass them again. Save is called when the nodes and edges are complete, Restore by NewLoader. After an
 	// error of Restore the load starts over. If BadRow is set, but not Save and Restore, there is no checkpoint.
@@ -288,23 +285,22 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 			return LoadStats{}, err
 		}
 	}
-	id := l.store.ID()
 	if err := l.stage(ctx, stageSync, func(context.Context) error { return l.closeStore() }); err != nil {
 		return LoadStats{}, err
 	}
 	stats = l.load.Stats()
 	stats.Classes, stats.Weighted = int64(len(l.load.Classes())), l.opt.Weighted
-	if err := l.place(Placement{Store: id, Origin: l.opt.Origin, Load: stats}); err != nil {
+	if err := l.place(); err != nil {
 		return LoadStats{}, err
 	}
 	return stats, nil
 }
 
 // place puts the store into its place. That is the last that can fail: all else that the load holds it gives back before.
-func (l *Loader) place(p Placement) error {
+func (l *Loader) place() error {
 	err := l.end(l.load.Close)
 	if err == nil {
-		err = l.work.place(p)
+		err = l.work.place()
 	}
 	if err != nil {
 		return errors.Join(err, l.work.remove())

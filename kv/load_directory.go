@@ -22,7 +22,6 @@ import (
 //	DIR.loading/sort         temporary files
 //	DIR.loading/checkpoint   which of them are complete
 //	DIR.loading/process      who works in it
-//	DIR.loading/placed       the Placement of the store, from before the rename on
 //
 // Of a Restore it is DIR.restoring.
 //
@@ -133,7 +132,7 @@ func (d *loadDirectory) process() int {
 
 // clear removes what a dead load left, and makes what this one needs.
 func (d *loadDirectory) clear() error {
-	for _, left := range []string{d.checkpoint(), d.placement(), d.store(), d.sort()} {
+	for _, left := range []string{d.checkpoint(), d.store(), d.sort()} {
 		if err := os.RemoveAll(left); err != nil {
 			return err
 		}
@@ -188,10 +187,13 @@ func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
 
 func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
 
-// place renames the finished store to the target, durably.
-func (d *loadDirectory) place(p Placement) error {
-	if err := d.writePlacement(p); err != nil {
-		return err
+// place renames the finished store to the target, durably. All else goes before: of a process that is killed after the rename an
+// empty directory stays.
+func (d *loadDirectory) place() error {
+	for _, left := range []string{d.checkpoint(), d.sort(), filepath.Join(d.path, loadProcessName)} {
+		if err := os.RemoveAll(left); err != nil {
+			return err
+		}
 	}
 	// If the target is an empty directory, it makes room, and who may read it may read the store. One that has been
 	// filled meanwhile cannot be removed.
@@ -229,7 +231,7 @@ func (d *loadDirectory) leave() error {
 	return d.release()
 }
 
-// remove deletes all that is left, the Placement last, and gives the lock back.
+// remove deletes all that is left, and gives the lock back.
 func (d *loadDirectory) remove() error {
 	var errs []error
 	for _, left := range []string{d.checkpoint(), d.store(), d.sort(), filepath.Join(d.path, loadProcessName)} {

@@ -26,9 +26,8 @@ const restoreMark = ".restoring"
 // Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or be
 // empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a kill
 // there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run; another
-// returns a *LockedError. If Restore is killed after its last step, the store is complete. The same Restore again then
-// returns its BackupInfo and removes the files beside dir. The store has the ID, the records and the commits of the
-// original. Restore returns the BackupInfo of the last backup.
+// returns a *LockedError. If Restore is killed after its last step, the store is complete, and the same Restore again returns
+// ErrExists. The store has the ID, the records and the commits of the original. Restore returns the BackupInfo of the last backup.
 //
 // It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the one
 // before it, a *VersionError for another format, and ErrNoSpace if the disk has too little room. All files are read at
@@ -43,16 +42,6 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: formatVersion}
 	}
 	d, err := newDirectoryBeside(dir, restoreMark, nil)
-	if errors.Is(err, ErrExists) {
-		placed, taking := takePlacement(dir, restoreMark)
-		if head := chain.Head(); placed != nil && placed.Store == head.Store && placed.Backup.Snapshot == head.Snapshot {
-			return placed.Backup, taking
-		}
-		if placed != nil {
-			err = fmt.Errorf("%w: it was complete when its restore was killed", err)
-		}
-		err = errors.Join(err, taking)
-	}
 	if err != nil {
 		return info, err
 	}
@@ -85,7 +74,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err := s.Close(); err != nil {
 		return info, errors.Join(err, s.abandon())
 	}
-	return info, d.place(Placement{Store: info.Store, Backup: info})
+	return info, d.place()
 }
 
 // restore fills a store that is empty, and makes sure that it can be opened.

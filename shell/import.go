@@ -165,9 +165,6 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	}
 	switch {
 	case occupied && !c.Replace:
-		if finished, err := c.finished(ctx, s); finished || err != nil {
-			return err
-		}
 		return usagef("import: %s is there already: want another directory, --replace to make it anew, or --append to add to it", c.DB)
 	case occupied:
 		return c.replace(ctx, s)
@@ -195,41 +192,11 @@ func (c *importCommand) checkElsewhere() error {
 	return nil
 }
 
-// finished reports what is in a store that this very command had made when it was killed; false if it had not.
-func (c *importCommand) finished(ctx context.Context, s *streams) (bool, error) {
-	placement, err := kv.TakePlacement(c.DB)
-	if err != nil || placement == nil {
-		return false, err
-	}
-	s.say("%s was complete when its import was killed", c.DB)
-	origin, err := c.origin(ctx)
-	if err != nil || origin != placement.Origin {
-		return false, err
-	}
-	if c.Report != "" {
-		return true, fmt.Errorf("%s is made, but what was to be written to %s is lost: import it again with --replace", c.DB, c.Report)
-	}
-	return true, c.report(ctx, placement.Load, importing{s: s}, 0)
-}
-
-// origin tells the command from others.
-func (c *importCommand) origin(ctx context.Context) (string, error) {
-	var others []files.Names
-	for _, path := range []string{c.Features, c.Predictions, c.Splits, c.Scores, c.RunFile} {
-		others = append(others, files.Names{path})
-	}
-	read, err := files.Fingerprint(ctx, append([]files.Names{c.Nodes, c.Edges}, others...)...)
-	return fmt.Sprintf("%s%+v %d", read, c.graphFiles, c.BadRows), err
-}
-
 // make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into place.
 func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.Store) error) (err error) {
 	began := time.Now()
 	r := c.reading(s)
 	r.Finish = finish
-	if r.Origin, err = c.origin(ctx); err != nil {
-		return err
-	}
 	defer func() { err = errors.Join(err, r.Bad.Close()) }()
 	r.Resume = !c.readsInput()
 	stats, err := c.load(ctx, c.DB, r.Job)

@@ -69,7 +69,6 @@ type Job struct {
 
 	besideGraph bool // the file comes along with nodes, which have the same Columns
 
-	Origin string                // tells the job from others, where it makes a store
 	Resume bool                  // go on with what an interrupted job of the same files into the same place has kept
 	Finish func(*kv.Store) error // is called before the store is put into place; may be nil
 
@@ -161,7 +160,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		Directed:     g.Directed,
 		Weighted:     edges.weighted(),
 		Workers:      r.Workers,
-		Origin:       r.Origin,
 		Progress:     r.Progress,
 	}
 	if r.OnStage != nil {
