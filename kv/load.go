@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -67,21 +65,6 @@ type LoadOptions struct {
 	// order. Without BadRow such a row ends the load.
 	BadRow func(err error) error
 
-	// Resume is a fingerprint of the input and of the options. If it is not empty, a load that is interrupted by ctx or by
-	// the end of its process keeps a checkpoint. The next load into the same target resumes from the checkpoint if its
-	// Resume is equal. Otherwise it removes the checkpoint. There are two checkpoints: the nodes and edges are read and
-	// sorted, and the neighbours of each node are sorted. A load of less than 256 MiB that fits into memory has none, as
-	// reading its files again takes seconds.
-	Resume string
-
-	// Save and Restore keep data of the caller in a checkpoint, such as the errors passed to BadRow: a resumed load does
-	// not pass them again. Save is called when the nodes and edges are complete, Restore by NewLoader. After an
-	// error of Restore the load starts over. If BadRow is set, but not Save and Restore, there is no checkpoint.
-	Save    func(w io.Writer) error
-	Restore func(r io.Reader) error
-
-	keepBytes int64 // load.Options.KeepBytes, of tests
-
 	Progress Progress // called while Commit works
 
 	// OnStage is called at the end of each stage of Commit. edges is the number of edges that the load has then.
@@ -106,11 +89,10 @@ const (
 // directory beside the store's, which Commit renames into place; until then, and after any failure, nothing is there.
 // It belongs to one goroutine, except that each EdgeWriter may have its own.
 type Loader struct {
-	opt       LoadOptions
-	work      *loadDirectory
-	load      *load.Load
-	ended     bool
-	suspended bool // a checkpoint outlives the load
+	opt   LoadOptions
+	work  *loadDirectory
+	load  *load.Load
+	ended bool
 
 	// In Commit.
 	store *Store
@@ -118,10 +100,9 @@ type Loader struct {
 }
 
 // NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
-// *LockedError while another load into dir is under way. An interrupted load into dir leaves files beside dir. If this load
-// can resume from them (LoadOptions.Resume), it reads and checks them; ctx can end that. Otherwise it removes them. A
-// Loader must end with Commit or Abort.
-func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
+// *LockedError while another load into dir is under way. It removes what a killed load into dir left beside it. A Loader must
+// end with Commit or Abort.
+func NewLoader(_ context.Context, dir string, opt LoadOptions) (*Loader, error) {
 	if err := validateLoadOptions(opt); err != nil {
 		return nil, err
 	}
@@ -129,22 +110,9 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 		opt.MemoryBudget = DefaultMemoryBudget()
 	}
 	l := &Loader{opt: opt}
-	takeOver := func(d *loadDirectory) (taken bool, err error) {
-		l.load, err = load.Resume(ctx, l.options(d))
-		if err != nil || l.load == nil {
-			return false, err
-		}
-		if err := os.RemoveAll(d.store()); err != nil {
-			return false, errors.Join(err, l.load.Suspend())
-		}
-		return true, nil
-	}
 	var err error
-	if l.work, err = newLoadDirectory(dir, takeOver); err != nil {
+	if l.work, err = newDirectoryBeside(dir, loadMark); err != nil {
 		return nil, storedir.WrapFull(err)
-	}
-	if l.load != nil {
-		return l, nil
 	}
 	if l.load, err = load.New(l.options(l.work)); err != nil {
 		return nil, errors.Join(storedir.WrapFull(err), l.work.remove())
@@ -152,28 +120,18 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 	return l, nil
 }
 
-// options are those of a load in a directory. If directories have no locks, nobody can know that a load is dead.
+// options are those of a load in a directory.
 func (l *Loader) options(d *loadDirectory) load.Options {
 	opt := load.Options{
-		Dir: d.sort(), Checkpoint: d.checkpoint(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
-		Weighted: l.opt.Weighted, Workers: l.opt.Workers, KeepBytes: l.opt.keepBytes, Classes: l.opt.Classes, Check: l.checkNode, BadRow: l.opt.BadRow,
-		Save: l.opt.Save, Restore: l.opt.Restore, Progress: l.opt.Progress,
+		Dir: d.sort(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
+		Weighted: l.opt.Weighted, Workers: l.opt.Workers, Classes: l.opt.Classes, Check: l.checkNode, BadRow: l.opt.BadRow,
+		Progress: l.opt.Progress,
 	}
 	for _, column := range l.opt.Properties {
 		opt.Kinds = append(opt.Kinds, column.Kind)
 	}
-	if storedir.HasLocks {
-		opt.Resume = l.opt.Resume
-	}
 	return opt
 }
-
-// Completed reports whether the nodes and the edges are there already, from a load that was interrupted. Then they must
-// not be added again.
-func (l *Loader) Completed() bool { return l.load.Completed() }
-
-// Kept reports whether an ended load left a checkpoint for the next load with the same Resume.
-func (l *Loader) Kept() bool { return l.suspended }
 
 func validateLoadOptions(opt LoadOptions) error {
 	var errs []error
@@ -243,30 +201,20 @@ func (l *Loader) checkNode(n Node, knownLabel bool) error {
 // Bulk that it commits ends all snapshots of the store. For an id given twice Commit returns a *DuplicateNodeError, for an
 // edge to an unknown id an *UnknownNodeError; of several errors, the one with the least Source. If AddNode, AddEdge or an
 // EdgeWriter returned an error, Commit returns the first of these. After an error, also one of finish, nothing is left on
-// disk. Exception: if ctx ended the load, a checkpoint may be left (see Kept).
+// disk.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.ended {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
 	}
-	defer func() {
-		if err != nil && ctx.Err() != nil && l.Completed() && !l.ended {
-			err = errors.Join(err, l.suspend())
-			return
-		}
-		err = errors.Join(err, l.Abort())
-	}()
+	defer func() { err = errors.Join(err, l.Abort()) }()
 	if err := l.load.Err(); err != nil {
 		return LoadStats{}, err
 	}
-	if !l.Completed() {
-		if err := l.stage(ctx, stageIDs, l.load.Resolve); err != nil {
-			return LoadStats{}, err
-		}
+	if err := l.stage(ctx, stageIDs, l.load.Resolve); err != nil {
+		return LoadStats{}, err
 	}
-	if !l.load.Numbered() {
-		if err := l.stage(ctx, stageEdges, l.load.Number); err != nil {
-			return LoadStats{}, err
-		}
+	if err := l.stage(ctx, stageEdges, l.load.Number); err != nil {
+		return LoadStats{}, err
 	}
 	if err := l.createStore(ctx); err != nil {
 		return LoadStats{}, err
@@ -298,7 +246,7 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 
 // place puts the store into its place. That is the last that can fail: all else that the load holds it gives back before.
 func (l *Loader) place() error {
-	err := l.end(l.load.Close)
+	err := l.end()
 	if err == nil {
 		err = l.work.place()
 	}
@@ -370,23 +318,17 @@ func (l *Loader) Abort() error {
 	if l.ended {
 		return nil
 	}
-	return errors.Join(l.end(l.load.Close), l.work.remove())
-}
-
-// suspend ends the load and keeps what its checkpoint names.
-func (l *Loader) suspend() error {
-	l.suspended = true
-	return errors.Join(l.end(l.load.Suspend), os.RemoveAll(l.work.store()), l.work.release())
+	return errors.Join(l.end(), l.work.remove())
 }
 
 // end gives back all that is not on disk.
-func (l *Loader) end(loaded func() error) error {
+func (l *Loader) end() error {
 	l.ended = true
 	var errs []error
 	if l.bulk != nil {
 		l.bulk.Abort()
 	}
-	errs = append(errs, loaded())
+	errs = append(errs, l.load.Close())
 	if l.store != nil { // last: what was given back is room to close it
 		errs = append(errs, l.store.abandon())
 		l.store = nil

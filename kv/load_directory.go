@@ -20,7 +20,6 @@ import (
 //
 //	DIR.loading/store        the store
 //	DIR.loading/sort         temporary files
-//	DIR.loading/checkpoint   which of them are complete
 //	DIR.loading/process      who works in it
 //
 // Of a Restore it is DIR.restoring.
@@ -38,20 +37,12 @@ type loadDirectory struct {
 const (
 	loadMark        = ".loading"
 	loadProcessName = "process"
-	checkpointName  = "checkpoint"
 )
 
-// newLoadDirectory makes the directory of a load into target, which must not be there, or be empty (ErrExists) and no
-// mount point, nor lie in another store (ErrInStore), while there is no other (a *LockedError). What a dead process left in
-// it is removed, unless takeOver, if not nil, returns true; after an error of takeOver what is complete stays.
-func newLoadDirectory(target string, takeOver func(*loadDirectory) (bool, error)) (*loadDirectory, error) {
-	return newDirectoryBeside(target, loadMark, takeOver)
-}
-
-// newDirectoryBeside is newLoadDirectory for a directory whose name ends in mark.
-func newDirectoryBeside(
-	target, mark string, takeOver func(*loadDirectory) (bool, error),
-) (_ *loadDirectory, err error) {
+// newDirectoryBeside makes the directory of a load into target, whose name ends in mark. The target must not be there, or be
+// empty (ErrExists) and no mount point, nor lie in another store (ErrInStore), while there is no other load (a *LockedError).
+// What a dead process left in the directory is removed.
+func newDirectoryBeside(target, mark string) (_ *loadDirectory, err error) {
 	target, err = realpath.Of(target) // the store goes where a link leads
 	if err != nil {
 		return nil, err
@@ -74,16 +65,7 @@ func newDirectoryBeside(
 		return nil, fmt.Errorf("no room to make %s: %w", target, err)
 	}
 	if err := d.checkRoom(); err != nil {
-		return nil, errors.Join(err, d.leave())
-	}
-	if takeOver != nil {
-		taken, err := takeOver(d)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("what an interrupted load left at %s: %w", d.path, err), d.leave())
-		}
-		if taken {
-			return d, nil
-		}
+		return nil, errors.Join(err, d.remove())
 	}
 	if err := d.clear(); err != nil {
 		return nil, errors.Join(fmt.Errorf("no room to make %s: %w", target, err), d.remove())
@@ -111,7 +93,7 @@ func (d *loadDirectory) acquire() (err error) {
 		}
 		name := filepath.Join(d.path, loadProcessName)
 		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), storedir.FileMode(storedir.Mode)); err != nil {
-			return errors.Join(err, d.leave())
+			return errors.Join(err, d.remove())
 		}
 		return nil
 	}
@@ -132,7 +114,7 @@ func (d *loadDirectory) process() int {
 
 // clear removes what a dead load left, and makes what this one needs.
 func (d *loadDirectory) clear() error {
-	for _, left := range []string{d.checkpoint(), d.store(), d.sort()} {
+	for _, left := range []string{d.store(), d.sort()} {
 		if err := os.RemoveAll(left); err != nil {
 			return err
 		}
@@ -181,8 +163,6 @@ func noRoom(target string, err error) error {
 		target, err, filepath.Join(target, "graph"))
 }
 
-func (d *loadDirectory) checkpoint() string { return filepath.Join(d.path, checkpointName) }
-
 func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
 
 func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
@@ -190,7 +170,7 @@ func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
 // place renames the finished store to the target, durably. All else goes before: of a process that is killed after the rename an
 // empty directory stays.
 func (d *loadDirectory) place() error {
-	for _, left := range []string{d.checkpoint(), d.sort(), filepath.Join(d.path, loadProcessName)} {
+	for _, left := range []string{d.sort(), filepath.Join(d.path, loadProcessName)} {
 		if err := os.RemoveAll(left); err != nil {
 			return err
 		}
@@ -223,22 +203,7 @@ func (d *loadDirectory) leaveBehind() {
 	d.remove() //nolint:errcheck // see above
 }
 
-// leave gives the lock back, and deletes a directory in which nothing is complete.
-func (d *loadDirectory) leave() error {
-	if _, err := os.Stat(d.checkpoint()); errors.Is(err, fs.ErrNotExist) {
-		return d.remove()
-	}
-	return d.release()
-}
-
 // remove deletes all that is left, and gives the lock back.
 func (d *loadDirectory) remove() error {
-	var errs []error
-	for _, left := range []string{d.checkpoint(), d.store(), d.sort(), filepath.Join(d.path, loadProcessName)} {
-		errs = append(errs, os.RemoveAll(left))
-	}
-	return errors.Join(append(errs, os.RemoveAll(d.path), d.release())...)
+	return errors.Join(os.RemoveAll(d.path), d.unlock())
 }
-
-// release gives the lock back.
-func (d *loadDirectory) release() error { return d.unlock() }

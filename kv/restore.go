@@ -41,7 +41,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if got := chain.Head().Format; got != formatVersion {
 		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: formatVersion}
 	}
-	d, err := newDirectoryBeside(dir, restoreMark, nil)
+	d, err := newDirectoryBeside(dir, restoreMark)
 	if err != nil {
 		return info, err
 	}

@@ -56,7 +56,7 @@ Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, 
 
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
 		`order of their names, in which numbers count: part-2 comes before part-10. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input. ` +
-		`It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int, and a killed import of it starts over.
+		`It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
@@ -81,8 +81,7 @@ A bad row ends the import. Examples: too few fields, a repeated id, an edge to a
 --append --check writes nothing. It scores the labels that would come in, by the model of the last run, with all nodes, edges and labels of the files in place, ` +
 		`and prints those above the threshold. Exit code 0: all of them pass. Exit code 3: some score above the threshold, or have no score. Other writers wait meanwhile.
 
-Run an interrupted or killed import again, and it continues after its last complete stage. The stages are: edges read and sorted; edges sorted by node. ` +
-		`An import with less than 256 MiB of sorted edges starts over, if they fit in memory. This takes seconds.
+An interrupted or killed import leaves no store. Run it again: it starts over.
 
 Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing.
 
@@ -198,14 +197,9 @@ func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.St
 	r := c.reading(s)
 	r.Finish = finish
 	defer func() { err = errors.Join(err, r.Bad.Close()) }()
-	r.Resume = !c.readsInput()
 	stats, err := c.load(ctx, c.DB, r.Job)
 	if err != nil {
-		rest := ""
-		if _, ok := errors.AsType[*files.ResumableError](err); ok {
-			rest = "; what was read and sorted is kept, and the same import goes on with it"
-		}
-		return errors.Join(leaving(err, "there is no %s%s", c.DB, rest), c.reportBad(ctx, err, r))
+		return errors.Join(leaving(err, "there is no %s", c.DB), c.reportBad(ctx, err, r))
 	}
 	return c.report(ctx, stats, r, time.Since(began))
 }

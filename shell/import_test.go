@@ -371,7 +371,7 @@ func (c *endingContext) Err() error {
 }
 
 // An import that is interrupted, wherever that is, leaves no store, and the next one makes it as if nothing had been.
-func TestImportResumes(t *testing.T) {
+func TestInterruptedImports(t *testing.T) {
 	var nodes, edges strings.Builder
 	nodes.WriteString("id,label\n")
 	edges.WriteString("src,dst\n")

@@ -55,9 +55,7 @@ type Numbers[T Number] struct {
 	buckets [][]T    // of all numbers, where there are no runs
 	ordered []bool   // buckets that are sorted and distinct
 	file    *runFile // nil until something was spilled
-	kept    bool     // the file outlives the sorter
-	copied  bool     // the file is a copy of the buckets
-	runs    []*KeptRun
+	runs    []*storedRun
 	cuts    []uint64 // the least number of each range of the runs
 }
 
@@ -416,7 +414,7 @@ func (s *Numbers[T]) sort() (err error) {
 }
 
 // spilled reports whether the numbers are read back from runs.
-func (s *Numbers[T]) spilled() bool { return s.file != nil && !s.copied }
+func (s *Numbers[T]) spilled() bool { return s.file != nil }
 
 // ranges is the number of stretches in which the numbers are read.
 func (s *Numbers[T]) ranges() int {
@@ -524,7 +522,7 @@ func InOrder[T Number, M any](
 	return inOrder(ctx, s.workers, s.ranges(), places, load, func(p *place) error { return use(&p.product, p.memory.result) })
 }
 
-// Close forgets the numbers and removes the temporary file, unless Keep was called. Closing twice is harmless.
+// Close forgets the numbers and removes the temporary file. Closing twice is harmless.
 func (s *Numbers[T]) Close() error {
 	s.stop.Store(true)
 	s.mu.Lock()
@@ -540,8 +538,5 @@ func (s *Numbers[T]) Close() error {
 	}
 	f := s.file
 	s.file = nil
-	if s.kept {
-		return errors.Join(err, f.file.Close())
-	}
 	return errors.Join(err, f.remove())
 }

@@ -9,34 +9,30 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-
-	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 )
 
-// A KeptRun is a stretch of the file of a Numbers: blocks of ascending numbers, each without its first one, which is in the
+// A storedRun is a stretch of the file of a Numbers: blocks of ascending numbers, each without its first one, which is in the
 // index, as the differences between neighbours less the least that there can be (leastGap), as varints. Blocks of pairs
 // have the values behind them, a little-endian uint32 each, or one where it is that of all.
-type KeptRun struct {
+type storedRun struct {
 	First  []uint64 // of each block the least number
 	Offset []int64  // where it begins in the file
 	Count  []int32  // how many numbers it has
-	Sum    []uint32 // CRC-32C of its bytes
 	End    int64    // of the last block in the file
 }
 
 // add enters a block.
-func (r *KeptRun) add(first uint64, offset int64, count int32, sum uint32) {
-	r.First, r.Offset = append(r.First, first), append(r.Offset, offset)
-	r.Count, r.Sum = append(r.Count, count), append(r.Sum, sum)
+func (r *storedRun) add(first uint64, offset int64, count int32) {
+	r.First, r.Offset, r.Count = append(r.First, first), append(r.Offset, offset), append(r.Count, count)
 }
 
 // clear makes it a run without blocks.
-func (r *KeptRun) clear() {
-	r.First, r.Offset, r.Count, r.Sum = r.First[:0], r.Offset[:0], r.Count[:0], r.Sum[:0]
+func (r *storedRun) clear() {
+	r.First, r.Offset, r.Count = r.First[:0], r.Offset[:0], r.Count[:0]
 }
 
 const (
-	// blockKeys is the number of numbers in a block: 24 bytes of index for about as many thousand.
+	// blockKeys is the number of numbers in a block: 20 bytes of index for about as many thousand.
 	blockKeys = 1 << 12
 
 	// maxReading bounds a range that is read back, which nothing interrupts.
@@ -50,7 +46,7 @@ const (
 type encodedBucket[T Number] struct {
 	scratch []T
 	bytes   []byte
-	blocks  KeptRun // offsets from the first one
+	blocks  storedRun // offsets from the first one
 }
 
 // leastGap is the least difference between neighbours: pairs may have the same number.
@@ -74,7 +70,7 @@ func (s *Numbers[T]) writeRun(buckets int, bucket func(i int, scratch []T) []T) 
 	for i := range places {
 		places[i] = &encodedBucket[T]{scratch: make([]T, leafKeys)}
 	}
-	run := &KeptRun{End: s.file.size}
+	run := &storedRun{End: s.file.size}
 	encode := func(e *encodedBucket[T], i int) error {
 		if s.stop.Load() {
 			return errStopped
@@ -84,7 +80,7 @@ func (s *Numbers[T]) writeRun(buckets int, bucket func(i int, scratch []T) []T) 
 	}
 	err := inOrder(context.Background(), s.workers, buckets, places, encode, func(e *encodedBucket[T]) error {
 		for i, first := range e.blocks.First {
-			run.add(first, run.End+e.blocks.Offset[i], e.blocks.Count[i], e.blocks.Sum[i])
+			run.add(first, run.End+e.blocks.Offset[i], e.blocks.Count[i])
 		}
 		run.End += int64(len(e.bytes))
 		return s.file.write(e.bytes)
@@ -125,8 +121,7 @@ func (e *encodedBucket[T]) encode(keys []T) {
 		if pairs, ok := any(block).([]Pair); ok {
 			e.bytes = appendValues(e.bytes, pairs)
 		}
-		sum := crc32c.Of(e.bytes[begin:])
-		e.blocks.add(first, int64(begin), int32(len(block)), sum)
+		e.blocks.add(first, int64(begin), int32(len(block)))
 	}
 }
 
@@ -204,14 +199,14 @@ func (s *Numbers[T]) readRange(m *rangeMemory[T], i int) ([]T, error) {
 }
 
 // overlapping returns the blocks that may hold numbers from least to greatest, which differ by leastGap at least.
-func (r *KeptRun) overlapping(least, greatest, leastGap uint64) (from, to int) {
+func (r *storedRun) overlapping(least, greatest, leastGap uint64) (from, to int) {
 	from = sort.Search(len(r.First), func(b int) bool { return r.First[b] >= least+leastGap })
 	to = sort.Search(len(r.First), func(b int) bool { return r.First[b] > greatest })
 	return max(from-1, 0), to
 }
 
 // blockEnd is where block b ends in the file.
-func (r *KeptRun) blockEnd(b int) int64 {
+func (r *storedRun) blockEnd(b int) int64 {
 	if b+1 < len(r.Offset) {
 		return r.Offset[b+1]
 	}
@@ -219,7 +214,7 @@ func (r *KeptRun) blockEnd(b int) int64 {
 }
 
 // readBlocks decodes the blocks from ≤ b < to into the beginning of keys.
-func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r *KeptRun, from, to int, keys []T) ([]T, error) {
+func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r *storedRun, from, to int, keys []T) ([]T, error) {
 	n := 0
 	for from < to {
 		next := r.atOnce(from, to)
@@ -240,7 +235,7 @@ func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r *KeptRun, from, to int, key
 }
 
 // atOnce returns before which block, to at most, those that are read at once with block from < to end.
-func (r *KeptRun) atOnce(from, to int) int {
+func (r *storedRun) atOnce(from, to int) int {
 	next := from + 1
 	for next < to && r.blockEnd(next)-r.Offset[from] <= readBytes {
 		next++
@@ -249,7 +244,7 @@ func (r *KeptRun) atOnce(from, to int) int {
 }
 
 // readStretch makes m.bytes those of the blocks from ≤ b < to.
-func (s *Numbers[T]) readStretch(m *rangeMemory[T], r *KeptRun, from, to int) error {
+func (s *Numbers[T]) readStretch(m *rangeMemory[T], r *storedRun, from, to int) error {
 	begin := r.Offset[from]
 	size := int(r.blockEnd(to-1) - begin)
 	m.bytes = slices.Grow(m.bytes[:0], size)[:size]

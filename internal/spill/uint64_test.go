@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -167,25 +166,12 @@ func TestPairs(t *testing.T) {
 		}
 		want := slices.Clone(added)
 		slices.SortFunc(want, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value)) })
-		compare := func(what string, s *Numbers[Pair]) {
-			t.Helper()
-			for range 2 {
-				if got, err := readPairs(s); err != nil || !slices.Equal(got, want) {
-					t.Fatalf("seed %d, limit %d, %s: got %d pairs, %v, want %d, or another order", seed, limit, what, len(got), err, len(want))
-				}
+		for range 2 {
+			if got, err := readPairs(s); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("seed %d, limit %d: got %d pairs, %v, want %d, or another order", seed, limit, len(got), err, len(want))
 			}
-			must.Do(t, s.Close())
 		}
-		kept, ok, err := s.Keep(t.Context(), true)
-		if err != nil || !ok {
-			t.Fatalf("seed %d: Keep: got %v, %v", seed, ok, err)
-		}
-		compare("kept", s)
-		restored, err := Restore[Pair](t.Context(), dir, limit, width, 2, kept)
-		if err != nil {
-			t.Fatalf("seed %d: Restore: %v", seed, err)
-		}
-		compare("restored", restored)
+		must.Do(t, s.Close())
 	}
 }
 
@@ -320,69 +306,5 @@ func BenchmarkUint64(b *testing.B) {
 				b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
 			})
 		}
-	}
-}
-
-func TestKeptNumbersAreRestored(t *testing.T) {
-	dir := t.TempDir()
-	added, width := randomNumbers(rand.New(rand.NewPCG(8, 8)), 20000)
-	s := NewNumbers[uint64](dir, 0, width, 2)
-	must.Do(t, errors.Join(addAll(s, added, 2), s.Sort(t.Context())))
-	kept, ok, err := s.Keep(t.Context(), false)
-	if err != nil || !ok {
-		t.Fatalf("Keep: got %v, %v", ok, err)
-	}
-	must.Do(t, s.Close())
-	want := slices.Compact(slices.Sorted(slices.Values(added)))
-	for range 2 {
-		s, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept)
-		must.Do(t, err)
-		var got []uint64
-		for keys, err := range s.Stretches(t.Context()) {
-			must.Do(t, err)
-			got = append(got, keys...)
-		}
-		if !slices.Equal(got, want) || s.Len() != int64(len(added)) {
-			t.Fatalf("got %d numbers of %d, want %d of %d", len(got), s.Len(), len(want), len(added))
-		}
-		must.Do(t, s.Close())
-		if left := files(t, dir); len(left) != 1 {
-			t.Fatalf("after Close: got %v, want one file", left)
-		}
-	}
-	path := filepath.Join(dir, kept.File)
-	whole, err := os.ReadFile(path)
-	must.Do(t, err)
-	r := rand.New(rand.NewPCG(9, 9))
-	for _, bit := range append(r.Perm(8 * len(whole))[:200], 0, 8*len(whole)-1) {
-		damaged := slices.Clone(whole)
-		damaged[bit/8] ^= 1 << (bit % 8)
-		must.Do(t, os.WriteFile(path, damaged, 0o600))
-		if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("bit %d of %d changed: got %v, want an error that names the file", bit, 8*len(whole), err)
-		}
-	}
-	must.Do(t, os.Remove(path))
-	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without the file: got %v, want ErrNotExist", err)
-	}
-	must.Do(t, os.WriteFile(filepath.Join(dir, kept.File), []byte("short"), 0o600))
-	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
-		t.Error("a file of another length: got no error")
-	}
-	must.Do(t, os.WriteFile(path, whole, 0o600))
-	kept.Runs[0].Count[0] = blockKeys + 1
-	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
-		t.Error("a block that is too long: got no error")
-	}
-	kept.Runs[0].Sum = nil
-	if _, err := Restore[uint64](t.Context(), dir, 1<<20, width, 3, kept); err == nil {
-		t.Error("no checksums: got no error")
-	}
-	memory := NewNumbers[uint64](dir, 1<<20, width, 1)
-	defer memory.Close()
-	must.Do(t, errors.Join(addAll(memory, added[:10], 1), memory.Sort(t.Context())))
-	if _, ok, err := memory.Keep(t.Context(), false); ok || err != nil {
-		t.Errorf("Keep of what memory holds: got %v, %v, want false", ok, err)
 	}
 }

@@ -33,16 +33,12 @@ type edgeSorter interface {
 	// write writes the lists of all nodes.
 	write(ctx context.Context, put Put, g record.Generation) error
 
-	// restore opens the rows, or the lists, that a checkpoint names.
-	restore(ctx context.Context, c checkpoint) error
-
 	close() error
 }
 
 // A sorter is a spill.Numbers of either type.
 type sorter interface {
 	Sort(ctx context.Context) error
-	Keep(ctx context.Context, always bool) (file spill.KeptNumbers, ok bool, err error)
 	MemoryBytes() int64
 	Close() error
 }
@@ -90,16 +86,6 @@ func (e *sortedEdges[T]) begin() sorter {
 func (e *sortedEdges[T]) writer() edgeRows {
 	e.begin()
 	return e.kind.writer(e.rows)
-}
-
-func (e *sortedEdges[T]) restore(ctx context.Context, c checkpoint) (err error) {
-	e.width = positionBits(c.Stats.Nodes)
-	file, to := c.Edges, &e.rows
-	if c.Arcs != nil {
-		file, to = c.Arcs, &e.lists
-	}
-	*to, err = spill.Restore[T](ctx, e.l.opt.Dir, e.l.sortMemory(), e.bits(), e.l.opt.Workers, *file)
-	return err
 }
 
 func (e *sortedEdges[T]) close() error {
@@ -238,10 +224,7 @@ func (e *sortedEdges[T]) sortLists(ctx context.Context) error {
 	if err := e.rows.Close(); err != nil {
 		return err
 	}
-	if err := e.lists.Sort(ctx); err != nil {
-		return err
-	}
-	return e.l.keepArcs(ctx, e.lists)
+	return e.lists.Sort(ctx)
 }
 
 // addLists gives every edge under both of its ends, as NodeIDs, to the sorter of lists.

@@ -1,14 +1,12 @@
 // Package load takes in the nodes and edges of a graph, numbers the nodes, sorts the edges, and hands out the records of the
-// graph and the columns of its nodes, in order. What has been sorted another load can go on with. It knows nothing of stores,
-// of their catalogue, and of the rules for names and values.
+// graph and the columns of its nodes, in order. It knows nothing of stores, of their catalogue, and of the rules for names
+// and values.
 package load
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,25 +26,19 @@ type Node struct {
 	Source int64         // the caller's mark for errors, such as a line number
 }
 
-// Options are what shapes a load. BadRow, Resume, Save, Restore, Workers and Progress are those of kv.LoadOptions; without a
-// Resume nothing is kept.
+// Options are what shapes a load. BadRow, Workers and Progress are those of kv.LoadOptions.
 type Options struct {
 	Dir                string // of temporary files; it is there
-	Checkpoint         string // the path of the checkpoint
 	MemoryBudget       int64
 	Directed, Weighted bool
 	Workers            int
 	Classes            []string     // known beside those of the labels
 	Kinds              []codec.Kind // of the values of a node
-	KeepBytes          int64        // of the rows and the edges, from which on they are kept; zero means 256 MiB
 
 	// Check says what is wrong with a node by itself; knownLabel tells that its label has been checked before.
 	Check func(n Node, knownLabel bool) error
 
 	BadRow   func(err error) error
-	Resume   string
-	Save     func(w io.Writer) error
-	Restore  func(r io.Reader) error
 	Progress func(stage string, done, total int64)
 }
 
@@ -68,7 +60,7 @@ type Stats struct {
 
 // A Load takes every node, in file order, then every edge, and then Resolve, Number, WriteEdges, WriteIDs, ReadLabels
 // and ReadColumns are called in this order. It belongs to one goroutine, except that each EdgeWriter may have its own.
-// It must end with Close or Suspend.
+// It must end with Close.
 type Load struct {
 	opt        Options
 	rows       *rowSpool
@@ -91,62 +83,21 @@ type Load struct {
 	single     *EdgeWriter // of AddEdge
 	writers    int         // of edges that are not closed
 
-	checkpoint *checkpoint           // nil if there is none
-	nodeAt     offheap.Array[uint32] // NodeID by position, from Number on
+	nodeAt offheap.Array[uint32] // NodeID by position, from Number on
 
 	reporting sync.Mutex // held during a call of Progress
 }
 
-func newLoad(opt Options) *Load {
-	if opt.KeepBytes == 0 {
-		opt.KeepBytes = 256 << 20 // are read in about two seconds
-	}
+// New begins a load.
+func New(opt Options) (l *Load, err error) {
 	unit := Unit(opt.MemoryBudget)
-	l := &Load{opt: opt, classes: newClasses(opt.Classes), ids: newIDIndex(unit), integerIDs: true}
+	l = &Load{opt: opt, classes: newClasses(opt.Classes), ids: newIDIndex(unit), integerIDs: true}
 	l.edges = newEdgeSorter(l)
 	l.join = newIDJoin(opt.Dir, unit/3, opt.Workers, opt.Weighted)
 	l.values = spill.New(opt.Dir, unit)
-	return l
-}
-
-// New begins a load.
-func New(opt Options) (l *Load, err error) {
-	l = newLoad(opt)
 	l.rows, err = newRowSpool(opt.Dir)
 	return l, err
 }
-
-// Resume goes on with what a dead load has completed, once it has read all of it; nil if there is nothing that it could
-// go on with. After an error everything stays as it is.
-func Resume(ctx context.Context, opt Options) (*Load, error) {
-	l := newLoad(opt)
-	if !l.keeps() {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	c, err := readCheckpoint(opt.Checkpoint, opt.Resume)
-	if err == nil {
-		err = l.restore(ctx, c)
-	}
-	switch {
-	case ctx.Err() != nil && l.checkpoint != nil:
-		return nil, errors.Join(ctx.Err(), l.Suspend())
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return nil, nil //nolint:nilnil,nilerr // whatever is wrong with what was left, the load starts over
-	}
-	if err := l.removeUnnamed(); err != nil {
-		return nil, errors.Join(err, l.Suspend())
-	}
-	return l, nil
-}
-
-// Completed reports whether the nodes and the edges are there, from a load that was interrupted or in a checkpoint of this
-// one.
-func (l *Load) Completed() bool { return l.checkpoint != nil }
-
-// Numbered reports whether the nodes have their numbers, from a load that was interrupted.
-func (l *Load) Numbered() bool { return l.checkpoint != nil && l.checkpoint.Arcs != nil }
 
 // Stats is what the load has met so far.
 func (l *Load) Stats() Stats { return l.stats }
@@ -187,9 +138,9 @@ func (l *Load) Err() error {
 	return nil
 }
 
-// fail keeps the first error of a row, and returns err. A load that has its rows already loses none.
+// fail keeps the first error of a row, and returns err.
 func (l *Load) fail(err error) error {
-	if err != nil && l.checkpoint == nil {
+	if err != nil {
 		first := err // err itself would take memory in every call
 		l.rowError.CompareAndSwap(nil, &first)
 	}
@@ -288,11 +239,7 @@ func (l *Load) Resolve(ctx context.Context) error {
 	if err := l.ids.turnOff(); err != nil {
 		return err
 	}
-	edges := l.edges.begin()
-	if err := edges.Sort(ctx); err != nil {
-		return err
-	}
-	return l.keepEdges(ctx, edges)
+	return l.edges.begin().Sort(ctx)
 }
 
 // Number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
@@ -303,25 +250,14 @@ type Put = func(key, body []byte) error
 
 // WriteEdges writes every edge under both its ends, ascending by NodeID.
 func (l *Load) WriteEdges(ctx context.Context, put Put, g record.Generation) error {
-	if !l.Numbered() {
-		if err := l.edges.sortLists(ctx); err != nil {
-			return err
-		}
+	if err := l.edges.sortLists(ctx); err != nil {
+		return err
 	}
 	return l.edges.write(ctx, put, g)
 }
 
-// Close ends the load and removes its files, but those that a checkpoint names.
-func (l *Load) Close() error { return errors.Join(l.end(), l.rows.close()) }
-
-// Suspend ends the load and keeps the files that its checkpoint names.
-func (l *Load) Suspend() error { return errors.Join(l.end(), l.rows.file.Close(), l.removeUnnamed()) }
-
-// end gives back all that is not on disk.
-func (l *Load) end() error {
+// Close ends the load and removes its files.
+func (l *Load) Close() error {
 	l.ended = true
-	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff(), l.values.Close())
+	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff(), l.values.Close(), l.rows.close())
 }
-
-// path is that of a file of the load.
-func (l *Load) path(name string) string { return filepath.Join(l.opt.Dir, filepath.Base(name)) }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -19,7 +18,6 @@ import (
 // are as long as they were given.
 type rowSpool struct {
 	file *os.File
-	sum  *sumWriter // to the file
 	w    *bufio.Writer
 	rows int
 	size int64  // of the file
@@ -46,8 +44,7 @@ func newRowSpool(dir string) (*rowSpool, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &sumWriter{w: f}
-	return &rowSpool{file: f, sum: sum, w: bufio.NewWriterSize(sum, 256<<10)}, nil
+	return &rowSpool{file: f, w: bufio.NewWriterSize(f, 256<<10)}, nil
 }
 
 func (s *rowSpool) append(id string, source int64, label int, values []codec.Value) error {
@@ -71,33 +68,6 @@ func (s *rowSpool) append(id string, source int64, label int, values []codec.Val
 	s.size += int64(len(s.buf))
 	s.rows++
 	return nil
-}
-
-// sync returns once the rows would survive a crash.
-func (s *rowSpool) sync() error {
-	if err := s.w.Flush(); err != nil {
-		return spoolFull(err)
-	}
-	return s.file.Sync()
-}
-
-// restoreRows opens the rows that a checkpoint names: errNoCheckpoint if they are damaged.
-func restoreRows(ctx context.Context, dir string, c checkpoint) (*rowSpool, error) {
-	f, err := openSummed(ctx, filepath.Join(dir, filepath.Base(c.Rows)), c.RowSum)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && (info.Size() != c.RowBytes || len(c.Marks) != (c.RowCount+contextEvery-1)/contextEvery) {
-		err = errNoCheckpoint
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	sum := &sumWriter{f, c.RowSum}
-	return &rowSpool{
-		file: f, sum: sum, w: bufio.NewWriter(sum), rows: c.RowCount, size: c.RowBytes, marks: c.Marks, holes: c.Dropped,
-	}, nil
 }
 
 func spoolFull(err error) error {

@@ -34,8 +34,6 @@ func (l *Load) EdgeWriter() *EdgeWriter {
 	switch {
 	case l.ended:
 		w.err = fmt.Errorf("loader: %w", record.ErrClosed)
-	case l.checkpoint != nil:
-		w.err = errEdgesThere
 	case l.ids.off:
 		w.join = l.join.edges.dealer()
 	default:
@@ -50,9 +48,6 @@ func (l *Load) EdgeWriter() *EdgeWriter {
 	l.edgesBegun = true
 	return w
 }
-
-// errEdgesThere is returned to who adds edges to a load that has Completed them.
-var errEdgesThere = errors.New("kv: the edges are those of the load that was interrupted")
 
 // Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter. Self
 // loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has shows in

@@ -32,10 +32,9 @@ const (
 // bad beside others, which are repeated ids and ends of edges that no node has, are noted whenever they are found, and
 // counted when all have been. So neither what is left out nor the report depends on how the work is divided.
 type BadRows struct {
-	limit  int64
-	memory int64 // bytes for rows
-	paths  map[badFile]string
-	parts  map[badFile]table.Parts
+	limit int64
+	paths map[badFile]string
+	parts map[badFile]table.Parts
 
 	mu     sync.Mutex
 	rows   *spill.Sorter // by badFile and line
@@ -62,7 +61,7 @@ func (c *badCount) add(file badFile, line int64, err error) {
 
 // NewBadRows returns a BadRows of two files that takes up to limit rows and about memory bytes. Close it.
 func NewBadRows(nodes, edges string, limit, memory int64) *BadRows {
-	return &BadRows{limit: limit, paths: map[badFile]string{badNode: nodes, badEdge: edges}, memory: memory, rows: spill.New(os.TempDir(), memory)}
+	return &BadRows{limit: limit, paths: map[badFile]string{badNode: nodes, badEdge: edges}, rows: spill.New(os.TempDir(), memory)}
 }
 
 // of says which files are read.
@@ -92,7 +91,7 @@ func (b *BadRows) note(file badFile, err error) error {
 	return b.add(file, err, false)
 }
 
-// A badRow is a row that is left out. Sorters and what save writes have it as JSON.
+// A badRow is a row that is left out. Sorters have it as JSON.
 type badRow struct {
 	File          badFile
 	Line          int64
@@ -149,39 +148,6 @@ func (b *BadRows) each(ctx context.Context, fn func(badRow) error) error {
 		}
 	}
 	return nil
-}
-
-// save writes the rows for an import that goes on with this one.
-func (b *BadRows) save(ctx context.Context, out io.Writer) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	encoder := json.NewEncoder(out)
-	return b.each(ctx, func(row badRow) error { return encoder.Encode(row) })
-}
-
-// restore reads what save wrote. After an error there are no rows.
-func (b *BadRows) restore(in io.Reader) (err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	decoder := json.NewDecoder(in)
-	for err == nil {
-		var row badRow
-		if err = decoder.Decode(&row); errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			break
-		}
-		path, line := b.place(row)
-		var what error = &table.Error{Path: path, Line: line, Value: row.Value, Msg: row.Reason}
-		if IsArray(path) {
-			what = &npy.Error{Path: path, Row: line, Value: row.Value, Msg: row.Reason}
-		}
-		err = b.take(row, what)
-	}
-	err = errors.Join(err, b.rows.Close())
-	b.rows, b.all, b.skips, b.nodes = spill.New(os.TempDir(), b.memory), badCount{}, badCount{}, 0
-	return err
 }
 
 // end is to be called when all rows are known; its error is that they are too many.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,7 +68,6 @@ type Job struct {
 
 	besideGraph bool // the file comes along with nodes, which have the same Columns
 
-	Resume bool                  // go on with what an interrupted job of the same files into the same place has kept
 	Finish func(*kv.Store) error // is called before the store is put into place; may be nil
 
 	Progress kv.Progress       // may be nil, and so may the others
@@ -115,8 +113,7 @@ func (r Job) Timed(name string, step func(*ops.Stage) error) error {
 // goroutines is how many read a file.
 func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 
-// Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing; an interruption, where r.Resume
-// says so, what the next load goes on with, and is a *ResumableError.
+// Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing.
 func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats, err error) {
 	classes := g.Form.ofAll(g.Classes)
 	if g.Run != "" {
@@ -169,14 +166,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	}
 	if r.Bad != nil {
 		opt.BadRow = func(err error) error { return g.leaveOut(r.Bad, err) }
-		opt.Save = func(w io.Writer) error { return r.Bad.save(ctx, w) }
-		opt.Restore = r.Bad.restore
-	}
-	// A load that goes on does not know which nodes are rows of the array.
-	if r.Resume && (!g.EdgeNodes || !IsArray(g.Predictions)) {
-		if opt.Resume, err = g.fingerprint(ctx, nodes.properties, r); err != nil {
-			return stats, err
-		}
 	}
 	loader, err := kv.NewLoader(ctx, dir, opt)
 	if err != nil {
@@ -212,27 +201,14 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		err = fmt.Errorf("%s: the names of its classes and columns do not fit into a store, want fewer or shorter ones, "+
 			"more --memory does not help: %w", g.Nodes, err)
 	}
-	err = g.adviseEnds(ctx, err, r)
-	if loader.Kept() {
-		err = &ResumableError{err}
-	}
-	return stats, err
+	return stats, g.adviseEnds(ctx, err, r)
 }
 
 // ErrTwoSplits says that the nodes file has a column split, and another file gives splits too.
 var ErrTwoSplits = errors.New("files: splits of the nodes file and of another file")
 
-// A ResumableError ends a load that the next one of the same files goes on with.
-type ResumableError struct{ err error }
-
-func (e *ResumableError) Error() string { return e.err.Error() }
-func (e *ResumableError) Unwrap() error { return e.err }
-
-// fill hands nodes and edges to a loader that does not have them.
+// fill hands nodes and edges to a loader.
 func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r Job) (err error) {
-	if loader.Completed() {
-		return nil
-	}
 	ids := &idSet{sorter: spill.New(os.TempDir(), r.Memory/16)}
 	defer func() { err = errors.Join(err, ids.sorter.Close()) }()
 	add := func(n kv.Node) error {
@@ -264,14 +240,6 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 		stage.Columns = 2
 		return err
 	})
-}
-
-// fingerprint tells loads of other files, of files that were changed, of other columns, or of other forms from each
-// other, and of those that leave bad rows out.
-func (g *Graph) fingerprint(ctx context.Context, properties []kv.Column, r Job) (string, error) {
-	files, err := Fingerprint(ctx, g.Nodes, g.Edges, Names{g.Run})
-	return fmt.Sprintf("%s%q %+v directed %v, edge nodes %v, lenient %v, %+v, columns %q %q, %+v\n",
-		files, g.Classes, properties, g.Directed, g.EdgeNodes, r.Bad != nil, g.Form, r.Columns, r.EdgeColumns, r.Text), err
 }
 
 // PlaceError says what is wrong with the place that a store was to be made at.

@@ -1,0 +1,35 @@
+package load
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestDamagedRows damages the file of rows behind the back of a load.
+func TestDamagedRows(t *testing.T) {
+	s, err := newRowSpool(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := errors.Join(s.append("a", 1, -1, nil), s.w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	long := binary.AppendUvarint(nil, 1<<62)
+	if _, err := s.file.WriteAt(long, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.size = int64(len(long)) + 3
+	for row, err := range s.all(t.Context()) {
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), s.file.Name()) {
+			t.Errorf("an id of 4 EiB: got %v, %v, want io.ErrUnexpectedEOF with the name of the file", row, err)
+		}
+	}
+}
