@@ -60,8 +60,8 @@ func TestManyAtOnce(t *testing.T) {
 			}
 		},
 		"explain": func(round int) { c.run("shell", "g", "--wait", "1m", "-c", "explain "+ids[round%len(ids)]) },
-		"review": func(int) {
-			c.runWith("s\nn\nz\ns\nq\n", "review", "g", "--who", "bob", "--wait", "1m", "--where", others)
+		"reject": func(int) {
+			c.run("shell", "g", "--who", "bob", "--wait", "1m", "--yes", "-c", "reject where label is not null and "+others+" limit 1; undo")
 		},
 		"clean": func(int) { c.run("clean", "g", "--hops", "1", "--wait", "1m") },
 		"backup": func(round int) {
@@ -233,14 +233,12 @@ func (c *crowd) acknowledgeRemoval(pair int) {
 	c.gone = append(c.gone, pair)
 }
 
-func (c *crowd) run(args ...string) (code int, out string) { return c.runWith("", args...) }
-
-// runWith runs a command with an input, and returns its exit code, -1 if it was killed. It fails the test if the command failed for
+// run runs a command, and returns its exit code, -1 if it was killed. It fails the test if the command failed for
 // another reason than a kill.
-func (c *crowd) runWith(input string, args ...string) (code int, out string) {
+func (c *crowd) run(args ...string) (code int, out string) {
 	p := child(c.t, args...)
 	var outText, errText bytes.Buffer
-	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(input), &outText, &errText
+	p.Stdout, p.Stderr = &outText, &errText
 	c.mu.Lock()
 	err := p.Start()
 	c.running[p] = false

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -50,14 +53,14 @@ Keys count one at a time. Pasted text, and keys typed before a suspect appears, 
 With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows the neighbourhood of each suspect, ` +
 		`lists with a condition, decisions about many nodes, and the store at a glance. The address has a token: who knows it can decide. Ctrl-C ends the page.
 
-If standard input or output is no terminal, each line of input is a key or its word. l is followed by the whole label, g by the id, w by the reason. A line with no meaning ends the review.
+Without a terminal, decide with statements, as in the last example.
 
     graphcleaner review my.graph
     graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
     graphcleaner review my.graph --who bob --where "decided_by = 'ann'"
     graphcleaner review my.graph --where disputed
     graphcleaner review my.graph --web
-    printf 'y\nn\nl Theory\ng 1042\nu\nz\nq\n' | graphcleaner review my.graph`
+    graphcleaner shell my.graph -c "accept 17; reject 35; relabel 1042 'Theory'"`
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
@@ -72,10 +75,14 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName()), RescoreWithin: waitForScores})
 	defer func() { err = errors.Join(err, at.close()) }()
-	summary, err := review.Run(ctx, review.Options{
-		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore, In: s.in, Out: s.out, Err: s.dialogue(),
-		Note: s.notice,
-	})
+	opt := review.Options{
+		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore, Out: s.out, Err: s.dialogue(), Note: s.notice,
+	}
+	in, ok := s.in.(*os.File)
+	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
+		opt.Replies = keyboard.New(ctx, in, s.dialogue())
+	}
+	summary, err := review.Run(ctx, opt)
 	if err != nil {
 		return leaving(err, "%s", summary)
 	}

@@ -42,7 +42,6 @@ type Choice struct {
 	Key  rune
 	Word string // shown once the key is pressed
 	Help string
-	Text bool // a text belongs to it, and may come at once
 }
 
 // A Keyboard takes answers from the keys of a terminal. The terminal is raw only while a key is waited for.
@@ -169,7 +168,7 @@ func (k *Keyboard) Choose(prompt string, choices []Choice) (answer rune, err err
 			}
 			i := slices.IndexFunc(choices, func(c Choice) bool { return c.Key == unicode.ToLower(key) })
 			switch {
-			case i >= 0 && (len(k.input) == 0 || choices[i].Text):
+			case i >= 0 && len(k.input) == 0:
 				answer = choices[i].Key
 				_, err := fmt.Fprint(k.out, choices[i].Word, "\r\n")
 				return err

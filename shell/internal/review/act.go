@@ -16,11 +16,11 @@ import (
 )
 
 // take does what a reply asks for; moved says that another suspect is to be shown.
-func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err error) {
-	if (a.key == 'n' || a.key == 'u' && !e.Disputed) && e.Label == "" {
+func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, err error) {
+	if (key == 'n' || key == 'u' && !e.Disputed) && e.Label == "" {
 		return false, replyErrorf("node %s has no label: want %s", e.ID, e.wants())
 	}
-	switch a.key {
+	switch key {
 	case 'y':
 		if !e.canAccept() {
 			return false, replyErrorf("node %s: no other label is suggested: want %s", e.ID, e.wants())
@@ -29,7 +29,7 @@ func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err
 	case 'n':
 		return r.decide(ctx, e, decide.Reject, "")
 	case 'l':
-		return r.relabel(ctx, e, a.text)
+		return r.relabel(ctx, e)
 	case 'u':
 		return r.decide(ctx, e, decide.Unlabel, "")
 	case 'd':
@@ -39,11 +39,11 @@ func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err
 		r.moveOn(pastReply{skips: 1})
 		return true, nil
 	case 'g':
-		return r.goTo(ctx, a.text)
+		return r.goTo(ctx)
 	case 'z':
 		return r.undo(ctx)
 	case 'w':
-		return false, r.takeReason(a.text)
+		return false, r.takeReason()
 	case 'e':
 		explained, err := r.do(ctx, Step{Explain: e.ID})
 		if err == nil {
@@ -59,9 +59,9 @@ func (r *review) take(ctx context.Context, e *Subject, a reply) (moved bool, err
 }
 
 // goTo shows the node with an id next. The queue stays where it is.
-func (r *review) goTo(ctx context.Context, id string) (moved bool, err error) {
+func (r *review) goTo(ctx context.Context) (moved bool, err error) {
 	var found Result
-	id, err = r.wordFor("id of the node: ", nil, id, func(text string, _ bool) (string, error) {
+	id, err := r.wordFor("id of the node: ", nil, func(text string) (string, error) {
 		var err error
 		if found, err = r.do(ctx, Step{Locate: text}); err == nil && len(found.Nodes) == 0 {
 			err = replyErrorf("no node has the id %s", query.Quote(text))
@@ -77,8 +77,8 @@ func (r *review) goTo(ctx context.Context, id string) (moved bool, err error) {
 }
 
 // takeReason takes the reason of the next decision.
-func (r *review) takeReason(why string) (err error) {
-	r.why, err = r.wordFor("reason: ", nil, why, func(text string, _ bool) (string, error) {
+func (r *review) takeReason() (err error) {
+	r.why, err = r.wordFor("reason: ", nil, func(text string) (string, error) {
 		switch {
 		case !utf8.ValidString(text):
 			return "", replyErrorf("the reason %q is no UTF-8 text", wording.Short(text))
@@ -92,22 +92,17 @@ func (r *review) takeReason(why string) (err error) {
 	return err
 }
 
-// wordFor asks for a label, an id or a reason. It returns "" if the reviewer gives none. A text that came with its key
-// is the first answer. After a slip, wordFor asks a person again, so that the second try does not count as keys. Check
-// returns the meaning of a text; asked says that the text answers the prompt.
-func (r *review) wordFor(
-	prompt string, choices []string, text string, check func(text string, asked bool) (string, error),
-) (string, error) {
-	for asked := text == ""; ; asked = true {
-		if asked {
-			var err error
-			if text, err = r.replies.word(prompt, choices); err != nil || text == "" {
-				return "", err
-			}
+// wordFor asks for a label, an id or a reason. It returns "" if the reviewer gives none. After a slip it asks again, so that the second
+// try does not count as keys. Check returns the meaning of a text.
+func (r *review) wordFor(prompt string, choices []string, check func(text string) (string, error)) (string, error) {
+	for {
+		text, err := r.Replies.Word(prompt, choices)
+		if err != nil || text == "" {
+			return "", err
 		}
-		meant, err := check(text, asked)
+		meant, err := check(text)
 		wrong, ok := errors.AsType[*replyError](err)
-		if !ok || !r.replies.forgiving() {
+		if !ok {
 			return meant, err
 		}
 		r.say("%s: try again, or leave it empty to go back", wrong.msg)
@@ -115,11 +110,11 @@ func (r *review) wordFor(
 }
 
 // decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it
-// decides nothing, and a person sees the new card.
+// decides nothing, and the reviewer sees the new card.
 func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label string) (moved bool, err error) {
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &e.View}
 	done, err := r.do(ctx, Step{Decide: &Decide{request, r.why}, KeepScores: r.KeepScores || r.slow})
-	if errors.Is(err, decide.ErrChanged) && r.replies.forgiving() {
+	if errors.Is(err, decide.ErrChanged) {
 		r.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
 		return true, nil
 	}

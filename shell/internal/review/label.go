@@ -15,18 +15,12 @@ import (
 )
 
 // relabel gives a node a label of the reviewer's.
-func (r *review) relabel(ctx context.Context, e *Subject, label string) (moved bool, err error) {
-	var listed []string
-	if label == "" && r.replies.forgiving() {
-		listed = r.listClasses(e, e.Choices)
-	}
-	label, err = r.wordFor("label (Tab completes): ", e.Choices, label, func(text string, _ bool) (string, error) {
-		if !r.replies.forgiving() { // nobody would see which class a part of a name is taken for
-			return e.class(text)
-		}
+func (r *review) relabel(ctx context.Context, e *Subject) (moved bool, err error) {
+	listed := r.listClasses(e, e.Choices)
+	label, err := r.wordFor("label (Tab completes): ", e.Choices, func(text string) (string, error) {
 		switch matches := e.matches(text, listed); len(matches) {
 		case 0:
-			return e.class(text)
+			return "", replyErrorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, e.Classes))
 		case 1:
 			return matches[0], nil
 		default:
@@ -69,14 +63,6 @@ func (r *review) listClasses(e *Subject, classes []string) (listed []string) {
 		r.say("  a number that a class is named by, or that names begin with, is a name")
 	}
 	return listed
-}
-
-// class is the class of a name.
-func (e *Subject) class(name string) (string, error) {
-	if slices.Contains(e.Classes, name) {
-		return name, nil
-	}
-	return "", replyErrorf("no class is named %s%s", query.Quote(name), wording.DidYouMean(name, e.Classes))
 }
 
 // matches are the classes that a text may mean: the one of that name, the one of that place among those that are listed, or those

@@ -1,27 +1,24 @@
 package review
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
-	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// keys are what a reviewer can say; lines may have the words.
+// keys are what a reviewer can say.
 var keys = []keyboard.Choice{
 	{Key: 'y', Word: "accept", Help: "take the suggested label"},
 	{Key: 'n', Word: "reject", Help: "the label now is right"},
-	{Key: 'l', Word: "relabel", Help: "another label", Text: true},
+	{Key: 'l', Word: "relabel", Help: "another label"},
 	{Key: 'u', Word: "unlabel", Help: "remove the label"},
 	{Key: 'd', Word: "unsure", Help: "do not know"},
 	{Key: 's', Word: "skip", Help: "skip"},
-	{Key: 'g', Word: "go", Help: "go to the node with an id", Text: true},
+	{Key: 'g', Word: "go", Help: "go to the node with an id"},
 	{Key: 'z', Word: "undo", Help: "take back the last reply"},
-	{Key: 'w', Word: "why", Help: "reason of the next decision", Text: true},
+	{Key: 'w', Word: "why", Help: "reason of the next decision"},
 	{Key: 'e', Word: "explain", Help: "all the evidence"},
 	{Key: '?', Word: "help", Help: "the keys"},
 	{Key: 'q', Word: "quit", Help: "leave"},
@@ -36,24 +33,15 @@ func Keys() string {
 	return strings.Join(parts, ", ")
 }
 
-// A reply is what a reviewer says about a suspect.
-type reply struct {
-	key  rune   // of keys
-	text string // that came with it: a label, an id or a reason
+// Replies are what the reviewer says: a *keyboard.Keyboard.
+type Replies interface {
+	Choose(prompt string, choices []keyboard.Choice) (rune, error)
+	Word(prompt string, choices []string) (string, error)
 }
 
-// replies are what the reviewer says.
-type replies interface {
-	// next waits for a reply, and returns io.EOF after the last. Prompt is for a person.
-	next(prompt string) (reply, error)
-
-	// word waits for a label, an id or a reason that did not come with its key. Choices, if any, complete it. It returns "" if the
-	// reviewer gives none.
-	word(prompt string, choices []string) (string, error)
-
-	// forgiving reports whether a person reads remarks and can reply again.
-	forgiving() bool
-}
+// errNoTerminal says how to decide without keys.
+var errNoTerminal = errors.New("review takes keys, and there is no terminal for them: " +
+	"decide with statements, such as accept 'p1', in shell -c or shell -f, or use review --web")
 
 // A replyError is what is wrong with a reply.
 type replyError struct{ msg string }
@@ -61,26 +49,3 @@ type replyError struct{ msg string }
 func (e *replyError) Error() string { return e.msg }
 
 func replyErrorf(format string, args ...any) error { return &replyError{fmt.Sprintf(format, args...)} }
-
-// newReplies reads keys from a terminal, and lines from everything else.
-func newReplies(ctx context.Context, opt Options) replies {
-	in, ok := opt.In.(*os.File)
-	if ok && print.IsTerminal(in) && print.IsTerminal(opt.Out) && os.Getenv("TERM") != "dumb" {
-		return replyKeys{keyboard.New(ctx, in, opt.Err)}
-	}
-	return newReplyLines(stream.NewReader(ctx, opt.In), opt.Err, ok && print.IsTerminal(in))
-}
-
-// replyKeys are replies of a key each.
-type replyKeys struct{ *keyboard.Keyboard }
-
-func (replyKeys) forgiving() bool { return true }
-
-func (k replyKeys) next(prompt string) (reply, error) {
-	key, err := k.Choose(prompt, keys)
-	return reply{key: key}, err
-}
-
-func (k replyKeys) word(prompt string, choices []string) (string, error) {
-	return k.Word(prompt, choices)
-}

@@ -1,6 +1,5 @@
-// Package review lets a person decide about suspects, one after another: with keys at a terminal, or with lines. It writes each
-// decision before it shows the next suspect, and updates the scores at the end. It knows nothing of flags and files, and not how
-// suspects are found or scores are computed.
+// Package review lets a person decide about suspects with keys, one after another. It writes each decision before it shows the next
+// suspect, and updates the scores at the end. It knows nothing of flags and files, and not how suspects are found or scores are computed.
 package review
 
 import (
@@ -29,14 +28,14 @@ type Options struct {
 	// KeepScores leaves the scores as they are, around each decision and at the end.
 	KeepScores bool
 
-	// The reviewer answers with keys if In and Out are terminals, else with lines. Out shows suspects and decisions, Err shows
-	// questions and remarks.
-	In       io.Reader
+	Replies Replies // nil: there is no terminal
+
+	// Out shows suspects and decisions, Err shows remarks.
 	Out, Err io.Writer
 	Note     func(text string) // takes what steps say beside their answers; nil: Err does
 }
 
-// Run shows one suspect after another until there are no more, or no more replies. Then it takes the decisions into the scores. The summary says
+// Run shows one suspect after another until there are no more, or the reviewer leaves. Then it takes the decisions into the scores. The summary says
 // how many suspects were decided, also if Run fails. The end of ctx ends Run, also while it waits for a reply.
 func Run(ctx context.Context, opt Options) (summary string, err error) {
 	r := &review{Options: opt, counts: make(map[decide.Kind]int), began: time.Now()}
@@ -48,8 +47,9 @@ func Run(ctx context.Context, opt Options) (summary string, err error) {
 		return "no suspect meets the condition of --where", nil
 	case len(r.queue) == 0:
 		return "no suspects are left", nil
+	case opt.Replies == nil:
+		return r.summary(), errNoTerminal
 	}
-	r.replies = newReplies(ctx, opt)
 	err = r.run(ctx)
 	return r.summary(), err
 }
@@ -87,7 +87,6 @@ type pastReply struct {
 // A review goes through a queue of suspects.
 type review struct {
 	Options
-	replies replies
 
 	began time.Time
 	queue []kv.NodeID
@@ -176,8 +175,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.beside == nil && e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) && r.replies.forgiving() {
-		// Lines are about the suspects in their order; a person sees which one comes.
+	if r.beside == nil && e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) {
 		r.say("%s", print.EscapeControls(fmt.Sprintf("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))))
 		r.at++
 		return false, nil
@@ -188,15 +186,15 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
-	return r.replied(r.prompt(e), func(a reply) (bool, error) { return r.take(ctx, e, a) })
+	return r.replied(r.prompt(e), func(key rune) (bool, error) { return r.take(ctx, e, key) })
 }
 
 // close lets the last reply be taken back before the review ends.
 func (r *review) close(ctx context.Context) (done bool, err error) {
-	return r.replied("no suspects are left: [g]o [z] undo [q]uit: ", func(a reply) (bool, error) {
-		switch a.key {
+	return r.replied("no suspects are left: [g]o [z] undo [q]uit: ", func(key rune) (bool, error) {
+		switch key {
 		case 'g':
-			return r.goTo(ctx, a.text)
+			return r.goTo(ctx)
 		case 'z':
 			return r.undo(ctx)
 		}
@@ -204,24 +202,21 @@ func (r *review) close(ctx context.Context) (done bool, err error) {
 	})
 }
 
-// replied takes replies until take says that something else is to be shown; done is the wish to leave, or the end of the
-// replies.
-func (r *review) replied(prompt string, take func(reply) (moved bool, err error)) (done bool, err error) {
+// replied takes replies until take says that something else is to be shown; done is the wish to leave.
+func (r *review) replied(prompt string, take func(key rune) (moved bool, err error)) (done bool, err error) {
 	for {
-		a, err := r.replies.next(prompt)
-		if errors.Is(err, io.EOF) || err == nil && a.key == 'q' {
+		key, err := r.Replies.Choose(prompt, keys)
+		if errors.Is(err, io.EOF) || err == nil && key == 'q' {
 			return true, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		moved, err := take(a)
+		moved, err := take(key)
 		wrong, ok := errors.AsType[*replyError](err)
 		switch {
-		case ok && r.replies.forgiving():
+		case ok:
 			r.say("%s", wrong.msg)
-		case errors.Is(err, io.EOF): // where a label or a reason was asked for
-			return true, nil
 		case err != nil:
 			return false, err
 		case moved:
@@ -247,7 +242,7 @@ func (r *review) summary() string {
 	return fmt.Sprintf("%s; %d left", strings.Join(parts, ", "), len(r.queue)-r.at)
 }
 
-// prompt asks a person about a suspect.
+// prompt asks about a suspect.
 func (r *review) prompt(e *Subject) string {
 	var pieces []string
 	if e.canAccept() {

@@ -17,9 +17,43 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
+
+// typedReplies are keys, and words where a word is asked for. After the last the reviewer gives up a word, and leaves.
+type typedReplies []string
+
+// typed are replies of a line each. A word may follow the key that asks for it.
+func typed(lines string) *typedReplies {
+	var r typedReplies
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSuffix(line, "\n")
+		if len(line) > 1 && line[1] == ' ' {
+			r, line = append(r, line[:1]), line[2:]
+		}
+		r = append(r, line)
+	}
+	return &r
+}
+
+func (r *typedReplies) Choose(string, []keyboard.Choice) (rune, error) {
+	if len(*r) == 0 {
+		return 0, io.EOF
+	}
+	key, err := r.Word("", nil)
+	return rune(key[0]), err
+}
+
+func (r *typedReplies) Word(string, []string) (string, error) {
+	if len(*r) == 0 {
+		return "", nil
+	}
+	first := (*r)[0]
+	*r = (*r)[1:]
+	return first, nil
+}
 
 // optionsOf are those of a review of the suspects that meet a condition. Err is a buffer.
 func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
@@ -28,27 +62,25 @@ func optionsOf(t *testing.T, store *kv.Store, where, lines string) Options {
 		Do: func(ctx context.Context, step Step) (Result, error) {
 			return step.Do(ctx, store, query.Options{Who: "tester"})
 		},
-		Find: Find{Where: where}, In: strings.NewReader(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
+		Find: Find{Where: where}, Replies: typed(lines), Out: new(bytes.Buffer), Err: new(bytes.Buffer),
 	}
 }
 
-// reviewOf is a review that takes replies from a test.
-func reviewOf(t *testing.T, store *kv.Store, replies replies) *review {
+// reviewOf is a review with lines of replies.
+func reviewOf(t *testing.T, store *kv.Store, lines string) *review {
 	t.Helper()
-	r := &review{Options: optionsOf(t, store, "", ""), replies: replies, counts: make(map[decide.Kind]int)}
+	r := &review{Options: optionsOf(t, store, "", lines), counts: make(map[decide.Kind]int)}
 	must.Do(t, r.find(t.Context()))
 	return r
 }
 
 // reviewed runs a review of a store with lines of replies.
-func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, summary string, err error) {
+func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, remarks, summary string) {
 	t.Helper()
 	opt := optionsOf(t, store, where, lines)
-	summary, err = Run(t.Context(), opt)
-	if remarks := opt.Err.(*bytes.Buffer); remarks.Len() > 0 {
-		t.Errorf("%.40q: got the remarks %q, want none", lines, remarks)
-	}
-	return opt.Out.(*bytes.Buffer).String(), summary, err
+	summary, err := Run(t.Context(), opt)
+	must.Do(t, err)
+	return opt.Out.(*bytes.Buffer).String(), opt.Err.(*bytes.Buffer).String(), summary
 }
 
 // undoAll takes every decision back.
@@ -72,14 +104,14 @@ func TestReview(t *testing.T) {
 		labels             []string
 	}{
 		{name: "accept and reject", lines: "y\nn\n", says: "1 accepted, 1 rejected; 0 left", labels: []string{"p4 Systems reject", "s3 Theory accept"}},
-		{name: "words", lines: "relabel Neural Nets\nunlabel\n", says: "1 relabelled, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
+		{name: "relabel and unlabel", lines: "l Neural Nets\nu\n", says: "1 relabelled, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Neural Nets relabel"}},
 		{name: "unsure and skip", lines: "d\ns\n", says: "1 put aside as unsure, 1 skipped; 0 left",
 			labels: []string{"s3 Systems unsure"}},
 		{name: "the same label", lines: "l Systems\nq\n", says: "1 rejected; 1 left", labels: []string{"s3 Systems reject"}},
 		{name: "undo of a decision", lines: "y\nz\nn\nq\n", says: "1 rejected; 1 left", labels: []string{"s3 Systems reject"}},
 		{name: "undo of a skip", lines: "s\nz\ny\nq\n", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "undo twice", lines: "y\nu\nz\nz\nq\n", says: "nothing decided; 2 left"},
-		{name: "undo at the end", lines: "y\nn\nz\nu\n", says: "1 accepted, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Theory accept"}},
+		{name: "undo at the end", lines: "y\nn\nz\nu\nq\n", says: "1 accepted, 1 unlabelled; 0 left", labels: []string{"p4  unlabel", "s3 Theory accept"}},
 		{
 			name: "another node", lines: "g e 1\nl Theory\nn\ng 東\nd\ng s3\nu\nz\nq\n",
 			says:   "1 rejected, 1 relabelled, 1 put aside as unsure; 1 left",
@@ -89,16 +121,15 @@ func TestReview(t *testing.T) {
 		{name: "undo beside the queue", lines: "g p1\nu\nz\nz\ny\nq\n", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "from one node to another", lines: "g p1\ng p2\nu\nz\nz\nl Systems\nq\n", says: "1 relabelled; 2 left", labels: []string{"p1 Systems relabel"}},
 		{name: "another node at the end", lines: "y\nn\ng p1\nu\nz\nz\nz\ns\n", says: "1 accepted, 1 skipped; 0 left", labels: []string{"s3 Theory accept"}},
-		{name: "end of the input", lines: "y", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
+		{name: "the end of the input", lines: "y\n", says: "1 accepted; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "nothing", says: "nothing decided; 2 left"},
 		{name: "a condition", where: "label = 'Systems' and score between 0.7 and 0.99", lines: "y\n", says: "1 accepted; 0 left", labels: []string{"p4 Theory accept"}},
 		{name: "none", where: "degree > 1000", says: "no suspect meets the condition of --where"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			undoAll(t, store)
-			_, summary, err := reviewed(t, store, test.where, test.lines)
-			if err != nil || summary != test.says {
-				t.Errorf("got %q and error %v, want %q", summary, err, test.says)
+			if _, _, summary := reviewed(t, store, test.where, test.lines); summary != test.says {
+				t.Errorf("got %q, want %q", summary, test.says)
 			}
 			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
 				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
@@ -112,21 +143,17 @@ func TestReviewRefuses(t *testing.T) {
 	for _, test := range []struct{ where, lines, want string }{
 		{"", "z\n", "this review has nothing to take back"},
 		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
-		{"", "l the\n", "no class is named 'the'"},
 		{"", "g nobody\n", "no node has the id 'nobody'"},
-		{"", "g\n", "line 1: want a label, an id or a reason behind its key"},
 		{"", "g p1\ny\n", "node p1: no other label is suggested: want n, u, l, d or s"},
 		{"", "g 東\nn\n", "node 東 has no label: want y, l, d or s"},
 		{"score > 0.99", "s\ny\n", "no suspects are left: want g, z or q"},
-		{"", "x\n", `line 1: got "x", want one of`},
 		{"", "w caf\xe9\n", `the reason "caf\xe9" is no UTF-8 text`},
-		{"", "s\nw " + strings.Repeat("x", longestReply), "line 2: got more than 64 KiB, want one of: y take"},
 		{"", "w so\x00so\n", `the reason "so\x00so" has control characters`},
 		{"", "w " + strings.Repeat("x", decide.MaxWhy+1) + "\n", "the reason has 4097 bytes, want at most 4096"},
 	} {
-		_, _, err := reviewed(t, store, test.where, test.lines)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%.40q: got error %v, want %q", test.lines, err, test.want)
+		_, remarks, _ := reviewed(t, store, test.where, test.lines)
+		if !strings.Contains(remarks, test.want) {
+			t.Errorf("%.40q: got the remarks %q, want %q", test.lines, remarks, test.want)
 		}
 		if got := papers.LabelsNow(t, store); got != nil {
 			t.Errorf("%.40q: decided %q, want nothing", test.lines, got)
@@ -134,15 +161,16 @@ func TestReviewRefuses(t *testing.T) {
 	}
 }
 
-// Of a suspect that somebody else has given the suggested label meanwhile, no other label is suggested.
+// Of a node that somebody else has given the suggested label meanwhile, no other label is suggested.
 func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 	store := papers.Cleaned(t)
-	r := reviewOf(t, store, newReplyLines(strings.NewReader("y\n"), nil, false))
+	r := reviewOf(t, store, "g s3\ny\n")
 	if _, err := query.Exec(t.Context(), store, query.Options{}, "relabel s3 'Theory'"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "node s3: no other label is suggested") {
-		t.Errorf("y: got error %v, want that no other label is suggested", err)
+	must.Do(t, r.run(t.Context()))
+	if told := r.Err.(*bytes.Buffer).String(); !strings.Contains(told, "node s3: no other label is suggested") {
+		t.Errorf("y: the reviewer is told %q, want that no other label is suggested", told)
 	}
 }
 
@@ -159,7 +187,7 @@ func TestReviewSkipsWhatOthersDecide(t *testing.T) {
 		}
 		return result, err
 	}
-	r := &review{Options: opt, replies: newReplyLines(opt.In, opt.Err, true), counts: make(map[decide.Kind]int), began: time.Now()}
+	r := &review{Options: opt, counts: make(map[decide.Kind]int), began: time.Now()}
 	must.Do(t, errors.Join(r.find(t.Context()), r.run(t.Context())))
 	if told := opt.Err.(*bytes.Buffer).String(); !strings.Contains(told, "s3 is decided by ann meanwhile") {
 		t.Errorf("the reviewer is told %q, want that ann has decided", told)
@@ -169,10 +197,23 @@ func TestReviewSkipsWhatOthersDecide(t *testing.T) {
 	}
 }
 
+// A card shows who has decided, and who disagrees.
+func TestReviewCardOfADispute(t *testing.T) {
+	store := papers.Cleaned(t)
+	for _, test := range []struct{ who, statement, want string }{
+		{"ann", "accept s3", "  decided      accept by ann"}, {"bob", "relabel s3 'Neural Nets'", "  disputed     ann says Theory, bob says Neural Nets\n"},
+	} {
+		_, err := query.Exec(t.Context(), store, query.Options{Who: test.who}, test.statement)
+		must.Do(t, err)
+		if out, _, _ := reviewed(t, store, "decided_by is not null", ""); !strings.Contains(out, test.want) {
+			t.Errorf("after %s: the card lacks %q:\n%s", test.statement, test.want, out)
+		}
+	}
+}
+
 // A card shows what there is to know, and no control characters.
 func TestReviewCard(t *testing.T) {
-	out, _, err := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
-	must.Do(t, err)
+	out, _, _ := reviewed(t, papers.Cleaned(t), "", "w seen in print\ny\n")
 	for _, want := range []string{
 		"\n1 of 2: node s3\n", "  label        Systems\n", "  suggested    Theory\n", "  score        0.992188, confidence in the suggestion 0.5\n",
 		"  degree       2, split test\n", `  title        Nets\tand\nlines` + "\n", "  year         2012\n", "  predicted    Theory 0.5, ",
@@ -185,53 +226,38 @@ func TestReviewCard(t *testing.T) {
 	}
 }
 
-// typedReplies are those of a person: keys, and words where a word is asked for.
-type typedReplies []string
-
-func (r *typedReplies) pop() string {
-	first := (*r)[0]
-	*r = (*r)[1:]
-	return first
-}
-
-func (r *typedReplies) forgiving() bool                       { return true }
-func (r *typedReplies) next(string) (reply, error)            { return reply{key: rune(r.pop()[0])}, nil }
-func (r *typedReplies) word(string, []string) (string, error) { return r.pop(), nil }
-
 // A wrong label or reason is asked for again, so that a second try is not taken for keys.
 func TestWrongLabelStaysAtItsPrompt(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, test := range []struct {
-		name    string
-		replies []string
-		labels  []string
-		shown   []string
+		name, lines string
+		labels      []string
+		shown       []string
 	}{
 		{
-			"a class that is none", []string{"l", "Databases", "DB", "Neural Nets", "q"}, []string{"s3 Neural Nets relabel"},
+			"a class that is none", "l Databases\nDB\nNeural Nets\nq\n", []string{"s3 Neural Nets relabel"},
 			[]string{"no class is named 'Databases'", "no class is named 'DB'"},
 		},
-		{"given up", []string{"l", "Databases", "", "q"}, nil, []string{"leave it empty to go back"}},
-		{"by its number", []string{"l", "1", "q"}, []string{"s3 Neural Nets relabel"}, []string{"   1  Neural Nets\n   2  Theory, suggested\n   3  Systems, its label\n"}},
-		{"by a part of its name", []string{"l", "nets", "q"}, []string{"s3 Neural Nets relabel"}, nil},
+		{"given up", "l Databases\n\nq\n", nil, []string{"leave it empty to go back"}},
+		{"by its number", "l 1\nq\n", []string{"s3 Neural Nets relabel"}, []string{"   1  Neural Nets\n   2  Theory, suggested\n   3  Systems, its label\n"}},
+		{"by a part of its name", "l nets\nq\n", []string{"s3 Neural Nets relabel"}, nil},
 		{
-			"by a part of several", []string{"l", "e", "2", "q"}, []string{"s3 Theory relabel"},
+			"by a part of several", "l e\n2\nq\n", []string{"s3 Theory relabel"},
 			[]string{"   1  Neural Nets\n   2  Theory, suggested\n   3  Systems, its label\n3 classes match 'e': try again"},
 		},
 		{
-			"by a number of the shorter list", []string{"l", "y", "2", "q"}, []string{"s3 Systems reject"},
+			"by a number of the shorter list", "l y\n2\nq\n", []string{"s3 Systems reject"},
 			[]string{"   1  Theory, suggested\n   2  Systems, its label\n2 classes match 'y'"},
 		},
-		{"by no number", []string{"l", "4", "0", "-1", "", "q"}, nil, []string{"no class is named '4'"}},
+		{"by no number", "l 4\n0\n-1\n\nq\n", nil, []string{"no class is named '4'"}},
 		{
-			"a reason that is too long", []string{"w", strings.Repeat("d", decide.MaxWhy+1) + "", "dd", "y", "q"}, []string{"s3 Theory accept"},
+			"a reason that is too long", "w " + strings.Repeat("d", decide.MaxWhy+1) + "\ndd\ny\nq\n", []string{"s3 Theory accept"},
 			[]string{"want at most 4096"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			undoAll(t, store)
-			typed := typedReplies(test.replies)
-			r := reviewOf(t, store, &typed)
+			r := reviewOf(t, store, test.lines)
 			must.Do(t, r.run(t.Context()))
 			if got := papers.LabelsNow(t, store); !slices.Equal(got, test.labels) {
 				t.Errorf("labels and decisions are %q, want %q", got, test.labels)
@@ -278,39 +304,10 @@ func TestPartsThatPickClasses(t *testing.T) {
 	}
 }
 
-func TestReplyLines(t *testing.T) {
-	lines := newReplyLines(strings.NewReader("y\n\n  Reject \nl Neural  Nets\nw because\nL\nskip it\n"), nil, false)
-	for _, want := range []reply{{key: 'y'}, {key: 'n'}, {key: 'l', text: "Neural  Nets"}, {key: 'w', text: "because"}, {key: 'l'}} {
-		if got, err := lines.next(""); err != nil || got != want {
-			t.Fatalf("got %+v and error %v, want %+v", got, err, want)
-		}
-	}
-	if _, err := lines.word("", nil); err == nil || !strings.HasPrefix(err.Error(), "line 6: want a label") {
-		t.Errorf("a label that is missing: got error %v", err)
-	}
-	if _, err := lines.next(""); err == nil || !strings.HasPrefix(err.Error(), `line 7: got "skip it", want one of: y take`) {
-		t.Errorf("a line that is no reply: got error %v", err)
-	}
-	if _, err := lines.next(""); !errors.Is(err, io.EOF) {
-		t.Errorf("behind the last line: got error %v, want %v", err, io.EOF)
-	}
-	// A person is asked again.
-	var asked bytes.Buffer
-	lines = newReplyLines(strings.NewReader("what\nn\n"), &asked, true)
-	got, err := lines.next(">> ")
-	if err != nil || got.key != 'n' || strings.Count(asked.String(), ">> ") != 2 {
-		t.Errorf("got %+v and error %v, asked %q, want n at the second prompt", got, err, &asked)
-	}
-	long := newReplyLines(strings.NewReader(strings.Repeat("x", longestReply+1)), nil, false)
-	if _, err := long.next(""); err == nil {
-		t.Error("a line of more than the longest: got no error")
-	}
-}
-
 // TestReviewDecidesOnTheCard changes the store below a card, and decides over a reply before it is taken back.
 func TestReviewDecidesOnTheCard(t *testing.T) {
 	store := papers.Cleaned(t)
-	r := reviewOf(t, store, newReplyLines(strings.NewReader(""), new(bytes.Buffer), true))
+	r := reviewOf(t, store, "")
 	people := r.Err.(*bytes.Buffer)
 	card, err := r.read(t.Context())
 	must.Do(t, err)
@@ -320,7 +317,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 		must.Do(t, err)
 	}
 	suggest("Neural Nets")
-	moved, err := r.take(t.Context(), card, reply{key: 'y'})
+	moved, err := r.take(t.Context(), card, 'y')
 	if !moved || err != nil || r.at != 0 || !strings.Contains(people.String(), "the suggestion was Theory, is Neural Nets") {
 		t.Errorf("y: got %v, %v, at %d, told %q, want the same card again, and why", moved, err, r.at, people)
 	}
@@ -328,7 +325,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 		t.Errorf("decided %q, want nothing", got)
 	}
 	suggest("Theory")
-	if moved, err := r.take(t.Context(), card, reply{key: 'y'}); !moved || err != nil || r.at != 1 {
+	if moved, err := r.take(t.Context(), card, 'y'); !moved || err != nil || r.at != 1 {
 		t.Errorf("y: got %v, %v, at %d, want the next card", moved, err, r.at)
 	}
 	other := func(statements ...string) {
@@ -341,14 +338,14 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	}
 	other("reject p1", "reject s3")
 	want := papers.LabelsNow(t, store)
-	if _, err := r.take(t.Context(), card, reply{key: 'z'}); err == nil || !strings.Contains(err.Error(), "somebody has decided since") {
+	if _, err := r.take(t.Context(), card, 'z'); err == nil || !strings.Contains(err.Error(), "somebody has decided since") {
 		t.Errorf("z: got error %v, want that somebody has decided since", err)
 	}
 	if got := papers.LabelsNow(t, store); !slices.Equal(got, want) {
 		t.Errorf("z took back a decision of somebody else: %q, want %q", got, want)
 	}
 	other("undo")
-	_, err = r.take(t.Context(), card, reply{key: 'z'})
+	_, err = r.take(t.Context(), card, 'z')
 	if got, want := papers.LabelsNow(t, store), []string{"p1 Theory reject"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("z: got %q, error %v, want that the decision of somebody else about another node stays: %q", got, err, want)
 	}
@@ -356,8 +353,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 
 // The card of a node that was never scored, and of one that is no suspect, shows what there is.
 func TestReviewCardBesideTheQueue(t *testing.T) {
-	out, _, err := reviewed(t, papers.Cleaned(t), "", "g 東\ng p5\nq\n")
-	must.Do(t, err)
+	out, _, _ := reviewed(t, papers.Cleaned(t), "", "g 東\ng p5\nq\n")
 	for _, want := range []string{
 		"\nnode 東\n  label        none\n  suggested    Neural Nets\n  evidence     Its only neighbour is Systems; the classifier says Neural Nets, 50.0% sure.\n  score        none, confidence in the suggestion 0.5\n",
 		"\nnode p5\n  label        Theory\n", "  against      s1, Systems: Kernels\n  for          p3, Theory: On graphs, again\n               p1, Theory: On graphs\n",
@@ -371,8 +367,7 @@ func TestReviewCardBesideTheQueue(t *testing.T) {
 // A node that was decided on beside the queue does not come again.
 func TestReviewBesideTheQueueDecidesSuspects(t *testing.T) {
 	store := papers.Cleaned(t)
-	typed := typedReplies{"g", "nobody", "p4", "y", "y", "q"}
-	r := reviewOf(t, store, &typed)
+	r := reviewOf(t, store, "g nobody\np4\ny\ny\nq\n")
 	r.began = time.Now().Add(-time.Hour)
 	must.Do(t, r.run(t.Context()))
 	if got, want := papers.LabelsNow(t, store), []string{"p4 Theory accept", "s3 Theory accept"}; !slices.Equal(got, want) {
