@@ -22,13 +22,12 @@ type EvalOptions struct {
 	Noise       string
 	NoisyLabels []kv.Class
 
-	// Repeats is how many times noise and split are drawn, and ModelSeeds how many times the base classifier is trained
-	// on each; zero means 1. Draw r has seed Seed+r, and so has its first classifier.
-	Repeats    int
-	ModelSeeds int
+	// Repeats is how many times noise and split are drawn, and the base classifier is trained; zero means 1. Repeat r has
+	// seed Seed+r.
+	Repeats int
 
-	// Predictions replace the predictions of the base classifier: one set for each model seed. Their model was trained on
-	// the noisy labels, so NoisyLabels and a split must be set too.
+	// Predictions replace the predictions of the base classifier: one set for each repeat, whose number they set. Their model
+	// was trained on the noisy labels, so NoisyLabels and a split must be set too.
 	Predictions []PredictionSet
 
 	// Splits [n] by NodeID, if not nil, are used in every repeat. Otherwise every repeat draws a split: Split has the
@@ -86,11 +85,11 @@ type MethodResult struct {
 	Std  MethodMetrics `json:"std"` // of the sample; 0 for one repeat or none
 
 	// P has, for each metric of the test nodes, the two-sided p value of the paired t-test against the first method: the
-	// chance of such a difference if the methods are equal. A pair is a draw of noise, as a mean over its model seeds.
-	// With a single draw, a pair is a model seed. P is nil for the first method, and if there is only one pair.
+	// chance of such a difference if the methods are equal. A pair is a repeat. P is nil for the first method, and
+	// if there is only one repeat.
 	P *Metrics `json:"p,omitempty"`
 
-	Repeats []MethodMetrics `json:"repeats"` // draw by draw, of each the model seeds
+	Repeats []MethodMetrics `json:"repeats"`
 }
 
 // An Evaluation has the results of the methods, in the order in which they were first asked for.
@@ -113,20 +112,14 @@ func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evalua
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	var repeats [][]MethodMetrics
-	all := e.opt.Repeats * e.opt.ModelSeeds
-	for r := range e.opt.Repeats {
-		d, err := e.draw(ctx, r)
+	all := e.opt.Repeats
+	for r := range all {
+		e.opt.progress("repeat", int64(r), int64(all))
+		one, err := e.measure(ctx, r)
 		if err != nil {
-			return nil, fmt.Errorf("repeat %d of %d: %w", r*e.opt.ModelSeeds+1, all, err)
+			return nil, fmt.Errorf("repeat %d of %d: %w", r+1, all, err)
 		}
-		for range e.opt.ModelSeeds {
-			e.opt.progress("repeat", int64(len(repeats)), int64(all))
-			one, err := e.measure(ctx, d, len(repeats))
-			if err != nil {
-				return nil, fmt.Errorf("repeat %d of %d: %w", len(repeats)+1, all, err)
-			}
-			repeats = append(repeats, one)
-		}
+		repeats = append(repeats, one)
 	}
 	e.opt.progress("repeat", int64(all), int64(all))
 	result = e.summarize(repeats)
@@ -144,7 +137,7 @@ func (e *evaluator) summarize(repeats [][]MethodMetrics) *Evaluation {
 		}
 		m.summarize()
 		if i > 0 {
-			m.P = pairedTest(partOf(m.Repeats, 0), partOf(result.Methods[0].Repeats, 0), e.opt.ModelSeeds)
+			m.P = pairedTest(partOf(m.Repeats, 0), partOf(result.Methods[0].Repeats, 0))
 		}
 		result.Methods = append(result.Methods, m)
 	}
@@ -196,7 +189,7 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator
 	return e, nil
 }
 
-// mostRepeats bounds Repeats·ModelSeeds.
+// mostRepeats bounds Repeats.
 const mostRepeats = 1 << 20
 
 // withDefaults completes the options, or says what is wrong with them.
@@ -205,15 +198,10 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 	if o.Options, err = o.Options.withDefaults(); err != nil {
 		return o, err
 	}
-	if o.Repeats < 0 || o.ModelSeeds < 0 {
-		return o, fmt.Errorf("%d repeats and %d model seeds: want 1 or more of each: %w",
-			o.Repeats, o.ModelSeeds, ErrOptions)
+	if o.Repeats < 0 || o.Repeats > mostRepeats {
+		return o, fmt.Errorf("%d repeats: want 1 to %d: %w", o.Repeats, mostRepeats, ErrOptions)
 	}
-	o.Repeats, o.ModelSeeds = max(o.Repeats, 1), max(o.ModelSeeds, 1)
-	if o.Repeats > mostRepeats/o.ModelSeeds {
-		return o, fmt.Errorf("%d repeats of %d model seeds: want no more than %d of both: %w",
-			o.Repeats, o.ModelSeeds, mostRepeats, ErrOptions)
-	}
+	o.Repeats = max(o.Repeats, 1)
 	var shares float64
 	for _, share := range o.Split {
 		shares += share
@@ -230,7 +218,7 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 		if o.NoisyLabels == nil {
 			return o, fmt.Errorf("predictions without the noisy labels that they were made from: %w", ErrOptions)
 		}
-		o.Repeats, o.ModelSeeds = 1, len(o.Predictions)
+		o.Repeats = len(o.Predictions)
 	}
 	names := o.Methods
 	if len(names) == 0 {

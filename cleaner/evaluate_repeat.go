@@ -59,14 +59,13 @@ func (e *evaluator) draw(ctx context.Context, r int) (*drawing, error) {
 	return d, nil
 }
 
-// modelSeed is the seed of a classifier: that of the draw for the first.
-func (d *drawing) modelSeed(model int) uint64 { return d.seed + uint64(model)<<32 }
-
-// measure trains a classifier, or reads its predictions, and measures every method on it once. Repeats count the model
-// seeds of all draws.
-func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (metrics []MethodMetrics, err error) {
-	seed := d.modelSeed(repeat % e.opt.ModelSeeds)
-	predictions, err := e.predictions(ctx, d, repeat%e.opt.ModelSeeds)
+// measure draws noise and split, trains a classifier, or reads its predictions, and measures every method on it once.
+func (e *evaluator) measure(ctx context.Context, repeat int) (metrics []MethodMetrics, err error) {
+	d, err := e.draw(ctx, repeat)
+	if err != nil {
+		return nil, err
+	}
+	predictions, err := e.predictions(ctx, d, repeat)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (metric
 	}
 	t.testNodes = countLabelled(t.labels)
 	opt := e.opt.Options
-	opt.Seed = seed
+	opt.Seed = d.seed
 	opt.MemoryBudget -= e.footprint()
 	opt.OnStage = nil // of the parts of a method
 	for _, name := range e.opt.Methods {
@@ -112,13 +111,13 @@ func (e *evaluator) measure(ctx context.Context, d *drawing, repeat int) (metric
 	return metrics, nil
 }
 
-// predictions are those of a model.
-func (e *evaluator) predictions(ctx context.Context, d *drawing, model int) (*rowstore.Store, error) {
+// predictions are those of a repeat.
+func (e *evaluator) predictions(ctx context.Context, d *drawing, repeat int) (*rowstore.Store, error) {
 	if len(e.opt.Predictions) > 0 {
-		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[model], d.base.labels)
+		return readPredictions(ctx, e.tx, e.base.place.temporary(), e.opt.Predictions[repeat], d.base.labels)
 	}
 	predictions, _, err := trainBase(ctx, d.base, PredictOptions{
-		Seed: d.modelSeed(model), Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.footprint(),
+		Seed: d.seed, Workers: e.opt.Workers, MemoryBudget: e.opt.MemoryBudget - e.footprint(),
 		Progress: e.opt.Progress,
 	})
 	if err != nil {

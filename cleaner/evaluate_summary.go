@@ -62,29 +62,24 @@ func meanOf(values []float64) (mean, deviation float64) {
 //	t = mean(d) / (std(d)/√n),  p = 2·P(T > |t|),  T of Student's t distribution with n−1 degrees of freedom
 //
 // Differences that are all the same have p 1 if they are zero, and 0 else; fewer than two have p 1.
-func pairedTest(repeats, first []Metrics, modelSeeds int) *Metrics {
-	if len(repeats) <= modelSeeds {
-		modelSeeds = 1
-	}
-	if len(repeats)/modelSeeds < 2 {
+func pairedTest(repeats, first []Metrics) *Metrics {
+	if len(repeats) < 2 {
 		return nil
 	}
 	var p Metrics
 	for f, value := range p.fields() {
-		*value = pairedP(repeats, first, modelSeeds, f)
+		*value = pairedP(repeats, first, f)
 	}
 	return &p
 }
 
-// pairedP is the p value of a field, whose pairs are the means of as many repeats as there are model seeds.
-func pairedP(repeats, first []Metrics, modelSeeds, f int) float64 {
+// pairedP is the p value of a field.
+func pairedP(repeats, first []Metrics, f int) float64 {
 	var differences []float64
-	for at := 0; at < len(repeats); at += modelSeeds {
-		ours, theirs := valuesOf(repeats[at:at+modelSeeds], f), valuesOf(first[at:at+modelSeeds], f)
+	for i := range repeats {
+		ours, theirs := valuesOf(repeats[i:i+1], f), valuesOf(first[i:i+1], f)
 		if len(ours) > 0 && len(theirs) > 0 {
-			a, _ := meanOf(ours)
-			b, _ := meanOf(theirs)
-			differences = append(differences, a-b)
+			differences = append(differences, ours[0]-theirs[0])
 		}
 	}
 	n := float64(len(differences))

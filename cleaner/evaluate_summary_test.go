@@ -17,32 +17,22 @@ func TestPairedTest(t *testing.T) {
 	first := of(0.50, 0.60, 0.55, 0.70, 0.65)
 	// Differences .02 .01 .03 .02 .02: mean .02, deviation .00707107, t = 6.32456 with 4 degrees of freedom. A table of
 	// Student's t has P(|T| > 6.3246) = 0.0032.
-	p := pairedTest(of(0.52, 0.61, 0.58, 0.72, 0.67), first, 1)
+	p := pairedTest(of(0.52, 0.61, 0.58, 0.72, 0.67), first)
 	if math.Abs(p.F1-0.0032) > 5e-5 {
 		t.Errorf("p of the F1: got %v, want 0.0032", p.F1)
 	}
 	if p.MCC != 1 {
 		t.Errorf("p of metrics that are the same: got %v, want 1", p.MCC)
 	}
-	// Of two model seeds a draw there is one pair a draw: its mean.
-	p = pairedTest(of(0.1, 0.3, 0.2, 0.2, 0.5, 0.7), of(0, 0, 0, 0, 0, 0), 2)
-	want := pairedTest(of(0.2, 0.2, 0.6), of(0, 0, 0), 1)
-	if p.F1 != want.F1 || p.F1 < 0.05 {
-		t.Errorf("three draws of two seeds: got %v, want that of their means, %v", p.F1, want.F1)
-	}
-	// Of one draw the seeds are the pairs.
-	if p := pairedTest(of(0.2, 0.2, 0.6), of(0, 0, 0), 3); *p != *want {
-		t.Errorf("one draw of three seeds: got %v, want %v", p.F1, want.F1)
-	}
-	if p := pairedTest(of(0.2), of(0.1), 1); p != nil {
+	if p := pairedTest(of(0.2), of(0.1)); p != nil {
 		t.Errorf("one pair: got %v, want none", p.F1)
 	}
-	if p := pairedTest(of(0.5, 0.75), of(0.25, 0.5), 1); p.F1 != 0 {
+	if p := pairedTest(of(0.5, 0.75), of(0.25, 0.5)); p.F1 != 0 {
 		t.Errorf("differences that are all .25: got %v, want 0", p.F1)
 	}
 	// Where one of a pair has none, the pair is left out.
 	undefined := slices.Concat(of(0.52, 0.61, 0.58), []Metrics{{}}, of(0.72, 0.67))
-	p = pairedTest(undefined, of(0.50, 0.60, 0.55, 0.9, 0.70, 0.65), 1)
+	p = pairedTest(undefined, of(0.50, 0.60, 0.55, 0.9, 0.70, 0.65))
 	if math.Abs(p.F1-0.0032) > 5e-5 {
 		t.Errorf("p of the F1 with one that is undefined: got %v, want 0.0032", p.F1)
 	}
@@ -60,7 +50,7 @@ func TestPairedTestKeepsItsLevel(t *testing.T) {
 			a = append(a, Metrics{F1: draw + 0.3*r.NormFloat64(), Flagged: 1})
 			b = append(b, Metrics{F1: draw + 0.3*r.NormFloat64(), Flagged: 1})
 		}
-		if pairedTest(a, b, 1).F1 < 0.05 {
+		if pairedTest(a, b).F1 < 0.05 {
 			below++
 		}
 	}

@@ -206,8 +206,7 @@ func TestEvaluateRefuses(t *testing.T) {
 		{"bad noise", EvalOptions{Noise: "sym:2"}, ErrOptions, `"sym:2"`},
 		{"noise by features that are not there", EvalOptions{Noise: "cluster:0.1"}, ErrOptions, "noise cluster goes by features, and the graph has none"},
 		{"negative repeats", EvalOptions{Noise: "sym:0.1", Repeats: -1}, ErrOptions, "-1 repeats"},
-		{"repeats beyond count", EvalOptions{Noise: "sym:0.1", Repeats: math.MaxInt, ModelSeeds: 2}, ErrOptions, "want no more than 1048576"},
-		{"negative model seeds", EvalOptions{Noise: "sym:0.1", ModelSeeds: -2}, ErrOptions, "-2 model seeds"},
+		{"repeats beyond count", EvalOptions{Noise: "sym:0.1", Repeats: math.MaxInt}, ErrOptions, "want 1 to 1048576"},
 		{"a split by class of nothing", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{Training: 3}}, ErrOptions, "split by class 3/0/0"},
 		{"a split by class of too many", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{5, 500, 5}}, ErrNoLabels, "for validation"},
 		{"predictions of unknown labels", EvalOptions{Noise: "sym:0.1", Predictions: []PredictionSet{nil}}, ErrOptions, "the noisy labels that they were made from"},
@@ -263,32 +262,37 @@ func TestEvaluateCancelled(t *testing.T) {
 	}
 }
 
-// TestEvaluateModelSeeds wants the draws of noise to stay while the classifier is trained again.
-func TestEvaluateModelSeeds(t *testing.T) {
+// TestEvaluateDraws wants every repeat to draw noise and split and to train anew, and only to train where both are given.
+func TestEvaluateDraws(t *testing.T) {
 	s, _ := evaluated(t, 17, 60)
 	opt := EvalOptions{
-		Noise: "asym:0.2", Repeats: 2, ModelSeeds: 2, Split: [3]float64{0.6, 0.2, 0.2}, Methods: []string{"argmax", "dyb"},
+		Noise: "asym:0.2", Repeats: 2, Split: [3]float64{0.6, 0.2, 0.2}, Methods: []string{"argmax", "dyb"},
 	}
-	var given [4]string
-	var classifiers [4]string
+	var given, classifiers [2]string
 	opt.OnMeasurement = func(m Measurement) error {
 		if m.Method == "argmax" {
 			given[m.Repeat], classifiers[m.Repeat] = fmt.Sprint(m.Labels, m.Nodes), fmt.Sprint(m.Scores)
+			opt.NoisyLabels = m.Labels
 		}
 		return nil
 	}
 	e := evaluate(t, s, opt)
-	if given[0] != given[1] || given[2] != given[3] || given[0] == given[2] {
-		t.Error("want one draw of noise and split for two classifiers each, and two draws")
+	if given[0] == given[1] {
+		t.Error("two repeats have the same noise and split")
 	}
-	if classifiers[0] == classifiers[1] || classifiers[2] == classifiers[3] {
-		t.Error("two seeds of the classifier gave the same predictions")
-	}
-	if m := e.Methods[1]; len(m.Repeats) != 4 || m.P == nil || !(m.P.F1 >= 0 && m.P.F1 <= 1) {
-		t.Errorf("method dyb: got %s, want four repeats and p values", asJSON(t, m))
+	if m := e.Methods[1]; len(m.Repeats) != 2 || m.P == nil || !(m.P.F1 >= 0 && m.P.F1 <= 1) {
+		t.Errorf("method dyb: got %s, want two repeats and p values", asJSON(t, m))
 	}
 	if e.Methods[0].P != nil {
 		t.Error("the first method has p values, want none")
+	}
+	opt.Noise, opt.Split, opt.Splits = "", [3]float64{}, make([]Split, len(opt.NoisyLabels))
+	for v := range opt.Splits {
+		opt.Splits[v] = []Split{SplitTrain, SplitTrain, SplitValidation, SplitTest}[v%4]
+	}
+	evaluate(t, s, opt)
+	if given[0] != given[1] || classifiers[0] == classifiers[1] {
+		t.Error("given noise and splits: want the same for two classifiers that differ")
 	}
 	failing := errors.New("full")
 	opt.OnMeasurement = func(Measurement) error { return failing }

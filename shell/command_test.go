@@ -288,7 +288,6 @@ func TestUsage(t *testing.T) {
 		{"eval g --noise file:n.csv --predictions p.npy --repeats 2", exitUsage, "--predictions have a repeat a file"},
 		{"eval g --noise file:n.csv --predictions p.npy --split 0.8/0.1/0.1", exitUsage, "got --split, which draws one: give --splits"},
 		{"eval g --logits", exitUsage, "--logits says what --predictions are"},
-		{"eval g --model-seeds 0", exitUsage, "--model-seeds 0: want 1 or more"},
 		{"eval g --split by-class:20/500", exitUsage, "--split by-class:20/500: want numbers of training nodes of a class"},
 		{"eval g --split by-class:rest/5/5", exitUsage, "--split by-class:rest/5/5: want numbers"},
 		{"eval g --split by-class:0/5/5", exitUsage, "--split by-class:0/5/5: want numbers"},

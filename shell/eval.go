@@ -24,8 +24,7 @@ type evalCommand struct {
 	labelForm
 	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; or file:FILE with id, label: the noisy label of every node."`
 	Repeats           *int     `placeholder:"N" help:"Number of draws of noise and split. Default: 5."`
-	ModelSeeds        int      `default:"1" placeholder:"N" help:"Number of trainings of the base classifier for each draw of noise."`
-	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; repeat the flag, one file for each training seed."`
+	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; repeat the flag, one file for each repeat."`
 	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of .npy and .npz predictions, in their order. Default: all, in the order of the statement classes."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	Seed              uint64   `default:"${seed}" help:"Seed of the first repeat."`
@@ -68,8 +67,7 @@ The tables show the first six metrics (f1 to recall), the true and the estimated
 
 Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some ` +
 		`of its parts (labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. aum watches the ` +
-		`training of the base classifier. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one draw of noise. ` +
-		`If noise is drawn once, a pair is one seed of the model.
+		`training of the base classifier. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one repeat.
 
 Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. The kind chooses the class that replaces the right one:
 
@@ -92,7 +90,6 @@ An interrupted evaluation starts over.
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
     graphcleaner eval my.graph --noise cluster:0.2 --repeats 10 --method default --method argmax --format json
-    graphcleaner eval my.graph --noise asym:0.1 --repeats 3 --model-seeds 3
     graphcleaner eval my.graph --split by-class:20/500/1000 --report eval.html
     graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1
     graphcleaner eval my.graph --noise file:noisy.csv --predictions seed1.npy --predictions seed2.npy --method paper`
@@ -147,19 +144,15 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 			Notice:       s.notice,
 			OnStage:      s.stages.add,
 		},
-		Noise:      c.Noise,
-		Repeats:    defaultRepeats,
-		ModelSeeds: c.ModelSeeds,
-		Methods:    c.Method,
+		Noise:   c.Noise,
+		Repeats: defaultRepeats,
+		Methods: c.Method,
 	}
 	if c.Repeats != nil {
 		opt.Repeats = *c.Repeats
 	}
 	if opt.Repeats < 1 {
 		return opt, usagef("eval: --repeats %d: want 1 or more", opt.Repeats)
-	}
-	if c.ModelSeeds < 1 {
-		return opt, usagef("eval: --model-seeds %d: want 1 or more", c.ModelSeeds)
 	}
 	for _, method := range c.Method {
 		if !slices.Contains(cleaner.MethodNames(), method) {
@@ -190,8 +183,8 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 		return opt, usagef("eval: --prediction-classes says what --predictions are, want some")
 	case len(c.Predictions) > 0 && kind != "file":
 		return opt, usagef("eval: --predictions want the noisy labels that they were made from: --noise file:FILE, got --noise %s", c.Noise)
-	case len(c.Predictions) > 0 && (c.Repeats != nil || c.ModelSeeds > 1):
-		return opt, usagef("eval: --predictions have a repeat a file, so --repeats and --model-seeds have no use")
+	case len(c.Predictions) > 0 && c.Repeats != nil:
+		return opt, usagef("eval: --predictions have a repeat a file, so --repeats has no use")
 	case c.Split != "" && c.Splits != "":
 		return opt, usagef("eval: want --split or --splits, got both")
 	case c.Split != "" && len(c.Predictions) > 0:

@@ -29,7 +29,6 @@ type evaluationOptions struct {
 	Columns     []string `json:"prediction_classes,omitempty"`
 	Logits      bool     `json:"logits,omitempty"`
 	Repeats     int      `json:"repeats"`
-	ModelSeeds  int      `json:"model_seeds"`
 	Seed        uint64   `json:"seed"`
 	Methods     []string `json:"methods"`
 	Hops        int      `json:"hops"`
@@ -45,13 +44,13 @@ func (c *evalCommand) optionsOf(opt cleaner.EvalOptions) *evaluationOptions {
 		Classes: c.Classes, Directed: c.Directed,
 		Trim: c.Trim, NFC: c.NFC, Unlabelled: c.Unlabelled,
 		Noise: c.Noise, Split: c.Split, Columns: c.PredictionClasses, Logits: c.Logits, Repeats: opt.Repeats,
-		ModelSeeds: opt.ModelSeeds, Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
+		Seed: opt.Seed, Hops: opt.Hops, Direction: opt.Direction.String(), Threshold: c.Threshold, Expect: c.Expect,
 	}
 	if c.Splits != "" {
 		options.Split = "file:" + c.Splits
 	}
 	if count := len(c.Predictions); count > 0 {
-		options.Repeats, options.ModelSeeds = 1, count
+		options.Repeats = count
 	}
 	options.Predictions = append(options.Predictions, c.Predictions...)
 	return options
@@ -92,7 +91,6 @@ func (c *evalCommand) optionFacts(opt cleaner.EvalOptions, split string) (facts 
 	}
 	if len(c.Predictions) == 0 {
 		add("repeats", strconv.Itoa(opt.Repeats))
-		add("model seeds", strconv.Itoa(opt.ModelSeeds))
 	}
 	add("seed", strconv.FormatUint(opt.Seed, 10))
 	add("hops", strconv.Itoa(opt.Hops))

@@ -32,7 +32,7 @@ func TestEvalJSON(t *testing.T) {
 		t.Fatalf("eval printed %s: %v", text, err)
 	}
 	options, err := json.Marshal(got.Options)
-	want := `{"direction":"both","edges":"edges.csv","expect":null,"hops":3,"methods":["argmax","dyb"],"model_seeds":1,"nodes":"nodes.csv",` +
+	want := `{"direction":"both","edges":"edges.csv","expect":null,"hops":3,"methods":["argmax","dyb"],"nodes":"nodes.csv",` +
 		`"noise":"asym:0.2","repeats":2,"seed":7,"split":"0.6/0.2/0.2","threshold":null}`
 	if err != nil || string(options) != want {
 		t.Errorf("options: got %s (%v)\nwant %s", options, err, want)

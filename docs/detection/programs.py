@@ -107,7 +107,7 @@ class Programs:
         noisy, splits = drawn or (self.files.noisy_labels(cell), self.files.splits(cell.dataset))
         more = ["--splits", splits, *more]
         if predictions is None:
-            more += ["--repeats", "1", "--seed", str(cell.draw), "--model-seeds", "1"]
+            more += ["--repeats", "1", "--seed", str(cell.draw)]
         else:
             more += ["--predictions", predictions]
         return self._eval(cell, methods, noisy, more)[0]

@@ -14,8 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// noiseSeed is the bit of the seed that tells the classifier whose mistakes are made from those that are measured. Model
-// seeds, which are fewer, use the bits from 32 on.
+// noiseSeed is the bit of the seed that tells the classifier whose mistakes are made from those that are measured.
 const noiseSeed = 62
 
 // spoilByConfidence gives labels that a classifier takes nodes for, as BeGIN's noise of that name (Kim and others,
