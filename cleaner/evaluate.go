@@ -31,11 +31,10 @@ type EvalOptions struct {
 	Predictions []PredictionSet
 
 	// Splits [n] by NodeID, if not nil, are used in every repeat. Otherwise every repeat draws a split: Split has the
-	// shares of training, validation and test nodes, or SplitByClass their numbers. The labels of the remaining nodes are
-	// not used for training. If all three are zero, Evaluate uses the splits of the store, or draws 0.8, 0.1, 0.1.
-	Splits       []Split
-	Split        [3]float64
-	SplitByClass SplitCounts
+	// shares of training, validation and test nodes. The labels of the remaining nodes are not used for training. If both are
+	// zero, Evaluate uses the splits of the store, or draws 0.8, 0.1, 0.1.
+	Splits []Split
+	Split  [3]float64
 
 	// Methods are some of MethodNames, each measured once, however often it is named; empty means "default".
 	Methods []string
@@ -207,11 +206,6 @@ func (o EvalOptions) withDefaults() (EvalOptions, error) {
 		shares += share
 		if !(share >= 0 && share <= 1) || shares > 1+1e-9 {
 			return o, fmt.Errorf("split %v: want shares from 0 to 1 that add up to 1 at most: %w", o.Split, ErrOptions)
-		}
-	}
-	if o.SplitByClass != (SplitCounts{}) {
-		if err := o.SplitByClass.check(); err != nil {
-			return o, err
 		}
 	}
 	if len(o.Predictions) > 0 {
@@ -425,7 +419,7 @@ func (e *evaluator) givenSplits() ([]Split, error) {
 	if e.opt.Splits != nil {
 		return e.opt.Splits, nil
 	}
-	if e.opt.Split != [3]float64{} || e.opt.SplitByClass != (SplitCounts{}) {
+	if e.opt.Split != [3]float64{} {
 		return nil, nil
 	}
 	splits, drawn, err := Splits(e.tx, e.base.labels, e.opt.Seed)
@@ -438,11 +432,8 @@ func (e *evaluator) givenSplits() ([]Split, error) {
 
 // splits are those of a draw.
 func (e *evaluator) splits(seed uint64) ([]Split, error) {
-	switch {
-	case e.storeSplits != nil:
+	if e.storeSplits != nil {
 		return e.storeSplits, nil
-	case e.opt.SplitByClass != (SplitCounts{}):
-		return drawSplitsByClass(e.base.order, e.base.labels, e.base.classes, e.opt.SplitByClass, seed)
 	}
 	return drawSplits(e.base.order, e.base.labels, e.opt.Split, seed)
 }

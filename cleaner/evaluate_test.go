@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -207,8 +208,6 @@ func TestEvaluateRefuses(t *testing.T) {
 		{"noise by features that are not there", EvalOptions{Noise: "cluster:0.1"}, ErrOptions, "noise cluster goes by features, and the graph has none"},
 		{"negative repeats", EvalOptions{Noise: "sym:0.1", Repeats: -1}, ErrOptions, "-1 repeats"},
 		{"repeats beyond count", EvalOptions{Noise: "sym:0.1", Repeats: math.MaxInt}, ErrOptions, "want 1 to 1048576"},
-		{"a split by class of nothing", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{Training: 3}}, ErrOptions, "split by class 3/0/0"},
-		{"a split by class of too many", EvalOptions{Noise: "sym:0.1", SplitByClass: SplitCounts{5, 500, 5}}, ErrNoLabels, "for validation"},
 		{"predictions of unknown labels", EvalOptions{Noise: "sym:0.1", Predictions: []PredictionSet{nil}}, ErrOptions, "the noisy labels that they were made from"},
 		{"unknown method", EvalOptions{Noise: "sym:0.1", Methods: []string{"paper", "best"}}, ErrOptions, `"best": want one of default, paper, confident-learning, argmax, argmin, aum, dyb, labels-only`},
 		{"bad options", EvalOptions{Options: Options{Hops: 9}, Noise: "sym:0.1"}, ErrOptions, "hops 9"},
@@ -376,29 +375,6 @@ func TestEvaluatePredictions(t *testing.T) {
 	}
 }
 
-func TestEvaluateByClass(t *testing.T) {
-	s, _ := evaluated(t, 19, 200)
-	count := 0
-	opt := EvalOptions{
-		Noise: "asym:0.15", SplitByClass: SplitCounts{Training: 15, Validation: 30, Test: AllTheRest}, Methods: []string{"argmax"},
-		OnMeasurement: func(m Measurement) error {
-			for _, y := range m.Truth {
-				if y != kv.NoClass {
-					count++
-				}
-			}
-			if want := count - 4*15 - 30; len(m.Nodes) != want {
-				t.Errorf("got %d nodes under test of %d labelled ones, want %d", len(m.Nodes), count, want)
-			}
-			return nil
-		},
-	}
-	m := evaluate(t, s, opt).Methods[0]
-	if share := m.Mean.Mislabelled / float64(count-90); share < 0.05 || share > 0.3 {
-		t.Errorf("got %.3f of the nodes mislabelled, want about .15", share)
-	}
-}
-
 // TestEvaluateTrainsOnItsShare asks how many labels a drawn split leaves to learn from: as many as its share.
 func TestEvaluateTrainsOnItsShare(t *testing.T) {
 	s, p := evaluated(t, 23, 300)
@@ -408,29 +384,15 @@ func TestEvaluateTrainsOnItsShare(t *testing.T) {
 			all++
 		}
 	}
-	for _, c := range []struct {
-		opt  EvalOptions
-		want int
-	}{
-		{EvalOptions{Split: [3]float64{0.2, 0.2, 0.2}}, int(0.6*float64(all)+0.5) - 2*int(0.2*float64(all)+0.5)},
-		{EvalOptions{SplitByClass: SplitCounts{Training: 7, Validation: 50, Test: 60}}, 7 * 4},
-	} {
-		c.opt.Noise = "sym:0.1"
-		e, err := newEvaluator(t.Context(), s, c.opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := e.draw(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := d.base.count(d.base.teaches); got != c.want {
-			t.Errorf("split %v %v of %d nodes: %d teach, want %d", c.opt.Split, c.opt.SplitByClass, all, got, c.want)
-		}
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
+	e, err := newEvaluator(t.Context(), s, EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.2, 0.2, 0.2}})
+	must.Do(t, err)
+	d, err := e.draw(t.Context(), 0)
+	must.Do(t, err)
+	want := int(0.6*float64(all)+0.5) - 2*int(0.2*float64(all)+0.5)
+	if got := d.base.count(d.base.teaches); got != want {
+		t.Errorf("of %d nodes %d teach, want %d", all, got, want)
 	}
+	must.Do(t, e.Close())
 }
 
 // TestEvaluateTellsRates compares the rates of a result with the noise that was asked for.

@@ -29,7 +29,7 @@ type evalCommand struct {
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	Seed              uint64   `default:"${seed}" help:"Seed of the first repeat."`
 	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure. Repeat the flag for more; each method counts once: ${methods}. Default: default."`
-	Split             string   `placeholder:"SPLIT" help:"A split to draw in every repeat. 0.8/0.1/0.1: shares of training, validation and test nodes. by-class:20/500/1000: 20 training nodes a class, 500 validation and 1000 test nodes (or rest). Default: the column split of the graph, or 0.8/0.1/0.1."`
+	Split             string   `placeholder:"SPLIT" help:"A split to draw in every repeat: shares of training, validation and test nodes. Default: the column split of the graph, or 0.8/0.1/0.1."`
 	Preset            string   `enum:",default,paper" default:"" placeholder:"NAME" help:"Short for --method default or --method paper."`
 	detection
 	orientation
@@ -90,7 +90,7 @@ An interrupted evaluation starts over.
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
     graphcleaner eval my.graph --noise cluster:0.2 --repeats 10 --method default --method argmax --format json
-    graphcleaner eval my.graph --split by-class:20/500/1000 --report eval.html
+    graphcleaner eval my.graph --report eval.html
     graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1
     graphcleaner eval my.graph --noise file:noisy.csv --predictions seed1.npy --predictions seed2.npy --method paper`
 }
@@ -190,21 +190,12 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 	case c.Split != "" && len(c.Predictions) > 0:
 		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
-	return opt, cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...), c.parseSplit(&opt))
-}
-
-const byClass = "by-class:"
-
-// parseSplit reads --split.
-func (c *evalCommand) parseSplit(opt *cleaner.EvalOptions) (err error) {
-	counts, isByClass := strings.CutPrefix(c.Split, byClass)
-	switch {
-	case isByClass:
-		opt.SplitByClass, err = parseSplitCounts(counts)
-	case c.Split != "":
-		opt.Split, err = parseShares(c.Split)
+	if c.Split != "" {
+		if opt.Split, err = parseShares(c.Split); err != nil {
+			return opt, err
+		}
 	}
-	return err
+	return opt, checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions...)
 }
 
 // parseShares reads three shares such as 0.8/0.1/0.1.
@@ -224,28 +215,7 @@ func parseShares(text string) (shares [3]float64, err error) {
 			return shares, nil
 		}
 	}
-	return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1, or by-class:20/500/1000", text)
-}
-
-// parseSplitCounts reads three numbers such as 20/500/1000; the last may be rest.
-func parseSplitCounts(text string) (counts cleaner.SplitCounts, err error) {
-	parts := strings.Split(text, "/")
-	if len(parts) == 3 {
-		for i, count := range []*int{&counts.Training, &counts.Validation, &counts.Test} {
-			if i == 2 && parts[i] == "rest" {
-				*count = cleaner.AllTheRest
-				return counts, nil
-			}
-			if *count, err = strconv.Atoi(parts[i]); err != nil || *count < 1 {
-				break
-			}
-			if i == 2 {
-				return counts, nil
-			}
-		}
-	}
-	return counts, usagef("eval: --split %s%s: want numbers of training nodes of a class, of validation and of test nodes, such as 20/500/1000 or 20/500/rest",
-		byClass, text)
+	return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1", text)
 }
 
 // evaluateFiles makes a store of the files for the time of the evaluation.
@@ -336,8 +306,6 @@ func (c *evalCommand) splitName(tx *kv.Tx) string {
 	switch {
 	case c.Splits != "":
 		return "that of " + c.Splits
-	case strings.HasPrefix(c.Split, byClass):
-		return strings.TrimPrefix(c.Split, byClass) + " training nodes of a class, validation and test nodes, drawn in every repeat"
 	case c.Split != "":
 		return c.Split + " training, validation and test nodes, drawn in every repeat"
 	case stored:
