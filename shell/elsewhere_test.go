@@ -13,6 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/review"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // runText is the last run of a store as a program that made it elsewhere would write it.
@@ -132,21 +134,17 @@ func TestImportOfARun(t *testing.T) {
 		}
 		both("gate", "DB", "--most-share", "0.9")
 	}
-	review := func(replies string, flags ...string) {
-		t.Helper()
-		for _, db := range []string{"home", "g"} {
-			got := run(t, replies, append([]string{"review", db, "--who", "ann", "--limit", "12"}, flags...)...)
-			if got.code != exitDone || !strings.Contains(got.err, "rejected") {
-				t.Fatalf("review: got %+v", got)
-			}
+	same()
+	// Where no label changes, rescore takes in decisions alone, here and there.
+	ids := strings.Fields(mustRun(t, "shell", "g", "-c", "suspects limit 7 return id", "--format", "csv"))[1:]
+	both("shell", "DB", "--who", "ann", "-c", fmt.Sprintf("reject %s, %s; unsure %s; reject %s; reject %s; undo", ids[0], ids[1], ids[2], ids[3], ids[4]))
+	for _, db := range []string{"home", "g"} {
+		if got := reviewEnd(t, db); !strings.Contains(got, "wrong labels still to be found: ") {
+			t.Errorf("%s: the end of a review says %q, want how many wrong labels are left", db, got)
 		}
 	}
 	same()
-	// Where no label changes, rescore takes in decisions alone, here and there.
-	review("n\nn\nd\nn\nn\nz\nq\n") // which ends with a rescore
-	same()
-	review("y\nn\ny\nz\nq\n", "--no-rescore")
-	both("shell", "DB", "--who", "ann", "-c", "undo", "--format", "csv")
+	both("shell", "DB", "--who", "ann", "-c", fmt.Sprintf("accept %s; reject %s; undo", ids[5], ids[6]), "--format", "csv")
 	same()
 	if got := mustRun(t, "check", "home"); !strings.Contains(got, "no problems") {
 		t.Errorf("check: got %s", got)
@@ -177,28 +175,40 @@ func TestImportOfAPart(t *testing.T) {
 	if got := run(t, "", fromElsewhere("home", "")...); got.code != exitDone || !strings.Contains(got.err, "; 150 nodes and ") {
 		t.Fatalf("import: got %+v", got)
 	}
+	if got := reviewEnd(t, "home"); !strings.Contains(got, "expected in this part of the graph, ") {
+		t.Errorf("the end of a review says %q, want how many wrong labels are left in this part", got)
+	}
 	for _, c := range []struct {
-		input string
-		args  []string
-		code  int
-		want  string
+		args []string
+		code int
+		want string
 	}{
-		{"", []string{"shell", "home", "-c", "runs"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
-		{"", []string{"shell", "home", "-c", "stats"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
-		{"", []string{"gate", "home", "--most", "1000"}, exitDone, fmt.Sprintf("of %v scored nodes are suspects", whole["scored"])},
-		{"", []string{"shell", "home", "-c", "explain p3"}, exitDone, "neighbors and degree are those of the part that is here"},
-		{"", []string{"score", "home", "--ids", "p3"}, exitFailed, "run 1 was made elsewhere, on a larger graph, of 400 nodes: the part that is here"},
-		{"", []string{"rescore", "home", "--full"}, exitFailed, "made elsewhere, on a larger graph"},
-		{"", []string{"rescore", "home"}, exitDone, "changes of this part move none"},
-		{"y\nn\nn\nq\n", []string{"review", "home"}, exitDone, "expected in this part of the graph, "},
-		{"", []string{"import", "home", "--append", "--nodes", "more.csv", "--check"}, exitFailed, "run 1 was made elsewhere, on a larger graph"},
-		{"", []string{"clean", "home", "--as-given"}, exitDone, "run 1 was made elsewhere, on a graph of 400 nodes: this run is of the 150 nodes that are here"},
-		{"", []string{"score", "home", "--ids", "p3"}, exitDone, "p3"},
+		{[]string{"shell", "home", "-c", "runs"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
+		{[]string{"shell", "home", "-c", "stats"}, exitDone, "run 1 was made elsewhere, of 400 nodes, "},
+		{[]string{"gate", "home", "--most", "1000"}, exitDone, fmt.Sprintf("of %v scored nodes are suspects", whole["scored"])},
+		{[]string{"shell", "home", "-c", "explain p3"}, exitDone, "neighbors and degree are those of the part that is here"},
+		{[]string{"score", "home", "--ids", "p3"}, exitFailed, "run 1 was made elsewhere, on a larger graph, of 400 nodes: the part that is here"},
+		{[]string{"rescore", "home", "--full"}, exitFailed, "made elsewhere, on a larger graph"},
+		{[]string{"rescore", "home"}, exitDone, "changes of this part move none"},
+		{[]string{"import", "home", "--append", "--nodes", "more.csv", "--check"}, exitFailed, "run 1 was made elsewhere, on a larger graph"},
+		{[]string{"clean", "home", "--as-given"}, exitDone, "run 1 was made elsewhere, on a graph of 400 nodes: this run is of the 150 nodes that are here"},
+		{[]string{"score", "home", "--ids", "p3"}, exitDone, "p3"},
 	} {
-		if got := run(t, c.input, c.args...); got.code != c.code || !strings.Contains(got.err+got.out, c.want) {
+		if got := run(t, "", c.args...); got.code != c.code || !strings.Contains(got.err+got.out, c.want) {
 			t.Errorf("%q: got exit code %d, %s%s, want %d and %q", c.args, got.code, got.out, got.err, c.code, c.want)
 		}
 	}
+}
+
+// reviewEnd is what a review says in the end.
+func reviewEnd(t *testing.T, db string) string {
+	t.Helper()
+	var said review.Result
+	must.Do(t, withStore(db, kv.Options{}, func(store *kv.Store) (err error) {
+		said, err = (&review.Step{Finish: true}).Do(t.Context(), store, query.Options{})
+		return err
+	}))
+	return strings.Join(said.Notices, "\n")
 }
 
 // TestImportRefusesARun wants files that do not fit together to be refused, with the place and the value, and no store.
