@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 )
 
 // MaxRecord is the longest record of a text file, in bytes, line ends inside of quotes included.
@@ -153,19 +155,11 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 
 // ListColumns lists the names of the columns for a message.
 func (r *Reader) ListColumns() string {
-	const few = 12
-	var names []string
-	for i, name := range r.header[:min(few, len(r.header))] {
-		if name == "" {
-			name = fmt.Sprintf("column %d (without a name)", i+1)
-		}
-		names = append(names, brief(name))
+	names := make([]string, len(r.header))
+	for i, name := range r.header {
+		names[i] = brief(name)
 	}
-	list := strings.Join(names, ", ")
-	if more := len(r.header) - few; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
+	return namelist.Of(names)
 }
 
 // Offset says how many of the file's Size bytes have been read, for a progress bar.
