@@ -32,7 +32,7 @@ func TestOutputsAreFilesOfTheirOwn(t *testing.T) {
 		{"import g --splits s.csv --stats s.csv", "--stats s.csv would overwrite what --splits reads"},
 		{"import g --decisions noisy.csv --stats noisy.csv", "--stats noisy.csv would overwrite what --decisions reads"},
 		{"clean g --report r.html --stats r.html", "is also the file of"},
-		{"eval g --report r.html --flags r.html", "is also the file of"},
+		{"eval g --stats r.json --flags r.json", "is also the file of"},
 		{"eval g --noise file:noisy.csv --flags noisy.csv", "--flags noisy.csv would overwrite what --noise reads"},
 		{"eval g --noise file:noisy.csv --predictions known.csv --predictions n.csv --stats n.csv", "--stats n.csv would overwrite what --predictions reads"},
 		{"export g features --out f.npy --stats f.npy", "is also the file of"},

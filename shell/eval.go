@@ -13,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
-	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -35,11 +34,9 @@ type evalCommand struct {
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
 	Flags  string `file:"write" placeholder:"FILE" help:"Write a csv file with the verdict of each method on each test node in each repeat."`
-	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: metrics, precision and recall, reliability, scores, noise, top suspects."`
 	stageFile
 	resources
 
-	page   *report.Evaluation `kong:"-"` // gathers for Report
 	record *evaluationOptions `kong:"-"` // for Format json
 }
 
@@ -273,13 +270,8 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		if err := c.readInputs(ctx, tx, &opt, s); err != nil {
 			return err
 		}
-		split := c.splitName(tx)
-		s.say("Split: %s.", split)
+		s.say("Split: %s.", c.splitName(tx))
 		return c.writingFlags(tx, &opt, s, func() (err error) {
-			if c.Report != "" {
-				c.page = report.NewEvaluation(tx.Classes(), c.optionFacts(opt, split))
-				c.page.Watch(tx, &opt)
-			}
 			if evaluation, err = cleaner.Evaluate(ctx, store, opt); err == nil {
 				c.record.complete(tx, evaluation)
 			}
@@ -290,14 +282,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		return err
 	}
 	s.progress.clear()
-	if err := printEvaluation(s.out, evaluation, c.record, c.Format); err != nil {
-		return err
-	}
-	if c.page == nil {
-		return nil
-	}
-	page := c.page.Page("Evaluation of "+c.graphName(), evaluation, metricsTable(evaluation))
-	return unreported(s.writePage(c.Report, page), "the evaluation is finished")
+	return printEvaluation(s.out, evaluation, c.record, c.Format)
 }
 
 // splitName says which nodes are trained on and measured.

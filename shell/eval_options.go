@@ -1,12 +1,9 @@
 package shell
 
 import (
-	"strconv"
-
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
-	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 )
 
 // evaluationOptions are what the json of an evaluation says of how to repeat it: the flags that change its results. Memory
@@ -67,42 +64,4 @@ func (o *evaluationOptions) complete(tx *kv.Tx, evaluation *cleaner.Evaluation) 
 	for _, method := range evaluation.Methods {
 		o.Methods = append(o.Methods, method.Name)
 	}
-}
-
-// graphName says what is evaluated.
-func (c *evalCommand) graphName() string {
-	switch {
-	case c.DB != "":
-		return c.record.Graph
-	case c.Features != "":
-		return files.Names(c.Nodes).String() + ", " + files.Names(c.Edges).String() + ", " + c.Features
-	}
-	return files.Names(c.Nodes).String() + ", " + files.Names(c.Edges).String()
-}
-
-// optionFacts are the options of the evaluation.
-func (c *evalCommand) optionFacts(opt cleaner.EvalOptions, split string) (facts []report.Fact) {
-	add := func(name, value string) { facts = append(facts, report.Fact{Name: name, Value: value}) }
-	add("graph", c.graphName())
-	add("noise", c.record.Noise)
-	add("split", split)
-	for _, file := range c.record.Predictions {
-		add("predictions", file)
-	}
-	if len(c.Predictions) == 0 {
-		add("repeats", strconv.Itoa(opt.Repeats))
-	}
-	add("seed", strconv.FormatUint(opt.Seed, 10))
-	add("hops", strconv.Itoa(opt.Hops))
-	add("direction", opt.Direction.String())
-	add("threshold", thresholdText(opt.Threshold))
-	return facts
-}
-
-// thresholdText is a threshold that was asked for.
-func thresholdText(threshold float64) string {
-	if threshold == 0 {
-		return "of each preset"
-	}
-	return strconv.FormatFloat(threshold, 'g', -1, 64)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -42,11 +41,6 @@ func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, options *eva
 		_, err = print.Render(out, evaluationBeyond(evaluation), print.FormatTable)
 	}
 	return err
-}
-
-// meanAndSpread is a metric's mean over the test nodes and, of several repeats, its standard deviation.
-func meanAndSpread(method cleaner.MethodResult, of func(cleaner.Metrics) float64) string {
-	return figureAndSpread(method, func(m cleaner.MethodMetrics) float64 { return of(m.Metrics) })
 }
 
 // figureAndSpread is the mean of a figure and, of several repeats, its standard deviation.
@@ -131,26 +125,6 @@ func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
 		}
 	}
 	return query.NewTable(columns, rows)
-}
-
-// metricsTable has a row for each metric and a column for each method, with p values if they are compared.
-func metricsTable(evaluation *cleaner.Evaluation) *report.Table {
-	table := &report.Table{Header: []string{"metric"}}
-	for _, method := range evaluation.Methods {
-		table.Header = append(table.Header, method.Name)
-	}
-	for _, m := range evaluationMetrics {
-		row := []string{m.name}
-		for _, method := range evaluation.Methods {
-			cell := meanAndSpread(method, m.of)
-			if method.P != nil {
-				cell += fmt.Sprintf(", p %.2g", m.of(*method.P))
-			}
-			row = append(row, cell)
-		}
-		table.Rows = append(table.Rows, row)
-	}
-	return table
 }
 
 // summarized is how many of evaluationMetrics fit a line of a terminal.

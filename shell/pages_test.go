@@ -9,28 +9,16 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestReportCommands writes pages by eval and clean, over one that is there, and none where there is no place.
+// TestReportCommands writes a page by clean, over one that is there, and none where there is no place.
 func TestReportCommands(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("XDG_CACHE_HOME", dir)
 	must.Do(t, newDemoGraph(120, 1).write(dir))
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	must.Do(t, os.WriteFile("eval.html", []byte("old"), 0o600))
-	without := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json")
-	with := mustRun(t, "eval", "g", "--repeats", "1", "--method", "paper", "--method", "argmax", "--format", "json",
-		"--report", "eval.html", "--flags", "flags.csv")
-	if with != without {
-		t.Error("eval: --report changes what is printed")
-	}
-	page := string(mustRead(t, "eval.html"))
-	for _, want := range []string{"Precision and recall", "Reliability", "Transition matrix", "Top suspects", "sym:0.1", "Scores of argmax", "<dt>seed</dt>"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("eval.html: has no %q", want)
-		}
-	}
+	must.Do(t, os.WriteFile("clean.html", []byte("old"), 0o600))
 	mustRun(t, "clean", "g", "--preset", "paper", "--threshold", "0.5", "--report", "clean.html")
-	page = string(mustRead(t, "clean.html"))
+	page := string(mustRead(t, "clean.html"))
 	for _, want := range []string{"Scores of the labelled nodes", "threshold 0.5", "Transition matrix", "suggested label", "<dt>preset</dt><dd>paper</dd>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("clean.html: has no %q", want)
@@ -42,7 +30,7 @@ func TestReportCommands(t *testing.T) {
 	}
 
 	for _, args := range []string{
-		"clean g --report nowhere/x.html", "eval g --report nowhere/x.html", "clean g --stats nowhere/x.json", "eval g --stats nowhere/x.json",
+		"clean g --report nowhere/x.html", "clean g --stats nowhere/x.json", "eval g --stats nowhere/x.json",
 		"predict g --stats nowhere/x.json", "export g features --out z.npy --stats nowhere/x.json", "import h --stats nowhere/x.json",
 	} {
 		got := run(t, "", strings.Fields(args)...)

@@ -35,7 +35,7 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 		"shell g -c .output+F", "shell g --read-only -c .output+F", "export g labels --out F", "gate g --most 5 --write-baseline F", "backup g F",
 		"import g --splits nodes.csv --stats F", "import h --nodes nodes.csv --edges edges.csv --stats F",
 		"import h --nodes nodes.csv --edges edges.csv --report F", "predict g --stats F", "clean g --stats F", "clean g --report F",
-		"export g features --out f.npy --stats F", "eval g --report F", "eval g --stats F", "eval g --flags F",
+		"export g features --out f.npy --stats F", "eval g --stats F", "eval g --flags F",
 		"check g --repair --yes --report F", "import F --nodes nodes.csv --edges edges.csv", "demo --dir F",
 	} {
 		for _, file := range []string{"g/new.csv", "alias/new.csv", "g/work/new.csv", "link", "g/MANIFEST"} {

@@ -1,14 +1,13 @@
 package figure
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// A Chart has two axes.
-type Chart struct {
+// A chart has two axes.
+type chart struct {
 	x, y  axis
 	parts chartParts
 }
@@ -19,9 +18,7 @@ type (
 		Title, XLabel, YLabel string
 		XTicks, YTicks        []tick
 		Bars                  []bar
-		Lines                 []line
 		Threshold             *thresholdLine
-		Dots                  []dot
 		Legend                []legendEntry
 	}
 	tick struct {
@@ -32,16 +29,8 @@ type (
 		X, Y, Width, Height float64
 		Color, Text         string
 	}
-	line struct {
-		Points, Color string
-		Dashed        bool
-	}
 	thresholdLine struct {
 		At, Least, Most float64 // Least and Most are the values at the ends of the axis
-	}
-	dot struct {
-		X, Y        float64
-		Color, Text string
 	}
 	legendEntry struct {
 		Y           float64
@@ -103,13 +92,9 @@ func (a axis) ticks() (values []float64) {
 	return values
 }
 
-// NewChart returns an empty chart of values from 0 to 1.
-func NewChart(title, xLabel, yLabel string) *Chart {
-	return newChart(title, xLabel, yLabel, unitAxis, unitAxis)
-}
-
-func newChart(title, xLabel, yLabel string, x, y axis) *Chart {
-	c := &Chart{x: x, y: y, parts: chartParts{Title: title, XLabel: xLabel, YLabel: yLabel}}
+// newChart returns an empty one.
+func newChart(title, xLabel, yLabel string, x, y axis) *chart {
+	c := &chart{x: x, y: y, parts: chartParts{Title: title, XLabel: xLabel, YLabel: yLabel}}
 	for _, value := range x.ticks() {
 		c.parts.XTicks = append(c.parts.XTicks, tick{c.left(value), strconv.FormatFloat(value, 'g', 3, 64)})
 	}
@@ -119,40 +104,20 @@ func newChart(title, xLabel, yLabel string, x, y axis) *Chart {
 	return c
 }
 
-// HTML draws the chart.
-func (c *Chart) HTML() string { return render("chart", &c.parts) }
-
 // left and top place a value, to a tenth of a pixel.
-func (c *Chart) left(x float64) float64 { return pixel(axesLeft + axesWidth*c.x.at(x)) }
-func (c *Chart) top(y float64) float64  { return pixel(axesFoot - axesHeight*c.y.at(y)) }
+func (c *chart) left(x float64) float64 { return pixel(axesLeft + axesWidth*c.x.at(x)) }
+func (c *chart) top(y float64) float64  { return pixel(axesFoot - axesHeight*c.y.at(y)) }
 
 // bar draws from the foot up to y, from x to end.
-func (c *Chart) bar(x, end, y float64, color, text string) {
+func (c *chart) bar(x, end, y float64, color, text string) {
 	left, top := c.left(x), c.top(y)
 	c.parts.Bars = append(c.parts.Bars, bar{
 		X: left, Y: top, Width: pixel(max(c.left(end)-left-1, 1)), Height: pixel(axesFoot - top), Color: color, Text: text,
 	})
 }
 
-// Line draws through points of x and y.
-func (c *Chart) Line(points [][2]float64, color string, dashed bool) {
-	var text strings.Builder
-	for i, point := range points {
-		if i > 0 {
-			text.WriteByte(' ')
-		}
-		fmt.Fprintf(&text, "%v,%v", c.left(point[0]), c.top(point[1]))
-	}
-	c.parts.Lines = append(c.parts.Lines, line{Points: text.String(), Color: color, Dashed: dashed})
-}
-
-// Dot draws a point. Its text is for those who point at it.
-func (c *Chart) Dot(x, y float64, color, text string) {
-	c.parts.Dots = append(c.parts.Dots, dot{X: c.left(x), Y: c.top(y), Color: color, Text: text})
-}
-
-// Legend says what a colour stands for, below the chart.
-func (c *Chart) Legend(color, text string, dashed bool) {
+// legend says what a colour stands for, below the chart.
+func (c *chart) legend(color, text string, dashed bool) {
 	at := legendTop + legendLine*float64(len(c.parts.Legend))
 	c.parts.Legend = append(c.parts.Legend, legendEntry{Y: at, Color: color, Text: text, Dashed: dashed})
 }

@@ -19,13 +19,6 @@ func manyNames(count int) (names []string) {
 	return names
 }
 
-func count(is bool) int64 {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 // hostile is a text that would be markup.
 const hostile = `</title><script>alert("x")</script>&'`
 
@@ -66,11 +59,11 @@ func read(t *testing.T, figure string) (texts, labels string, elements map[strin
 	}
 }
 
-// TestHistogramChart has a threshold and hostile texts, then mislabels that are known and no threshold.
+// TestHistogramChart has a threshold and hostile texts, then no threshold.
 func TestHistogramChart(t *testing.T) {
 	h := NewHistogram()
-	h.Add(0.1, 1000, 0)
-	h.Add(0.9, 10, 0)
+	h.Add(0.1, 1000)
+	h.Add(0.9, 10)
 	texts, labels, elements := read(t, h.Chart(hostile, 0.25))
 	if want := hostile + "; nodes; threshold 0.25"; labels != want {
 		t.Errorf("got the label %q, want %q", labels, want)
@@ -81,29 +74,13 @@ func TestHistogramChart(t *testing.T) {
 	if chart := h.Chart("", 0.25); strings.Count(chart, `<line class="threshold" x1="159" x2="159" y1="12" y2="252" data-least="0" data-most="1"/>`) != 1 {
 		t.Errorf("got no threshold a quarter from the left:\n%s", chart)
 	}
-	h.Add(0.9, 5, 4)
+	h.Add(0.9, 5)
 	texts, labels, more := read(t, h.Chart("Scores", math.NaN()))
-	if labels != "Scores; nodes; mislabelled nodes" || !strings.Contains(texts, "15 nodes, 4 of them mislabelled") || strings.Contains(texts, "threshold") {
+	if labels != "Scores; nodes" || !strings.Contains(texts, "15 nodes") || strings.Contains(texts, "threshold") {
 		t.Errorf("got the label %q and the texts %q", labels, texts)
 	}
-	if more["rect"] != elements["rect"]+1 { // a bar more, and an entry of the legend instead of another
-		t.Errorf("got %d rectangles, and %d without mislabels", more["rect"], elements["rect"])
-	}
-}
-
-// TestChart draws points and lines with a hostile text.
-func TestChart(t *testing.T) {
-	c := NewChart("Precision", "recall", "precision")
-	c.Line([][2]float64{{0, 1}, {1, 0}, {2, -1}}, Blue, true)
-	c.Dot(0.5, 0.5, Blue, hostile)
-	c.Legend(Blue, "default", true)
-	html := c.HTML()
-	texts, labels, elements := read(t, html)
-	if labels != "Precision; default" || elements["circle"] != 1 || !strings.Contains(texts, hostile) {
-		t.Errorf("got the label %q, elements %v and the texts %q", labels, elements, texts)
-	}
-	if want := `points="56,12 468,252 468,252"`; !strings.Contains(html, want) {
-		t.Errorf("got no %s, which ends at the end of the axes:\n%s", want, html)
+	if more["rect"] != elements["rect"]-1 { // an entry of the legend less
+		t.Errorf("got %d rectangles, and %d with a threshold", more["rect"], elements["rect"])
 	}
 }
 
@@ -180,10 +157,10 @@ func TestHeatMapShowsTheMostConfused(t *testing.T) {
 func TestHistogramPlacesScores(t *testing.T) {
 	h := NewHistogram()
 	for _, score := range []float64{0, 1, 0.999, math.NaN(), 0.5} {
-		h.Add(score, 1, count(score == 1))
+		h.Add(score, 1)
 	}
-	if h.all[0] != 2 || h.all[histogramBins-1] != 2 || h.all[histogramBins/2] != 1 || h.wrong[histogramBins-1] != 1 {
-		t.Errorf("got %v and %v", h.all, h.wrong)
+	if h.nodes[0] != 2 || h.nodes[histogramBins-1] != 2 || h.nodes[histogramBins/2] != 1 {
+		t.Errorf("got %v", h.nodes)
 	}
 }
 
@@ -198,27 +175,27 @@ func TestHistogramWidens(t *testing.T) {
 	}
 	h := NewHistogram()
 	for _, score := range scores {
-		h.Add(score, 1, count(score > 0))
+		h.Add(score, 1)
 	}
 	if h.least > slices.Min(scores) || h.most < slices.Max(scores) || h.most-h.least > 64 {
 		t.Fatalf("got an axis from %v to %v, want one that just holds -20 to 20", h.least, h.most)
 	}
 	want := Histogram{axis: h.axis}
 	for _, score := range scores {
-		want.Add(score, 1, count(score > 0))
+		want.Add(score, 1)
 	}
 	if *h != want {
-		t.Errorf("got %v, %v\nwant %v, %v", h.all, h.wrong, want.all, want.wrong)
+		t.Errorf("got %v\nwant %v", h.nodes, want.nodes)
 	}
 	far := NewHistogram()
 	for _, score := range []float64{math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()} {
-		far.Add(score, 1, 0)
+		far.Add(score, 1)
 	}
 	total := int64(0)
-	for _, count := range far.all {
+	for _, count := range far.nodes {
 		total += count
 	}
 	if total != 5 || math.IsInf(far.most-far.least, 0) {
-		t.Errorf("got %v on %v to %v, want five scores on a finite axis", far.all, far.least, far.most)
+		t.Errorf("got %v on %v to %v, want five scores on a finite axis", far.nodes, far.least, far.most)
 	}
 }

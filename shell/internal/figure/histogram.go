@@ -9,7 +9,7 @@ import (
 // A Histogram counts any number of scores in the same few bytes. Its axis is that of probabilities, until a score lies beyond it.
 type Histogram struct {
 	axis
-	all, wrong [histogramBins]int64 // wrong: of them, known to be mislabelled
+	nodes [histogramBins]int64
 }
 
 const histogramBins = 40 // an even number: see widen
@@ -17,17 +17,15 @@ const histogramBins = 40 // an even number: see widen
 // NewHistogram returns one that has counted nothing.
 func NewHistogram() *Histogram { return &Histogram{axis: unitAxis} }
 
-// Add counts nodes that have a score, so many of them mislabelled. NaN counts as 0, as for cleaner.Metrics.ECE. An infinite score stands at the end of the axis.
-func (h *Histogram) Add(score float64, nodes, wrong int64) {
+// Add counts nodes that have a score. NaN counts as 0. An infinite score stands at the end of the axis.
+func (h *Histogram) Add(score float64, nodes int64) {
 	if math.IsNaN(score) {
 		score = 0
 	}
 	if !math.IsInf(score, 0) {
 		h.widen(score)
 	}
-	bin := min(int(h.at(score)*histogramBins), histogramBins-1)
-	h.all[bin] += nodes
-	h.wrong[bin] += wrong
+	h.nodes[min(int(h.at(score)*histogramBins), histogramBins-1)] += nodes
 }
 
 // widen doubles the axis, two bins becoming one, until it has the score, or no number is beyond it.
@@ -42,7 +40,7 @@ func (h *Histogram) widen(score float64) {
 			return
 		}
 		h.axis = wider
-		h.all, h.wrong = halve(h.all, up), halve(h.wrong, up)
+		h.nodes = halve(h.nodes, up)
 	}
 }
 
@@ -61,30 +59,19 @@ func halve(bins [histogramBins]int64, first bool) (sums [histogramBins]int64) {
 // Chart draws the histogram with a line at the threshold; NaN is none. Counts are on a log scale: most scores are of correct labels, far
 // from the suspects.
 func (h *Histogram) Chart(title string, threshold float64) string {
-	counts := axis{least: 0.5, most: max(10, float64(slices.Max(h.all[:]))), log: true}
+	counts := axis{least: 0.5, most: max(10, float64(slices.Max(h.nodes[:]))), log: true}
 	c := newChart(title, "score", "nodes, log scale", h.axis, counts)
-	known := slices.Max(h.wrong[:]) > 0
 	width := (h.most - h.least) / histogramBins
-	for i, all := range h.all {
+	for i, nodes := range h.nodes {
 		x := h.least + width*float64(i)
-		text := fmt.Sprintf("score %.3g to %.3g: %d nodes", x, x+width, all)
-		if known {
-			text += fmt.Sprintf(", %d of them mislabelled", h.wrong[i])
-		}
-		if all > 0 {
-			c.bar(x, x+width, float64(all), Blue, text)
-		}
-		if h.wrong[i] > 0 {
-			c.bar(x, x+width, float64(h.wrong[i]), Vermillion, text)
+		if nodes > 0 {
+			c.bar(x, x+width, float64(nodes), Blue, fmt.Sprintf("score %.3g to %.3g: %d nodes", x, x+width, nodes))
 		}
 	}
-	c.Legend(Blue, "nodes", false)
-	if known {
-		c.Legend(Vermillion, "mislabelled nodes", false)
-	}
+	c.legend(Blue, "nodes", false)
 	if !math.IsNaN(threshold) {
 		c.parts.Threshold = &thresholdLine{At: c.left(threshold), Least: h.least, Most: h.most}
-		c.Legend(Vermillion, fmt.Sprintf("threshold %.4g", threshold), true)
+		c.legend(Vermillion, fmt.Sprintf("threshold %.4g", threshold), true)
 	}
-	return c.HTML()
+	return render("chart", &c.parts)
 }

@@ -51,7 +51,7 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 		if value.IsNull() { // unlabelled
 			continue
 		}
-		h.Add(value.Float(), 1, 0)
+		h.Add(value.Float(), 1)
 	}
 	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(run.Threshold), Limit: -1})
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 		note += " " + wording.Sentence(warning) + "."
 	}
 	chart := template.HTML(h.Chart("Scores of the labelled nodes", run.Threshold))
-	p.Sections = append(p.Sections, section{Title: "Scores", Note: note, Charts: []template.HTML{chart}})
+	p.Sections = append(p.Sections, section{Title: "Scores", Note: note, Chart: chart})
 	return nil
 }
 

@@ -34,14 +34,14 @@ type Fact struct{ Name, Value string }
 // A section is a heading, and some of the rest.
 type section struct {
 	Title, Note string
-	Table       *Table
-	Charts      []template.HTML
+	Table       *table
+	Chart       template.HTML
 	Heat        template.HTML
 	Cards       []card
 }
 
-// A Table has as many cells in each row as in the header.
-type Table struct {
+// A table has as many cells in each row as in the header.
+type table struct {
 	Header []string
 	Rows   [][]string
 }

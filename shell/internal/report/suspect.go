@@ -62,9 +62,9 @@ func (p *Page) addSuspects(ctx context.Context, tx *kv.Tx, run *cleaner.Run) err
 	s := survey.New(tx, run.Direction, columns)
 	var cards []card
 	drawn := 0
-	table := &Table{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
+	rows := &table{Header: []string{"", "id", "given label", "suggested label", "confidence", "score"}}
 	if columns.Title != "" {
-		table.Header = append(table.Header, columns.Title)
+		rows.Header = append(rows.Header, columns.Title)
 	}
 	for row, err := range cells.FetchPlan(ctx, plan) {
 		if err != nil {
@@ -99,17 +99,17 @@ func (p *Page) addSuspects(ctx context.Context, tx *kv.Tx, run *cleaner.Run) err
 			}
 			cards = append(cards, c)
 		}
-		cells := []string{strconv.Itoa(len(table.Rows) + 1), id, label, suggested, strconv.FormatFloat(confidence, 'f', 4, 64), score}
+		cells := []string{strconv.Itoa(len(rows.Rows) + 1), id, label, suggested, strconv.FormatFloat(confidence, 'f', 4, 64), score}
 		if columns.Title != "" {
 			cells = append(cells, survey.Short(title, titleLength))
 		}
-		table.Rows = append(table.Rows, cells)
+		rows.Rows = append(rows.Rows, cells)
 	}
 	list := section{
-		Title: "Top suspects", Table: table,
+		Title: "Top suspects", Table: rows,
 		Note: "Suggested another label and not decided on, highest score first. Labels are never changed on their own.",
 	}
-	if len(table.Rows) == 0 {
+	if len(rows.Rows) == 0 {
 		list.Note, list.Table = "No node is a suspect.", nil
 	} else {
 		p.Sections = slices.Insert(p.Sections, 0, section{Title: "The first suspects", Cards: cards})

@@ -183,7 +183,7 @@ func (o *overview) cutAt(ctx context.Context, tx *kv.Tx, threshold float64) (fou
 func chartOf(counted []bin, threshold float64) string {
 	h := figure.NewHistogram()
 	for _, b := range counted {
-		h.Add(b.From+0.5/bins, b.Nodes, 0)
+		h.Add(b.From+0.5/bins, b.Nodes)
 	}
 	return h.Chart("Scores of the labelled nodes", threshold)
 }
