@@ -59,7 +59,7 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 			g.labels = append(g.labels, "c"+strconv.Itoa(r.IntN(5)))
 			g.years = append(g.years, IntValue(int64(r.IntN(9))))
 		}
-		for range 20000 {
+		for range 8000 {
 			g.src, g.dst = append(g.src, g.ids[r.IntN(n)]), append(g.dst, g.ids[r.IntN(1+r.IntN(n))])
 		}
 		var want map[string]string

@@ -17,7 +17,7 @@ import (
 )
 
 func TestDiagonalsAreTheirDefinition(t *testing.T) {
-	for seed := range uint64(600) {
+	for seed := range uint64(longtest.Of(120, 600)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		g := awkwardGraph(r)
 		if seed%50 == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -33,7 +34,7 @@ func (g *arcGraph) densePropagated(x []float32, c, k int, op Operator) *mat.Dens
 
 func TestPropagateArcsIsItsDefinition(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(200) {
+	for seed := range uint64(longtest.Of(40, 200)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		g := randomArcGraph(r, seed%2 == 0, seed%3 > 0)
 		n, c, hops := g.nodes, 1+r.IntN(20), 1+r.IntN(MaxHops)

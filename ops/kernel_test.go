@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -148,7 +149,7 @@ func checkAddMarks(t *testing.T) {
 }
 
 func TestFinishRowSameBits(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(longtest.Of(100, 500)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		width := 1 + r.IntN(maxTileWidth)
 		w := stride(width)

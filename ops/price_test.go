@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 )
 
 // diagonalJobOf is a diagonalJob of a simple graph.
@@ -26,7 +28,7 @@ func priceOf(g Graph, hops int) (price, error) {
 }
 
 func TestPriceCountsTheSteps(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(longtest.Of(40, 200)) {
 		g := awkwardGraph(rand.New(rand.NewPCG(seed, 3)))
 		if seed%50 == 0 {
 			g = shuffled(rmat(8, 5, seed), seed)

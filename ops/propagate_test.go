@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -75,7 +76,7 @@ func densePropagated(g *listGraph, x []float32, c, k int, op Operator) *mat.Dens
 
 func TestPropagateIsItsDefinition(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(300) {
+	for seed := range uint64(longtest.Of(60, 300)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		g := awkwardGraph(r)
 		n, c, hops := g.NumNodes(), 1+r.IntN(20), 1+r.IntN(MaxHops)

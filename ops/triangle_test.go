@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
@@ -34,7 +35,7 @@ func mapOf(set rankSet) rankMap {
 }
 
 func TestCloseWedgesKernels(t *testing.T) {
-	for seed := range uint64(1000) {
+	for seed := range uint64(longtest.Of(200, 1000)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 1 + r.IntN(700)
 		set, list := wedgeCase(r, n, r.IntN(n+1))
@@ -98,7 +99,7 @@ func TestCloseLinesKernels(t *testing.T) {
 	if !closesLines() {
 		t.Skip("this processor has no kernel for cache lines")
 	}
-	for seed := range uint64(1000) {
+	for seed := range uint64(longtest.Of(200, 1000)) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		n := lineRanks * (1 + r.IntN(9))
 		set, list := wedgeCase(r, n, 1+r.IntN(n))
@@ -192,7 +193,7 @@ func TestLookUpKernels(t *testing.T) {
 func TestFindMarkedKernels(t *testing.T) { eachWidth(t, checkFindMarked) }
 
 func checkFindMarked(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range uint64(longtest.Of(400, 2000)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		n := 1 + r.IntN(1<<r.IntN(15))
 		_, marked := wedgeCase(r, n, r.IntN(n+1))

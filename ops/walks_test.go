@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -149,7 +150,7 @@ func walkedDiagonals(g Graph, hops int, opt Options) (*Diagonals, error) {
 }
 
 func TestWalkDiagonalsAreTheirDefinition(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(longtest.Of(60, 300)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		g := randomArcGraph(r, seed%2 == 0, seed%3 > 0)
 		got, err := ComputeDiagonals(context.Background(), g.graph(), MaxHops, Options{Workers: 1 + r.IntN(3)})

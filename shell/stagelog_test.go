@@ -71,8 +71,10 @@ func (s *lateStream) Write(p []byte) (int, error) {
 func TestStages(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	mustRun(t, "demo", "--dir", in("g"))
-	nodes, edges := in("g.files/nodes.csv"), in("g.files/edges.csv")
+	must.Do(t, newDemoGraph(120, 1).write(dir))
+	nodes, edges := in("nodes.csv"), in("edges.csv")
+	mustRun(t, "import", in("g"), "--nodes", nodes, "--edges", edges)
+	mustRun(t, "clean", in("g"))
 	for _, test := range []struct {
 		args  []string
 		input string

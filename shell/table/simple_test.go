@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
@@ -272,7 +273,7 @@ func awkward(r *rand.Rand, separator byte) []byte {
 
 func TestReadersAgree(t *testing.T) {
 	dir := t.TempDir()
-	for seed := range uint64(3000) {
+	for seed := range uint64(longtest.Of(300, 3000)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		path, separator := filepath.Join(dir, "a.csv"), byte(',')
 		if seed%3 == 0 {
