@@ -18,7 +18,7 @@ import (
 // predictSome gives the store the predictions of the nodes at some positions.
 func (p plantedPartition) predictSome(t *testing.T, s *kv.Store, has func(position int) bool) {
 	t.Helper()
-	err := importPredictions(s, []string{"alpha", "beta", "gamma", "δelta"}, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
+	must.Do(t, importPredictions(s, []string{"alpha", "beta", "gamma", "δelta"}, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
 		w.some = true
 		for position, row := range p.scores {
 			if !has(position) {
@@ -33,8 +33,7 @@ func (p plantedPartition) predictSome(t *testing.T, s *kv.Store, has func(positi
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // cells are what a run says of every node, in file order: score, suggestion, confidence.
@@ -42,15 +41,11 @@ func cells(t *testing.T, s *kv.Store) (rows []string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			var row []string
 			for _, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn} {
 				value, err := tx.Value(v, name)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if value.IsNull() {
 					row = append(row, "null")
 				} else {
@@ -88,13 +83,9 @@ func TestAsGiven(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		for _, position := range []int{0, 17, 599} {
 			v, err := tx.NodeAt(position)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			confidence, err := tx.Value(v, ConfidenceColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if want := slices.Max(p.scores[position]); !near(confidence.Float(), want, 1e-5) {
 				t.Errorf("position %d: got confidence %v, want that of the imported row, %v", position, confidence, want)
 			}
@@ -212,9 +203,7 @@ func TestAsGivenVerdicts(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			for _, position := range lacking {
 				v, err := tx.NodeAt(position)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if p.nodes[position].Label != "" {
 					requests = append(requests, decide.Request{Node: v, Kind: decide.Unlabel})
 				}

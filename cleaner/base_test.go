@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -73,9 +74,7 @@ func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *Predict
 	}
 	closeStore(t, predictions)
 	values := make([]float32, len(p.labels)*p.classes)
-	if err := predictions.Read(kv.Range{End: kv.NodeID(len(p.labels))}, 0, p.classes, values); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, predictions.Read(kv.Range{End: kv.NodeID(len(p.labels))}, 0, p.classes, values))
 	return values, report
 }
 
@@ -255,9 +254,7 @@ func TestEarlyStopping(t *testing.T) {
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	ctx := context.Background()
 	inputs, err := p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	closeStore(t, inputs)
 	for v := range p.labels {
 		if p.splits[v] == SplitValidation {
@@ -266,13 +263,9 @@ func TestEarlyStopping(t *testing.T) {
 	}
 	var stopped, through PredictReport
 	best, err := p.fitBase(ctx, inputs, PredictOptions{}, &stopped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	validation, err := p.learn(ctx, inputs, p.stops, baseValidation, PredictOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range p.splits {
 		if p.splits[v] == SplitValidation {
 			p.labels[v] = kv.NoClass
@@ -281,9 +274,7 @@ func TestEarlyStopping(t *testing.T) {
 	var told [2]int64
 	opt := PredictOptions{Progress: func(_ string, done, total int64) { told = [2]int64{done, total} }}
 	last, err := p.fitBase(ctx, inputs, opt, &through)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if stopped.Epochs > through.Epochs {
 		t.Errorf("epochs: got %d with validation that turns bad, want no more than the %d without validation", stopped.Epochs, through.Epochs)
 	}
@@ -291,13 +282,9 @@ func TestEarlyStopping(t *testing.T) {
 		t.Errorf("progress at the end: got %v, want %d of as many", told, most)
 	}
 	bestLoss, err := validation.meanLoss(ctx, best.nets[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	lastLoss, err := validation.meanLoss(ctx, last.nets[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !(bestLoss < lastLoss-0.1) {
 		t.Errorf("validation loss: got %.3f of the network kept, want well below the %.3f of the last one", bestLoss, lastLoss)
 	}
@@ -308,9 +295,7 @@ func TestTrainingProgress(t *testing.T) {
 	p := newBaseProblem(t, 7, 600, 2, baseWide)
 	ctx := context.Background()
 	inputs, err := p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	closeStore(t, inputs)
 	var last int64
 	totals := make(map[int64]bool)
@@ -321,9 +306,7 @@ func TestTrainingProgress(t *testing.T) {
 		last, totals[total] = done, true
 	}}
 	fit, err := p.fitBase(ctx, inputs, opt, new(PredictReport))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := int64(len(fit.nets)+1) * baseEpochs; len(totals) != 1 || !totals[want] {
 		t.Errorf("progress: got totals %v, want %d epochs of %d folds and one more training", totals, want, len(fit.nets))
 	}
@@ -342,14 +325,10 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 		}
 		row := func(v kv.NodeID) []float32 {
 			s, err := p.structure(ctx, PredictOptions{}, 64<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			closeStore(t, s)
 			got := make([]float32, s.Width())
-			if err := s.Read(kv.Range{First: v, End: v + 1}, 0, s.Width(), got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Read(kv.Range{First: v, End: v + 1}, 0, s.Width(), got))
 			return got
 		}
 		v := kv.NodeID(r.IntN(n))
@@ -385,13 +364,9 @@ func TestMixedInputs(t *testing.T) {
 		graph[v] = slices.DeleteFunc(graph[v], func(u kv.NodeID) bool { return u == 9 })
 	}
 	features := make([]float32, n*d)
-	if err := p.features.Read(kv.Range{End: n}, 0, d, features); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.features.Read(kv.Range{End: n}, 0, d, features))
 	s, err := p.mixedInputs(context.Background(), PredictOptions{}, 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	closeStore(t, s)
 	got := allRows(t, s)
 	scaled := func(row []float64, length float64) (out []float64) {
@@ -434,9 +409,7 @@ func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
 	p := baseProblem{graph: kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
 	s, err := p.smoothedFeatures(context.Background(), PredictOptions{Hops: 1}, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	closeStore(t, s)
 	// (3, 4) + (1.5, 3), and (0, 2) + (1.5, 3).
 	left, right := math.Sqrt(4.5*4.5+7*7), math.Sqrt(1.5*1.5+5*5)
@@ -458,28 +431,19 @@ func withFeatures(t *testing.T, width int, rows map[string][]float32) *kv.Store 
 // putFeatures gives a store features of the nodes given, by id.
 func putFeatures(t *testing.T, s *kv.Store, width int, rows map[string][]float32) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		var columns []string
 		for j := range width {
 			columns = append(columns, fmt.Sprintf("f%d", j))
 		}
-		if err := tx.CreateMatrix(FeaturesMatrix, columns); err != nil {
-			return err
-		}
+		must.Do(t, tx.CreateMatrix(FeaturesMatrix, columns))
 		for id, row := range rows {
 			v, err := tx.Node(id)
-			if err != nil {
-				return err
-			}
-			if err := tx.SetRow(FeaturesMatrix, v, row); err != nil {
-				return err
-			}
+			must.Do(t, err)
+			must.Do(t, tx.SetRow(FeaturesMatrix, v, row))
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestBaseFeatures(t *testing.T) {
@@ -510,9 +474,7 @@ func TestBaseFeatures(t *testing.T) {
 					}
 					return nil
 				}
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if (features != nil) != c.used || (notice == "") != c.used || !strings.Contains(notice, c.notice) {
 					t.Errorf("got features %v and notice %q, want them used: %v, and a notice with %q", features, notice, c.used, c.notice)
 				}
@@ -520,9 +482,7 @@ func TestBaseFeatures(t *testing.T) {
 					return nil
 				}
 				values := make([]float32, tx.NumNodes()*c.width)
-				if err := features.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, c.width, values); err != nil {
-					return err
-				}
+				must.Do(t, features.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, c.width, values))
 				if slices.ContainsFunc(values, func(x float32) bool { return x != x }) {
 					t.Errorf("features as read: got %v, want zeros where there is no row", values)
 				}
@@ -539,9 +499,7 @@ func TestPredictWritesPredictions(t *testing.T) {
 	report, err := Predict(context.Background(), s, PredictOptions{
 		Seed: 1, Notice: func(n string) { notices = append(notices, n) }, OnStage: func(stage ops.Stage) { stages = append(stages, stage.Name) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if report.Inputs != InputStructure || report.TestAccuracy < 0.6 { // of labels of which a tenth is wrong
 		t.Errorf("report: got %+v, want structure and a test accuracy of 0.6 or more", report)
 	}
@@ -556,20 +514,14 @@ func TestPredictWritesPredictions(t *testing.T) {
 			t.Errorf("source of the predictions: got %q and error %v, want %q", source, err, SourceBuiltIn)
 		}
 		predictions, err := Predictions(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		values := make([]float32, tx.NumNodes()*4)
-		if err := predictions.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, 4, values); err != nil {
-			return err
-		}
+		must.Do(t, predictions.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, 4, values))
 		checkPredictions(t, values, 4)
 		return nil
 	})
 	files, err := os.ReadDir(s.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, file := range files {
 		if strings.HasPrefix(file.Name(), "spill-") {
 			t.Errorf("a temporary file is left: %s", file.Name())

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -60,13 +61,9 @@ func matrixBytes(t *testing.T, s *kv.Store, name string) (text []byte) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		matrix, err := tx.Matrix(name)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		values := make([]float32, tx.NumNodes()*matrix.Width())
-		if err := matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, matrix.Width(), values); err != nil {
-			return err
-		}
+		must.Do(t, matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, matrix.Width(), values))
 		text, err = binary.Append(nil, binary.LittleEndian, values)
 		return err
 	})

@@ -90,13 +90,9 @@ func TestStatisticsOfARun(t *testing.T) {
 		got := mustStatistics(t, s)
 		view(t, s, func(tx *kv.Tx) error {
 			predictions, err := Predictions(tx)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			last, err := LastRun(tx)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			rates := last.ClassMislabelRates()
 			if again := run.ClassMislabelRates(); !slices.Equal(rates, again) {
 				t.Errorf("%s: got mislabel rates %v of LastRun, %v of Clean", preset, rates, again)
@@ -112,9 +108,7 @@ func TestStatisticsOfARun(t *testing.T) {
 						continue
 					}
 					p := make([]float32, 1)
-					if err := predictions.Read(kv.Range{First: v, End: v + 1}, k, k+1, p); err != nil {
-						return err
-					}
+					must.Do(t, predictions.Read(kv.Range{First: v, End: v + 1}, k, k+1, p))
 					nodes++
 					confidence += float64(p[0])
 					scores += e.Score

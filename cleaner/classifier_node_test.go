@@ -29,10 +29,9 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv
 		k.nets, k.Widths = append(k.nets, net), append(k.Widths, net.Widths)
 	}
 	must.Do(t, k.write(bulk))
-	err = bulk.Commit(func(tx *kv.Tx) error {
+	must.Do(t, bulk.Commit(func(tx *kv.Tx) error {
 		return errors.Join(k.mark(tx), tx.PutDocument(predictionsSpace, sourceKey, SourceBuiltIn))
-	})
-	must.Do(t, err)
+	}))
 }
 
 // TestPredictionOfOneNode wants the prediction of a node from the nodes around it to be that of passes over the graph, for every
@@ -54,18 +53,14 @@ func TestPredictionOfOneNode(t *testing.T) {
 			return nil
 		})
 		const width = 6
-		err := s.Update(func(tx *kv.Tx) error {
+		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			for _, name := range []string{FeaturesMatrix, PredictionsMatrix} {
 				if err := tx.DropMatrix(name); err != nil && !errors.Is(err, kv.ErrNotFound) {
 					return err
 				}
 			}
-			if err := tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d", "e", "f"}); err != nil {
-				return err
-			}
-			if err := tx.CreateMatrix(PredictionsMatrix, slices.Clone(tx.Classes())); err != nil {
-				return err
-			}
+			must.Do(t, tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d", "e", "f"}))
+			must.Do(t, tx.CreateMatrix(PredictionsMatrix, slices.Clone(tx.Classes())))
 			random := rand.New(rand.NewPCG(1, 2))
 			for v := range kv.NodeID(n) {
 				row := make([]float32, width)
@@ -75,13 +70,10 @@ func TestPredictionOfOneNode(t *testing.T) {
 				if v%7 == 3 {
 					continue // it has no features
 				}
-				if err := tx.SetRow(FeaturesMatrix, v, row); err != nil {
-					return err
-				}
+				must.Do(t, tx.SetRow(FeaturesMatrix, v, row))
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))
 		for _, direction := range []kv.Direction{kv.Both, kv.Out, kv.In} {
 			for input, wide := range map[string]int{InputFeatures: width, InputMixed: 2*width + classes + 1, InputStructure: 3*classes + 1} {
 				for _, drawn := range []bool{false, true} {
@@ -180,9 +172,7 @@ func mustScore(t *testing.T, s *kv.Store, id string) (score NodeScore) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		scores, err := Score(t.Context(), tx, []kv.NodeID{v}, ops.Options{})
 		if err == nil {
 			score = scores[0]
@@ -197,9 +187,7 @@ func joinedRow(t *testing.T, s *kv.Store, id string) (joined, imported []float32
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		j, err := newJoiner(tx)
 		if err != nil || j == nil {
 			t.Fatalf("got joiner %v, %v", j, err)
@@ -232,11 +220,9 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	classes := []string{"alpha", "beta", "gamma", "δelta"}
 	give := func(position int, by string) {
 		t.Helper()
-		err := s.Update(func(tx *kv.Tx) error {
+		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			v, err := tx.Node(p.nodes[position].ID)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			row := make([]float64, 4) // in the order of the store
 			for i, name := range tx.Classes() {
 				row[i] = p.scores[position][slices.Index(classes, name)]
@@ -245,12 +231,9 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 				return SetPredictions(tx, v, row)
 			}
 			w, err := AppendPredictions(tx, tx.Classes(), PredictionOptions{}, tx.SetRow)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			return errors.Join(w.Put(v, row), w.Finish(), w.Mark(tx))
-		})
-		must.Do(t, err)
+		}))
 	}
 	give(count, "set")
 	give(count+1, "append")
@@ -281,29 +264,23 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	mustBeNear(t, "a row that comes later", got, wanted)
 	// A row that is exchanged and comes back leaves the joined one as it was.
 	second := first
-	err = s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node(p.nodes[0].ID)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		return SetPredictions(tx, v, []float64{0.1, 0.2, 0.3, 0.4})
-	})
-	must.Do(t, err)
+	}))
 	if other, _ := joinedRow(t, s, p.nodes[0].ID); slices.Equal(other, old) {
 		t.Error("another imported row leaves the joined one")
 	}
-	err = s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node(p.nodes[0].ID)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		row := make([]float64, 4)
 		for i, x := range second {
 			row[i] = float64(x)
 		}
 		return SetPredictions(tx, v, row)
-	})
-	must.Do(t, err)
+	}))
 	back, _ := joinedRow(t, s, p.nodes[0].ID)
 	mustBeNear(t, "a row that comes back", back, old)
 	if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true}); err != nil {
@@ -374,17 +351,14 @@ func TestDamagedClassifier(t *testing.T) {
 	if found := problems(); len(found) > 0 {
 		t.Fatalf("got %v, want a sound store", found)
 	}
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		space := tx.Space(classifierSpace)
 		for entry, err := range space.Ascend(nil) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			return space.Delete(slices.Clone(entry.Key))
 		}
 		return errors.New("nothing is kept")
-	})
-	must.Do(t, err)
+	}))
 	if found := problems(); len(found) != 1 || !strings.Contains(found[0], "the networks of the built-in classifier") {
 		t.Fatalf("got %q, want to be told of the networks", found)
 	}

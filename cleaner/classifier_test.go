@@ -16,16 +16,12 @@ import (
 // appendPlanted adds the last nodes of a planted partition, with their edges, to a store of the first count.
 func (p plantedPartition) appendPlanted(t *testing.T, s *kv.Store, count int, features func(position int) []float32) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		for i, n := range p.nodes[count:] {
 			v, err := tx.AddNode(kv.Node{ID: n.ID, Label: p.truth[count+i]})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if features != nil {
-				if err := tx.SetRow(FeaturesMatrix, v, features(count+i)); err != nil {
-					return err
-				}
+				must.Do(t, tx.SetRow(FeaturesMatrix, v, features(count+i)))
 			}
 		}
 		for _, e := range p.edges {
@@ -33,23 +29,16 @@ func (p plantedPartition) appendPlanted(t *testing.T, s *kv.Store, count int, fe
 				continue
 			}
 			u, err := tx.Node(p.nodes[e[0]].ID)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			v, err := tx.Node(p.nodes[e[1]].ID)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if has, err := tx.HasEdge(u, v); err != nil || has {
 				continue
 			}
-			if err := tx.AddEdge(u, v); err != nil {
-				return err
-			}
+			must.Do(t, tx.AddEdge(u, v))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // TestKeptClassifier wants nodes that are added to be predicted well by the classifier that was trained before, by predict, clean and
@@ -136,18 +125,12 @@ func storedPredictions(t *testing.T, s *kv.Store) map[string][]float32 {
 	all := map[string][]float32{}
 	view(t, s, func(tx *kv.Tx) error {
 		matrix, err := tx.Matrix(PredictionsMatrix)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for v := range kv.NodeID(tx.NumNodes()) {
 			row := make([]float32, matrix.Width())
-			if err := inClassOrder(tx, matrix).Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
-				return err
-			}
+			must.Do(t, inClassOrder(tx, matrix).Read(kv.Range{First: v, End: v + 1}, 0, len(row), row))
 			id, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if !hasNaN(row) {
 				all[id] = row
 			}
@@ -160,22 +143,15 @@ func storedPredictions(t *testing.T, s *kv.Store) map[string][]float32 {
 // giveFeatures writes the features of a planted partition.
 func giveFeatures(t *testing.T, s *kv.Store, p plantedPartition, features func(position int) []float32) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) error {
-		if err := tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d"}); err != nil {
-			return err
-		}
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		must.Do(t, tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d"}))
 		for position, n := range p.nodes {
 			v, err := tx.Node(n.ID)
-			if err != nil {
-				return err
-			}
-			if err := tx.SetRow(FeaturesMatrix, v, features(position)); err != nil {
-				return err
-			}
+			must.Do(t, err)
+			must.Do(t, tx.SetRow(FeaturesMatrix, v, features(position)))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // TestCleanBesideAppends adds a node just after Clean has predicted those that were added before.

@@ -205,13 +205,9 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 				var flagged, suspects, right, wrong int
 				for position, n := range p.nodes {
 					v, err := tx.NodeAt(position)
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					score, err := tx.Value(v, ScoreColumn)
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					if score.IsNull() != (n.Label == "") {
 						t.Fatalf("node %s, given %q: got score %v", n.ID, n.Label, score)
 					}
@@ -220,9 +216,7 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 						wrong++
 					}
 					suggested, err := tx.Value(v, SuggestedColumn)
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					if !score.IsNull() && score.Float() > run.Threshold && suggested.Str() != n.Label {
 						suspects++
 					}
@@ -259,9 +253,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 5, Hops: 2, Threshold: 0.9})
 	view(t, s, func(tx *kv.Tx) error {
 		last, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		text := func(r Run) string { // in which NaN is NaN
 			matrices := fmt.Sprintf("%+v %+v %+v ", *r.ConfidentJoint, *r.Joint, *r.Transition)
 			r.ConfidentJoint, r.Joint, r.Transition = nil, nil, nil
@@ -271,9 +263,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 			t.Errorf("last run as read:\n%.2000s\nwant as returned:\n%.2000s", got, want)
 		}
 		runs, err := Runs(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if len(runs) != 2 || runs[0].ID != 1 || runs[1].ID != 2 || runs[0].Hops != 3 || runs[1].Hops != 2 {
 			t.Errorf("runs: got %d, want two with IDs 1 and 2, of 3 and 2 hops", len(runs))
 		}
@@ -283,23 +273,16 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 			}
 		}
 		matrix, err := tx.Matrix(AgreementMatrix)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if got := strings.Join(matrix.Columns(), " "); got != "P0 P1 P2 L1 L2" {
 			t.Errorf("columns of %s: got %s, want P0 P1 P2 L1 L2", AgreementMatrix, got)
 		}
 		// What the run stored is what Features computes.
 		features, err := Features(context.Background(), tx, 2, kv.Both, ops.Options{})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		all := kv.Range{End: kv.NodeID(tx.NumNodes())}
 		want, got := make([]float32, 5*tx.NumNodes()), make([]float32, 5*tx.NumNodes())
-		err = errors.Join(features.Read(all, 0, 5, want), matrix.Read(all, 0, 5, got), features.Close())
-		if err != nil {
-			return err
-		}
+		must.Do(t, errors.Join(features.Read(all, 0, 5, want), matrix.Read(all, 0, 5, got), features.Close()))
 		for i := range want {
 			if got[i] != want[i] && !(math.IsNaN(float64(got[i])) && math.IsNaN(float64(want[i]))) {
 				t.Fatalf("stored agreement of node number %d, feature %d: got %v, want %v", i/5, i%5, got[i], want[i])
@@ -307,9 +290,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 		}
 		for position, row := range p.scores {
 			v, err := tx.NodeAt(position)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			best := 0
 			for j := range row {
 				if row[j] > row[best] {
@@ -317,17 +298,11 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 				}
 			}
 			suggested, err := tx.Value(v, SuggestedColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			confidence, err := tx.Value(v, ConfidenceColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			id, err := tx.Value(v, RunColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if suggested.Str() != tx.Classes()[best] || math.Abs(confidence.Float()-row[best]) > 1e-6 || id.Int() != 2 {
 				t.Fatalf("node %s: got suggested %v, confidence %v, run %v, want %s, %v, 2",
 					p.nodes[position].ID, suggested, confidence, id, tx.Classes()[best], row[best])
@@ -343,32 +318,20 @@ func outcome(t *testing.T, s *kv.Store) []byte {
 	var text bytes.Buffer
 	view(t, s, func(tx *kv.Tx) error {
 		matrix, err := tx.Matrix(AgreementMatrix)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		row := make([]float32, matrix.Width())
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for _, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn} {
 				value, err := tx.Value(v, name)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				fmt.Fprintf(&text, "%v,", value)
 			}
-			if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
-				return err
-			}
-			if err := binary.Write(&text, binary.LittleEndian, row); err != nil {
-				return err
-			}
+			must.Do(t, matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row))
+			must.Do(t, binary.Write(&text, binary.LittleEndian, row))
 		}
 		run, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		fmt.Fprint(&text, run.Transition, run.ClassThresholds, run.Suspects)
 		return nil
 	})
@@ -465,17 +428,14 @@ func TestCleanRefusesTooFewLabels(t *testing.T) {
 // setPredictions gives every node the same predictions, in one update.
 func setPredictions(t *testing.T, s *kv.Store) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		c := len(tx.Classes())
 		row := slices.Repeat([]float64{1 / float64(c)}, c)
 		for v := range tx.NumNodes() {
-			if err := SetPredictions(tx, kv.NodeID(v), row); err != nil {
-				return err
-			}
+			must.Do(t, SetPredictions(tx, kv.NodeID(v), row))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 func TestCleanCancelledLeavesTheStore(t *testing.T) {

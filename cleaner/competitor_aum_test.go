@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -19,14 +20,10 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 	p := newTrial(t, 7, n, c)
 	ctx := context.Background()
 	result, err := areaUnderMargin(ctx, p, Options{Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	size := countLabelled(p.labels) / (c + 1)
 	samples, err := thresholdSamples(p.order, p.labels, size, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var count [3]int
 	for v, run := range samples {
 		count[run]++
@@ -66,12 +63,8 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 			return nil
 		}
 		predictions, report, err := trainBase(ctx, base, PredictOptions{Seed: seed ^ uint64(run-1)<<63})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := predictions.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, predictions.Close())
 		var of []float64
 		mean := make([]float64, n)
 		for v, epochs := range margins {

@@ -12,15 +12,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // TestConfidentLearningIsCleanlab compares the flags with those of a cleanlab, made by testdata/cleanlab/make.py.
 func TestConfidentLearningIsCleanlab(t *testing.T) {
 	text, err := os.ReadFile("testdata/cleanlab/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var golden struct {
 		Cleanlab string
 		Cases    []struct {
@@ -30,9 +29,7 @@ func TestConfidentLearningIsCleanlab(t *testing.T) {
 			Flagged       []int
 		}
 	}
-	if err := json.Unmarshal(text, &golden); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &golden))
 	if len(golden.Cases) < 40 {
 		t.Fatalf("got %d cases of cleanlab %s, want 40", len(golden.Cases), golden.Cleanlab)
 	}
@@ -44,9 +41,7 @@ func TestConfidentLearningIsCleanlab(t *testing.T) {
 			predictions: rowsSource{c.Classes, slices.Concat(c.Predictions...)},
 		}}
 		result, err := confidentLearning(context.Background(), p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var got []int
 		for v, flag := range result.flagged {
 			if flag {
@@ -151,9 +146,7 @@ func TestConfidentLearningIsItsDefinition(t *testing.T) {
 	for seed := range uint64(300) {
 		p, predictions := randomTrial(rand.New(rand.NewPCG(seed, 0)))
 		result, err := confidentLearning(context.Background(), p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if want := plainConfidentLearning(p, predictions); !slices.Equal(result.flagged, want) {
 			t.Errorf("seed %d: got flags %v, want %v", seed, result.flagged, want)
 		}

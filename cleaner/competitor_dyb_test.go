@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -95,9 +96,7 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 			}
 		}
 		result, err := dynamicBootstrap(context.Background(), p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		hits := 0
 		for v, loss := range losses {
 			want := posterior(min(scaled(loss), at))
@@ -129,9 +128,7 @@ func TestDynamicBootstrapOfEqualLosses(t *testing.T) {
 		predictions: rowsSource{2, slices.Repeat([]float32{0.5, 0.5}, n)},
 	}}
 	result, err := dynamicBootstrap(context.Background(), p, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if slices.Contains(result.flagged, true) {
 		t.Errorf("got %v flagged, want none", result.flagged)
 	}

@@ -149,15 +149,14 @@ func TestStoredThreshold(t *testing.T) {
 		s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
 		must.Do(t, err)
 		defer s.Close()
-		err = s.Update(func(tx *kv.Tx) error {
+		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			for v := range n {
 				if _, err := tx.AddNode(kv.Node{ID: strconv.Itoa(v)}); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))
 		b, err := s.Bulk()
 		must.Do(t, err)
 		defer b.Abort()
@@ -197,9 +196,7 @@ func TestStoredThreshold(t *testing.T) {
 				} {
 					lambda, least := of.want(scores, rate, alpha)
 					got, err := of.got(t.Context(), tx, rate, alpha)
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
 					if !same(got.Lambda, lambda) || !same(got.MinAlpha, least) || got.Scores != int64(len(withoutNaN(scores))) {
 						t.Errorf("%s of %d nodes, p %v, α %v: got %+v, want λ %v, least α %v", name, n, rate, alpha, got, lambda, least)

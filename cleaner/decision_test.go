@@ -111,9 +111,7 @@ func historyOf(t *testing.T, s *kv.Store, node kv.NodeID) (entries []decide.Deci
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		for d, err := range decide.History(context.Background(), tx, node) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			entries = append(entries, d)
 		}
 		return nil
@@ -127,9 +125,7 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 	view(t, s, func(tx *kv.Tx) error {
 		for ; int(v) < tx.NumNodes(); v++ {
 			label, err := tx.Value(v, kv.LabelColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			suggested, err := valueOrNull(tx, v, SuggestedColumn)
 			if err != nil || !label.IsNull() && suggested != label {
 				return err
@@ -159,9 +155,7 @@ func TestVerdictsHaveScores(t *testing.T) {
 		mustClean(t, s, Options{AsGiven: true}) // the score stays that of the decision
 		view(t, s, func(tx *kv.Tx) error {
 			verdicts, err := Verdicts(t.Context(), tx)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if len(verdicts) != 1 || verdicts[0].Node != v || verdicts[0].Score != score && !(math.IsNaN(score) && math.IsNaN(verdicts[0].Score)) {
 				t.Errorf("preset %s: got %+v, want one of node %d with score %v", preset, verdicts, v, score)
 			}
@@ -194,9 +188,7 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		e, err := Explain(context.Background(), tx, v, ops.Options{})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if e.Decision != decide.Accept || fmt.Sprint(e.History) != fmt.Sprint(entries[:1]) {
 			t.Errorf("explained: got decision %s, history %+v, want accept, %+v", e.Decision, e.History, entries[:1])
 		}

@@ -238,7 +238,7 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 	for y := range kv.Class(g.classes) {
 		classes = append(classes, className(y))
 	}
-	err = importPredictions(s, classes, PredictionOptions{}, func(w *PredictionWriter, _ *kv.Tx) error {
+	must.Do(t, importPredictions(s, classes, PredictionOptions{}, func(w *PredictionWriter, _ *kv.Tx) error {
 		for i, v := range nodes {
 			row := make([]float64, g.classes)
 			for j, p := range g.predictions[i] {
@@ -249,8 +249,7 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	return s, nodes
 }
 
@@ -306,14 +305,13 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes
 		got[k] = make([]float32, len(x))
 	}
 	op := ops.Operator{Hops: arcFileHops}
-	err = ops.Propagate(context.Background(), graph, ops.Dense(x, g.classes), op, ops.Options{Workers: 1}, func(tile ops.Tile) error {
+	must.Do(t, ops.Propagate(context.Background(), graph, ops.Dense(x, g.classes), op, ops.Options{Workers: 1}, func(tile ops.Tile) error {
 		for v := tile.Rows.First; v < tile.Rows.End; v++ {
 			width := tile.Hi - tile.Lo
 			copy(got[tile.Hop-1][int(v)*g.classes+tile.Lo:][:width], tile.Values[int(v-tile.Rows.First)*width:])
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			for j := range g.classes {
@@ -389,16 +387,12 @@ func TestCleanAlongADirection(t *testing.T) {
 			t.Fatalf("last run: got %+v, %v, want direction in", last, err)
 		}
 		labels, err := readLabels(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for v := range kv.NodeID(tx.NumNodes()) {
 			e := mustExplain(t, tx, v, ops.Options{})
 			weights, counts, all := map[string]float64{}, map[string]int64{}, 0.0
 			for a, err := range tx.Arcs(v) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if y := labels[a.Neighbor]; a.In > 0 && y != kv.NoClass {
 					weights[tx.Classes()[y]] += float64(a.In)
 					counts[tx.Classes()[y]]++

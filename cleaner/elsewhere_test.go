@@ -24,9 +24,7 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 	scores = map[string]NodeScore{}
 	view(t, s, func(tx *kv.Tx) error {
 		last, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		names := last.Classes
 		model := &PieceModel{
 			Census: &Census{Names: names, Counts: make([]float64, len(names)), Nodes: last.Nodes, Fitting: last.FittingNodes},
@@ -51,17 +49,13 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 			}
 			for column, into := range map[string]*float64{ScoreColumn: &score.Score, ConfidenceColumn: &score.Confidence} {
 				value, err := tx.Value(v, column)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if !value.IsNull() {
 					*into = value.Float()
 				}
 			}
 			suggestion, err := tx.Value(v, SuggestedColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if !suggestion.IsNull() {
 				score.Suggestion = suggestion.Str()
 			}
@@ -130,23 +124,15 @@ func suspectIDs(t *testing.T, s *kv.Store) (ids []string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		run, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		plan, err := index.NewPlan(tx, index.Query{
 			Where: Suspects(run.Threshold), Order: []index.Order{{Property: ScoreColumn, Descending: true}}, Limit: -1,
 		})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for v, err := range plan.Rows(t.Context()) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			id, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			ids = append(ids, id)
 		}
 		return nil
@@ -159,13 +145,9 @@ func runText(t *testing.T, s *kv.Store) (text string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		run, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		left, err := CountRemaining(t.Context(), tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		calibration := *run.Model.Calibration
 		model := *run.Model
 		model.Calibration = nil
@@ -201,9 +183,7 @@ func TestRunMadeElsewhere(t *testing.T) {
 	mustEqualHome(t, "imported", whole, home)
 	view(t, home, func(tx *kv.Tx) error {
 		run, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if run.Elsewhere == nil || *run.Elsewhere != (Elsewhere{500, run.Edges, run.Scored, run.Suspects}) {
 			t.Errorf("elsewhere: got %+v", run.Elsewhere)
 		}
@@ -265,9 +245,7 @@ func TestPartOfAGraph(t *testing.T) {
 	}
 	view(t, home, func(tx *kv.Tx) error {
 		run, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if run.Nodes != 200 || run.Elsewhere.Nodes != 600 || run.Elsewhere.Scored <= run.Scored || run.Elsewhere.Suspects <= run.Suspects || run.Suspects == 0 {
 			t.Errorf("run: got %+v of %+v", run, run.Elsewhere)
 		}

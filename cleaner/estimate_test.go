@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -28,9 +29,7 @@ func estimatedClean(t *testing.T, c Counts, opt Options) *CleanEstimate {
 	t.Helper()
 	opt.MemoryBudget, opt.Workers = 256<<20, 2
 	e, err := EstimateClean(t.Context(), c, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return e
 }
 

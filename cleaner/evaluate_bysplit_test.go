@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -63,9 +64,7 @@ func TestSplitApart(t *testing.T) {
 		p.split, p.testNodes = nil, countLabelled(p.labels)
 		for _, run := range []func(context.Context, trial, Options) (*judgement, error){confidentLearning, dynamicBootstrap} {
 			whole, err := splitApart(run)(t.Context(), p, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, split := range []Split{SplitValidation, SplitTest} {
 				alone := p
 				alone.labels = slices.Clone(p.labels)
@@ -76,9 +75,7 @@ func TestSplitApart(t *testing.T) {
 				}
 				alone.testNodes = countLabelled(alone.labels)
 				want, err := run(t.Context(), alone, Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				for v, y := range alone.labels {
 					if y != kv.NoClass && (whole.scores[v] != want.scores[v] || whole.flagged[v] != want.flagged[v]) {
 						t.Fatalf("seed %d, node %d of split %s: got %v, %v, want %v, %v", seed, v, split,

@@ -77,9 +77,7 @@ func evaluate(t *testing.T, s *kv.Store, opt EvalOptions) *Evaluation {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -159,9 +157,7 @@ func TestEvaluateTakesWhatIsGiven(t *testing.T) {
 	wrong := 0
 	view(t, s, func(tx *kv.Tx) error {
 		truth, err := readLabels(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for v, y := range truth {
 			splits[v] = []Split{SplitTrain, SplitTrain, SplitValidation, SplitTest}[v%4]
 			noisy[v] = y

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -13,13 +14,9 @@ func givenScores(t *testing.T, s *kv.Store) (scores []float64) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			score, err := tx.Value(v, ScoreColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if scores = append(scores, score.Float()); score.IsNull() {
 				scores[len(scores)-1] = math.NaN()
 			}

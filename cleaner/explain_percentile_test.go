@@ -19,18 +19,12 @@ func TestExplainRanksFeatures(t *testing.T) {
 		mustClean(t, s, Options{Preset: preset, Seed: 3, AsGiven: true})
 		view(t, s, func(tx *kv.Tx) error {
 			run, err := LastRun(tx)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			matrix, err := tx.Matrix(AgreementMatrix)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			width := matrix.Width()
 			z := make([]float32, tx.NumNodes()*width)
-			if err := matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, width, z); err != nil {
-				return err
-			}
+			must.Do(t, matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, width, z))
 			// rank is the weight of the fitting nodes below x, equals half.
 			rank := func(f int, x float64, weight func(score float64) float64) (float64, float64) {
 				var below, all float64
@@ -118,9 +112,7 @@ func TestExplainClassOfAfterTheRun(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			for u := range kv.NodeID(50) {
 				e, err := Explain(context.Background(), tx, u, ops.Options{})
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				want := 3
 				if u == v || e.Label == "" {
 					want = 4

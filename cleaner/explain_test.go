@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -27,13 +28,9 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		n, classes, width := tx.NumNodes(), tx.Classes(), featureWidth(run.Hops)
 		labels, err := readLabels(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		predictions, err := Predictions(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		all := mustFeatures(t, tx, labels, predictions, everyClass(n, len(classes)), run.Hops, ops.Options{})
 		for v := range n {
 			e := mustExplain(t, tx, kv.NodeID(v), ops.Options{})
@@ -59,10 +56,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 			for _, c := range e.Counterfactual {
 				x := slices.Index(classes, c.Class)
 				want, z := make([]float32, 1), ops.Dense(all[x][v*width:(v+1)*width], width)
-				err := meanScores(context.Background(), run.Detectors, z, variant{}.columns(run.Hops), nil, Options{}, want)
-				if err != nil {
-					return err
-				}
+				must.Do(t, meanScores(context.Background(), run.Detectors, z, variant{}.columns(run.Hops), nil, Options{}, want))
 				if !golden.Near(c.Share, float64(want[0]), 1e-3) {
 					t.Fatalf("node %s, had it been %s: got score %v, want %v", e.ID, c.Class, c.Share, want[0])
 				}
@@ -77,9 +71,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 			}
 			votes := make(map[string]int64)
 			for u, err := range tx.Neighbors(kv.NodeID(v)) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if labels[u] != kv.NoClass {
 					votes[classes[labels[u]]]++
 				}

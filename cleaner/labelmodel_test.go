@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -17,9 +18,7 @@ func TestModelExplains(t *testing.T) {
 	run := mustClean(t, s, Options{Seed: 2, AsGiven: true})
 	view(t, s, func(tx *kv.Tx) error {
 		last, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if !reflect.DeepEqual(last.Model, run.Model) || last.Detectors != nil {
 			t.Fatalf("stored model: got %+v and %d detectors, want %+v and none", last.Model, len(last.Detectors), run.Model)
 		}
@@ -27,13 +26,9 @@ func TestModelExplains(t *testing.T) {
 			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Calibration.Estimate().Rate, run.Threshold)
 		}
 		labels, err := readLabels(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		matrix, err := scoredFrom(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		predictions, c, width := inClassOrder(tx, matrix), len(tx.Classes()), featureWidth(run.Hops)
 		all := mustFeatures(t, tx, labels, predictions, everyClass(tx.NumNodes(), c), run.Hops, ops.Options{})
 		for v := range tx.NumNodes() {

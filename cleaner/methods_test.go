@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -34,13 +35,9 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 	}
 	truth := base.labels
 	noise, err := labelnoise.Parse("sym:0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	base.labels, err = noise.Inject(t.Context(), &labelnoise.Graph{Labels: truth, Order: base.order, Classes: c}, seed, ops.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	base.labels[n/2] = kv.NoClass
 	return trial{base: base, testNodes: countLabelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,
@@ -117,9 +114,7 @@ func TestHopsMethods(t *testing.T) {
 	run := func(name string, opt Options) string {
 		m := findMethod(name)
 		result, err := m.run(context.Background(), p, m.options(opt))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return fmt.Sprint(result.scores)
 	}
 	for k := 1; k <= 5; k++ {
@@ -146,13 +141,9 @@ func TestArgmaxAndArgmin(t *testing.T) {
 	for seed := range uint64(200) {
 		p, predictions := randomTrial(rand.New(rand.NewPCG(seed, 0)))
 		most, err := argmax(ctx, p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		least, err := argmin(ctx, p, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for v, y := range p.labels {
 			if !p.isTested(kv.NodeID(v)) {
 				if most.flagged[v] || least.flagged[v] {

@@ -205,15 +205,14 @@ func TestPredictionWriterRefuses(t *testing.T) {
 
 func TestPredictionWriterTakesLogits(t *testing.T) {
 	s := few(t)
-	err := importPredictions(s, []string{"y", "x"}, PredictionOptions{Logits: true, Source: SourceBuiltIn}, func(w *PredictionWriter, tx *kv.Tx) error {
+	must.Do(t, importPredictions(s, []string{"y", "x"}, PredictionOptions{Logits: true, Source: SourceBuiltIn}, func(w *PredictionWriter, tx *kv.Tx) error {
 		for v := range tx.NumNodes() {
 			if err := w.Put(kv.NodeID(v), []float64{math.Log(3) + 500, 500}); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	view(t, s, func(tx *kv.Tx) error {
 		wantPredictions(t, tx, 2, []float32{0.25, 0.75})
 		if source, err := predictionSource(tx); source != SourceBuiltIn || err != nil {
@@ -242,13 +241,9 @@ func wantPredictions(t *testing.T, tx *kv.Tx, v kv.NodeID, want []float32) {
 func TestPredictionsOfANewClass(t *testing.T) {
 	s := few(t)
 	setPredictions(t, s)
-	err := s.Update(func(tx *kv.Tx) error {
-		if err := tx.SetLabel(0, "new"); err != nil {
-			return err
-		}
-		if err := SetPredictions(tx, 1, []float64{0.25, 0.75, 0}); err != nil {
-			return err
-		}
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		must.Do(t, tx.SetLabel(0, "new"))
+		must.Do(t, SetPredictions(tx, 1, []float64{0.25, 0.75, 0}))
 		var row *RowError
 		if err := SetPredictions(tx, 1, []float64{0.25, 0.5, 0.25}); !errors.As(err, &row) {
 			t.Errorf("predicting a class without a column: got %v, want a *RowError", err)
@@ -257,8 +252,7 @@ func TestPredictionsOfANewClass(t *testing.T) {
 			t.Errorf("predicting two of three classes: got %v, want a *RowError", err)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	view(t, s, func(tx *kv.Tx) error {
 		wantPredictions(t, tx, 0, []float32{0.5, 0.5, 0})
 		wantPredictions(t, tx, 1, []float32{0.25, 0.75, 0})
@@ -269,11 +263,10 @@ func TestPredictionsOfANewClass(t *testing.T) {
 func TestPredictionsOfANewNode(t *testing.T) {
 	s := few(t)
 	setPredictions(t, s)
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		_, err := tx.AddNode(kv.Node{ID: "late", Label: "x"})
 		return err
-	})
-	must.Do(t, err)
+	}))
 	view(t, s, func(tx *kv.Tx) error {
 		if _, err := Predictions(tx); !errors.Is(err, ErrMissingRows) || !strings.Contains(err.Error(), "node late has no row") {
 			t.Errorf("predictions with a new node: got %v, want ErrMissingRows naming it", err)

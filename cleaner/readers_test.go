@@ -67,7 +67,7 @@ func TestReadersDuringClean(t *testing.T) {
 	if got, err := runColumns(before); err != nil || !slices.Equal(got, want) {
 		t.Errorf("a snapshot from before the run sees other scores after it, %v", err)
 	}
-	err = s.View(func(tx *kv.Tx) error {
+	must.Do(t, s.View(func(tx *kv.Tx) error {
 		got, err := runColumns(tx)
 		if err == nil && slices.Equal(got, want) {
 			t.Error("the second run changed no score")
@@ -79,6 +79,5 @@ func TestReadersDuringClean(t *testing.T) {
 			}
 		}
 		return err
-	})
-	must.Do(t, err)
+	}))
 }

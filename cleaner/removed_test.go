@@ -41,19 +41,16 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 				continue
 			}
 			s, want := planted.load(t, bare), planted.without(removed).load(t, bare)
-			err := s.Update(func(tx *kv.Tx) error {
+			must.Do(t, s.Update(func(tx *kv.Tx) error {
 				for _, i := range removed {
 					v, err := tx.Node(planted.nodes[i].ID)
 					if err == nil {
 						err = tx.RemoveNode(v)
 					}
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 				}
 				return nil
-			})
-			must.Do(t, err)
+			}))
 			opt := Options{Preset: preset, Seed: 3, AsGiven: !bare && !longtest.Asked()}
 			run, wantRun := mustClean(t, s, opt), mustClean(t, want, opt)
 			if run.Nodes != wantRun.Nodes || run.Scored != wantRun.Scored || run.FittingNodes != wantRun.FittingNodes {
@@ -80,19 +77,13 @@ func scoresByID(t *testing.T, s *kv.Store) map[string]float64 {
 	scores := map[string]float64{}
 	view(t, s, func(tx *kv.Tx) error {
 		removed, err := tx.Removed()
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for _, column := range tx.Columns() {
 			r, err := tx.Reader(column.Name)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for v := range kv.NodeID(tx.NumNodes()) {
 				value, err := r.At(v)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if removed.Has(v) && !value.IsNull() {
 					t.Errorf("column %s of removed node number %d is %v", column.Name, v, value)
 				}
@@ -100,9 +91,7 @@ func scoresByID(t *testing.T, s *kv.Store) map[string]float64 {
 					continue
 				}
 				id, err := tx.ID(v)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				scores[id] = value.Float()
 			}
 		}

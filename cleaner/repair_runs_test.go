@@ -42,8 +42,7 @@ func TestRepairOfRuns(t *testing.T) {
 				t.Error("Check finds no damage")
 			}
 			var lost []string
-			err := Repair(t.Context(), s, func(m kv.Correction) { lost = append(lost, m.Lost.String()) })
-			must.Do(t, err)
+			must.Do(t, Repair(t.Context(), s, func(m kv.Correction) { lost = append(lost, m.Lost.String()) }))
 			if problems := runProblems(t, s); len(problems) > 0 {
 				t.Errorf("after the repair: got %v, want no problem", problems)
 			}
@@ -59,15 +58,11 @@ func TestRepairOfRuns(t *testing.T) {
 					return fmt.Errorf("the last run: got %+v (%w), want run %d, detectors: %v", run, err, test.last, test.scores)
 				}
 				scores, err := tx.Reader(ScoreColumn)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				left := 0
 				for v := range kv.NodeID(nodes) {
 					score, err := scores.At(v)
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					if !score.IsNull() {
 						left++
 					}

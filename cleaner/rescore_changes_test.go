@@ -24,11 +24,9 @@ import (
 // changeSome changes labels, edges and predictions, decides, and adds a node, as many of each.
 func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		removed, err := tx.Removed()
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		removed, n := slices.Clone(removed), tx.NumNodes()
 		classes := slices.Clone(tx.Classes())
 		labels := append([]string{""}, classes...)
@@ -52,45 +50,28 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 				}
 				removed = append(removed, make(kv.NodeSet, max(0, n/64+1-len(removed)))...)
 				removed.Add(v)
-				if err := tx.RemoveNode(v); err != nil {
-					return err
-				}
+				must.Do(t, tx.RemoveNode(v))
 			}
-			if err := tx.SetLabel(random(), labels[r.IntN(len(labels))]); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetLabel(random(), labels[r.IntN(len(labels))]))
 			if u, v := random(), random(); u != v {
 				has, err := tx.HasEdge(u, v)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				change := tx.AddEdge
 				if has {
 					change = tx.RemoveEdge
 				}
-				if err := change(u, v); err != nil {
-					return err
-				}
+				must.Do(t, change(u, v))
 			}
-			if err := SetPredictions(tx, random(), rising); err != nil {
-				return err
-			}
+			must.Do(t, SetPredictions(tx, random(), rising))
 			v, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added-%d", tx.NumNodes()), Label: classes[1]})
-			if err != nil {
-				return err
-			}
-			if err := tx.AddEdge(v, random()); err != nil {
-				return err
-			}
+			must.Do(t, err)
+			must.Do(t, tx.AddEdge(v, random()))
 			if r.IntN(2) == 0 {
-				if err := SetPredictions(tx, v, falling); err != nil {
-					return err
-				}
+				must.Do(t, SetPredictions(tx, v, falling))
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	var requests []decide.Request
 	view(t, s, func(tx *kv.Tx) error {
 		to := tx.Classes()[2]
@@ -117,9 +98,7 @@ func storedScores(t *testing.T, s *kv.Store) map[string]NodeScore {
 	view(t, s, func(tx *kv.Tx) error {
 		for v, err := range tx.InFileOrder() {
 			e := Explanation{Node: v}
-			if err := cmp.Or(err, e.readNode(tx)); err != nil {
-				return err
-			}
+			must.Do(t, cmp.Or(err, e.readNode(tx)))
 			all[e.ID] = NodeScore{Label: e.Label, Score: e.Score, Suggestion: e.Suggestion, Confidence: e.Confidence}
 		}
 		return nil
@@ -164,18 +143,14 @@ func TestRescoreAfterChanges(t *testing.T) {
 				changeSome(t, s, r, 1+round)
 				view(t, s, func(tx *kv.Tx) error {
 					run, err := LastRun(tx)
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					stale, err := CountStale(t.Context(), tx, run, 1000)
 					if err != nil || stale < 1+round {
 						t.Errorf("after %d changes: got %d stale scores, %v", 1+round, stale, err)
 					}
 					for v := range kv.NodeID(tx.NumNodes()) {
 						of, err := IsStale(t.Context(), tx, run, v)
-						if err != nil {
-							return err
-						}
+						must.Do(t, err)
 						if of {
 							stale--
 						}
@@ -247,31 +222,21 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 		if err == nil {
 			err = run.Recount(t.Context(), tx)
 		}
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		facts, err := readSuspectFacts(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		scores, err := tx.Reader(ScoreColumn)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		count := Run{Threshold: run.Threshold, GreyFrom: run.GreyFrom, Nodes: int64(tx.NumPresent()), Edges: tx.NumEdges()}
 		sums := newLabelMeans(len(run.Classes))
 		for v := range kv.NodeID(tx.NumNodes()) {
 			score, err := scores.At(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if score.IsNull() {
 				continue
 			}
 			label, err := facts.labels.At(v)
-			if err := errors.Join(err, facts.count(&count, v, score.Float())); err != nil {
-				return err
-			}
+			must.Do(t, errors.Join(err, facts.count(&count, v, score.Float())))
 			if k := slices.Index(run.Classes, label.Str()); k >= 0 { // else the run does not know the class
 				sums.add(kv.Class(k), score.Float())
 			}
@@ -300,11 +265,10 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 // mustPassInTime changes a label, and wants a pass as soon as it can wait no longer, if it fits the time at all.
 func mustPassInTime(t *testing.T, s *kv.Store) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		label, err := tx.Label(0)
 		return errors.Join(err, tx.SetLabel(0, tx.Classes()[(int(label)+1)%len(tx.Classes())]))
-	})
-	must.Do(t, err)
+	}))
 	for noPass, want := range map[bool]bool{false: true, true: false} {
 		done, _, err := scoreChanges(t.Context(), s, RescoreOptions{KeepRate: true, passBy: time.Now(), noPass: noPass})
 		if err != nil || done.Pass != want {
@@ -367,27 +331,17 @@ func loadCopy(t *testing.T, s *kv.Store, dir string) {
 	view(t, s, func(tx *kv.Tx) error {
 		ids := make([]string, tx.NumNodes())
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			label, err := tx.Value(v, kv.LabelColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if ids[v], err = tx.ID(v); err != nil {
 				return err
 			}
-			if err := l.AddNode(kv.Node{ID: ids[v], Label: label.Str()}); err != nil {
-				return err
-			}
+			must.Do(t, l.AddNode(kv.Node{ID: ids[v], Label: label.Str()}))
 		}
 		for e, err := range tx.Edges() {
-			if err != nil {
-				return err
-			}
-			if err := l.AddEdge(ids[e.U], ids[e.V], 0); err != nil {
-				return err
-			}
+			must.Do(t, err)
+			must.Do(t, l.AddEdge(ids[e.U], ids[e.V], 0))
 		}
 		return nil
 	})
@@ -539,19 +493,16 @@ func largestDifference(a, b map[string]NodeScore) (largest float64) {
 func TestRescoreReach(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
 	run := mustClean(t, s, Options{Seed: 2})
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		last, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for k := 2; k <= run.Hops; k++ {
 			last.Model.Weights[run.Hops+k] = 0
 		}
 		last.Model.Weights[run.Hops+1] = 0.5
 		run = last
 		return last.put(tx)
-	})
-	must.Do(t, err)
+	}))
 	pass := func() map[string]NodeScore {
 		if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}); err != nil {
 			t.Fatal(err)
@@ -563,17 +514,14 @@ func TestRescoreReach(t *testing.T) {
 	for range 5 {
 		v := kv.NodeID(r.IntN(300))
 		degree := 0
-		err := s.Update(func(tx *kv.Tx) (err error) {
+		must.Do(t, s.Update(func(tx *kv.Tx) (err error) {
 			if degree, err = tx.Degree(v); err != nil {
 				return err
 			}
 			label, err := tx.Label(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			return tx.SetLabel(v, tx.Classes()[(int(label)+1)%4])
-		})
-		must.Do(t, err)
+		}))
 		done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
 		if err != nil || done.Pass || done.Changed != int64(1+degree) {
 			t.Fatalf("a label of degree %d: got %+v, %v, want the node and its neighbours", degree, done, err)
@@ -596,16 +544,13 @@ func TestRescoreBesideRemoval(t *testing.T) {
 	s := newPlanted(5, 300).load(t, true)
 	mustClean(t, s, Options{Seed: 2})
 	var changed, removed kv.NodeID
-	err := s.Update(func(tx *kv.Tx) (err error) {
+	must.Do(t, s.Update(func(tx *kv.Tx) (err error) {
 		for u, err := range tx.Neighbors(changed) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			removed = u
 		}
 		return tx.SetLabel(changed, "beta")
-	})
-	must.Do(t, err)
+	}))
 	done, scores, err := scoreChanges(t.Context(), s, RescoreOptions{})
 	if err != nil || done.Pass || len(scores) < 2 || removed == changed {
 		t.Fatalf("got %+v, %d scores, %v, want several scores around a change", done, len(scores), err)
@@ -641,19 +586,14 @@ func TestCleanBesideAnotherTracker(t *testing.T) {
 	if _, err := Rescore(t.Context(), s, RescoreOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	err = s.View(func(tx *kv.Tx) error {
+	must.Do(t, s.View(func(tx *kv.Tx) error {
 		changes, err := tx.ChangesSince(mark)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		labels, err := changes.Column(kv.LabelColumn)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if got := slices.Collect(labels.Nodes()); !slices.Equal(got, []kv.NodeID{7, 9}) {
 			t.Errorf("got changed labels of the nodes %v, want 7 and 9", got)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }

@@ -29,9 +29,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, co
 	view(t, s, func(tx *kv.Tx) error {
 		for _, i := range order[:count] {
 			v, err := tx.Node(p.nodes[i].ID)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			request := decide.Request{Node: v, Kind: decide.Reject}
 			if p.truth[i] != p.nodes[i].Label {
 				if request.Kind = correction; correction == decide.Relabel {
@@ -87,16 +85,12 @@ func TestRescore(t *testing.T) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		last, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if last.Threshold != done.Run.Threshold || last.Suspects != done.Run.Suspects || last.Rescored != 40 || last.Decisions != 0 {
 			t.Errorf("stored: got threshold %v, %d suspects, rescored %d; want %v, %d, 40", last.Threshold, last.Suspects, last.Rescored, done.Run.Threshold, done.Run.Suspects)
 		}
 		left, err := CountRemaining(t.Context(), tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if !(left.Low <= left.Mislabels && left.Mislabels <= left.High) || left.Nodes != last.Scored-40 {
 			t.Errorf("got %+v left of %d scored nodes", left, last.Scored)
 		}

@@ -38,7 +38,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 	var classes []string
 	view(t, s, func(tx *kv.Tx) error { classes = tx.Classes(); return nil })
 	row := make([]float64, c)
-	err = importPredictions(s, classes, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
+	must.Do(t, importPredictions(s, classes, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
 		for v := range kv.NodeID(n) {
 			y, err := tx.Label(v)
 			if err != nil {
@@ -51,8 +51,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	// A matrix of 32 MB is refused before the work, with the number that would do. The default preset has none so large,
 	// however many classes there are.
 	const little = 24 << 20

@@ -66,15 +66,11 @@ func TestScoreOfMany(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		nodes := []kv.NodeID{311, 300, 7, 305, 300}
 		want, err := Score(t.Context(), tx, nodes, ops.Options{})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		scorer := mustScorer(t, tx)
 		scorer.steps = new(atomic.Int64) // none is left
 		got, err := scorer.scoreAll(nodes)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if scorer.passed == nil {
 			t.Error("got walks around all nodes, want a pass")
 		}
@@ -104,10 +100,8 @@ func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
 		must.Do(t, scorer.passOver([]kv.NodeID{3, 7}))
 		return count
 	}
-	err := s.Update(func(tx *kv.Tx) error {
-		if err := tx.SetLabel(3, "beta"); err != nil {
-			return err
-		}
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		must.Do(t, tx.SetLabel(3, "beta"))
 		if got := diagonals(tx); got != 0 {
 			t.Errorf("got %d diagonals computed for another label, want none", got)
 		}
@@ -119,6 +113,5 @@ func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
 			t.Error("got no diagonals computed for other edges, want some")
 		}
 		return err
-	})
-	must.Do(t, err)
+	}))
 }

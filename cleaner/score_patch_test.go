@@ -54,9 +54,7 @@ func TestScorePatch(t *testing.T) {
 					}
 					for _, g := range got {
 						want, err := Score(t.Context(), tx, []kv.NodeID{g.Node}, ops.Options{})
-						if err != nil {
-							return err
-						}
+						must.Do(t, err)
 						if w := want[0]; g.ID != w.ID || g.Label != w.Label || g.Suggestion != w.Suggestion || g.Lack != w.Lack || !near(g.Score, w.Score, 1e-9) {
 							t.Errorf("got %+v, want %+v", g, w)
 						}
@@ -74,9 +72,7 @@ func labelledPatch(t *testing.T, s *kv.Store, labels []string, many bool) *kv.Pa
 	var ids []string
 	view(t, s, func(tx *kv.Tx) error {
 		for id, err := range tx.IDs() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			ids = append(ids, id)
 		}
 		return nil

@@ -148,21 +148,15 @@ func TestSplitsOfAStore(t *testing.T) {
 	s := p.load(t, true)
 	view(t, s, func(tx *kv.Tx) error {
 		labels, err := readLabels(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		splits, drawn, err := Splits(tx, labels, 1)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if drawn {
 			t.Error("split column in the store: got a drawn split")
 		}
 		for position, want := range []Split{SplitTrain, SplitValidation, SplitValidation, SplitTest, SplitNone, SplitNone} {
 			v, err := tx.NodeAt(position)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if splits[v] != want {
 				t.Errorf("node %s: got split %v, want %v", p.nodes[position].ID, splits[v], want)
 			}

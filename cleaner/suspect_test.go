@@ -34,15 +34,12 @@ func TestSuspects(t *testing.T) {
 	s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
 	must.Do(t, err)
 	t.Cleanup(func() { _ = s.Close() })
-	err = s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass, decide.Column: kv.KindString} {
-			if err := tx.AddColumn(column, kind); err != nil {
-				return err
-			}
+			must.Do(t, tx.AddColumn(column, kind))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	tx := s.Begin()
 	defer tx.Close()
 	for _, c := range cases {
@@ -72,13 +69,9 @@ func TestRunCountsSuspects(t *testing.T) {
 	count := func(threshold float64) (found []kv.NodeID) {
 		view(t, s, func(tx *kv.Tx) error {
 			plan, err := index.NewPlan(tx, index.Query{Where: Suspects(threshold), Limit: -1})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for v, err := range plan.Rows(t.Context()) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				found = append(found, v)
 			}
 			return nil
@@ -105,13 +98,9 @@ func TestCountAllocatesNothing(t *testing.T) {
 	s := cleanedForm(t, "five hops")
 	view(t, s, func(tx *kv.Tx) error {
 		run, err := LastRun(tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		counter, err := newRunCounter(tx, run)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		run.Threshold, run.GreyFrom = -1, 0 // all scores are above it
 		var failed error
 		count := func() {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -154,12 +155,8 @@ func TestCleanAfterDamage(t *testing.T) {
 			interrupted(t, s, opt, stages-1)
 			path := filepath.Join(s.Dir(), "work", filepath.FromSlash(name))
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, damage(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, os.WriteFile(path, damage(text), 0o666))
 			mustClean(t, s, opt)
 			if !bytes.Equal(outcome(t, s), want) {
 				t.Errorf("%s %s: the outcome differs", name, how)
@@ -211,9 +208,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 		}, nil, true},
 	} {
 		if c.change != nil {
-			if err := s.Update(c.change); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Update(c.change))
 		}
 		if c.options != nil {
 			c.options(&opt)
@@ -233,9 +228,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 	// The outcome is that of a store which was never interrupted.
 	mustClean(t, s, opt)
 	got := outcome(t, s)
-	if err := os.RemoveAll(filepath.Join(s.Dir(), "work")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(s.Dir(), "work")))
 	mustClean(t, s, opt)
 	if !bytes.Equal(outcome(t, s), got) {
 		t.Error("the outcome with kept diagonals differs from that without")
@@ -269,9 +262,7 @@ func TestCleanAfterKill(t *testing.T) {
 	mustClean(t, s, opt)
 	want := outcome(t, s)
 	for _, stage := range []string{"features", "propagate", "detector", "score"} {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Close())
 		child := exec.Command(os.Args[0], "-test.run=^TestCleanAfterKill$")
 		child.Env = append(os.Environ(), variable+"="+stage+":"+dir)
 		if text, err := child.CombinedOutput(); err == nil {
@@ -290,19 +281,15 @@ func TestCleanAfterKill(t *testing.T) {
 		}
 	}
 	mustEndSound(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 }
 
 // What could not be kept as a whole leaves no file.
 func TestDiagonalsThatAreNotKept(t *testing.T) {
 	s := newPlanted(25, 60).load(t, false)
-	err := s.View(func(tx *kv.Tx) (err error) {
+	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
 		w, err := openWorkplace(t.Context(), s, tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		defer func() { err = errors.Join(err, w.Close()) }()
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -310,10 +297,7 @@ func TestDiagonalsThatAreNotKept(t *testing.T) {
 			t.Errorf("got %v, want context.Canceled", err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if names := kept(t, s); len(names) > 0 {
 		t.Errorf("got %v kept, want nothing", names)
 	}
@@ -326,24 +310,15 @@ func TestReadingPlaceKeepsNothing(t *testing.T) {
 	for _, path := range []string{"", other} {
 		if path != "" {
 			path = filepath.Join(s.Dir(), filepath.FromSlash(path))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
 		}
-		err := s.View(func(tx *kv.Tx) error {
+		must.Do(t, s.View(func(tx *kv.Tx) error {
 			w, err := readingPlace(tx)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			held, err := w.diagonals(t.Context(), tx, 2, ops.Options{})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			return held.Close()
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		entries, err := os.ReadDir(filepath.Join(s.Dir(), "work"))
 		if path == "" && !errors.Is(err, os.ErrNotExist) || path != "" && (err != nil || len(entries) != 1) {
 			t.Errorf("got %v, %v in the directory of work, want only what was there", entries, err)
@@ -355,15 +330,11 @@ func TestReadingPlaceKeepsNothing(t *testing.T) {
 func TestDiagonalsAreKeptHopByHop(t *testing.T) {
 	ctx := context.Background()
 	s := newPlanted(23, 80).load(t, false)
-	err := s.View(func(tx *kv.Tx) (err error) {
+	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
 		want, err := ops.ComputeDiagonals(ctx, tx, 4, ops.Options{})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		w, err := openWorkplace(ctx, s, tx)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		defer func() { err = errors.Join(err, w.Close()) }()
 		for _, run := range []struct {
 			hops     int
@@ -399,15 +370,10 @@ func TestDiagonalsAreKeptHopByHop(t *testing.T) {
 					t.Errorf("%d hops: hop %d differs in its bits", run.hops, k)
 				}
 			}
-			if err := held.Close(); err != nil {
-				return err
-			}
+			must.Do(t, held.Close())
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // Features of a cleaned store use the diagonals that the cleaning has kept.
@@ -415,22 +381,17 @@ func TestFeaturesUseKeptDiagonals(t *testing.T) {
 	ctx := context.Background()
 	s := newPlanted(23, 80).load(t, true)
 	read := func() (values []float32, computed []int) {
-		err := s.View(func(tx *kv.Tx) error {
+		must.Do(t, s.View(func(tx *kv.Tx) error {
 			rows, err := Features(ctx, tx, 3, kv.Both, ops.Options{OnStage: func(stage ops.Stage) {
 				if stage.Name == "diagonal" {
 					computed = append(computed, stage.Hop)
 				}
 			}})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			values = make([]float32, tx.NumNodes()*rows.Width())
 			err = rows.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, rows.Width(), values)
 			return errors.Join(err, rows.Close())
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return values, computed
 	}
 	if _, err := Clean(ctx, s, Options{Seed: 1}); err != nil {
@@ -440,9 +401,7 @@ func TestFeaturesUseKeptDiagonals(t *testing.T) {
 	if len(computed) > 0 {
 		t.Errorf("after a cleaning: got the diagonals of hops %v computed, want none", computed)
 	}
-	if err := os.RemoveAll(filepath.Join(s.Dir(), "work")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(s.Dir(), "work")))
 	want, computed := read()
 	if !slices.Equal(computed, []int{2, 3}) {
 		t.Errorf("with nothing kept: got the diagonals of hops %v computed, want 2 and 3", computed)

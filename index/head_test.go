@@ -48,14 +48,10 @@ func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
 			}},
 			Order: []Order{{Property: "score", Descending: true}}, Limit: n,
 		})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		var nodes []kv.NodeID
 		for v, err := range plan.Rows(t.Context()) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			nodes = append(nodes, v)
 		}
 		read := func(tx *kv.Tx) (text string) {
@@ -202,9 +198,7 @@ func TestDamagedHead(t *testing.T) {
 		update(t, s, func(tx *kv.Tx) error {
 			p := openPostings(tx, "score")
 			for e, err := range p.space.Ascend([]byte{headPrefix}) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				return p.space.Put(bytes.Clone(e.Key), bytes.Clone(e.Value[:len(e.Value)-1]))
 			}
 			return errors.New("there are no copies")
@@ -253,9 +247,7 @@ func TestCertainWalkTakesNoSample(t *testing.T) {
 				Where: and(score(Gt, c.least), CompareProperties{Property: "label", Op: Ne, Other: "suggested"}),
 				Order: []Order{{"score", true}}, Limit: 10,
 			})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if certain := len(plan.planner.shares) == 0; certain != c.certain || plan.way != byOrderedIndex {
 				t.Errorf("above %v: certain %v, by way %d, want %v, %d", c.least, certain, plan.way, c.certain, byOrderedIndex)
 			}
@@ -303,9 +295,7 @@ func TestPlansCountOnCopies(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			for i, c := range questions {
 				plan, err := NewPlan(tx, c.q)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				got := rowsOf(t, plan)
 				if plan.way != want(i) || plan.gaveWay || len(got) == 0 {
 					t.Errorf("%s, %s: got %d rows by way %d, want way %d\n%v", copies, c.name, len(got), plan.way, want(i), plan)
@@ -329,15 +319,11 @@ func TestPlansCountOnCopies(t *testing.T) {
 	update(t, s, func(tx *kv.Tx) error {
 		space, keys := openPostings(tx, "score").space, [][]byte(nil)
 		for e, err := range space.Ascend([]byte{headPrefix}) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			keys = append(keys, bytes.Clone(e.Key))
 		}
 		for _, key := range keys {
-			if err := space.Delete(key); err != nil {
-				return err
-			}
+			must.Do(t, space.Delete(key))
 		}
 		return nil
 	})

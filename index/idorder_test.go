@@ -42,9 +42,7 @@ func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 				}
 				return nil
 			}
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			got, err := plan.Count(t.Context())
 			if got != want {
 				t.Errorf("%v: got %d nodes, want %d", p, got, want)

@@ -48,9 +48,7 @@ func TestCreateAndDrop(t *testing.T) {
 	mustBeSound(t, s)
 	view(t, s, func(tx *kv.Tx) error {
 		plan, err := NewPlan(tx, Query{Where: Compare{"title", Eq, text("a")}, Limit: -1})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if got := rowsOf(t, plan); !slices.Equal(got, []kv.NodeID{2}) || plan.way != bySource {
 			t.Errorf("after drop and create: got %v, want [2], through the index\n%v", got, plan)
 		}
@@ -70,9 +68,7 @@ func TestBuilderReplacesIndex(t *testing.T) {
 	for round := range 3 {
 		update(t, s, func(tx *kv.Tx) error {
 			for v := range kv.NodeID(200) {
-				if err := tx.SetValue(v, "score", number(float64(round)/8)); err != nil {
-					return err
-				}
+				must.Do(t, tx.SetValue(v, "score", number(float64(round)/8)))
 			}
 			return nil
 		})
@@ -82,9 +78,7 @@ func TestBuilderReplacesIndex(t *testing.T) {
 		m := modelOf(t, s)
 		view(t, s, func(tx *kv.Tx) error {
 			plan, err := NewPlan(tx, suspects)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if got, want := rowsOf(t, plan), m.answer(suspects); !slices.Equal(got, want) {
 				t.Errorf("round %d: got %v, want %v", round, got, want)
 			}
@@ -170,9 +164,7 @@ func TestManyChangesInOneUpdate(t *testing.T) {
 		update(t, s, func(tx *kv.Tx) error {
 			for i := range 2000 {
 				title := fmt.Sprint(strings.Repeat("long", round*20), i%70)
-				if err := tx.SetValue(kv.NodeID(i%1000), "title", text(title)); err != nil {
-					return err
-				}
+				must.Do(t, tx.SetValue(kv.NodeID(i%1000), "title", text(title)))
 			}
 			return nil
 		})

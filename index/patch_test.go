@@ -42,13 +42,9 @@ func TestPatchKeepsIndexes(t *testing.T) {
 			for value, want := range map[string]int{"patched": 50, "class 0": 49} {
 				var got []kv.NodeID
 				plan, err := NewPlan(tx, Query{Where: Compare{"label", Eq, kv.StringValue(value)}, Limit: -1})
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				for v, err := range plan.Rows(context.Background()) {
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					got = append(got, v)
 				}
 				if len(got) != want || len(slices.Compact(slices.Sorted(slices.Values(got)))) != want {

@@ -77,9 +77,7 @@ func TestEmptyStores(t *testing.T) {
 				{Where: IsNull{"score"}, Limit: -1}, {Where: label(Ne, "x"), Limit: -1},
 			} {
 				plan, err := NewPlan(tx, q)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				want := 0
 				if q.Limit != 0 && (q.Where == nil || q.Where == IsNull{"score"}) {
 					want = n
@@ -269,14 +267,10 @@ func TestPlanInsideUpdate(t *testing.T) {
 	s := emptyStore(t, 50)
 	update(t, s, func(tx *kv.Tx) error {
 		for v := range kv.NodeID(20) {
-			if err := tx.SetValue(v, "title", text(fmt.Sprint("t", v%3))); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetValue(v, "title", text(fmt.Sprint("t", v%3))))
 		}
 		plan, err := NewPlan(tx, Query{Where: Compare{"title", Eq, text("t1")}, Limit: -1})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if got, want := rowsOf(t, plan), []kv.NodeID{1, 4, 7, 10, 13, 16, 19}; !slices.Equal(got, want) {
 			t.Errorf("rows inside the update: got %v, want %v\n%v", got, want, plan)
 		}

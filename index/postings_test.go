@@ -77,9 +77,7 @@ func TestPostingsAgainstSortedSlice(t *testing.T) {
 						value = kv.Value{}
 					}
 					values[v] = title
-					if err := tx.SetValue(kv.NodeID(v), "title", value); err != nil {
-						return err
-					}
+					must.Do(t, tx.SetValue(kv.NodeID(v), "title", value))
 				}
 				return comparePostings(tx, values, r) // a transaction sees what it wrote itself
 			})
@@ -154,9 +152,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	s := storeToDamage(t, 10)
 	update(t, s, func(tx *kv.Tx) error {
 		for v := range kv.NodeID(5) {
-			if err := tx.SetValue(v, "title", kv.StringValue("a")); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetValue(v, "title", kv.StringValue("a")))
 		}
 		p := openPostings(tx, "title")
 		return errors.Join(
@@ -208,9 +204,7 @@ func TestCheckCountsTheLeaves(t *testing.T) {
 	s := storeToDamage(t, 4)
 	update(t, s, func(tx *kv.Tx) error {
 		for v := range kv.NodeID(4) {
-			if err := tx.SetValue(v, "title", kv.StringValue("a")); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetValue(v, "title", kv.StringValue("a")))
 		}
 		return nil
 	})
@@ -260,9 +254,7 @@ func TestEntryBeyondTheNodes(t *testing.T) {
 			{Where: Compare{"title", Eq, text("a")}, Order: []Order{{Property: "title"}}, Limit: 2},
 		} {
 			plan, err := NewPlan(tx, q)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			_, err = plan.Count(t.Context())
 			for _, row := range plan.Rows(t.Context()) {
 				err = errors.Join(err, row)

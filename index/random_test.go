@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -143,9 +144,7 @@ func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 	})
 	update(t, s, func(tx *kv.Tx) error {
 		for _, v := range r.Perm(n)[:r.IntN(n/4+1)] {
-			if err := tx.RemoveNode(kv.NodeID(v)); err != nil {
-				return err
-			}
+			must.Do(t, tx.RemoveNode(kv.NodeID(v)))
 		}
 		return nil
 	})
@@ -192,9 +191,7 @@ func modelOf(t testing.TB, s *kv.Store) *model {
 		m.ids, m.positions, m.degrees = make([]string, n), make([]int, n), make([]int, n)
 		position := 0
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if m.ids[v], err = tx.ID(v); err != nil {
 				return err
 			}
@@ -203,14 +200,10 @@ func modelOf(t testing.TB, s *kv.Store) *model {
 		}
 		for _, c := range append(tx.Columns(), kv.Column{Name: "degree"}) {
 			values, err := tx.Reader(c.Name)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for v := range kv.NodeID(n) {
 				value, err := values.At(v)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if c.Name == "degree" {
 					m.degrees[v] = int(value.Int())
 				} else {

@@ -15,9 +15,7 @@ func TestRepair(t *testing.T) {
 	s := storeToDamage(t, 10)
 	update(t, s, func(tx *kv.Tx) error {
 		for v := range kv.NodeID(5) {
-			if err := errors.Join(tx.SetValue(v, "title", kv.StringValue("a")), tx.SetLabel(v, "x")); err != nil {
-				return err
-			}
+			must.Do(t, errors.Join(tx.SetValue(v, "title", kv.StringValue("a")), tx.SetLabel(v, "x")))
 		}
 		return nil
 	})

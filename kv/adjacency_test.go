@@ -91,22 +91,16 @@ func TestHubIsSplit(t *testing.T) {
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	err = openTest(t, dir).View(func(tx *Tx) error {
+	must.Do(t, openTest(t, dir).View(func(tx *Tx) error {
 		blocks, err := tx.AdjacencyBlocks()
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		d, err := tx.graph().Directory()
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if d.Range(0) != (Range{First: 0, End: 1}) || int(d.Parts[0]) != (n-1+graph.HubDegree-1)/graph.HubDegree {
 			t.Errorf("first block: got %v in %d parts, want the hub alone in parts of %d", d.Range(0), d.Parts[0], graph.HubDegree)
 		}
 		var lists Adjacency
-		if err := tx.ReadAdjacency(blocks[0], &lists); err != nil {
-			return err
-		}
+		must.Do(t, tx.ReadAdjacency(blocks[0], &lists))
 		if d, err := tx.Degree(0); err != nil || d != n-1 || len(lists.Of(0)) != n-1 {
 			t.Errorf("hub: got degree %d, %v, and %d neighbours, want %d", d, err, len(lists.Of(0)), n-1)
 		}
@@ -125,8 +119,7 @@ func TestHubIsSplit(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 func TestConcurrentReads(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -30,9 +31,7 @@ func backupOf(t testing.TB, s *Store, since []byte) ([]byte, BackupInfo) {
 	}
 	var out bytes.Buffer
 	info, err := s.Backup(t.Context(), &out, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if info.Stored != int64(out.Len()) {
 		t.Errorf("the backup says that it has %d bytes, and has %d", info.Stored, out.Len())
 	}
@@ -68,14 +67,10 @@ func versionedContents(t testing.TB, s *Store) map[string]string {
 	err := it.Seek(nil)
 	for ; err == nil && it.Valid(); err = it.Next() {
 		value, err := it.Value()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		records[record.Describe(it.Key())+fmt.Sprintf(" %x", it.Key())] = fmt.Sprintf("%d %x", it.Version(), value)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return records
 }
 
@@ -131,9 +126,7 @@ func TestBackupAndRestore(t *testing.T) {
 			if version(restored) == before {
 				t.Error("the graph was changed and its version was not")
 			}
-			if err := restored.Compact(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, restored.Compact(t.Context(), nil))
 			checkClean(t, restored)
 		})
 	}
@@ -145,23 +138,13 @@ func changeKeptAgain(t *testing.T, s *Store, round int) {
 	update(t, s, func(tx *Tx) error {
 		name := strconv.Itoa(round)
 		v, err := tx.AddNode(Node{ID: "round " + name, Label: "added"})
-		if err != nil {
-			return err
-		}
-		if err := tx.AddEdge(v, NodeID(round)); err != nil {
-			return err
-		}
+		must.Do(t, err)
+		must.Do(t, tx.AddEdge(v, NodeID(round)))
 		if round > 1 { // so that deltas go
 			before, err := tx.Node("round " + strconv.Itoa(round-1))
-			if err != nil {
-				return err
-			}
-			if err := tx.RemoveEdge(before, NodeID(round-1)); err != nil {
-				return err
-			}
-			if err := tx.DeleteDocument("rounds", strconv.Itoa(round-1)); err != nil {
-				return err
-			}
+			must.Do(t, err)
+			must.Do(t, tx.RemoveEdge(before, NodeID(round-1)))
+			must.Do(t, tx.DeleteDocument("rounds", strconv.Itoa(round-1)))
 		}
 		long := strings.Repeat("long ", 40_000/round) // a chain that becomes shorter
 		return errors.Join(
@@ -176,27 +159,17 @@ func changeKeptAgain(t *testing.T, s *Store, round int) {
 func bulkKept(t *testing.T, s *Store, round int) {
 	t.Helper()
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	w, err := b.Column("score", KindFloat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m, err := b.Matrix("bulk", []string{"a", "b", "c"}, MatrixEncoding{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range NodeID(b.Tx().NumNodes()) {
 		row := []float32{1, float32(v), float32(round)}
-		if err := errors.Join(w.Put(v, FloatValue(float64(v)/float64(round))), m.Put(v, row)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(w.Put(v, FloatValue(float64(v)/float64(round))), m.Put(v, row)))
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 }
 
 // TestBackupChains makes random changes between the backups of a chain, and restores every beginning of it.
@@ -228,9 +201,7 @@ func TestBackupChains(t *testing.T) {
 				case 1:
 					bulkKept(t, s, round)
 				case 2:
-					if err := s.Compact(t.Context(), nil); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, s.Compact(t.Context(), nil))
 				}
 			}
 			for i := range files {
@@ -311,9 +282,7 @@ func TestRestoreRefuses(t *testing.T) {
 		checkNothingLeft(t, dir)
 	}
 	occupied := t.TempDir()
-	if err := os.WriteFile(filepath.Join(occupied, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(occupied, "file"), nil, 0o600))
 	if _, err := Restore(t.Context(), occupied, readers(full), RestoreOptions{}); !errors.Is(err, ErrExists) {
 		t.Errorf("where there is something: got %v, want ErrExists", err)
 	}
@@ -374,9 +343,7 @@ func TestBackupSinceOfDamagedStore(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	s, err := Create(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = s.Update(func(tx *Tx) error {
 		for i := range 20 { // each in a block of its own
 			if err := tx.PutDocument("kept", fmt.Sprintf("%02d", i), strings.Repeat(fmt.Sprintf("text %02d ", i), 1000)); err != nil {
@@ -389,30 +356,22 @@ func TestBackupSinceOfDamagedStore(t *testing.T) {
 	if err == nil {
 		_, err = s.Backup(t.Context(), &full, BackupOptions{})
 	}
-	if err := errors.Join(err, s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, s.Close()))
 	damagedStores.Store(dir, true)
 	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
 	if err != nil || len(tables) != 1 {
 		t.Fatalf("got tables %q, want one: %v", tables, err)
 	}
 	text, err := os.ReadFile(tables[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	at := bytes.Index(text, []byte("text 07 text"))
 	if at < 0 {
 		t.Fatal("the document is not in the table")
 	}
 	text[at+4000] ^= 1
-	if err := os.WriteFile(tables[0], text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(tables[0], text, 0o600))
 	s, err = Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer closeStore(t, s)
 	_, err = s.Backup(t.Context(), io.Discard, BackupOptions{Since: &full})
 	if !errors.Is(err, ErrCorrupt) {
@@ -474,20 +433,14 @@ func TestBackupWhileWriting(t *testing.T) {
 	b := beginBulk(t, s)
 	reserved := versionedContents(t, s)
 	w, err := b.Column("half", KindInt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range NodeID(100) {
-		if err := w.Put(v, IntValue(int64(v))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Put(v, IntValue(int64(v))))
 	}
 	if _, err := w.finish(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.batch.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.batch.Flush())
 	if len(versionedContents(t, s)) <= len(want) {
 		t.Fatal("the Bulk has written nothing: the test shows nothing")
 	}
@@ -582,9 +535,7 @@ func TestCloseDuringBackup(t *testing.T) {
 	for i := range 2 * contextEvery / 1000 {
 		update(t, s, func(tx *Tx) error {
 			for j := range 1000 {
-				if err := tx.PutDocument("many", strconv.Itoa(1000*i+j), j); err != nil {
-					return err
-				}
+				must.Do(t, tx.PutDocument("many", strconv.Itoa(1000*i+j), j))
 			}
 			return nil
 		})
@@ -619,12 +570,8 @@ func TestRestoreClearsWhatWasLeft(t *testing.T) {
 	file, _ := backupOf(t, s, nil)
 	dir := filepath.Join(t.TempDir(), "restored")
 	left := filepath.Join(dir+restoreMark, "store")
-	if err := os.MkdirAll(left, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(left, lsm.ManifestName), []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(left, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(left, lsm.ManifestName), []byte("half"), 0o600))
 	if _, err := Restore(t.Context(), dir, readers(file), RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
 		t.Fatal(err)
 	}

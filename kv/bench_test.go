@@ -24,18 +24,15 @@ func benchStore(b *testing.B, n, width int) *Store {
 			b.Error(err)
 		}
 	})
-	err = s.Update(func(tx *Tx) error {
+	must.Do(b, s.Update(func(tx *Tx) error {
 		c, err := tx.change()
-		if err != nil {
-			return err
-		}
+		must.Do(b, err)
 		c.Nodes = n
 		for class := range 40 {
 			c.class(fmt.Sprint(class))
 		}
 		return nil
-	})
-	must.Do(b, err)
+	}))
 	bulk, err := s.Bulk()
 	must.Do(b, err)
 	defer bulk.Abort()
@@ -137,8 +134,7 @@ func BenchmarkLookup(b *testing.B) {
 	s := openTest(b, dir)
 	for _, state := range []string{"kept=true", "kept=false", "changed"} {
 		if state == "changed" {
-			err := s.Update(func(tx *Tx) error { return errors.Join(tx.SetLabel(5, "7"), tx.AddEdge(1<<scale-1, 1<<scale-2)) })
-			must.Do(b, err)
+			must.Do(b, s.Update(func(tx *Tx) error { return errors.Join(tx.SetLabel(5, "7"), tx.AddEdge(1<<scale-1, 1<<scale-2)) }))
 		}
 		tx := s.Begin()
 		defer tx.Close()

@@ -45,22 +45,14 @@ func TestBulkAnyOrder(t *testing.T) {
 		}
 		view(t, s, func(tx *Tx) error {
 			reader, err := tx.Reader("x")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			m, err := tx.Matrix("m")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			rows := make([]float32, 2*n)
-			if err := m.Read(Range{First: 0, End: NodeID(n)}, 1, 3, rows); err != nil {
-				return err
-			}
+			must.Do(t, m.Read(Range{First: 0, End: NodeID(n)}, 1, 3, rows))
 			for v, want := range values {
 				got, err := reader.At(NodeID(v))
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				zero, value := rows[2*v], rows[2*v+1]
 				ok := zero == 0 && float64(value) == want.Float()
 				if want.IsNull() {
@@ -120,9 +112,7 @@ func countGarbage(t *testing.T, s *Store) (garbage int) {
 	view(t, s, func(tx *Tx) error {
 		live := tx.cat.live()
 		for r, err := range tx.records().Scan(nil, []byte{byte(record.FirstGenerational)}) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			var g record.Generation
 			for _, b := range r.Key[1:5] {
 				g = g<<8 | record.Generation(b)
@@ -192,11 +182,10 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	}
 	write(b)
 	check(b.Tx(), IntValue(1), true)
-	err = b.Commit(func(tx *Tx) error {
+	must.Do(t, b.Commit(func(tx *Tx) error {
 		check(tx, FloatValue(0.25), false)
 		return tx.PutDocument("runs", "1", "done")
-	})
-	must.Do(t, err)
+	}))
 	b.Abort() // does nothing
 	check(before, IntValue(1), true)
 	view(t, s, func(tx *Tx) error {
@@ -281,17 +270,13 @@ func TestMatrixShapes(t *testing.T) {
 			must.Do(t, b.Commit(nil))
 			view(t, s, func(tx *Tx) error {
 				m, err := tx.Matrix("m")
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if m.Width() != width || len(m.Columns()) != width {
 					t.Errorf("got width %d, want %d", m.Width(), width)
 				}
 				lo, hi := width/3, width-width/4
 				dst := make([]float32, n*(hi-lo))
-				if err := m.Read(Range{First: 0, End: NodeID(n)}, lo, hi, dst); err != nil {
-					return err
-				}
+				must.Do(t, m.Read(Range{First: 0, End: NodeID(n)}, lo, hi, dst))
 				for v := range n {
 					for j := lo; j < hi; j++ {
 						want := float32(v) + float32(j)/8192

@@ -62,13 +62,9 @@ func TestRowsOutOfOrderSurviveACrash(t *testing.T) {
 	for name, store := range map[string]*Store{"committed": s, "replayed": openStore(t, copyStore(t, s.Dir()), Options{})} {
 		view(t, store, func(tx *Tx) error {
 			m, err := tx.Matrix("m")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			rows := make([]float32, 2*nodes)
-			if err := m.Read(Range{First: 0, End: nodes}, 0, 2, rows); err != nil {
-				return err
-			}
+			must.Do(t, m.Read(Range{First: 0, End: nodes}, 0, 2, rows))
 			for v := range NodeID(nodes) {
 				got, err := tx.Value(v, "x")
 				if err != nil || got != IntValue(int64(v)) || rows[2*v] != 1 || rows[2*v+1] != float32(v) {

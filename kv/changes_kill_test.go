@@ -89,34 +89,22 @@ func checkTracked(t *testing.T, s *Store) (marks int) {
 	view(t, s, func(tx *Tx) error {
 		since := tx.cat.Tracking.Since
 		for key, err := range tx.Documents("marks") {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			step, err := strconv.ParseInt(key, 10, 64)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			var mark uint64
-			if err := tx.Document("marks", key, &mark); err != nil {
-				return err
-			}
+			must.Do(t, tx.Document("marks", key, &mark))
 			c, err := tx.ChangesSince(mark)
 			if mark < since && errors.Is(err, ErrNotTracked) {
 				continue
 			}
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			x, err := c.Column("x")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			marks++
 			for v := range NodeID(killedNodes) {
 				value, err := tx.Value(v, "x")
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if want := !value.IsNull() && value.Int() >= step; x.Has(v) != want || x.All {
 					t.Errorf("since step %d: node %d of step %v: got %t, want %t", step, v, value, x.Has(v), want)
 				}

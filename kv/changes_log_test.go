@@ -136,13 +136,9 @@ func TestMoreThan(t *testing.T) {
 			relabel(t, s, NodeID(i%4), fmt.Sprint(i))
 		}
 		update(t, s, func(tx *Tx) error {
-			if err := errors.Join(tx.SetLabel(3, "B"), tx.SetLabel(7, "B")); err != nil {
-				return err
-			}
+			must.Do(t, errors.Join(tx.SetLabel(3, "B"), tx.SetLabel(7, "B")))
 			c, err := tx.ChangesSince(mark)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			touched, err := c.Column(LabelColumn)
 			for n := range 8 {
 				if got := touched.MoreThan(n); got != (n < 5) {

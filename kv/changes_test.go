@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -34,13 +35,9 @@ func wantTouched(t *testing.T, s *Store, mark uint64, of func(c *Changes) (*Touc
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		c, err := tx.ChangesSince(mark)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		got, err := of(c)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if got.All != (want == nil) || !got.All && !slices.Equal(slices.Collect(got.Nodes()), want) {
 			t.Errorf("since %d: got all %t, nodes %v; want %v", mark, got.All, slices.Collect(got.Nodes()), want)
 		}
@@ -63,9 +60,7 @@ func wantColumnNotTracked(t *testing.T, s *Store, mark uint64, column string) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		c, err := tx.ChangesSince(mark)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if _, err := c.Column(column); !errors.Is(err, ErrNotTracked) {
 			t.Errorf("column %s since %d: got %v, want ErrNotTracked", column, mark, err)
 		}
@@ -123,9 +118,7 @@ func TestChangesSince(t *testing.T) {
 	wantTouched(t, s, middle, columnOfChanges(LabelColumn), []NodeID{4}) // that of 3 was set to what it was
 	view(t, s, func(tx *Tx) error {
 		c, err := tx.ChangesSince(middle)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if c.NumNodes != 4 {
 			t.Errorf("got %d nodes, want the 4 at the mark", c.NumNodes)
 		}
@@ -155,13 +148,9 @@ func TestChangesSince(t *testing.T) {
 func TestTrackChangesInALoad(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for v := range 10 {
-		if err := l.AddNode(Node{ID: fmt.Sprint("n", v)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: fmt.Sprint("n", v)}))
 	}
 	var mark uint64
 	_, err = l.Commit(t.Context(), func(s *Store) error {
@@ -170,9 +159,7 @@ func TestTrackChangesInALoad(t *testing.T) {
 		writeInBulk(t, s, "x", KindInt, map[NodeID]Value{3: IntValue(1)}, nil, []NodeID{3})
 		return s.Update(func(tx *Tx) error { return tx.SetLabel(4, "A") })
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := openTest(t, dir)
 	update(t, s, func(tx *Tx) error { return tx.SetLabel(5, "B") })
 	wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{4, 5})
@@ -252,13 +239,9 @@ func writeInBulk(t *testing.T, s *Store, name string, kind Kind, values map[Node
 	b := beginBulk(t, s)
 	defer b.Abort()
 	column, err := b.Column(name, kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	matrix, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{Half: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, v := range order {
 		if value, ok := values[v]; ok {
 			err = column.Put(v, value)
@@ -266,13 +249,9 @@ func writeInBulk(t *testing.T, s *Store, name string, kind Kind, values map[Node
 		if row, ok := rows[v]; ok {
 			err = errors.Join(err, matrix.Put(v, row))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 }
 
 // TestBulkTouchesWhatDiffers writes columns and matrices as a whole, in ascending order and in another: the nodes that differ are
@@ -349,21 +328,13 @@ func TestBulkTouchesAll(t *testing.T) {
 		b := beginBulk(t, s)
 		defer b.Abort()
 		column, err := b.Column("x", kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		matrix, err := b.Matrix("m", columns, MatrixEncoding{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for v := range NodeID(n) {
-			if err := errors.Join(column.Put(v, value(v)), matrix.Put(v, []float32{cell(v)})); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(column.Put(v, value(v)), matrix.Put(v, []float32{cell(v)})))
 		}
-		if err := b.Commit(nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Commit(nil))
 	}
 	write(KindInt, func(v NodeID) Value { return IntValue(int64(v)) }, "a")
 	track(t, s, []string{"x"}, []string{"m"}, 0)
@@ -391,9 +362,7 @@ func TestBulkTouchesAll(t *testing.T) {
 		return FloatValue(float64(v + 1)) // as it was
 	}, "b")
 	wantTouched(t, s, mark, columnOfChanges("x"), half)
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	wantTouched(t, s, mark, columnOfChanges("x"), half)
 	checkClean(t, s)
 
@@ -407,9 +376,7 @@ func TestBulkTouchesAll(t *testing.T) {
 	mark = lastCommit(t, s)
 	b := beginBulk(t, s)
 	defer b.Abort()
-	if err := errors.Join(b.DropMatrix("m"), b.Commit(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.DropMatrix("m"), b.Commit(nil)))
 	wantTouched(t, s, mark, matrixOfChanges("m"), nil)
 	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{})
 }
@@ -441,9 +408,7 @@ func changesRecords(t *testing.T, s *Store) (records, size int) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		for r, err := range tx.records().Scan([]byte{byte(record.KindChanges)}, nil) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			records, size = records+1, size+len(r.Body)
 		}
 		return nil
@@ -483,13 +448,9 @@ func TestFoldedChanges(t *testing.T) {
 		var text bytes.Buffer
 		for mark := last - uint64(commits); mark <= last; mark += 17 {
 			c, err := tx.ChangesSince(mark)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			labels, err := c.Column(LabelColumn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			fmt.Fprintln(&text, mark, c.NumNodes, slices.Collect(c.Edges().Nodes()), slices.Collect(labels.Nodes()))
 		}
 		return text.String()
@@ -500,9 +461,7 @@ func TestFoldedChanges(t *testing.T) {
 	want := answers(old, last)
 	before, _ := changesRecords(t, s)
 	for range 2 {
-		if err := s.Compact(context.Background(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Compact(context.Background(), nil))
 		if after, size := changesRecords(t, s); before < commits || after > 5 || size > commits*10 {
 			t.Errorf("got %d records before and %d of %d bytes after, want few", before, after, size)
 		}

@@ -52,15 +52,12 @@ func checkedStore(t *testing.T) *Store {
 		t.Fatal(err)
 	}
 	s := openTest(t, dir)
-	err = s.Update(func(tx *Tx) error {
+	must.Do(t, s.Update(func(tx *Tx) error {
 		v, err := tx.AddNode(Node{ID: "extra", Label: "new"})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
 			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}), tx.TrackChanges("test", []string{LabelColumn}, nil, 0))
-	})
-	must.Do(t, err)
+	}))
 	return s
 }
 
@@ -93,12 +90,11 @@ func firstKey(t *testing.T, s *Store, k record.Kind) []byte {
 func rawValue(t *testing.T, s *Store, key []byte) []byte {
 	t.Helper()
 	var value []byte
-	err := s.db.View(func(txn *lsm.Txn) error {
+	must.Do(t, s.db.View(func(txn *lsm.Txn) error {
 		var err error
 		value, err = txn.Get(key)
 		return err
-	})
-	must.Do(t, err)
+	}))
 	return value
 }
 
@@ -252,14 +248,13 @@ func TestCheckFindsAnIDTwice(t *testing.T) {
 func changeCatalog(t *testing.T, s *Store, change func(*catalog)) {
 	t.Helper()
 	damagedStores.Store(s.dir, true)
-	err := s.Update(func(tx *Tx) error {
+	must.Do(t, s.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err == nil {
 			change(cat)
 		}
 		return err
-	})
-	must.Do(t, err)
+	}))
 }
 
 // rewriteLists changes the lists of an adjacency block.

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestCodes compares the codes and floats of blocks with the values one by one: of all kinds, with nulls, changes, and nodes added later, in a snapshot
@@ -100,17 +102,11 @@ func TestCodes(t *testing.T) {
 	view(t, s, compare)
 	update(t, s, func(tx *Tx) error {
 		r, err := tx.Reader("class")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for _, class := range []string{"later still", "last"} {
-			if err := change(tx, class); err != nil {
-				return err
-			}
+			must.Do(t, change(tx, class))
 			codes, _, err := r.Codes(7)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if got := codes.Table[codes.Rows[7]]; got != StringValue(class) {
 				t.Errorf("class of node 7 amid writes: got %v, want %s", got, class)
 			}
@@ -136,9 +132,7 @@ func TestCodesOfAnotherKind(t *testing.T) {
 	})
 	view(t, s, func(tx *Tx) error {
 		r, err := tx.Reader("b")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if _, _, err := r.Codes(3); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "column b") {
 			t.Errorf("got %v, want an ErrCorrupt that names the column", err)
 		}

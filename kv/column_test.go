@@ -17,9 +17,7 @@ func TestSetValue(t *testing.T) {
 	addNodes(t, s, 3)
 	update(t, s, func(tx *Tx) error {
 		for _, kind := range columnKinds {
-			if err := tx.AddColumn(kind.String(), kind); err != nil {
-				return err
-			}
+			must.Do(t, tx.AddColumn(kind.String(), kind))
 		}
 		return nil
 	})
@@ -104,9 +102,7 @@ func TestColumnNames(t *testing.T) {
 		if err := tx.DropColumn("none"); !errors.Is(err, ErrNoColumn) {
 			t.Errorf("dropping what is not there: got %v, want ErrNoColumn", err)
 		}
-		if err := tx.DropColumn("größe"); err != nil {
-			return err
-		}
+		must.Do(t, tx.DropColumn("größe"))
 		_, err := tx.Reader("größe")
 		if want := "column größe: kv: no such column"; !errors.Is(err, ErrNoColumn) || err.Error() != want {
 			t.Errorf("reader of a dropped column: got %v, want %q", err, want)
@@ -152,9 +148,7 @@ func TestReaderBlocks(t *testing.T) {
 	}
 	writeColumn(t, s, "c", KindClass, classes, identity(n))
 	update(t, s, func(tx *Tx) error {
-		if err := tx.SetValue(5, "x", FloatValue(-1)); err != nil {
-			return err
-		}
+		must.Do(t, tx.SetValue(5, "x", FloatValue(-1)))
 		return tx.SetValue(6, "x", Value{})
 	})
 	values[5], values[6] = FloatValue(-1), Value{}
@@ -175,9 +169,7 @@ func TestReaderBlocks(t *testing.T) {
 			{"label", 1, bounds{Range{First: 0, End: codec.ColumnRows}, Value{}, Value{}}},
 		} {
 			r, err := tx.Reader(test.column)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			var got bounds
 			if got.rng, got.least, got.greatest, err = r.Block(test.at); err != nil {
 				return err
@@ -187,14 +179,10 @@ func TestReaderBlocks(t *testing.T) {
 			}
 		}
 		r, err := tx.Reader("x")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for v, want := range values {
 			got, err := r.At(NodeID(v))
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if got != want {
 				t.Fatalf("x of %d: got %v, want %v", v, got, want)
 			}
@@ -209,9 +197,7 @@ func setNodes(t *testing.T, s *Store, n int) {
 	damagedStores.Store(s.dir, true)
 	update(t, s, func(tx *Tx) error {
 		c, err := tx.change()
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		c.Nodes = n
 		return nil
 	})
@@ -222,13 +208,9 @@ func TestReaderInUpdateSeesWrites(t *testing.T) {
 	setNodes(t, s, 3)
 	update(t, s, func(tx *Tx) error {
 		r, err := tx.Reader(LabelColumn)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for _, want := range []string{"a", "b"} {
-			if err := tx.SetLabel(1, want); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetLabel(1, want))
 			if got, err := r.At(1); err != nil || got != StringValue(want) {
 				t.Errorf("got %v, %v; want %s", got, err, want)
 			}
@@ -252,18 +234,12 @@ func TestLongStrings(t *testing.T) {
 		writeColumn(t, s, "text", KindString, values, order)
 		view(t, s, func(tx *Tx) error {
 			r, err := tx.Reader("text")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for v, want := range values {
 				got, err := r.At(NodeID(v))
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				direct, err := tx.Value(NodeID(v), "text")
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if got != want || direct != want {
 					t.Errorf("text of %d: got %d and %d bytes, want %d", v, len(got.Str()), len(direct.Str()), len(want.Str()))
 				}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // difference shows the first lines in which two texts differ.
@@ -26,9 +28,7 @@ func copyAtRest(t *testing.T, dir string) string {
 	t.Helper()
 	listing := func() (list string) {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, entry := range entries {
 			info, err := entry.Info()
 			if err != nil {

@@ -50,9 +50,7 @@ func TestCrashKeepsPrefix(t *testing.T) {
 		update(t, s, func(tx *Tx) error {
 			for range 1 + r.IntN(40) {
 				v := NodeID(r.IntN(50))
-				if err := errors.Join(tx.SetValue(v, "x", IntValue(n+1)), tx.SetValue(v, "y", IntValue(n+1))); err != nil {
-					return err
-				}
+				must.Do(t, errors.Join(tx.SetValue(v, "x", IntValue(n+1)), tx.SetValue(v, "y", IntValue(n+1))))
 			}
 			return tx.PutDocument("commits", "last", n+1)
 		})
@@ -122,31 +120,19 @@ func TestCrashKeepsPrefix(t *testing.T) {
 func committed(t *testing.T, s *Store) (last int) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
-		if err := tx.Document("commits", "last", &last); err != nil {
-			return err
-		}
+		must.Do(t, tx.Document("commits", "last", &last))
 		var mark uint64
-		if err := tx.Document("commits", "mark", &mark); err != nil {
-			return err
-		}
+		must.Do(t, tx.Document("commits", "mark", &mark))
 		changes, err := tx.ChangesSince(mark)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		changed, err := changes.Column("x")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		greatest := int64(0)
 		for v := range NodeID(tx.NumNodes()) {
 			x, err := tx.Value(v, "x")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			y, err := tx.Value(v, "y")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if x != y {
 				t.Errorf("node number %d has x %v and y %v, which are written together", v, x, y)
 			}

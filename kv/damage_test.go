@@ -104,19 +104,14 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 			must.Do(t, m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}))
 			must.Do(t, w.Put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))))
 		}
-		err = b.Commit(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn, "year"}, []string{"m"}, 0) })
-		must.Do(t, err)
+		must.Do(t, b.Commit(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn, "year"}, []string{"m"}, 0) }))
 	}
 	for step := range 20 {
-		err := s.Update(func(tx *Tx) error {
+		must.Do(t, s.Update(func(tx *Tx) error {
 			v, err := tx.AddNode(Node{ID: fmt.Sprintf("extra %d/%d", round, step), Label: "new"})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			removed, err := tx.Removed()
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			u := NodeID(r.IntN(int(v)))
 			for removed.Has(u) {
 				u = NodeID(r.IntN(int(v)))
@@ -137,8 +132,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				err = errors.Join(err, tx.PutDocument("long", "document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)))
 			}
 			return err
-		})
-		must.Do(t, err)
+		}))
 	}
 }
 

@@ -150,14 +150,13 @@ func TestManyDeltasAreScannedLate(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
 	const deltas = 300
-	err := s.Update(func(tx *Tx) (err error) {
+	must.Do(t, s.Update(func(tx *Tx) (err error) {
 		for v := range deltas {
 			_, failed := tx.AddNode(Node{ID: fmt.Sprint(v), Label: "a"})
 			err = errors.Join(err, failed)
 		}
 		return err
-	})
-	must.Do(t, err)
+	}))
 	tx := s.Begin()
 	defer tx.Close()
 	label := tx.cat.Columns[LabelColumn].Generation

@@ -14,7 +14,7 @@ func TestEdgeErrors(t *testing.T) {
 	if !errors.Is(err, ErrReadOnly) {
 		t.Errorf("AddEdge in a View: got %v, want ErrReadOnly", err)
 	}
-	err = s.Update(func(tx *Tx) error {
+	must.Do(t, s.Update(func(tx *Tx) error {
 		n := NodeID(tx.NumNodes())
 		for what, err := range map[string]error{
 			"AddEdge":    tx.AddEdge(1, n),
@@ -39,9 +39,8 @@ func TestEdgeErrors(t *testing.T) {
 			t.Errorf("after errors: got %d nodes, want %d", tx.NumNodes(), n)
 		}
 		return nil
-	})
-	must.Do(t, err)
-	err = s.View(func(tx *Tx) error {
+	}))
+	must.Do(t, s.View(func(tx *Tx) error {
 		var lists Adjacency
 		n := NodeID(tx.NumNodes())
 		for _, r := range []Range{{First: 1, End: 3}, {First: 0, End: n + 1}, {First: 2, End: 1}} {
@@ -58,37 +57,27 @@ func TestEdgeErrors(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 func TestNestedReadsInUpdate(t *testing.T) {
 	s := checkedStore(t)
-	err := s.Update(func(tx *Tx) error {
+	must.Do(t, s.Update(func(tx *Tx) error {
 		extra, err := tx.Node("extra")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		var pairs []Edge
 		for u, err := range tx.Neighbors(extra) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for v, err := range tx.Neighbors(u) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				pairs = append(pairs, Edge{u, v})
 			}
-			if err := tx.AddEdge(u, 300); err != nil {
-				return err
-			}
+			must.Do(t, tx.AddEdge(u, 300))
 		}
 		if !slices.Contains(pairs, Edge{7, extra}) || !slices.Contains(pairs, Edge{9, extra}) {
 			t.Errorf("neighbours of neighbours: got %v", pairs)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	checkClean(t, s)
 }

@@ -199,9 +199,7 @@ func TestCrashOfWriters(t *testing.T) {
 		view(t, copied, func(tx *Tx) error {
 			for g := range done {
 				value, err := tx.Value(NodeID(g), "n")
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if got := value.Int(); !value.IsNull() && got < least[g] || value.IsNull() && least[g] > 0 {
 					t.Errorf("writer %d: got %v, want at least %d", g, value, least[g])
 				}

@@ -209,9 +209,7 @@ func TestJournalStaysShort(t *testing.T) {
 	for i := range 60 {
 		update(t, s, func(tx *Tx) error {
 			for j := range 15 {
-				if err := tx.Space("s").Put(fmt.Append(nil, i, j), make([]byte, MaxSpaceValue)); err != nil {
-					return err
-				}
+				must.Do(t, tx.Space("s").Put(fmt.Append(nil, i, j), make([]byte, MaxSpaceValue)))
 			}
 			return nil
 		})

@@ -124,31 +124,19 @@ func changeKept(t *testing.T, s *Store) {
 	update(t, s, func(tx *Tx) error {
 		for i := range 5 {
 			v, err := tx.AddNode(Node{ID: strconv.Itoa(1000 + i), Label: "added"})
-			if err != nil {
-				return err
-			}
-			if err := tx.AddEdge(v, NodeID(i)); err != nil {
-				return err
-			}
+			must.Do(t, err)
+			must.Do(t, tx.AddEdge(v, NodeID(i)))
 		}
-		if err := tx.CreateMatrix("rows", []string{"a", "b"}); err != nil {
-			return err
-		}
-		if err := tx.SetRow("rows", 3, []float32{1, float32(math.NaN())}); err != nil {
-			return err
-		}
-		if err := tx.Space("history").Put([]byte("first"), []byte("entry")); err != nil {
-			return err
-		}
+		must.Do(t, tx.CreateMatrix("rows", []string{"a", "b"}))
+		must.Do(t, tx.SetRow("rows", 3, []float32{1, float32(math.NaN())}))
+		must.Do(t, tx.Space("history").Put([]byte("first"), []byte("entry")))
 		return tx.PutDocument("settings", "limits", []int{1, 2, 3})
 	})
 	update(t, s, func(tx *Tx) error {
 		for u := range NodeID(4) {
 			var neighbor NodeID
 			for v, err := range tx.Neighbors(u) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				neighbor = v
 			}
 			remove := tx.RemoveEdge
@@ -157,29 +145,17 @@ func changeKept(t *testing.T, s *Store) {
 			} else if !out {
 				remove = func(u, v NodeID) error { return tx.RemoveEdge(v, u) }
 			}
-			if err := remove(u, neighbor); err != nil {
-				return err
-			}
+			must.Do(t, remove(u, neighbor))
 		}
 		if tx.Weighted() {
-			if err := tx.SetEdge(7, 9, 2.25); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetEdge(7, 9, 2.25))
 		}
 		if _, ok := tx.Column("gone"); ok {
-			if err := tx.DropColumn("gone"); err != nil {
-				return err
-			}
+			must.Do(t, tx.DropColumn("gone"))
 		}
-		if err := tx.AddColumn("note", KindString); err != nil {
-			return err
-		}
-		if err := tx.SetValue(5, "note", StringValue("looked at")); err != nil {
-			return err
-		}
-		if err := tx.SetLabel(6, ""); err != nil {
-			return err
-		}
+		must.Do(t, tx.AddColumn("note", KindString))
+		must.Do(t, tx.SetValue(5, "note", StringValue("looked at")))
+		must.Do(t, tx.SetLabel(6, ""))
 		return tx.SetLabel(8, "a class that came later")
 	})
 }
@@ -206,60 +182,42 @@ func describeStore(t *testing.T, s *Store) string {
 		line("classes %q", tx.Classes())
 		line("columns %v", tx.Columns())
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			id, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			fmt.Fprintf(&text, "node %d %q:", v, id)
 			for _, column := range tx.Columns() {
 				value, err := tx.Value(v, column.Name)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				fmt.Fprintf(&text, " %s=%q", column.Name, value)
 			}
 			for a, err := range tx.Arcs(v) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				fmt.Fprintf(&text, " %d/%v/%v", a.Neighbor, a.Out, a.In)
 			}
 			line("")
 		}
 		for _, name := range tx.Matrices() {
 			m, err := tx.Matrix(name)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			line("matrix %s %q %v", name, m.Columns(), m.Encoding())
 			rows := make([]float32, tx.NumNodes()*m.Width())
-			if err := m.Read(Range{First: 0, End: NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
-				return err
-			}
+			must.Do(t, m.Read(Range{First: 0, End: NodeID(tx.NumNodes())}, 0, m.Width(), rows))
 			for v := range tx.NumNodes() {
 				line("%v", rows[v*m.Width():(v+1)*m.Width()])
 			}
 		}
 		for _, name := range []string{"index", "history"} {
 			for e, err := range tx.Space(name).Ascend(nil) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				line("space %s: %q is %q", name, e.Key, e.Value)
 			}
 		}
 		for _, space := range []string{"runs", "settings"} {
 			for key, err := range tx.Documents(space) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				var value any
-				if err := tx.Document(space, key, &value); err != nil {
-					return err
-				}
+				must.Do(t, tx.Document(space, key, &value))
 				line("document %s/%s: %v", space, key, value)
 			}
 		}

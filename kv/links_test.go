@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -20,9 +21,7 @@ import (
 func linked(t *testing.T, path string) {
 	t.Helper()
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
-	if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)))
 }
 
 // TestRepairBehindALink repairs a store that is reached by a symbolic link, and undoes that.
@@ -36,13 +35,9 @@ func TestRepairBehindALink(t *testing.T) {
 		t.Error("nothing was repaired")
 	}
 	checkClean(t, openStore(t, copyStore(t, dir), Options{}))
-	if err := undo(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, undo(t, dir))
 	target, err := os.Readlink(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !maps.Equal(bytesOf(t, target), before) {
 		t.Error("the files are not as they were")
 	}
@@ -56,9 +51,7 @@ func TestModesBehindALink(t *testing.T) {
 	closeStore(t, s)
 	linked(t, dir)
 	table := filepath.Join(dir, "MANIFEST")
-	if err := os.Chmod(table, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(table, 0o666))
 	closeStore(t, openStore(t, dir, Options{}))
 	info, err := os.Stat(table)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -73,12 +66,9 @@ func TestUpFromALink(t *testing.T) {
 	root := t.TempDir()
 	real, short := filepath.Join(root, "real"), filepath.Join(root, "short")
 	link := filepath.Join(short, "link")
-	err := errors.Join(os.MkdirAll(filepath.Join(real, "deep"), 0o700), os.Mkdir(short, 0o700),
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Join(real, "deep"), 0o700), os.Mkdir(short, 0o700),
 		os.Symlink("../real/deep", link),
-		os.CopyFS(filepath.Join(real, "g"), os.DirFS(original)), os.CopyFS(filepath.Join(short, "g"), os.DirFS(original)))
-	if err != nil {
-		t.Fatal(err)
-	}
+		os.CopyFS(filepath.Join(real, "g"), os.DirFS(original)), os.CopyFS(filepath.Join(short, "g"), os.DirFS(original))))
 	untouched := bytesOf(t, filepath.Join(short, "g"))
 	named := func(name string) string { return link + "/../" + name }
 
@@ -152,9 +142,7 @@ func TestChdir(t *testing.T) {
 	original := everyKind(t, 50)
 	a, b := t.TempDir(), t.TempDir()
 	for _, at := range []string{a, b} {
-		if err := os.CopyFS(filepath.Join(at, "g"), os.DirFS(original)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(filepath.Join(at, "g"), os.DirFS(original)))
 	}
 	untouched := bytesOf(t, filepath.Join(b, "g"))
 	t.Chdir(a)
@@ -169,9 +157,7 @@ func TestChdir(t *testing.T) {
 		return err
 	})
 	work, err := s.Work(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := errors.Join(work.Dir().Put("kept", nil), work.Close()); err != nil {
 		t.Error(err)
 	}
@@ -205,20 +191,14 @@ func TestForeignFiles(t *testing.T) {
 		"a named pipe":    func(path string) error { return syscall.Mkfifo(path, 0o600) },
 	} {
 		for _, name := range names {
-			if err := errors.Join(os.RemoveAll(victim), os.Mkdir(victim, 0o700)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.RemoveAll(victim), os.Mkdir(victim, 0o700)))
 			if filepath.Ext(name) != "" || strings.ToUpper(name) == name { // the store has files of such names
-				if err := errors.Join(os.Remove(victim), os.WriteFile(victim, []byte("precious"), 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(os.Remove(victim), os.WriteFile(victim, []byte("precious"), 0o600)))
 			}
 			before := statOf(t, victim)
 			dir := copyStore(t, original)
 			path := filepath.Join(dir, name)
-			if err := errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Dir(path), 0o700), place(path)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Dir(path), 0o700), place(path)))
 			opt := Options{MemoryBudget: minMemoryBudget}
 			_, opening := Open(dir, opt)
 			_, reading := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
@@ -242,9 +222,7 @@ func TestForeignFiles(t *testing.T) {
 func statOf(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return info.Mode().String() + info.ModTime().String()
 }
 
@@ -254,15 +232,11 @@ func TestHardLinks(t *testing.T) {
 	t.Parallel()
 	original := everyKind(t, 50)
 	files, err := storedir.Files(original)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, name := range files {
 		dir := copyStore(t, original)
 		path, other := filepath.Join(dir, name), filepath.Join(filepath.Dir(dir), "other")
-		if err := os.Link(path, other); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Link(path, other))
 		before := statOf(t, other)
 		opt := Options{MemoryBudget: minMemoryBudget}
 		_, opening := Open(dir, opt)
@@ -286,14 +260,10 @@ func TestForeignFilesBesideAStore(t *testing.T) {
 	for _, name := range []string{"", loadProcessName, "sort/run"} {
 		victim := filepath.Join(t.TempDir(), "victim")
 		kept := filepath.Join(victim, "precious")
-		if err := errors.Join(os.Mkdir(victim, 0o700), os.WriteFile(kept, []byte("{}"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(victim, 0o700), os.WriteFile(kept, []byte("{}"), 0o600)))
 		dir := filepath.Join(t.TempDir(), "g")
 		link := filepath.Join(dir+loadMark, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(victim, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(victim, link)))
 		if _, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}); err == nil ||
 			!strings.Contains(err.Error(), link) {
 			t.Errorf("%q: NewLoader: got %v, want an error that names the link", name, err)

@@ -119,17 +119,13 @@ func TestLoadArcs(t *testing.T) {
 		}
 		s := openTest(t, dir)
 		checkClean(t, s)
-		err = s.View(func(tx *Tx) error {
+		must.Do(t, s.View(func(tx *Tx) error {
 			m := &arcModel{form: f, nodes: len(ids), arcs: map[Edge]float32{}}
 			for e, w := range totals {
 				u, err := tx.Node(e[0])
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				v, err := tx.Node(e[1])
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				m.arcs[Edge{u, v}] = w
 			}
 			m.verify(t, tx)
@@ -141,8 +137,7 @@ func TestLoadArcs(t *testing.T) {
 				t.Fatalf("seed %d, %+v: got %+v, want %+v", seed, f, stats, want)
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))
 	}
 }
 
@@ -167,16 +162,12 @@ func TestLoadOfBothDirections(t *testing.T) {
 			if _, err := loadArcs(t, dir, ids, rows, opt, 1); err != nil {
 				t.Fatal(err)
 			}
-			err := openTest(t, dir).View(func(tx *Tx) error {
+			must.Do(t, openTest(t, dir).View(func(tx *Tx) error {
 				blocks, err := tx.AdjacencyBlocks()
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				var lists Adjacency
 				for _, b := range blocks {
-					if err := tx.Along(Both).ReadAdjacency(b, &lists); err != nil {
-						return err
-					}
+					must.Do(t, tx.Along(Both).ReadAdjacency(b, &lists))
 					for v := b.First; v < b.End; v++ {
 						var list []Arc
 						for j, u := range lists.Of(v) {
@@ -190,8 +181,7 @@ func TestLoadOfBothDirections(t *testing.T) {
 					}
 				}
 				return nil
-			})
-			must.Do(t, err)
+			}))
 		}
 		for v := range got[0] {
 			if !slices.Equal(got[0][v], got[1][v]) {

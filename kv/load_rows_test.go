@@ -89,8 +89,7 @@ func TestSkippedRowsDoNotEndTheLoad(t *testing.T) {
 	told := 0
 	opt := LoadOptions{BadRow: func(error) error { told++; return nil }}
 	l := edgeLoad(t, filepath.Join(t.TempDir(), "graph"), "p", opt)
-	err := errors.Join(l.AddNode(Node{}), l.AddEdge("p1", "p2", 1), l.AddEdge("p1", "nobody", 2))
-	must.Do(t, err)
+	must.Do(t, errors.Join(l.AddNode(Node{}), l.AddEdge("p1", "p2", 1), l.AddEdge("p1", "nobody", 2)))
 	stats, err := l.Commit(t.Context(), nil)
 	if err != nil || stats.Nodes != 100 || stats.Edges != 1 || told != 2 {
 		t.Errorf("got %+v and %d rows told (%v), want 100 nodes, an edge and 2 rows", stats, told, err)

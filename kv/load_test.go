@@ -243,18 +243,15 @@ func TestNodesAreNumberedByDegree(t *testing.T) {
 func graphRecords(t *testing.T, s *Store) map[string]string {
 	t.Helper()
 	records := map[string]string{}
-	err := s.View(func(tx *Tx) error {
+	must.Do(t, s.View(func(tx *Tx) error {
 		for k := record.KindAdjacency; k <= record.KindAddedID; k++ {
 			for r, err := range tx.records().Scan([]byte{byte(k)}, nil) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				records[string(r.Key)] = string(r.Body)
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	return records
 }
 

@@ -115,11 +115,9 @@ func TestMatrixEncodings(t *testing.T) {
 // verifyWindows compares the whole matrix m, and parts of it, with rows, of which nil was never written.
 func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 	t.Helper()
-	err := s.View(func(tx *Tx) error {
+	must.Do(t, s.View(func(tx *Tx) error {
 		m, err := tx.Matrix("m")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for k := range 30 {
 			first, lo := r.IntN(len(rows)), r.IntN(m.Width())
 			end, hi := first+1+r.IntN(len(rows)-first), lo+1+r.IntN(m.Width()-lo)
@@ -129,9 +127,7 @@ func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 				end = min(end, first+100)
 			}
 			dst := make([]float32, (end-first)*(hi-lo))
-			if err := m.Read(Range{First: NodeID(first), End: NodeID(end)}, lo, hi, dst); err != nil {
-				return err
-			}
+			must.Do(t, m.Read(Range{First: NodeID(first), End: NodeID(end)}, lo, hi, dst))
 			for i := range end - first {
 				for j := range hi - lo {
 					want := float32(math.NaN())
@@ -145,8 +141,7 @@ func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // nodesOnly is a store of n nodes without edges.

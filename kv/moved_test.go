@@ -83,15 +83,14 @@ func TestMovedDirectories(t *testing.T) {
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := storedir.Walk(dir, func(name string, entry fs.DirEntry, err error) error {
+	must.Do(t, storedir.Walk(dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		files[name] = string(text)
 		return err
-	})
-	must.Do(t, err)
+	}))
 	return files
 }
 

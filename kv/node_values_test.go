@@ -42,9 +42,7 @@ func trackedStore(t *testing.T, opt Options, n int) *Store {
 	for first := 0; first < n-1; first += 512 {
 		update(t, s, func(tx *Tx) error {
 			for v := NodeID(first); int(v) < min(first+512, n-1); v++ {
-				if err := errors.Join(tx.AddEdge(v, v+1), tx.SetLabel(v, fmt.Sprint(v%3))); err != nil {
-					return err
-				}
+				must.Do(t, errors.Join(tx.AddEdge(v, v+1), tx.SetLabel(v, fmt.Sprint(v%3))))
 			}
 			return nil
 		})
@@ -128,9 +126,7 @@ func TestManyChangedValues(t *testing.T) {
 	})
 	update(t, s, func(tx *Tx) error {
 		for v := range NodeID(leastReadSingly + 1) {
-			if err := tx.SetLabel(v, "another"); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetLabel(v, "another"))
 		}
 		if _, ok, err := tx.AllLabels(tx.NumNodes()); ok || err != nil {
 			t.Errorf("in the Update: got labels %t, %v, want none", ok, err)

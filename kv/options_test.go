@@ -3,6 +3,8 @@ package kv
 import (
 	"fmt"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestSmallerBudgetAfterCrash replays the log of a large memtable into a store with a small budget.
@@ -12,9 +14,7 @@ func TestSmallerBudgetAfterCrash(t *testing.T) {
 	for i := range spaces {
 		update(t, s, func(tx *Tx) error {
 			for j := range entries {
-				if err := tx.Space(fmt.Sprint("s", i)).Put(fmt.Append(nil, j), make([]byte, MaxSpaceValue)); err != nil {
-					return err
-				}
+				must.Do(t, tx.Space(fmt.Sprint("s", i)).Put(fmt.Append(nil, j), make([]byte, MaxSpaceValue)))
 			}
 			return nil
 		})
@@ -24,9 +24,7 @@ func TestSmallerBudgetAfterCrash(t *testing.T) {
 		for i := range spaces {
 			count := 0
 			for _, err := range tx.Space(fmt.Sprint("s", i)).Ascend(nil) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				count++
 			}
 			if count != entries {

@@ -139,14 +139,13 @@ func arcStore(t *testing.T, f codec.ArcForm) *Store {
 			t.Error(err)
 		}
 	})
-	err = s.Update(func(tx *Tx) error {
+	must.Do(t, s.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err == nil {
 			cat.Directed, cat.Weighted = f.Directed, f.Weighted
 		}
 		return err
-	})
-	must.Do(t, err)
+	}))
 	return s
 }
 
@@ -209,7 +208,7 @@ func TestArcsAgainstModel(t *testing.T) {
 		m := &arcModel{form: arcForms[seed%4], arcs: map[Edge]float32{}}
 		s := arcStore(t, m.form)
 		for round := range 8 {
-			err := s.Update(func(tx *Tx) error {
+			must.Do(t, s.Update(func(tx *Tx) error {
 				for range r.IntN(60) {
 					if err := m.change(r, tx); err != nil {
 						return fmt.Errorf("seed %d: %w", seed, err)
@@ -219,8 +218,7 @@ func TestArcsAgainstModel(t *testing.T) {
 					m.verify(t, tx)
 				}
 				return nil
-			})
-			must.Do(t, err)
+			}))
 			if r.IntN(2) == 0 {
 				if err := s.Compact(t.Context(), nil); err != nil {
 					t.Fatalf("seed %d: Compact: %v", seed, err)
@@ -297,20 +295,14 @@ func TestArcsOfHub(t *testing.T) {
 		s, want := arcHub(t, f)
 		for range 2 {
 			checkClean(t, s)
-			err := s.View(func(tx *Tx) error {
+			must.Do(t, s.View(func(tx *Tx) error {
 				blocks, err := tx.AdjacencyBlocks()
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				var buf Adjacency
-				if err := tx.Along(Out).ReadAdjacency(blocks[0], &buf); err != nil {
-					return err
-				}
+				must.Do(t, tx.Along(Out).ReadAdjacency(blocks[0], &buf))
 				next := 0
 				for a, err := range tx.Arcs(0) {
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					if want[a.Neighbor] != (codec.Arc{Out: a.Out, In: a.In}) {
 						t.Fatalf("%+v: got %+v, want %+v", f, a, want[a.Neighbor])
 					}
@@ -323,8 +315,7 @@ func TestArcsOfHub(t *testing.T) {
 					t.Fatalf("%+v: got %d and %d arcs, want %d", f, next, len(buf.Of(0)), len(want))
 				}
 				return nil
-			})
-			must.Do(t, err)
+			}))
 			must.Do(t, s.Compact(t.Context(), nil))
 		}
 	}

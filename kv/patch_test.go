@@ -181,13 +181,9 @@ func TestPatchWays(t *testing.T) {
 
 func patchWays(t *testing.T, first *Store) {
 	update(t, first, func(tx *Tx) error {
-		if err := errors.Join(tx.CreateMatrix("m", []string{"a", "b"}), tx.RemoveNode(9)); err != nil {
-			return err
-		}
+		must.Do(t, errors.Join(tx.CreateMatrix("m", []string{"a", "b"}), tx.RemoveNode(9)))
 		for v := range NodeID(8) {
-			if err := tx.SetRow("m", v, []float32{1, float32(v)}); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetRow("m", v, []float32{1, float32(v)}))
 		}
 		return nil
 	})
@@ -243,7 +239,7 @@ func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (show
 		was = presentLabels(t, tx)
 		return nil
 	})
-	err := newRandomPatch(t, s, r, round, most).Try(t.Context(), func(tx *Tx, labelled []NodeID) error {
+	must.Do(t, newRandomPatch(t, s, r, round, most).Try(t.Context(), func(tx *Tx, labelled []NodeID) error {
 		shown = describeTried(t, tx)
 		var want []NodeID
 		for v, label := range presentLabels(t, tx) {
@@ -256,8 +252,7 @@ func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (show
 			t.Errorf("round %d, most %d: got labels of %v, want %v", round, most, labelled, want)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	if after := describeGraph(t, s); after != before {
 		t.Errorf("round %d, most %d: Try changed the store:\n%s", round, most, difference(after, before))
 	}
@@ -309,27 +304,19 @@ func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patc
 	view(t, s, func(tx *Tx) error {
 		weighted = tx.Weighted()
 		for id, err := range tx.IDs() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			ids = append(ids, id)
 		}
 		for _, id := range ids[:300] {
 			v, err := tx.Node(id)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for a, err := range tx.Arcs(v) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if a.Out == 0 {
 					continue
 				}
 				other, err := tx.ID(a.Neighbor)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				arcs = append(arcs, [2]string{id, other})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -20,9 +21,7 @@ func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
 	dir := filepath.Join(t.TempDir(), "store")
 	opt.MemoryBudget = minMemoryBudget
 	l, err := NewLoader(t.Context(), dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	id := func(i int) string {
 		if dense {
 			return strconv.Itoa(i % n)
@@ -30,15 +29,11 @@ func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
 		return "é" + strconv.Itoa(i%n)
 	}
 	for i := range n {
-		if err := l.AddNode(Node{ID: id(i), Label: "class " + strconv.Itoa(i%3)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: id(i), Label: "class " + strconv.Itoa(i%3)}))
 	}
 	for i := range n {
 		for _, step := range []int{1, 1 + i%5} {
-			if err := l.AddEdge(id(i), id(i+step), 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, l.AddEdge(id(i), id(i+step), 0))
 		}
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
@@ -63,13 +58,9 @@ func TestRemoveNode(t *testing.T) {
 
 func removeNodes(t *testing.T, s *Store) {
 	update(t, s, func(tx *Tx) error {
-		if err := tx.CreateMatrix("m", []string{"a", "b"}); err != nil {
-			return err
-		}
+		must.Do(t, tx.CreateMatrix("m", []string{"a", "b"}))
 		for _, v := range []NodeID{3, 4, 2999} {
-			if err := tx.SetRow("m", v, []float32{1, float32(v)}); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetRow("m", v, []float32{1, float32(v)}))
 		}
 		return nil
 	})
@@ -77,9 +68,7 @@ func removeNodes(t *testing.T, s *Store) {
 	view(t, s, func(tx *Tx) error {
 		for v := range NodeID(tx.NumNodes()) {
 			id, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			ids[v] = id
 		}
 		return nil
@@ -88,18 +77,12 @@ func removeNodes(t *testing.T, s *Store) {
 	update(t, s, func(tx *Tx) error {
 		for i := range 3 {
 			v, err := tx.AddNode(Node{ID: fmt.Sprint("added ", i), Label: "class 1"})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			ids[v] = fmt.Sprint("added ", i)
-			if err := errors.Join(tx.AddEdge(v, 3), tx.AddEdge(0, v), tx.AddEdge(v, 5)); err != nil {
-				return err
-			}
+			must.Do(t, errors.Join(tx.AddEdge(v, 3), tx.AddEdge(0, v), tx.AddEdge(v, 5)))
 		}
 		for _, v := range removed {
-			if err := tx.RemoveNode(v); err != nil {
-				return err
-			}
+			must.Do(t, tx.RemoveNode(v))
 		}
 		for _, v := range []NodeID{3, 3003} {
 			if err := tx.RemoveNode(v); !errors.Is(err, ErrNotFound) {
@@ -130,9 +113,7 @@ func removeNodes(t *testing.T, s *Store) {
 		t.Fatal("the backup has no records")
 	}
 	verify("restored", restoreAll(t, full))
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	verify("after Compact", s)
 	closeStore(t, s)
 	s = openTest(t, s.Dir())
@@ -144,9 +125,7 @@ func removeNodes(t *testing.T, s *Store) {
 	verify("after Compact and another removal", s)
 	increment, _ := backupOf(t, s, full)
 	verify("restored of two", restoreAll(t, full, increment))
-	if err := s.Compact(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Compact(t.Context(), nil))
 	verify("after two times Compact", s)
 }
 
@@ -157,23 +136,15 @@ func verifyRemoved(t *testing.T, what string, tx *Tx, ids map[NodeID]string, rem
 		t.Errorf("%s: got %d nodes of %d, %d removed", what, tx.NumPresent(), tx.NumNodes(), tx.NumRemoved())
 	}
 	holes, err := tx.Removed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m, err := tx.Matrix("m")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	labels, err := tx.Reader(LabelColumn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, v := range removed {
 		row, degree := make([]float32, 2), make([]uint32, 1)
 		one := Range{First: v, End: v + 1}
-		if err := errors.Join(m.Read(one, 0, 2, row), tx.ReadDegrees(one, degree)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(m.Read(one, 0, 2, row), tx.ReadDegrees(one, degree)))
 		label, err := labels.At(v)
 		if err != nil || !label.IsNull() || !math.IsNaN(float64(row[0])) || degree[0] != 0 || !holes.Has(v) {
 			t.Errorf("%s: removed node number %d: got label %v, %v, row %v, degree %d", what, v, label, err, row, degree[0])
@@ -197,9 +168,7 @@ func verifyRemoved(t *testing.T, what string, tx *Tx, ids map[NodeID]string, rem
 		}
 	}
 	for e, err := range tx.Edges() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if holes.Has(e.U) || holes.Has(e.V) {
 			t.Errorf("%s: edge %v ends at a removed node", what, e)
 		}
@@ -265,9 +234,7 @@ func TestBulkDropsRemoved(t *testing.T) {
 	floats, err1 := b.Column("x", KindSingle)
 	numbers, err2 := b.Column("n", KindInt)
 	rows, err3 := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err1, err2, err3))
 	err := floats.PutFloats(0, make([]float32, 10))
 	for _, v := range rand.Perm(10) {
 		err = errors.Join(err, numbers.Put(NodeID(v), IntValue(1)), rows.Put(NodeID(v), []float32{1}))
@@ -279,9 +246,7 @@ func TestBulkDropsRemoved(t *testing.T) {
 	view(t, s, func(tx *Tx) error {
 		for _, name := range []string{"x", "n"} {
 			r, err := tx.Reader(name)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for v := range NodeID(10) {
 				if value, err := r.At(v); err != nil || value.IsNull() != (v == 4) {
 					t.Errorf("column %s of node number %d: got %v, %v", name, v, value, err)
@@ -304,9 +269,7 @@ func TestRemoveNodesInParts(t *testing.T) {
 				removed = append(removed, v)
 			}
 			for e, err := range tx.Edges() {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if e.U%3 != 0 && e.V%3 != 0 {
 					want[e] = true
 				}
@@ -320,9 +283,7 @@ func TestRemoveNodesInParts(t *testing.T) {
 				t.Errorf("got %d nodes and %d edges, want 400 and %d", tx.NumPresent(), tx.NumEdges(), len(want))
 			}
 			for e, err := range tx.Edges() {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if !want[e] {
 					t.Errorf("the edge %v is left", e)
 				}
@@ -337,18 +298,12 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 	t.Parallel()
 	const n = 30_000
 	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "store"), LoadOptions{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range n {
-		if err := l.AddNode(Node{ID: strconv.Itoa(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddNode(Node{ID: strconv.Itoa(i)}))
 	}
 	for i := range n - 1 {
-		if err := l.AddEdge("0", strconv.Itoa(i+1), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.AddEdge("0", strconv.Itoa(i+1), 0))
 	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -372,12 +327,8 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 		return nil
 	})
 	p, err := s.NewPatch(PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.RemoveNode("0", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, p.RemoveNode("0", 1))
 	stats, err := p.Commit(t.Context())
 	if want := (PatchStats{RemovedNodes: 1, RemovedEdges: n - 1, Rewritten: true}); err != nil || stats != want {
 		t.Errorf("got %+v, %v, want %+v", stats, err, want)
@@ -399,27 +350,21 @@ func TestRepairOfRemovals(t *testing.T) {
 			dir := everyKind(t, 700)
 			s := openTest(t, dir)
 			if compacted {
-				if err := s.Compact(t.Context(), nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.Compact(t.Context(), nil))
 			}
 			before := 0
 			var ids []string
 			view(t, s, func(tx *Tx) error {
 				before = tx.NumRemoved()
 				for id, err := range tx.IDs() {
-					if err != nil {
-						return err
-					}
+					must.Do(t, err)
 					ids = append(ids, id)
 				}
 				return nil
 			})
 			key := firstKey(t, s, record.KindRemoved)
 			if missing {
-				if err := s.removeAll([][]byte{key}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.removeAll([][]byte{key}))
 			} else {
 				writeRaw(t, s, key, []byte("damage"))
 			}

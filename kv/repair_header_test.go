@@ -3,6 +3,8 @@ package kv
 import (
 	"os"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestRepairWithoutHeaderAndJournal loses both.
@@ -14,9 +16,7 @@ func TestRepairWithoutHeaderAndJournal(t *testing.T) {
 	writeRaw(t, s, headerKey(), nil)
 	damagedStores.Store(dir, true)
 	closeStore(t, s)
-	if err := os.Remove(onlyJournal(t, dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(onlyJournal(t, dir)))
 	var done []Correction
 	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
 	if err != nil || lost.String() != "an unknown number of commits, 1 identity of the store" {

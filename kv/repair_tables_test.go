@@ -345,9 +345,7 @@ func TestMergedToNothing(t *testing.T) {
 		must.Do(t, err)
 		update(t, s, func(tx *Tx) error {
 			for i := range 100 {
-				if err := write(tx, i); err != nil {
-					return err
-				}
+				must.Do(t, write(tx, i))
 			}
 			return nil
 		})

@@ -256,13 +256,9 @@ func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 	arcs := map[[2]NodeID]float32{}
 	view(t, s, func(tx *Tx) error {
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for a, err := range tx.Arcs(v) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if a.Out != 0 {
 					arcs[[2]NodeID{v, a.Neighbor}] = a.Out
 				}

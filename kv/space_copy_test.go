@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -35,9 +36,7 @@ func decidedStore(t *testing.T) (dir string, want map[string]string) {
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{ReadOnly: true})
 	want, err := contents(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checkClean(t, s)
 	closeStore(t, s)
 	return s.Dir(), want
@@ -61,9 +60,7 @@ func TestLostEntriesAreBroughtBack(t *testing.T) {
 		copied := copyStore(t, dir)
 		damagedStores.Store(copied, true)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		g := record.Generation(0)
 		view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 		for _, i := range []int{0, 7, 22} {
@@ -107,9 +104,7 @@ func TestDamagedCopyIsTold(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.Space("decisions").Put([]byte("after"), []byte("x")) })
 	closeStore(t, s)
 	later := s.Dir()
-	if err := os.Rename(onlyCopy(t, copyStore(t, dir)), filepath.Join(earlier, filepath.Base(onlyCopy(t, later)))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(onlyCopy(t, copyStore(t, dir)), filepath.Join(earlier, filepath.Base(onlyCopy(t, later)))))
 	for name, damage := range fileDamages(700, earlier) {
 		from, want := dir, maps.Clone(want)
 		if name == "earlier" {
@@ -123,9 +118,7 @@ func TestDamagedCopyIsTold(t *testing.T) {
 		}
 		copied := copyStore(t, from)
 		damagedStores.Store(copied, true)
-		if err := damage(onlyCopy(t, copied)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, damage(onlyCopy(t, copied)))
 		if s, err := Open(copied, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) ||
 			!strings.Contains(err.Error(), copyName) || !strings.Contains(err.Error(), "until a repair of the second copy") {
 			t.Errorf("%s: open: got %v, %v, want ErrCorrupt that names the copy", name, s, err)
@@ -164,12 +157,8 @@ func TestCopyDamagedBelowAWriter(t *testing.T) {
 	dir, _ := decidedStore(t)
 	damagedStores.Store(dir, true)
 	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inFile(filepath.Base(onlyCopy(t, dir)), func(text []byte) []byte { text[60] ^= 1; return text })(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, inFile(filepath.Base(onlyCopy(t, dir)), func(text []byte) []byte { text[60] ^= 1; return text })(dir))
 	committed, size := 0, int64(0)
 	for ; err == nil && size <= 6*s.db.MemTableSize(); committed++ {
 		err = s.Update(func(tx *Tx) error {
@@ -211,26 +200,18 @@ func TestCopyFollowsBulks(t *testing.T) {
 	dir, _ := decidedStore(t)
 	s := openStore(t, copyStore(t, dir), Options{})
 	b, err := s.Bulk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer b.Abort()
 	w, err := b.Space("decisions")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range 10 {
-		if err := w.Put(fmt.Append(nil, i), []byte("new")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Put(fmt.Append(nil, i), []byte("new")))
 	}
-	if err := b.Commit(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Commit(nil))
 	entries := func(s *Store) string {
 		t.Helper()
 		got := map[string]string{}
-		err := s.lastView(func(tx *Tx) error {
+		must.Do(t, s.lastView(func(tx *Tx) error {
 			c, err := s.readCopy(true)
 			if err != nil {
 				return err
@@ -242,10 +223,7 @@ func TestCopyFollowsBulks(t *testing.T) {
 				return nil
 			}
 			return errors.Join(c.each(s.Dir(), put), eachCopied(s.Dir(), tx.cat, c.commit, s.commits, put))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return fmt.Sprint(got)
 	}
 	want := map[string]string{}
@@ -294,18 +272,14 @@ func TestLostTableOfDecisions(t *testing.T) {
 	for _, table := range tables {
 		copied := copyStore(t, dir)
 		text, err := os.ReadFile(filepath.Join(copied, table))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		from := strings.Index(string(text), "decision 3")
 		if from < 0 {
 			continue
 		}
 		found = true
 		copy(text[from-40:], make([]byte, 80))
-		if err := os.WriteFile(filepath.Join(copied, table), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(copied, table), text, 0o600))
 		done := repaired(t, copied)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
 		if err != nil {

@@ -41,9 +41,7 @@ func TestMade(t *testing.T) {
 	write("one")
 	view(t, s, func(tx *Tx) error {
 		_, err := tx.Space("a").Made(func() (any, int64, error) { return "large", s.opt.MemoryBudget, nil })
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		if _, err := tx.Space("a").Made(func() (any, int64, error) { return nil, 0, ErrCorrupt }); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("got %v, want the error of making", err)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -26,9 +27,7 @@ func newStore(t *testing.T, opt Options) *Store {
 	t.Helper()
 	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
 	s, err := Create(filepath.Join(t.TempDir(), "store"), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
 }
@@ -55,18 +54,14 @@ func openStore(t *testing.T, dir string, opt Options) *Store {
 	t.Helper()
 	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
 	s, err := Open(dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
 }
 
 func update(t *testing.T, s *Store, fn func(tx *Tx) error) {
 	t.Helper()
-	if err := s.Update(fn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Update(fn))
 }
 
 // addNodes adds nodes n0, n1, … that have no edges.
@@ -84,9 +79,7 @@ func addNodes(t *testing.T, s *Store, count int) {
 
 func view(t *testing.T, s *Store, fn func(tx *Tx) error) {
 	t.Helper()
-	if err := s.View(fn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.View(fn))
 }
 
 // copyStore copies the files of a store, open or not, as a crash would leave them.
@@ -117,9 +110,7 @@ func copyStore(t *testing.T, dir string) string {
 		if !errors.Is(err, fs.ErrNotExist) { // a table that was just merged
 			t.Fatal(err)
 		}
-		if err := os.RemoveAll(to); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(to))
 	}
 	if _, damaged := damagedStores.Load(dir); damaged {
 		damagedStores.Store(to, true)
@@ -172,9 +163,7 @@ func eachBlock(path string, do func(at int64, block []byte) error) (size int64, 
 // A store without its manifest is a damaged one, to whoever opens it.
 func TestOpenWithoutManifest(t *testing.T) {
 	dir := copyStore(t, everyKind(t, 50))
-	if err := os.Remove(filepath.Join(dir, "MANIFEST")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "MANIFEST")))
 	before := fileNames(t, dir, "*")
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open(dir, Options{ReadOnly: readOnly})
@@ -199,9 +188,7 @@ func TestOpenWhatIsNoStore(t *testing.T) {
 		t.Errorf("Open left %v behind, %v", entries, err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("text"), 0o600))
 	if _, err := Open(file, Options{}); !errors.Is(err, ErrNotStore) {
 		t.Errorf("a file: got %v, want ErrNotStore", err)
 	}
@@ -301,9 +288,7 @@ func TestLocked(t *testing.T) {
 func TestLockedByOther(t *testing.T) {
 	if dir := os.Getenv("KV_TEST_HOLD"); dir != "" {
 		s, err := Open(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fmt.Println("holding")
 		if _, err := os.Stdin.Read(make([]byte, 1)); !errors.Is(err, io.EOF) { // the parent closes it
 			t.Error(err)
@@ -316,16 +301,10 @@ func TestLockedByOther(t *testing.T) {
 	child := exec.Command(os.Args[0], "-test.run=^TestLockedByOther$")
 	child.Env = append(os.Environ(), "KV_TEST_HOLD="+s.Dir())
 	in, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, child.Start())
 	if _, err := out.Read(make([]byte, len("holding"))); err != nil {
 		t.Fatal(err)
 	}
@@ -340,12 +319,8 @@ func TestLockedByOther(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, in.Close())
+	must.Do(t, child.Wait())
 	openStore(t, s.Dir(), Options{})
 }
 
@@ -378,15 +353,11 @@ func TestReadOnlyTellsTheSame(t *testing.T) {
 			var readers []*ColumnReader
 			for _, c := range tx.Columns() {
 				r, err := tx.Reader(c.Name)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				readers = append(readers, r)
 			}
 			places, err := tx.Places()
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for i := range 2 * tx.NumNodes() { // in order, and then here and there
 				v := NodeID(i)
 				if i >= tx.NumNodes() {
@@ -423,9 +394,7 @@ func TestKilledBetweenLogs(t *testing.T) {
 	addNodes(t, s, 3)
 	closeStore(t, s)
 	for _, name := range []string{"00007.mem", "000099.vlog"} {
-		if err := os.WriteFile(filepath.Join(s.Dir(), name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(s.Dir(), name), nil, 0o600))
 	}
 	s = openStore(t, s.Dir(), Options{})
 	view(t, s, func(tx *Tx) error {

@@ -90,18 +90,12 @@ func TestBulkWhileLoading(t *testing.T) {
 	checkClean(t, s)
 	view(t, s, func(tx *Tx) error {
 		m, err := tx.Matrix("m")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		rows := make([]float32, 2*n)
-		if err := m.Read(Range{First: 0, End: n}, 0, 2, rows); err != nil {
-			return err
-		}
+		must.Do(t, m.Read(Range{First: 0, End: n}, 0, 2, rows))
 		for v := range NodeID(n) {
 			x, err := tx.Value(v, "x")
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if x.Float() != 2*float64(v) || rows[2*v] != float32(v) || rows[2*v+1] != 2 {
 				t.Fatalf("node %d: got %v and %v, want %d and [%d 2]", v, x, rows[2*v:2*v+2], 2*v, v)
 			}

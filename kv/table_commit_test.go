@@ -38,9 +38,7 @@ func plainEntries(t *testing.T, dir string) map[string]string {
 	entries := map[string]string{}
 	view(t, s, func(tx *Tx) error {
 		for e, err := range tx.Space("plain").Ascend(nil) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			entries[string(e.Key)] = string(e.Value)
 		}
 		return nil

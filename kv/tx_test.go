@@ -45,9 +45,7 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 	}()
 	view(t, s, func(tx *Tx) error {
 		a, err := tx.Label(0)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		b, err := tx.Label(1)
 		if a != NoClass || b != NoClass || len(tx.Classes()) != 0 {
 			t.Errorf("after both: got labels %d and %d of %v, want none", a, b, tx.Classes())
@@ -84,23 +82,17 @@ func TestNestedScansInUpdate(t *testing.T) {
 	s := newStore(t, Options{})
 	update(t, s, func(tx *Tx) error {
 		for i := range 100 {
-			if err := tx.Space("s").Put(fmt.Appendf(nil, "%03d", i), []byte("v")); err != nil {
-				return err
-			}
+			must.Do(t, tx.Space("s").Put(fmt.Appendf(nil, "%03d", i), []byte("v")))
 		}
 		return nil
 	})
 	update(t, s, func(tx *Tx) error {
 		outer := 0
 		for a, err := range tx.Space("s").Ascend(nil) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			inner := 0
 			for b, err := range tx.Space("s").Descend(a.Key) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if string(b.Key) > string(a.Key) {
 					t.Fatalf("descending from %s: got %s", a.Key, b.Key)
 				}
@@ -108,9 +100,7 @@ func TestNestedScansInUpdate(t *testing.T) {
 					break
 				}
 			}
-			if err := tx.Space("s").Put(a.Key, []byte("w")); err != nil {
-				return err
-			}
+			must.Do(t, tx.Space("s").Put(a.Key, []byte("w")))
 			outer++
 		}
 		if outer != 100 {
@@ -120,9 +110,7 @@ func TestNestedScansInUpdate(t *testing.T) {
 	})
 	view(t, s, func(tx *Tx) error {
 		for e, err := range tx.Space("s").Ascend(nil) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if string(e.Value) != "w" {
 				t.Errorf("%s: got %s, want w", e.Key, e.Value)
 			}
@@ -180,9 +168,7 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 1)
 	update(t, s, func(tx *Tx) error {
-		if err := tx.SetLabel(0, "a"); err != nil {
-			return err
-		}
+		must.Do(t, tx.SetLabel(0, "a"))
 		return tx.PutDocument("d", "k", "text")
 	})
 	damage := func(key []byte) {
@@ -198,9 +184,7 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 		var text string
 		_, label := tx.Label(0)
 		r, err := tx.Reader(LabelColumn)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		_, at := r.At(0)
 		for name, err := range map[string]error{
 			"Label":       label,
@@ -222,9 +206,7 @@ func TestSpaces(t *testing.T) {
 	update(t, s, func(tx *Tx) error {
 		for _, name := range []string{"one", "two"} {
 			for _, key := range keys {
-				if err := tx.Space(name).Put([]byte(key), []byte(name+key)); err != nil {
-					return err
-				}
+				must.Do(t, tx.Space(name).Put([]byte(key), []byte(name+key)))
 			}
 		}
 		return tx.Space("two").Delete([]byte("ab"))
@@ -275,9 +257,7 @@ func TestSpaces(t *testing.T) {
 				t.Errorf("a key of %d bytes: got %v, want ErrInvalidValue", len(key), err)
 			}
 		}
-		if err := tx.DropSpace("one"); err != nil {
-			return err
-		}
+		must.Do(t, tx.DropSpace("one"))
 		if got := collect(tx.Space("one").Ascend(nil)); got != nil {
 			t.Errorf("dropped space: got %q, want nothing", got)
 		}
@@ -301,12 +281,8 @@ func TestDocuments(t *testing.T) {
 	large := run{1, make([]float64, 50_000), StringValue("µ")} // several parts
 	large.Scores[49_999] = 0.5
 	update(t, s, func(tx *Tx) error {
-		if err := tx.PutDocument("runs", "b", large); err != nil {
-			return err
-		}
-		if err := tx.PutDocument("runs", "ba", run{ID: 2}); err != nil {
-			return err
-		}
+		must.Do(t, tx.PutDocument("runs", "b", large))
+		must.Do(t, tx.PutDocument("runs", "ba", run{ID: 2}))
 		return tx.PutDocument("other", "a", 1)
 	})
 	check := func(tx *Tx) error {
@@ -340,9 +316,7 @@ func TestDocuments(t *testing.T) {
 	view(t, s, func(tx *Tx) error {
 		records := 0
 		for _, err := range tx.records().Scan(documentKey("runs", ""), nil) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			records++
 		}
 		if records != 1 {
@@ -368,16 +342,10 @@ func TestOnWrite(t *testing.T) {
 	}})
 	addNodes(t, s, 2)
 	update(t, s, func(tx *Tx) error {
-		if err := tx.SetLabel(0, "unseen"); err != nil {
-			return err
-		}
-		if err := tx.SetIndexed(LabelColumn, true); err != nil {
-			return err
-		}
+		must.Do(t, tx.SetLabel(0, "unseen"))
+		must.Do(t, tx.SetIndexed(LabelColumn, true))
 		for _, label := range []string{"a", "a", ""} {
-			if err := tx.SetLabel(0, label); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetLabel(0, label))
 		}
 		_, err := tx.AddNode(Node{ID: "new", Label: "b"})
 		return err

@@ -61,15 +61,14 @@ func readAll(t testing.TB, g Graph) *kv.Adjacency {
 	w, err := newWalker(g, 1)
 	must.Do(t, err)
 	all := &kv.Adjacency{Range: kv.Range{End: kv.NodeID(g.NumNodes())}, Offsets: []int64{0}}
-	err = w.walk(context.Background(), func(_ context.Context, _ int, adj *kv.Adjacency) error {
+	must.Do(t, w.walk(context.Background(), func(_ context.Context, _ int, adj *kv.Adjacency) error {
 		for _, end := range adj.Offsets[1:] {
 			all.Offsets = append(all.Offsets, int64(len(all.Neighbors))+end)
 		}
 		all.Neighbors = append(all.Neighbors, adj.Neighbors...)
 		all.Weights = append(all.Weights, adj.Weights...)
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	return all
 }
 

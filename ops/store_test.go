@@ -52,20 +52,17 @@ func TestStoredGraph(t *testing.T) {
 	// Ranks now differ from NodeIDs.
 	first, last := kv.NodeID(0), kv.NodeID(len(g.lists)-1)
 	gone := g.lists[first][0]
-	err = store.Update(func(tx *kv.Tx) error {
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		for u := range kv.NodeID(40) {
 			if _, there := slices.BinarySearch(g.lists[last], u); !there {
-				if err := tx.AddEdge(last, u); err != nil {
-					return err
-				}
+				must.Do(t, tx.AddEdge(last, u))
 				g.lists[last], g.lists[u] = append(g.lists[last], u), append(g.lists[u], last)
 			}
 		}
 		g.lists[first] = slices.DeleteFunc(g.lists[first], func(u kv.NodeID) bool { return u == gone })
 		g.lists[gone] = slices.DeleteFunc(g.lists[gone], func(u kv.NodeID) bool { return u == first })
 		return tx.RemoveEdge(first, gone)
-	})
-	must.Do(t, err)
+	}))
 	for _, list := range g.lists {
 		slices.Sort(list)
 	}
@@ -110,15 +107,13 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 	t.Helper()
 	const hops = 3
-	err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for _, v := range []int{0, len(g.lists) / 2, len(g.lists) - 1} {
 			for _, op := range []Operator{{Hops: hops}, {Hops: hops, SelfLoops: true}} {
 				var steps atomic.Int64
 				steps.Store(1 << 40)
 				rows, err := OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), op, &steps)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				for k, row := range rows {
 					power := densePower(g, k+1, op.SelfLoops)
 					for u := range g.lists {
@@ -140,6 +135,5 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 			t.Errorf("in two steps: got %v, want ErrReach", err)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }

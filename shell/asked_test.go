@@ -24,6 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/internal/atrest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
@@ -40,9 +41,7 @@ func cleanedStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	from := filepath.Join(templateDir(t, "cleaned"), "g")
 	for _, to := range []string{"g", "h"} {
-		if err := copyFiles(from, to); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, copyFiles(from, to))
 	}
 }
 
@@ -50,13 +49,9 @@ func cleanedStore(t *testing.T) {
 func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 	t.Helper()
 	store, err := openStore(dir, kv.Options{MemoryBudget: testMemory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	end, err := Serve(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	stop = sync.OnceFunc(func() {
 		if err := errors.Join(end(), store.Close()); err != nil {
 			t.Error(err)
@@ -70,12 +65,8 @@ func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 func TestServeClosed(t *testing.T) {
 	cleanedStore(t)
 	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, store.Close())
 	if _, err := Serve(t.Context(), store); !errors.Is(err, kv.ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
@@ -99,9 +90,7 @@ func comparable(o outcome, db string) string {
 func TestAskedCommands(t *testing.T) {
 	cleanedStore(t)
 	suspect := strings.TrimSpace(strings.SplitN(mustRun(t, "shell", "h", "-c", "suspects limit 1 return id", "--format", "csv"), "\n", 3)[1])
-	if err := os.WriteFile("script.q", []byte("count nodes;\ncount nodes where\n label = 3"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("script.q", []byte("count nodes;\ncount nodes where\n label = 3"), 0o600))
 	decisions := "id,label\n" + suspect + ",A\n"
 	leaks := goleak.IgnoreCurrent()
 	_, stop := served(t, "g")
@@ -195,9 +184,7 @@ func TestAskedCommands(t *testing.T) {
 func child(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	test, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// TestMain makes a process of that name the program.
 	return &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, args...)}
 }
@@ -210,9 +197,7 @@ func serving(t *testing.T, db string, flags ...string) *exec.Cmd {
 	if err == nil {
 		err = p.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		p.Process.Kill() //nolint:errcheck // it may have ended
 		p.Wait()         //nolint:errcheck // likewise
@@ -230,14 +215,10 @@ func asking(t *testing.T, args ...string) (p *exec.Cmd, said *bytes.Buffer, read
 	t.Helper()
 	p = child(t, args...)
 	in, out, err := os.Pipe() // which nobody reads
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	said = new(bytes.Buffer)
 	p.Stdout, p.Stderr = out, said
-	if err := errors.Join(p.Start(), out.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(p.Start(), out.Close()))
 	t.Cleanup(func() { _ = in.Close() })
 	if _, err := io.ReadFull(in, make([]byte, 10)); err != nil { // it has begun
 		t.Fatalf("%q: %v: %s", args, err, said)
@@ -253,9 +234,7 @@ func longStore(t *testing.T) {
 	t.Helper()
 	from := terminalStore(t, papers.Scored(t, 20_000))
 	t.Chdir(t.TempDir())
-	if err := copyFiles(from, "g"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copyFiles(from, "g"))
 }
 
 // ends waits for the end of a process, and returns its exit code; -1 if a signal killed it.
@@ -287,9 +266,7 @@ func TestStoppedHolder(t *testing.T) {
 	holder := serving(t, "g")
 	send := func(p *exec.Cmd, signal syscall.Signal) {
 		t.Helper()
-		if err := p.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Process.Signal(signal))
 	}
 	asker, said, read := asking(t, longAnswer...)
 	send(holder, syscall.SIGSTOP)
@@ -328,9 +305,7 @@ func TestEndOfAskerAndHolder(t *testing.T) {
 	holder := serving(t, "g")
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		asker, said, _ := asking(t, longAnswer...)
-		if err := asker.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, asker.Process.Signal(signal))
 		want := map[bool]int{true: -1, false: exitInterrupted}[signal == syscall.SIGKILL]
 		if code := ends(t, asker, soon); code != want {
 			t.Errorf("the asker, by %v: got exit code %d and %s, want %d", signal, code, said, want)
@@ -341,9 +316,7 @@ func TestEndOfAskerAndHolder(t *testing.T) {
 		t.Fatalf("after the end of askers: got %+v", got)
 	}
 	asker, said, read := asking(t, longAnswer...)
-	if err := holder.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, holder.Process.Signal(syscall.SIGTERM))
 	// While nobody reads, the job cannot end by itself. An asker that does not read for a second misses the last words.
 	untilNobodyListens("g")
 	read()
@@ -358,9 +331,7 @@ func TestEndOfAskerAndHolder(t *testing.T) {
 	}
 	holder = serving(t, "g")
 	asker, said, read = asking(t, longAnswer...)
-	if err := holder.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, holder.Process.Kill())
 	read()
 	if code := ends(t, asker, soon); code != exitFailed || !strings.Contains(said.String(), "is gone") {
 		t.Errorf("the asker of a holder that is killed: got exit code %d and %s", code, said)
@@ -378,9 +349,7 @@ func TestEndOfAskerAndHolder(t *testing.T) {
 func TestWait(t *testing.T) {
 	cleanedStore(t)
 	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	began := time.Now()
 	for _, args := range []string{"stats g", "shell g -c stats", "clean g", "review g", "check g --repair", "serve g"} {
 		got := run(t, "", append(strings.Fields(args), "--wait", "0s")...)
@@ -420,18 +389,14 @@ func TestWait(t *testing.T) {
 func TestCommandsAnswer(t *testing.T) {
 	longStore(t)
 	in, typed, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	session := child(t, "shell", "g", "--format", "csv")
 	session.Stdin = in
 	answers, err := session.StdoutPipe()
 	if err == nil {
 		err = errors.Join(session.Start(), in.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	say := func(text string) {
 		t.Helper()
 		if _, err := io.WriteString(typed, text); err != nil {
@@ -467,9 +432,7 @@ func TestCommandsAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	asker, said, read := asking(t, longAnswer...)
-	if err := typed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, typed.Close())
 	untilNobodyListens("g")
 	read()
 	if code := ends(t, asker, 30*time.Second); code != exitDone {
@@ -506,9 +469,7 @@ func TestAskedPaths(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "1 decision taken") {
 		t.Errorf("got %v: %s", err, out)
 	}
-	if err := os.Mkdir("sub", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("sub", 0o755))
 	p = child(t, "export", "../g", "labels", "--out", "labels.csv")
 	p.Dir = "sub"
 	if out, err := p.CombinedOutput(); err != nil {
@@ -551,9 +512,7 @@ func TestAskedPaths(t *testing.T) {
 	// Standard output may be a file, whose name nobody knows.
 	for _, store := range []string{"g", "h"} { // with a holder and without
 		out, err := os.Create("stdout")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		p := child(t, "export", store, "labels", "--out", "/dev/stdout")
 		p.Stdout = out
 		err = errors.Join(p.Run(), out.Close())
@@ -598,9 +557,7 @@ func TestPeopleAtOnce(t *testing.T) {
 func TestFaultOfAJob(t *testing.T) {
 	cleanedStore(t)
 	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -608,9 +565,7 @@ func TestFaultOfAJob(t *testing.T) {
 	}()
 	broken := host{foreign: true} // without a store
 	server, err := holder.Listen(t.Context(), "g", broken.work)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for range 2 {
 		if got := run(t, "", "stats", "g"); got.code != exitFailed || !strings.Contains(got.err, "a fault of the program ended this command") {
 			t.Errorf("got exit code %d, %q and %q, want a fault that is told", got.code, got.out, got.err)

@@ -63,7 +63,7 @@ func makeReviewedStore(t testing.TB) {
 	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String()})
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2")
-	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		for v := range kv.NodeID(12) {
 			requests := []decide.Request{
 				{Node: v, Kind: decide.Relabel, To: "odd"}, {Node: v + 20, Kind: decide.Reject}, {Node: v + 40, Kind: decide.Unlabel},
@@ -74,8 +74,7 @@ func makeReviewedStore(t testing.TB) {
 		}
 		_, err := cleaner.Undo(t.Context(), s, 2, decide.Options{Who: "tester"})
 		return err
-	})
-	must.Do(t, err)
+	}))
 }
 
 // exports are what a user gets out of the store "g": the first that fails is the error.
@@ -99,7 +98,7 @@ func exports(t testing.TB) (all string, err error) {
 // TestCheckRepairOfRecords takes records away that upper rooms keep: the index, the history and the labels agree again.
 func TestCheckRepairOfRecords(t *testing.T) {
 	reviewedStore(t)
-	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		return s.Update(func(tx *kv.Tx) error {
 			decided, index := 0, 0
 			for e, err := range tx.Space("history").Ascend(nil) {
@@ -127,8 +126,7 @@ func TestCheckRepairOfRecords(t *testing.T) {
 			}
 			return nil
 		})
-	})
-	must.Do(t, err)
+	}))
 	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "history") || !strings.Contains(got.out, "index on score") {
 		t.Errorf("check: got exit code %d and %s, want history and index on score", got.code, got.out)
 	}
@@ -158,14 +156,13 @@ func TestCheckRepairAfterCrash(t *testing.T) {
 		mustRun(t, "shell", "g", "-c", "relabel 'node 7' 'odd'")
 		mustRun(t, "shell", "g", "-c", "relabel 'node 7' 'even'")
 	}
-	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		if err := s.Compact(t.Context(), nil); err != nil {
 			return err
 		}
 		_, err := decide.Write(t.Context(), s, []decide.Request{{Node: 9, Kind: decide.Relabel, To: "odd"}}, decide.Options{})
 		return errors.Join(err, os.CopyFS("killed", os.DirFS("g")))
-	})
-	must.Do(t, err)
+	}))
 	want, err := exports(t)
 	must.Do(t, err)
 	must.Do(t, errors.Join(os.RemoveAll("g"), os.Rename("killed", "g")))

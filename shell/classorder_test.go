@@ -36,7 +36,7 @@ func TestPredictionsRoundTrip(t *testing.T) {
 			writeFiles(t, map[string]string{"nodes.csv": c.nodes, "edges.csv": twoEdges, "p.csv": c.predictions})
 			mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "p.csv")
 			if c.later != "" {
-				err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+				must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 					return store.Update(func(tx *kv.Tx) error {
 						v, err := tx.Node("a")
 						if err != nil {
@@ -44,8 +44,7 @@ func TestPredictionsRoundTrip(t *testing.T) {
 						}
 						return tx.SetLabel(v, c.later)
 					})
-				})
-				must.Do(t, err)
+				}))
 			}
 			exported := func() string { return mustRun(t, "export", "g", "predictions", "--out", "-") }
 			if got := exported(); got != c.want {

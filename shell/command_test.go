@@ -24,6 +24,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -143,9 +144,7 @@ func writeFiles(t testing.TB, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, content := range files {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(content), 0o600))
 	}
 }
 
@@ -153,9 +152,7 @@ func writeFiles(t testing.TB, files map[string]string) {
 func listDir(t testing.TB) []string {
 	t.Helper()
 	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -171,9 +168,7 @@ func gz(t testing.TB, text string) string {
 	if _, err := z.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return out.String()
 }
 
@@ -217,30 +212,22 @@ func zipped(t testing.TB, arrays map[string]string) string {
 		if err == nil {
 			_, err = w.Write([]byte(content))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return out.String()
 }
 
 func parquetFile[T any](t testing.TB, rows ...T) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := parquet.Write(&out, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.Write(&out, rows))
 	return out.String()
 }
 
 func TestUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("file", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("file", nil, 0o600))
 	for _, c := range []struct {
 		args string
 		code int
@@ -367,10 +354,8 @@ func TestLocked(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	test, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
+	must.Do(t, err)
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		for _, args := range []string{"clean g", "shell g -c stats", "compact g", "import g --splits nodes.csv"} {
 			// TestMain makes a process of that name the program.
 			program := &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, strings.Fields(args+" --wait 0s")...)}
@@ -382,10 +367,7 @@ func TestLocked(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // TestCollectLate holds that the collector, once it has begun late, goes on as before it, or as before an earlier test.

@@ -45,7 +45,7 @@ func newLifetime(t *testing.T) *lifetime {
 	copySparse(t, l.before[0], db)
 	opt := decide.Options{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
 	session := func(number int) {
-		err := withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+		must.Do(t, withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			for i := range 3 {
 				node := kv.NodeID(7*number + 2*i)
 				request := decide.Request{Node: node, Kind: decide.Relabel, To: demoFields[(number+i)%len(demoFields)]}
@@ -67,8 +67,7 @@ func newLifetime(t *testing.T) *lifetime {
 				copyOpen(t, db, l.crashed)
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))
 	}
 	for number := range 6 {
 		session(number)

@@ -295,14 +295,13 @@ func newTrial(t *testing.T, name string) *trial {
 	dir := tr.directory(t)
 	tr.states = append(tr.states, contents(t, filepath.Join(dir, tr.db)))
 	if tr.do != nil {
-		err := withFreeStore(filepath.Join(dir, tr.db), kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+		must.Do(t, withFreeStore(filepath.Join(dir, tr.db), kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			return tr.do(store, func(int) {
 				if state := storeContents(t, store); state != tr.states[len(tr.states)-1] {
 					tr.states = append(tr.states, state)
 				}
 			})
-		})
-		must.Do(t, err)
+		}))
 		dir = tr.directory(t)
 	}
 	got := tr.run(t, dir, faults.Plan{})
@@ -483,7 +482,7 @@ func (tr *trial) expects(t *testing.T, name string) bool {
 // there may be any number, and the digits that name a run.
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -498,8 +497,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 		}
 		names = append(names, filepath.ToSlash(name))
 		return err
-	})
-	must.Do(t, err)
+	}))
 	return names
 }
 

@@ -21,7 +21,7 @@ import (
 func runText(t *testing.T, db string) map[string]any {
 	t.Helper()
 	var file map[string]any
-	err := withStoreToRead(db, testMemory, func(store *kv.Store) error {
+	must.Do(t, withStoreToRead(db, testMemory, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			run, err := cleaner.LastRun(tx)
 			if err != nil {
@@ -49,8 +49,7 @@ func runText(t *testing.T, db string) map[string]any {
 			}
 			return nil
 		})
-	})
-	must.Do(t, err)
+	}))
 	return file
 }
 

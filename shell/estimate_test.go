@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -54,9 +55,7 @@ func estimated(t *testing.T, args ...string) (e estimate) {
 func planned(t *testing.T, opt cleaner.Options) *projection {
 	t.Helper()
 	p := &projection{resources: resources{Memory: 256 << 20}, options: opt}
-	if err := p.count(t.Context(), &estimateCommand{Nodes: []string{"nodes.csv"}, Edges: []string{"edges.csv"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.count(t.Context(), &estimateCommand{Nodes: []string{"nodes.csv"}, Edges: []string{"edges.csv"}}))
 	var err error
 	if p.clean, err = cleaner.EstimateClean(t.Context(), p.counts, opt); err != nil {
 		t.Fatal(err)
@@ -77,7 +76,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 		mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--memory", "256MiB")
 		var of *cleaner.CleanEstimate
 		blocks := int64(0)
-		err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+		must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			return store.View(func(tx *kv.Tx) error {
 				counts, err := cleaner.CountStore(t.Context(), tx, opt)
 				if err != nil {
@@ -89,10 +88,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 				}
 				return err
 			})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		what := fmt.Sprintf("%d nodes and %d edges: ", c.nodes, c.edges)
 		within(t, what+"nodes", float64(before.counts.Nodes), float64(of.Counts.Nodes), 1.001)
 		within(t, what+"edges", float64(before.counts.Sizes.Edges()), float64(of.Counts.Sizes.Edges()), 1.001)
@@ -117,9 +113,7 @@ func TestEstimateOfTheDisk(t *testing.T) {
 		var stats struct {
 			Bytes float64 `json:"disk_bytes"`
 		}
-		if err := json.Unmarshal([]byte(mustRun(t, "stats", "g", "--format", "json")), &stats); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(mustRun(t, "stats", "g", "--format", "json")), &stats))
 		return stats.Bytes
 	}
 	within(t, "bytes of the store", float64(before.Store), onDisk(), 1.5)
@@ -167,7 +161,7 @@ func TestEstimatePlansAsCleanDoes(t *testing.T) {
 	var passes int
 	stages := new(stageLog)
 	opt := cleaner.Options{Hops: 3, Workers: 2, MemoryBudget: 4 << 20, OnStage: stages.add}
-	err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 		if _, err := cleaner.Predict(t.Context(), store, cleaner.PredictOptions{}); err != nil {
 			return err
 		}
@@ -194,10 +188,7 @@ func TestEstimatePlansAsCleanDoes(t *testing.T) {
 		stages.stages = nil
 		_, err = cleaner.Clean(t.Context(), store, opt)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	walked := 0
 	for _, stage := range stages.stages {
 		if stage.Name == "propagate" {
@@ -306,9 +297,7 @@ func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 		if c.Nodes = []string{"nodes.csv"}; c.Edges == nil {
 			c.Edges = []string{"edges.csv"}
 		}
-		if err := p.count(t.Context(), &c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.count(t.Context(), &c))
 		return p
 	}
 	p := counted(estimateCommand{})
@@ -372,13 +361,9 @@ func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 	})
 	opt := ops.Options{MemoryBudget: 64 << 20, Workers: 2}
 	want, err := all.PlanDiagonals(t.Context(), sizes, 4, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := part.PlanDiagonals(t.Context(), sizes, 4, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	within(t, "steps", got.Steps, want.Steps, 1.3)
 	within(t, "memory", float64(got.MemoryBytes), float64(want.MemoryBytes), 1.3)
 }

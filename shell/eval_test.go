@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestEvalJSON reads what scripts do: the contract, figures by split, and the options to repeat it with.
@@ -15,9 +16,7 @@ func TestEvalJSON(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
-	if err := newDemoGraph(60, 1).write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newDemoGraph(60, 1).write(dir))
 	text := mustRun(t, strings.Fields("eval --nodes nodes.csv --edges edges.csv --split 0.6/0.2/0.2 --noise asym:0.2 --method argmax "+
 		"--method dyb --repeats 2 --seed 7 --threads 1 --format json")...)
 	var got struct {
@@ -58,13 +57,9 @@ func TestEvalJSON(t *testing.T) {
 // TestEvaluationFormats has every metric in csv that json has, under the same names.
 func TestEvaluationFormats(t *testing.T) {
 	text, err := json.Marshal(cleaner.Metrics{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var values map[string]any
-	if err := json.Unmarshal(text, &values); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &values))
 	named := make(map[string]bool)
 	for name, value := range values {
 		if parts, ok := value.(map[string]any); ok {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // errFullOutput is that of a standard output which takes nothing.
@@ -20,9 +22,7 @@ func (fullOutput) Write([]byte) (int, error) { return 0, errFullOutput }
 // is tested with it.
 func TestExitCodes(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))))
 	const memory = " --memory=128MiB"
 	mustRun(t, strings.Fields("backup g whole.backup"+memory)...)
 	for _, c := range []struct {

@@ -63,7 +63,7 @@ func wantFeaturesOfRun(t *testing.T, db, path string) {
 			t.Error(err)
 		}
 	}()
-	err = withStoreToRead(db, 64<<20, func(store *kv.Store) error {
+	must.Do(t, withStoreToRead(db, 64<<20, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			kept, err := tx.Matrix(cleaner.AgreementMatrix)
 			if err != nil {
@@ -91,6 +91,5 @@ func wantFeaturesOfRun(t *testing.T, db, path string) {
 			}
 			return nil
 		})
-	})
-	must.Do(t, err)
+	}))
 }

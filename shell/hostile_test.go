@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +21,6 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
@@ -314,96 +312,6 @@ func emptyIDs(t *testing.T, rows int) string {
 	}
 	must.Do(t, w.Close())
 	return out.String()
-}
-
-// TestDamagedFiles imports files with bytes changed and cut off, at random: each is taken or refused, nothing panics, and
-// of what is refused nothing is left.
-func TestDamagedFiles(t *testing.T) {
-	g := newDemoGraph(40, 2)
-	t.Chdir(t.TempDir())
-	must.Do(t, g.write("."))
-	var nodes []hostileNode
-	var splits, predictions strings.Builder
-	splits.WriteString("id,split\n")
-	classes := slices.Sorted(slices.Values(g.fields))
-	predictions.WriteString("id," + strings.Join(classes, ",") + "\n")
-	var values []float32
-	var edgeValues []int64
-	for v, f := range g.label {
-		nodes = append(nodes, hostileNode{g.id(v), g.fields[f], int64(g.year[v])})
-		fmt.Fprintf(&splits, "%s,val\n", g.id(v))
-		predictions.WriteString(g.id(v))
-		for c := range classes {
-			value := float32(0)
-			if c == f {
-				value = 1
-			}
-			values = append(values, value)
-			fmt.Fprintf(&predictions, ",%g", value)
-		}
-		predictions.WriteString("\n")
-		edgeValues = append(edgeValues, int64(v), int64((v+1)%len(g.label)))
-	}
-	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		must.Do(t, err)
-		return string(text)
-	}
-	numbered := "id,label\n"
-	for v, f := range g.label {
-		numbered += fmt.Sprintf("%d,%s\n", v, g.fields[f])
-	}
-	matrix := array(len(g.label), len(classes), values...)
-	tries := asked(t, "GRAPHCLEANER_TEST_DAMAGES", longtest.Of(3, 24))
-	survived, tried := 0, 0
-	for name, content := range map[string]string{
-		"nodes.csv": read("nodes.csv"), "nodes.csv.gz": gz(t, read("nodes.csv")), "nodes.parquet": parquetFile(t, nodes...),
-		"edges.csv": read("edges.csv"), "edges.tsv.gz": gz(t, strings.ReplaceAll(read("edges.csv"), ",", "\t")),
-		"features.csv": read("features.csv"), "features.npy": matrix,
-		"features.npz": zipped(t, map[string]string{"features": matrix}), "predictions.npy": matrix,
-		"predictions.csv": predictions.String(), "splits.csv": splits.String(),
-		"edges.npy": pairs("<i8", edgeValues...),
-	} {
-		r := rand.New(rand.NewPCG(uint64(tries), uint64(len(name))))
-		kind, _, _ := strings.Cut(name, ".")
-		args := map[string]string{"nodes": "nodes.csv", "edges": "edges.csv", kind: "damaged/" + name}
-		if name == "edges.npy" {
-			args["nodes"] = "numbered.csv"
-			must.Do(t, os.WriteFile("numbered.csv", []byte(numbered), 0o600))
-		}
-		line := []string{"import", "g", "--memory=64MiB"}
-		for flag, file := range args {
-			line = append(line, "--"+flag+"="+file)
-		}
-		must.Do(t, os.MkdirAll("damaged", 0o755))
-		for range tries {
-			tried++
-			damaged := []byte(content)
-			for range 1 + r.IntN(3) {
-				damaged[r.IntN(len(damaged))] = byte(r.Uint32())
-			}
-			if r.IntN(4) == 0 {
-				damaged = damaged[:r.IntN(len(damaged))]
-			}
-			must.Do(t, os.WriteFile("damaged/"+name, damaged, 0o600))
-			got := run(t, "", line...)
-			_, err := os.Stat("g")
-			made := err == nil
-			if got.code == exitDone != made || got.code > exitFailed {
-				t.Errorf("%s: got exit code %d, %s; store made: %v", name, got.code, got.err, made)
-				continue
-			}
-			if made {
-				mustRun(t, "check", "g")
-			}
-			survived++
-			must.Do(t, os.RemoveAll("g"))
-			if names := listDir(t); slices.Contains(names, "g.loading") {
-				t.Errorf("%s: left behind: %v", name, names)
-			}
-		}
-	}
-	reportSurvived(t, "damaged inputs", "taken or refused", survived, tried)
 }
 
 // archived returns a zip of one member of any name.

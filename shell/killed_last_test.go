@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/faults"
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestKilledBehindTheLastStep kills imports and restores at their last operations on files, of which some come after the
@@ -37,9 +38,7 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 					continue
 				}
 				made, err := isOccupied(filepath.Join(dir, tr.db))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if made {
 					placed++
 				} else {

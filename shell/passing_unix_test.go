@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 )
@@ -27,20 +28,16 @@ import (
 func linkedStore(t *testing.T) {
 	t.Helper()
 	cleanedStore(t)
-	if err := errors.Join(os.MkdirAll("real/deep", 0o755), os.Mkdir("short", 0o755),
-		os.Symlink("../real/deep", "short/link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll("real/deep", 0o755), os.Mkdir("short", 0o755),
+		os.Symlink("../real/deep", "short/link")))
 }
 
 // write writes files of some names.
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
-			os.WriteFile(name, []byte(content), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(content), 0o600)))
 	}
 }
 
@@ -109,9 +106,7 @@ func TestUpBehindALink(t *testing.T) {
 // another.
 func TestHeldBehindALink(t *testing.T) {
 	linkedStore(t)
-	if err := errors.Join(os.CopyFS("short/g", os.DirFS("g")), os.Rename("g", "real/g")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.CopyFS("short/g", os.DirFS("g")), os.Rename("g", "real/g")))
 	write(t, map[string]string{
 		"more.csv": "id,label\nmore,A\nnext,A\n", "edges.csv": "src,dst\nmore,next\n", "splits.csv": "id,split\nnext,val\n",
 	})
@@ -148,14 +143,10 @@ func TestPassedFiles(t *testing.T) {
 			}
 		}
 		// A pipe that has a name, and one that has none.
-		if err := unix.Mkfifo(db+".csv", 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unix.Mkfifo(db+".csv", 0o600))
 		writer := &exec.Cmd{Path: textOf(exec.LookPath("sh")),
 			Args: []string{"sh", "-c", "printf 'id\\nn1\\nn2\\n' > " + db + ".csv"}}
-		if err := writer.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writer.Start())
 		if got := give(t, ".", "score", db, "--nodes", db+".csv", "--format", "csv"); strings.Count(got, "\nn") != 2 {
 			t.Errorf("%s, a pipe: got %s", db, got)
 		}
@@ -164,23 +155,17 @@ func TestPassedFiles(t *testing.T) {
 		}
 		if db == "h" { // in a directory it is no file of a table: to open it might wait for ever
 			write(t, map[string]string{db + ".parts/a.csv": "id\nn1\n"})
-			if err := os.Rename(db+".csv", db+".parts/b.csv"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Rename(db+".csv", db+".parts/b.csv"))
 			if out, err := child(t, "score", db, "--nodes", db+".parts").CombinedOutput(); err == nil ||
 				!strings.Contains(string(out), "is a pipe, a socket or a device in a directory, want files") {
 				t.Errorf("%s, a pipe in a directory: got %v, %s", db, err, out)
 			}
 		}
 		in, out, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		p := child(t, "export", db, "labels", "--out", "/dev/fd/3")
 		p.ExtraFiles = []*os.File{out}
-		if err := errors.Join(p.Start(), out.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(p.Start(), out.Close()))
 		labels, err := io.ReadAll(in)
 		if err := errors.Join(err, p.Wait(), in.Close()); err != nil ||
 			!strings.HasSuffix(string(labels), "\nn4,A,A\n") && !strings.HasSuffix(string(labels), "\nn2,A,A\n") {
@@ -230,18 +215,14 @@ func TestKilledAsker(t *testing.T) {
 	if err == nil {
 		_, err = io.WriteString(rows, "id,label\nnew,A\n")
 	}
-	if err := errors.Join(err, p.Start()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, p.Start()))
 	partial := func() bool {
 		return slices.ContainsFunc(listDir(t), func(name string) bool { return strings.HasPrefix(name, ".out.json.") })
 	}
 	for end := time.Now().Add(time.Minute); !partial() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	if err := p.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Process.Kill())
 	p.Wait() //nolint:errcheck // it was killed
 	if content, err := os.ReadFile("out.json"); err != nil || string(content) != "old" || !partial() {
 		t.Errorf("got %q, %v, and the files %v, want the old one beside one that is not complete", content, err, listDir(t))
@@ -273,9 +254,7 @@ func TestUnpassedFiles(t *testing.T) {
 		"check h --repair --yes", "worker",
 	} {
 		var text, out bytes.Buffer
-		if err := gob.NewEncoder(&text).Encode(request{Args: strings.Fields(args), Program: "graphcleaner"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, gob.NewEncoder(&text).Encode(request{Args: strings.Fields(args), Program: "graphcleaner"}))
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		result, err := holder.Ask(ctx, "g", time.Second, text.Bytes(), nil, holder.Streams{Out: &out, Err: &out})
 		cancel()
@@ -301,13 +280,9 @@ func TestUnpassedFiles(t *testing.T) {
 func TestCopyOfAHeldStore(t *testing.T) {
 	cleanedStore(t)
 	long := strings.Repeat("long", 25)
-	if err := errors.Join(os.Mkdir(long, 0o755), os.Rename("g", long+"/g")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(long, 0o755), os.Rename("g", long+"/g")))
 	serving(t, long+"/g")
-	if err := copyFiles(long+"/g", long+"/copy"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copyFiles(long+"/g", long+"/copy"))
 	if _, err := os.Lstat(filepath.Join(long, "copy", holder.DirectoryName, "address")); err != nil {
 		t.Fatalf("the copy has no address: %v", err)
 	}

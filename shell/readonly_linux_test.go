@@ -15,10 +15,9 @@ import (
 // it was not closed, and what to do.
 func TestCrashedStoreOnReadOnlyFileSystem(t *testing.T) {
 	reviewedStore(t)
-	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(*kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(*kv.Store) error {
 		return os.CopyFS("crashed", os.DirFS("g")) // as a kill leaves it
-	})
-	must.Do(t, err)
+	}))
 	must.Do(t, os.Mkdir("at", 0o755))
 	if err := unix.Mount("crashed", "at", "", unix.MS_BIND, ""); err != nil {
 		t.Skipf("this process may not mount: %v", err)

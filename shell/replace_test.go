@@ -17,13 +17,12 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 	mustRun(t, "import", "real", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	must.Do(t, os.Symlink("real", "g"))
 	id := storeID(t, "real")
-	err := new(importCommand).withStoreHeld(t.Context(), "real", func() error {
+	must.Do(t, new(importCommand).withStoreHeld(t.Context(), "real", func() error {
 		if _, err := openStore("real", kv.Options{MemoryBudget: 1}); !errors.Is(err, kv.ErrLocked) {
 			t.Errorf("a writer while the store is being replaced: got %v, want it locked", err)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	before := listDir(t)
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes")
 	if after := listDir(t); !slices.Equal(after, before) {
@@ -35,14 +34,13 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 	if storeID(t, "g") == id {
 		t.Error("replaced: got the store that was there before")
 	}
-	err = withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--replace", "--yes", "--wait", "0s")
 		if want := "only a store that nobody writes to can be replaced"; got.code != exitFailed || !strings.Contains(got.err, want) {
 			t.Errorf("replacing an open store: got exit code %d and %s, want %s", got.code, got.err, want)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // Whatever a killed process left is cleared away by the next import, and the old store brought back where it is needed.
@@ -61,8 +59,7 @@ func TestReplaceRecovers(t *testing.T) {
 			return errors.Join(os.MkdirAll("g.replacing/new", 0o700), os.Rename("g", "g.replacing/old"))
 		},
 	} {
-		err := errors.Join(os.Mkdir("g.replacing", 0o700), os.WriteFile("g.replacing/mark", nil, 0o600), leave())
-		must.Do(t, err)
+		must.Do(t, errors.Join(os.Mkdir("g.replacing", 0o700), os.WriteFile("g.replacing/mark", nil, 0o600), leave()))
 		mustRun(t, "stats", "g")
 		if got := storeID(t, "g"); got != id {
 			t.Errorf("%s: before the next import: got store %s, want %s", name, got, id)
@@ -77,8 +74,7 @@ func TestReplaceRecovers(t *testing.T) {
 	}
 
 	for _, mine := range []string{"thesis", "new", "old", "new.loading"} {
-		err := errors.Join(os.MkdirAll("g.replacing/"+mine, 0o700), os.WriteFile("g.replacing/"+mine+"/mine.txt", nil, 0o600))
-		must.Do(t, err)
+		must.Do(t, errors.Join(os.MkdirAll("g.replacing/"+mine, 0o700), os.WriteFile("g.replacing/"+mine+"/mine.txt", nil, 0o600)))
 		got := run(t, "", splits...)
 		if want := "g.replacing is in the way"; got.code != exitFailed || !strings.Contains(got.err, want) {
 			t.Errorf("%s of somebody else: got exit code %d and %s, want %s", mine, got.code, got.err, want)
@@ -92,10 +88,9 @@ func TestReplaceRecovers(t *testing.T) {
 
 func storeID(t testing.TB, dir string) (id string) {
 	t.Helper()
-	err := withStoreToRead(dir, 0, func(store *kv.Store) error {
+	must.Do(t, withStoreToRead(dir, 0, func(store *kv.Store) error {
 		id = store.ID()
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	return id
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -29,14 +30,10 @@ type planted struct {
 func readPlanted(t *testing.T, path string) (ids []string, labels map[string]string) {
 	t.Helper()
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	labels = make(map[string]string)
 	for _, row := range rows[1:] {
 		ids = append(ids, row[0])
@@ -50,9 +47,7 @@ func TestReviewOfMadeUpGraph(t *testing.T) {
 		t.Skip("cleans a graph of a thousand nodes")
 	}
 	dir := t.TempDir()
-	if err := newDemoGraph(1000, 1).write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newDemoGraph(1000, 1).write(dir))
 	nodes := filepath.Join(dir, "nodes.csv")
 	g := planted{files: []string{"--nodes", nodes, "--edges", filepath.Join(dir, "edges.csv")}}
 	if longtest.Asked() { // without them it learns from the labels around a node, which is faster
@@ -92,9 +87,7 @@ func TestReviewOfCora(t *testing.T) {
 	for _, id := range g.ids {
 		fmt.Fprintf(&text, "%s,%s\n", id, g.given[id])
 	}
-	if err := os.WriteFile(nodes, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(nodes, []byte(text.String()), 0o600))
 	reviewFifty(t, g)
 }
 
@@ -197,9 +190,7 @@ func reviewFifty(t *testing.T, g planted) {
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return content
 }
 
@@ -231,9 +222,7 @@ func TestExportedLabels(t *testing.T) {
 		tx := store.Begin()
 		test.command.What = "labels"
 		result, err := test.command.result(t.Context(), tx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var out bytes.Buffer
 		if _, err := print.Render(&out, result, print.FormatCSV); err != nil {
 			t.Fatal(err)
@@ -259,9 +248,7 @@ func TestExportedVerdicts(t *testing.T) {
 		tx := store.Begin()
 		defer tx.Close()
 		result, err := (&exportCommand{What: "verdicts"}).result(t.Context(), tx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var out bytes.Buffer
 		if _, err := print.Render(&out, result, print.FormatCSV); err != nil {
 			t.Fatal(err)
@@ -305,9 +292,7 @@ func TestGate(t *testing.T) {
 		if c.Limit == 0 {
 			c.Limit = 20
 		}
-		if err := c.check(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.check())
 		verdict := new(gateVerdict)
 		if err = c.reach(t.Context(), store, verdict, s); err == nil {
 			err = verdict.print(s, &c)
@@ -318,9 +303,7 @@ func TestGate(t *testing.T) {
 	const s3, p4, p5 = "s3,Systems,0.9921875,Theory,0.5\n", "p4,Systems,0.984375,Theory,0.875\n", "p5,Theory,0.96875,Neural Nets,0.5\n"
 	write := func(text string) string {
 		path := filepath.Join(dir, strconv.Itoa(len(text))+".csv")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	for _, test := range []struct {

@@ -67,7 +67,7 @@ func TestRoomIsEnough(t *testing.T) {
 		g := filepath.Join(dir, "g")
 		mustRun(t, "import", "--nodes", "nodes.csv", "--edges", "edges.csv", g)
 		var room int64
-		err := withStore(g, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+		must.Do(t, withStore(g, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			return store.View(func(tx *kv.Tx) error {
 				counts, err := cleaner.CountStore(t.Context(), tx, cleaner.Options{})
 				if err != nil {
@@ -79,8 +79,7 @@ func TestRoomIsEnough(t *testing.T) {
 				}
 				return err
 			})
-		})
-		must.Do(t, err)
+		}))
 		var used syscall.Statfs_t
 		must.Do(t, syscall.Statfs(dir, &used))
 		const spare = 512 << 10 // of the files that opening the store makes

@@ -50,10 +50,9 @@ func TestSummaryNotWritten(t *testing.T) {
 // TestCheckSummary: check tells the problems of a damaged store, and what a repair did.
 func TestCheckSummary(t *testing.T) {
 	reviewedStore(t)
-	err := withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		return s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument("runs", "000000000001") })
-	})
-	must.Do(t, err)
+	}))
 	type summary struct {
 		OK       bool
 		Problems int

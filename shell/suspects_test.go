@@ -85,7 +85,7 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 	if want := []string{"0", "0", "1"}; !slices.Equal(classes, want) {
 		t.Errorf("classes counts %q suspects, want %q", classes, want)
 	}
-	err := withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+	must.Do(t, withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 		page, err := report.Clean(t.Context(), store, "page")
 		if err != nil {
 			return err
@@ -97,8 +97,7 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 			t.Errorf("the page lists %q, want s3", rows)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // randomLabels writes a graph whose labels nothing follows from: nodes.csv and edges.csv.
@@ -219,8 +218,7 @@ func TestGateEndsWith(t *testing.T) {
 	must.Do(t, os.WriteFile("p.csv", []byte(predictions.String()), 0o600))
 	update := func(write func(tx *kv.Tx) error) func() {
 		return func() {
-			err := withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error { return s.Update(write) })
-			must.Do(t, err)
+			must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error { return s.Update(write) }))
 		}
 	}
 	clean := func() { mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2") }
@@ -295,13 +293,12 @@ func TestGateEndsWith(t *testing.T) {
 	if got := run(t, "", "gate", "nowhere", "--most", "1"); got.code != exitFailed {
 		t.Errorf("no store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
 	}
-	err := withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		if got := run(t, "", "gate", "g", "--most", "241"); got.code != exitFailed {
 			t.Errorf("a locked store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	mustRun(t, "import", "h", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	if got := run(t, "", "gate", "h", "--most", "241"); got.code != exitVerdict || !strings.Contains(got.err, "run clean") {
 		t.Errorf("never cleaned: got exit code %d and %s, want %d", got.code, got.err, exitVerdict)
@@ -322,13 +319,12 @@ func TestNodesWithoutPredictions(t *testing.T) {
 	})
 	must.Do(t, err)
 	var beside string
-	err = withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
 		return s.View(func(tx *kv.Tx) (err error) {
 			beside, err = tx.ID(0)
 			return err
 		})
-	})
-	must.Do(t, err)
+	}))
 	scored := strings.Split(strings.TrimSpace(mustRun(t, "score", "g", "--ids", "new", "--format", "csv")), ",")
 	score := scored[len(scored)-3] // of id, label, score, suggested, confidence
 	for _, format := range []string{"table", "csv", "json", "line"} {
@@ -369,9 +365,8 @@ func TestGateAfterAppend(t *testing.T) {
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	mustRun(t, "clean", "g")
 	label := demoFields[0]
-	err := errors.Join(os.WriteFile("more.csv", []byte("id,label\nadded,"+label+"\n"), 0o600),
-		os.WriteFile("more-edges.csv", []byte("src,dst\nadded,p1\n"), 0o600))
-	must.Do(t, err)
+	must.Do(t, errors.Join(os.WriteFile("more.csv", []byte("id,label\nadded,"+label+"\n"), 0o600),
+		os.WriteFile("more-edges.csv", []byte("src,dst\nadded,p1\n"), 0o600)))
 	mustRun(t, "import", "g", "--append", "--nodes", "more.csv", "--edges", "more-edges.csv")
 	got := run(t, "", "gate", "g", "--most", "300")
 	if got.code != exitVerdict || !strings.HasSuffix(got.err, ": run rescore\n") {

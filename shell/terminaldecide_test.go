@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
@@ -70,15 +71,11 @@ func TestTerminalFitsTables(t *testing.T) {
 	term := newTerminal(t)
 	store := papers.Cleaned(t)
 	long := strings.Repeat("東京 wide ", 15) + "end"
-	if err := store.Update(func(tx *kv.Tx) error {
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node("p4")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		return tx.SetValue(v, "title", kv.StringValue(long))
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	term.start(terminalStore(t, store))
 	term.text("nodes where id = 'p4' return id, title, label, year")
 	term.keys("Enter")

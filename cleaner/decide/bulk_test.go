@@ -184,13 +184,12 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 		}
 		set := func(v kv.NodeID, column, value string) {
 			t.Helper()
-			err := s.Update(func(tx *kv.Tx) error {
+			must.Do(t, s.Update(func(tx *kv.Tx) error {
 				if column == kv.LabelColumn {
 					return tx.SetLabel(v, value)
 				}
 				return tx.SetValue(v, column, kv.StringValue(value))
-			})
-			must.Do(t, err)
+			}))
 		}
 		set(7, SuggestedColumn, "C")
 		refused("a suggestion", 1, "1 node has changed since it was shown: n7 (the suggestion was B, is C)")

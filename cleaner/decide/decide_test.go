@@ -60,9 +60,7 @@ func entriesOfWrite(t *testing.T, s *kv.Store, made Entries) (entries []Decision
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		for d, err := range made.Read(context.Background(), tx) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			entries = append(entries, d)
 		}
 		return nil
@@ -116,9 +114,7 @@ func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
 			if errors.Is(err, kv.ErrNotFound) {
 				continue
 			}
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			all[v] = state
 		}
 		return nil
@@ -130,9 +126,7 @@ func historyOf(t *testing.T, s *kv.Store, node kv.NodeID) (entries []Decision) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		for d, err := range History(context.Background(), tx, node) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			entries = append(entries, d)
 		}
 		return nil
@@ -156,9 +150,7 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 	view(t, s, func(tx *kv.Tx) error {
 		for ; int(v) < tx.NumNodes(); v++ {
 			label, err := tx.Value(v, kv.LabelColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			suggested, err := valueOrNull(tx, v, SuggestedColumn)
 			if err != nil || !label.IsNull() && suggested != label {
 				return err
@@ -218,9 +210,7 @@ func TestDecide(t *testing.T) {
 				To: before[req.Node].label, After: req.Kind, Who: "ada", Why: "title says so", Run: 1, Score: made[i].Score,
 			}
 			suggested, err := tx.Value(req.Node, SuggestedColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if want.ID, err = tx.ID(req.Node); err != nil {
 				return err
 			}
@@ -237,9 +227,7 @@ func TestDecide(t *testing.T) {
 				t.Errorf("%s of node %s: got %+v, want %+v", req.Kind, want.ID, made[i], want)
 			}
 			score, err := tx.Value(req.Node, ScoreColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if score.IsNull() != (made[i].Score != made[i].Score) || !score.IsNull() && score.Float() != made[i].Score {
 				t.Errorf("%s of node %s: got score %v, want %v", req.Kind, want.ID, made[i].Score, score)
 			}
@@ -261,14 +249,10 @@ func TestDecide(t *testing.T) {
 		plan, err := index.NewPlan(tx, index.Query{
 			Where: index.Compare{Property: Column, Op: index.Eq, Value: kv.StringValue("accept")}, Limit: -1,
 		})
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		var found []kv.NodeID
 		for v, err := range plan.Rows(context.Background()) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			found = append(found, v)
 		}
 		if want := []kv.NodeID{nodes[0], unlabelled}; len(found) != 2 || !slices.Contains(want, found[0]) || !slices.Contains(want, found[1]) {
@@ -638,9 +622,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 		classes = slices.Clone(tx.Classes())
 		for v := range kv.NodeID(tx.NumNodes()) {
 			value, err := tx.Value(v, SuggestedColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			suggested[v] = value.Str()
 		}
 		return nil
@@ -741,9 +723,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 	view(t, s, func(tx *kv.Tx) error {
 		for _, m := range past {
 			labels, err := LabelsAfter(ctx, tx, m.seq)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for v, state := range m.states {
 				got, differs := labels[v]
 				if !differs {
@@ -755,9 +735,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 			}
 		}
 		labels, err := LabelsAfter(ctx, tx, 0)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for v, label := range labels {
 			if original[v].label != label {
 				t.Errorf("original label of node number %d: got %q, want %q", v, label, original[v].label)
@@ -832,24 +810,22 @@ func TestDecideInBulk(t *testing.T) {
 // trackLabels has a store keep which labels change from now on.
 func trackLabels(t *testing.T, s *kv.Store) (mark uint64) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) (err error) {
+	must.Do(t, s.Update(func(tx *kv.Tx) (err error) {
 		mark, err = tx.LastCommit()
 		return errors.Join(err, tx.TrackChanges("test", []string{kv.LabelColumn}, nil, 0))
-	})
-	must.Do(t, err)
+	}))
 	return mark
 }
 
 func labelsChangedSince(t *testing.T, s *kv.Store, mark uint64) (labels *kv.Touched) {
 	t.Helper()
-	err := s.View(func(tx *kv.Tx) error {
+	must.Do(t, s.View(func(tx *kv.Tx) error {
 		c, err := tx.ChangesSince(mark)
 		if err == nil {
 			labels, err = c.Column(kv.LabelColumn)
 		}
 		return err
-	})
-	must.Do(t, err)
+	}))
 	return labels
 }
 

@@ -46,9 +46,7 @@ func inForce(t *testing.T, s *kv.Store, node kv.NodeID, from int64) (seqs []int6
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		isInForce, err := InForce(t.Context(), tx, node, from)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		newest, err := Newest(tx)
 		for seq := int64(1); seq <= newest; seq++ {
 			if isInForce(seq) {

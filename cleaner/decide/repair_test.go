@@ -133,21 +133,16 @@ func decidedSteps(r *rand.Rand, nodes, single, rounds int) (steps []decisionStep
 func lose(t *testing.T, s *kv.Store, lost []Decision) {
 	t.Helper()
 	for some := range slices.Chunk(lost, 1000) {
-		err := s.Update(func(tx *kv.Tx) error {
+		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			space := tx.Space(historySpace)
 			for _, d := range some {
-				if err := space.Delete(entryKey(d.Seq)); err != nil {
-					return err
-				}
+				must.Do(t, space.Delete(entryKey(d.Seq)))
 				if d.Seq%10 == 0 {
-					if err := space.Delete(nodeKey(d.Node, d.Seq)); err != nil {
-						return err
-					}
+					must.Do(t, space.Delete(nodeKey(d.Node, d.Seq)))
 				}
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))
 	}
 }
 

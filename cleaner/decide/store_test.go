@@ -79,33 +79,22 @@ func scored(t *testing.T, seed uint64, n int) *kv.Store {
 func score(t *testing.T, s *kv.Store, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		for name, kind := range map[string]kv.Kind{ScoreColumn: kv.KindSingle, SuggestedColumn: kv.KindClass, RunColumn: kv.KindInt} {
-			if err := tx.AddColumn(name, kind); err != nil {
-				return err
-			}
+			must.Do(t, tx.AddColumn(name, kind))
 		}
 		for v := range kv.NodeID(tx.NumNodes()) {
-			if err := tx.SetValue(v, SuggestedColumn, kv.StringValue(storeClasses[r.IntN(4)])); err != nil {
-				return err
-			}
-			if err := tx.SetValue(v, RunColumn, kv.IntValue(1)); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetValue(v, SuggestedColumn, kv.StringValue(storeClasses[r.IntN(4)])))
+			must.Do(t, tx.SetValue(v, RunColumn, kv.IntValue(1)))
 			label, err := tx.Value(v, kv.LabelColumn)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if label.IsNull() {
 				continue
 			}
-			if err := tx.SetValue(v, ScoreColumn, kv.FloatValue(float64(r.Float32()))); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetValue(v, ScoreColumn, kv.FloatValue(float64(r.Float32()))))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // mustEndSound fails the test where the store or its indexes are damaged.

@@ -21,9 +21,7 @@ func peopleOf(t *testing.T, s *kv.Store, v kv.NodeID) string {
 	view(t, s, func(tx *kv.Tx) error {
 		for _, column := range []string{kv.LabelColumn, Column, DecidedByColumn, DisputedColumn} {
 			value, err := valueOrNull(tx, v, column)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			text := value.String()
 			if column == DisputedColumn && value.Bool() {
 				text = "disputed"
@@ -100,9 +98,7 @@ func TestWords(t *testing.T) {
 		t.Helper()
 		view(t, s, func(tx *kv.Tx) error {
 			words, is, err := Words(t.Context(), tx, 3)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			var got []string
 			for _, d := range words {
 				got = append(got, d.Who+":"+d.To)
@@ -272,13 +268,9 @@ func TestVerdictsLeaveDisputesOut(t *testing.T) {
 		t.Helper()
 		view(t, s, func(tx *kv.Tx) error {
 			labels := make([]kv.Class, tx.NumNodes())
-			if err := tx.ReadClasses(kv.LabelColumn, labels); err != nil {
-				return err
-			}
+			must.Do(t, tx.ReadClasses(kv.LabelColumn, labels))
 			all, err := Verdicts(context.Background(), tx, labels)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			for _, verdict := range all {
 				of = append(of, verdict.Node)
 			}

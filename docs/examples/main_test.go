@@ -7,20 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestDataIsMade holds that the files of the example are those that the program makes.
 func TestDataIsMade(t *testing.T) {
 	for name, rows := range files() {
 		var want bytes.Buffer
-		if err := csv.NewWriter(&want).WriteAll(rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, csv.NewWriter(&want).WriteAll(rows))
 		path := filepath.Join("papers", name)
 		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("%s is not what the program makes: run go run ./docs/examples", path)
 		}
@@ -30,13 +28,9 @@ func TestDataIsMade(t *testing.T) {
 // TestPageShowsGo holds that the README shows what the program in Go prints, which the test of the program knows.
 func TestPageShowsGo(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("papers", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	test, err := os.ReadFile(filepath.Join("papers", "main_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, shown, _ := strings.Cut(string(page), "$ go run .\n")
 	shown, _, ends := strings.Cut(shown, "```\n")
 	wanted := "\t// Output:\n"

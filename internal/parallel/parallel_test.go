@@ -14,14 +14,13 @@ import (
 func TestDoRunsEveryTaskOnce(t *testing.T) {
 	for _, workers := range []int{1, 3, 50} {
 		var done [20]atomic.Int32
-		err := Do(t.Context(), workers, len(done), func(_ context.Context, worker, i int) error {
+		must.Do(t, Do(t.Context(), workers, len(done), func(_ context.Context, worker, i int) error {
 			if worker < 0 || worker >= workers {
 				t.Errorf("got worker %d of %d", worker, workers)
 			}
 			done[i].Add(1)
 			return nil
-		})
-		must.Do(t, err)
+		}))
 		for i := range done {
 			if got := done[i].Load(); got != 1 {
 				t.Errorf("%d workers: task %d was run %d times", workers, i, got)

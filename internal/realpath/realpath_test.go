@@ -18,15 +18,14 @@ func TestOf(t *testing.T) {
 	}
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	must.Do(t, err)
-	err = errors.Join(
+	must.Do(t, errors.Join(
 		os.MkdirAll(filepath.Join(root, "real/deep/g"), 0o700),
 		os.MkdirAll(filepath.Join(root, "short"), 0o700),
 		os.Symlink("../real/deep", filepath.Join(root, "short/link")),
 		os.Symlink("../real/away", filepath.Join(root, "short/dangling")),
 		os.Symlink("loop", filepath.Join(root, "short/loop")),
 		os.WriteFile(filepath.Join(root, "short/file"), nil, 0o600),
-	)
-	must.Do(t, err)
+	))
 	t.Chdir(filepath.Join(root, "short/link")) // which sets PWD to the path with the link
 	for path, want := range map[string]string{
 		".":                       "real/deep",

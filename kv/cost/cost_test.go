@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -19,18 +20,14 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 		t.Run(fmt.Sprintf("directed=%v weighted=%v", c.directed, c.weighted), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "store")
 			l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20, Directed: c.directed, Weighted: c.weighted})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer func() {
 				if err := l.Abort(); err != nil {
 					t.Error(err)
 				}
 			}()
 			for v := range nodes {
-				if err := l.AddNode(kv.Node{ID: strconv.Itoa(v)}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, l.AddNode(kv.Node{ID: strconv.Itoa(v)}))
 			}
 			random := rand.New(rand.NewPCG(1, 2))
 			end := func() int { return int(nodes * random.Float64() * random.Float64()) } // low numbers are hubs
@@ -42,18 +39,14 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 				if c.weighted {
 					weight = float32(1 + random.IntN(4))
 				}
-				if err := w.AddWeighted(strconv.Itoa(u), strconv.Itoa(v), weight, 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.AddWeighted(strconv.Itoa(u), strconv.Itoa(v), weight, 0))
 				if pair := [2]int{min(u, v), max(u, v)}; u != v && !edges[pair] {
 					edges[pair] = true
 					degrees[u]++
 					degrees[v]++
 				}
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Close())
 			if _, err := l.Commit(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -116,14 +109,10 @@ func TestWritingStore(t *testing.T) {
 func diskBytes(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, table := range tables {
 		info, err := os.Stat(table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		bytes += info.Size()
 	}
 	return bytes

@@ -159,25 +159,19 @@ func TestQuestionsHaveADigest(t *testing.T) {
 		t.Errorf("without a change: got %+v, want %+v", again, first)
 	}
 	var later kv.NodeID
-	err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		condition, err := ParseCondition("score > 0.5")
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		nodes, _, err := Suspects(t.Context(), tx, condition, 0)
 		slices.Sort(nodes)
 		later = nodes[len(nodes)-1]
 		return err
-	})
-	must.Do(t, err)
-	err = store.Update(func(tx *kv.Tx) error {
+	}))
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		label, err := tx.Value(later, kv.LabelColumn)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		return tx.SetValue(later, cleaner.SuggestedColumn, label)
-	})
-	must.Do(t, err)
+	}))
 	changed := ask()
 	if changed.Nodes != first.Nodes || !slices.Equal(lines, shown) {
 		t.Fatalf("the change shows: got %v, want %v", lines, shown)

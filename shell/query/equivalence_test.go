@@ -205,7 +205,7 @@ func (s *drawnStore) read(t *testing.T) {
 	t.Helper()
 	s.rows, s.kinds = nil, map[string]kv.Kind{"id": kv.KindString, "degree": kv.KindInt, "decision": kv.KindString}
 	s.lists = map[string][]int{}
-	err := s.View(func(tx *kv.Tx) error {
+	must.Do(t, s.View(func(tx *kv.Tx) error {
 		s.classes = tx.Classes()
 		readers := map[string]*kv.ColumnReader{}
 		columns := append(tx.Columns(), kv.Column{Name: "degree", Kind: kv.KindInt})
@@ -219,20 +219,14 @@ func (s *drawnStore) read(t *testing.T) {
 		id, _ := tx.Column("id")
 		s.kinds["id"] = id.Kind
 		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			row := map[string]kv.Value{}
 			text, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			row["id"] = kv.StringValue(text)
 			if id.Kind == kv.KindInt {
 				number, err := strconv.ParseInt(text, 10, 64)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				row["id"] = kv.IntValue(number)
 			}
 			for name, reader := range readers {
@@ -242,19 +236,14 @@ func (s *drawnStore) read(t *testing.T) {
 			}
 			s.rows = append(s.rows, row)
 			for u, err := range tx.Neighbors(v) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				position, err := tx.Position(u)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				s.lists[row["id"].String()] = append(s.lists[row["id"].String()], position)
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	for _, row := range s.rows {
 		row[drawnShares[0]], row[drawnShares[1]] = s.share(row, row["label"], 1), s.share(row, row["suggested"], 2)
 		row[drawnShares[2]], row[drawnShares[3]] = s.share(row, kv.StringValue("it's"), 1), s.share(row, row["label"], 3)
@@ -955,19 +944,14 @@ func (s *drawnStore) changeIndexes(t *testing.T, r *rand.Rand) {
 // change sets values and labels, and decides about nodes.
 func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	err := s.Update(func(tx *kv.Tx) error {
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		for range 1 + len(s.rows)/8 {
 			v, c := kv.NodeID(r.IntN(tx.NumNodes())), drawnColumns[r.IntN(len(drawnColumns))]
-			if err := tx.SetValue(v, c.Name, drawValue(r, c.Kind)); err != nil {
-				return err
-			}
-			if err := tx.SetLabel(kv.NodeID(r.IntN(tx.NumNodes())), []string{"", "Theory", "7"}[r.IntN(3)]); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetValue(v, c.Name, drawValue(r, c.Kind)))
+			must.Do(t, tx.SetLabel(kv.NodeID(r.IntN(tx.NumNodes())), []string{"", "Theory", "7"}[r.IntN(3)]))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	for _, who := range []string{"ann", "bob", "cy"} {
 		var asked []decide.Request
 		for _, v := range r.Perm(len(s.rows))[:r.IntN(1+len(s.rows)/4)] {
@@ -987,10 +971,9 @@ func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
 // checkIndexes holds that every index equals its column.
 func (s *drawnStore) checkIndexes(t *testing.T) {
 	t.Helper()
-	err := s.View(func(tx *kv.Tx) error {
+	must.Do(t, s.View(func(tx *kv.Tx) error {
 		return index.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("%s: %s", p.Where, p.What) })
-	})
-	must.Do(t, err)
+	}))
 }
 
 // TestAnswersEqualAFullScan draws stores and questions, and holds that the answer through the language is that of the

@@ -12,36 +12,31 @@ import (
 // Fetching keeps to the workers that the caller allows.
 func TestFetchWorkers(t *testing.T) {
 	s := papers.Cleaned(t)
-	err := s.View(func(tx *kv.Tx) error {
+	must.Do(t, s.View(func(tx *kv.Tx) error {
 		for _, c := range []struct{ workers, nodes, want int }{
 			{1, lastBatch, 1}, {3, lastBatch, 3}, {3, sideBySide, 3}, {3, sideBySide - 1, 1}, {0, lastBatch, runtime.GOMAXPROCS(0)},
 		} {
 			f, err := NewFetcher(tx, []string{"label", "degree"}, c.workers)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if got := f.goroutines(c.nodes); got != c.want {
 				t.Errorf("%d workers, %d nodes: got %d goroutines, want %d", c.workers, c.nodes, got, c.want)
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // TestBatchesFitMemory holds that rows are fetched in batches that grow as far as a share of the memory, and whose rows stay the same.
 func TestBatchesFitMemory(t *testing.T) {
 	const n = 20_000
 	store := starStore(t, n)
-	err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for _, c := range []struct {
 			memory int64
 			most   int // rows of a batch
 		}{{0, lastBatch}, {1 << 20, lastBatch}, {16 << 20, 2*lastBatch + lastBatch/2}, {1 << 30, n}} {
 			f, err := NewFetcher(tx, []string{"id", "label"}, 1)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			f.memory = c.memory
 			asked, given, most := 0, 0, 0
 			nodes := func(yield func(kv.NodeID, error) bool) {
@@ -52,9 +47,7 @@ func TestBatchesFitMemory(t *testing.T) {
 				}
 			}
 			for row, err := range f.rows(t.Context(), nodes) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				most = max(most, asked-given)
 				if want, err := tx.ID(kv.NodeID(given)); err != nil || row[0].Str() != want {
 					t.Fatalf("row %d in %d bytes: got %v, %v, want %s", given, c.memory, row, err, want)
@@ -66,8 +59,7 @@ func TestBatchesFitMemory(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // BenchmarkRows answers statements whose answers are most of a store.

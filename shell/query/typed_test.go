@@ -258,14 +258,10 @@ func TestQueryInAnUpdate(t *testing.T) {
 		return got
 	}
 	before := snapshotOf(t, store)
-	err := store.Update(func(tx *kv.Tx) error {
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node("p1")
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(tx.SetValue(v, "year", kv.IntValue(1899)), tx.SetValue(v, "score", kv.FloatValue(0.9375))); err != nil {
-			return err
-		}
+		must.Do(t, err)
+		must.Do(t, errors.Join(tx.SetValue(v, "year", kv.IntValue(1899)), tx.SetValue(v, "score", kv.FloatValue(0.9375))))
 		for text, want := range map[string][]string{
 			"nodes where year < 1900 return id": {"p1"}, "nodes where score = 0.9375 return id": {"p1"},
 		} {
@@ -278,8 +274,7 @@ func TestQueryInAnUpdate(t *testing.T) {
 		}
 		_, err = Query(t.Context(), tx, Options{}, "explain p1")
 		return err
-	})
-	must.Do(t, err)
+	}))
 }
 
 // TestIf decides only if the condition is true of all nodes that are named.

@@ -63,7 +63,7 @@ func BenchmarkScan(b *testing.B) {
 					r, err := Open(b.Context(), path, testMemory)
 					must.Do(b, err)
 					var count atomic.Int64
-					err = r.Scan(b.Context(), workers, func(_ int, c *Chunk) error {
+					must.Do(b, r.Scan(b.Context(), workers, func(_ int, c *Chunk) error {
 						n := int64(0)
 						for _, err := range c.Rows() {
 							if err != nil {
@@ -73,8 +73,7 @@ func BenchmarkScan(b *testing.B) {
 						}
 						count.Add(n)
 						return nil
-					}, nil)
-					must.Do(b, err)
+					}, nil))
 					if count.Load() != rows {
 						b.Fatalf("got %d rows, want %d", count.Load(), rows)
 					}

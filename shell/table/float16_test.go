@@ -63,11 +63,10 @@ func TestWholeFloats(t *testing.T) {
 		Float  float32 `parquet:"float"`
 	}
 	var file bytes.Buffer
-	err := parquet.Write(&file, []row{
+	must.Do(t, parquet.Write(&file, []row{
 		{999_999, 1 << 24}, {1_000_000, 1 << 30}, {-1_234_567, 1e6}, {1 << 53, 0.5}, {1 << 54, 1e-7}, {1_234_567.5, 0},
 		{math.Inf(1), 1e30},
-	})
-	must.Do(t, err)
+	}))
 	got := readAll(t, Parts{paths: []string{write(t, "ids.parquet", file.Bytes())}})
 	want := []string{
 		"double|float", "999999|16777216", "1000000|1073741824", "-1234567|1000000", "9007199254740992|0.5",

@@ -47,7 +47,7 @@ func TestIntegerPairs(t *testing.T) {
 		}
 		path := write(t, "edges."+ending, []byte(text))
 		read := func(size int) (rows []string) {
-			err := reopened(t, path).Scan(t.Context(), 1, func(_ int, c *Chunk) error {
+			must.Do(t, reopened(t, path).Scan(t.Context(), 1, func(_ int, c *Chunk) error {
 				pairs := make([]IntegerPair, size)
 				for n := size; n > 0 && n == size; {
 					n = c.IntegerPairs(pairs)
@@ -59,8 +59,7 @@ func TestIntegerPairs(t *testing.T) {
 					rows = append(rows, fmt.Sprintf("%d %s %v", row.Line, row.Fields, err))
 				}
 				return nil
-			}, nil)
-			must.Do(t, err)
+			}, nil))
 			return rows
 		}
 		want, got := read(0), read(1+r.IntN(5))

@@ -50,10 +50,9 @@ func TestParquetEncodings(t *testing.T) {
 					numbers = &parquet.RLEDictionary
 				}
 				var out bytes.Buffer
-				err := parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec), parquet.DataPageVersion(version),
+				must.Do(t, parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec), parquet.DataPageVersion(version),
 					parquet.PageBufferSize(3300), parquet.DefaultEncodingFor(parquet.ByteArray, texts),
-					parquet.DefaultEncodingFor(parquet.Int64, numbers), parquet.DefaultEncodingFor(parquet.Int32, numbers))
-				must.Do(t, err)
+					parquet.DefaultEncodingFor(parquet.Int64, numbers), parquet.DefaultEncodingFor(parquet.Int32, numbers)))
 				if got, err := read(write(t, "a.parquet", out.Bytes())); err != nil || got != want.String() {
 					t.Errorf("%v, pages of version %d, texts %v, numbers %v: got %.200s…, %v, want %.200s…", codec, version, texts, numbers, got, err, want.String())
 				}
@@ -116,9 +115,8 @@ func FuzzParquet(f *testing.F) {
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Zstd, &parquet.Gzip, &parquet.Brotli, &parquet.Lz4Raw} {
 		for version := 1; version <= 2; version++ {
 			var out bytes.Buffer
-			err := parquet.Write(&out, []row{{"a", &label, 1}, {"b", nil, 2}, {"c", &label, 1}}, parquet.Compression(codec), parquet.DataPageVersion(version),
-				parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.DeltaByteArray), parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked))
-			must.Do(f, err)
+			must.Do(f, parquet.Write(&out, []row{{"a", &label, 1}, {"b", nil, 2}, {"c", &label, 1}}, parquet.Compression(codec), parquet.DataPageVersion(version),
+				parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.DeltaByteArray), parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked)))
 			f.Add(out.Bytes())
 		}
 	}

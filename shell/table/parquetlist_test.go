@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A listRow has lists of all forms: of required and of optional values, in a group as Arrow writes them, or bare.
@@ -68,19 +70,13 @@ func TestParquetLists(t *testing.T) {
 			if _, err := w.Write(part); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Flush())
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 		path := write(t, "a.parquet", out.Bytes())
 		for _, workers := range []int{1, 3} {
 			in, err := Open(t.Context(), path, 8<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if !in.IsList(1) || !in.IsList(2) || !in.IsList(3) || !in.IsList(4) || in.IsList(0) || in.IsList(5) {
 				t.Errorf("seed %d: the columns with lists are not those with lists", seed)
 			}
@@ -132,9 +128,7 @@ func FuzzParquetLists(f *testing.F) {
 	for version := 1; version <= 2; version++ {
 		for _, codec := range []parquet.WriterOption{parquet.Compression(&parquet.Uncompressed), parquet.Compression(&parquet.Zstd)} {
 			var out bytes.Buffer
-			if err := parquet.Write(&out, drawListRows(rand.New(rand.NewPCG(1, 0)), 5), codec, parquet.DataPageVersion(version)); err != nil {
-				f.Fatal(err)
-			}
+			must.Do(f, parquet.Write(&out, drawListRows(rand.New(rand.NewPCG(1, 0)), 5), codec, parquet.DataPageVersion(version)))
 			f.Add(out.Bytes())
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestUnusualColumns reads a file that pyarrow wrote, with columns of all types that are no plain numbers, texts or dates.
@@ -16,22 +18,16 @@ func TestUnusualColumns(t *testing.T) {
 		t.Errorf("got the error %v, want the column where refused", err)
 	}
 	parts, err := FindParts(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	in, err := OpenParts(t.Context(), parts.WithoutNested(), testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	if left, want := in.LeftOut(), []string{"where", "tags", "deep"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
 	got := []string{strings.Join(in.Header(), "|")}
 	for row, err := range in.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got = append(got, join(row, "|"))
 	}
 	want := []string{
@@ -49,9 +45,7 @@ func TestUnusualColumns(t *testing.T) {
 // Spark writes them.
 func TestBinaryColumns(t *testing.T) {
 	parts, err := FindParts(t.Context(), "testdata/binary.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := readAll(t, parts.WithoutNested("plain"))
 	want := []string{
 		"id|label|plain|time",
@@ -63,9 +57,7 @@ func TestBinaryColumns(t *testing.T) {
 		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	in, err := OpenParts(t.Context(), parts.WithoutNested("plain"), testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	if left, want := in.LeftOut(), []string{"blob", "hash"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
@@ -85,9 +77,7 @@ func TestBinaryColumns(t *testing.T) {
 // its own does so, since the decoder would complain of them on the standard error of the process.
 func TestPaddedPages(t *testing.T) {
 	parts, err := FindParts(t.Context(), "testdata/padded.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := readAll(t, parts)
 	if want := []string{"id|label|text", "a|x|", "b||", "c||q", "d||", "e||"}; !slices.Equal(got, want) {
 		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -109,15 +99,11 @@ func TestPaddedPages(t *testing.T) {
 func readAll(t *testing.T, parts Parts) []string {
 	t.Helper()
 	in, err := OpenParts(t.Context(), parts, testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	all := []string{strings.Join(in.Header(), "|")}
 	for row, err := range in.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		all = append(all, join(row, "|"))
 	}
 	return all
@@ -126,15 +112,11 @@ func readAll(t *testing.T, parts Parts) []string {
 // FuzzParquetTypes holds that any file, of whose columns only the usual ones are read, gives rows or an error of ours.
 func FuzzParquetTypes(f *testing.F) {
 	content, err := os.ReadFile("testdata/unusual.parquet")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Add(content)
 	f.Fuzz(func(t *testing.T, content []byte) {
 		parts, err := FindParts(t.Context(), write(t, "a.parquet", content))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		in, err := OpenParts(t.Context(), parts.WithoutNested(), 1<<20)
 		if err == nil {
 			for _, err = range in.Rows() {

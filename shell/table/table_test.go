@@ -18,14 +18,14 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 func write(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 
@@ -36,18 +36,14 @@ func zipped(t testing.TB, content string) []byte {
 	if _, err := z.Write([]byte(content)); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return out.Bytes()
 }
 
 func parquetFile[T any](t testing.TB, rows ...T) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(2)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(2)))
 	return out.Bytes()
 }
 
@@ -107,9 +103,7 @@ func TestOpenQuotes(t *testing.T) {
 		{"id,label\n1,\"A\n" + follow + "4,\"\n5,B\n", MaxRecord/4 + 1001, ":2: got a record of more than 16 MiB, want shorter ones"},
 	} {
 		r, err := Open(t.Context(), write(t, "a.csv", []byte(c.content)), testMemory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var mu sync.Mutex
 		rows := 0
 		var bad []error
@@ -125,9 +119,7 @@ func TestOpenQuotes(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		if err := errors.Join(err, r.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, r.Close()))
 		first, ok := errors.AsType[*Error](errors.Join(bad...))
 		if !ok || rows != c.rows || !strings.Contains(errors.Join(bad...).Error(), c.want) || first.Value == "" {
 			t.Errorf("%.30q: got %d rows and %v, want %d and %s", c.content, rows, bad, c.rows, c.want)
@@ -248,9 +240,7 @@ func TestParquetEmptyGroup(t *testing.T) {
 	}
 	content := parquetFile(t, edge{1, 2})
 	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	metadata := file.Metadata()
 	metadata.NumRows = 0
 	group := &metadata.RowGroups[0]
@@ -260,9 +250,7 @@ func TestParquetEmptyGroup(t *testing.T) {
 		column.NumValues, column.DataPageOffset, column.DictionaryPageOffset = 0, -1, 0
 	}
 	footer, err := thrift.Marshal(new(thrift.CompactProtocol), metadata)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	empty := append([]byte("PAR1"), footer...)
 	empty = binary.LittleEndian.AppendUint32(empty, uint32(len(footer)))
 	got, err := read(write(t, "empty.parquet", append(empty, "PAR1"...)))
@@ -334,16 +322,12 @@ func TestParquetDamage(t *testing.T) {
 func TestColumnsAndWant(t *testing.T) {
 	path := write(t, "a.csv", []byte("Src,year\nx,"+strings.Repeat("é", 40)+"\n"))
 	r, err := Open(t.Context(), path, testMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if got, err := r.Columns("src", "dst", "year"); err != nil || !slices.Equal(got, []int{0, -1, 1}) {
 		t.Errorf("columns: got %d, %v, want 0, -1, 1", got, err)
 	}
 	for row, err := range r.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		want := path + `:2: column "year": got "` + strings.Repeat("é", 30) + `…", want a number`
 		if got := r.Want(row, 1, "a number").Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -363,9 +347,7 @@ func TestColumnsOfOneName(t *testing.T) {
 		{"\"src \",\" src\",dst", `got the columns "src " and " src", want one of them named "src"`},
 	} {
 		r, err := Open(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		columns, err := r.Columns("src", "dst")
 		got := fmt.Sprint(columns)
 		if err != nil {

@@ -58,7 +58,7 @@ func TestDealtSorters(t *testing.T) {
 			wg.Wait()
 			must.Do(t, errors.Join(errs...))
 			got := make([]map[string][]string, len(dealt))
-			err := dealt.each(t.Context(), func(ctx context.Context, i int) error {
+			must.Do(t, dealt.each(t.Context(), func(ctx context.Context, i int) error {
 				got[i] = map[string][]string{}
 				var last []byte
 				for r, err := range dealt[i].Records(ctx) {
@@ -72,8 +72,7 @@ func TestDealtSorters(t *testing.T) {
 					got[i][string(last)] = append(got[i][string(last)], string(r.Value))
 				}
 				return nil
-			})
-			must.Do(t, err)
+			}))
 			all := map[string][]string{}
 			for _, part := range got {
 				for id, values := range part {

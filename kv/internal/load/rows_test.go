@@ -6,22 +6,20 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // TestDamagedRows damages the file of rows behind the back of a load.
 func TestDamagedRows(t *testing.T) {
 	s, err := newRowSpool(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := errors.Join(s.append("a", 1, -1, nil), s.w.Flush()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(s.append("a", 1, -1, nil), s.w.Flush()))
 	long := binary.AppendUvarint(nil, 1<<62)
 	if _, err := s.file.WriteAt(long, 0); err != nil {
 		t.Fatal(err)

@@ -67,13 +67,12 @@ func TestReadersOfMovedDirectories(t *testing.T) {
 			dir := sessions(t, 5) // so many that Badger merges them
 			d := openTest(t, dir)
 			var want []string
-			err := read(d, func() {
+			must.Do(t, read(d, func() {
 				must.Do(t, d.Flatten())
 				want = tablesIn(t, dir)
 				moved := dir + "-moved"
 				must.Do(t, errors.Join(os.Rename(dir, moved), os.CopyFS(dir, os.DirFS(moved))))
-			})
-			must.Do(t, err)
+			}))
 			for _, path := range want {
 				if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 					t.Errorf("a table of the other store: got %v, want it as it was", err)

@@ -87,16 +87,14 @@ func TestTableBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := d.View(func(txn *Txn) error {
+		must.Do(t, d.View(func(txn *Txn) error {
 			count := 0
 			it := txn.Iterator([]byte{byte(record.KindAdjacency)}, false)
 			defer it.Close()
 			err := it.Seek(nil)
 			for ; err == nil && it.Valid(); err = it.Next() {
 				r, _, err := it.Record()
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if !bytes.Equal(r.Body, want[string(r.Key)]) {
 					t.Fatalf("seed %d: %s: got %d bytes, want other %d", seed, record.Describe(r.Key), len(r.Body), len(want[string(r.Key)]))
 				}
@@ -107,16 +105,13 @@ func TestTableBatch(t *testing.T) {
 			}
 			for key, body := range want {
 				value, err := txn.Get([]byte(key))
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if got, err := record.Decode([]byte(key), value); err != nil || !bytes.Equal(got, body) {
 					t.Fatalf("seed %d: %s: got %d bytes, %v, want other %d", seed, record.Describe([]byte(key)), len(got), err, len(body))
 				}
 			}
 			return err
-		})
-		must.Do(t, err)
+		}))
 		if got := len(lastLevel(t, d)); got != tables {
 			t.Errorf("seed %d: got %d tables of the last level, want %d", seed, got, tables)
 		}
@@ -167,19 +162,16 @@ func TestSmallStreamsShareTables(t *testing.T) {
 			}
 		}
 		lastLevel(t, d)
-		err := d.View(func(txn *Txn) error {
+		must.Do(t, d.View(func(txn *Txn) error {
 			for key, body := range want {
 				value, err := txn.Get([]byte(key))
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if got, err := record.Decode([]byte(key), value); err != nil || len(got) != len(body) {
 					t.Fatalf("seed %d: %s: got %d bytes, %v, want %d", seed, record.Describe([]byte(key)), len(got), err, len(body))
 				}
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))
 	}
 }
 
@@ -203,19 +195,16 @@ func TestStreamsThatNearlyHaveFiles(t *testing.T) {
 			t.Fatal(open, err)
 		}
 		lastLevel(t, d)
-		err := d.View(func(txn *Txn) error {
+		must.Do(t, d.View(func(txn *Txn) error {
 			for key, size := range want {
 				value, err := txn.Get([]byte(key))
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				if got, err := record.Decode([]byte(key), value); err != nil || len(got) != size {
 					t.Fatalf("%d less: %s: got %d bytes, %v, want %d", less, record.Describe([]byte(key)), len(got), err, size)
 				}
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))
 	}
 }
 

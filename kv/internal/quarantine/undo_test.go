@@ -72,8 +72,7 @@ func TestUndoOfChangedStore(t *testing.T) {
 	}
 	wantFiles(t, "refused", store, after)
 	after["4.sst"] = "since"
-	err := errors.Join(os.WriteFile(filepath.Join(store, "4.sst"), []byte("since"), 0o600), Undo(store, func(uint64, bool) error { return nil }))
-	must.Do(t, err)
+	must.Do(t, errors.Join(os.WriteFile(filepath.Join(store, "4.sst"), []byte("since"), 0o600), Undo(store, func(uint64, bool) error { return nil })))
 	wantFiles(t, "agreed", store, before)
 	wantFiles(t, "agreed", filepath.Join(pathOf(store, 1), repairedName), after)
 }

@@ -22,7 +22,7 @@ func TestReplace(t *testing.T) {
 	makeDir(t, "g")
 	must.Do(t, os.Symlink("g", "link"))
 	made := ""
-	err := Replace("link", func(dir string) error {
+	must.Do(t, Replace("link", func(dir string) error {
 		for _, db := range []string{"g", "link"} {
 			if err := Recover(db); err != nil {
 				t.Errorf("recovery of %s beside a running replacement: %v", db, err)
@@ -34,8 +34,7 @@ func TestReplace(t *testing.T) {
 		made = dir
 		makeDir(t, dir)
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	if is, err := os.ReadFile("link/is"); err != nil || string(is) != made {
 		t.Errorf("at g: got %q, %v, want %q", is, err, made)
 	}

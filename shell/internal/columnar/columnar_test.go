@@ -10,6 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -45,9 +46,7 @@ func render(t *testing.T, r *query.Result) []byte {
 func TestEveryKind(t *testing.T) {
 	data := render(t, query.NewTable(kinds, kindRows))
 	packed, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, column := range packed.Root().Columns() {
 		names = append(names, column.Name())
@@ -87,13 +86,9 @@ func parquetRows(t *testing.T, file *parquet.File) (rows [][]any) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
-		if err := in.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, in.Close())
 	}
 	return rows
 }
@@ -118,9 +113,7 @@ func TestRowGroupsAreBounded(t *testing.T) {
 	text := strings.Repeat("x", 4000)
 	data := render(t, numbers(rows, text, nil))
 	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, group := range file.RowGroups() {
 		if bytes := group.NumRows() * int64(len(text)+2*cellBytes); bytes > groupBytes {
 			t.Errorf("row group %d has %d bytes, want at most %d", i, bytes, groupBytes)

@@ -283,23 +283,18 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 func decisionsOf(t *testing.T, store *kv.Store) string {
 	t.Helper()
 	var text strings.Builder
-	err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			line, err := json.Marshal(map[string]any{
 				"seq": d.Seq, "step": d.Step, "time": d.Time, "id": d.ID, "decision": d.Kind.String(), "from": d.From, "to": d.To,
 				"who": d.Who, "why": d.Why, "run": d.Run, "undoes": d.Undoes,
 			})
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			text.Write(append(line, '\n'))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	return text.String()
 }
 
@@ -329,18 +324,14 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	inForce := func(store *kv.Store) (lines []string) {
 		last := map[string]decide.Decision{}
 		people := map[string][]string{}
-		err := store.View(func(tx *kv.Tx) error {
+		must.Do(t, store.View(func(tx *kv.Tx) error {
 			for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				last[d.ID] = d
 			}
 			for id, d := range last {
 				words, _, err := decide.Words(t.Context(), tx, d.Node)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				for _, d := range words {
 					if !d.Time.Equal(at(d.Time.Day())) || !d.EntryTime.After(d.Time) {
 						t.Errorf("%s: made at %v and entered at %v, want noon of a day, and later", id, d.Time, d.EntryTime)
@@ -349,8 +340,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 				}
 			}
 			return decide.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
-		})
-		must.Do(t, err)
+		}))
 		for id, d := range last {
 			slices.Sort(people[id])
 			lines = append(lines, fmt.Sprintf("%s %s %s%s", id, d.Label, d.After, strings.Join(people[id], "")))
@@ -399,12 +389,10 @@ func TestAdoptDisputes(t *testing.T) {
 	}
 	// stateOf is what a store says of the nodes, without the kinds of decisions.
 	stateOf := func(store *kv.Store) (lines []string) {
-		err := store.View(func(tx *kv.Tx) error {
+		must.Do(t, store.View(func(tx *kv.Tx) error {
 			for _, id := range []string{"p1", "p2", "p4", "p5"} {
 				v, err := tx.Node(id)
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				line := id
 				for _, column := range []string{"label", decide.DecidedByColumn, decide.DisputedColumn} {
 					value, err := tx.Value(v, column)
@@ -416,8 +404,7 @@ func TestAdoptDisputes(t *testing.T) {
 				lines = append(lines, strings.TrimSpace(line))
 			}
 			return decide.Check(t.Context(), tx, func(p kv.Problem) { t.Errorf("check: %s", p) })
-		})
-		must.Do(t, err)
+		}))
 		return lines
 	}
 	store := papers.Cleaned(t)

@@ -173,23 +173,18 @@ func TestCleanStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := papers.Reopen(t, dir)
-	err = store.Update(func(tx *kv.Tx) error {
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		for i := range 2 * size {
 			v, err := tx.Node(strconv.Itoa(i))
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			row := []float64{0.1, 0.9}
 			if i < size {
 				row = []float64{0.9, 0.1}
 			}
-			if err := cleaner.SetPredictions(tx, v, row); err != nil {
-				return err
-			}
+			must.Do(t, cleaner.SetPredictions(tx, v, row))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
 		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
 	if err != nil {

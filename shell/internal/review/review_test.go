@@ -313,8 +313,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	must.Do(t, err)
 	suggest := func(class string) {
 		t.Helper()
-		err := store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) })
-		must.Do(t, err)
+		must.Do(t, store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) }))
 	}
 	suggest("Neural Nets")
 	moved, err := r.take(t.Context(), card, 'y')

@@ -18,14 +18,13 @@ import (
 // surveyed is the picture of a node of a store.
 func surveyed(t *testing.T, store *kv.Store, id string) (e *picture.Ego) {
 	t.Helper()
-	err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
 		if err == nil {
 			e, err = New(tx, kv.Both, Guess(tx)).Ego(t.Context(), "suspect-1", v)
 		}
 		return err
-	})
-	must.Do(t, err)
+	}))
 	return e
 }
 
@@ -141,16 +140,14 @@ func TestGuess(t *testing.T) {
 	if _, err := load.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	err = papers.Reopen(t, dir).View(func(tx *kv.Tx) error {
+	must.Do(t, papers.Reopen(t, dir).View(func(tx *kv.Tx) error {
 		columns := Guess(tx)
 		if want := (Columns{Title: "Label_Text", Text: "BODY"}); columns != want {
 			t.Errorf("got %+v, want %+v", columns, want)
 		}
 		for id, want := range map[string]string{"1": "words", "2": "2"} {
 			v, err := tx.Node(id)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			if title, err := New(tx, kv.Both, columns).Title(v); title != want || err != nil {
 				t.Errorf("%s: got the title %q (%v), want %q", id, title, err, want)
 			}
@@ -159,15 +156,14 @@ func TestGuess(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }
 
 // TestClassPlace compares the places of names with those in pictures.
 func TestClassPlace(t *testing.T) {
 	store := papers.Cleaned(t)
 	e := surveyed(t, store, "p4")
-	err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		s := New(tx, kv.Both, Columns{})
 		for place, name := range e.Classes {
 			if got := s.ClassPlace(name); got != place {
@@ -178,6 +174,5 @@ func TestClassPlace(t *testing.T) {
 			t.Errorf("got %d without a name, of %d classes", got, len(e.Classes))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 }

@@ -212,7 +212,7 @@ func TestGetChangesNothing(t *testing.T) {
 func content(t *testing.T, store *kv.Store) string {
 	t.Helper()
 	var all bytes.Buffer
-	err := filepath.WalkDir(store.Dir(), func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(store.Dir(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Type()&fs.ModeSocket != 0 {
 			return err
 		}
@@ -220,8 +220,7 @@ func content(t *testing.T, store *kv.Store) string {
 		all.WriteString(path)
 		all.Write(bytes.TrimRight(text, "\x00"))
 		return err
-	})
-	must.Do(t, err)
+	}))
 	return all.String()
 }
 

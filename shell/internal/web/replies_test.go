@@ -229,23 +229,16 @@ func TestBulkOfWhatWasSeen(t *testing.T) {
 	c := serve(t, store, func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} })
 	b := bulk{Of: "nodes", Where: "score > 0.5", Decision: "unsure"}
 	first := posted[bulkReply](c, "/bulk", b)
-	err := store.Update(func(tx *kv.Tx) error {
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		condition, err := query.ParseCondition(b.Where)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		nodes, _, err := query.Suspects(t.Context(), tx, condition, 0)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		later := slices.Max(nodes)
 		label, err := tx.Value(later, kv.LabelColumn)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		return tx.SetValue(later, cleaner.SuggestedColumn, label)
-	})
-	must.Do(t, err)
+	}))
 	b.Confirm = first.Confirm
 	if again := posted[bulkReply](c, "/bulk", b); again.Said != "" || again.Question != first.Question || !slices.Equal(again.First, first.First) {
 		t.Errorf("got %+v, want the same question again", again)

@@ -151,15 +151,11 @@ func view[T any](c *client, path string) (v T) {
 // ask answers a statement.
 func ask(t *testing.T, store *kv.Store, statement string) (rows []string) {
 	t.Helper()
-	err := store.View(func(tx *kv.Tx) error {
+	must.Do(t, store.View(func(tx *kv.Tx) error {
 		result, err := query.Query(t.Context(), tx, query.Options{}, statement)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		for row, err := range result.Rows() {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			var cells []string
 			for _, v := range row.Values {
 				cells = append(cells, v.String())
@@ -167,8 +163,7 @@ func ask(t *testing.T, store *kv.Store, statement string) (rows []string) {
 			rows = append(rows, strings.Join(cells, "|"))
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))
 	return rows
 }
 
@@ -468,9 +463,7 @@ func TestSample(t *testing.T) {
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for _, v := range c.server.currentSample().Nodes {
 			id, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			drawn = append(drawn, id)
 		}
 		return nil
@@ -723,9 +716,7 @@ func TestAwaitedScore(t *testing.T) {
 	store := papers.Cleaned(t)
 	must.Do(t, store.Update(func(tx *kv.Tx) error { // from now on, changes make scores stale
 		run := map[string]any{}
-		if err := tx.Document("runs", "000000000001", &run); err != nil {
-			return err
-		}
+		must.Do(t, tx.Document("runs", "000000000001", &run))
 		commit, err := tx.LastCommit()
 		run["Commit"] = commit
 		return cmp.Or(err, tx.PutDocument("runs", "000000000001", run))
