@@ -18,7 +18,9 @@ import (
 // fieldsOf reads a table: its header, and its fields as text.
 func fieldsOf(t *testing.T, path string) (rows [][]string) {
 	t.Helper()
-	r, err := table.Open(t.Context(), path, testMemory)
+	parts, err := table.FindParts(t.Context(), path)
+	must.Do(t, err)
+	r, err := table.Open(t.Context(), parts, testMemory)
 	must.Do(t, err)
 	defer r.Close()
 	rows = append(rows, r.Header())

@@ -42,7 +42,7 @@ func (s *fileSample) share() float64 {
 
 // sampleTable looks at the columns of a table that find finds; one at place -1 is empty.
 func sampleTable(ctx context.Context, of table.Parts, memory int64, find func(*table.Reader) ([]int, error)) (*fileSample, error) {
-	in, err := table.OpenParts(ctx, of, memory)
+	in, err := table.Open(ctx, of, memory)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@
 // Parts.WithoutNested leaves out others. Its values are handed out as the text that a csv file would hold: dates and
 // times by ISO 8601, lists as [1,2,3] or ["a","b"]. Null is the empty text.
 //
-// OpenParts reads several files as one: those of a directory, or those that a pattern matches. They have the same header, or the
+// Open reads several files as one: those of a directory, or those that a pattern matches. They have the same header, or the
 // first is a header alone, with types as neo4j-admin writes them, and the others have none. The name "-" is standard input, where
 // the context has one: csv or tsv, and to be read once.
 //

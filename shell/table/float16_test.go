@@ -43,7 +43,7 @@ func TestFloat16(t *testing.T) {
 	content = append(binary.LittleEndian.AppendUint32(content, uint32(len(footer))), "PAR1"...)
 	path := filepath.Join(t.TempDir(), "nodes.parquet")
 	must.Do(t, os.WriteFile(path, content, 0o600))
-	in, err := OpenParts(t.Context(), Parts{paths: []string{path}}.WithoutNested(), testMemory)
+	in, err := Open(t.Context(), Parts{paths: []string{path}}.WithoutNested(), testMemory)
 	must.Do(t, err)
 	defer in.Close()
 	var got []string

@@ -218,7 +218,7 @@ func TestHeaderLooksLike(t *testing.T) {
 		{"31\t0\t1\tTheory\n35\t0\t0\tTheory\n", -1}, {"ann,bob\ncat,dan\n", 0}, {"paper,0,1\na,0.5,0\n", -1},
 		{"paper,0,1\n7,0.5,0\n", 1},
 	} {
-		in, err := Open(t.Context(), write(t, "a.txt", []byte(c.content)), testMemory)
+		in, err := openFile(t.Context(), write(t, "a.txt", []byte(c.content)), testMemory)
 		must.Do(t, err)
 		if got := in.HeaderLooksLike(); got != c.want {
 			t.Errorf("%q: got %d, want %d", c.content, got, c.want)
@@ -232,7 +232,7 @@ func TestHeaderLooksLike(t *testing.T) {
 // The parts of a table without a header are read as the first is.
 func TestPartsWithoutHeader(t *testing.T) {
 	first, second := write(t, "part-00000", []byte("1 2\n2 3\n")), write(t, "part-00001", []byte("x,y z\n"))
-	in, err := OpenParts(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true},
+	in, err := Open(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true},
 		nil), testMemory)
 	must.Do(t, err)
 	var got strings.Builder

@@ -20,13 +20,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// Open opens a file and reads its header. A file without one is an *Error; one with a header alone has no rows. memory, in
-// bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are
-// allocated. Where the file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan.
-func Open(ctx context.Context, path string, memory int64) (*Reader, error) {
-	return Parts{name: path, paths: []string{path}}.open(ctx, 0, memory, chunkBytes)
-}
-
 // open opens one of the files, with chunks of text of some size, in bytes.
 func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int) (*Reader, error) {
 	path := p.paths[part]

@@ -62,7 +62,7 @@ func TestParquetEncodings(t *testing.T) {
 }
 
 func readWithin(path string, memory int64) error {
-	r, err := Open(context.Background(), path, memory)
+	r, err := openFile(context.Background(), path, memory)
 	if err != nil {
 		return err
 	}

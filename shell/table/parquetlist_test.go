@@ -75,7 +75,7 @@ func TestParquetLists(t *testing.T) {
 		must.Do(t, w.Close())
 		path := write(t, "a.parquet", out.Bytes())
 		for _, workers := range []int{1, 3} {
-			in, err := Open(t.Context(), path, 8<<20)
+			in, err := openFile(t.Context(), path, 8<<20)
 			must.Do(t, err)
 			if !in.IsList(1) || !in.IsList(2) || !in.IsList(3) || !in.IsList(4) || in.IsList(0) || in.IsList(5) {
 				t.Errorf("seed %d: the columns with lists are not those with lists", seed)
@@ -117,7 +117,7 @@ func TestParquetNestedLists(t *testing.T) {
 		ID   string    `parquet:"id"`
 		Deep [][]int64 `parquet:"deep,list"`
 	}
-	_, err := Open(t.Context(), write(t, "a.parquet", parquetFile(t, row{ID: "a"})), 1<<20)
+	_, err := openFile(t.Context(), write(t, "a.parquet", parquetFile(t, row{ID: "a"})), 1<<20)
 	if err == nil || !strings.Contains(err.Error(), `column "deep": got a nested or unusual type`) {
 		t.Errorf("got %v, want that the type is nested", err)
 	}

@@ -14,12 +14,12 @@ import (
 // TestUnusualColumns reads a file that pyarrow wrote, with columns of all types that are no plain numbers, texts or dates.
 func TestUnusualColumns(t *testing.T) {
 	const path = "testdata/unusual.parquet"
-	if _, err := Open(t.Context(), path, testMemory); err == nil || !strings.Contains(err.Error(), `column "where": got a nested or unusual type`) {
+	if _, err := openFile(t.Context(), path, testMemory); err == nil || !strings.Contains(err.Error(), `column "where": got a nested or unusual type`) {
 		t.Errorf("got the error %v, want the column where refused", err)
 	}
 	parts, err := FindParts(t.Context(), path)
 	must.Do(t, err)
-	in, err := OpenParts(t.Context(), parts.WithoutNested(), testMemory)
+	in, err := Open(t.Context(), parts.WithoutNested(), testMemory)
 	must.Do(t, err)
 	defer in.Close()
 	if left, want := in.LeftOut(), []string{"where", "tags", "deep"}; !slices.Equal(left, want) {
@@ -56,13 +56,13 @@ func TestBinaryColumns(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	in, err := OpenParts(t.Context(), parts.WithoutNested("plain"), testMemory)
+	in, err := Open(t.Context(), parts.WithoutNested("plain"), testMemory)
 	must.Do(t, err)
 	defer in.Close()
 	if left, want := in.LeftOut(), []string{"blob", "hash"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
-	if in, err = OpenParts(t.Context(), parts.WithoutNested("blob"), testMemory); err != nil {
+	if in, err = Open(t.Context(), parts.WithoutNested("blob"), testMemory); err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
@@ -98,7 +98,7 @@ func TestPaddedPages(t *testing.T) {
 // readAll are the header and the rows of files.
 func readAll(t *testing.T, parts Parts) []string {
 	t.Helper()
-	in, err := OpenParts(t.Context(), parts, testMemory)
+	in, err := Open(t.Context(), parts, testMemory)
 	must.Do(t, err)
 	defer in.Close()
 	all := []string{strings.Join(in.Header(), "|")}
@@ -117,7 +117,7 @@ func FuzzParquetTypes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		parts, err := FindParts(t.Context(), write(t, "a.parquet", content))
 		must.Do(t, err)
-		in, err := OpenParts(t.Context(), parts.WithoutNested(), 1<<20)
+		in, err := Open(t.Context(), parts.WithoutNested(), 1<<20)
 		if err == nil {
 			for _, err = range in.Rows() {
 			}

@@ -22,7 +22,7 @@ func TestPartitionsOfParquet(t *testing.T) {
 	}
 	parts, err := FindParts(t.Context(), dir)
 	must.Do(t, err)
-	in, err := OpenParts(t.Context(), parts, testMemory)
+	in, err := Open(t.Context(), parts, testMemory)
 	must.Do(t, err)
 	defer in.Close()
 	if want := []string{"id", "label", "text", "year"}; !slices.Equal(in.Header(), want) {

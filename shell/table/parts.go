@@ -193,12 +193,15 @@ func (p Parts) Line(path string, at int64) int64 {
 	return int64(part)<<partShift | at
 }
 
-// OpenParts opens files that have the same header, as Open does. Row.Line has the number of the part too: Place says what it means.
-func OpenParts(ctx context.Context, parts Parts, memory int64) (*Reader, error) {
+// Open opens files that have the same header, and reads it. A file without one is an *Error; one with a header alone has no rows. memory, in
+// bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are allocated. Where a
+// file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan. Row.Line has the number of the part too:
+// Place says what it means.
+func Open(ctx context.Context, parts Parts, memory int64) (*Reader, error) {
 	return openParts(ctx, parts, memory, chunkBytes)
 }
 
-// openParts is OpenParts with chunks of text of another size, in bytes.
+// openParts is Open with chunks of text of another size, in bytes.
 func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (*Reader, error) {
 	first, err := parts.open(ctx, 0, memory, chunkBytes)
 	if err != nil {

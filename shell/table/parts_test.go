@@ -142,7 +142,7 @@ func TestPartsErrors(t *testing.T) {
 
 // readParts reads all rows of files.
 func readParts(ctx context.Context, parts Parts) error {
-	in, err := OpenParts(ctx, parts, 1<<30)
+	in, err := Open(ctx, parts, 1<<30)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func TestInput(t *testing.T) {
 	} {
 		ctx := stream.WithInput(t.Context(), io.MultiReader(strings.NewReader(c.text[:len(c.text)/2]), strings.NewReader(c.text[len(c.text)/2:])))
 		var got []string
-		in, err := Open(ctx, "-", 1<<30)
+		in, err := openFile(ctx, "-", 1<<30)
 		if err == nil {
 			for row, failed := range in.Rows() {
 				if err = failed; err == nil {
@@ -182,11 +182,11 @@ func TestInput(t *testing.T) {
 		if text := fmt.Sprint(strings.Join(got, " "), err); !strings.Contains(text, c.want) {
 			t.Errorf("%.40q: got %s, want %s", c.text, text, c.want)
 		}
-		if _, err := Open(ctx, "-", 1<<30); err == nil || !strings.Contains(err.Error(), "read already") {
+		if _, err := openFile(ctx, "-", 1<<30); err == nil || !strings.Contains(err.Error(), "read already") {
 			t.Errorf("%.40q: got %v the second time, want that it was read already", c.text, err)
 		}
 	}
-	if _, err := Open(t.Context(), "-", 1<<30); err == nil || err.Error() != "-: standard input is not read here, want a file" {
+	if _, err := openFile(t.Context(), "-", 1<<30); err == nil || err.Error() != "-: standard input is not read here, want a file" {
 		t.Errorf("without an input: got %v", err)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // MaxRecord is the longest record of a text file, in bytes, line ends inside of quotes included.
@@ -220,7 +220,7 @@ func (r *Reader) Want(row Row, column int, want string) error {
 	text := string(row.Fields[column])
 	path, line := r.parts.Place(row.Line)
 	return &Error{
-		Path: path, Line: line, Column: r.header[column], Value: shorten(text, maxValue),
+		Path: path, Line: line, Column: r.header[column], Value: wording.Cut(text, maxValue),
 		Msg: fmt.Sprintf("got %q, want %s", brief(text), want),
 	}
 }
@@ -239,19 +239,7 @@ func (r *Reader) Close() error {
 const maxValue = 1 << 10
 
 // brief shortens a text that a message quotes.
-func brief(s string) string { return shorten(s, 60) }
-
-// shorten cuts a text to at most the given number of bytes, and says so.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func brief(s string) string { return wording.Cut(s, 60) }
 
 // sourceError words the errors of reading and decompressing a file.
 func sourceError(err error) string {

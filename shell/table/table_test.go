@@ -49,7 +49,7 @@ func parquetFile[T any](t testing.TB, rows ...T) []byte {
 
 // read returns the header and the rows, each as its line and its fields, quoted.
 func read(path string) (string, error) {
-	r, err := Open(context.Background(), path, testMemory)
+	r, err := openFile(context.Background(), path, testMemory)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func TestOpenQuotes(t *testing.T) {
 		{"id,label\n1,\"A\n" + follow, MaxRecord/4 + 1000, ":2: got a record of more than 16 MiB, want shorter ones"},
 		{"id,label\n1,\"A\n" + follow + "4,\"\n5,B\n", MaxRecord/4 + 1001, ":2: got a record of more than 16 MiB, want shorter ones"},
 	} {
-		r, err := Open(t.Context(), write(t, "a.csv", []byte(c.content)), testMemory)
+		r, err := openFile(t.Context(), write(t, "a.csv", []byte(c.content)), testMemory)
 		must.Do(t, err)
 		var mu sync.Mutex
 		rows := 0
@@ -321,7 +321,7 @@ func TestParquetDamage(t *testing.T) {
 
 func TestColumnsAndWant(t *testing.T) {
 	path := write(t, "a.csv", []byte("Src,year\nx,"+strings.Repeat("é", 40)+"\n"))
-	r, err := Open(t.Context(), path, testMemory)
+	r, err := openFile(t.Context(), path, testMemory)
 	must.Do(t, err)
 	if got, err := r.Columns("src", "dst", "year"); err != nil || !slices.Equal(got, []int{0, -1, 1}) {
 		t.Errorf("columns: got %d, %v, want 0, -1, 1", got, err)
@@ -346,7 +346,7 @@ func TestColumnsOfOneName(t *testing.T) {
 		{"SRC,src,dst", "[1 2]"}, {"Src, dst ", "[0 1]"}, {"SRC,Src,dst", `a.csv:1: got the columns "SRC" and "Src", want one of them named "src"`}, {" src,dst", "[0 1]"},
 		{"\"src \",\" src\",dst", `got the columns "src " and " src", want one of them named "src"`},
 	} {
-		r, err := Open(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory)
+		r, err := openFile(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory)
 		must.Do(t, err)
 		columns, err := r.Columns("src", "dst")
 		got := fmt.Sprint(columns)

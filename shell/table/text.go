@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // chunkBytes is how much text is cut off a file at once: small enough for a cache of the processor, large enough that
@@ -375,6 +377,6 @@ func (c *textChunk) quotedRecord() (Row, error) {
 func recordError(path string, line int64, text []byte, format string, args ...any) *Error {
 	const replacement = "\ufffd"
 	value := string(text[:min(len(text), maxValue+utf8.UTFMax)])
-	value = shorten(strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", replacement), replacement), maxValue)
+	value = wording.Cut(strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", replacement), replacement), maxValue)
 	return &Error{Path: path, Line: line, Value: value, Msg: fmt.Sprintf(format, args...)}
 }

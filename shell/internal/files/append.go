@@ -201,7 +201,7 @@ func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, 
 		if a.nodes == nil {
 			return
 		}
-		in, err := table.OpenParts(ctx, a.nodeParts, a.Memory)
+		in, err := table.Open(ctx, a.nodeParts, a.Memory)
 		if err != nil {
 			yield(0, err)
 			return

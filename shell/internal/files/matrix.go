@@ -102,7 +102,7 @@ func (m *matrixFile) findList(ctx context.Context, memory int64) (err error) {
 	if m.list < 0 {
 		return nil
 	}
-	in, err := table.OpenParts(ctx, m.table.Parts(), memory)
+	in, err := table.Open(ctx, m.table.Parts(), memory)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 
 // guess reads the file once, through a reader of its own.
 func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[string]kv.Kind, r Job) (err error) {
-	in, err := table.OpenParts(ctx, n.in.Parts(), r.Memory)
+	in, err := table.Open(ctx, n.in.Parts(), r.Memory)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader
 
 // open opens a table, and says how it is read if its name does not.
 func (r Job) open(ctx context.Context, parts table.Parts) (*table.Reader, error) {
-	in, err := table.OpenParts(ctx, parts, r.Memory)
+	in, err := table.Open(ctx, parts, r.Memory)
 	if err != nil {
 		return nil, err
 	}
