@@ -23,13 +23,10 @@ var (
 // TestDocsNameWhatIsThere holds that every link and every path of the repository in the documentation leads somewhere.
 // Names in capitals, as in shell/NAME.go, stand for any.
 func TestDocsNameWhatIsThere(t *testing.T) {
-	pages, err := filepath.Glob("docs/*.md")
-	must.Do(t, err)
-	examples, err := filepath.Glob("docs/examples/*/README.md")
-	must.Do(t, err)
+	pages := must.Get(filepath.Glob("docs/*.md"))(t)
+	examples := must.Get(filepath.Glob("docs/examples/*/README.md"))(t)
 	for _, page := range append(append(pages, examples...), "README.md", "CONTRIBUTING.md", "docs/durability/README.md", "interop/python/README.md") {
-		text, err := os.ReadFile(page)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(page))(t)
 		prose := docCode.ReplaceAllString(string(text), "")
 		var paths []string
 		for _, link := range docLink.FindAllStringSubmatch(prose, -1) {
@@ -53,8 +50,7 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 // TestChangelogIsKept holds CHANGELOG.md to the form of Keep a Changelog: versions with dates, the newest first, known kinds of changes, and a
 // link for each version.
 func TestChangelogIsKept(t *testing.T) {
-	text, err := os.ReadFile("CHANGELOG.md")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("CHANGELOG.md"))(t)
 	version := regexp.MustCompile(`^## \[(Unreleased|\d+\.\d+\.\d+(?:-[\w.]+)?)\](?: - \d{4}-\d{2}-\d{2})?$`)
 	kind := regexp.MustCompile(`^### (Added|Changed|Deprecated|Removed|Fixed|Security)$`)
 	var versions []string
@@ -85,8 +81,7 @@ func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the command go is not installed")
 	}
-	packages, err := exec.Command("go", "list", "-deps", "./shell/query").Output()
-	must.Do(t, err)
+	packages := must.Get(exec.Command("go", "list", "-deps", "./shell/query").Output())(t)
 	if !strings.Contains(string(packages), "graphcleaner/kv\n") {
 		t.Fatalf("got %s, want it to have kv", packages)
 	}
@@ -134,8 +129,7 @@ func parsed(t *testing.T, dir string) (files []*ast.File) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		must.Do(t, err)
+		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t)
 		files = append(files, file)
 	}
 	return files

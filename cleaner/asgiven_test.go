@@ -44,8 +44,7 @@ func cells(t *testing.T, s *kv.Store) (rows []string) {
 			must.Do(t, err)
 			var row []string
 			for _, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn} {
-				value, err := tx.Value(v, name)
-				must.Do(t, err)
+				value := must.Get(tx.Value(v, name))(t)
 				if value.IsNull() {
 					row = append(row, "null")
 				} else {
@@ -82,10 +81,8 @@ func TestAsGiven(t *testing.T) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		for _, position := range []int{0, 17, 599} {
-			v, err := tx.NodeAt(position)
-			must.Do(t, err)
-			confidence, err := tx.Value(v, ConfidenceColumn)
-			must.Do(t, err)
+			v := must.Get(tx.NodeAt(position))(t)
+			confidence := must.Get(tx.Value(v, ConfidenceColumn))(t)
 			if want := slices.Max(p.scores[position]); !near(confidence.Float(), want, 1e-5) {
 				t.Errorf("position %d: got confidence %v, want that of the imported row, %v", position, confidence, want)
 			}
@@ -154,9 +151,7 @@ func TestAsGivenWithoutRows(t *testing.T) {
 				if run.Scored != scored || split && run.FittingNodes != fitting {
 					t.Errorf("got %d nodes scored, %d fitting, want %d and %d", run.Scored, run.FittingNodes, scored, fitting)
 				}
-				if _, err := Rescore(t.Context(), s, RescoreOptions{Full: true}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true}))(t)
 				if !slices.Equal(cells(t, s), rows) {
 					t.Error("a rescore of all nodes: the scores are others")
 				}
@@ -202,8 +197,7 @@ func TestAsGivenVerdicts(t *testing.T) {
 		var requests []decide.Request
 		view(t, s, func(tx *kv.Tx) error {
 			for _, position := range lacking {
-				v, err := tx.NodeAt(position)
-				must.Do(t, err)
+				v := must.Get(tx.NodeAt(position))(t)
 				if p.nodes[position].Label != "" {
 					requests = append(requests, decide.Request{Node: v, Kind: decide.Unlabel})
 				}
@@ -224,9 +218,7 @@ func TestAsGivenVerdicts(t *testing.T) {
 			s = q.load(t, true)
 			q.predictSome(t, s, func(position int) bool { return !slices.Contains(lacking, position) })
 		}
-		if _, err := Clean(context.Background(), s, Options{Seed: 3, AsGiven: true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Clean(context.Background(), s, Options{Seed: 3, AsGiven: true}))(t)
 		outcomes[i] = cells(t, s)
 	}
 	if !slices.Equal(outcomes[0], outcomes[1]) {

@@ -253,8 +253,7 @@ func TestEarlyStopping(t *testing.T) {
 	trainWell(t)
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	ctx := context.Background()
-	inputs, err := p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20)
-	must.Do(t, err)
+	inputs := must.Get(p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20))(t)
 	closeStore(t, inputs)
 	for v := range p.labels {
 		if p.splits[v] == SplitValidation {
@@ -262,10 +261,8 @@ func TestEarlyStopping(t *testing.T) {
 		}
 	}
 	var stopped, through PredictReport
-	best, err := p.fitBase(ctx, inputs, PredictOptions{}, &stopped)
-	must.Do(t, err)
-	validation, err := p.learn(ctx, inputs, p.stops, baseValidation, PredictOptions{})
-	must.Do(t, err)
+	best := must.Get(p.fitBase(ctx, inputs, PredictOptions{}, &stopped))(t)
+	validation := must.Get(p.learn(ctx, inputs, p.stops, baseValidation, PredictOptions{}))(t)
 	for v := range p.splits {
 		if p.splits[v] == SplitValidation {
 			p.labels[v] = kv.NoClass
@@ -273,18 +270,15 @@ func TestEarlyStopping(t *testing.T) {
 	}
 	var told [2]int64
 	opt := PredictOptions{Progress: func(_ string, done, total int64) { told = [2]int64{done, total} }}
-	last, err := p.fitBase(ctx, inputs, opt, &through)
-	must.Do(t, err)
+	last := must.Get(p.fitBase(ctx, inputs, opt, &through))(t)
 	if stopped.Epochs > through.Epochs {
 		t.Errorf("epochs: got %d with validation that turns bad, want no more than the %d without validation", stopped.Epochs, through.Epochs)
 	}
 	if most := int64(len(last.nets) * through.Epochs); told != [2]int64{most, most} {
 		t.Errorf("progress at the end: got %v, want %d of as many", told, most)
 	}
-	bestLoss, err := validation.meanLoss(ctx, best.nets[0], 1)
-	must.Do(t, err)
-	lastLoss, err := validation.meanLoss(ctx, last.nets[0], 1)
-	must.Do(t, err)
+	bestLoss := must.Get(validation.meanLoss(ctx, best.nets[0], 1))(t)
+	lastLoss := must.Get(validation.meanLoss(ctx, last.nets[0], 1))(t)
 	if !(bestLoss < lastLoss-0.1) {
 		t.Errorf("validation loss: got %.3f of the network kept, want well below the %.3f of the last one", bestLoss, lastLoss)
 	}
@@ -294,8 +288,7 @@ func TestEarlyStopping(t *testing.T) {
 func TestTrainingProgress(t *testing.T) {
 	p := newBaseProblem(t, 7, 600, 2, baseWide)
 	ctx := context.Background()
-	inputs, err := p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20)
-	must.Do(t, err)
+	inputs := must.Get(p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20))(t)
 	closeStore(t, inputs)
 	var last int64
 	totals := make(map[int64]bool)
@@ -305,8 +298,7 @@ func TestTrainingProgress(t *testing.T) {
 		}
 		last, totals[total] = done, true
 	}}
-	fit, err := p.fitBase(ctx, inputs, opt, new(PredictReport))
-	must.Do(t, err)
+	fit := must.Get(p.fitBase(ctx, inputs, opt, new(PredictReport)))(t)
 	if want := int64(len(fit.nets)+1) * baseEpochs; len(totals) != 1 || !totals[want] {
 		t.Errorf("progress: got totals %v, want %d epochs of %d folds and one more training", totals, want, len(fit.nets))
 	}
@@ -324,8 +316,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 			p.splits[v] = Split(r.IntN(4))
 		}
 		row := func(v kv.NodeID) []float32 {
-			s, err := p.structure(ctx, PredictOptions{}, 64<<20)
-			must.Do(t, err)
+			s := must.Get(p.structure(ctx, PredictOptions{}, 64<<20))(t)
 			closeStore(t, s)
 			got := make([]float32, s.Width())
 			must.Do(t, s.Read(kv.Range{First: v, End: v + 1}, 0, s.Width(), got))
@@ -365,8 +356,7 @@ func TestMixedInputs(t *testing.T) {
 	}
 	features := make([]float32, n*d)
 	must.Do(t, p.features.Read(kv.Range{End: n}, 0, d, features))
-	s, err := p.mixedInputs(context.Background(), PredictOptions{}, 64<<20)
-	must.Do(t, err)
+	s := must.Get(p.mixedInputs(context.Background(), PredictOptions{}, 64<<20))(t)
 	closeStore(t, s)
 	got := allRows(t, s)
 	scaled := func(row []float64, length float64) (out []float64) {
@@ -408,8 +398,7 @@ func TestMixedInputs(t *testing.T) {
 func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
 	p := baseProblem{graph: kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
-	s, err := p.smoothedFeatures(context.Background(), PredictOptions{Hops: 1}, 1<<20)
-	must.Do(t, err)
+	s := must.Get(p.smoothedFeatures(context.Background(), PredictOptions{Hops: 1}, 1<<20))(t)
 	closeStore(t, s)
 	// (3, 4) + (1.5, 3), and (0, 2) + (1.5, 3).
 	left, right := math.Sqrt(4.5*4.5+7*7), math.Sqrt(1.5*1.5+5*5)
@@ -438,8 +427,7 @@ func putFeatures(t *testing.T, s *kv.Store, width int, rows map[string][]float32
 		}
 		must.Do(t, tx.CreateMatrix(FeaturesMatrix, columns))
 		for id, row := range rows {
-			v, err := tx.Node(id)
-			must.Do(t, err)
+			v := must.Get(tx.Node(id))(t)
 			must.Do(t, tx.SetRow(FeaturesMatrix, v, row))
 		}
 		return nil
@@ -496,10 +484,9 @@ func TestPredictWritesPredictions(t *testing.T) {
 	p := newPlanted(8, 200)
 	s := p.load(t, true)
 	var notices, stages []string
-	report, err := Predict(context.Background(), s, PredictOptions{
+	report := must.Get(Predict(context.Background(), s, PredictOptions{
 		Seed: 1, Notice: func(n string) { notices = append(notices, n) }, OnStage: func(stage ops.Stage) { stages = append(stages, stage.Name) },
-	})
-	must.Do(t, err)
+	}))(t)
 	if report.Inputs != InputStructure || report.TestAccuracy < 0.6 { // of labels of which a tenth is wrong
 		t.Errorf("report: got %+v, want structure and a test accuracy of 0.6 or more", report)
 	}
@@ -513,15 +500,13 @@ func TestPredictWritesPredictions(t *testing.T) {
 		if source, err := predictionSource(tx); err != nil || source != SourceBuiltIn {
 			t.Errorf("source of the predictions: got %q and error %v, want %q", source, err, SourceBuiltIn)
 		}
-		predictions, err := Predictions(tx)
-		must.Do(t, err)
+		predictions := must.Get(Predictions(tx))(t)
 		values := make([]float32, tx.NumNodes()*4)
 		must.Do(t, predictions.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, 4, values))
 		checkPredictions(t, values, 4)
 		return nil
 	})
-	files, err := os.ReadDir(s.Dir())
-	must.Do(t, err)
+	files := must.Get(os.ReadDir(s.Dir()))(t)
 	for _, file := range files {
 		if strings.HasPrefix(file.Name(), "spill-") {
 			t.Errorf("a temporary file is left: %s", file.Name())

@@ -30,19 +30,15 @@ func mustStatistics(t *testing.T, s *kv.Store) (got *LabelStatistics) {
 // would agree, and the adjusted homophily is (4/6 − ½) / ½ = ⅓.
 func TestStatisticsByHand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	for i, label := range []string{"x", "x", "y", "y", ""} {
 		must.Do(t, l.AddNode(kv.Node{ID: string(rune('a' + i)), Label: label}))
 	}
 	for _, e := range []string{"ab", "bc", "cd", "de"} {
 		must.Do(t, l.AddEdge(e[:1], e[1:], 0))
 	}
-	if _, err := l.Commit(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	must.Do(t, err)
+	must.Get(l.Commit(context.Background(), nil))(t)
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 	defer s.Close()
 	got := mustStatistics(t, s)
 	if got.Labels != 4 || !golden.Near(got.Homophily, 4./6, 1e-12) || !golden.Near(got.ChanceHomophily, 0.5, 1e-12) || !golden.Near(got.AdjustedHomophily, 1./3, 1e-12) {
@@ -89,10 +85,8 @@ func TestStatisticsOfARun(t *testing.T) {
 		mustDecide(t, s, decide.Options{}, decide.Request{Node: decided, Kind: decide.Reject})
 		got := mustStatistics(t, s)
 		view(t, s, func(tx *kv.Tx) error {
-			predictions, err := Predictions(tx)
-			must.Do(t, err)
-			last, err := LastRun(tx)
-			must.Do(t, err)
+			predictions := must.Get(Predictions(tx))(t)
+			last := must.Get(LastRun(tx))(t)
 			rates := last.ClassMislabelRates()
 			if again := run.ClassMislabelRates(); !slices.Equal(rates, again) {
 				t.Errorf("%s: got mislabel rates %v of LastRun, %v of Clean", preset, rates, again)

@@ -19,8 +19,7 @@ import (
 func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv.Direction, drawn bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(width)))
-	bulk, err := s.Bulk()
-	must.Do(t, err)
+	bulk := must.Get(s.Bulk())(t)
 	defer bulk.Abort()
 	classes := bulk.Tx().Classes()
 	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Direction: uint8(direction), Drawn: drawn}}
@@ -108,10 +107,8 @@ func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 	if err != nil || len(nodes) != tx.NumPresent() {
 		t.Fatalf("got %d nodes, %v, want %d", len(nodes), err, tx.NumPresent())
 	}
-	got, err := f.rowsOf(t.Context(), nodes, PredictOptions{})
-	must.Do(t, err)
-	want, err := f.rowsInWorkplace(t.Context(), s, nodes, PredictOptions{})
-	must.Do(t, err)
+	got := must.Get(f.rowsOf(t.Context(), nodes, PredictOptions{}))(t)
+	want := must.Get(f.rowsInWorkplace(t.Context(), s, nodes, PredictOptions{}))(t)
 	for i, v := range nodes {
 		for j := range want[i] {
 			if !near(float64(got[i][j]), float64(want[i][j]), 1e-5) {
@@ -140,9 +137,7 @@ func TestScoreOfAddedNode(t *testing.T) {
 		if explained.Score != got.Score || explained.Suggestion != got.Suggestion || explained.Confidence != got.Confidence || explained.ScoredAs != got.Label {
 			t.Errorf("got the explanation %+v, want that of %+v", explained, got)
 		}
-		if _, err := Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}))(t)
 		stored := explainID(t, s, p.nodes[300].ID)
 		for i, f := range stored.Features {
 			if !near(explained.Features[i].Value, f.Value, 1e-4) || len(explained.Counterfactual) != len(stored.Counterfactual) || explained.Incomplete != stored.Incomplete {
@@ -171,8 +166,7 @@ func explainID(t *testing.T, s *kv.Store, id string) (e *Explanation) {
 func mustScore(t *testing.T, s *kv.Store, id string) (score NodeScore) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
-		v, err := tx.Node(id)
-		must.Do(t, err)
+		v := must.Get(tx.Node(id))(t)
 		scores, err := Score(t.Context(), tx, []kv.NodeID{v}, ops.Options{})
 		if err == nil {
 			score = scores[0]
@@ -186,8 +180,7 @@ func mustScore(t *testing.T, s *kv.Store, id string) (score NodeScore) {
 func joinedRow(t *testing.T, s *kv.Store, id string) (joined, imported []float32) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
-		v, err := tx.Node(id)
-		must.Do(t, err)
+		v := must.Get(tx.Node(id))(t)
 		j, err := newJoiner(tx)
 		if err != nil || j == nil {
 			t.Fatalf("got joiner %v, %v", j, err)
@@ -221,8 +214,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	give := func(position int, by string) {
 		t.Helper()
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
-			v, err := tx.Node(p.nodes[position].ID)
-			must.Do(t, err)
+			v := must.Get(tx.Node(p.nodes[position].ID))(t)
 			row := make([]float64, 4) // in the order of the store
 			for i, name := range tx.Classes() {
 				row[i] = p.scores[position][slices.Index(classes, name)]
@@ -230,8 +222,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 			if by == "set" {
 				return SetPredictions(tx, v, row)
 			}
-			w, err := AppendPredictions(tx, tx.Classes(), PredictionOptions{}, tx.SetRow)
-			must.Do(t, err)
+			w := must.Get(AppendPredictions(tx, tx.Classes(), PredictionOptions{}, tx.SetRow))(t)
 			return errors.Join(w.Put(v, row), w.Finish(), w.Mark(tx))
 		}))
 	}
@@ -265,16 +256,14 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	// A row that is exchanged and comes back leaves the joined one as it was.
 	second := first
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		v, err := tx.Node(p.nodes[0].ID)
-		must.Do(t, err)
+		v := must.Get(tx.Node(p.nodes[0].ID))(t)
 		return SetPredictions(tx, v, []float64{0.1, 0.2, 0.3, 0.4})
 	}))
 	if other, _ := joinedRow(t, s, p.nodes[0].ID); slices.Equal(other, old) {
 		t.Error("another imported row leaves the joined one")
 	}
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		v, err := tx.Node(p.nodes[0].ID)
-		must.Do(t, err)
+		v := must.Get(tx.Node(p.nodes[0].ID))(t)
 		row := make([]float64, 4)
 		for i, x := range second {
 			row[i] = float64(x)
@@ -283,9 +272,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	}))
 	back, _ := joinedRow(t, s, p.nodes[0].ID)
 	mustBeNear(t, "a row that comes back", back, old)
-	if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true}))(t)
 	view(t, s, func(tx *kv.Tx) error {
 		mustEqualStored(t, tx)
 		return nil

@@ -18,8 +18,7 @@ func (p plantedPartition) appendPlanted(t *testing.T, s *kv.Store, count int, fe
 	t.Helper()
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		for i, n := range p.nodes[count:] {
-			v, err := tx.AddNode(kv.Node{ID: n.ID, Label: p.truth[count+i]})
-			must.Do(t, err)
+			v := must.Get(tx.AddNode(kv.Node{ID: n.ID, Label: p.truth[count+i]}))(t)
 			if features != nil {
 				must.Do(t, tx.SetRow(FeaturesMatrix, v, features(count+i)))
 			}
@@ -28,10 +27,8 @@ func (p plantedPartition) appendPlanted(t *testing.T, s *kv.Store, count int, fe
 			if e[0] == e[1] || e[0] < count && e[1] < count {
 				continue
 			}
-			u, err := tx.Node(p.nodes[e[0]].ID)
-			must.Do(t, err)
-			v, err := tx.Node(p.nodes[e[1]].ID)
-			must.Do(t, err)
+			u := must.Get(tx.Node(p.nodes[e[0]].ID))(t)
+			v := must.Get(tx.Node(p.nodes[e[1]].ID))(t)
 			if has, err := tx.HasEdge(u, v); err != nil || has {
 				continue
 			}
@@ -124,13 +121,11 @@ func storedPredictions(t *testing.T, s *kv.Store) map[string][]float32 {
 	t.Helper()
 	all := map[string][]float32{}
 	view(t, s, func(tx *kv.Tx) error {
-		matrix, err := tx.Matrix(PredictionsMatrix)
-		must.Do(t, err)
+		matrix := must.Get(tx.Matrix(PredictionsMatrix))(t)
 		for v := range kv.NodeID(tx.NumNodes()) {
 			row := make([]float32, matrix.Width())
 			must.Do(t, inClassOrder(tx, matrix).Read(kv.Range{First: v, End: v + 1}, 0, len(row), row))
-			id, err := tx.ID(v)
-			must.Do(t, err)
+			id := must.Get(tx.ID(v))(t)
 			if !hasNaN(row) {
 				all[id] = row
 			}
@@ -146,8 +141,7 @@ func giveFeatures(t *testing.T, s *kv.Store, p plantedPartition, features func(p
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		must.Do(t, tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d"}))
 		for position, n := range p.nodes {
-			v, err := tx.Node(n.ID)
-			must.Do(t, err)
+			v := must.Get(tx.Node(n.ID))(t)
 			must.Do(t, tx.SetRow(FeaturesMatrix, v, features(position)))
 		}
 		return nil

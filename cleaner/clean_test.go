@@ -87,24 +87,20 @@ func (p plantedPartition) loadDir(t *testing.T) string {
 	if p.nodes[0].Values != nil {
 		properties = []kv.Column{{Name: "split", Kind: kv.KindString}}
 	}
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: properties})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: properties}))(t)
 	for _, n := range p.nodes {
 		must.Do(t, l.AddNode(n))
 	}
 	for _, e := range p.edges {
 		must.Do(t, l.AddEdge(p.nodes[e[0]].ID, p.nodes[e[1]].ID, 0))
 	}
-	if _, err := l.Commit(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(context.Background(), nil))(t)
 	return dir
 }
 
 func openPlanted(t *testing.T, dir string) *kv.Store {
 	t.Helper()
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	must.Do(t, err)
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 	return s
 }
 
@@ -204,10 +200,8 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 			view(t, s, func(tx *kv.Tx) error {
 				var flagged, suspects, right, wrong int
 				for position, n := range p.nodes {
-					v, err := tx.NodeAt(position)
-					must.Do(t, err)
-					score, err := tx.Value(v, ScoreColumn)
-					must.Do(t, err)
+					v := must.Get(tx.NodeAt(position))(t)
+					score := must.Get(tx.Value(v, ScoreColumn))(t)
 					if score.IsNull() != (n.Label == "") {
 						t.Fatalf("node %s, given %q: got score %v", n.ID, n.Label, score)
 					}
@@ -215,8 +209,7 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 					if mislabelled {
 						wrong++
 					}
-					suggested, err := tx.Value(v, SuggestedColumn)
-					must.Do(t, err)
+					suggested := must.Get(tx.Value(v, SuggestedColumn))(t)
 					if !score.IsNull() && score.Float() > run.Threshold && suggested.Str() != n.Label {
 						suspects++
 					}
@@ -252,8 +245,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 	}
 	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 5, Hops: 2, Threshold: 0.9})
 	view(t, s, func(tx *kv.Tx) error {
-		last, err := LastRun(tx)
-		must.Do(t, err)
+		last := must.Get(LastRun(tx))(t)
 		text := func(r Run) string { // in which NaN is NaN
 			matrices := fmt.Sprintf("%+v %+v %+v ", *r.ConfidentJoint, *r.Joint, *r.Transition)
 			r.ConfidentJoint, r.Joint, r.Transition = nil, nil, nil
@@ -262,8 +254,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 		if got, want := text(*last), text(*run); got != want {
 			t.Errorf("last run as read:\n%.2000s\nwant as returned:\n%.2000s", got, want)
 		}
-		runs, err := Runs(tx)
-		must.Do(t, err)
+		runs := must.Get(Runs(tx))(t)
 		if len(runs) != 2 || runs[0].ID != 1 || runs[1].ID != 2 || runs[0].Hops != 3 || runs[1].Hops != 2 {
 			t.Errorf("runs: got %d, want two with IDs 1 and 2, of 3 and 2 hops", len(runs))
 		}
@@ -272,14 +263,12 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 				t.Errorf("column %s: got %+v, want it indexed", name, column)
 			}
 		}
-		matrix, err := tx.Matrix(AgreementMatrix)
-		must.Do(t, err)
+		matrix := must.Get(tx.Matrix(AgreementMatrix))(t)
 		if got := strings.Join(matrix.Columns(), " "); got != "P0 P1 P2 L1 L2" {
 			t.Errorf("columns of %s: got %s, want P0 P1 P2 L1 L2", AgreementMatrix, got)
 		}
 		// What the run stored is what Features computes.
-		features, err := Features(context.Background(), tx, 2, kv.Both, ops.Options{})
-		must.Do(t, err)
+		features := must.Get(Features(context.Background(), tx, 2, kv.Both, ops.Options{}))(t)
 		all := kv.Range{End: kv.NodeID(tx.NumNodes())}
 		want, got := make([]float32, 5*tx.NumNodes()), make([]float32, 5*tx.NumNodes())
 		must.Do(t, errors.Join(features.Read(all, 0, 5, want), matrix.Read(all, 0, 5, got), features.Close()))
@@ -289,20 +278,16 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 			}
 		}
 		for position, row := range p.scores {
-			v, err := tx.NodeAt(position)
-			must.Do(t, err)
+			v := must.Get(tx.NodeAt(position))(t)
 			best := 0
 			for j := range row {
 				if row[j] > row[best] {
 					best = j
 				}
 			}
-			suggested, err := tx.Value(v, SuggestedColumn)
-			must.Do(t, err)
-			confidence, err := tx.Value(v, ConfidenceColumn)
-			must.Do(t, err)
-			id, err := tx.Value(v, RunColumn)
-			must.Do(t, err)
+			suggested := must.Get(tx.Value(v, SuggestedColumn))(t)
+			confidence := must.Get(tx.Value(v, ConfidenceColumn))(t)
+			id := must.Get(tx.Value(v, RunColumn))(t)
 			if suggested.Str() != tx.Classes()[best] || math.Abs(confidence.Float()-row[best]) > 1e-6 || id.Int() != 2 {
 				t.Fatalf("node %s: got suggested %v, confidence %v, run %v, want %s, %v, 2",
 					p.nodes[position].ID, suggested, confidence, id, tx.Classes()[best], row[best])
@@ -317,21 +302,18 @@ func outcome(t *testing.T, s *kv.Store) []byte {
 	t.Helper()
 	var text bytes.Buffer
 	view(t, s, func(tx *kv.Tx) error {
-		matrix, err := tx.Matrix(AgreementMatrix)
-		must.Do(t, err)
+		matrix := must.Get(tx.Matrix(AgreementMatrix))(t)
 		row := make([]float32, matrix.Width())
 		for v, err := range tx.InFileOrder() {
 			must.Do(t, err)
 			for _, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn} {
-				value, err := tx.Value(v, name)
-				must.Do(t, err)
+				value := must.Get(tx.Value(v, name))(t)
 				fmt.Fprintf(&text, "%v,", value)
 			}
 			must.Do(t, matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row))
 			must.Do(t, binary.Write(&text, binary.LittleEndian, row))
 		}
-		run, err := LastRun(tx)
-		must.Do(t, err)
+		run := must.Get(LastRun(tx))(t)
 		fmt.Fprint(&text, run.Transition, run.ClassThresholds, run.Suspects)
 		return nil
 	})

@@ -173,8 +173,7 @@ func TestDoubtfulOrder(t *testing.T) {
 		classes := 3 + int(seed%10)
 		c := newOrderCase(seed, 400*classes, classes, false, 0.2, 0.35)
 		for _, to := range [][]int{swapped(classes, 0, 0), swapped(classes, 1, 2)} {
-			counted, err := c.permuted(to).count()
-			must.Do(t, err)
+			counted := must.Get(c.permuted(to).count())(t)
 			order, want := counted.check(c.names, false), c.wants(to)
 			if right := slices.Equal(want, c.names); right != (order == nil) || !right && !slices.Equal(order.Classes, want) {
 				t.Errorf("seed %d, %d classes: got %v, want the order %q", seed, classes, order, want)
@@ -190,8 +189,7 @@ func TestBestOrderOfWeakPredictions(t *testing.T) {
 		classes := 2 + int(seed)
 		c := newOrderCase(seed, 600, classes, seed%2 == 0, 0.1, 0.15)
 		to := c.r.Perm(classes)
-		counted, err := c.permuted(to).count()
-		must.Do(t, err)
+		counted := must.Get(c.permuted(to).count())(t)
 		var named, right float64
 		for j, y := range counted.match() {
 			named += max(counted.count(y, j)-counted.chance(y, j), 0)
@@ -273,8 +271,7 @@ func TestLittleAgreement(t *testing.T) {
 			c    *orderCase
 			want bool
 		}{{c, false}, {&shuffled, true}} {
-			counted, err := of.c.count()
-			must.Do(t, err)
+			counted := must.Get(of.c.count())(t)
 			if got := counted.agreement(); got.IsLittle() != of.want || got.Nodes != 300 {
 				t.Errorf("seed %d: got %+v, want little agreement %v", seed, got, of.want)
 			}

@@ -104,8 +104,7 @@ func TestCompatibility(t *testing.T) {
 		want = append(want, float32(math.Log((count+a*to[j]/all)/((from[k]+a)*to[j]/all))))
 	}
 	for _, workers := range []int{1, 4} {
-		got, err := p.compatibility(context.Background(), workers)
-		must.Do(t, err)
+		got := must.Get(p.compatibility(context.Background(), workers))(t)
 		for i := range want {
 			if !golden.Near(float64(got.Logs[i]), float64(want[i]), 1e-5) {
 				t.Fatalf("%d workers: got %v, want %v", workers, got.Logs, want)

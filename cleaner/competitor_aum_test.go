@@ -19,11 +19,9 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 	const n, c, seed = 90, 3, 4
 	p := newTrial(t, 7, n, c)
 	ctx := context.Background()
-	result, err := areaUnderMargin(ctx, p, Options{Seed: seed})
-	must.Do(t, err)
+	result := must.Get(areaUnderMargin(ctx, p, Options{Seed: seed}))(t)
 	size := countLabelled(p.labels) / (c + 1)
-	samples, err := thresholdSamples(p.order, p.labels, size, seed)
-	must.Do(t, err)
+	samples := must.Get(thresholdSamples(p.order, p.labels, size, seed))(t)
 	var count [3]int
 	for v, run := range samples {
 		count[run]++

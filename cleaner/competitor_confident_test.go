@@ -18,8 +18,7 @@ import (
 
 // TestConfidentLearningIsCleanlab compares the flags with those of a cleanlab, made by testdata/cleanlab/make.py.
 func TestConfidentLearningIsCleanlab(t *testing.T) {
-	text, err := os.ReadFile("testdata/cleanlab/cases.json")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("testdata/cleanlab/cases.json"))(t)
 	var golden struct {
 		Cleanlab string
 		Cases    []struct {
@@ -40,8 +39,7 @@ func TestConfidentLearningIsCleanlab(t *testing.T) {
 			splits:      slices.Repeat([]Split{SplitTest}, len(c.Labels)),
 			predictions: rowsSource{c.Classes, slices.Concat(c.Predictions...)},
 		}}
-		result, err := confidentLearning(context.Background(), p, Options{})
-		must.Do(t, err)
+		result := must.Get(confidentLearning(context.Background(), p, Options{}))(t)
 		var got []int
 		for v, flag := range result.flagged {
 			if flag {
@@ -145,8 +143,7 @@ func plainConfidentLearning(p trial, predictions []float32) []bool {
 func TestConfidentLearningIsItsDefinition(t *testing.T) {
 	for seed := range uint64(300) {
 		p, predictions := randomTrial(rand.New(rand.NewPCG(seed, 0)))
-		result, err := confidentLearning(context.Background(), p, Options{})
-		must.Do(t, err)
+		result := must.Get(confidentLearning(context.Background(), p, Options{}))(t)
 		if want := plainConfidentLearning(p, predictions); !slices.Equal(result.flagged, want) {
 			t.Errorf("seed %d: got flags %v, want %v", seed, result.flagged, want)
 		}

@@ -95,8 +95,7 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 				most, at = q, x
 			}
 		}
-		result, err := dynamicBootstrap(context.Background(), p, Options{})
-		must.Do(t, err)
+		result := must.Get(dynamicBootstrap(context.Background(), p, Options{}))(t)
 		hits := 0
 		for v, loss := range losses {
 			want := posterior(min(scaled(loss), at))
@@ -127,8 +126,7 @@ func TestDynamicBootstrapOfEqualLosses(t *testing.T) {
 		graph: make(kvtest.MemoryGraph, n), labels: make([]kv.Class, n), classes: 2, splits: slices.Repeat([]Split{SplitTest}, n),
 		predictions: rowsSource{2, slices.Repeat([]float32{0.5, 0.5}, n)},
 	}}
-	result, err := dynamicBootstrap(context.Background(), p, Options{})
-	must.Do(t, err)
+	result := must.Get(dynamicBootstrap(context.Background(), p, Options{}))(t)
 	if slices.Contains(result.flagged, true) {
 		t.Errorf("got %v flagged, want none", result.flagged)
 	}

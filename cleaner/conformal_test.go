@@ -146,8 +146,7 @@ func TestStoredThreshold(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		n := []int{1, 2, 300, 5000, 9000, 20_000}[seed]
 		kind := []kv.Kind{kv.KindSingle, kv.KindFloat}[seed%2]
-		s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
-		must.Do(t, err)
+		s := must.Get(kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{}))(t)
 		defer s.Close()
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			for v := range n {
@@ -157,11 +156,9 @@ func TestStoredThreshold(t *testing.T) {
 			}
 			return nil
 		}))
-		b, err := s.Bulk()
-		must.Do(t, err)
+		b := must.Get(s.Bulk())(t)
 		defer b.Abort()
-		column, err := b.Column(ScoreColumn, kind)
-		must.Do(t, err)
+		column := must.Get(b.Column(ScoreColumn, kind))(t)
 		scores := make([]float64, n)
 		for v := range scores {
 			switch r.IntN(5) {
@@ -195,8 +192,7 @@ func TestStoredThreshold(t *testing.T) {
 					"false negatives": {FalseNegativeThreshold, StoredFalseNegativeThreshold},
 				} {
 					lambda, least := of.want(scores, rate, alpha)
-					got, err := of.got(t.Context(), tx, rate, alpha)
-					must.Do(t, err)
+					got := must.Get(of.got(t.Context(), tx, rate, alpha))(t)
 					same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
 					if !same(got.Lambda, lambda) || !same(got.MinAlpha, least) || got.Scores != int64(len(withoutNaN(scores))) {
 						t.Errorf("%s of %d nodes, p %v, α %v: got %+v, want λ %v, least α %v", name, n, rate, alpha, got, lambda, least)

@@ -124,8 +124,7 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		for ; int(v) < tx.NumNodes(); v++ {
-			label, err := tx.Value(v, kv.LabelColumn)
-			must.Do(t, err)
+			label := must.Get(tx.Value(v, kv.LabelColumn))(t)
 			suggested, err := valueOrNull(tx, v, SuggestedColumn)
 			if err != nil || !label.IsNull() && suggested != label {
 				return err
@@ -154,8 +153,7 @@ func TestVerdictsHaveScores(t *testing.T) {
 		mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Accept})
 		mustClean(t, s, Options{AsGiven: true}) // the score stays that of the decision
 		view(t, s, func(tx *kv.Tx) error {
-			verdicts, err := Verdicts(t.Context(), tx)
-			must.Do(t, err)
+			verdicts := must.Get(Verdicts(t.Context(), tx))(t)
 			if len(verdicts) != 1 || verdicts[0].Node != v || verdicts[0].Score != score && !(math.IsNaN(score) && math.IsNaN(verdicts[0].Score)) {
 				t.Errorf("preset %s: got %+v, want one of node %d with score %v", preset, verdicts, v, score)
 			}
@@ -187,8 +185,7 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 		t.Errorf("history: got %v, want %v", got, entries)
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		e, err := Explain(context.Background(), tx, v, ops.Options{})
-		must.Do(t, err)
+		e := must.Get(Explain(context.Background(), tx, v, ops.Options{}))(t)
 		if e.Decision != decide.Accept || fmt.Sprint(e.History) != fmt.Sprint(entries[:1]) {
 			t.Errorf("explained: got decision %s, history %+v, want accept, %+v", e.Decision, e.History, entries[:1])
 		}

@@ -201,8 +201,7 @@ func className(y kv.Class) string {
 func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Directed: g.directed, Weighted: g.weights != nil}))(t)
 	for v, y := range g.labels {
 		must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: className(y)}))
 	}
@@ -215,9 +214,7 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 		must.Do(t, w.AddWeighted(fmt.Sprint(g.src[i]), fmt.Sprint(g.dst[i]), weight, int64(i)))
 	}
 	must.Do(t, w.Close())
-	if _, err := l.Commit(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(context.Background(), nil))(t)
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 16 << 20})
 	must.Do(t, err)
 	t.Cleanup(func() {
@@ -279,10 +276,8 @@ func TestDirectionsAndWeightsAreTheirDefinition(t *testing.T) {
 
 func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
 	t.Helper()
-	graph, err := along(tx, d)
-	must.Do(t, err)
-	diagonals, err := ops.ComputeDiagonals(context.Background(), graph, arcFileHops, ops.Options{})
-	must.Do(t, err)
+	graph := must.Get(along(tx, d))(t)
+	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graph, arcFileHops, ops.Options{}))(t)
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			if got := diagonals.At(k + 1)[nodes[v]]; !golden.Near(got, power[v][v], 1e-9) {
@@ -294,8 +289,7 @@ func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes 
 
 func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
 	t.Helper()
-	graph, err := along(tx, d)
-	must.Do(t, err)
+	graph := must.Get(along(tx, d))(t)
 	x := make([]float32, g.nodes*g.classes)
 	for v, row := range g.predictions {
 		copy(x[int(nodes[v])*g.classes:], row)
@@ -386,8 +380,7 @@ func TestCleanAlongADirection(t *testing.T) {
 		if err != nil || last.Direction != kv.In {
 			t.Fatalf("last run: got %+v, %v, want direction in", last, err)
 		}
-		labels, err := readLabels(tx)
-		must.Do(t, err)
+		labels := must.Get(readLabels(tx))(t)
 		for v := range kv.NodeID(tx.NumNodes()) {
 			e := mustExplain(t, tx, v, ops.Options{})
 			weights, counts, all := map[string]float64{}, map[string]int64{}, 0.0

@@ -48,14 +48,12 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 				return err
 			}
 			for column, into := range map[string]*float64{ScoreColumn: &score.Score, ConfidenceColumn: &score.Confidence} {
-				value, err := tx.Value(v, column)
-				must.Do(t, err)
+				value := must.Get(tx.Value(v, column))(t)
 				if !value.IsNull() {
 					*into = value.Float()
 				}
 			}
-			suggestion, err := tx.Value(v, SuggestedColumn)
-			must.Do(t, err)
+			suggestion := must.Get(tx.Value(v, SuggestedColumn))(t)
 			if !suggestion.IsNull() {
 				score.Suggestion = suggestion.Str()
 			}
@@ -123,16 +121,13 @@ func atHome(t *testing.T, p plantedPartition, n int) (whole, home *kv.Store) {
 func suspectIDs(t *testing.T, s *kv.Store) (ids []string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
-		run, err := LastRun(tx)
-		must.Do(t, err)
-		plan, err := index.NewPlan(tx, index.Query{
+		run := must.Get(LastRun(tx))(t)
+		plan := must.Get(index.NewPlan(tx, index.Query{
 			Where: Suspects(run.Threshold), Order: []index.Order{{Property: ScoreColumn, Descending: true}}, Limit: -1,
-		})
-		must.Do(t, err)
+		}))(t)
 		for v, err := range plan.Rows(t.Context()) {
 			must.Do(t, err)
-			id, err := tx.ID(v)
-			must.Do(t, err)
+			id := must.Get(tx.ID(v))(t)
 			ids = append(ids, id)
 		}
 		return nil
@@ -144,10 +139,8 @@ func suspectIDs(t *testing.T, s *kv.Store) (ids []string) {
 func runText(t *testing.T, s *kv.Store) (text string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
-		run, err := LastRun(tx)
-		must.Do(t, err)
-		left, err := CountRemaining(t.Context(), tx)
-		must.Do(t, err)
+		run := must.Get(LastRun(tx))(t)
+		left := must.Get(CountRemaining(t.Context(), tx))(t)
 		calibration := *run.Model.Calibration
 		model := *run.Model
 		model.Calibration = nil
@@ -182,8 +175,7 @@ func TestRunMadeElsewhere(t *testing.T) {
 	whole, home := atHome(t, p, 500)
 	mustEqualHome(t, "imported", whole, home)
 	view(t, home, func(tx *kv.Tx) error {
-		run, err := LastRun(tx)
-		must.Do(t, err)
+		run := must.Get(LastRun(tx))(t)
 		if run.Elsewhere == nil || *run.Elsewhere != (Elsewhere{500, run.Edges, run.Scored, run.Suspects}) {
 			t.Errorf("elsewhere: got %+v", run.Elsewhere)
 		}
@@ -194,9 +186,7 @@ func TestRunMadeElsewhere(t *testing.T) {
 	}
 	mustEqualHome(t, "decided", whole, home)
 	// Without the first step of Rescore, which moves scores around relabelled nodes where the graph is.
-	if _, err := recalibrate(t.Context(), whole); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(recalibrate(t.Context(), whole))(t)
 	done := mustRescore(t, home)
 	if done.Right+done.Wrong != 30 || done.Run.Threshold == done.Before.Threshold || done.Changed != 0 {
 		t.Errorf("rescored: got %d right, %d wrong, threshold %v after %v", done.Right, done.Wrong, done.Run.Threshold, done.Before.Threshold)
@@ -204,9 +194,7 @@ func TestRunMadeElsewhere(t *testing.T) {
 	mustEqualHome(t, "recalibrated", whole, home)
 	for _, s := range []*kv.Store{whole, home} {
 		mustUndo(t, s, 1)
-		if _, err := recalibrate(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(recalibrate(t.Context(), s))(t)
 	}
 	mustEqualHome(t, "undone", whole, home)
 	var problems []kv.Problem
@@ -244,8 +232,7 @@ func TestPartOfAGraph(t *testing.T) {
 		t.Errorf("full rescore: got %v", err)
 	}
 	view(t, home, func(tx *kv.Tx) error {
-		run, err := LastRun(tx)
-		must.Do(t, err)
+		run := must.Get(LastRun(tx))(t)
 		if run.Nodes != 200 || run.Elsewhere.Nodes != 600 || run.Elsewhere.Scored <= run.Scored || run.Elsewhere.Suspects <= run.Suspects || run.Suspects == 0 {
 			t.Errorf("run: got %+v of %+v", run, run.Elsewhere)
 		}
@@ -276,8 +263,7 @@ func TestPartOfAGraph(t *testing.T) {
 	})
 
 	var said []string
-	run, err := Clean(ctx, home, Options{AsGiven: true, Notice: func(text string) { said = append(said, text) }})
-	must.Do(t, err)
+	run := must.Get(Clean(ctx, home, Options{AsGiven: true, Notice: func(text string) { said = append(said, text) }}))(t)
 	if run.ID != 2 || run.Elsewhere != nil || !strings.Contains(strings.Join(said, "\n"), "run 1 was made elsewhere, on a graph of 600 nodes: this run is of the 201 nodes") {
 		t.Errorf("cleaned: got run %+v, and %q", run, said)
 	}

@@ -28,8 +28,7 @@ func counted(nodes, classes int, price float64) Counts {
 func estimatedClean(t *testing.T, c Counts, opt Options) *CleanEstimate {
 	t.Helper()
 	opt.MemoryBudget, opt.Workers = 256<<20, 2
-	e, err := EstimateClean(t.Context(), c, opt)
-	must.Do(t, err)
+	e := must.Get(EstimateClean(t.Context(), c, opt))(t)
 	return e
 }
 

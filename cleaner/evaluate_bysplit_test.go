@@ -63,8 +63,7 @@ func TestSplitApart(t *testing.T) {
 		p, _ := randomTrial(rand.New(rand.NewPCG(seed, 0)))
 		p.split, p.testNodes = nil, countLabelled(p.labels)
 		for _, run := range []func(context.Context, trial, Options) (*judgement, error){confidentLearning, dynamicBootstrap} {
-			whole, err := splitApart(run)(t.Context(), p, Options{})
-			must.Do(t, err)
+			whole := must.Get(splitApart(run)(t.Context(), p, Options{}))(t)
 			for _, split := range []Split{SplitValidation, SplitTest} {
 				alone := p
 				alone.labels = slices.Clone(p.labels)
@@ -74,8 +73,7 @@ func TestSplitApart(t *testing.T) {
 					}
 				}
 				alone.testNodes = countLabelled(alone.labels)
-				want, err := run(t.Context(), alone, Options{})
-				must.Do(t, err)
+				want := must.Get(run(t.Context(), alone, Options{}))(t)
 				for v, y := range alone.labels {
 					if y != kv.NoClass && (whole.scores[v] != want.scores[v] || whole.flagged[v] != want.flagged[v]) {
 						t.Fatalf("seed %d, node %d of split %s: got %v, %v, want %v, %v", seed, v, split,

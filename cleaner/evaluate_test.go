@@ -76,8 +76,7 @@ func evaluate(t *testing.T, s *kv.Store, opt EvalOptions) *Evaluation {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	must.Do(t, err)
+	text := must.Get(json.Marshal(v))(t)
 	return string(text)
 }
 
@@ -156,8 +155,7 @@ func TestEvaluateTakesWhatIsGiven(t *testing.T) {
 	noisy, splits := make([]kv.Class, len(p.nodes)), make([]Split, len(p.nodes))
 	wrong := 0
 	view(t, s, func(tx *kv.Tx) error {
-		truth, err := readLabels(tx)
-		must.Do(t, err)
+		truth := must.Get(readLabels(tx))(t)
 		for v, y := range truth {
 			splits[v] = []Split{SplitTrain, SplitTrain, SplitValidation, SplitTest}[v%4]
 			noisy[v] = y
@@ -380,10 +378,8 @@ func TestEvaluateTrainsOnItsShare(t *testing.T) {
 			all++
 		}
 	}
-	e, err := newEvaluator(t.Context(), s, EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.2, 0.2, 0.2}})
-	must.Do(t, err)
-	d, err := e.draw(t.Context(), 0)
-	must.Do(t, err)
+	e := must.Get(newEvaluator(t.Context(), s, EvalOptions{Noise: "sym:0.1", Split: [3]float64{0.2, 0.2, 0.2}}))(t)
+	d := must.Get(e.draw(t.Context(), 0))(t)
 	want := int(0.6*float64(all)+0.5) - 2*int(0.2*float64(all)+0.5)
 	if got := d.base.count(d.base.teaches); got != want {
 		t.Errorf("of %d nodes %d teach, want %d", all, got, want)

@@ -15,8 +15,7 @@ func givenScores(t *testing.T, s *kv.Store) (scores []float64) {
 	view(t, s, func(tx *kv.Tx) error {
 		for v, err := range tx.InFileOrder() {
 			must.Do(t, err)
-			score, err := tx.Value(v, ScoreColumn)
-			must.Do(t, err)
+			score := must.Get(tx.Value(v, ScoreColumn))(t)
 			if scores = append(scores, score.Float()); score.IsNull() {
 				scores[len(scores)-1] = math.NaN()
 			}

@@ -48,8 +48,7 @@ func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x
 		ends = next
 		counts := make([]int64, len(classes))
 		for u := range ends {
-			label, err := tx.Label(u)
-			must.Do(t, err)
+			label := must.Get(tx.Label(u))(t)
 			if u != e.Node && label != kv.NoClass {
 				counts[label]++
 			}
@@ -67,17 +66,13 @@ func checkHops(t *testing.T, tx *kv.Tx, e *Explanation, hops int, feature func(x
 // checkVoices compares the supporters and the opponents with all neighbours, weighed one by one.
 func checkVoices(t *testing.T, tx *kv.Tx, e *Explanation) {
 	t.Helper()
-	given, err := tx.Label(e.Node)
-	must.Do(t, err)
-	predictions, err := Predictions(tx)
-	must.Do(t, err)
+	given := must.Get(tx.Label(e.Node))(t)
+	predictions := must.Get(Predictions(tx))(t)
 	var supporters, opponents []Voice
 	if given != kv.NoClass {
 		for _, u := range neighborsOf(t, tx, e.Node) {
-			label, err := tx.Label(u)
-			must.Do(t, err)
-			degree, err := tx.Degree(u)
-			must.Do(t, err)
+			label := must.Get(tx.Label(u))(t)
+			degree := must.Get(tx.Degree(u))(t)
 			p := make([]float32, len(tx.Classes()))
 			must.Do(t, predictions.Read(kv.Range{First: u, End: u + 1}, 0, len(p), p))
 			o := Voice{Node: u, Weight: 1 / math.Sqrt(float64(degree)*float64(e.Degree))}

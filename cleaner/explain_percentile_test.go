@@ -18,10 +18,8 @@ func TestExplainRanksFeatures(t *testing.T) {
 		s := newPlanted(21, 400).load(t, false)
 		mustClean(t, s, Options{Preset: preset, Seed: 3, AsGiven: true})
 		view(t, s, func(tx *kv.Tx) error {
-			run, err := LastRun(tx)
-			must.Do(t, err)
-			matrix, err := tx.Matrix(AgreementMatrix)
-			must.Do(t, err)
+			run := must.Get(LastRun(tx))(t)
+			matrix := must.Get(tx.Matrix(AgreementMatrix))(t)
 			width := matrix.Width()
 			z := make([]float32, tx.NumNodes()*width)
 			must.Do(t, matrix.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, width, z))
@@ -111,8 +109,7 @@ func TestExplainClassOfAfterTheRun(t *testing.T) {
 		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, "epsilon") }))
 		view(t, s, func(tx *kv.Tx) error {
 			for u := range kv.NodeID(50) {
-				e, err := Explain(context.Background(), tx, u, ops.Options{})
-				must.Do(t, err)
+				e := must.Get(Explain(context.Background(), tx, u, ops.Options{}))(t)
 				want := 3
 				if u == v || e.Label == "" {
 					want = 4

@@ -27,10 +27,8 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 2, AsGiven: true})
 	view(t, s, func(tx *kv.Tx) error {
 		n, classes, width := tx.NumNodes(), tx.Classes(), featureWidth(run.Hops)
-		labels, err := readLabels(tx)
-		must.Do(t, err)
-		predictions, err := Predictions(tx)
-		must.Do(t, err)
+		labels := must.Get(readLabels(tx))(t)
+		predictions := must.Get(Predictions(tx))(t)
 		all := mustFeatures(t, tx, labels, predictions, everyClass(n, len(classes)), run.Hops, ops.Options{})
 		for v := range n {
 			e := mustExplain(t, tx, kv.NodeID(v), ops.Options{})

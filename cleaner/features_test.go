@@ -189,12 +189,10 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 		rank, _ := set.has(v)
 		byRank[rank] = some[i]
 	}
-	diagonals, err := ops.ComputeDiagonals(context.Background(), g, hops, ops.Options{})
-	must.Do(t, err)
+	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), g, hops, ops.Options{}))(t)
 	width := featureWidth(hops)
 	array := func(rows int) *scratch.Array[float32] {
-		values, err := scratch.New[float32](nil, "", rows*width)
-		must.Do(t, err)
+		values := must.Get(scratch.New[float32](nil, "", rows*width))(t)
 		return values
 	}
 	gather := gathering{

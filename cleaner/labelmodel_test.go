@@ -17,18 +17,15 @@ func TestModelExplains(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
 	run := mustClean(t, s, Options{Seed: 2, AsGiven: true})
 	view(t, s, func(tx *kv.Tx) error {
-		last, err := LastRun(tx)
-		must.Do(t, err)
+		last := must.Get(LastRun(tx))(t)
 		if !reflect.DeepEqual(last.Model, run.Model) || last.Detectors != nil {
 			t.Fatalf("stored model: got %+v and %d detectors, want %+v and none", last.Model, len(last.Detectors), run.Model)
 		}
 		if last.MislabelRate != run.Model.Calibration.Estimate().Rate || last.Threshold != run.Threshold || !(run.Threshold > 0 && run.Threshold < 1) {
 			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Calibration.Estimate().Rate, run.Threshold)
 		}
-		labels, err := readLabels(tx)
-		must.Do(t, err)
-		matrix, err := scoredFrom(tx)
-		must.Do(t, err)
+		labels := must.Get(readLabels(tx))(t)
+		matrix := must.Get(scoredFrom(tx))(t)
 		predictions, c, width := inClassOrder(tx, matrix), len(tx.Classes()), featureWidth(run.Hops)
 		all := mustFeatures(t, tx, labels, predictions, everyClass(tx.NumNodes(), c), run.Hops, ops.Options{})
 		for v := range tx.NumNodes() {

@@ -34,10 +34,8 @@ func newTrial(t *testing.T, seed uint64, n, c int) trial {
 		nn.Softmax(row)
 	}
 	truth := base.labels
-	noise, err := labelnoise.Parse("sym:0.1")
-	must.Do(t, err)
-	base.labels, err = noise.Inject(t.Context(), &labelnoise.Graph{Labels: truth, Order: base.order, Classes: c}, seed, ops.Options{})
-	must.Do(t, err)
+	noise := must.Get(labelnoise.Parse("sym:0.1"))(t)
+	base.labels = must.Get(noise.Inject(t.Context(), &labelnoise.Graph{Labels: truth, Order: base.order, Classes: c}, seed, ops.Options{}))(t)
 	base.labels[n/2] = kv.NoClass
 	return trial{base: base, testNodes: countLabelled(base.labels), problem: problem{
 		graph: base.graph, place: base.place, order: base.order, labels: base.labels, classes: c, splits: base.splits,
@@ -113,8 +111,7 @@ func TestHopsMethods(t *testing.T) {
 	p := newTrial(t, 2, 100, 3)
 	run := func(name string, opt Options) string {
 		m := findMethod(name)
-		result, err := m.run(context.Background(), p, m.options(opt))
-		must.Do(t, err)
+		result := must.Get(m.run(context.Background(), p, m.options(opt)))(t)
 		return fmt.Sprint(result.scores)
 	}
 	for k := 1; k <= 5; k++ {
@@ -140,10 +137,8 @@ func TestArgmaxAndArgmin(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(200) {
 		p, predictions := randomTrial(rand.New(rand.NewPCG(seed, 0)))
-		most, err := argmax(ctx, p, Options{})
-		must.Do(t, err)
-		least, err := argmin(ctx, p, Options{})
-		must.Do(t, err)
+		most := must.Get(argmax(ctx, p, Options{}))(t)
+		least := must.Get(argmin(ctx, p, Options{}))(t)
 		for v, y := range p.labels {
 			if !p.isTested(kv.NodeID(v)) {
 				if most.flagged[v] || least.flagged[v] {

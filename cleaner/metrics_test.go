@@ -186,8 +186,7 @@ func TestMetricsFields(t *testing.T) {
 	for i, field := range m.fields() {
 		*field = float64(i + 1)
 	}
-	text, err := json.Marshal(m)
-	must.Do(t, err)
+	text := must.Get(json.Marshal(m))(t)
 	var values map[string]any
 	must.Do(t, json.Unmarshal(text, &values))
 	var got []float64

@@ -66,16 +66,12 @@ func TestPredictionEncodings(t *testing.T) {
 			names[j] = fmt.Sprintf("c%02d", j)
 		}
 		dir := filepath.Join(t.TempDir(), "graph")
-		l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Classes: names})
-		must.Do(t, err)
+		l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Classes: names}))(t)
 		for v := range n {
 			must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint(v)}))
 		}
-		if _, err := l.Commit(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		s, err := kv.Open(dir, kv.Options{})
-		must.Do(t, err)
+		must.Get(l.Commit(t.Context(), nil))(t)
+		s := must.Get(kv.Open(dir, kv.Options{}))(t)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -117,8 +113,7 @@ func TestPredictionEncodings(t *testing.T) {
 
 func verifyKept(t *testing.T, tx *kv.Tx, e PredictionEncoding, want [][]float64, loss PredictionLoss) {
 	t.Helper()
-	src, err := Predictions(tx)
-	must.Do(t, err)
+	src := must.Get(Predictions(tx))(t)
 	c := src.Width()
 	got := make([]float32, len(want)*c)
 	must.Do(t, src.Read(kv.Range{End: kv.NodeID(len(want))}, 0, c, got))

@@ -224,8 +224,7 @@ func TestPredictionWriterTakesLogits(t *testing.T) {
 
 func wantPredictions(t *testing.T, tx *kv.Tx, v kv.NodeID, want []float32) {
 	t.Helper()
-	predictions, err := Predictions(tx)
-	must.Do(t, err)
+	predictions := must.Get(Predictions(tx))(t)
 	for lo := range want {
 		for hi := lo + 1; hi <= len(want); hi++ {
 			got := make([]float32, hi-lo)

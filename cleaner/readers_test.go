@@ -31,13 +31,10 @@ func runColumns(tx *kv.Tx) (scores []kv.Value, err error) {
 // sees the scores of the first run alone, as does a snapshot from before when the run is over.
 func TestReadersDuringClean(t *testing.T) {
 	s := newPlanted(5, 300).load(t, true)
-	if _, err := Clean(context.Background(), s, Options{Seed: 1, Preset: PresetPaper}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Clean(context.Background(), s, Options{Seed: 1, Preset: PresetPaper}))(t)
 	before := s.Begin()
 	defer before.Close()
-	want, err := runColumns(before)
-	must.Do(t, err)
+	want := must.Get(runColumns(before))(t)
 	read, stages := 0, map[string]bool{}
 	reader := func(stage string, _, _ int64) {
 		if stages[stage] {
@@ -59,8 +56,7 @@ func TestReadersDuringClean(t *testing.T) {
 			t.Errorf("during %s: %v", stage, err)
 		}
 	}
-	run, err := Clean(context.Background(), s, Options{Seed: 2, Preset: PresetPaper, Progress: reader})
-	must.Do(t, err)
+	run := must.Get(Clean(context.Background(), s, Options{Seed: 2, Preset: PresetPaper, Progress: reader}))(t)
 	if read < 3 {
 		t.Errorf("got %d reads during the run, want one in each of several stages", read)
 	}

@@ -76,22 +76,18 @@ func scoresByID(t *testing.T, s *kv.Store) map[string]float64 {
 	t.Helper()
 	scores := map[string]float64{}
 	view(t, s, func(tx *kv.Tx) error {
-		removed, err := tx.Removed()
-		must.Do(t, err)
+		removed := must.Get(tx.Removed())(t)
 		for _, column := range tx.Columns() {
-			r, err := tx.Reader(column.Name)
-			must.Do(t, err)
+			r := must.Get(tx.Reader(column.Name))(t)
 			for v := range kv.NodeID(tx.NumNodes()) {
-				value, err := r.At(v)
-				must.Do(t, err)
+				value := must.Get(r.At(v))(t)
 				if removed.Has(v) && !value.IsNull() {
 					t.Errorf("column %s of removed node number %d is %v", column.Name, v, value)
 				}
 				if column.Name != ScoreColumn || value.IsNull() {
 					continue
 				}
-				id, err := tx.ID(v)
-				must.Do(t, err)
+				id := must.Get(tx.ID(v))(t)
 				scores[id] = value.Float()
 			}
 		}

@@ -61,8 +61,7 @@ func TestRepairOfRuns(t *testing.T) {
 				must.Do(t, err)
 				left := 0
 				for v := range kv.NodeID(nodes) {
-					score, err := scores.At(v)
-					must.Do(t, err)
+					score := must.Get(scores.At(v))(t)
 					if !score.IsNull() {
 						left++
 					}

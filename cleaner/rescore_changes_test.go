@@ -25,8 +25,7 @@ import (
 func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 	t.Helper()
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		removed, err := tx.Removed()
-		must.Do(t, err)
+		removed := must.Get(tx.Removed())(t)
 		removed, n := slices.Clone(removed), tx.NumNodes()
 		classes := slices.Clone(tx.Classes())
 		labels := append([]string{""}, classes...)
@@ -54,8 +53,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 			}
 			must.Do(t, tx.SetLabel(random(), labels[r.IntN(len(labels))]))
 			if u, v := random(), random(); u != v {
-				has, err := tx.HasEdge(u, v)
-				must.Do(t, err)
+				has := must.Get(tx.HasEdge(u, v))(t)
 				change := tx.AddEdge
 				if has {
 					change = tx.RemoveEdge
@@ -63,8 +61,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 				must.Do(t, change(u, v))
 			}
 			must.Do(t, SetPredictions(tx, random(), rising))
-			v, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added-%d", tx.NumNodes()), Label: classes[1]})
-			must.Do(t, err)
+			v := must.Get(tx.AddNode(kv.Node{ID: fmt.Sprintf("added-%d", tx.NumNodes()), Label: classes[1]}))(t)
 			must.Do(t, tx.AddEdge(v, random()))
 			if r.IntN(2) == 0 {
 				must.Do(t, SetPredictions(tx, v, falling))
@@ -142,15 +139,13 @@ func TestRescoreAfterChanges(t *testing.T) {
 			for round := range rounds {
 				changeSome(t, s, r, 1+round)
 				view(t, s, func(tx *kv.Tx) error {
-					run, err := LastRun(tx)
-					must.Do(t, err)
+					run := must.Get(LastRun(tx))(t)
 					stale, err := CountStale(t.Context(), tx, run, 1000)
 					if err != nil || stale < 1+round {
 						t.Errorf("after %d changes: got %d stale scores, %v", 1+round, stale, err)
 					}
 					for v := range kv.NodeID(tx.NumNodes()) {
-						of, err := IsStale(t.Context(), tx, run, v)
-						must.Do(t, err)
+						of := must.Get(IsStale(t.Context(), tx, run, v))(t)
 						if of {
 							stale--
 						}
@@ -160,8 +155,7 @@ func TestRescoreAfterChanges(t *testing.T) {
 					}
 					return nil
 				})
-				around, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Workers: 2})
-				must.Do(t, err)
+				around := must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Workers: 2}))(t)
 				if around.Pass || around.Changed < int64(1+round) || around.Run.Rescorings != around.Before.Rescorings+1 {
 					t.Fatalf("around the changes: got %+v, want no pass", around)
 				}
@@ -223,15 +217,12 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 			err = run.Recount(t.Context(), tx)
 		}
 		must.Do(t, err)
-		facts, err := readSuspectFacts(tx)
-		must.Do(t, err)
-		scores, err := tx.Reader(ScoreColumn)
-		must.Do(t, err)
+		facts := must.Get(readSuspectFacts(tx))(t)
+		scores := must.Get(tx.Reader(ScoreColumn))(t)
 		count := Run{Threshold: run.Threshold, GreyFrom: run.GreyFrom, Nodes: int64(tx.NumPresent()), Edges: tx.NumEdges()}
 		sums := newLabelMeans(len(run.Classes))
 		for v := range kv.NodeID(tx.NumNodes()) {
-			score, err := scores.At(v)
-			must.Do(t, err)
+			score := must.Get(scores.At(v))(t)
 			if score.IsNull() {
 				continue
 			}
@@ -305,9 +296,7 @@ func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 		budget = max(budget, int64(tx.NumNodes())<<10)
 		return nil
 	})
-	if _, err := Rescore(t.Context(), other, RescoreOptions{KeepRate: true, Full: true, MemoryBudget: budget}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Rescore(t.Context(), other, RescoreOptions{KeepRate: true, Full: true, MemoryBudget: budget}))(t)
 	return storedScores(t, other)
 }
 
@@ -315,19 +304,14 @@ func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 func restoreCopy(t *testing.T, s *kv.Store, dir string) {
 	t.Helper()
 	var backup bytes.Buffer
-	if _, err := s.Backup(t.Context(), &backup, kv.BackupOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kv.Restore(t.Context(), dir, []io.Reader{&backup}, kv.RestoreOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Backup(t.Context(), &backup, kv.BackupOptions{}))(t)
+	must.Get(kv.Restore(t.Context(), dir, []io.Reader{&backup}, kv.RestoreOptions{}))(t)
 }
 
 // loadCopy loads the nodes and edges of a store into a new one.
 func loadCopy(t *testing.T, s *kv.Store, dir string) {
 	t.Helper()
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	view(t, s, func(tx *kv.Tx) error {
 		ids := make([]string, tx.NumNodes())
 		for v, err := range tx.InFileOrder() {
@@ -345,9 +329,7 @@ func loadCopy(t *testing.T, s *kv.Store, dir string) {
 		}
 		return nil
 	})
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 }
 
 // giveModel gives a store the last run of another, with what it keeps and with the predictions that it scores by.
@@ -453,15 +435,12 @@ func TestRescoreOfStores(t *testing.T) {
 				}
 			}()
 			full := func() map[string]NodeScore {
-				if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}))(t)
 				return storedScores(t, s)
 			}
 			r := rand.New(rand.NewPCG(1, 2))
 			changeSome(t, s, r, 1)
-			changed, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
-			must.Do(t, err)
+			changed := must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true}))(t)
 			got, want := storedScores(t, s), full()
 			t.Logf("a few changes: %d nodes scored again, by a pass: %v, largest difference %.2g", changed.Changed, changed.Pass, largestDifference(got, want))
 			mustEqualScores(t, "after a few changes", got, want, 1e-5)
@@ -494,8 +473,7 @@ func TestRescoreReach(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
 	run := mustClean(t, s, Options{Seed: 2})
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		last, err := LastRun(tx)
-		must.Do(t, err)
+		last := must.Get(LastRun(tx))(t)
 		for k := 2; k <= run.Hops; k++ {
 			last.Model.Weights[run.Hops+k] = 0
 		}
@@ -504,9 +482,7 @@ func TestRescoreReach(t *testing.T) {
 		return last.put(tx)
 	}))
 	pass := func() map[string]NodeScore {
-		if _, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}))(t)
 		return storedScores(t, s)
 	}
 	before := pass()
@@ -518,8 +494,7 @@ func TestRescoreReach(t *testing.T) {
 			if degree, err = tx.Degree(v); err != nil {
 				return err
 			}
-			label, err := tx.Label(v)
-			must.Do(t, err)
+			label := must.Get(tx.Label(v))(t)
 			return tx.SetLabel(v, tx.Classes()[(int(label)+1)%4])
 		}))
 		done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
@@ -583,14 +558,10 @@ func TestCleanBesideAnotherTracker(t *testing.T) {
 	must.Do(t, err)
 	mustClean(t, s, Options{Seed: 2})
 	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetLabel(9, "") }))
-	if _, err := Rescore(t.Context(), s, RescoreOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Rescore(t.Context(), s, RescoreOptions{}))(t)
 	must.Do(t, s.View(func(tx *kv.Tx) error {
-		changes, err := tx.ChangesSince(mark)
-		must.Do(t, err)
-		labels, err := changes.Column(kv.LabelColumn)
-		must.Do(t, err)
+		changes := must.Get(tx.ChangesSince(mark))(t)
+		labels := must.Get(changes.Column(kv.LabelColumn))(t)
 		if got := slices.Collect(labels.Nodes()); !slices.Equal(got, []kv.NodeID{7, 9}) {
 			t.Errorf("got changed labels of the nodes %v, want 7 and 9", got)
 		}

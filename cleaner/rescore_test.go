@@ -28,8 +28,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, co
 	var requests []decide.Request
 	view(t, s, func(tx *kv.Tx) error {
 		for _, i := range order[:count] {
-			v, err := tx.Node(p.nodes[i].ID)
-			must.Do(t, err)
+			v := must.Get(tx.Node(p.nodes[i].ID))(t)
 			request := decide.Request{Node: v, Kind: decide.Reject}
 			if p.truth[i] != p.nodes[i].Label {
 				if request.Kind = correction; correction == decide.Relabel {
@@ -47,8 +46,7 @@ func (p plantedPartition) decideByTruth(t *testing.T, s *kv.Store, count int, co
 
 func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 	t.Helper()
-	done, err := Rescore(context.Background(), s, RescoreOptions{})
-	must.Do(t, err)
+	done := must.Get(Rescore(context.Background(), s, RescoreOptions{}))(t)
 	return done
 }
 
@@ -84,13 +82,11 @@ func TestRescore(t *testing.T) {
 		}
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		last, err := LastRun(tx)
-		must.Do(t, err)
+		last := must.Get(LastRun(tx))(t)
 		if last.Threshold != done.Run.Threshold || last.Suspects != done.Run.Suspects || last.Rescored != 40 || last.Decisions != 0 {
 			t.Errorf("stored: got threshold %v, %d suspects, rescored %d; want %v, %d, 40", last.Threshold, last.Suspects, last.Rescored, done.Run.Threshold, done.Run.Suspects)
 		}
-		left, err := CountRemaining(t.Context(), tx)
-		must.Do(t, err)
+		left := must.Get(CountRemaining(t.Context(), tx))(t)
 		if !(left.Low <= left.Mislabels && left.Mislabels <= left.High) || left.Nodes != last.Scored-40 {
 			t.Errorf("got %+v left of %d scored nodes", left, last.Scored)
 		}
@@ -135,8 +131,7 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 		t.Helper()
 		tx := s.Begin()
 		defer tx.Close()
-		changes, err := ChangesSince(t.Context(), tx, again)
-		must.Do(t, err)
+		changes := must.Get(ChangesSince(t.Context(), tx, again))(t)
 		return changes
 	}
 	if changes := outdated(); changes.Changes != nil || changes.Misfits != nil {

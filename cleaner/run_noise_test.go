@@ -19,8 +19,7 @@ import (
 func TestCleanOfManyClasses(t *testing.T) {
 	const n, c = 4000, 2000
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20}))(t)
 	for v := range n {
 		must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: fmt.Sprintf("class %d", v%c)}))
 	}
@@ -29,9 +28,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 			must.Do(t, l.AddEdge(fmt.Sprint(v), fmt.Sprint(u), 0))
 		}
 	}
-	if _, err := l.Commit(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(context.Background(), nil))(t)
 	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
 	must.Do(t, err)
 	endSound(t, s)

@@ -20,9 +20,7 @@ func TestScoreByPass(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			s := cleanedForm(t, name)
-			if _, err := labelledPatch(t, s, []string{"alpha", "δelta", "first used now", ""}, false).Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(labelledPatch(t, s, []string{"alpha", "δelta", "first used now", ""}, false).Commit(t.Context()))(t)
 			view(t, s, func(tx *kv.Tx) error {
 				var nodes []kv.NodeID
 				for v := kv.NodeID(tx.NumNodes()); v > 0; v-- { // descending, so that order matters
@@ -33,10 +31,8 @@ func TestScoreByPass(t *testing.T) {
 				must.Do(t, passing.passOver(nodes))
 				predicted := 0
 				for _, v := range nodes {
-					want, err := mustScorer(t, tx).score(v)
-					must.Do(t, err)
-					got, err := passing.score(v)
-					must.Do(t, err)
+					want := must.Get(mustScorer(t, tx).score(v))(t)
+					got := must.Get(passing.score(v))(t)
 					if got.Predicted {
 						predicted++
 					}
@@ -60,17 +56,13 @@ func TestScoreByPass(t *testing.T) {
 // TestScoreOfMany wants Score to take the pass where walks around all nodes cost more, and to keep the order of nodes.
 func TestScoreOfMany(t *testing.T) {
 	s := cleanedForm(t, "built-in predictions")
-	if _, err := labelledPatch(t, s, []string{"alpha", "beta"}, false).Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(labelledPatch(t, s, []string{"alpha", "beta"}, false).Commit(t.Context()))(t)
 	view(t, s, func(tx *kv.Tx) error {
 		nodes := []kv.NodeID{311, 300, 7, 305, 300}
-		want, err := Score(t.Context(), tx, nodes, ops.Options{})
-		must.Do(t, err)
+		want := must.Get(Score(t.Context(), tx, nodes, ops.Options{}))(t)
 		scorer := mustScorer(t, tx)
 		scorer.steps = new(atomic.Int64) // none is left
-		got, err := scorer.scoreAll(nodes)
-		must.Do(t, err)
+		got := must.Get(scorer.scoreAll(nodes))(t)
 		if scorer.passed == nil {
 			t.Error("got walks around all nodes, want a pass")
 		}

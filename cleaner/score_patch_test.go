@@ -53,8 +53,7 @@ func TestScorePatch(t *testing.T) {
 						t.Fatalf("got %d scores, want those of 12 added nodes", len(got))
 					}
 					for _, g := range got {
-						want, err := Score(t.Context(), tx, []kv.NodeID{g.Node}, ops.Options{})
-						must.Do(t, err)
+						want := must.Get(Score(t.Context(), tx, []kv.NodeID{g.Node}, ops.Options{}))(t)
 						if w := want[0]; g.ID != w.ID || g.Label != w.Label || g.Suggestion != w.Suggestion || g.Lack != w.Lack || !near(g.Score, w.Score, 1e-9) {
 							t.Errorf("got %+v, want %+v", g, w)
 						}

@@ -46,15 +46,11 @@ func cleanedForm(t *testing.T, name string) *kv.Store {
 		s, opt := scoreForms()[name](t)
 		mustClean(t, s, opt)
 		var backup bytes.Buffer
-		if _, err := s.Backup(t.Context(), &backup, kv.BackupOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Backup(t.Context(), &backup, kv.BackupOptions{}))(t)
 		cleanedForms[name] = backup.Bytes()
 	}
 	dir := filepath.Join(t.TempDir(), "copy")
-	if _, err := kv.Restore(t.Context(), dir, []io.Reader{bytes.NewReader(cleanedForms[name])}, kv.RestoreOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kv.Restore(t.Context(), dir, []io.Reader{bytes.NewReader(cleanedForms[name])}, kv.RestoreOptions{}))(t)
 	s := openPlanted(t, dir)
 	endSound(t, s)
 	return s
@@ -68,12 +64,10 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 		must.Do(t, err)
 		nodes = append(nodes, v)
 	}
-	scores, err := Score(t.Context(), tx, nodes, ops.Options{})
-	must.Do(t, err)
+	scores := must.Get(Score(t.Context(), tx, nodes, ops.Options{}))(t)
 	s := mustScorer(t, tx)
 	for _, v := range nodes { // computed, also if the stored score is up to date
-		score, err := s.score(v)
-		must.Do(t, err)
+		score := must.Get(s.score(v))(t)
 		scores = append(scores, score)
 	}
 	for _, got := range scores {
@@ -93,8 +87,7 @@ func mustScorer(t *testing.T, tx *kv.Tx) *scorer {
 	t.Helper()
 	run, kept, err := lastFit(tx)
 	must.Do(t, err)
-	s, err := newScorer(t.Context(), tx, run, kept, ops.Options{})
-	must.Do(t, err)
+	s := must.Get(newScorer(t.Context(), tx, run, kept, ops.Options{}))(t)
 	return s
 }
 
@@ -124,10 +117,8 @@ func TestRowsByPass(t *testing.T) {
 
 func compareRows(t *testing.T, s *scorer, v kv.NodeID) {
 	t.Helper()
-	walked, err := s.rows(v)
-	must.Do(t, err)
-	passed, err := rowsByPass(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.Hops}, s.opt)
-	must.Do(t, err)
+	walked := must.Get(s.rows(v))(t)
+	passed := must.Get(rowsByPass(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.Hops}, s.opt))(t)
 	for k := range walked {
 		for u := range kv.NodeID(s.tx.NumNodes()) {
 			if got, want := passed[k].At(u), walked[k].At(u); !near(got, want, 1e-6) {

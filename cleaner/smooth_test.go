@@ -43,8 +43,7 @@ func newRefiner(t *testing.T, r *rand.Rand, n, c, folds int) (*refiner, *rowstor
 			values[at+j] /= sum
 		}
 	}
-	predictions, err := rowstore.New(p.place.temporary(), n, c)
-	must.Do(t, err)
+	predictions := must.Get(rowstore.New(p.place.temporary(), n, c))(t)
 	closeStore(t, predictions)
 	must.Do(t, predictions.Write(kv.Range{End: kv.NodeID(n)}, 0, c, values))
 	return &refiner{baseProblem: &p, fit: fit, budget: 64 << 20}, predictions
@@ -188,8 +187,7 @@ func TestSmoothingIsChosenByWhatItHelps(t *testing.T) {
 			r.Shuffle(len(p.labels), func(a, b int) { p.labels[a], p.labels[b] = p.labels[b], p.labels[a] })
 		}
 		fit := &crossFit{nets: make([]*nn.Network, 4), nodes: newNodeSet(300)}
-		predictions, err := rowstore.New(p.place.temporary(), 300, 3)
-		must.Do(t, err)
+		predictions := must.Get(rowstore.New(p.place.temporary(), 300, 3))(t)
 		closeStore(t, predictions)
 		for v := range 300 {
 			if p.teaches(kv.NodeID(v)) {

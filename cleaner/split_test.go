@@ -32,8 +32,7 @@ func TestParseSplit(t *testing.T) {
 
 func mustDraw(t *testing.T, order []kv.NodeID, labels []kv.Class, shares [3]float64, seed uint64) []Split {
 	t.Helper()
-	splits, err := drawSplits(listOrder(order), labels, shares, seed)
-	must.Do(t, err)
+	splits := must.Get(drawSplits(listOrder(order), labels, shares, seed))(t)
 	return splits
 }
 
@@ -147,16 +146,14 @@ func TestSplitsOfAStore(t *testing.T) {
 	p.nodes[5].Values = nil
 	s := p.load(t, true)
 	view(t, s, func(tx *kv.Tx) error {
-		labels, err := readLabels(tx)
-		must.Do(t, err)
+		labels := must.Get(readLabels(tx))(t)
 		splits, drawn, err := Splits(tx, labels, 1)
 		must.Do(t, err)
 		if drawn {
 			t.Error("split column in the store: got a drawn split")
 		}
 		for position, want := range []Split{SplitTrain, SplitValidation, SplitValidation, SplitTest, SplitNone, SplitNone} {
-			v, err := tx.NodeAt(position)
-			must.Do(t, err)
+			v := must.Get(tx.NodeAt(position))(t)
 			if splits[v] != want {
 				t.Errorf("node %s: got split %v, want %v", p.nodes[position].ID, splits[v], want)
 			}

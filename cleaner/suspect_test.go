@@ -31,8 +31,7 @@ func TestSuspects(t *testing.T) {
 		{"rejected", number(0.8), text("A"), text("B"), text("reject"), false},
 		{"unsure", number(0.8), text("A"), text("B"), text("unsure"), false},
 	}
-	s, err := kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{})
-	must.Do(t, err)
+	s := must.Get(kv.Create(filepath.Join(t.TempDir(), "g"), kv.Options{}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		for column, kind := range map[string]kv.Kind{ScoreColumn: kv.KindFloat, SuggestedColumn: kv.KindClass, decide.Column: kv.KindString} {
@@ -48,8 +47,7 @@ func TestSuspects(t *testing.T) {
 			if threshold < 0 { // all scores are above
 				want = c.want || c.name == "below" || c.name == "at the threshold"
 			}
-			holds, err := index.Holds(tx, Suspects(threshold), nil)
-			must.Do(t, err)
+			holds := must.Get(index.Holds(tx, Suspects(threshold), nil))(t)
 			values := map[string]kv.Value{ScoreColumn: c.score, kv.LabelColumn: c.label, SuggestedColumn: c.suggested, decide.Column: c.decision}
 			got, err := holds(func(property string) (kv.Value, error) { return values[property], nil })
 			if got != want || err != nil {
@@ -68,8 +66,7 @@ func TestRunCountsSuspects(t *testing.T) {
 	first := mustClean(t, s, Options{Seed: 2, AsGiven: true})
 	count := func(threshold float64) (found []kv.NodeID) {
 		view(t, s, func(tx *kv.Tx) error {
-			plan, err := index.NewPlan(tx, index.Query{Where: Suspects(threshold), Limit: -1})
-			must.Do(t, err)
+			plan := must.Get(index.NewPlan(tx, index.Query{Where: Suspects(threshold), Limit: -1}))(t)
 			for v, err := range plan.Rows(t.Context()) {
 				must.Do(t, err)
 				found = append(found, v)
@@ -83,9 +80,7 @@ func TestRunCountsSuspects(t *testing.T) {
 		t.Fatalf("the run counts %d suspects, a query finds %d, want as many, and some", first.Suspects, len(found))
 	}
 	requests := []decide.Request{{Node: found[0], Kind: decide.Unsure}, {Node: found[1], Kind: decide.Reject}}
-	if _, err := decide.Write(t.Context(), s, requests, decide.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(decide.Write(t.Context(), s, requests, decide.Options{}))(t)
 	second := mustClean(t, s, Options{Seed: 2, AsGiven: true})
 	after := count(second.Threshold)
 	if int64(len(after)) != second.Suspects || slices.Contains(after, found[0]) || slices.Contains(after, found[1]) {
@@ -97,10 +92,8 @@ func TestRunCountsSuspects(t *testing.T) {
 func TestCountAllocatesNothing(t *testing.T) {
 	s := cleanedForm(t, "five hops")
 	view(t, s, func(tx *kv.Tx) error {
-		run, err := LastRun(tx)
-		must.Do(t, err)
-		counter, err := newRunCounter(tx, run)
-		must.Do(t, err)
+		run := must.Get(LastRun(tx))(t)
+		counter := must.Get(newRunCounter(tx, run))(t)
 		run.Threshold, run.GreyFrom = -1, 0 // all scores are above it
 		var failed error
 		count := func() {

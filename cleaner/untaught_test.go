@@ -88,8 +88,7 @@ func TestUntaughtClass(t *testing.T) {
 	const class = 2
 	p.keepUntaught(class, truth)
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		result, err := score(context.Background(), p, variant{preset: preset}, Options{Hops: 2})
-		must.Do(t, err)
+		result := must.Get(score(context.Background(), p, variant{preset: preset}, Options{Hops: 2}))(t)
 		right, accused := 0, 0
 		for v, y := range p.labels {
 			if y != class || truth[v] != class {

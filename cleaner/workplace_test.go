@@ -81,9 +81,7 @@ func goesOn(t *testing.T, preset Preset, learning string, step int) {
 			return p.load(t, false)
 		}
 		s := p.load(t, true)
-		if _, err := Predict(t.Context(), s, PredictOptions{Seed: 3}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Predict(t.Context(), s, PredictOptions{Seed: 3}))(t)
 		return s
 	}
 	s := load()
@@ -154,8 +152,7 @@ func TestCleanAfterDamage(t *testing.T) {
 		} {
 			interrupted(t, s, opt, stages-1)
 			path := filepath.Join(s.Dir(), "work", filepath.FromSlash(name))
-			text, err := os.ReadFile(path)
-			must.Do(t, err)
+			text := must.Get(os.ReadFile(path))(t)
 			must.Do(t, os.WriteFile(path, damage(text), 0o666))
 			mustClean(t, s, opt)
 			if !bytes.Equal(outcome(t, s), want) {
@@ -313,10 +310,8 @@ func TestReadingPlaceKeepsNothing(t *testing.T) {
 			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
 		}
 		must.Do(t, s.View(func(tx *kv.Tx) error {
-			w, err := readingPlace(tx)
-			must.Do(t, err)
-			held, err := w.diagonals(t.Context(), tx, 2, ops.Options{})
-			must.Do(t, err)
+			w := must.Get(readingPlace(tx))(t)
+			held := must.Get(w.diagonals(t.Context(), tx, 2, ops.Options{}))(t)
 			return held.Close()
 		}))
 		entries, err := os.ReadDir(filepath.Join(s.Dir(), "work"))
@@ -331,8 +326,7 @@ func TestDiagonalsAreKeptHopByHop(t *testing.T) {
 	ctx := context.Background()
 	s := newPlanted(23, 80).load(t, false)
 	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
-		want, err := ops.ComputeDiagonals(ctx, tx, 4, ops.Options{})
-		must.Do(t, err)
+		want := must.Get(ops.ComputeDiagonals(ctx, tx, 4, ops.Options{}))(t)
 		w, err := openWorkplace(ctx, s, tx)
 		must.Do(t, err)
 		defer func() { err = errors.Join(err, w.Close()) }()
@@ -394,9 +388,7 @@ func TestFeaturesUseKeptDiagonals(t *testing.T) {
 		}))
 		return values, computed
 	}
-	if _, err := Clean(ctx, s, Options{Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Clean(ctx, s, Options{Seed: 1}))(t)
 	got, computed := read()
 	if len(computed) > 0 {
 		t.Errorf("after a cleaning: got the diagonals of hops %v computed, want none", computed)

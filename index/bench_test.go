@@ -16,8 +16,7 @@ import (
 func scoredStore(tb testing.TB, n int) *kv.Store {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "store")
-	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{})
-	must.Do(tb, err)
+	loader := must.Get(kv.NewLoader(tb.Context(), dir, kv.LoadOptions{}))(tb)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
 		must.Do(tb, loader.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", r.IntN(40))}))
@@ -25,9 +24,7 @@ func scoredStore(tb testing.TB, n int) *kv.Store {
 	for range n {
 		must.Do(tb, loader.AddEdge(strconv.Itoa(r.IntN(n)), strconv.Itoa(r.IntN(n)), 0))
 	}
-	if _, err := loader.Commit(context.Background(), nil); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(loader.Commit(context.Background(), nil))(tb)
 	s := open(tb, dir)
 	writeScores(tb, s, r)
 	must.Do(tb, Create(context.Background(), s, "label"))
@@ -37,15 +34,11 @@ func scoredStore(tb testing.TB, n int) *kv.Store {
 // writeScores replaces the score column and its index, and suggests labels, in one Bulk.
 func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 	tb.Helper()
-	bulk, err := s.Bulk()
-	must.Do(tb, err)
+	bulk := must.Get(s.Bulk())(tb)
 	defer bulk.Abort()
-	column, err := bulk.Column("score", kv.KindSingle)
-	must.Do(tb, err)
-	suggested, err := bulk.Column("suggested", kv.KindClass)
-	must.Do(tb, err)
-	b, err := NewBuilder(bulk, "score")
-	must.Do(tb, err)
+	column := must.Get(bulk.Column("score", kv.KindSingle))(tb)
+	suggested := must.Get(bulk.Column("suggested", kv.KindClass))(tb)
+	b := must.Get(NewBuilder(bulk, "score"))(tb)
 	for v := range kv.NodeID(bulk.Tx().NumNodes()) {
 		f := r.Float64()
 		score := kv.FloatValue(float64(float32(f * f * f)))
@@ -73,8 +66,7 @@ func BenchmarkQuery(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			rows := 0
-			plan, err := NewPlan(tx, q)
-			must.Do(b, err)
+			plan := must.Get(NewPlan(tx, q))(b)
 			for b.Loop() {
 				for _, err := range plan.Rows(context.Background()) {
 					must.Do(b, err)

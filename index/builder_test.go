@@ -30,13 +30,10 @@ func TestBuilderOfFewValues(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := emptyStore(t, n)
-			bulk, err := s.Bulk()
-			must.Do(t, err)
+			bulk := must.Get(s.Bulk())(t)
 			defer bulk.Abort()
-			column, err := bulk.Column("score", kv.KindString)
-			must.Do(t, err)
-			b, err := NewBuilder(bulk, "score")
-			must.Do(t, err)
+			column := must.Get(bulk.Column("score", kv.KindString))(t)
+			b := must.Get(NewBuilder(bulk, "score"))(t)
 			order := make([]int, n)
 			for i := range order {
 				order[i] = i

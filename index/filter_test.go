@@ -32,8 +32,7 @@ func TestFilterOnManyGoroutines(t *testing.T) {
 		for i := range batch {
 			batch[i] = kv.NodeID(r.IntN(n))
 		}
-		want, err := filters[0].decide(t.Context(), batch)
-		must.Do(t, err)
+		want := must.Get(filters[0].decide(t.Context(), batch))(t)
 		got, err := filters[1].decide(t.Context(), batch)
 		if err != nil || !slices.Equal(got, want) || reads[0] != reads[1] {
 			t.Errorf("%d nodes: got %v, %v after reads of %+v, want %v after %+v", size, got, err, reads[1], want, reads[0])

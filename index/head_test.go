@@ -17,8 +17,7 @@ import (
 func storeWithHead(t *testing.T, n int) *kv.Store {
 	t.Helper()
 	s := open(t, loadLabelled(t, n))
-	bulk, err := s.Bulk()
-	must.Do(t, err)
+	bulk := must.Get(s.Bulk())(t)
 	defer bulk.Abort()
 	score, err := bulk.Column("score", kv.KindSingle)
 	suggested, err2 := bulk.Column("suggested", kv.KindClass)
@@ -42,13 +41,12 @@ func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
 	t.Helper()
 	properties := []string{"label", "suggested", "confidence", "score", "id"}
 	view(t, s, func(tx *kv.Tx) error {
-		plan, err := NewPlan(tx, Query{
+		plan := must.Get(NewPlan(tx, Query{
 			Where: And{Terms: []Predicate{
 				Compare{"score", Ge, kv.FloatValue(0)}, CompareProperties{Property: "label", Op: Ne, Other: "suggested"},
 			}},
 			Order: []Order{{Property: "score", Descending: true}}, Limit: n,
-		})
-		must.Do(t, err)
+		}))(t)
 		var nodes []kv.NodeID
 		for v, err := range plan.Rows(t.Context()) {
 			must.Do(t, err)
@@ -89,8 +87,7 @@ func highest(t *testing.T, s *kv.Store, n int) (got, want string) {
 // replaceLabels writes the labels of all n nodes in bulk, so that copies of them are of no use.
 func replaceLabels(t *testing.T, s *kv.Store, n int) {
 	t.Helper()
-	bulk, err := s.Bulk()
-	must.Do(t, err)
+	bulk := must.Get(s.Bulk())(t)
 	defer bulk.Abort()
 	labels, err := bulk.Column("label", kv.KindClass)
 	for v := range kv.NodeID(n) {
@@ -243,11 +240,10 @@ func TestCertainWalkTakesNoSample(t *testing.T) {
 			least   float64
 			certain bool
 		}{{0.98, true}, {0.5, false}} {
-			plan, err := NewPlan(tx, Query{
+			plan := must.Get(NewPlan(tx, Query{
 				Where: and(score(Gt, c.least), CompareProperties{Property: "label", Op: Ne, Other: "suggested"}),
 				Order: []Order{{"score", true}}, Limit: 10,
-			})
-			must.Do(t, err)
+			}))(t)
 			if certain := len(plan.planner.shares) == 0; certain != c.certain || plan.way != byOrderedIndex {
 				t.Errorf("above %v: certain %v, by way %d, want %v, %d", c.least, certain, plan.way, c.certain, byOrderedIndex)
 			}
@@ -294,8 +290,7 @@ func TestPlansCountOnCopies(t *testing.T) {
 		t.Helper()
 		view(t, s, func(tx *kv.Tx) error {
 			for i, c := range questions {
-				plan, err := NewPlan(tx, c.q)
-				must.Do(t, err)
+				plan := must.Get(NewPlan(tx, c.q))(t)
 				got := rowsOf(t, plan)
 				if plan.way != want(i) || plan.gaveWay || len(got) == 0 {
 					t.Errorf("%s, %s: got %d rows by way %d, want way %d\n%v", copies, c.name, len(got), plan.way, want(i), plan)

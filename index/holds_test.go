@@ -43,8 +43,7 @@ func TestHoldsErrors(t *testing.T) {
 			t.Errorf("a string for an integer: got %v, want a *TypeError", err)
 		}
 		broken := errors.New("block 7 is corrupt")
-		holds, err := Holds(tx, And{Terms: []Predicate{IsNull{Property: "year"}, IsNull{Property: "title"}}}, nil)
-		must.Do(t, err)
+		holds := must.Get(Holds(tx, And{Terms: []Predicate{IsNull{Property: "year"}, IsNull{Property: "title"}}}, nil))(t)
 		if _, err := holds(func(string) (kv.Value, error) { return kv.Value{}, broken }); !errors.Is(err, broken) {
 			t.Errorf("a value that cannot be read: got %v, want %v", err, broken)
 		}

@@ -12,8 +12,7 @@ import (
 // An id that is no integer turns all ids into text. From then on a condition that orders ids among numbers is an error,
 // and never silently another condition; those that do not speak of order mean the same as before.
 func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
-	s, err := kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain})
-	must.Do(t, err)
+	s := must.Get(kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -47,8 +47,7 @@ func TestCreateAndDrop(t *testing.T) {
 	}
 	mustBeSound(t, s)
 	view(t, s, func(tx *kv.Tx) error {
-		plan, err := NewPlan(tx, Query{Where: Compare{"title", Eq, text("a")}, Limit: -1})
-		must.Do(t, err)
+		plan := must.Get(NewPlan(tx, Query{Where: Compare{"title", Eq, text("a")}, Limit: -1}))(t)
 		if got := rowsOf(t, plan); !slices.Equal(got, []kv.NodeID{2}) || plan.way != bySource {
 			t.Errorf("after drop and create: got %v, want [2], through the index\n%v", got, plan)
 		}
@@ -77,8 +76,7 @@ func TestBuilderReplacesIndex(t *testing.T) {
 		mustBeSound(t, s)
 		m := modelOf(t, s)
 		view(t, s, func(tx *kv.Tx) error {
-			plan, err := NewPlan(tx, suspects)
-			must.Do(t, err)
+			plan := must.Get(NewPlan(tx, suspects))(t)
 			if got, want := rowsOf(t, plan), m.answer(suspects); !slices.Equal(got, want) {
 				t.Errorf("round %d: got %v, want %v", round, got, want)
 			}
@@ -100,10 +98,8 @@ func TestBuilderFindsSlips(t *testing.T) {
 		{"null in the column", nil, []float64{0.5}, "index on score: node number 0 was added with 0.5, the column holds null"},
 		{"an entry twice", []float64{0.5}, []float64{0.5, 0.5}, "index on score: score: kv: node given twice: node number 0"},
 	} {
-		bulk, err := s.Bulk()
-		must.Do(t, err)
-		column, err := bulk.Column("score", kv.KindSingle)
-		must.Do(t, err)
+		bulk := must.Get(s.Bulk())(t)
+		column := must.Get(bulk.Column("score", kv.KindSingle))(t)
 		b, err := NewBuilder(bulk, "score")
 		must.Do(t, err)
 		for _, f := range c.put {
@@ -144,11 +140,10 @@ func TestWritesNeedTheIndex(t *testing.T) {
 	}
 	must.Do(t, bare.Close())
 	var seen []kv.Write
-	s, err = Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(_ *kv.Tx, w kv.Write) error {
+	s = must.Get(Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(_ *kv.Tx, w kv.Write) error {
 		seen = append(seen, w)
 		return nil
-	}})
-	must.Do(t, err)
+	}}))(t)
 	update(t, s, func(tx *kv.Tx) error { return tx.SetValue(0, "title", text("a")) })
 	mustBeSound(t, s)
 	if len(seen) != 1 || seen[0].After != text("a") {

@@ -41,8 +41,7 @@ func TestPatchKeepsIndexes(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			for value, want := range map[string]int{"patched": 50, "class 0": 49} {
 				var got []kv.NodeID
-				plan, err := NewPlan(tx, Query{Where: Compare{"label", Eq, kv.StringValue(value)}, Limit: -1})
-				must.Do(t, err)
+				plan := must.Get(NewPlan(tx, Query{Where: Compare{"label", Eq, kv.StringValue(value)}, Limit: -1}))(t)
 				for v, err := range plan.Rows(context.Background()) {
 					must.Do(t, err)
 					got = append(got, v)
@@ -60,14 +59,11 @@ func TestPatchKeepsIndexes(t *testing.T) {
 func loadLabelled(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir() + "/store"
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}}))(t)
 	for i := range n {
 		node := kv.Node{ID: fmt.Sprint("n", i), Label: fmt.Sprint("class ", i%3), Values: []kv.Value{kv.IntValue(int64(i))}}
 		must.Do(t, l.AddNode(node))
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	return dir
 }

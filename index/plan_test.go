@@ -76,8 +76,7 @@ func TestEmptyStores(t *testing.T) {
 				suspects, {Limit: -1}, {Limit: 0}, {Order: []Order{{"score", false}, {"id", true}}, Limit: 3},
 				{Where: IsNull{"score"}, Limit: -1}, {Where: label(Ne, "x"), Limit: -1},
 			} {
-				plan, err := NewPlan(tx, q)
-				must.Do(t, err)
+				plan := must.Get(NewPlan(tx, q))(t)
 				want := 0
 				if q.Limit != 0 && (q.Where == nil || q.Where == IsNull{"score"}) {
 					want = n
@@ -176,8 +175,7 @@ func TestTopIsTheBeginningOfSort(t *testing.T) {
 	defer tx.Close()
 	order := []Order{{"degree", true}, {"label", false}}
 	rows := func(limit int) []kv.NodeID {
-		plan, err := NewPlan(tx, Query{Order: order, Limit: limit})
-		must.Do(t, err)
+		plan := must.Get(NewPlan(tx, Query{Order: order, Limit: limit}))(t)
 		return rowsOf(t, plan)
 	}
 	all := rows(-1)
@@ -269,8 +267,7 @@ func TestPlanInsideUpdate(t *testing.T) {
 		for v := range kv.NodeID(20) {
 			must.Do(t, tx.SetValue(v, "title", text(fmt.Sprint("t", v%3))))
 		}
-		plan, err := NewPlan(tx, Query{Where: Compare{"title", Eq, text("t1")}, Limit: -1})
-		must.Do(t, err)
+		plan := must.Get(NewPlan(tx, Query{Where: Compare{"title", Eq, text("t1")}, Limit: -1}))(t)
 		if got, want := rowsOf(t, plan), []kv.NodeID{1, 4, 7, 10, 13, 16, 19}; !slices.Equal(got, want) {
 			t.Errorf("rows inside the update: got %v, want %v\n%v", got, want, plan)
 		}

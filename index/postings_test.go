@@ -180,8 +180,7 @@ func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
 	must.Do(t, Create(context.Background(), s, kv.LabelColumn))
 	mustBeSound(t, s)
 	must.Do(t, s.Close())
-	s, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(*kv.Tx, kv.Write) error { return nil }})
-	must.Do(t, err)
+	s = must.Get(kv.Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(*kv.Tx, kv.Write) error { return nil }}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

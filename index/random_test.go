@@ -199,11 +199,9 @@ func modelOf(t testing.TB, s *kv.Store) *model {
 			position++
 		}
 		for _, c := range append(tx.Columns(), kv.Column{Name: "degree"}) {
-			values, err := tx.Reader(c.Name)
-			must.Do(t, err)
+			values := must.Get(tx.Reader(c.Name))(t)
 			for v := range kv.NodeID(n) {
-				value, err := values.At(v)
-				must.Do(t, err)
+				value := must.Get(values.At(v))(t)
 				if c.Name == "degree" {
 					m.degrees[v] = int(value.Int())
 				} else {

@@ -43,8 +43,7 @@ func TestSampledShares(t *testing.T) {
 				t.Fatalf("%d nodes, %v: %v", n, p, err)
 			}
 			count := 0
-			holds, err := newReader(tx, nil).condition(where)
-			must.Do(t, err)
+			holds := must.Get(newReader(tx, nil).condition(where))(t)
 			for v := range kv.NodeID(n) {
 				if outcome, err := holds(v); err != nil {
 					t.Fatal(err)
@@ -67,8 +66,7 @@ func TestSampledShares(t *testing.T) {
 func stars(tb testing.TB, n int) *kv.Store {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "store")
-	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{})
-	must.Do(tb, err)
+	loader := must.Get(kv.NewLoader(tb.Context(), dir, kv.LoadOptions{}))(tb)
 	for i := range n {
 		must.Do(tb, loader.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", i%3)}))
 	}
@@ -77,9 +75,7 @@ func stars(tb testing.TB, n int) *kv.Store {
 			must.Do(tb, loader.AddEdge(strconv.Itoa(i), strconv.Itoa((i+1+j*7)%n), 0))
 		}
 	}
-	if _, err := loader.Commit(context.Background(), nil); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(loader.Commit(context.Background(), nil))(tb)
 	s := open(tb, dir)
 	must.Do(tb, Create(context.Background(), s, "label"))
 	return s

@@ -21,17 +21,14 @@ func propertyStore(tb testing.TB, n int, names []string, values func(i int) []kv
 	for _, name := range names {
 		columns = append(columns, kv.Column{Name: name, Kind: kv.KindInt})
 	}
-	loader, err := kv.NewLoader(tb.Context(), dir, kv.LoadOptions{Properties: columns})
-	must.Do(tb, err)
+	loader := must.Get(kv.NewLoader(tb.Context(), dir, kv.LoadOptions{Properties: columns}))(tb)
 	for i := range n {
 		must.Do(tb, loader.AddNode(kv.Node{ID: strconv.Itoa(i), Values: values(i)}))
 	}
 	for i := range n {
 		must.Do(tb, loader.AddEdge(strconv.Itoa(i), strconv.Itoa((i+1)%n), 0))
 	}
-	if _, err := loader.Commit(context.Background(), nil); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(loader.Commit(context.Background(), nil))(tb)
 	return open(tb, dir)
 }
 
@@ -58,16 +55,14 @@ func TestWalkInFileOrderGivesWay(t *testing.T) {
 	const n = 20_000
 	tx := exclusive(t, n).Begin()
 	defer tx.Close()
-	plan, err := NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 3})
-	must.Do(t, err)
+	plan := must.Get(NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 3}))(t)
 	if plan.way != byFileOrder {
 		t.Fatalf("got plan %v, want a walk in file order: it should seem to meet a match in every nine nodes", plan)
 	}
 	got := rowsOf(t, plan)
 	var ids []string
 	for _, v := range got {
-		id, err := tx.ID(v)
-		must.Do(t, err)
+		id := must.Get(tx.ID(v))(t)
 		ids = append(ids, id)
 	}
 	if want := []string{"19980", "19981", "19982"}; !slices.Equal(ids, want) {
@@ -98,15 +93,13 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 	must.Do(t, Create(context.Background(), s, "rank"))
 	tx := s.Begin()
 	defer tx.Close()
-	plan, err := NewPlan(tx, Query{Where: integer("a", Eq, 1), Order: []Order{{"rank", true}}, Limit: 2})
-	must.Do(t, err)
+	plan := must.Get(NewPlan(tx, Query{Where: integer("a", Eq, 1), Order: []Order{{"rank", true}}, Limit: 2}))(t)
 	if plan.way != byOrderedIndex {
 		t.Fatalf("got plan %v, want a walk of the index on rank", plan)
 	}
 	var ranks []int64
 	for _, v := range rowsOf(t, plan) {
-		rank, err := tx.Value(v, "rank")
-		must.Do(t, err)
+		rank := must.Get(tx.Value(v, "rank"))(t)
 		ranks = append(ranks, rank.Int())
 	}
 	if want := []int64{n/50 - 1, n/50 - 2}; !slices.Equal(ranks, want) {
@@ -120,8 +113,7 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 func TestWalkThatGivesWayIsCancelled(t *testing.T) {
 	tx := exclusive(t, 9000).Begin()
 	defer tx.Close()
-	plan, err := NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 30})
-	must.Do(t, err)
+	plan := must.Get(NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 30}))(t)
 	plan.patience = 0
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -179,12 +171,10 @@ func TestScanForTheBest(t *testing.T) {
 		{Order{"early", false}, []string{"0", "1", "2", "3"}},
 		{Order{"early", true}, []string{"9999", "9996", "9997", "9998"}},
 	} {
-		plan, err := NewPlan(tx, Query{Order: []Order{c.order}, Limit: len(c.want)})
-		must.Do(t, err)
+		plan := must.Get(NewPlan(tx, Query{Order: []Order{c.order}, Limit: len(c.want)}))(t)
 		var ids []string
 		for _, v := range rowsOf(t, plan) {
-			id, err := tx.ID(v)
-			must.Do(t, err)
+			id := must.Get(tx.ID(v))(t)
 			ids = append(ids, id)
 		}
 		if !slices.Equal(ids, c.want) {

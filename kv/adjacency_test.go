@@ -14,8 +14,7 @@ import (
 // verifyLists compares every way to read neighbours with the lists wanted.
 func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 	t.Helper()
-	blocks, err := tx.AdjacencyBlocks()
-	must.Do(t, err)
+	blocks := must.Get(tx.AdjacencyBlocks())(t)
 	var lists Adjacency
 	next := NodeID(0)
 	for _, r := range blocks {
@@ -79,8 +78,7 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 func TestHubIsSplit(t *testing.T) {
 	const n = 2*graph.HubDegree + 1000
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: 1 << 20})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: 1 << 20}))(t)
 	for i := range n {
 		must.Do(t, l.AddNode(Node{ID: strconv.Itoa(i)}))
 	}
@@ -88,14 +86,10 @@ func TestHubIsSplit(t *testing.T) {
 		must.Do(t, l.AddEdge(strconv.Itoa(i), "0", 0))
 	}
 	must.Do(t, l.AddEdge("1", "2", 0))
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	must.Do(t, openTest(t, dir).View(func(tx *Tx) error {
-		blocks, err := tx.AdjacencyBlocks()
-		must.Do(t, err)
-		d, err := tx.graph().Directory()
-		must.Do(t, err)
+		blocks := must.Get(tx.AdjacencyBlocks())(t)
+		d := must.Get(tx.graph().Directory())(t)
 		if d.Range(0) != (Range{First: 0, End: 1}) || int(d.Parts[0]) != (n-1+graph.HubDegree-1)/graph.HubDegree {
 			t.Errorf("first block: got %v in %d parts, want the hub alone in parts of %d", d.Range(0), d.Parts[0], graph.HubDegree)
 		}
@@ -126,8 +120,7 @@ func TestConcurrentReads(t *testing.T) {
 	s := checkedStore(t)
 	tx := s.Begin()
 	defer tx.Close()
-	blocks, err := tx.AdjacencyBlocks()
-	must.Do(t, err)
+	blocks := must.Get(tx.AdjacencyBlocks())(t)
 	errs := make(chan error)
 	const workers = 8
 	for worker := range workers {

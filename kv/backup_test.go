@@ -30,8 +30,7 @@ func backupOf(t testing.TB, s *Store, since []byte) ([]byte, BackupInfo) {
 		opt.Since = bytes.NewReader(since)
 	}
 	var out bytes.Buffer
-	info, err := s.Backup(t.Context(), &out, opt)
-	must.Do(t, err)
+	info := must.Get(s.Backup(t.Context(), &out, opt))(t)
 	if info.Stored != int64(out.Len()) {
 		t.Errorf("the backup says that it has %d bytes, and has %d", info.Stored, out.Len())
 	}
@@ -50,9 +49,7 @@ func readers(files ...[]byte) []io.Reader {
 func restoreAll(t *testing.T, files ...[]byte) *Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "restored")
-	if _, err := Restore(t.Context(), dir, readers(files...), RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Restore(t.Context(), dir, readers(files...), RestoreOptions{MemoryBudget: minMemoryBudget}))(t)
 	return openStore(t, dir, Options{})
 }
 
@@ -66,8 +63,7 @@ func versionedContents(t testing.TB, s *Store) map[string]string {
 	defer it.Close()
 	err := it.Seek(nil)
 	for ; err == nil && it.Valid(); err = it.Next() {
-		value, err := it.Value()
-		must.Do(t, err)
+		value := must.Get(it.Value())(t)
 		records[record.Describe(it.Key())+fmt.Sprintf(" %x", it.Key())] = fmt.Sprintf("%d %x", it.Version(), value)
 	}
 	must.Do(t, err)
@@ -137,12 +133,10 @@ func changeKeptAgain(t *testing.T, s *Store, round int) {
 	t.Helper()
 	update(t, s, func(tx *Tx) error {
 		name := strconv.Itoa(round)
-		v, err := tx.AddNode(Node{ID: "round " + name, Label: "added"})
-		must.Do(t, err)
+		v := must.Get(tx.AddNode(Node{ID: "round " + name, Label: "added"}))(t)
 		must.Do(t, tx.AddEdge(v, NodeID(round)))
 		if round > 1 { // so that deltas go
-			before, err := tx.Node("round " + strconv.Itoa(round-1))
-			must.Do(t, err)
+			before := must.Get(tx.Node("round " + strconv.Itoa(round-1)))(t)
 			must.Do(t, tx.RemoveEdge(before, NodeID(round-1)))
 			must.Do(t, tx.DeleteDocument("rounds", strconv.Itoa(round-1)))
 		}
@@ -158,13 +152,10 @@ func changeKeptAgain(t *testing.T, s *Store, round int) {
 // bulkKept replaces a column and a matrix by a Bulk.
 func bulkKept(t *testing.T, s *Store, round int) {
 	t.Helper()
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	w, err := b.Column("score", KindFloat)
-	must.Do(t, err)
-	m, err := b.Matrix("bulk", []string{"a", "b", "c"}, MatrixEncoding{})
-	must.Do(t, err)
+	w := must.Get(b.Column("score", KindFloat))(t)
+	m := must.Get(b.Matrix("bulk", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
 	for v := range NodeID(b.Tx().NumNodes()) {
 		row := []float32{1, float32(v), float32(round)}
 		must.Do(t, errors.Join(w.Put(v, FloatValue(float64(v)/float64(round))), m.Put(v, row)))
@@ -370,8 +361,7 @@ func TestBackupSinceOfDamagedStore(t *testing.T) {
 	}
 	text[at+4000] ^= 1
 	must.Do(t, os.WriteFile(tables[0], text, 0o600))
-	s, err = Open(dir, Options{})
-	must.Do(t, err)
+	s = must.Get(Open(dir, Options{}))(t)
 	defer closeStore(t, s)
 	_, err = s.Backup(t.Context(), io.Discard, BackupOptions{Since: &full})
 	if !errors.Is(err, ErrCorrupt) {
@@ -437,9 +427,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	for v := range NodeID(100) {
 		must.Do(t, w.Put(v, IntValue(int64(v))))
 	}
-	if _, err := w.finish(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.finish())(t)
 	must.Do(t, b.batch.Flush())
 	if len(versionedContents(t, s)) <= len(want) {
 		t.Fatal("the Bulk has written nothing: the test shows nothing")
@@ -572,9 +560,7 @@ func TestRestoreClearsWhatWasLeft(t *testing.T) {
 	left := filepath.Join(dir+restoreMark, "store")
 	must.Do(t, os.MkdirAll(left, 0o700))
 	must.Do(t, os.WriteFile(filepath.Join(left, lsm.ManifestName), []byte("half"), 0o600))
-	if _, err := Restore(t.Context(), dir, readers(file), RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Restore(t.Context(), dir, readers(file), RestoreOptions{MemoryBudget: minMemoryBudget}))(t)
 	if _, err := os.Stat(dir + restoreMark); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what was beside the store is still there: %v", err)
 	}

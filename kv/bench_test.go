@@ -17,24 +17,21 @@ import (
 // benchStore has n nodes with a label, a score and a matrix of width columns.
 func benchStore(b *testing.B, n, width int) *Store {
 	b.Helper()
-	s, err := Create(b.TempDir(), Options{})
-	must.Do(b, err)
+	s := must.Get(Create(b.TempDir(), Options{}))(b)
 	b.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)
 		}
 	})
 	must.Do(b, s.Update(func(tx *Tx) error {
-		c, err := tx.change()
-		must.Do(b, err)
+		c := must.Get(tx.change())(b)
 		c.Nodes = n
 		for class := range 40 {
 			c.class(fmt.Sprint(class))
 		}
 		return nil
 	}))
-	bulk, err := s.Bulk()
-	must.Do(b, err)
+	bulk := must.Get(s.Bulk())(b)
 	defer bulk.Abort()
 	must.Do(b, writeBench(bulk, n, width))
 	return s
@@ -88,12 +85,9 @@ func BenchmarkRead(b *testing.B) {
 	})
 	b.Run("reader", func(b *testing.B) {
 		for b.Loop() {
-			r, err := tx.Reader("score")
-			must.Do(b, err)
+			r := must.Get(tx.Reader("score"))(b)
 			for v := range NodeID(n) {
-				if _, err := r.At(v); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(r.At(v))(b)
 			}
 		}
 		rate(b, n, "nodes/s")
@@ -101,15 +95,12 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("value", func(b *testing.B) {
 		v := NodeID(0)
 		for b.Loop() {
-			if _, err := tx.Value(v, "score"); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(tx.Value(v, "score"))(b)
 			v = (v + 7919*4096) % n
 		}
 		rate(b, 1, "nodes/s")
 	})
-	m, err := tx.Matrix("m")
-	must.Do(b, err)
+	m := must.Get(tx.Matrix("m"))(b)
 	for _, columns := range []int{16, width} {
 		b.Run(fmt.Sprintf("matrix/columns=%d", columns), func(b *testing.B) {
 			const rows = 4096
@@ -182,8 +173,7 @@ func BenchmarkLookup(b *testing.B) {
 // loadLabelledRMAT loads a graph of 2^scale nodes and 16 times as many edges, which collapse to fewer.
 func loadLabelledRMAT(b *testing.B, dir string, scale int, id func(v int) string) {
 	b.Helper()
-	l, err := NewLoader(b.Context(), dir, LoadOptions{})
-	must.Do(b, err)
+	l := must.Get(NewLoader(b.Context(), dir, LoadOptions{}))(b)
 	for v := range 1 << scale {
 		must.Do(b, l.AddNode(Node{ID: id(v), Label: fmt.Sprint(v % 40)}))
 	}
@@ -192,7 +182,5 @@ func loadLabelledRMAT(b *testing.B, dir string, scale int, id func(v int) string
 		u, v := rmat(r, scale)
 		must.Do(b, l.AddEdge(id(u), id(v), 0))
 	}
-	if _, err := l.Commit(b.Context(), nil); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(l.Commit(b.Context(), nil))(b)
 }

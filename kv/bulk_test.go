@@ -27,12 +27,9 @@ func TestBulkAnyOrder(t *testing.T) {
 		half[i], half[j] = half[j], half[i]
 	}
 	for name, perm := range map[string][]int{"ascending": identity(n), "random": r.Perm(n), "half": half} {
-		b, err := s.Bulk()
-		must.Do(t, err)
-		column, err := b.Column("x", KindInt)
-		must.Do(t, err)
-		matrix, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
-		must.Do(t, err)
+		b := must.Get(s.Bulk())(t)
+		column := must.Get(b.Column("x", KindInt))(t)
+		matrix := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
 		for _, v := range perm {
 			must.Do(t, column.Put(NodeID(v), values[v]))
 			if values[v].IsNull() {
@@ -44,15 +41,12 @@ func TestBulkAnyOrder(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		view(t, s, func(tx *Tx) error {
-			reader, err := tx.Reader("x")
-			must.Do(t, err)
-			m, err := tx.Matrix("m")
-			must.Do(t, err)
+			reader := must.Get(tx.Reader("x"))(t)
+			m := must.Get(tx.Matrix("m"))(t)
 			rows := make([]float32, 2*n)
 			must.Do(t, m.Read(Range{First: 0, End: NodeID(n)}, 1, 3, rows))
 			for v, want := range values {
-				got, err := reader.At(NodeID(v))
-				must.Do(t, err)
+				got := must.Get(reader.At(NodeID(v)))(t)
 				zero, value := rows[2*v], rows[2*v+1]
 				ok := zero == 0 && float64(value) == want.Float()
 				if want.IsNull() {
@@ -75,10 +69,8 @@ func TestBulkDuplicates(t *testing.T) {
 		want  NodeID
 	}{{[]NodeID{3, 3}, 3}, {[]NodeID{1, 2, 5, 1}, 1}, {[]NodeID{5, 4, 9, 4}, 4}} {
 		for _, what := range []string{"column x", "matrix m"} {
-			b, err := s.Bulk()
-			must.Do(t, err)
-			column, err := b.Column("x", KindInt)
-			must.Do(t, err)
+			b := must.Get(s.Bulk())(t)
+			column := must.Get(b.Column("x", KindInt))(t)
 			matrix, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 			must.Do(t, err)
 			for _, v := range test.order {
@@ -145,11 +137,9 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	}
 	write := func(b *Bulk) {
 		t.Helper()
-		w, err := b.Column("x", KindFloat)
-		must.Do(t, err)
+		w := must.Get(b.Column("x", KindFloat))(t)
 		must.Do(t, w.PutFloats(3, []float32{0.5, 0.25}))
-		space, err := b.Space("s")
-		must.Do(t, err)
+		space := must.Get(b.Space("s"))(t)
 		must.Do(t, space.Put([]byte("k"), []byte("v")))
 	}
 	before := s.Begin()
@@ -204,11 +194,9 @@ func TestCrashInBulk(t *testing.T) {
 	s := newStore(t, Options{})
 	const n = 100_000
 	setNodes(t, s, n)
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	w, err := b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"}, MatrixEncoding{})
-	must.Do(t, err)
+	w := must.Get(b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"}, MatrixEncoding{}))(t)
 	row := make([]float32, 8)
 	for v := range NodeID(n) {
 		row[v%8] = float32(v) + 0.5
@@ -231,10 +219,8 @@ func TestCrashInBulk(t *testing.T) {
 	}
 	generations := map[record.Generation]bool{}
 	for range 2 {
-		b, err := c.Bulk()
-		must.Do(t, err)
-		w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-		must.Do(t, err)
+		b := must.Get(c.Bulk())(t)
+		w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 		generations[w.entry.Generation] = true
 		b.Abort()
 	}
@@ -252,10 +238,8 @@ func TestMatrixShapes(t *testing.T) {
 			for j := range columns {
 				columns[j] = fmt.Sprint("c", j)
 			}
-			b, err := s.Bulk()
-			must.Do(t, err)
-			w, err := b.Matrix("m", columns, MatrixEncoding{})
-			must.Do(t, err)
+			b := must.Get(s.Bulk())(t)
+			w := must.Get(b.Matrix("m", columns, MatrixEncoding{}))(t)
 			row := make([]float32, width)
 			for v := range NodeID(n) {
 				if v%2 == 1 && width > 0 {
@@ -269,8 +253,7 @@ func TestMatrixShapes(t *testing.T) {
 			}
 			must.Do(t, b.Commit(nil))
 			view(t, s, func(tx *Tx) error {
-				m, err := tx.Matrix("m")
-				must.Do(t, err)
+				m := must.Get(tx.Matrix("m"))(t)
 				if m.Width() != width || len(m.Columns()) != width {
 					t.Errorf("got width %d, want %d", m.Width(), width)
 				}

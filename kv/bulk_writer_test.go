@@ -15,8 +15,7 @@ import (
 
 func beginBulk(t *testing.T, s *Store) *Bulk {
 	t.Helper()
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	return b
 }
 
@@ -61,8 +60,7 @@ func TestRowsOutOfOrderSurviveACrash(t *testing.T) {
 	must.Do(t, b.Commit(nil))
 	for name, store := range map[string]*Store{"committed": s, "replayed": openStore(t, copyStore(t, s.Dir()), Options{})} {
 		view(t, store, func(tx *Tx) error {
-			m, err := tx.Matrix("m")
-			must.Do(t, err)
+			m := must.Get(tx.Matrix("m"))(t)
 			rows := make([]float32, 2*nodes)
 			must.Do(t, m.Read(Range{First: 0, End: nodes}, 0, 2, rows))
 			for v := range NodeID(nodes) {
@@ -156,8 +154,7 @@ func TestBulkGenerations(t *testing.T) {
 	const writers = 5 * minReserved
 	seen := map[record.Generation]bool{}
 	for i := range writers {
-		w, err := b.Column(fmt.Sprint("c", i), KindInt)
-		must.Do(t, err)
+		w := must.Get(b.Column(fmt.Sprint("c", i), KindInt))(t)
 		must.Do(t, w.Put(1, IntValue(int64(i))))
 		g := w.entry.Generation
 		if seen[g] || g < before {

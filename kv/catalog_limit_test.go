@@ -21,16 +21,14 @@ func loadManyClasses(t *testing.T, count int) error {
 		classes[k] = fmt.Sprintf("class %09d", k) // 15 bytes, and one before them
 	}
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Classes: classes})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 16 << 20, Classes: classes}))(t)
 	for _, id := range []string{"a", "b"} {
 		must.Do(t, l.AddNode(kv.Node{ID: id, Label: classes[0]}))
 	}
 	if _, err := l.Commit(context.Background(), nil); err != nil {
 		return errors.Join(err, l.Abort())
 	}
-	s, err := kv.Open(dir, kv.Options{MemoryBudget: 16 << 20})
-	must.Do(t, err)
+	s := must.Get(kv.Open(dir, kv.Options{MemoryBudget: 16 << 20}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -55,10 +53,8 @@ func TestMostClasses(t *testing.T) {
 	if said == nil || len(err.Error()) > 300 {
 		t.Fatalf("200,000 classes: got %q, want the numbers", err)
 	}
-	size, err := strconv.Atoi(said[1])
-	must.Do(t, err)
-	limit, err := strconv.Atoi(said[2])
-	must.Do(t, err)
+	size := must.Get(strconv.Atoi(said[1]))(t)
+	limit := must.Get(strconv.Atoi(said[2]))(t)
 	rest := size - 16*200_000
 	most := (limit - rest) / 16
 	if err := loadManyClasses(t, most); err != nil {

@@ -90,8 +90,7 @@ func checkTracked(t *testing.T, s *Store) (marks int) {
 		since := tx.cat.Tracking.Since
 		for key, err := range tx.Documents("marks") {
 			must.Do(t, err)
-			step, err := strconv.ParseInt(key, 10, 64)
-			must.Do(t, err)
+			step := must.Get(strconv.ParseInt(key, 10, 64))(t)
 			var mark uint64
 			must.Do(t, tx.Document("marks", key, &mark))
 			c, err := tx.ChangesSince(mark)
@@ -99,12 +98,10 @@ func checkTracked(t *testing.T, s *Store) (marks int) {
 				continue
 			}
 			must.Do(t, err)
-			x, err := c.Column("x")
-			must.Do(t, err)
+			x := must.Get(c.Column("x"))(t)
 			marks++
 			for v := range NodeID(killedNodes) {
-				value, err := tx.Value(v, "x")
-				must.Do(t, err)
+				value := must.Get(tx.Value(v, "x"))(t)
 				if want := !value.IsNull() && value.Int() >= step; x.Has(v) != want || x.All {
 					t.Errorf("since step %d: node %d of step %v: got %t, want %t", step, v, value, x.Has(v), want)
 				}
@@ -120,8 +117,7 @@ func checkTracked(t *testing.T, s *Store) (marks int) {
 func TestKilledTracking(t *testing.T) {
 	if os.Getenv(killedTrackingVariable) != "" {
 		must.Do(t, faults.Begin())
-		s, err := Open("store", Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		s := must.Get(Open("store", Options{MemoryBudget: minMemoryBudget}))(t)
 		must.Do(t, errors.Join(writeTracked(t, s), s.Close()))
 		return
 	}
@@ -142,8 +138,7 @@ func TestKilledTracking(t *testing.T) {
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledTracking$")
 		child.Dir, child.Env = parent, append(os.Environ(), killedTrackingVariable+"=1")
 		plan.Dir, plan.Kind = dir, faults.Kill
-		outcome, err := faults.Run(child, plan)
-		must.Do(t, err)
+		outcome = must.Get(faults.Run(child, plan))(t)
 		return outcome, dir
 	}
 	whole, dir := run(faults.Plan{})

@@ -15,10 +15,8 @@ import (
 // labelsSince are the nodes whose label was set since a mark.
 func labelsSince(t *testing.T, tx *Tx, mark uint64) []NodeID {
 	t.Helper()
-	c, err := tx.ChangesSince(mark)
-	must.Do(t, err)
-	touched, err := c.Column(LabelColumn)
-	must.Do(t, err)
+	c := must.Get(tx.ChangesSince(mark))(t)
+	touched := must.Get(c.Column(LabelColumn))(t)
 	return slices.Collect(touched.Nodes())
 }
 
@@ -137,8 +135,7 @@ func TestMoreThan(t *testing.T) {
 		}
 		update(t, s, func(tx *Tx) error {
 			must.Do(t, errors.Join(tx.SetLabel(3, "B"), tx.SetLabel(7, "B")))
-			c, err := tx.ChangesSince(mark)
-			must.Do(t, err)
+			c := must.Get(tx.ChangesSince(mark))(t)
 			touched, err := c.Column(LabelColumn)
 			for n := range 8 {
 				if got := touched.MoreThan(n); got != (n < 5) {

@@ -34,10 +34,8 @@ func track(t *testing.T, s *Store, columns, matrices []string, upTo uint64) {
 func wantTouched(t *testing.T, s *Store, mark uint64, of func(c *Changes) (*Touched, error), want []NodeID) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
-		c, err := tx.ChangesSince(mark)
-		must.Do(t, err)
-		got, err := of(c)
-		must.Do(t, err)
+		c := must.Get(tx.ChangesSince(mark))(t)
+		got := must.Get(of(c))(t)
 		if got.All != (want == nil) || !got.All && !slices.Equal(slices.Collect(got.Nodes()), want) {
 			t.Errorf("since %d: got all %t, nodes %v; want %v", mark, got.All, slices.Collect(got.Nodes()), want)
 		}
@@ -59,8 +57,7 @@ func matrixOfChanges(name string) func(c *Changes) (*Touched, error) {
 func wantColumnNotTracked(t *testing.T, s *Store, mark uint64, column string) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
-		c, err := tx.ChangesSince(mark)
-		must.Do(t, err)
+		c := must.Get(tx.ChangesSince(mark))(t)
 		if _, err := c.Column(column); !errors.Is(err, ErrNotTracked) {
 			t.Errorf("column %s since %d: got %v, want ErrNotTracked", column, mark, err)
 		}
@@ -117,8 +114,7 @@ func TestChangesSince(t *testing.T) {
 	wantTouched(t, s, middle, edgesOfChanges, []NodeID{1, 4})
 	wantTouched(t, s, middle, columnOfChanges(LabelColumn), []NodeID{4}) // that of 3 was set to what it was
 	view(t, s, func(tx *Tx) error {
-		c, err := tx.ChangesSince(middle)
-		must.Do(t, err)
+		c := must.Get(tx.ChangesSince(middle))(t)
 		if c.NumNodes != 4 {
 			t.Errorf("got %d nodes, want the 4 at the mark", c.NumNodes)
 		}
@@ -147,19 +143,17 @@ func TestChangesSince(t *testing.T) {
 // TestTrackChangesInALoad tracks from the end of a load on.
 func TestTrackChangesInALoad(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}))(t)
 	for v := range 10 {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint("n", v)}))
 	}
 	var mark uint64
-	_, err = l.Commit(t.Context(), func(s *Store) error {
+	must.Get(l.Commit(t.Context(), func(s *Store) error {
 		track(t, s, []string{LabelColumn, "x"}, []string{"m"}, 0)
 		mark = lastCommit(t, s)
 		writeInBulk(t, s, "x", KindInt, map[NodeID]Value{3: IntValue(1)}, nil, []NodeID{3})
 		return s.Update(func(tx *Tx) error { return tx.SetLabel(4, "A") })
-	})
-	must.Do(t, err)
+	}))(t)
 	s := openTest(t, dir)
 	update(t, s, func(tx *Tx) error { return tx.SetLabel(5, "B") })
 	wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{4, 5})
@@ -238,8 +232,7 @@ func writeInBulk(t *testing.T, s *Store, name string, kind Kind, values map[Node
 	t.Helper()
 	b := beginBulk(t, s)
 	defer b.Abort()
-	column, err := b.Column(name, kind)
-	must.Do(t, err)
+	column := must.Get(b.Column(name, kind))(t)
 	matrix, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{Half: true})
 	must.Do(t, err)
 	for _, v := range order {
@@ -327,10 +320,8 @@ func TestBulkTouchesAll(t *testing.T) {
 		t.Helper()
 		b := beginBulk(t, s)
 		defer b.Abort()
-		column, err := b.Column("x", kind)
-		must.Do(t, err)
-		matrix, err := b.Matrix("m", columns, MatrixEncoding{})
-		must.Do(t, err)
+		column := must.Get(b.Column("x", kind))(t)
+		matrix := must.Get(b.Matrix("m", columns, MatrixEncoding{}))(t)
 		for v := range NodeID(n) {
 			must.Do(t, errors.Join(column.Put(v, value(v)), matrix.Put(v, []float32{cell(v)})))
 		}
@@ -447,10 +438,8 @@ func TestFoldedChanges(t *testing.T) {
 	answers := func(tx *Tx, last uint64) string {
 		var text bytes.Buffer
 		for mark := last - uint64(commits); mark <= last; mark += 17 {
-			c, err := tx.ChangesSince(mark)
-			must.Do(t, err)
-			labels, err := c.Column(LabelColumn)
-			must.Do(t, err)
+			c := must.Get(tx.ChangesSince(mark))(t)
+			labels := must.Get(c.Column(LabelColumn))(t)
 			fmt.Fprintln(&text, mark, c.NumNodes, slices.Collect(c.Edges().Nodes()), slices.Collect(labels.Nodes()))
 		}
 		return text.String()

@@ -39,8 +39,7 @@ func checkClean(t testing.TB, s *Store) {
 func checkedStore(t *testing.T) *Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}}))(t)
 	id := func(i int) string { return "n" + strconv.Itoa(i) }
 	for i := range 600 {
 		must.Do(t, l.AddNode(Node{ID: id(i), Label: strconv.Itoa(i % 3), Values: []Value{IntValue(int64(i))}}))
@@ -48,13 +47,10 @@ func checkedStore(t *testing.T) *Store {
 	for i := range 600 {
 		must.Do(t, errors.Join(l.AddEdge(id(i), id((i+1)%600), 0), l.AddEdge(id(i), id(0), 0)))
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	s := openTest(t, dir)
 	must.Do(t, s.Update(func(tx *Tx) error {
-		v, err := tx.AddNode(Node{ID: "extra", Label: "new"})
-		must.Do(t, err)
+		v := must.Get(tx.AddNode(Node{ID: "extra", Label: "new"}))(t)
 		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
 			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}), tx.TrackChanges("test", []string{LabelColumn}, nil, 0))
 	}))
@@ -115,8 +111,7 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 // rewrite changes the body of a record and gives it a checksum that is right.
 func rewrite(t *testing.T, s *Store, key []byte, change func(body []byte) []byte) {
 	t.Helper()
-	body, err := record.Decode(key, rawValue(t, s, key))
-	must.Do(t, err)
+	body := must.Get(record.Decode(key, rawValue(t, s, key)))(t)
 	writeRaw(t, s, key, record.Encode(key, change(slices.Clone(body))))
 }
 

@@ -259,12 +259,11 @@ func TestClosedSnapshotsSaySo(t *testing.T) {
 
 // TestLoaderFinishBesideReaders begins snapshots while the Bulks of a load's finish have Badger opened anew.
 func TestLoaderFinishBesideReaders(t *testing.T) {
-	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: minMemoryBudget}))(t)
 	for i := range 50 {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(i), Label: "a"}))
 	}
-	_, err = l.Commit(t.Context(), func(s *Store) error {
+	must.Get(l.Commit(t.Context(), func(s *Store) error {
 		done := make(chan struct{})
 		var readers sync.WaitGroup
 		for range 4 {
@@ -306,8 +305,7 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	must.Do(t, err)
+	}))(t)
 }
 
 // TestAbandonedStores has a finish leave a Bulk open, so that the store cannot be closed. Nothing stays, neither files nor

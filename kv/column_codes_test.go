@@ -101,8 +101,7 @@ func TestCodes(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return change(tx, "later") })
 	view(t, s, compare)
 	update(t, s, func(tx *Tx) error {
-		r, err := tx.Reader("class")
-		must.Do(t, err)
+		r := must.Get(tx.Reader("class"))(t)
 		for _, class := range []string{"later still", "last"} {
 			must.Do(t, change(tx, class))
 			codes, _, err := r.Codes(7)
@@ -131,8 +130,7 @@ func TestCodesOfAnotherKind(t *testing.T) {
 		return errors.Join(err, err2, tx.column(entry).Set(tx.records(), 3, IntValue(7)))
 	})
 	view(t, s, func(tx *Tx) error {
-		r, err := tx.Reader("b")
-		must.Do(t, err)
+		r := must.Get(tx.Reader("b"))(t)
 		if _, _, err := r.Codes(3); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "column b") {
 			t.Errorf("got %v, want an ErrCorrupt that names the column", err)
 		}

@@ -114,11 +114,9 @@ func TestColumnNames(t *testing.T) {
 // writeColumn writes a column by Bulk, in the order of perm.
 func writeColumn(t *testing.T, s *Store, name string, kind Kind, values []Value, perm []int) {
 	t.Helper()
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	w, err := b.Column(name, kind)
-	must.Do(t, err)
+	w := must.Get(b.Column(name, kind))(t)
 	for _, v := range perm {
 		must.Do(t, w.Put(NodeID(v), values[v]))
 	}
@@ -178,11 +176,9 @@ func TestReaderBlocks(t *testing.T) {
 				t.Errorf("block of %s at %d: got %v, want %v", test.column, test.at, got, test.want)
 			}
 		}
-		r, err := tx.Reader("x")
-		must.Do(t, err)
+		r := must.Get(tx.Reader("x"))(t)
 		for v, want := range values {
-			got, err := r.At(NodeID(v))
-			must.Do(t, err)
+			got := must.Get(r.At(NodeID(v)))(t)
 			if got != want {
 				t.Fatalf("x of %d: got %v, want %v", v, got, want)
 			}
@@ -196,8 +192,7 @@ func setNodes(t *testing.T, s *Store, n int) {
 	t.Helper()
 	damagedStores.Store(s.dir, true)
 	update(t, s, func(tx *Tx) error {
-		c, err := tx.change()
-		must.Do(t, err)
+		c := must.Get(tx.change())(t)
 		c.Nodes = n
 		return nil
 	})
@@ -207,8 +202,7 @@ func TestReaderInUpdateSeesWrites(t *testing.T) {
 	s := newStore(t, Options{})
 	setNodes(t, s, 3)
 	update(t, s, func(tx *Tx) error {
-		r, err := tx.Reader(LabelColumn)
-		must.Do(t, err)
+		r := must.Get(tx.Reader(LabelColumn))(t)
 		for _, want := range []string{"a", "b"} {
 			must.Do(t, tx.SetLabel(1, want))
 			if got, err := r.At(1); err != nil || got != StringValue(want) {
@@ -233,13 +227,10 @@ func TestLongStrings(t *testing.T) {
 	for _, order := range [][]int{identity(n), perm} {
 		writeColumn(t, s, "text", KindString, values, order)
 		view(t, s, func(tx *Tx) error {
-			r, err := tx.Reader("text")
-			must.Do(t, err)
+			r := must.Get(tx.Reader("text"))(t)
 			for v, want := range values {
-				got, err := r.At(NodeID(v))
-				must.Do(t, err)
-				direct, err := tx.Value(NodeID(v), "text")
-				must.Do(t, err)
+				got := must.Get(r.At(NodeID(v)))(t)
+				direct := must.Get(tx.Value(NodeID(v), "text"))(t)
 				if got != want || direct != want {
 					t.Errorf("text of %d: got %d and %d bytes, want %d", v, len(got.Str()), len(direct.Str()), len(want.Str()))
 				}

@@ -20,8 +20,7 @@ import (
 func BenchmarkCommit(b *testing.B) {
 	for _, writers := range []int{1, 8} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
-			here, err := os.Getwd()
-			must.Do(b, err)
+			here := must.Get(os.Getwd())(b)
 			b.Setenv("TMPDIR", here) // that of tests may be in memory, where a sync costs nothing
 			const nodes = 1 << 16
 			s := benchStore(b, nodes, 1)
@@ -55,8 +54,7 @@ func BenchmarkCommit(b *testing.B) {
 // bareSync returns what writes a frame to the end of a file, and syncs it.
 func bareSync(b *testing.B, frame []byte) func() error {
 	b.Helper()
-	f, err := os.Create(filepath.Join(b.TempDir(), "bare"))
-	must.Do(b, err)
+	f := must.Get(os.Create(filepath.Join(b.TempDir(), "bare")))(b)
 	b.Cleanup(func() { f.Close() })
 	var end, reserved int64
 	return func() error {

@@ -93,8 +93,7 @@ func holdsDocuments(t *testing.T, dir string) {
 func TestCompactKeepsWhatItCannotMerge(t *testing.T) {
 	t.Parallel()
 	dir := documentStore(t)
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	unblock := blockTables(t, s, 20)
 	if err := s.Compact(t.Context(), nil); !errors.Is(err, ErrFailed) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("Compact returned %v, want ErrFailed", err)
@@ -112,8 +111,7 @@ func TestCompactKeepsWhatItCannotMerge(t *testing.T) {
 	}
 	for _, dir := range []string{killed, dir} {
 		holdsDocuments(t, dir)
-		again, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		again := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 		if err := errors.Join(again.Compact(t.Context(), nil), again.Close()); err != nil {
 			t.Error(err)
 		}
@@ -125,8 +123,7 @@ func TestCompactKeepsWhatItCannotMerge(t *testing.T) {
 func TestBackgroundMergeKeepsWhatItCannotMerge(t *testing.T) {
 	t.Parallel()
 	dir := documentStore(t)
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	unblock := blockTables(t, s, 20)
 	if err := s.db.Badger().Flatten(1); err != nil { // a merge that the store knows nothing of
 		t.Fatal(err)

@@ -16,8 +16,7 @@ import (
 // decided returns how many of the first decisions of a store that opens and has no problem are as decisionSession put them.
 func decided(t *testing.T, dir string, first, end int) (n int) {
 	t.Helper()
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	view(t, s, func(tx *Tx) error {
 		for i := first; i < end; i++ {
 			value, err := tx.Space("decisions").Get(fmt.Appendf(nil, "%03d", i))
@@ -103,8 +102,7 @@ func TestSoundCopyIsUsed(t *testing.T) {
 			replaceFiles(t, journalName+"-*.log", "", dir)
 			found := false
 			for _, table := range fileNames(t, dir, "*.sst") {
-				text, err := os.ReadFile(filepath.Join(dir, table))
-				must.Do(t, err)
+				text := must.Get(os.ReadFile(filepath.Join(dir, table)))(t)
 				if strings.Contains(string(text), "decision 12") {
 					found = true
 					must.Do(t, os.Remove(filepath.Join(dir, table)))
@@ -150,8 +148,7 @@ func TestSoundCopyIsUsed(t *testing.T) {
 func TestEarlierCopyIsUsed(t *testing.T) {
 	t.Parallel()
 	old, later, _ := agedStore(t)
-	s, err := Open(later, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(later, Options{MemoryBudget: minMemoryBudget}))(t)
 	g := record.Generation(0)
 	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 	damagedStores.Store(later, true)

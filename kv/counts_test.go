@@ -27,8 +27,7 @@ func difference(got, want string) string {
 func copyAtRest(t *testing.T, dir string) string {
 	t.Helper()
 	listing := func() (list string) {
-		entries, err := os.ReadDir(dir)
-		must.Do(t, err)
+		entries := must.Get(os.ReadDir(dir))(t)
 		for _, entry := range entries {
 			info, err := entry.Info()
 			if err != nil {

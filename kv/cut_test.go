@@ -123,16 +123,12 @@ func committed(t *testing.T, s *Store) (last int) {
 		must.Do(t, tx.Document("commits", "last", &last))
 		var mark uint64
 		must.Do(t, tx.Document("commits", "mark", &mark))
-		changes, err := tx.ChangesSince(mark)
-		must.Do(t, err)
-		changed, err := changes.Column("x")
-		must.Do(t, err)
+		changes := must.Get(tx.ChangesSince(mark))(t)
+		changed := must.Get(changes.Column("x"))(t)
 		greatest := int64(0)
 		for v := range NodeID(tx.NumNodes()) {
-			x, err := tx.Value(v, "x")
-			must.Do(t, err)
-			y, err := tx.Value(v, "y")
-			must.Do(t, err)
+			x := must.Get(tx.Value(v, "x"))(t)
+			y := must.Get(tx.Value(v, "y"))(t)
 			if x != y {
 				t.Errorf("node number %d has x %v and y %v, which are written together", v, x, y)
 			}
@@ -172,16 +168,14 @@ func onlyJournal(t *testing.T, dir string) string {
 // journalEnd is where the journal ends: what follows is reserved.
 func journalEnd(t *testing.T, dir string) int64 {
 	t.Helper()
-	c, err := journal.Scan(dir, journalName, nil)
-	must.Do(t, err)
+	c := must.Get(journal.Scan(dir, journalName, nil))(t)
 	return c.Segments[len(c.Segments)-1].End
 }
 
 // logEnd is where the log of the one memtable ends: what follows is zero.
 func logEnd(t *testing.T, dir string) int64 {
 	t.Helper()
-	text, err := os.ReadFile(onlyLog(t, dir))
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(onlyLog(t, dir)))(t)
 	zeros := make([]byte, 1<<12)
 	for bytes.HasSuffix(text, zeros) {
 		text = text[:len(text)-len(zeros)]

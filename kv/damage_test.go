@@ -36,12 +36,10 @@ func everyKind(t testing.TB, nodes int) (dir string) {
 		return dir
 	}
 	makeEveryKind(t, dir, nodes)
-	names, err := storedir.Files(dir)
-	must.Do(t, err)
+	names := must.Get(storedir.Files(dir))(t)
 	files := fstest.MapFS{}
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		files[name] = &fstest.MapFile{Data: text, Mode: 0o600}
 	}
 	everyKinds.made[nodes] = files
@@ -56,11 +54,10 @@ var everyKinds = struct {
 
 func makeEveryKind(t testing.TB, dir string, nodes int) {
 	t.Helper()
-	l, err := NewLoader(t.Context(), dir, LoadOptions{
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
 		MemoryBudget: minMemoryBudget, Directed: true, Weighted: true,
 		Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "title", Kind: KindString}, {Name: "x", Kind: KindFloat}},
-	})
-	must.Do(t, err)
+	}))(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	id := func(i int) string { return "n" + strconv.Itoa(i) }
 	for i := range nodes {
@@ -79,12 +76,9 @@ func makeEveryKind(t testing.TB, dir string, nodes int) {
 		}
 	}
 	must.Do(t, edges.Close())
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	for round := range 3 {
-		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 		writeEveryKind(t, s, r, round)
 		must.Do(t, s.Close())
 	}
@@ -93,13 +87,10 @@ func makeEveryKind(t testing.TB, dir string, nodes int) {
 func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 	t.Helper()
 	if round == 0 {
-		b, err := s.Bulk()
-		must.Do(t, err)
+		b := must.Get(s.Bulk())(t)
 		defer b.Abort()
-		m, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
-		must.Do(t, err)
-		w, err := b.Space("lent")
-		must.Do(t, err)
+		m := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
+		w := must.Get(b.Space("lent"))(t)
 		for v := range b.Tx().NumNodes() {
 			must.Do(t, m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}))
 			must.Do(t, w.Put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))))
@@ -108,8 +99,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 	}
 	for step := range 20 {
 		must.Do(t, s.Update(func(tx *Tx) error {
-			v, err := tx.AddNode(Node{ID: fmt.Sprintf("extra %d/%d", round, step), Label: "new"})
-			must.Do(t, err)
+			v := must.Get(tx.AddNode(Node{ID: fmt.Sprintf("extra %d/%d", round, step), Label: "new"}))(t)
 			removed, err := tx.Removed()
 			must.Do(t, err)
 			u := NodeID(r.IntN(int(v)))
@@ -352,16 +342,14 @@ func TestFlippedBytes(t *testing.T) {
 	}
 	dir := everyKind(t, 700)
 	s := openStore(t, dir, Options{ReadOnly: true})
-	want, err := export(s)
-	must.Do(t, err)
+	want := must.Get(export(s))(t)
 	checkClean(t, s)
 	closeStore(t, s)
 	var count damageCount
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, name := range fileNames(t, dir, "*") {
 		path := filepath.Join(dir, name)
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		share := positions / len(fileNames(t, dir, "*"))
 		for i := range min(share, len(text)) {
 			at := i*len(text)/share + r.IntN(max(len(text)/share, 1))

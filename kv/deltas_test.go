@@ -20,14 +20,11 @@ func TestSparedLookupsBesideWriter(t *testing.T) {
 	t.Parallel()
 	const loaded, rounds, hub = codec.ColumnRows + 200, 60, NodeID(0)
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}))(t)
 	for v := range loaded {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v), Label: "old"}))
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	s := openTest(t, dir)
 
 	// Round i labels the i-th node from the end and one that it adds, joins the first to the hub, and takes the edge of the round before away.
@@ -124,8 +121,7 @@ func TestSparedLookupsBesideWriter(t *testing.T) {
 	wg.Wait()
 	must.Do(t, s.Close())
 	for _, readOnly := range []bool{false, true} {
-		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
-		must.Do(t, err)
+		s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly}))(t)
 		tx := s.Begin()
 		label := tx.cat.Columns[LabelColumn].Generation
 		spares := func() bool { return tx.deltas.Lacks(label, hub) && tx.deltas.Lacks(tx.cat.Graph, 1) }
@@ -172,8 +168,7 @@ func TestManyDeltasAreScannedLate(t *testing.T) {
 func TestOlderSnapshotKeepsRemovedDelta(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "graph")
-	s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Create(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	update := func(fn func(tx *Tx) error) {
 		t.Helper()
 		must.Do(t, s.Update(fn))

@@ -55,8 +55,7 @@ func TestLoadIntoMountPoint(t *testing.T) {
 // fill takes all the room that is left, but for some bytes.
 func fill(t *testing.T, dir string, left int64) (file string) {
 	t.Helper()
-	free, err := storedir.FreeBytes(dir)
-	must.Do(t, err)
+	free := must.Get(storedir.FreeBytes(dir))(t)
 	file = filepath.Join(dir, "filler")
 	must.Do(t, os.WriteFile(file, make([]byte, max(free-left, 0)), 0o600))
 	return file
@@ -85,8 +84,7 @@ func writeMuch(s *Store) error {
 func TestFullDisk(t *testing.T) {
 	root, _ := mountSmall(t, "60m")
 	dir := filepath.Join(root, "store")
-	s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Create(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	addNodes(t, s, 10)
 	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
 	write := func(s *Store, i int64) error {
@@ -143,8 +141,7 @@ func TestFullDisk(t *testing.T) {
 
 	// Room again, and then another process takes it: the store stays open until there is room to close.
 	must.Do(t, os.Remove(filler))
-	s, err = Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s = must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	must.Do(t, write(s, 1000))
 	filler = fill(t, root, 0)
 	if err := s.Close(); !errors.Is(err, ErrNoSpace) {

@@ -63,8 +63,7 @@ func TestEdgeErrors(t *testing.T) {
 func TestNestedReadsInUpdate(t *testing.T) {
 	s := checkedStore(t)
 	must.Do(t, s.Update(func(tx *Tx) error {
-		extra, err := tx.Node("extra")
-		must.Do(t, err)
+		extra := must.Get(tx.Node("extra"))(t)
 		var pairs []Edge
 		for u, err := range tx.Neighbors(extra) {
 			must.Do(t, err)

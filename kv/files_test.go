@@ -42,8 +42,7 @@ func contents(s *Store) (records map[string]string, err error) {
 
 func fileNames(t *testing.T, dir, pattern string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, pattern))
-	must.Do(t, err)
+	names := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 	for i, name := range names {
 		names[i] = filepath.Base(name)
 	}
@@ -92,11 +91,8 @@ func TestCrashLeftovers(t *testing.T) {
 	for name, text := range map[string]string{"000099.sst": "half a tab", storedir.LockFile: "1\n"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	manifest, err := os.OpenFile(filepath.Join(dir, lsm.ManifestName), os.O_APPEND|os.O_WRONLY, 0)
-	must.Do(t, err)
-	if _, err := manifest.Write([]byte{0, 0, 0, 20, 1, 2}); err != nil {
-		t.Fatal(err)
-	}
+	manifest := must.Get(os.OpenFile(filepath.Join(dir, lsm.ManifestName), os.O_APPEND|os.O_WRONLY, 0))(t)
+	must.Get(manifest.Write([]byte{0, 0, 0, 20, 1, 2}))(t)
 	must.Do(t, manifest.Close())
 	before := fileNames(t, dir, "*")
 	if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, ErrCrashed) {

@@ -41,8 +41,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 			t.Errorf("commit %d is told twice", e.Commit)
 		}
 	}}
-	s, err := Create(dir, opt)
-	must.Do(t, err)
+	s := must.Get(Create(dir, opt))(t)
 	setNodes(t, s, 100)
 	update(t, s, func(tx *Tx) error {
 		return errors.Join(tx.AddColumn("n", KindInt), tx.TrackChanges("test", []string{"n"}, nil, 0))
@@ -198,8 +197,7 @@ func TestCrashOfWriters(t *testing.T) {
 		copied := openStore(t, dir, Options{})
 		view(t, copied, func(tx *Tx) error {
 			for g := range done {
-				value, err := tx.Value(NodeID(g), "n")
-				must.Do(t, err)
+				value := must.Get(tx.Value(NodeID(g), "n"))(t)
 				if got := value.Int(); !value.IsNull() && got < least[g] || value.IsNull() && least[g] > 0 {
 					t.Errorf("writer %d: got %v, want at least %d", g, value, least[g])
 				}
@@ -262,8 +260,7 @@ func updateInOneGroup(s *Store, updates ...func(tx *Tx) error) []error {
 
 // TestFailsWithItsGroup has Updates fail for what they saw of one whose commit fails: they say that, since what they saw is nowhere.
 func TestFailsWithItsGroup(t *testing.T) {
-	s, err := Create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget}))(t)
 	fail := func(*Tx) error {
 		s.db.Fail(errors.New("the disk is full"))
 		return errXExists

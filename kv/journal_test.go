@@ -56,11 +56,9 @@ func crashStore(t *testing.T) crashedStore {
 
 func writeMatrix(t *testing.T, s *Store) {
 	t.Helper()
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	m, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
-	must.Do(t, err)
+	m := must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
 	for v := range NodeID(20) {
 		must.Do(t, m.Put(v, []float32{float32(v), 1}))
 	}
@@ -215,11 +213,9 @@ func TestJournalStaysShort(t *testing.T) {
 		})
 		look()
 	}
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	w, err := b.Space("much")
-	must.Do(t, err)
+	w := must.Get(b.Space("much"))(t)
 	for i := range 1000 {
 		must.Do(t, w.Put(fmt.Appendf(nil, "%05d", i), make([]byte, MaxSpaceValue)))
 		look()
@@ -229,8 +225,7 @@ func TestJournalStaysShort(t *testing.T) {
 	if want := 6 * memTable; most > want {
 		t.Errorf("the journal grew to %d bytes, want at most %d", most, want)
 	}
-	want, err := contents(s)
-	must.Do(t, err)
+	want := must.Get(contents(s))(t)
 	dir := copyAtRest(t, s.Dir())
 	for _, log := range fileNames(t, dir, "*.mem") {
 		must.Do(t, os.Remove(filepath.Join(dir, log)))
@@ -243,8 +238,7 @@ func TestJournalStaysShort(t *testing.T) {
 func TestChangedEndOfJournal(t *testing.T) {
 	t.Parallel()
 	c := crashStore(t)
-	contents, err := journal.Scan(c.dir, journalName, nil)
-	must.Do(t, err)
+	contents := must.Get(journal.Scan(c.dir, journalName, nil))(t)
 	commit := fmt.Sprintf("commit %d", contents.Last())
 	end := contents.Segments[len(contents.Segments)-1].End
 	for _, logged := range []bool{true, false} {
@@ -272,8 +266,7 @@ func TestChangedEndOfJournal(t *testing.T) {
 	}
 	torn := copyStore(t, c.dir)
 	path := onlyJournal(t, torn)
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	text = append(text, 0x9e, 0x4a, 0x7c, 0x0d, 0, 0, 3, 0, 9)
 	text = append(text, make([]byte, 1024)...)
 	must.Do(t, os.WriteFile(path, text, 0o600))

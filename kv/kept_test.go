@@ -20,11 +20,10 @@ var keptStores = map[string]func(t *testing.T) string{
 // keptPlain has records of every kind but those of arcs, and was closed.
 func keptPlain(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "plain")
-	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Classes: []string{"never used"}, Properties: []Column{
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Classes: []string{"never used"}, Properties: []Column{
 		{Name: "year", Kind: KindInt}, {Name: "weight", Kind: KindFloat}, {Name: "open", Kind: KindBool},
 		{Name: "title", Kind: KindString}, {Name: "venue", Kind: KindClass}, {Name: "gone", Kind: KindInt},
-	}})
-	must.Do(t, err)
+	}}))(t)
 	const n = 300
 	id := func(i int) string { return "paper " + strconv.Itoa(i*7919%n) }
 	for i := range n {
@@ -44,12 +43,9 @@ func keptPlain(t *testing.T) string {
 			must.Do(t, l.AddEdge(id(i), id(j%n), 0))
 		}
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	s := openKept(t, dir)
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
 	matrices := []struct {
 		name     string
@@ -61,8 +57,7 @@ func keptPlain(t *testing.T) string {
 		for j := range columns {
 			columns[j] = "column " + strconv.Itoa(j)
 		}
-		w, err := b.Matrix(m.name, columns, m.encoding)
-		must.Do(t, err)
+		w := must.Get(b.Matrix(m.name, columns, m.encoding))(t)
 		for v := range NodeID(n) {
 			if v%13 == 5 {
 				continue
@@ -73,8 +68,7 @@ func keptPlain(t *testing.T) string {
 			must.Do(t, w.Put(v, row))
 		}
 	}
-	space, err := b.Space("index")
-	must.Do(t, err)
+	space := must.Get(b.Space("index"))(t)
 	for i := range 50 {
 		must.Do(t, space.Put([]byte(fmt.Sprintf("key %03d", i)), []byte(strings.Repeat("value", i))))
 	}
@@ -87,8 +81,7 @@ func keptPlain(t *testing.T) string {
 // keptArcs is directed and weighted, its ids are numbers, and it was not closed.
 func keptArcs(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "arcs")
-	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Directed: true, Weighted: true})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Directed: true, Weighted: true}))(t)
 	const n = 200
 	for i := range n {
 		must.Do(t, l.AddNode(Node{ID: strconv.Itoa(i), Label: strconv.Itoa(i % 7)}))
@@ -100,9 +93,7 @@ func keptArcs(t *testing.T) string {
 		}
 	}
 	must.Do(t, w.Close())
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	s := openKept(t, dir)
 	changeKept(t, s)
 	dir = copyStore(t, dir)
@@ -113,8 +104,7 @@ func keptArcs(t *testing.T) string {
 // openKept opens a store that its user closes.
 func openKept(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	return s
 }
 
@@ -123,8 +113,7 @@ func changeKept(t *testing.T, s *Store) {
 	t.Helper()
 	update(t, s, func(tx *Tx) error {
 		for i := range 5 {
-			v, err := tx.AddNode(Node{ID: strconv.Itoa(1000 + i), Label: "added"})
-			must.Do(t, err)
+			v := must.Get(tx.AddNode(Node{ID: strconv.Itoa(1000 + i), Label: "added"}))(t)
 			must.Do(t, tx.AddEdge(v, NodeID(i)))
 		}
 		must.Do(t, tx.CreateMatrix("rows", []string{"a", "b"}))
@@ -183,12 +172,10 @@ func describeStore(t *testing.T, s *Store) string {
 		line("columns %v", tx.Columns())
 		for v, err := range tx.InFileOrder() {
 			must.Do(t, err)
-			id, err := tx.ID(v)
-			must.Do(t, err)
+			id := must.Get(tx.ID(v))(t)
 			fmt.Fprintf(&text, "node %d %q:", v, id)
 			for _, column := range tx.Columns() {
-				value, err := tx.Value(v, column.Name)
-				must.Do(t, err)
+				value := must.Get(tx.Value(v, column.Name))(t)
 				fmt.Fprintf(&text, " %s=%q", column.Name, value)
 			}
 			for a, err := range tx.Arcs(v) {
@@ -198,8 +185,7 @@ func describeStore(t *testing.T, s *Store) string {
 			line("")
 		}
 		for _, name := range tx.Matrices() {
-			m, err := tx.Matrix(name)
-			must.Do(t, err)
+			m := must.Get(tx.Matrix(name))(t)
 			line("matrix %s %q %v", name, m.Columns(), m.Encoding())
 			rows := make([]float32, tx.NumNodes()*m.Width())
 			must.Do(t, m.Read(Range{First: 0, End: NodeID(tx.NumNodes())}, 0, m.Width(), rows))

@@ -81,8 +81,7 @@ func arcTotals(f codec.ArcForm, rows []arcRow) (totals map[[2]string]float32, lo
 
 func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOptions, writers int) (LoadStats, error) {
 	t.Helper()
-	l, err := NewLoader(t.Context(), dir, opt)
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, opt))(t)
 	for i, id := range ids {
 		must.Do(t, l.AddNode(Node{ID: id, Source: int64(i)}))
 	}
@@ -122,10 +121,8 @@ func TestLoadArcs(t *testing.T) {
 		must.Do(t, s.View(func(tx *Tx) error {
 			m := &arcModel{form: f, nodes: len(ids), arcs: map[Edge]float32{}}
 			for e, w := range totals {
-				u, err := tx.Node(e[0])
-				must.Do(t, err)
-				v, err := tx.Node(e[1])
-				must.Do(t, err)
+				u := must.Get(tx.Node(e[0]))(t)
+				v := must.Get(tx.Node(e[1]))(t)
 				m.arcs[Edge{u, v}] = w
 			}
 			m.verify(t, tx)
@@ -159,12 +156,9 @@ func TestLoadOfBothDirections(t *testing.T) {
 		for i, directed := range []bool{false, true} {
 			dir := filepath.Join(t.TempDir(), "graph")
 			opt := LoadOptions{MemoryBudget: 1 << 20, Directed: directed, Weighted: weighted}
-			if _, err := loadArcs(t, dir, ids, rows, opt, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(loadArcs(t, dir, ids, rows, opt, 1))(t)
 			must.Do(t, openTest(t, dir).View(func(tx *Tx) error {
-				blocks, err := tx.AdjacencyBlocks()
-				must.Do(t, err)
+				blocks := must.Get(tx.AdjacencyBlocks())(t)
 				var lists Adjacency
 				for _, b := range blocks {
 					must.Do(t, tx.Along(Both).ReadAdjacency(b, &lists))
@@ -203,8 +197,7 @@ func TestLoadRefusesWeights(t *testing.T) {
 		{LoadOptions{Weighted: true}, float32(math.NaN())},
 		{LoadOptions{Weighted: true}, float32(math.Inf(1))},
 	} {
-		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), c.opt)
-		must.Do(t, err)
+		l := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), c.opt))(t)
 		must.Do(t, l.AddNode(Node{ID: "0"}))
 		w := l.EdgeWriter()
 		if err := w.AddWeighted("0", "0", c.weight, 7); !errors.Is(err, ErrInvalidEdge) || !strings.Contains(err.Error(), "edge at 7") {

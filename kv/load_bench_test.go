@@ -34,8 +34,7 @@ func rmat(r *rand.Rand, scale int) (u, v int) {
 func loadRMAT(b *testing.B, dir string, scale, degree int, prefix string, opt LoadOptions) LoadStats {
 	b.Helper()
 	opt.OnStage = func(stage string, seconds float64, _ int64) { b.ReportMetric(seconds, stage+"-s") }
-	l, err := NewLoader(b.Context(), dir, opt)
-	must.Do(b, err)
+	l := must.Get(NewLoader(b.Context(), dir, opt))(b)
 	ids := make([]string, 1<<scale)
 	order := rand.New(rand.NewPCG(2, 0)).Perm(len(ids))
 	for i := range ids {
@@ -60,8 +59,7 @@ func loadRMAT(b *testing.B, dir string, scale, degree int, prefix string, opt Lo
 	}
 	wg.Wait()
 	must.Do(b, errors.Join(errs...))
-	stats, err := l.Commit(b.Context(), nil)
-	must.Do(b, err)
+	stats := must.Get(l.Commit(b.Context(), nil))(b)
 	return stats
 }
 

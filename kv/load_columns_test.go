@@ -40,15 +40,14 @@ func TestLoadOfManyColumns(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	before, most := heap(), int64(0)
-	loader, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{
+	loader := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{
 		MemoryBudget: budget, Properties: properties,
 		Progress: func(stage string, _, _ int64) {
 			if stage == stageColumns {
 				most = max(most, heap()-before)
 			}
 		},
-	})
-	must.Do(t, err)
+	}))(t)
 	defer func() {
 		if err := loader.Abort(); err != nil {
 			t.Error(err)
@@ -61,7 +60,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 		}
 		must.Do(t, loader.AddNode(Node{ID: fmt.Sprint(v), Label: "a", Values: values}))
 	}
-	_, err = loader.Commit(t.Context(), func(s *Store) error {
+	must.Get(loader.Commit(t.Context(), func(s *Store) error {
 		return s.View(func(tx *Tx) error {
 			for i, property := range properties {
 				reader, err := tx.Reader(property.Name)
@@ -80,8 +79,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 			}
 			return nil
 		})
-	})
-	must.Do(t, err)
+	}))(t)
 	const store = 13 << 20 // of a store that is opened
 	if most > store+budget {
 		t.Errorf("got %d bytes on the heap, want at most %d for a store and %d of the budget", most, store, budget)

@@ -24,8 +24,7 @@ func TestLoadTarget(t *testing.T) {
 			t.Errorf("NewLoader(%s): got %v, want ErrExists", dir, err)
 		}
 	}
-	l, err := NewLoader(t.Context(), empty, LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), empty, LoadOptions{}))(t)
 	ran := false
 	if _, err := l.Commit(t.Context(), func(s *Store) error { ran = true; return nil }); err != nil || !ran {
 		t.Fatalf("load into an empty directory: got %v, finish ran: %v", err, ran)
@@ -41,10 +40,8 @@ func TestLoadTarget(t *testing.T) {
 // TestAbortLeavesTheEmptyDirectory has the directory itself there after a load that was given up, not one like it.
 func TestAbortLeavesTheEmptyDirectory(t *testing.T) {
 	dir := t.TempDir()
-	before, err := os.Stat(dir)
-	must.Do(t, err)
-	l, err := NewLoader(t.Context(), dir, LoadOptions{})
-	must.Do(t, err)
+	before := must.Get(os.Stat(dir))(t)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{}))(t)
 	must.Do(t, l.Abort())
 	if after, err := os.Stat(dir); err != nil || !os.SameFile(before, after) {
 		t.Errorf("got %v, want the directory that was there", err)
@@ -61,16 +58,13 @@ func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 	for _, path := range []string{dead, other} {
 		must.Do(t, os.MkdirAll(path, 0o755))
 	}
-	l, err := NewLoader(t.Context(), dir, LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{}))(t)
 	for path, want := range map[string]bool{dead: false, other: true, l.work.path: true} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: got %v, want it there: %v", path, err, want)
 		}
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 }
 
 // TestOneLoadAtATime begins loads of one target at once: one of them goes on, and the others say which.

@@ -70,13 +70,11 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 					continue
 				}
 				dir := filepath.Join(t.TempDir(), "graph")
-				l, err := NewLoader(t.Context(), dir, LoadOptions{
+				l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
 					MemoryBudget: budget, Workers: workers, Properties: []Column{{Name: "year", Kind: KindInt}},
-				})
-				must.Do(t, err)
+				}))(t)
 				must.Do(t, errors.Join(g.addNodes(l), g.addEdges(l, workers)))
-				stats, err := l.Commit(t.Context(), nil)
-				must.Do(t, err)
+				stats := must.Get(l.Commit(t.Context(), nil))(t)
 				s := openTest(t, dir)
 				checkClean(t, s)
 				got := graphRecords(t, s)
@@ -120,18 +118,15 @@ func TestLongIDsAreTheSameBeyondMemory(t *testing.T) {
 	}{{1 << 30, 2}, {6 << 20, 3}, {6 << 20, 1}} {
 		bad := map[string]int{}
 		dir := filepath.Join(t.TempDir(), "graph")
-		l, err := NewLoader(t.Context(), dir, LoadOptions{
+		l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
 			MemoryBudget: c.budget, Workers: c.workers, Properties: []Column{{Name: "year", Kind: KindInt}},
 			BadRow: func(err error) error {
 				bad[err.Error()]++
 				return nil
 			},
-		})
-		must.Do(t, err)
+		}))(t)
 		must.Do(t, errors.Join(g.addNodes(l), g.addEdges(l, c.workers)))
-		if _, err := l.Commit(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Commit(t.Context(), nil))(t)
 		s := openTest(t, dir)
 		checkClean(t, s)
 		got := graphRecords(t, s)
@@ -171,7 +166,7 @@ func TestBadRows(t *testing.T) {
 		told := map[string]int{}
 		budget := []int64{1, 64 << 20}[seed%2]
 		dir := filepath.Join(t.TempDir(), "graph")
-		l, err := NewLoader(t.Context(), dir, LoadOptions{
+		l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
 			MemoryBudget: budget,
 			Properties:   []Column{{Name: "year", Kind: KindInt}},
 			BadRow: func(err error) error {
@@ -190,8 +185,7 @@ func TestBadRows(t *testing.T) {
 				}
 				return nil
 			},
-		})
-		must.Do(t, err)
+		}))(t)
 		for i, row := range rows {
 			row.n.Source = int64(i)
 			if row.bad {
@@ -259,8 +253,7 @@ func TestBadRowEndsTheLoad(t *testing.T) {
 }
 
 func TestEdgeWriterErrors(t *testing.T) {
-	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{}))(t)
 	early := l.EdgeWriter()
 	if err := l.AddNode(Node{ID: "late"}); err == nil {
 		t.Error("AddNode after EdgeWriter: got no error")
@@ -305,7 +298,5 @@ func TestAddingAllocatesNothing(t *testing.T) {
 	if perNode > 0.01 || perEdge > 0.01 {
 		t.Errorf("got %v allocations a node and %v an edge, want none", perNode, perEdge)
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 }

@@ -54,8 +54,7 @@ func TestLoadErrors(t *testing.T) {
 
 func TestInvalidRows(t *testing.T) {
 	parent := t.TempDir()
-	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{Properties: []Column{{Name: "year", Kind: KindInt}}})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{Properties: []Column{{Name: "year", Kind: KindInt}}}))(t)
 	for _, test := range []struct {
 		node Node
 		want error

@@ -16,8 +16,7 @@ import (
 func edgeLoad(t *testing.T, dir, prefix string, opt LoadOptions) *Loader {
 	t.Helper()
 	opt.MemoryBudget = minMemoryBudget
-	l, err := NewLoader(t.Context(), dir, opt)
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, opt))(t)
 	for i := range 100 {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(prefix, i)}))
 	}
@@ -102,43 +101,35 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 	addNodes(t, s, 10)
 	for name, put := range map[string]func(b *Bulk) error{
 		"a value": func(b *Bulk) error {
-			w, err := b.Column("c", KindInt)
-			must.Do(t, err)
+			w := must.Get(b.Column("c", KindInt))(t)
 			return w.Put(1, StringValue("text"))
 		},
 		"a node": func(b *Bulk) error {
-			w, err := b.Column("c", KindInt)
-			must.Do(t, err)
+			w := must.Get(b.Column("c", KindInt))(t)
 			return w.Put(10, IntValue(1))
 		},
 		"floats": func(b *Bulk) error {
-			w, err := b.Column("c", KindInt)
-			must.Do(t, err)
+			w := must.Get(b.Column("c", KindInt))(t)
 			return w.PutFloats(0, []float32{1})
 		},
 		"classes": func(b *Bulk) error {
-			w, err := b.Column("c", KindClass)
-			must.Do(t, err)
+			w := must.Get(b.Column("c", KindClass))(t)
 			return w.PutClasses(0, []Class{77})
 		},
 		"a row": func(b *Bulk) error {
-			w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-			must.Do(t, err)
+			w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 			return w.Put(0, []float32{1, 2})
 		},
 		"a sparse row": func(b *Bulk) error {
-			w, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-			must.Do(t, err)
+			w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 			return w.PutSparse(0, []uint32{7}, []float32{1})
 		},
 		"an entry": func(b *Bulk) error {
-			w, err := b.Space("s")
-			must.Do(t, err)
+			w := must.Get(b.Space("s"))(t)
 			return errors.Join(w.Put([]byte("b"), nil), w.Put([]byte("a"), nil))
 		},
 	} {
-		b, err := s.Bulk()
-		must.Do(t, err)
+		b := must.Get(s.Bulk())(t)
 		want := put(b)
 		if want == nil {
 			t.Fatalf("%s: got no error", name)
@@ -160,14 +151,11 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 // which numbers of nodes begin again.
 func TestLastBlocks(t *testing.T) {
 	s := newStore(t, Options{})
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
 	const rows = record.MaxNodes
-	column, err := b.Column("c", KindInt)
-	must.Do(t, err)
-	matrix, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-	must.Do(t, err)
+	column := must.Get(b.Column("c", KindInt))(t)
+	matrix := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 	writes := 0
 	b.batch = countedRecords{b.batch, &writes}
 	column.entry.Rows, matrix.entry.Rows = rows, rows

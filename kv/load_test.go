@@ -101,11 +101,9 @@ func (g *testGraph) edges() int64 {
 func (g *testGraph) load(t testing.TB, dir string, opt LoadOptions, finish func(*Store) error) LoadStats {
 	t.Helper()
 	opt.Properties = []Column{{Name: "year", Kind: KindInt}}
-	l, err := NewLoader(t.Context(), dir, opt)
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, opt))(t)
 	must.Do(t, g.add(l))
-	stats, err := l.Commit(t.Context(), finish)
-	must.Do(t, err)
+	stats := must.Get(l.Commit(t.Context(), finish))(t)
 	return stats
 }
 
@@ -126,8 +124,7 @@ func (g *testGraph) add(l *Loader) error {
 
 func openTest(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -187,10 +184,8 @@ func (g *testGraph) verifyRows(t testing.TB, tx *Tx) {
 	t.Helper()
 	classes := map[string]bool{}
 	for i, id := range g.ids {
-		v, err := tx.Node(id)
-		must.Do(t, err)
-		class, err := tx.Label(v)
-		must.Do(t, err)
+		v := must.Get(tx.Node(id))(t)
+		class := must.Get(tx.Label(v))(t)
 		name := ""
 		if class != NoClass {
 			name = tx.Classes()[class]
@@ -220,9 +215,7 @@ func TestNodesAreNumberedByDegree(t *testing.T) {
 	for _, e := range []string{"ec", "de", "cb", "ce", "ee"} {
 		must.Do(t, l.AddEdge(e[:1], e[1:], 0))
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	var got []string
 	err = openTest(t, dir).View(func(tx *Tx) error {
 		for v := range NodeID(5) {
@@ -265,13 +258,11 @@ func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 			var l *Loader
 			progress := func(stage string, _, _ int64) {
 				if stage == stageEdges {
-					names, err := filepath.Glob(filepath.Join(l.work.sort(), "spill-*"))
-					must.Do(t, err)
+					names := must.Get(filepath.Glob(filepath.Join(l.work.sort(), "spill-*")))(t)
 					spilled = max(spilled, len(names))
 				}
 			}
-			l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: budget, Progress: progress})
-			must.Do(t, err)
+			l = must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: budget, Progress: progress}))(t)
 			r := rand.New(rand.NewPCG(9, 9))
 			const n = 3000
 			for i := range n {
@@ -281,9 +272,7 @@ func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 				src, dst := prefix+strconv.Itoa(r.IntN(n)), prefix+strconv.Itoa(r.IntN(1+r.IntN(n)))
 				must.Do(t, l.AddEdge(src, dst, 0))
 			}
-			if _, err := l.Commit(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(l.Commit(t.Context(), nil))(t)
 			if (spilled > 0) != (budget < 1<<30) {
 				t.Errorf("budget %d: got %d files of spilled edges", budget, spilled)
 			}
@@ -308,8 +297,7 @@ func (g *testGraph) verify(t testing.TB, tx *Tx) {
 	}
 	nodes := map[string]NodeID{}
 	position := 0
-	places, err := tx.Places()
-	must.Do(t, err)
+	places := must.Get(tx.Places())(t)
 	for v, err := range tx.InFileOrder() {
 		must.Do(t, err)
 		if got, err := places.Of(v); err != nil || got != position {

@@ -73,8 +73,7 @@ func TestLockIsThatOfBadger(t *testing.T) {
 	if _, err := os.Stat(lockFile); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("closed: LOCK: got %v, want fs.ErrNotExist", err)
 	}
-	db, err := badger.Open(other)
-	must.Do(t, err)
+	db := must.Get(badger.Open(other))(t)
 	for _, opt := range []Options{{}, {ReadOnly: true}} {
 		opt.MemoryBudget = minMemoryBudget
 		if s, err := Open(dir, opt); !errors.Is(err, ErrLocked) && storedir.HasLocks {

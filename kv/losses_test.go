@@ -14,8 +14,7 @@ func TestRepairOfATornJournal(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 5)
 	damagedStores.Store(dir, true)
-	want, err := contentsOf(t, copyStore(t, dir))
-	must.Do(t, err)
+	want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
 	name := fileNames(t, dir, journalName+"-*.log")[0]
 	must.Do(t, inFile(name, func(text []byte) []byte { return append(append(text, make([]byte, 1000)...), 1) })(dir))
 	if done := fmt.Sprint(repaired(t, dir)); !strings.Contains(done, name) || !strings.Contains(done, "no commit is lost") {

@@ -62,8 +62,7 @@ func TestMatrixEncodings(t *testing.T) {
 					}
 					return given, kept
 				}
-				b, err := s.Bulk()
-				must.Do(t, err)
+				b := must.Get(s.Bulk())(t)
 				defer b.Abort()
 				columns := make([]string, test.width)
 				for j := range columns {
@@ -116,8 +115,7 @@ func TestMatrixEncodings(t *testing.T) {
 func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 	t.Helper()
 	must.Do(t, s.View(func(tx *Tx) error {
-		m, err := tx.Matrix("m")
-		must.Do(t, err)
+		m := must.Get(tx.Matrix("m"))(t)
 		for k := range 30 {
 			first, lo := r.IntN(len(rows)), r.IntN(m.Width())
 			end, hi := first+1+r.IntN(len(rows)-first), lo+1+r.IntN(m.Width()-lo)
@@ -147,14 +145,11 @@ func verifyWindows(t *testing.T, s *Store, r *rand.Rand, rows [][]float32) {
 // nodesOnly is a store of n nodes without edges.
 func nodesOnly(t testing.TB, dir string, n int) *Store {
 	t.Helper()
-	l, err := NewLoader(t.Context(), dir, LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{}))(t)
 	for v := range n {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v)}))
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	return openTest(t, dir)
 }
 

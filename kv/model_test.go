@@ -633,9 +633,7 @@ func backupSince(t *rapid.T, s *Store, chain [][]byte) []byte {
 		opt.Since = bytes.NewReader(chain[len(chain)-1])
 	}
 	var out bytes.Buffer
-	if _, err := s.Backup(context.Background(), &out, opt); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Backup(context.Background(), &out, opt))(t)
 	return out.Bytes()
 }
 

@@ -50,8 +50,7 @@ func TestModes(t *testing.T) {
 			s := openKept(t, keptPlain(t)) // of a load
 			must.Do(t, s.Compact(t.Context(), nil))
 			file, _ := backupOf(t, s, nil)
-			work, err := s.Work(t.Context())
-			must.Do(t, err)
+			work := must.Get(s.Work(t.Context()))(t)
 			must.Do(t, work.Dir().Put("kept", []byte("text")))
 			must.Do(t, work.Close())
 			closeStore(t, s)
@@ -81,15 +80,12 @@ func TestModesOfLoads(t *testing.T) {
 			want = mode
 			must.Do(t, errors.Join(os.Mkdir(dir, mode), os.Chmod(dir, mode)))
 		}
-		l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}))(t)
 		must.Do(t, l.AddNode(Node{ID: "a"}))
 		if info, err := os.Stat(l.work.path); err != nil || info.Mode().Perm() != storedir.Mode {
 			t.Errorf("%s: got mode %v, %v; want %v", l.work.path, info.Mode(), err, storedir.Mode)
 		}
-		if _, err := l.Commit(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Commit(t.Context(), nil))(t)
 		checkModes(t, dir, want)
 	}
 }

@@ -42,8 +42,7 @@ func TestMovedDirectories(t *testing.T) {
 			t.Parallel()
 			parent := t.TempDir()
 			dir, other := filepath.Join(parent, "store"), filepath.Join(parent, "other")
-			s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-			must.Do(t, err)
+			s := must.Get(Create(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 			addNodes(t, s, 3)
 			if err := os.CopyFS(other, os.DirFS(dir)); err != nil { // as after a crash: with logs of the same names
 				t.Fatal(err)
@@ -96,8 +95,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 
 // holdMoved holds a store while its directory is moved.
 func holdMoved(t *testing.T, move func() error) {
-	s, err := Open("store", Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open("store", Options{MemoryBudget: minMemoryBudget}))(t)
 	label := func(name string) error {
 		return s.Update(func(tx *Tx) error { return tx.SetValue(1, "label", StringValue(name)) })
 	}

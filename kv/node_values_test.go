@@ -240,17 +240,12 @@ func TestNodeValuesAfterRestore(t *testing.T) {
 	relabel(t, s, 3, "A")
 	update(t, s, func(tx *Tx) error { return tx.AddEdge(0, 9) })
 	var backup bytes.Buffer
-	if _, err := s.Backup(t.Context(), &backup, BackupOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Backup(t.Context(), &backup, BackupOptions{}))(t)
 	relabel(t, s, 4, "A") // of which the backup knows nothing
 	dir := filepath.Join(t.TempDir(), "restored")
-	if _, err := Restore(t.Context(), dir, []io.Reader{&backup}, RestoreOptions{MemoryBudget: minMemoryBudget}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Restore(t.Context(), dir, []io.Reader{&backup}, RestoreOptions{MemoryBudget: minMemoryBudget}))(t)
 	for _, readOnly := range []bool{true, false} {
-		restored, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
-		must.Do(t, err)
+		restored := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly}))(t)
 		view(t, restored, func(tx *Tx) error {
 			wantValues(t, fmt.Sprintf("read-only %t", readOnly), tx)
 			if got := labelsSince(t, tx, mark); !slices.Equal(got, []NodeID{3}) {

@@ -92,8 +92,7 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 	t.Helper()
 	neighbors, weights := m.lists(d)
-	blocks, err := o.AdjacencyBlocks()
-	must.Do(t, err)
+	blocks := must.Get(o.AdjacencyBlocks())(t)
 	if o.NumNodes() != m.nodes || o.Weighted() != m.form.Weighted || o.Symmetric() != (d == Both || !m.form.Directed) {
 		t.Fatalf("along %v: got %d nodes, weighted %v, symmetric %v", d, o.NumNodes(), o.Weighted(), o.Symmetric())
 	}
@@ -132,8 +131,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 // arcStore makes an empty store of a form.
 func arcStore(t *testing.T, f codec.ArcForm) *Store {
 	t.Helper()
-	s, err := Create(filepath.Join(t.TempDir(), "graph"), Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Create(filepath.Join(t.TempDir(), "graph"), Options{MemoryBudget: minMemoryBudget}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -296,8 +294,7 @@ func TestArcsOfHub(t *testing.T) {
 		for range 2 {
 			checkClean(t, s)
 			must.Do(t, s.View(func(tx *Tx) error {
-				blocks, err := tx.AdjacencyBlocks()
-				must.Do(t, err)
+				blocks := must.Get(tx.AdjacencyBlocks())(t)
 				var buf Adjacency
 				must.Do(t, tx.Along(Out).ReadAdjacency(blocks[0], &buf))
 				next := 0

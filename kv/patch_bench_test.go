@@ -17,19 +17,15 @@ func BenchmarkPatch(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	id := func() string { return strconv.Itoa(r.IntN(n)) }
 	dir := filepath.Join(b.TempDir(), "store")
-	l, err := NewLoader(b.Context(), dir, LoadOptions{})
-	must.Do(b, err)
+	l := must.Get(NewLoader(b.Context(), dir, LoadOptions{}))(b)
 	for i := range n {
 		must.Do(b, l.AddNode(Node{ID: strconv.Itoa(i)}))
 	}
 	for range 8 * n {
 		must.Do(b, l.AddEdge(id(), id(), 0))
 	}
-	if _, err := l.Commit(b.Context(), nil); err != nil {
-		b.Fatal(err)
-	}
-	s, err := Open(dir, Options{})
-	must.Do(b, err)
+	must.Get(l.Commit(b.Context(), nil))(b)
+	s := must.Get(Open(dir, Options{}))(b)
 	defer func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)
@@ -41,14 +37,11 @@ func BenchmarkPatch(b *testing.B) {
 	for _, rows := range []int{1000, mostInUpdate, 100_000} {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
 			for b.Loop() {
-				p, err := s.NewPatch(PatchOptions{})
-				must.Do(b, err)
+				p := must.Get(s.NewPatch(PatchOptions{}))(b)
 				for range rows {
 					must.Do(b, p.AddEdge(id(), id(), 0))
 				}
-				if _, err := p.Commit(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(p.Commit(b.Context()))(b)
 			}
 			perEdge(b, rows)
 		})

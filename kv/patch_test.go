@@ -225,8 +225,7 @@ func patchWays(t *testing.T, first *Store) {
 // randomPatch commits a random Patch, which has some of everything.
 func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchStats {
 	t.Helper()
-	stats, err := newRandomPatch(t, s, r, round, most).Commit(t.Context())
-	must.Do(t, err)
+	stats := must.Get(newRandomPatch(t, s, r, round, most).Commit(t.Context()))(t)
 	return stats
 }
 
@@ -283,8 +282,7 @@ func describeTried(t *testing.T, tx *Tx) string {
 	var text strings.Builder
 	labels := presentLabels(t, tx)
 	for _, v := range slices.Sorted(maps.Keys(labels)) {
-		id, err := tx.ID(v)
-		must.Do(t, err)
+		id := must.Get(tx.ID(v))(t)
 		fmt.Fprintf(&text, "%d %s %v", v, id, labels[v])
 		for a, err := range tx.Arcs(v) {
 			must.Do(t, err)
@@ -308,15 +306,13 @@ func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patc
 			ids = append(ids, id)
 		}
 		for _, id := range ids[:300] {
-			v, err := tx.Node(id)
-			must.Do(t, err)
+			v := must.Get(tx.Node(id))(t)
 			for a, err := range tx.Arcs(v) {
 				must.Do(t, err)
 				if a.Out == 0 {
 					continue
 				}
-				other, err := tx.ID(a.Neighbor)
-				must.Do(t, err)
+				other := must.Get(tx.ID(a.Neighbor))(t)
 				arcs = append(arcs, [2]string{id, other})
 			}
 		}
@@ -401,8 +397,7 @@ func TestPatchOfTooLongIDs(t *testing.T) {
 		"remove": func(p *Patch) error { return p.RemoveNode(id+"zzz", 7) },
 		"join":   func(p *Patch) error { return p.AddEdge("é1", id+"zzz", 7) },
 	} {
-		p, err := s.NewPatch(PatchOptions{})
-		must.Do(t, err)
+		p := must.Get(s.NewPatch(PatchOptions{}))(t)
 		must.Do(t, ask(p))
 		if stats, err := p.Commit(t.Context()); err == nil {
 			t.Errorf("%s: got %+v, want an error: the node is not there", name, stats)

@@ -23,8 +23,7 @@ func TestPathsAreNoPatterns(t *testing.T) {
 	}
 	for _, name := range names {
 		dir := filepath.Join(parent, name)
-		s, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		s := must.Get(Create(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 		addNodes(t, s, 3)
 		logs, err := storedir.FilesNamed(dir, "", ".mem")
 		if err != nil || len(logs) != 1 {

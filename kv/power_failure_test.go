@@ -17,8 +17,7 @@ func powerFailure(t *testing.T) (c crashedStore, whole, log string, cut []byte) 
 	t.Helper()
 	c = crashStore(t)
 	log = filepath.Base(onlyLog(t, c.dir))
-	cut, err := os.ReadFile(filepath.Join(c.dir, log))
-	must.Do(t, err)
+	cut = must.Get(os.ReadFile(filepath.Join(c.dir, log)))(t)
 	clear(cut[c.second:])
 	whole = copyStore(t, c.dir)
 	closeStore(t, openStore(t, whole, Options{}))
@@ -48,8 +47,7 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 		if slices.Contains(fileNames(t, c.dir, "*.sst"), name) {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(whole, name))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(whole, name)))(t)
 		must.Do(t, os.WriteFile(filepath.Join(c.dir, name), text, 0o600))
 	}
 	must.Do(t, os.WriteFile(filepath.Join(c.dir, log), cut, 0o600))
@@ -72,13 +70,11 @@ func TestLogBesideADamagedTable(t *testing.T) {
 		"missing": os.Remove,
 	} {
 		c, dir, log, _ := powerFailure(t)
-		text, err := os.ReadFile(filepath.Join(c.dir, log))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(c.dir, log)))(t)
 		tables := fileNames(t, dir, "*.sst")
 		s := openStore(t, dir, Options{}) // the journal drops what is in tables
 		update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "later") })
-		want, err := contents(s)
-		must.Do(t, err)
+		want := must.Get(contents(s))(t)
 		closeStore(t, s)
 		must.Do(t, os.WriteFile(filepath.Join(dir, log), text, 0o600))
 		damagedStores.Store(dir, true)

@@ -20,8 +20,7 @@ func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	opt.MemoryBudget = minMemoryBudget
-	l, err := NewLoader(t.Context(), dir, opt)
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, opt))(t)
 	id := func(i int) string {
 		if dense {
 			return strconv.Itoa(i % n)
@@ -36,9 +35,7 @@ func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
 			must.Do(t, l.AddEdge(id(i), id(i+step), 0))
 		}
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	return openTest(t, dir)
 }
 
@@ -67,8 +64,7 @@ func removeNodes(t *testing.T, s *Store) {
 	ids := map[NodeID]string{}
 	view(t, s, func(tx *Tx) error {
 		for v := range NodeID(tx.NumNodes()) {
-			id, err := tx.ID(v)
-			must.Do(t, err)
+			id := must.Get(tx.ID(v))(t)
 			ids[v] = id
 		}
 		return nil
@@ -76,8 +72,7 @@ func removeNodes(t *testing.T, s *Store) {
 	removed := []NodeID{0, 3, 17, 1024, 2999, 3001}
 	update(t, s, func(tx *Tx) error {
 		for i := range 3 {
-			v, err := tx.AddNode(Node{ID: fmt.Sprint("added ", i), Label: "class 1"})
-			must.Do(t, err)
+			v := must.Get(tx.AddNode(Node{ID: fmt.Sprint("added ", i), Label: "class 1"}))(t)
 			ids[v] = fmt.Sprint("added ", i)
 			must.Do(t, errors.Join(tx.AddEdge(v, 3), tx.AddEdge(0, v), tx.AddEdge(v, 5)))
 		}
@@ -135,12 +130,9 @@ func verifyRemoved(t *testing.T, what string, tx *Tx, ids map[NodeID]string, rem
 	if tx.NumPresent() != len(ids) || tx.NumRemoved() != len(removed) || tx.NumNodes() != len(ids)+len(removed) {
 		t.Errorf("%s: got %d nodes of %d, %d removed", what, tx.NumPresent(), tx.NumNodes(), tx.NumRemoved())
 	}
-	holes, err := tx.Removed()
-	must.Do(t, err)
-	m, err := tx.Matrix("m")
-	must.Do(t, err)
-	labels, err := tx.Reader(LabelColumn)
-	must.Do(t, err)
+	holes := must.Get(tx.Removed())(t)
+	m := must.Get(tx.Matrix("m"))(t)
+	labels := must.Get(tx.Reader(LabelColumn))(t)
 	for _, v := range removed {
 		row, degree := make([]float32, 2), make([]uint32, 1)
 		one := Range{First: v, End: v + 1}
@@ -245,8 +237,7 @@ func TestBulkDropsRemoved(t *testing.T) {
 	checkClean(t, s)
 	view(t, s, func(tx *Tx) error {
 		for _, name := range []string{"x", "n"} {
-			r, err := tx.Reader(name)
-			must.Do(t, err)
+			r := must.Get(tx.Reader(name))(t)
 			for v := range NodeID(10) {
 				if value, err := r.At(v); err != nil || value.IsNull() != (v == 4) {
 					t.Errorf("column %s of node number %d: got %v, %v", name, v, value, err)
@@ -305,9 +296,7 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 	for i := range n - 1 {
 		must.Do(t, l.AddEdge("0", strconv.Itoa(i+1), 0))
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	s := openTest(t, l.work.target)
 	err = s.Update(func(tx *Tx) error {
 		hub, err := tx.Node("0")
@@ -326,8 +315,7 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 		}
 		return nil
 	})
-	p, err := s.NewPatch(PatchOptions{})
-	must.Do(t, err)
+	p := must.Get(s.NewPatch(PatchOptions{}))(t)
 	must.Do(t, p.RemoveNode("0", 1))
 	stats, err := p.Commit(t.Context())
 	if want := (PatchStats{RemovedNodes: 1, RemovedEdges: n - 1, Rewritten: true}); err != nil || stats != want {

@@ -36,9 +36,7 @@ func repairOrUndo(t *testing.T, job, dir string) (corrections int, err error) {
 func TestKilledRepair(t *testing.T) {
 	if job := os.Getenv(killedRepairVariable); job != "" {
 		must.Do(t, faults.Begin())
-		if _, err := repairOrUndo(t, job, "store"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(repairOrUndo(t, job, "store"))(t)
 		return
 	}
 	if err := faults.CheckSupport(); err != nil {

@@ -28,8 +28,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 	t.Helper()
 	dir := everyKind(t, 700)
 	keepManifest := func() {
-		text, err := os.ReadFile(filepath.Join(dir, "MANIFEST"))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(dir, "MANIFEST")))(t)
 		m.old = append(m.old, text)
 	}
 	keepManifest()
@@ -64,8 +63,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 		for _, name := range fileNames(t, dir, "*.sst") {
 			there[name] = true
 		}
-		tables, err := fs.Glob(before, "*.sst")
-		must.Do(t, err)
+		tables := must.Get(fs.Glob(before, "*.sst"))(t)
 		for _, name := range tables {
 			text, err := fs.ReadFile(before, name)
 			if err == nil && !there[name] {
@@ -75,8 +73,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 		}
 	}
 	m.closed = copyStore(t, dir)
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	update(t, s, func(tx *Tx) error { return tx.SetLabel(9, "in the log") })
 	m.crashed = copyStore(t, dir)
 	closeStore(t, s)
@@ -87,8 +84,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 // file, the text has the number.
 func bytesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	names, err := storedir.Files(dir)
-	must.Do(t, err)
+	names := must.Get(storedir.Files(dir))(t)
 	files := map[string]string{}
 	for _, name := range names {
 		files[name] = textOf(t, filepath.Join(dir, name))
@@ -99,11 +95,10 @@ func bytesOf(t *testing.T, dir string) map[string]string {
 func textOf(t *testing.T, path string) string {
 	t.Helper()
 	var text []byte
-	size, err := eachBlock(path, func(at int64, block []byte) error {
+	size := must.Get(eachBlock(path, func(at int64, block []byte) error {
 		text = append(append(text, make([]byte, int(at)-len(text))...), block...)
 		return nil
-	})
-	must.Do(t, err)
+	}))(t)
 	if zeros := size - int64(len(text)); zeros > 0 {
 		return fmt.Sprintf("%s and %d zeros", text, zeros)
 	}
@@ -231,10 +226,8 @@ func TestRepairOfManifest(t *testing.T) {
 	tries := 0
 	for _, is := range []struct{ state, dir string }{{"closed", m.closed}, {"crashed", m.crashed}} {
 		state, dir := is.state, is.dir
-		want, err := contentsOf(t, copyStore(t, dir))
-		must.Do(t, err)
-		info, err := os.Stat(filepath.Join(dir, "MANIFEST"))
-		must.Do(t, err)
+		want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
+		info := must.Get(os.Stat(filepath.Join(dir, "MANIFEST")))(t)
 		size := int(info.Size())
 		try := func(name string, change func(text []byte) []byte) {
 			if tries++; !longtest.Asked() && tries%2 == 0 {
@@ -266,8 +259,7 @@ func TestRepairOfTables(t *testing.T) {
 	t.Parallel()
 	m := newMergedStore(t)
 	for state, dir := range map[string]string{"closed": m.closed, "crashed": m.crashed} {
-		want, err := contentsOf(t, copyStore(t, dir))
-		must.Do(t, err)
+		want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
 		for _, name := range fileNames(t, dir, "*.sst") {
 			for damage, change := range map[string]func(text []byte) []byte{
 				"emptied": func([]byte) []byte { return []byte{} },
@@ -309,8 +301,7 @@ func TestRepairBesideMergedTables(t *testing.T) {
 			groups[name] = []string{name}
 		}
 	}
-	want, err := contentsOf(t, copyStore(t, m.crashed))
-	must.Do(t, err)
+	want := must.Get(contentsOf(t, copyStore(t, m.crashed)))(t)
 	tries := 0
 	for _, manifest := range slices.Sorted(maps.Keys(manifests)) {
 		for _, group := range slices.Sorted(maps.Keys(groups)) {
@@ -341,8 +332,7 @@ func TestMergedToNothing(t *testing.T) {
 	dir := everyKind(t, 700)
 	change := func(write func(tx *Tx, i int) error) {
 		t.Helper()
-		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 		update(t, s, func(tx *Tx) error {
 			for i := range 100 {
 				must.Do(t, write(tx, i))
@@ -355,11 +345,9 @@ func TestMergedToNothing(t *testing.T) {
 	change(func(tx *Tx, i int) error { return tx.Space("lent").Put(key(i), []byte("a value")) })
 	change(func(tx *Tx, i int) error { return tx.Space("lent").Delete(key(i)) })
 	inputs := copyStore(t, dir)
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	must.Do(t, errors.Join(s.db.Badger().Flatten(1), s.Close()))
-	want, err := contentsOf(t, copyStore(t, dir))
-	must.Do(t, err)
+	want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
 	merged := fileNames(t, inputs, "*.sst")
 	for _, name := range merged[1:] { // without all of them the merge is not undone
 		text, err := os.ReadFile(filepath.Join(inputs, name))
@@ -372,11 +360,9 @@ func TestMergedToNothing(t *testing.T) {
 	for _, opened := range []bool{false, true} { // repaired before it is opened, and opened
 		crashed := copyStore(t, dir)
 		if !opened {
-			if _, err := Repair(t.Context(), crashed, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) {
+			must.Get(Repair(t.Context(), crashed, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) {
 				t.Errorf("repaired %v, want nothing to repair", m)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 		}
 		got, err := contentsOf(t, crashed)
 		if err != nil || !maps.Equal(got, want) {

@@ -31,8 +31,7 @@ func repaired(t *testing.T, dir string) []Correction {
 // exported opens a store in which Check must find nothing, and reads all of it.
 func exported(t *testing.T, dir string) uint64 {
 	t.Helper()
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	defer closeStore(t, s)
 	damagedStores.Delete(dir) // it must be sound
 	sum, err := export(s)
@@ -47,14 +46,12 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 	for _, crashed := range []bool{false, true} {
 		dir := everyKind(t, 700)
 		if crashed {
-			s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-			must.Do(t, err)
+			s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 			update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "committed") })
 			dir = copyStore(t, dir)
 			closeStore(t, s)
 		}
-		want, err := contentsOf(t, copyStore(t, dir))
-		must.Do(t, err)
+		want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
 		if done := repaired(t, dir); len(done) > 0 {
 			t.Errorf("crashed %t: got %v, want nothing done", crashed, done)
 		}
@@ -70,8 +67,7 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 
 func contentsOf(t *testing.T, dir string) (map[string]string, error) {
 	t.Helper()
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	defer closeStore(t, s)
 	return contents(s)
 }
@@ -90,8 +86,7 @@ func TestRepairOfOneByte(t *testing.T) {
 		}
 		for range longtest.Of(1, 3) {
 			copied := copyStore(t, dir)
-			text, err := os.ReadFile(filepath.Join(copied, name))
-			must.Do(t, err)
+			text := must.Get(os.ReadFile(filepath.Join(copied, name)))(t)
 			at := r.IntN(len(text))
 			text[at] ^= byte(1 + r.IntN(255))
 			must.Do(t, os.WriteFile(filepath.Join(copied, name), text, 0o600))
@@ -139,8 +134,7 @@ func TestRepairOfRecords(t *testing.T) {
 			}
 			name := k.String() + " " + damage
 			copied := copyStore(t, dir)
-			s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-			must.Do(t, err)
+			s := must.Get(Open(copied, Options{MemoryBudget: minMemoryBudget}))(t)
 			key := firstKey(t, s, k)
 			value := slices.Clone(rawValue(t, s, key))
 			switch damage {
@@ -177,8 +171,7 @@ func TestRepairOfRecords(t *testing.T) {
 func TestRepairOfALostCatalogue(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	var key []byte
 	view(t, s, func(tx *Tx) error {
 		key = spaceKey(tx.cat.Next, []byte("newer"))
@@ -210,8 +203,7 @@ func TestRepairOfLists(t *testing.T) {
 			continue // of these a smaller store loses one in TestRepairOfRecords
 		}
 		copied := copyStore(t, dir)
-		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		s := must.Get(Open(copied, Options{MemoryBudget: minMemoryBudget}))(t)
 		var rng Range
 		view(t, s, func(tx *Tx) error {
 			d, err := tx.graph().Directory()
@@ -250,8 +242,7 @@ func TestRepairOfLists(t *testing.T) {
 // arcsOf are the weights of all arcs of a store.
 func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 	t.Helper()
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	defer closeStore(t, s)
 	arcs := map[[2]NodeID]float32{}
 	view(t, s, func(tx *Tx) error {
@@ -272,8 +263,7 @@ func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 // TestRepairOfListsThatDisagree has an edge in the list of one of its ends only, with a right checksum.
 func TestRepairOfListsThatDisagree(t *testing.T) {
 	s := checkedStore(t)
-	want, err := export(s)
-	must.Do(t, err)
+	want := must.Get(export(s))(t)
 	key := firstKey(t, s, record.KindAdjacency)
 	rewriteLists(t, s, key, func(rows [][]uint32) { rows[100] = rows[100][1:] })
 	closeStore(t, s)

@@ -35,8 +35,7 @@ func decidedStore(t *testing.T) (dir string, want map[string]string) {
 	decide(s, 20, 23)
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{ReadOnly: true})
-	want, err := contents(s)
-	must.Do(t, err)
+	want = must.Get(contents(s))(t)
 	checkClean(t, s)
 	closeStore(t, s)
 	return s.Dir(), want
@@ -199,11 +198,9 @@ func TestCopyFollowsBulks(t *testing.T) {
 	t.Parallel()
 	dir, _ := decidedStore(t)
 	s := openStore(t, copyStore(t, dir), Options{})
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	w, err := b.Space("decisions")
-	must.Do(t, err)
+	w := must.Get(b.Space("decisions"))(t)
 	for i := range 10 {
 		must.Do(t, w.Put(fmt.Append(nil, i), []byte("new")))
 	}
@@ -271,8 +268,7 @@ func TestLostTableOfDecisions(t *testing.T) {
 	found := false
 	for _, table := range tables {
 		copied := copyStore(t, dir)
-		text, err := os.ReadFile(filepath.Join(copied, table))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(copied, table)))(t)
 		from := strings.Index(string(text), "decision 3")
 		if from < 0 {
 			continue

@@ -13,18 +13,16 @@ func TestMade(t *testing.T) {
 	s := newStore(t, Options{})
 	built := 0
 	content := func(tx *Tx) string {
-		value, err := tx.Space("a").Made(func() (any, int64, error) {
+		value := must.Get(tx.Space("a").Made(func() (any, int64, error) {
 			built++
 			value, err := tx.Space("a").Get([]byte("k"))
 			return string(value), 1, err
-		})
-		must.Do(t, err)
+		}))(t)
 		return value.(string)
 	}
 	write := func(value string) {
 		t.Helper()
-		b, err := s.Bulk()
-		must.Do(t, err)
+		b := must.Get(s.Bulk())(t)
 		defer b.Abort()
 		w, err := b.Space("a")
 		if err == nil {
@@ -40,8 +38,7 @@ func TestMade(t *testing.T) {
 	}
 	write("one")
 	view(t, s, func(tx *Tx) error {
-		_, err := tx.Space("a").Made(func() (any, int64, error) { return "large", s.opt.MemoryBudget, nil })
-		must.Do(t, err)
+		must.Get(tx.Space("a").Made(func() (any, int64, error) { return "large", s.opt.MemoryBudget, nil }))(t)
 		if _, err := tx.Space("a").Made(func() (any, int64, error) { return nil, 0, ErrCorrupt }); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("got %v, want the error of making", err)
 		}

@@ -17,8 +17,7 @@ import (
 func TestWorkOutlivesTheStore(t *testing.T) {
 	s := newStore(t, Options{})
 	dir := s.Dir()
-	w, err := s.Work(t.Context())
-	must.Do(t, err)
+	w := must.Get(s.Work(t.Context()))(t)
 	waiting, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Work(waiting); !errors.Is(err, context.Canceled) {
@@ -138,13 +137,10 @@ func TestVersionsTellStepsBack(t *testing.T) {
 				return errors.Join(err, tx.AddEdge(NodeID(x), 0))
 			})
 			must.Do(t, s.Compact(t.Context(), nil))
-			b, err := s.Bulk()
-			must.Do(t, err)
+			b := must.Get(s.Bulk())(t)
 			defer b.Abort()
-			c, err := b.Column("c", KindInt)
-			must.Do(t, err)
-			m, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-			must.Do(t, err)
+			c := must.Get(b.Column("c", KindInt))(t)
+			m := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 			for _, v := range []NodeID{2, 1} { // out of order, so that they are written again
 				must.Do(t, errors.Join(c.Put(v, IntValue(int64(x))), m.Put(v, []float32{float32(x)})))
 			}

@@ -26,8 +26,7 @@ import (
 func newStore(t *testing.T, opt Options) *Store {
 	t.Helper()
 	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
-	s, err := Create(filepath.Join(t.TempDir(), "store"), opt)
-	must.Do(t, err)
+	s := must.Get(Create(filepath.Join(t.TempDir(), "store"), opt))(t)
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
 }
@@ -53,8 +52,7 @@ func closeStore(t *testing.T, s *Store) {
 func openStore(t *testing.T, dir string, opt Options) *Store {
 	t.Helper()
 	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
-	s, err := Open(dir, opt)
-	must.Do(t, err)
+	s := must.Get(Open(dir, opt))(t)
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
 }
@@ -287,8 +285,7 @@ func TestLocked(t *testing.T) {
 // TestLockedByOther runs this test binary again, which holds the store until its input ends.
 func TestLockedByOther(t *testing.T) {
 	if dir := os.Getenv("KV_TEST_HOLD"); dir != "" {
-		s, err := Open(dir, Options{})
-		must.Do(t, err)
+		s := must.Get(Open(dir, Options{}))(t)
 		fmt.Println("holding")
 		if _, err := os.Stdin.Read(make([]byte, 1)); !errors.Is(err, io.EOF) { // the parent closes it
 			t.Error(err)
@@ -300,14 +297,11 @@ func TestLockedByOther(t *testing.T) {
 	closeStore(t, s)
 	child := exec.Command(os.Args[0], "-test.run=^TestLockedByOther$")
 	child.Env = append(os.Environ(), "KV_TEST_HOLD="+s.Dir())
-	in, err := child.StdinPipe()
-	must.Do(t, err)
+	in := must.Get(child.StdinPipe())(t)
 	out, err := child.StdoutPipe()
 	must.Do(t, err)
 	must.Do(t, child.Start())
-	if _, err := out.Read(make([]byte, len("holding"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(out.Read(make([]byte, len("holding"))))(t)
 	_, err = Open(s.Dir(), Options{})
 	want := fmt.Sprintf("%s is in use by process %d", s.Dir(), child.Process.Pid)
 	if runtime.GOOS == "linux" {
@@ -352,12 +346,10 @@ func TestReadOnlyTellsTheSame(t *testing.T) {
 		view(t, s, func(tx *Tx) error {
 			var readers []*ColumnReader
 			for _, c := range tx.Columns() {
-				r, err := tx.Reader(c.Name)
-				must.Do(t, err)
+				r := must.Get(tx.Reader(c.Name))(t)
 				readers = append(readers, r)
 			}
-			places, err := tx.Places()
-			must.Do(t, err)
+			places := must.Get(tx.Places())(t)
 			for i := range 2 * tx.NumNodes() { // in order, and then here and there
 				v := NodeID(i)
 				if i >= tx.NumNodes() {

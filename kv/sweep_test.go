@@ -16,11 +16,9 @@ func TestReadersDoNotStopWriting(t *testing.T) {
 	s := newStore(t, Options{})
 	fill := func() {
 		t.Helper()
-		b, err := s.Bulk()
-		must.Do(t, err)
+		b := must.Get(s.Bulk())(t)
 		defer b.Abort()
-		w, err := b.Space("large")
-		must.Do(t, err)
+		w := must.Get(b.Space("large"))(t)
 		r := rand.New(rand.NewPCG(1, 2))
 		value := make([]byte, 32<<10)
 		for i := range uint32(1000) { // 32 MB, several memtables

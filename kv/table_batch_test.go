@@ -14,8 +14,7 @@ import (
 // loadingStore is the store of a Loader.
 func loadingStore(t *testing.T) *Store {
 	t.Helper()
-	s, err := create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget}, false)
-	must.Do(t, err)
+	s := must.Get(create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget}, false))(t)
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
 }
@@ -45,8 +44,7 @@ func TestAttachEndsSnapshots(t *testing.T) {
 func TestBulkWhileLoading(t *testing.T) {
 	const n = 5000
 	dir := filepath.Join(t.TempDir(), "graph")
-	l, err := NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}))(t)
 	for v := range n {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v)}))
 	}
@@ -74,28 +72,25 @@ func TestBulkWhileLoading(t *testing.T) {
 		}
 		return end(b)
 	}
-	_, err = l.Commit(t.Context(), func(s *Store) error {
+	must.Get(l.Commit(t.Context(), func(s *Store) error {
 		for times := range 3 {
 			if err := write(s, float32(times), func(b *Bulk) error { return b.Commit(nil) }); err != nil {
 				return err
 			}
 		}
 		return write(s, 9, func(*Bulk) error { return nil })
-	})
-	must.Do(t, err)
+	}))(t)
 	if left := fileNames(t, dir, "*.tmp"); len(left) > 0 {
 		t.Errorf("%v stays behind", left)
 	}
 	s := openTest(t, dir)
 	checkClean(t, s)
 	view(t, s, func(tx *Tx) error {
-		m, err := tx.Matrix("m")
-		must.Do(t, err)
+		m := must.Get(tx.Matrix("m"))(t)
 		rows := make([]float32, 2*n)
 		must.Do(t, m.Read(Range{First: 0, End: n}, 0, 2, rows))
 		for v := range NodeID(n) {
-			x, err := tx.Value(v, "x")
-			must.Do(t, err)
+			x := must.Get(tx.Value(v, "x"))(t)
 			if x.Float() != 2*float64(v) || rows[2*v] != float32(v) || rows[2*v+1] != 2 {
 				t.Fatalf("node %d: got %v and %v, want %d and [%d 2]", v, x, rows[2*v:2*v+2], 2*v, v)
 			}

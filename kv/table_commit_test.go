@@ -32,8 +32,7 @@ func putPlain(t *testing.T, s *Store, key string, value []byte) {
 // plainEntries are the entries of that space, in a store that opens and has no problem.
 func plainEntries(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
 	checkClean(t, s)
 	entries := map[string]string{}
 	view(t, s, func(tx *Tx) error {
@@ -179,14 +178,12 @@ func TestRepairKeepsLaterValues(t *testing.T) {
 	})
 	putPlain(t, s, "last", []byte("x"))
 	crashed := copyStore(t, s.Dir())
-	want, err := contents(s)
-	must.Do(t, err)
+	want := must.Get(contents(s))(t)
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
 	putPlain(t, s, "third", []byte("session"))
 	later := copyStore(t, s.Dir())
-	wantLater, err := contents(s)
-	must.Do(t, err)
+	wantLater := must.Get(contents(s))(t)
 	flipSecond := func(dir string) error {
 		text, err := os.ReadFile(onlyJournal(t, dir))
 		return errors.Join(err, flipByte(onlyJournal(t, dir), int64(bytes.Index(text, []byte("second")))))

@@ -44,8 +44,7 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 		t.Errorf("Update returned %v, want the panic of fn", err)
 	}()
 	view(t, s, func(tx *Tx) error {
-		a, err := tx.Label(0)
-		must.Do(t, err)
+		a := must.Get(tx.Label(0))(t)
 		b, err := tx.Label(1)
 		if a != NoClass || b != NoClass || len(tx.Classes()) != 0 {
 			t.Errorf("after both: got labels %d and %d of %v, want none", a, b, tx.Classes())
@@ -183,8 +182,7 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 	view(t, s, func(tx *Tx) error {
 		var text string
 		_, label := tx.Label(0)
-		r, err := tx.Reader(LabelColumn)
-		must.Do(t, err)
+		r := must.Get(tx.Reader(LabelColumn))(t)
 		_, at := r.At(0)
 		for name, err := range map[string]error{
 			"Label":       label,

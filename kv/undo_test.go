@@ -51,8 +51,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	dir, before := flippedStore(t)
 	written := copyStore(t, dir)
 	openedToo := copyStore(t, dir)
-	s, err := Open(written, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(written, Options{MemoryBudget: minMemoryBudget}))(t)
 	for i := range 3 {
 		update(t, s, func(tx *Tx) error { return tx.SetLabel(1, "since "+strconv.Itoa(i)) })
 	}
@@ -63,8 +62,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	if err := undo(t, written); !errors.Is(err, ErrWrittenSince) || !strings.Contains(err.Error(), "its last 3 commits") {
 		t.Errorf("written to since: got %v, want ErrWrittenSince of 3 commits", err)
 	}
-	s, err = Open(written, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s = must.Get(Open(written, Options{MemoryBudget: minMemoryBudget}))(t)
 	view(t, s, func(tx *Tx) error {
 		value, err := tx.Value(1, LabelColumn)
 		if err == nil && value.Str() != "since 2" {
@@ -74,8 +72,7 @@ func TestUndoRepairOfWrittenStore(t *testing.T) {
 	})
 	closeStore(t, s)
 	undoWritten(t, written, before)
-	s, err = Open(openedToo, Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s = must.Get(Open(openedToo, Options{MemoryBudget: minMemoryBudget}))(t)
 	must.Do(t, errors.Join(s.db.Badger().Flatten(1), s.Close()))
 	if err := undo(t, openedToo); err != nil {
 		t.Errorf("opened and merged since: got %v", err)
@@ -106,8 +103,7 @@ func undoWritten(t *testing.T, dir string, before map[string]string) {
 	if got := bytesOf(t, dir); !maps.Equal(got, before) {
 		t.Errorf("agreed: got files %v, want %v", sortedNames(got), sortedNames(before))
 	}
-	s, err := Open(inQuarantine(dir, "repaired"), Options{MemoryBudget: minMemoryBudget})
-	must.Do(t, err)
+	s := must.Get(Open(inQuarantine(dir, "repaired"), Options{MemoryBudget: minMemoryBudget}))(t)
 	defer closeStore(t, s)
 	view(t, s, func(tx *Tx) error {
 		value, err := tx.Value(1, LabelColumn)
@@ -166,8 +162,7 @@ func TestLosses(t *testing.T) {
 		{record.KindRowDelta, "at most 1 row of matrix m"}, {record.KindIDLookup, "nothing"}, {record.KindAdjacencyDirectory, "nothing"},
 	} {
 		copied := copyStore(t, dir)
-		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		s := must.Get(Open(copied, Options{MemoryBudget: minMemoryBudget}))(t)
 		key := firstKey(t, s, test.kind)
 		value := []byte(strings.Clone(string(rawValue(t, s, key))))
 		value[len(value)-1] ^= 1

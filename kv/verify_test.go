@@ -17,12 +17,9 @@ func layered(t testing.TB, bytes int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "store")
 	opt := Options{MemoryBudget: minMemoryBudget}
-	s, err := Create(dir, opt)
-	must.Do(t, err)
-	b, err := s.Bulk()
-	must.Do(t, err)
-	w, err := b.Space("large")
-	must.Do(t, err)
+	s := must.Get(Create(dir, opt))(t)
+	b := must.Get(s.Bulk())(t)
+	w := must.Get(b.Space("large"))(t)
 	random := rand.NewChaCha8([32]byte{})
 	value := make([]byte, 32<<10)
 	for i := range uint32(bytes / len(value)) {
@@ -44,14 +41,12 @@ func flipped(t *testing.T, dir string) {
 	t.Helper()
 	path, largest := "", int64(0)
 	for _, name := range fileNames(t, dir, "*.sst") {
-		info, err := os.Stat(filepath.Join(dir, name))
-		must.Do(t, err)
+		info := must.Get(os.Stat(filepath.Join(dir, name)))(t)
 		if info.Size() > largest {
 			path, largest = filepath.Join(dir, name), info.Size()
 		}
 	}
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	text[100] ^= 1
 	must.Do(t, os.WriteFile(path, text, 0o600))
 }

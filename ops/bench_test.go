@@ -122,13 +122,10 @@ func BenchmarkKernel(b *testing.B) {
 func BenchmarkComputeDiagonals(b *testing.B) {
 	g := benchGraph()
 	for _, hops := range []int{2, 3, 4} {
-		price, err := priceOf(g, hops)
-		must.Do(b, err)
+		price := must.Get(priceOf(g, hops))(b)
 		b.Run(fmt.Sprintf("hops=%d", hops), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := ComputeDiagonals(context.Background(), g, hops, Options{}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(ComputeDiagonals(context.Background(), g, hops, Options{}))(b)
 			}
 			b.ReportMetric(price.steps()*float64(b.N)/b.Elapsed().Seconds(), "steps/s")
 		})
@@ -148,9 +145,7 @@ func arxiv(tb testing.TB) *listGraph {
 	defer file.Close()
 	rows := csv.NewReader(file)
 	rows.ReuseRecord = true
-	if _, err := rows.Read(); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(rows.Read())(tb)
 	var edges [][2]int
 	n := 0
 	for {

@@ -19,8 +19,7 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 		if t.Helper(); err != nil {
 			t.Fatal(err)
 		}
-		text, err := binary.Append(nil, binary.LittleEndian, values)
-		must.Do(t, err)
+		text := must.Get(binary.Append(nil, binary.LittleEndian, values))(t)
 		_, _ = sum.Write(text)
 	}
 	check := func(what string, want uint64) {

@@ -43,8 +43,7 @@ func cut(t testing.TB, g Graph, starts []int) *cutBlocks {
 				}
 				lists.Offsets = append(lists.Offsets, int64(len(lists.Neighbors)))
 			}
-			b, err := NewBlock(c.size(j), lists)
-			must.Do(t, err)
+			b := must.Get(NewBlock(c.size(j), lists))(t)
 			row = append(row, b)
 		}
 		c.blocks = append(c.blocks, row)
@@ -58,8 +57,7 @@ func (c *cutBlocks) size(i int) int { return c.starts[i+1] - c.starts[i] }
 // readAll are the lists of all nodes.
 func readAll(t testing.TB, g Graph) *kv.Adjacency {
 	t.Helper()
-	w, err := newWalker(g, 1)
-	must.Do(t, err)
+	w := must.Get(newWalker(g, 1))(t)
 	all := &kv.Adjacency{Range: kv.Range{End: kv.NodeID(g.NumNodes())}, Offsets: []int64{0}}
 	must.Do(t, w.walk(context.Background(), func(_ context.Context, _ int, adj *kv.Adjacency) error {
 		for _, end := range adj.Offsets[1:] {
@@ -105,18 +103,16 @@ func (c *cutBlocks) sum(r *rand.Rand, width int, add func(sums []float64, rows k
 
 func (c *cutBlocks) strengths(t *testing.T, r *rand.Rand) []float64 {
 	t.Helper()
-	sums, err := c.sum(r, 1, func(sums []float64, rows kv.Range, b *Block, _ int) error { return b.AddStrengths(sums, rows) })
-	must.Do(t, err)
+	sums := must.Get(c.sum(r, 1, func(sums []float64, rows kv.Range, b *Block, _ int) error { return b.AddStrengths(sums, rows) }))(t)
 	return sums
 }
 
 // gather adds up the rows of neighbours, given for each range.
 func (c *cutBlocks) gather(t *testing.T, r *rand.Rand, x []*BlockRows) []float64 {
 	t.Helper()
-	sums, err := c.sum(r, x[0].Width(), func(sums []float64, rows kv.Range, b *Block, j int) error {
+	sums := must.Get(c.sum(r, x[0].Width(), func(sums []float64, rows kv.Range, b *Block, j int) error {
 		return b.AddRows(sums, rows, x[j])
-	})
-	must.Do(t, err)
+	}))(t)
 	return sums
 }
 
@@ -182,11 +178,9 @@ func TestBlocksPropagate(t *testing.T) {
 		const hops = 3
 		ctx, n, width := context.Background(), g.NumNodes(), 1+r.IntN(40)
 		strengths := c.strengths(t, r)
-		d, err := ComputeDiagonals(ctx, g, hops, Options{})
-		must.Do(t, err)
+		d := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
 		x := randomRows(r, n, width)
-		want, err := collect(ctx, g, Dense(x, width), Operator{Hops: hops, Diagonals: d}, Options{})
-		must.Do(t, err)
+		want := must.Get(collect(ctx, g, Dense(x, width), Operator{Hops: hops, Diagonals: d}, Options{}))(t)
 		var rows []*BlockRows
 		for i := range c.ranges() {
 			own := NewBlockRows(c.size(i), width)
@@ -210,27 +204,23 @@ func TestBlocksPropagateLabels(t *testing.T) {
 		const hops = 3
 		ctx, n, classes := context.Background(), g.NumNodes(), 1+r.IntN(12)
 		strengths, all := c.strengths(t, r), readAll(t, g)
-		d, err := ComputeDiagonals(ctx, g, hops, Options{})
-		must.Do(t, err)
+		d := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
 		labels, x := make([]kv.Class, n), make([]float32, n*classes)
 		for v := range labels {
 			if labels[v] = kv.Class(r.IntN(classes+1) - 1); labels[v] != kv.NoClass {
 				x[v*classes+int(labels[v])] = 1
 			}
 		}
-		want, err := collect(ctx, g, OneHot(labels, classes), Operator{Hops: hops, Diagonals: d}, Options{})
-		must.Do(t, err)
+		want := must.Get(collect(ctx, g, OneHot(labels, classes), Operator{Hops: hops, Diagonals: d}, Options{}))(t)
 		var of []*BlockLabels
 		for i := range c.ranges() {
-			l, err := NewBlockLabels(labels[c.starts[i]:c.starts[i+1]], strengths[c.starts[i]:c.starts[i+1]], classes)
-			must.Do(t, err)
+			l := must.Get(NewBlockLabels(labels[c.starts[i]:c.starts[i+1]], strengths[c.starts[i]:c.starts[i+1]], classes))(t)
 			of = append(of, l)
 		}
 		width := 2*classes + 2
-		first, err := c.sum(r, width, func(sums []float64, rows kv.Range, b *Block, j int) error {
+		first := must.Get(c.sum(r, width, func(sums []float64, rows kv.Range, b *Block, j int) error {
 			return b.AddLabels(sums, rows, of[j])
-		})
-		must.Do(t, err)
+		}))(t)
 		hop := make([]float64, 0, n*classes)
 		for v := range n {
 			row := first[v*width : (v+1)*width]
@@ -336,14 +326,11 @@ func TestNewBlockRefuses(t *testing.T) {
 }
 
 func TestBlockRefusesShapes(t *testing.T) {
-	b, err := NewBlock(3, kv.Adjacency{
+	b := must.Get(NewBlock(3, kv.Adjacency{
 		Range: kv.Range{First: 4, End: 6}, Offsets: []int64{0, 1, 2}, Neighbors: []kv.NodeID{0, 2},
-	})
-	must.Do(t, err)
-	labels, err := NewBlockLabels(make([]kv.Class, 3), make([]float64, 3), 1)
-	must.Do(t, err)
-	fewer, err := NewBlockLabels(make([]kv.Class, 2), make([]float64, 2), 1)
-	must.Do(t, err)
+	}))(t)
+	labels := must.Get(NewBlockLabels(make([]kv.Class, 3), make([]float64, 3), 1))(t)
+	fewer := must.Get(NewBlockLabels(make([]kv.Class, 2), make([]float64, 2), 1))(t)
 	newLabels := func(labels []kv.Class, strengths []float64) error {
 		_, err := NewBlockLabels(labels, strengths, 2)
 		return err

@@ -37,10 +37,8 @@ func (c *cutBlocks) returnsAfterThree(ctx context.Context, strengths []float64) 
 func checkReturnsAfterThree(t *testing.T, r *rand.Rand, g Graph, c *cutBlocks) {
 	t.Helper()
 	ctx := context.Background()
-	got, err := c.returnsAfterThree(ctx, c.strengths(t, r))
-	must.Do(t, err)
-	want, err := ComputeDiagonals(ctx, g, 3, Options{})
-	must.Do(t, err)
+	got := must.Get(c.returnsAfterThree(ctx, c.strengths(t, r)))(t)
+	want := must.Get(ComputeDiagonals(ctx, g, 3, Options{}))(t)
 	for v, want := range want.At(3) {
 		if !(math.Abs(got[v]-want) <= 1e-12*max(want, 1e-3)) {
 			t.Fatalf("node %d: got %v, want %v", v, got[v], want)
@@ -71,8 +69,7 @@ func TestBlockTrianglesRefuse(t *testing.T) {
 	if err := AddTriangles(ctx, high, low, low, b[1][0], b[1][0], b[0][0]); err != nil {
 		t.Errorf("blocks that fit: got error %v, want none", err)
 	}
-	half, err := NewBlock(2, kv.Adjacency{Range: kv.Range{First: 1, End: 3}, Offsets: []int64{0, 0, 0}})
-	must.Do(t, err)
+	half := must.Get(NewBlock(2, kv.Adjacency{Range: kv.Range{First: 1, End: 3}, Offsets: []int64{0, 0, 0}}))(t)
 	for name, err := range map[string]error{
 		"ranges that ascend":   AddTriangles(ctx, low, high, high, b[0][1], b[0][1], b[1][1]),
 		"rows of another":      AddTriangles(ctx, high, low, low, b[0][0], b[1][0], b[0][0]),

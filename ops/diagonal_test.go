@@ -57,8 +57,7 @@ func TestDiagonalsOfArxiv(t *testing.T) {
 // checkSampledDiagonals compares nodes of all degrees with a walk of one node at a time.
 func checkSampledDiagonals(t *testing.T, g *listGraph) {
 	n := g.NumNodes()
-	d, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{MemoryBudget: 1 << 30})
-	must.Do(t, err)
+	d := must.Get(ComputeDiagonals(context.Background(), g, MaxHops, Options{MemoryBudget: 1 << 30}))(t)
 	for v := 0; v < n; v = 2*v + 1 {
 		at := make([]float64, n) // chance to be there after k steps from v
 		at[v] = 1
@@ -83,8 +82,7 @@ func TestDiagonalsSameBits(t *testing.T) {
 	ctx := context.Background()
 	g := rmat(9, 6, 3)
 	for name, g := range map[string]*listGraph{"by degree": g, "shuffled": shuffled(g, 4)} {
-		want, err := ComputeDiagonals(ctx, g, MaxHops, Options{Workers: 1})
-		must.Do(t, err)
+		want := must.Get(ComputeDiagonals(ctx, g, MaxHops, Options{Workers: 1}))(t)
 		for _, hops := range []int{3, 4, 5} {
 			for _, block := range []int{1, 33, 5000} {
 				g.block = block
@@ -131,8 +129,7 @@ func TestDiagonalsOfLargeStar(t *testing.T) {
 		g.lists[0] = append(g.lists[0], kv.NodeID(v))
 		g.lists[v] = hub
 	}
-	d, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: 2, MemoryBudget: 1 << 30})
-	must.Do(t, err)
+	d := must.Get(ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: 2, MemoryBudget: 1 << 30}))(t)
 	for k := 1; k <= MaxHops; k++ {
 		// An even walk from the hub is always back, one from a leaf with the share of a leaf.
 		for v, want := range []float64{float64(1 - k%2), float64(1-k%2) / leaves} {
@@ -180,8 +177,7 @@ func TestDiagonalsRefuse(t *testing.T) {
 func TestDiagonalsStop(t *testing.T) {
 	g := rmat(9, 6, 1)
 	g.block = 10
-	sizes, err := Measure(context.Background(), g, Options{})
-	must.Do(t, err)
+	sizes := must.Get(Measure(context.Background(), g, Options{}))(t)
 	broken, dir := errors.New("no disk"), scratchDir(t)
 	for _, after := range []int64{0, 1, 5, 40, 100} {
 		for _, workers := range []int{1, 3} {
@@ -251,9 +247,7 @@ func TestDiagonalsReport(t *testing.T) {
 			}
 		},
 	}
-	if _, err := ComputeDiagonals(context.Background(), g, MaxHops, opt); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(ComputeDiagonals(context.Background(), g, MaxHops, opt))(t)
 	want := []string{"degrees 0", "price 0", "diagonal 2", "diagonal 3", "diagonal 4", "diagonal 5"}
 	if !slices.Equal(stages, want) {
 		t.Errorf("stages: got %q, want %q", stages, want)
@@ -302,8 +296,7 @@ func TestDiagonalsGoOn(t *testing.T) {
 			kept = append(kept, slices.Clone(values))
 			return nil
 		}}
-		want, err := ComputeDiagonals(ctx, g, MaxHops, opt)
-		must.Do(t, err)
+		want := must.Get(ComputeDiagonals(ctx, g, MaxHops, opt))(t)
 		for have := range MaxHops + 2 {
 			told, done, total := 0, int64(0), int64(0)
 			opt := Options{Workers: 2, Have: kept[:min(have, MaxHops)], OnDiagonal: func(int, []float64) error {
@@ -314,8 +307,7 @@ func TestDiagonalsGoOn(t *testing.T) {
 					done, total = d, all
 				}
 			}}
-			got, err := ComputeDiagonals(ctx, g, MaxHops, opt)
-			must.Do(t, err)
+			got := must.Get(ComputeDiagonals(ctx, g, MaxHops, opt))(t)
 			if got.Hops() != MaxHops || told != max(0, MaxHops-have) || done != total {
 				t.Errorf("%s, %d hops known: got %d, told of %d, progress %d of %d", name, have, got.Hops(), told, done, total)
 			}

@@ -74,8 +74,7 @@ func TestPropagateArcsSameBits(t *testing.T) {
 			labels[v] = kv.Class(r.IntN(classes+1) - 1)
 		}
 		src := SideBySide(Dense(randomRows(r, n, 6), 6), OneHot(labels, classes))
-		diagonals, err := ComputeDiagonals(ctx, g.graph(), 3, Options{})
-		must.Do(t, err)
+		diagonals := must.Get(ComputeDiagonals(ctx, g.graph(), 3, Options{}))(t)
 		wanted := func(v kv.NodeID, columns []int) []int {
 			if v%5 == 4 {
 				return columns
@@ -129,10 +128,8 @@ func TestWeightsOfOne(t *testing.T) {
 			if op.SelfLoops && w != 1 {
 				continue
 			}
-			want, err := collect(ctx, g, Dense(x, c), op, Options{})
-			must.Do(t, err)
-			got, err := collect(ctx, weightedList{g, w}, Dense(x, c), op, Options{})
-			must.Do(t, err)
+			want := must.Get(collect(ctx, g, Dense(x, c), op, Options{}))(t)
+			got := must.Get(collect(ctx, weightedList{g, w}, Dense(x, c), op, Options{}))(t)
 			for k := range got {
 				if !slices.Equal(got[k], want[k]) {
 					t.Errorf("weight %v, self loops %v: hop %d differs", w, op.SelfLoops, k+1)

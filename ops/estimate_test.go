@@ -25,8 +25,7 @@ func TestSampleOfAllPlansAsTheGraph(t *testing.T) {
 		if !graph.directed && !graph.weighted {
 			g = unweightedGraph{graph}
 		}
-		sizes, err := Measure(t.Context(), g, Options{})
-		must.Do(t, err)
+		sizes := must.Get(Measure(t.Context(), g, Options{}))(t)
 		var edges [][2]uint32
 		for arc := range graph.weights {
 			edges = append(edges, [2]uint32{uint32(arc[0]), uint32(arc[1])})
@@ -43,10 +42,8 @@ func TestSampleOfAllPlansAsTheGraph(t *testing.T) {
 			t.Errorf("seed %d: got %d arcs, want %d", seed, sample.Arcs(), sizes.entries)
 		}
 		hops, opt := 1+int(seed%MaxHops), Options{MemoryBudget: 64 << 20, Workers: 2, MaxPrice: 40}
-		want, err := PlanDiagonals(t.Context(), g, hops, opt)
-		must.Do(t, err)
-		got, err := sample.PlanDiagonals(t.Context(), of, hops, opt)
-		must.Do(t, err)
+		want := must.Get(PlanDiagonals(t.Context(), g, hops, opt))(t)
+		got := must.Get(sample.PlanDiagonals(t.Context(), of, hops, opt))(t)
 		if (got.Refusal == nil) != (want.Refusal == nil) {
 			t.Errorf("seed %d: got refused %v, want %v", seed, got.Refusal, want.Refusal)
 		}
@@ -63,8 +60,7 @@ func TestPlanRefusesAsComputingDoes(t *testing.T) {
 		for hops := 1; hops <= MaxHops; hops++ {
 			for _, limit := range []float64{1, 100, 1e6, 1e12} {
 				opt := Options{MaxPrice: limit, MemoryBudget: 64 << 20, Workers: 1}
-				plan, err := PlanDiagonals(t.Context(), g, hops, opt)
-				must.Do(t, err)
+				plan := must.Get(PlanDiagonals(t.Context(), g, hops, opt))(t)
 				d, err := ComputeDiagonals(t.Context(), g, hops, opt)
 				if refused := errors.Is(err, ErrPrice); refused != (plan.Refusal != nil) {
 					t.Errorf("%d hops for at most %g steps: planned %v, computing says %v", hops, limit, plan.Refusal, err)

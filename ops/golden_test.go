@@ -35,13 +35,11 @@ func checkGolden(t *testing.T) {
 	ctx := context.Background()
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			must.Do(t, err)
+			text := must.Get(os.ReadFile(file))(t)
 			var want golden
 			must.Do(t, json.Unmarshal(text, &want))
 			g := newListGraph(want.Nodes, want.Edges)
-			d, err := ComputeDiagonals(ctx, g, want.Hops, Options{})
-			must.Do(t, err)
+			d := must.Get(ComputeDiagonals(ctx, g, want.Hops, Options{}))(t)
 			for k := 1; k <= want.Hops; k++ {
 				for v, x := range d.At(k) {
 					if y := want.Diagonals[k-1][v]; !(math.Abs(x-y) <= 1e-12) {

@@ -304,10 +304,8 @@ func TestGraphThatChanges(t *testing.T) {
 		"one less":   {{}, {1}, {3}, {0}},
 		"one more":   {{}, {1, 2}, {3}, {0, 1}},
 	} {
-		w, err := newWalker(&listGraph{lists: lists, block: 3}, 1)
-		must.Do(t, err)
-		s, err := w.survey(ctx, Options{})
-		must.Do(t, err)
+		w := must.Get(newWalker(&listGraph{lists: lists, block: 3}, 1))(t)
+		s := must.Get(w.survey(ctx, Options{}))(t)
 		w.graph = &listGraph{lists: after, block: 3}
 		must.Do(t, w.keep(s.degrees))
 		for walk := range 2 {

@@ -31,15 +31,13 @@ func TestSourceIsReadOnce(t *testing.T) {
 	const left, classes, hops = 40, 3, 3 // two tiles have columns of predictions
 	g := rmat(12, 4, 5)
 	n := g.NumNodes()
-	sizes, err := Measure(ctx, g, Options{})
-	must.Do(t, err)
+	sizes := must.Get(Measure(ctx, g, Options{}))(t)
 	labels := make([]kv.Class, n)
 	for v := range labels {
 		labels[v] = kv.Class(v % classes)
 	}
 	predictions := Dense(randomRows(rand.New(rand.NewPCG(1, 2)), n, left), left)
-	diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
-	must.Do(t, err)
+	diagonals := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
 	op, dir := Operator{Hops: hops, Diagonals: diagonals}, scratchDir(t)
 	byPlan := func(op Operator) func(Source) error {
 		return func(src Source) error {

@@ -15,8 +15,7 @@ import (
 
 func scratchDir(t testing.TB) *scratch.Dir {
 	t.Helper()
-	dir, err := scratch.Open(t.TempDir())
-	must.Do(t, err)
+	dir := must.Get(scratch.Open(t.TempDir()))(t)
 	return dir
 }
 
@@ -77,8 +76,7 @@ func TestPlansSameBits(t *testing.T) {
 		if seed%5 == 0 {
 			src = SideBySide(Dense(predictions, left), SideBySide(OneHot(labels, classes), Dense(nil, 0)))
 		}
-		diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
-		must.Do(t, err)
+		diagonals := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
 		var wanted func(kv.NodeID, []int) []int
 		if seed%3 > 0 {
 			wanted = func(v kv.NodeID, columns []int) []int {
@@ -176,8 +174,7 @@ func TestPropagateInStripes(t *testing.T) {
 	n, c := g.NumNodes(), 9
 	src := Dense(randomRows(rand.New(rand.NewPCG(2, 0)), n, c), c)
 	op := Operator{Hops: 3}
-	want, err := collect(ctx, g, src, op, Options{})
-	must.Do(t, err)
+	want := must.Get(collect(ctx, g, src, op, Options{}))(t)
 	opt := Options{Scratch: scratchDir(t), MemoryBudget: 1}
 	var tooSmall *BudgetError
 	if err := Propagate(ctx, g, src, op, opt, nil); !errors.As(err, &tooSmall) {

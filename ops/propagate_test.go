@@ -108,8 +108,7 @@ func TestPropagateSameBits(t *testing.T) {
 	g := rmat(9, 5, 1)
 	n, c := g.NumNodes(), 21
 	x := randomRows(rand.New(rand.NewPCG(2, 0)), n, c)
-	diagonals, err := ComputeDiagonals(ctx, g, 3, Options{})
-	must.Do(t, err)
+	diagonals := must.Get(ComputeDiagonals(ctx, g, 3, Options{}))(t)
 	op := Operator{Hops: 3, Diagonals: diagonals}
 	want, err := collect(ctx, g, Dense(x, c), op, Options{Workers: 1})
 	must.Do(t, err)
@@ -230,10 +229,8 @@ func TestPropagateEmpty(t *testing.T) {
 func TestPropagateShapes(t *testing.T) {
 	ctx := context.Background()
 	g := newListGraph(3, [][2]int{{0, 1}, {1, 2}})
-	two, err := ComputeDiagonals(ctx, g, 2, Options{})
-	must.Do(t, err)
-	other, err := ComputeDiagonals(ctx, newListGraph(4, nil), 2, Options{})
-	must.Do(t, err)
+	two := must.Get(ComputeDiagonals(ctx, g, 2, Options{}))(t)
+	other := must.Get(ComputeDiagonals(ctx, newListGraph(4, nil), 2, Options{}))(t)
 	x := Dense(make([]float32, 3), 1)
 	for _, c := range []struct {
 		src  Source
@@ -259,8 +256,7 @@ func TestPropagateShapes(t *testing.T) {
 // TestLeastForPropagate propagates with the least budget on a graph most of whose nodes have no neighbours.
 func TestLeastForPropagate(t *testing.T) {
 	g := newListGraph(1<<14, [][2]int{{0, 1}, {1, 2}})
-	sizes, err := Measure(t.Context(), g, Options{})
-	must.Do(t, err)
+	sizes := must.Get(Measure(t.Context(), g, Options{}))(t)
 	x := Dense(make([]float32, 1<<14), 1)
 	opt := Options{Scratch: scratchDir(t), MemoryBudget: sizes.LeastForPropagate()}
 	for _, loops := range []bool{false, true} {

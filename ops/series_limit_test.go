@@ -22,17 +22,13 @@ func TestSeriesLimit(t *testing.T) {
 	if err := series.Limit(0); err != nil {
 		t.Errorf("before the first operator: %v", err)
 	}
-	sizes, err := Measure(ctx, series, Options{})
-	must.Do(t, err)
-	blocks, err := g.AdjacencyBlocks()
-	must.Do(t, err)
+	sizes := must.Get(Measure(ctx, series, Options{}))(t)
+	blocks := must.Get(g.AdjacencyBlocks())(t)
 	x := Dense(randomRows(r, g.NumNodes(), 3), 3)
 	bytes := 4 * (int64(g.NumNodes()) + 2*sizes.Edges())
 	for i, c := range []struct{ limit, reads int64 }{{bytes, 1}, {bytes, 0}, {bytes - 1, 0}, {0, 1}, {bytes, 1}} {
 		before := read.reads.Load()
-		if _, err := collect(ctx, series, x, Operator{Hops: 3}, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(collect(ctx, series, x, Operator{Hops: 3}, Options{}))(t)
 		if reads := read.reads.Load() - before; reads != c.reads*int64(len(blocks)) {
 			t.Errorf("propagation %d: got %d reads of blocks, want all of the %d read %d times", i, reads, len(blocks), c.reads)
 		}

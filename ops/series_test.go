@@ -16,14 +16,10 @@ func TestSeries(t *testing.T) {
 	ctx, r := context.Background(), rand.New(rand.NewPCG(1, 0))
 	for name, g := range map[string]*listGraph{"by degree": rmat(8, 6, 1), "in any order": shuffled(rmat(8, 6, 1), 2)} {
 		x := Dense(randomRows(r, g.NumNodes(), 5), 5)
-		sizes, err := Measure(ctx, g, Options{})
-		must.Do(t, err)
-		blocks, err := g.AdjacencyBlocks()
-		must.Do(t, err)
-		wantDiagonals, err := ComputeDiagonals(ctx, g, 3, Options{})
-		must.Do(t, err)
-		want, err := collect(ctx, g, x, Operator{Hops: 3, Diagonals: wantDiagonals}, Options{})
-		must.Do(t, err)
+		sizes := must.Get(Measure(ctx, g, Options{}))(t)
+		blocks := must.Get(g.AdjacencyBlocks())(t)
+		wantDiagonals := must.Get(ComputeDiagonals(ctx, g, 3, Options{}))(t)
+		want := must.Get(collect(ctx, g, x, Operator{Hops: 3, Diagonals: wantDiagonals}, Options{}))(t)
 		for _, small := range []bool{false, true} {
 			read := &interruptedGraph{Graph: g, then: func() {}}
 			series := NewSeries(read)
@@ -32,13 +28,10 @@ func TestSeries(t *testing.T) {
 				if small {
 					opt.MemoryBudget = max(sizes.diagonalBytes(3, 1, false), sizes.leastForPropagate(3, opt))
 				}
-				degrees, err := Degrees(ctx, series, opt)
-				must.Do(t, err)
+				degrees := must.Get(Degrees(ctx, series, opt))(t)
 				clear(degrees) // they are the caller's
-				d, err := ComputeDiagonals(ctx, series, 3, opt)
-				must.Do(t, err)
-				got, err := collect(ctx, series, x, Operator{Hops: 3, Diagonals: d}, opt)
-				must.Do(t, err)
+				d := must.Get(ComputeDiagonals(ctx, series, 3, opt))(t)
+				got := must.Get(collect(ctx, series, x, Operator{Hops: 3, Diagonals: d}, opt))(t)
 				if !slices.Equal(d.At(2), wantDiagonals.At(2)) || !slices.Equal(d.At(3), wantDiagonals.At(3)) {
 					t.Errorf("%s, small budget %v, %d workers: other diagonals than without a series", name, small, workers)
 				}
@@ -80,8 +73,7 @@ func TestSeriesHoldsLittle(t *testing.T) {
 		t.Fatal("got no lists that were kept, want some to drop")
 	}
 	least := Options{Workers: 1, MemoryBudget: series.survey.diagonalBytes(3, 1, false)}
-	d, err := ComputeDiagonals(ctx, series, 3, least)
-	must.Do(t, err)
+	d := must.Get(ComputeDiagonals(ctx, series, 3, least))(t)
 	if series.walker.lists != nil || series.walker.bufs != nil {
 		t.Error("within the least memory: got lists or blocks that are kept, want none")
 	}

@@ -25,8 +25,7 @@ func TestStoredGraph(t *testing.T) {
 	ctx := context.Background()
 	g := rmat(8, 6, 9)
 	dir := filepath.Join(t.TempDir(), "graph")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	for v := range g.lists {
 		must.Do(t, load.AddNode(kv.Node{ID: fmt.Sprint(v)}))
 	}
@@ -37,11 +36,8 @@ func TestStoredGraph(t *testing.T) {
 			}
 		}
 	}
-	if _, err := load.Commit(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
-	store, err := kv.Open(dir, kv.Options{})
-	must.Do(t, err)
+	must.Get(load.Commit(ctx, nil))(t)
+	store := must.Get(kv.Open(dir, kv.Options{}))(t)
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -74,10 +70,8 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 	ctx := context.Background()
 	tx := store.Begin()
 	defer tx.Close()
-	got, err := ComputeDiagonals(ctx, tx, MaxHops, Options{Workers: 2})
-	must.Do(t, err)
-	want, err := ComputeDiagonals(ctx, g, MaxHops, Options{})
-	must.Do(t, err)
+	got := must.Get(ComputeDiagonals(ctx, tx, MaxHops, Options{Workers: 2}))(t)
+	want := must.Get(ComputeDiagonals(ctx, g, MaxHops, Options{}))(t)
 	for k := 1; k <= MaxHops; k++ {
 		if !slices.Equal(got.At(k), want.At(k)) {
 			t.Errorf("diagonal of hop %d: got %v, want %v", k, got.At(k), want.At(k))
@@ -88,10 +82,8 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 		labels[v] = kv.Class(v % 5)
 	}
 	op := Operator{Hops: 3, Diagonals: want}
-	gotTiles, err := collect(ctx, tx, OneHot(labels, 5), op, Options{Workers: 2})
-	must.Do(t, err)
-	wantTiles, err := collect(ctx, g, OneHot(labels, 5), op, Options{})
-	must.Do(t, err)
+	gotTiles := must.Get(collect(ctx, tx, OneHot(labels, 5), op, Options{Workers: 2}))(t)
+	wantTiles := must.Get(collect(ctx, g, OneHot(labels, 5), op, Options{}))(t)
 	for k := range wantTiles {
 		if !sameBits(gotTiles[k], wantTiles[k]) {
 			t.Errorf("hop %d of the stored graph differs in its bits", k+1)
@@ -112,8 +104,7 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 			for _, op := range []Operator{{Hops: hops}, {Hops: hops, SelfLoops: true}} {
 				var steps atomic.Int64
 				steps.Store(1 << 40)
-				rows, err := OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), op, &steps)
-				must.Do(t, err)
+				rows := must.Get(OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), op, &steps))(t)
 				for k, row := range rows {
 					power := densePower(g, k+1, op.SelfLoops)
 					for u := range g.lists {

@@ -223,8 +223,7 @@ func TestTriangleWidths(t *testing.T) {
 	g := rmat(12, 16, 1)
 	var want []float64
 	eachWidth(t, func(t *testing.T) {
-		d, err := ComputeDiagonals(context.Background(), g, 3, Options{})
-		must.Do(t, err)
+		d := must.Get(ComputeDiagonals(context.Background(), g, 3, Options{}))(t)
 		got := slices.Clone(d.At(3))
 		if want == nil {
 			want = got

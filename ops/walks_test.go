@@ -177,10 +177,8 @@ func TestWalkDiagonalsOfSimpleGraphs(t *testing.T) {
 		if seed%20 == 0 {
 			g = shuffled(rmat(8, 1+r.IntN(8), seed), seed)
 		}
-		want, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{})
-		must.Do(t, err)
-		got, err := walkedDiagonals(g, MaxHops, Options{})
-		must.Do(t, err)
+		want := must.Get(ComputeDiagonals(context.Background(), g, MaxHops, Options{}))(t)
+		got := must.Get(walkedDiagonals(g, MaxHops, Options{}))(t)
 		for k := 1; k <= MaxHops; k++ {
 			for v, got := range got.At(k) {
 				if math.Abs(got-want.At(k)[v]) > 1e-12 {
@@ -199,8 +197,7 @@ func TestWalkDiagonalsSameBits(t *testing.T) {
 		for g.nodes < 45 {
 			g = randomArcGraph(r, directed, true)
 		}
-		want, err := ComputeDiagonals(ctx, g.graph(), MaxHops, Options{Workers: 1})
-		must.Do(t, err)
+		want := must.Get(ComputeDiagonals(ctx, g.graph(), MaxHops, Options{Workers: 1}))(t)
 		for _, hops := range []int{2, 3, 4, 5} {
 			for _, g.block = range []int{1, 4, 100} {
 				least := int64(0)
@@ -217,8 +214,7 @@ func TestWalkDiagonalsSameBits(t *testing.T) {
 				}
 				for _, workers := range []int{1, 3} {
 					for _, budget := range []int64{0, least, least + 200} {
-						got, err := ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: budget, Workers: workers})
-						must.Do(t, err)
+						got := must.Get(ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: budget, Workers: workers}))(t)
 						for k := 1; k <= hops; k++ {
 							if !slices.Equal(got.At(k), want.At(k)) {
 								t.Fatalf("directed %v, %d hops, blocks of %d, %d workers, %d bytes: hop %d differs in its bits",

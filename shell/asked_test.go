@@ -48,10 +48,8 @@ func cleanedStore(t *testing.T) {
 // served has a program that embeds the store answer on it, until the test ends or stop is called.
 func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 	t.Helper()
-	store, err := openStore(dir, kv.Options{MemoryBudget: testMemory})
-	must.Do(t, err)
-	end, err := Serve(t.Context(), store)
-	must.Do(t, err)
+	store = must.Get(openStore(dir, kv.Options{MemoryBudget: testMemory}))(t)
+	end := must.Get(Serve(t.Context(), store))(t)
 	stop = sync.OnceFunc(func() {
 		if err := errors.Join(end(), store.Close()); err != nil {
 			t.Error(err)
@@ -64,8 +62,7 @@ func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 // TestServeClosed: nobody is asked about a store that is closed.
 func TestServeClosed(t *testing.T) {
 	cleanedStore(t)
-	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
-	must.Do(t, err)
+	store := must.Get(openStore("g", kv.Options{MemoryBudget: testMemory}))(t)
 	must.Do(t, store.Close())
 	if _, err := Serve(t.Context(), store); !errors.Is(err, kv.ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
@@ -183,8 +180,7 @@ func TestAskedCommands(t *testing.T) {
 // child is a process of the program.
 func child(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	test, err := os.Executable()
-	must.Do(t, err)
+	test := must.Get(os.Executable())(t)
 	// TestMain makes a process of that name the program.
 	return &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, args...)}
 }
@@ -399,14 +395,10 @@ func TestCommandsAnswer(t *testing.T) {
 	must.Do(t, err)
 	say := func(text string) {
 		t.Helper()
-		if _, err := io.WriteString(typed, text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(typed, text))(t)
 	}
 	say("reject 1;\n")
-	if _, err := io.ReadFull(answers, make([]byte, len("id,"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(answers, make([]byte, len("id,"))))(t)
 	// The session has the store open for a moment, and answers; then it has closed it.
 	answered := func() {
 		t.Helper()
@@ -428,9 +420,7 @@ func TestCommandsAnswer(t *testing.T) {
 	answered()
 	// A job of another goes on when the session ends, and the session waits for it.
 	say("reject 1;\n")
-	if _, err := io.ReadFull(answers, make([]byte, len("id,"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.ReadFull(answers, make([]byte, len("id,"))))(t)
 	asker, said, read := asking(t, longAnswer...)
 	must.Do(t, typed.Close())
 	untilNobodyListens("g")
@@ -556,16 +546,14 @@ func TestPeopleAtOnce(t *testing.T) {
 // A fault in one job ends that job, and the holder goes on.
 func TestFaultOfAJob(t *testing.T) {
 	cleanedStore(t)
-	store, err := openStore("g", kv.Options{MemoryBudget: testMemory})
-	must.Do(t, err)
+	store := must.Get(openStore("g", kv.Options{MemoryBudget: testMemory}))(t)
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	broken := host{foreign: true} // without a store
-	server, err := holder.Listen(t.Context(), "g", broken.work)
-	must.Do(t, err)
+	server := must.Get(holder.Listen(t.Context(), "g", broken.work))(t)
 	for range 2 {
 		if got := run(t, "", "stats", "g"); got.code != exitFailed || !strings.Contains(got.err, "a fault of the program ended this command") {
 			t.Errorf("got exit code %d, %q and %q, want a fault that is told", got.code, got.out, got.err)

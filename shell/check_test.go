@@ -163,8 +163,7 @@ func TestCheckRepairAfterCrash(t *testing.T) {
 		_, err := decide.Write(t.Context(), s, []decide.Request{{Node: 9, Kind: decide.Relabel, To: "odd"}}, decide.Options{})
 		return errors.Join(err, os.CopyFS("killed", os.DirFS("g")))
 	}))
-	want, err := exports(t)
-	must.Do(t, err)
+	want := must.Get(exports(t))(t)
 	must.Do(t, errors.Join(os.RemoveAll("g"), os.Rename("killed", "g")))
 	manifest := filepath.Join("g", "MANIFEST")
 	info, err := os.Stat(manifest)
@@ -203,15 +202,13 @@ func TestCheckRepairAfterCrash(t *testing.T) {
 // directoryText are the files in a directory, with their names.
 func directoryText(t *testing.T, dir string) string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	must.Do(t, err)
+	names := must.Get(filepath.Glob(filepath.Join(dir, "*")))(t)
 	var all strings.Builder
 	for _, name := range names {
 		if info, err := os.Stat(name); err != nil || info.IsDir() {
 			continue
 		}
-		text, err := os.ReadFile(name)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(name))(t)
 		fmt.Fprintf(&all, "%s %d %x\n", name, len(text), sha256.Sum256(text))
 	}
 	return all.String()

@@ -18,10 +18,8 @@ import (
 // fieldsOf reads a table: its header, and its fields as text.
 func fieldsOf(t *testing.T, path string) (rows [][]string) {
 	t.Helper()
-	parts, err := table.FindParts(t.Context(), path)
-	must.Do(t, err)
-	r, err := table.Open(t.Context(), parts, testMemory)
-	must.Do(t, err)
+	parts := must.Get(table.FindParts(t.Context(), path))(t)
+	r := must.Get(table.Open(t.Context(), parts, testMemory))(t)
 	defer r.Close()
 	rows = append(rows, r.Header())
 	for row, err := range r.Rows() {
@@ -78,10 +76,8 @@ func TestIntegerIDsInColumns(t *testing.T) {
 	if got := fieldsOf(t, "labels.parquet"); got[2][0] != "-3" {
 		t.Errorf("got %v, want the ids of the nodes file", got)
 	}
-	file, err := os.ReadFile("labels.parquet")
-	must.Do(t, err)
-	columns, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
-	must.Do(t, err)
+	file := must.Get(os.ReadFile("labels.parquet"))(t)
+	columns := must.Get(parquet.OpenFile(bytes.NewReader(file), int64(len(file))))(t)
 	if got := columns.Root().Column("id").Type().Kind(); got != parquet.Int64 {
 		t.Errorf("ids are %v, want integers", got)
 	}

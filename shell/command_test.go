@@ -151,8 +151,7 @@ func writeFiles(t testing.TB, files map[string]string) {
 // listDir returns the names in the working directory.
 func listDir(t testing.TB) []string {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir("."))(t)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -165,9 +164,7 @@ func gz(t testing.TB, text string) string {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(z.Write([]byte(text)))(t)
 	must.Do(t, z.Close())
 	return out.String()
 }
@@ -353,8 +350,7 @@ func TestInterrupted(t *testing.T) {
 func TestLocked(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	test, err := os.Executable()
-	must.Do(t, err)
+	test := must.Get(os.Executable())(t)
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
 		for _, args := range []string{"clean g", "shell g -c stats", "compact g", "import g --splits nodes.csv"} {
 			// TestMain makes a process of that name the program.

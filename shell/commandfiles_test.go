@@ -59,8 +59,7 @@ func TestOutputsAreFilesOfTheirOwn(t *testing.T) {
 
 // Every flag and argument that takes a file says whether the file is read or written.
 func TestFilesAreTagged(t *testing.T) {
-	parser, err := kong.New(new(commandLine), kong.Vars{"version": "", "seed": "1", "methods": "", "noises": "", "threads": "1", "address": anyPort})
-	must.Do(t, err)
+	parser := must.Get(kong.New(new(commandLine), kong.Vars{"version": "", "seed": "1", "methods": "", "noises": "", "threads": "1", "address": anyPort}))(t)
 	for _, command := range parser.Model.Leaves(false) {
 		values := command.Positional
 		for _, flag := range command.Flags {

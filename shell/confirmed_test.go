@@ -27,12 +27,10 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 			t.Errorf("%s: %d things are held, and %d were before", what, now, before)
 		}
 	}
-	r, err := query.Exec(t.Context(), store, query.Options{}, "unsure all where score >= 0")
-	must.Do(t, err)
+	r := must.Get(query.Exec(t.Context(), store, query.Options{}, "unsure all where score >= 0"))(t)
 	check("decided")
 	path := filepath.Join(t.TempDir(), "d.csv")
-	file, err := os.Create(path)
-	must.Do(t, err)
+	file := must.Get(os.Create(path))(t)
 	fmt.Fprintln(file, "id,decision")
 	rows := 0
 	for d, err := range query.Rows[struct{ ID string }](r, nil) {

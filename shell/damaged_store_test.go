@@ -88,8 +88,7 @@ func newLifetime(t *testing.T) *lifetime {
 func copyOpen(t *testing.T, from, to string) {
 	t.Helper()
 	manifest := func() string {
-		text, err := os.ReadFile(filepath.Join(from, "MANIFEST"))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(from, "MANIFEST")))(t)
 		return string(text)
 	}
 	for range 100 {
@@ -197,8 +196,7 @@ func (l *lifetime) eachDamage(t *testing.T, db, file string, positions int, use 
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	return text
 }
 
@@ -252,8 +250,7 @@ func TestDamagedStores(t *testing.T) {
 // filesOfStore are the files in the directory of a store.
 func filesOfStore(t *testing.T, db string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(db)
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir(db))(t)
 	for _, entry := range entries {
 		if entry.Type().IsRegular() {
 			names = append(names, entry.Name())

@@ -79,8 +79,7 @@ func TestCoraSameBytes(t *testing.T) {
 		}
 		z := filepath.Join(dir, "z.npy")
 		succeed(t, append([]string{"export", db, "features", "--out", z}, flags...)...)
-		bytes, err := os.ReadFile(z)
-		must.Do(t, err)
+		bytes := must.Get(os.ReadFile(z))(t)
 		files["features"] = string(bytes)
 		return files
 	}

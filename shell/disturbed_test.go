@@ -380,8 +380,7 @@ func (tr *trial) runOnce(t *testing.T, dir string, plan faults.Plan) try {
 		got.err = child.Run()
 	} else {
 		plan.Dir = dir
-		outcome, err := faults.Run(child, plan)
-		must.Do(t, err)
+		outcome := must.Get(faults.Run(child, plan))(t)
 		got.Outcome, got.err = outcome, outcome.Err
 	}
 	got.text = out.String()

@@ -28,13 +28,11 @@ func TestEmbedExample(t *testing.T) {
 	machineProgram(t, "go")
 	t.Parallel()
 	source := filepath.Join("..", "docs", "embed")
-	program, err := os.ReadFile(filepath.Join(source, "main.go"))
-	must.Do(t, err)
+	program := must.Get(os.ReadFile(filepath.Join(source, "main.go")))(t)
 	if lines := strings.Count(string(program), "\n"); lines >= 80 {
 		t.Errorf("%s/main.go has %d lines, want less than 80", source, lines)
 	}
-	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
-	must.Do(t, err)
+	readme := must.Get(os.ReadFile(filepath.Join("..", "README.md")))(t)
 	_, shown, _ := strings.Cut(string(readme), "```go\n")
 	shown, _, _ = strings.Cut(shown, "```\n")
 	if !strings.HasPrefix(shown, "func arrive(") || !strings.Contains(string(program), shown) {

@@ -360,10 +360,8 @@ func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 		Nodes: nodes, Edges: all.Edges(), MaxDegree: all.Degrees()[0], MaxRows: 1 << 12, MaxEntries: 1 << 16,
 	})
 	opt := ops.Options{MemoryBudget: 64 << 20, Workers: 2}
-	want, err := all.PlanDiagonals(t.Context(), sizes, 4, opt)
-	must.Do(t, err)
-	got, err := part.PlanDiagonals(t.Context(), sizes, 4, opt)
-	must.Do(t, err)
+	want := must.Get(all.PlanDiagonals(t.Context(), sizes, 4, opt))(t)
+	got := must.Get(part.PlanDiagonals(t.Context(), sizes, 4, opt))(t)
 	within(t, "steps", got.Steps, want.Steps, 1.3)
 	within(t, "memory", float64(got.MemoryBytes), float64(want.MemoryBytes), 1.3)
 }

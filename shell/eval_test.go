@@ -56,8 +56,7 @@ func TestEvalJSON(t *testing.T) {
 
 // TestEvaluationFormats has every metric in csv that json has, under the same names.
 func TestEvaluationFormats(t *testing.T) {
-	text, err := json.Marshal(cleaner.Metrics{})
-	must.Do(t, err)
+	text := must.Get(json.Marshal(cleaner.Metrics{}))(t)
 	var values map[string]any
 	must.Do(t, json.Unmarshal(text, &values))
 	named := make(map[string]bool)

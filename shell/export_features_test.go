@@ -27,8 +27,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 		if got.code != exitDone {
 			t.Fatalf("export features: got exit code %d and %s", got.code, got.err)
 		}
-		file, err := os.ReadFile("z.npy")
-		must.Do(t, err)
+		file := must.Get(os.ReadFile("z.npy"))(t)
 		return string(file), got.err
 	}
 	if got, said := export(); !strings.Contains(got, "(400, 7)") || strings.Contains(said, "as of run") {
@@ -56,8 +55,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 // wantFeaturesOfRun compares an array with the features that a run has left in a store.
 func wantFeaturesOfRun(t *testing.T, db, path string) {
 	t.Helper()
-	in, err := npy.Open(t.Context(), path, "features")
-	must.Do(t, err)
+	in := must.Get(npy.Open(t.Context(), path, "features"))(t)
 	defer func() {
 		if err := in.Close(); err != nil {
 			t.Error(err)

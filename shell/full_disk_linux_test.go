@@ -27,8 +27,7 @@ type smallDisk struct{ dir string }
 // newSmallDisk mounts one with what a job begins with and room for so many bytes more.
 func newSmallDisk(t *testing.T, tr *trial, room int64) *smallDisk {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must.Do(t, err)
+	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	d := &smallDisk{dir: dir}
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", ampleRoom)); err != nil {
 		t.Skipf("a disk of few bytes cannot be mounted: %v", err)

@@ -164,8 +164,7 @@ func TestHostileFiles(t *testing.T) {
 			if resident > hostileMemory+testBinary {
 				t.Errorf("%d MiB were resident, want %d at most", resident>>20, (hostileMemory+testBinary)>>20)
 			}
-			entries, err := os.ReadDir(dir)
-			must.Do(t, err)
+			entries := must.Get(os.ReadDir(dir))(t)
 			for _, entry := range entries {
 				if _, ours := files[entry.Name()]; !ours {
 					t.Errorf("left behind: %s", entry.Name())
@@ -210,8 +209,7 @@ func readPeak(t *testing.T, path string) int64 {
 		return 0
 	}
 	must.Do(t, err)
-	peak, err := strconv.ParseInt(string(text), 10, 64)
-	must.Do(t, err)
+	peak := must.Get(strconv.ParseInt(string(text), 10, 64))(t)
 	return peak << 10
 }
 
@@ -242,13 +240,11 @@ type madeColumn struct {
 // parquetPages are so many pages of one value each, all alike.
 func parquetPages(t *testing.T, pages int, codec compress.Codec, page []byte) string {
 	t.Helper()
-	packed, err := codec.Encode(nil, page)
-	must.Do(t, err)
-	header, err := thrift.Marshal(new(thrift.CompactProtocol), &format.PageHeader{
+	packed := must.Get(codec.Encode(nil, page))(t)
+	header := must.Get(thrift.Marshal(new(thrift.CompactProtocol), &format.PageHeader{
 		UncompressedPageSize: int32(len(page)), CompressedPageSize: int32(len(packed)),
 		DataPageHeader: thrift.New(format.DataPageHeader{NumValues: 1}),
-	})
-	must.Do(t, err)
+	}))(t)
 	return strings.Repeat(string(header)+string(packed), pages)
 }
 
@@ -275,8 +271,7 @@ func madeParquet(t *testing.T, rows int, columns ...madeColumn) string {
 			TotalCompressedSize: int64(len(c.pages)), DataPageOffset: int64(c.at),
 		}})
 	}
-	footer, err := thrift.Marshal(new(thrift.CompactProtocol), &meta)
-	must.Do(t, err)
+	footer := must.Get(thrift.Marshal(new(thrift.CompactProtocol), &meta))(t)
 	return file + string(binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))) + "PAR1"
 }
 
@@ -306,9 +301,7 @@ func emptyIDs(t *testing.T, rows int) string {
 	var out bytes.Buffer
 	w := parquet.NewGenericWriter[hostileNode](&out)
 	for range rows / 1024 {
-		if _, err := w.Write(make([]hostileNode, 1024)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(make([]hostileNode, 1024)))(t)
 	}
 	must.Do(t, w.Close())
 	return out.String()
@@ -333,9 +326,7 @@ func manyMembers(t *testing.T, members int) string {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for i := range members {
-		if _, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("%d.npy", i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("%d.npy", i)}))(t)
 	}
 	must.Do(t, z.Close())
 	return out.String()

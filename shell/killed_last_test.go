@@ -37,8 +37,7 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 				if got.Operation == "" {
 					continue
 				}
-				made, err := isOccupied(filepath.Join(dir, tr.db))
-				must.Do(t, err)
+				made := must.Get(isOccupied(filepath.Join(dir, tr.db)))(t)
 				if made {
 					placed++
 				} else {

@@ -111,9 +111,7 @@ func TestManyClasses(t *testing.T) {
 	right := 0
 	for _, id := range suspects {
 		var v int
-		if _, err := fmt.Sscanf(id, "n%d", &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(id, "n%d", &v))(t)
 		if g.wrong[v] {
 			right++
 		}
@@ -122,8 +120,7 @@ func TestManyClasses(t *testing.T) {
 		t.Errorf("got %d suspects, %d of them among the %d planted mislabels, want most of both", len(suspects), right, len(g.wrong))
 	}
 	mustRun(t, "export", "g", "transition", "--out", "t.csv")
-	text, err := os.ReadFile("t.csv")
-	must.Do(t, err)
+	text := must.Get(os.ReadFile("t.csv"))(t)
 	if rows := strings.Count(string(text), "\n"); rows != classes+1 {
 		t.Errorf("transition: got %d rows, want %d", rows, classes+1)
 	}
@@ -136,12 +133,10 @@ func TestManyClasses(t *testing.T) {
 // matrixBytes is what the store g takes beside its log.
 func matrixBytes(t *testing.T) int64 {
 	t.Helper()
-	entries, err := os.ReadDir("g")
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir("g"))(t)
 	total := int64(0)
 	for _, entry := range entries {
-		info, err := entry.Info()
-		must.Do(t, err)
+		info := must.Get(entry.Info())(t)
 		if strings.HasSuffix(entry.Name(), ".sst") {
 			total += info.Size()
 		}
@@ -182,8 +177,7 @@ func TestWideTables(t *testing.T) {
 		mustRun(t, "import", file+".graph", "--nodes", "nodes.csv", "--edges", "edges.csv", "--classes", strings.Join(names, ","),
 			"--predictions", file, "--top-k", "10")
 		mustRun(t, "export", file+".graph", "predictions", "--out", file+".out.csv")
-		text, err := os.ReadFile(file + ".out.csv")
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(file + ".out.csv"))(t)
 		exported = append(exported, string(text))
 	}
 	if exported[0] != exported[1] || strings.Count(exported[0], "\n") != nodes+1 {

@@ -53,14 +53,11 @@ func browsing(t *testing.T, args ...string) (p *exec.Cmd, ask func(method, path,
 	}()
 	return p, func(method, path, body string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, found[1]+path, strings.NewReader(body))
-		must.Do(t, err)
+		r := must.Get(http.NewRequestWithContext(t.Context(), method, found[1]+path, strings.NewReader(body)))(t)
 		r.Header = http.Header{"Authorization": {"Bearer " + found[2]}, "Accept": {"application/json"}, "Content-Type": {"application/json"}}
-		answer, err := http.DefaultClient.Do(r)
-		must.Do(t, err)
+		answer := must.Get(http.DefaultClient.Do(r))(t)
 		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		must.Do(t, err)
+		text := must.Get(io.ReadAll(answer.Body))(t)
 		return answer.StatusCode, string(text)
 	}
 }
@@ -111,8 +108,7 @@ func interrupt(t *testing.T, p *exec.Cmd) {
 func TestPageBesideOthers(t *testing.T) {
 	cleanedStore(t)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(t, err)
+	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := free.Addr().String()
 	must.Do(t, free.Close())
 	first, _ := browsing(t, "review", "g", "--web", "--no-open")
@@ -295,10 +291,8 @@ func TestBrowserGetsNoAddress(t *testing.T) {
 	if address == nil || strings.Contains(file, "token") {
 		t.Fatalf("%s leads nowhere: %s", file, text)
 	}
-	jar, err := cookiejar.New(nil)
-	must.Do(t, err)
-	answer, err := (&http.Client{Jar: jar}).Get(address[1])
-	must.Do(t, err)
+	jar := must.Get(cookiejar.New(nil))(t)
+	answer := must.Get((&http.Client{Jar: jar}).Get(address[1]))(t)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK || !strings.HasSuffix(answer.Request.URL.Path, "/review") {
 		t.Errorf("the address leads to %s: got %d", answer.Request.URL, answer.StatusCode)

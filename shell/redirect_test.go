@@ -21,8 +21,7 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 		}
 	}
 	filesOf := func() []string {
-		entries, err := os.ReadDir("g")
-		must.Do(t, err)
+		entries := must.Get(os.ReadDir("g"))(t)
 		var files []string
 		for _, entry := range entries {
 			files = append(files, entry.Name())

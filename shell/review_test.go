@@ -29,11 +29,9 @@ type planted struct {
 // readPlanted reads a table of ids and labels.
 func readPlanted(t *testing.T, path string) (ids []string, labels map[string]string) {
 	t.Helper()
-	file, err := os.Open(path)
-	must.Do(t, err)
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	must.Do(t, err)
+	rows := must.Get(csv.NewReader(file).ReadAll())(t)
 	labels = make(map[string]string)
 	for _, row := range rows[1:] {
 		ids = append(ids, row[0])
@@ -189,8 +187,7 @@ func reviewFifty(t *testing.T, g planted) {
 
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	must.Do(t, err)
+	content := must.Get(os.ReadFile(path))(t)
 	return content
 }
 
@@ -199,9 +196,7 @@ func mustRead(t *testing.T, path string) []byte {
 func TestExportedLabels(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, statement := range []string{"accept s3", "unsure p4"} { // s3 is Theory
-		if _, err := query.Exec(t.Context(), store, query.Options{}, statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(query.Exec(t.Context(), store, query.Options{}, statement))(t)
 	}
 	for _, test := range []struct {
 		command exportCommand
@@ -221,12 +216,9 @@ func TestExportedLabels(t *testing.T) {
 	} {
 		tx := store.Begin()
 		test.command.What = "labels"
-		result, err := test.command.result(t.Context(), tx)
-		must.Do(t, err)
+		result := must.Get(test.command.result(t.Context(), tx))(t)
 		var out bytes.Buffer
-		if _, err := print.Render(&out, result, print.FormatCSV); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(print.Render(&out, result, print.FormatCSV))(t)
 		tx.Close()
 		var kept []string
 		for line := range strings.Lines(out.String()) {
@@ -247,12 +239,9 @@ func TestExportedVerdicts(t *testing.T) {
 		t.Helper()
 		tx := store.Begin()
 		defer tx.Close()
-		result, err := (&exportCommand{What: "verdicts"}).result(t.Context(), tx)
-		must.Do(t, err)
+		result := must.Get((&exportCommand{What: "verdicts"}).result(t.Context(), tx))(t)
 		var out bytes.Buffer
-		if _, err := print.Render(&out, result, print.FormatCSV); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(print.Render(&out, result, print.FormatCSV))(t)
 		return out.String()
 	}
 	const head = "id,label_before,label_now,score\n"
@@ -261,9 +250,7 @@ func TestExportedVerdicts(t *testing.T) {
 	}
 	decide := func(who, statement string) {
 		t.Helper()
-		if _, err := query.Exec(t.Context(), store, query.Options{Who: who}, statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(query.Exec(t.Context(), store, query.Options{Who: who}, statement))(t)
 	}
 	for _, statement := range []string{"unlabel 'e 1'", "accept s3", "reject p4", "relabel 東 'Theory'", "unsure p5", "accept p1", "undo"} {
 		decide("ann", statement)
@@ -347,9 +334,7 @@ func TestGate(t *testing.T) {
 		t.Errorf("the baseline is %q, want %q", got, head+p4+s3)
 	}
 	// What was decided is no suspect.
-	if _, err := query.Exec(t.Context(), store, query.Options{}, "reject s3"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(query.Exec(t.Context(), store, query.Options{}, "reject s3"))(t)
 	if _, people, err := judged(gateCommand{Most: ptr[int64](1)}); err != nil || !strings.HasPrefix(people, "g: 1 of 9") {
 		t.Errorf("after a decision: got %q and error %v, want one suspect", people, err)
 	}

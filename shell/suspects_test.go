@@ -308,7 +308,7 @@ func TestGateEndsWith(t *testing.T) {
 // A node that came after the run is predicted by the kept classifier. What is not known of it is said, and is no number.
 func TestNodesWithoutPredictions(t *testing.T) {
 	reviewedStore(t)
-	err := withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
 		return s.Update(func(tx *kv.Tx) error {
 			v, err := tx.AddNode(kv.Node{ID: "new", Label: "odd"})
 			if err != nil {
@@ -316,8 +316,7 @@ func TestNodesWithoutPredictions(t *testing.T) {
 			}
 			return tx.AddEdge(0, v)
 		})
-	})
-	must.Do(t, err)
+	}))
 	var beside string
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {
 		return s.View(func(tx *kv.Tx) (err error) {

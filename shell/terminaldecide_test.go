@@ -72,8 +72,7 @@ func TestTerminalFitsTables(t *testing.T) {
 	store := papers.Cleaned(t)
 	long := strings.Repeat("東京 wide ", 15) + "end"
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
-		v, err := tx.Node("p4")
-		must.Do(t, err)
+		v := must.Get(tx.Node("p4"))(t)
 		return tx.SetValue(v, "title", kv.StringValue(long))
 	}))
 	term.start(terminalStore(t, store))

@@ -11,10 +11,8 @@ import (
 
 // Columns of a parquet file that are no properties do not stop an import: they are named and left out, unless they are what is asked for.
 func TestUnusualColumns(t *testing.T) {
-	file, err := filepath.Abs("table/testdata/unusual.parquet")
-	must.Do(t, err)
-	content, err := os.ReadFile(file)
-	must.Do(t, err)
+	file := must.Get(filepath.Abs("table/testdata/unusual.parquet"))(t)
+	content := must.Get(os.ReadFile(file))(t)
 	writeFiles(t, map[string]string{"nodes.parquet": string(content), "edges.csv": "src,dst\n1,2\n"})
 	got := run(t, "", "import", "g", "--nodes", "nodes.parquet", "--edges", "edges.csv")
 	if want := "nodes.parquet: properties are booleans, numbers and texts, so these columns are left out: where, tags, deep\n"; got.code != exitDone || !strings.Contains(got.err, want) {

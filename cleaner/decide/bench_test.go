@@ -15,16 +15,12 @@ import (
 func benchStore(b *testing.B, n int) *kv.Store {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "store")
-	l, err := kv.NewLoader(b.Context(), dir, kv.LoadOptions{})
-	must.Do(b, err)
+	l := must.Get(kv.NewLoader(b.Context(), dir, kv.LoadOptions{}))(b)
 	for v := range n {
 		must.Do(b, l.AddNode(kv.Node{ID: fmt.Sprint(v), Label: fmt.Sprint(v % 10)}))
 	}
-	if _, err := l.Commit(context.Background(), nil); err != nil {
-		b.Fatal(err)
-	}
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 512 << 20})
-	must.Do(b, err)
+	must.Get(l.Commit(context.Background(), nil))(b)
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 512 << 20}))(b)
 	b.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)
@@ -47,9 +43,7 @@ func BenchmarkDecide(b *testing.B) {
 						reqs[i] = Request{Node: kv.NodeID(next % n), Kind: Relabel, To: fmt.Sprint((next / n) % 10)}
 						next++
 					}
-					if _, err := Write(context.Background(), s, reqs, Options{Who: "bench"}); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(Write(context.Background(), s, reqs, Options{Who: "bench"}))(b)
 				}
 				b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "decisions/s")
 			})

@@ -21,22 +21,18 @@ import (
 func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	defer l.Abort() //nolint:errcheck // after Commit it does nothing
 	for v := range n {
 		must.Do(t, l.AddNode(kv.Node{ID: fmt.Sprint("n", v), Label: []string{"A", "B", "C"}[v%3]}))
 	}
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	isOpen := false
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 16 << 20, Observe: func(e kv.Event) {
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 16 << 20, Observe: func(e kv.Event) {
 		if isOpen && e.Kind == kv.EventBulkWrite {
 			written()
 		}
-	}})
-	must.Do(t, err)
+	}}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -51,11 +47,9 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 // suggest writes one suggestion for all nodes.
 func suggest(t *testing.T, s *kv.Store, class string) {
 	t.Helper()
-	b, err := s.Bulk()
-	must.Do(t, err)
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	column, err := b.Column(SuggestedColumn, kv.KindClass)
-	must.Do(t, err)
+	column := must.Get(b.Column(SuggestedColumn, kv.KindClass))(t)
 	for v := range kv.NodeID(b.Tx().NumNodes()) {
 		must.Do(t, column.Put(v, kv.StringValue(class)))
 	}
@@ -126,7 +120,7 @@ func TestUndoOfManySteps(t *testing.T) {
 	before := states(t, s)
 	decide := func(first, end int) {
 		t.Helper()
-		_, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+		must.Get(WriteSteps(t.Context(), s, func(w *StepWriter) error {
 			for i := first; i < end; i++ {
 				if err := w.Begin(Options{}); err != nil {
 					return err
@@ -137,13 +131,10 @@ func TestUndoOfManySteps(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		must.Do(t, err)
+		}))(t)
 	}
 	decide(0, steps/2)
-	if _, err := Undo(t.Context(), s, 10, Options{}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Undo(t.Context(), s, 10, Options{}, nil))(t)
 	decide(steps/2, steps)
 	back, err := Undo(t.Context(), s, steps-10, Options{}, nil)
 	if err != nil || back.Steps != steps-10 || back.Len() != steps-10 {
@@ -231,8 +222,7 @@ func TestUndoStep(t *testing.T) {
 		t.Helper()
 		tx := s.Begin()
 		defer tx.Close()
-		steps, err := OwnSteps(t.Context(), tx, "ann", 10, 1000)
-		must.Do(t, err)
+		steps := must.Get(OwnSteps(t.Context(), tx, "ann", 10, 1000))(t)
 		for _, e := range steps {
 			numbers = append(numbers, e.Step)
 		}
@@ -265,7 +255,7 @@ func TestUndoOfOnePerson(t *testing.T) {
 			for i, v := range nodes {
 				requests[i] = Request{Node: v, Kind: Accept}
 			}
-			if _, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+			must.Get(WriteSteps(t.Context(), s, func(w *StepWriter) error {
 				if err := w.Begin(Options{Who: who}); err != nil {
 					return err
 				}
@@ -275,9 +265,7 @@ func TestUndoOfOnePerson(t *testing.T) {
 					}
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 		}
 		undo := func(who string, want int64) error {
 			t.Helper()

@@ -149,8 +149,7 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		for ; int(v) < tx.NumNodes(); v++ {
-			label, err := tx.Value(v, kv.LabelColumn)
-			must.Do(t, err)
+			label := must.Get(tx.Value(v, kv.LabelColumn))(t)
 			suggested, err := valueOrNull(tx, v, SuggestedColumn)
 			if err != nil || !label.IsNull() && suggested != label {
 				return err
@@ -226,8 +225,7 @@ func TestDecide(t *testing.T) {
 			if !sameEntries(made[i:i+1], []Decision{want}) {
 				t.Errorf("%s of node %s: got %+v, want %+v", req.Kind, want.ID, made[i], want)
 			}
-			score, err := tx.Value(req.Node, ScoreColumn)
-			must.Do(t, err)
+			score := must.Get(tx.Value(req.Node, ScoreColumn))(t)
 			if score.IsNull() != (made[i].Score != made[i].Score) || !score.IsNull() && score.Float() != made[i].Score {
 				t.Errorf("%s of node %s: got score %v, want %v", req.Kind, want.ID, made[i].Score, score)
 			}
@@ -246,10 +244,9 @@ func TestDecide(t *testing.T) {
 		t.Errorf("history: got %+v, want %+v", got, made)
 	}
 	view(t, s, func(tx *kv.Tx) error {
-		plan, err := index.NewPlan(tx, index.Query{
+		plan := must.Get(index.NewPlan(tx, index.Query{
 			Where: index.Compare{Property: Column, Op: index.Eq, Value: kv.StringValue("accept")}, Limit: -1,
-		})
-		must.Do(t, err)
+		}))(t)
 		var found []kv.NodeID
 		for v, err := range plan.Rows(context.Background()) {
 			must.Do(t, err)
@@ -345,8 +342,7 @@ func TestUndoRefuses(t *testing.T) {
 
 func TestDecideReadOnly(t *testing.T) {
 	dir := loadDir(t, 7, 60)
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
-	must.Do(t, err)
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true}))(t)
 	defer s.Close()
 	if _, err := Write(context.Background(), s, []Request{{Node: 0, Kind: Unsure}}, Options{}); !errors.Is(err, kv.ErrReadOnly) {
 		t.Errorf("decision: got %v, want kv.ErrReadOnly", err)
@@ -597,13 +593,9 @@ func decisionsModel(t *testing.T, seed uint64) {
 	}()
 	score(t, s, seed)
 	if seed%2 == 0 {
-		if _, err := Write(ctx, s, []Request{{Node: 0, Kind: Unsure}}, Options{Now: at(noon)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Write(ctx, s, []Request{{Node: 0, Kind: Unsure}}, Options{Now: at(noon)}))(t)
 		must.Do(t, index.Create(ctx, s, Column))
-		if _, err := Undo(ctx, s, 1, Options{Now: at(noon)}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Undo(ctx, s, 1, Options{Now: at(noon)}, nil))(t)
 	}
 	entries := historyOf(t, s, kv.NoNode)
 	now := states(t, s)
@@ -621,8 +613,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 	view(t, s, func(tx *kv.Tx) error {
 		classes = slices.Clone(tx.Classes())
 		for v := range kv.NodeID(tx.NumNodes()) {
-			value, err := tx.Value(v, SuggestedColumn)
-			must.Do(t, err)
+			value := must.Get(tx.Value(v, SuggestedColumn))(t)
 			suggested[v] = value.Str()
 		}
 		return nil
@@ -722,8 +713,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		for _, m := range past {
-			labels, err := LabelsAfter(ctx, tx, m.seq)
-			must.Do(t, err)
+			labels := must.Get(LabelsAfter(ctx, tx, m.seq))(t)
 			for v, state := range m.states {
 				got, differs := labels[v]
 				if !differs {
@@ -734,8 +724,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 				}
 			}
 		}
-		labels, err := LabelsAfter(ctx, tx, 0)
-		must.Do(t, err)
+		labels := must.Get(LabelsAfter(ctx, tx, 0))(t)
 		for v, label := range labels {
 			if original[v].label != label {
 				t.Errorf("original label of node number %d: got %q, want %q", v, label, original[v].label)

@@ -45,8 +45,7 @@ func decideWords(t *testing.T, s *kv.Store, words string) (v kv.NodeID) {
 func inForce(t *testing.T, s *kv.Store, node kv.NodeID, from int64) (seqs []int64) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
-		isInForce, err := InForce(t.Context(), tx, node, from)
-		must.Do(t, err)
+		isInForce := must.Get(InForce(t.Context(), tx, node, from))(t)
 		newest, err := Newest(tx)
 		for seq := int64(1); seq <= newest; seq++ {
 			if isInForce(seq) {

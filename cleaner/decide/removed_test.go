@@ -63,8 +63,7 @@ func removeDecided(t *testing.T, why string) {
 		return errors.Join(err2, err3)
 	})
 	scored := func(*kv.Tx) (int64, error) { return 1 << 40, nil }
-	back, err := Undo(ctx, s, 2, opt, scored)
-	must.Do(t, err)
+	back := must.Get(Undo(ctx, s, 2, opt, scored))(t)
 	if back.RemovedNodes != 2 || back.RemovedScores != int64(want) {
 		t.Errorf("got %+v, want 2 entries about a removed node, and %d other scores removed", back, want)
 	}

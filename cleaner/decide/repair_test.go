@@ -229,11 +229,8 @@ func TestRepairInParts(t *testing.T) {
 		}})
 		must.Do(t, err)
 		r := rand.New(rand.NewPCG(34, 0))
-		_, err = decideSteps(t.Context(), s, decidedSteps(r, nodes, 80, 2))
-		must.Do(t, err)
-		if _, err := Undo(t.Context(), s, 12, Options{Now: at(noon.Add(2 * time.Hour))}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(decideSteps(t.Context(), s, decidedSteps(r, nodes, 80, 2)))(t)
+		must.Get(Undo(t.Context(), s, 12, Options{Now: at(noon.Add(2 * time.Hour))}, nil))(t)
 		made := historyOf(t, s, kv.NoNode)
 		lost := slices.DeleteFunc(slices.Clone(made), func(d Decision) bool {
 			return r.IntN(2) == 0 && (d.Seq < 30 || d.Seq > 45) || int(d.Seq) == len(made) // which nothing else tells of

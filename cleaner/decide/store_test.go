@@ -24,8 +24,7 @@ func loadDir(t *testing.T, seed uint64, n int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	for v := range n {
 		node := kv.Node{ID: fmt.Sprintf("n%d", v), Label: storeClasses[r.IntN(4)]}
 		if v%40 == 17 {
@@ -33,16 +32,13 @@ func loadDir(t *testing.T, seed uint64, n int) string {
 		}
 		must.Do(t, l.AddNode(node))
 	}
-	if _, err := l.Commit(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(context.Background(), nil))(t)
 	return dir
 }
 
 func openDir(t *testing.T, dir string) *kv.Store {
 	t.Helper()
-	s, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	must.Do(t, err)
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 	return s
 }
 
@@ -55,8 +51,7 @@ func loaded(t *testing.T, seed uint64, n int) *kv.Store {
 // loadedWith is loaded, with options.
 func loadedWith(t *testing.T, seed uint64, n int, opt kv.Options) *kv.Store {
 	t.Helper()
-	s, err := index.Open(loadDir(t, seed, n), opt)
-	must.Do(t, err)
+	s := must.Get(index.Open(loadDir(t, seed, n), opt))(t)
 	t.Cleanup(func() {
 		mustEndSound(t, s)
 		if err := s.Close(); err != nil {
@@ -86,8 +81,7 @@ func score(t *testing.T, s *kv.Store, seed uint64) {
 		for v := range kv.NodeID(tx.NumNodes()) {
 			must.Do(t, tx.SetValue(v, SuggestedColumn, kv.StringValue(storeClasses[r.IntN(4)])))
 			must.Do(t, tx.SetValue(v, RunColumn, kv.IntValue(1)))
-			label, err := tx.Value(v, kv.LabelColumn)
-			must.Do(t, err)
+			label := must.Get(tx.Value(v, kv.LabelColumn))(t)
 			if label.IsNull() {
 				continue
 			}

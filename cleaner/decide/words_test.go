@@ -20,8 +20,7 @@ func peopleOf(t *testing.T, s *kv.Store, v kv.NodeID) string {
 	var parts []string
 	view(t, s, func(tx *kv.Tx) error {
 		for _, column := range []string{kv.LabelColumn, Column, DecidedByColumn, DisputedColumn} {
-			value, err := valueOrNull(tx, v, column)
-			must.Do(t, err)
+			value := must.Get(valueOrNull(tx, v, column))(t)
 			text := value.String()
 			if column == DisputedColumn && value.Bool() {
 				text = "disputed"
@@ -149,8 +148,7 @@ func TestDecidersAtOnce(t *testing.T) {
 	before := states(t, s)
 	atOnce := func(writes ...func() error) {
 		t.Helper()
-		others, err := s.Bulk()
-		must.Do(t, err)
+		others := must.Get(s.Bulk())(t)
 		var all sync.WaitGroup
 		for _, write := range writes {
 			all.Go(func() {
@@ -190,7 +188,7 @@ func TestDisputesAreCounted(t *testing.T) {
 		t.Cleanup(func() { mustEndTrue(t, s) })
 		write := func(who, to string, count int) Entries {
 			t.Helper()
-			made, err := WriteSteps(t.Context(), s, func(w *StepWriter) error {
+			made := must.Get(WriteSteps(t.Context(), s, func(w *StepWriter) error {
 				if err := w.Begin(Options{Who: who, Why: why}); err != nil {
 					return err
 				}
@@ -200,8 +198,7 @@ func TestDisputesAreCounted(t *testing.T) {
 					}
 				}
 				return nil
-			})
-			must.Do(t, err)
+			}))(t)
 			return made
 		}
 		if got := write("ann", "beta", 300).Disputed; got != 0 {
@@ -269,8 +266,7 @@ func TestVerdictsLeaveDisputesOut(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			labels := make([]kv.Class, tx.NumNodes())
 			must.Do(t, tx.ReadClasses(kv.LabelColumn, labels))
-			all, err := Verdicts(context.Background(), tx, labels)
-			must.Do(t, err)
+			all := must.Get(Verdicts(context.Background(), tx, labels))(t)
 			for _, verdict := range all {
 				of = append(of, verdict.Node)
 			}

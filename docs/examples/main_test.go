@@ -17,8 +17,7 @@ func TestDataIsMade(t *testing.T) {
 		var want bytes.Buffer
 		must.Do(t, csv.NewWriter(&want).WriteAll(rows))
 		path := filepath.Join("papers", name)
-		got, err := os.ReadFile(path)
-		must.Do(t, err)
+		got := must.Get(os.ReadFile(path))(t)
 		if !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("%s is not what the program makes: run go run ./docs/examples", path)
 		}
@@ -27,10 +26,8 @@ func TestDataIsMade(t *testing.T) {
 
 // TestPageShowsGo holds that the README shows what the program in Go prints, which the test of the program knows.
 func TestPageShowsGo(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("papers", "README.md"))
-	must.Do(t, err)
-	test, err := os.ReadFile(filepath.Join("papers", "main_test.go"))
-	must.Do(t, err)
+	page := must.Get(os.ReadFile(filepath.Join("papers", "README.md")))(t)
+	test := must.Get(os.ReadFile(filepath.Join("papers", "main_test.go")))(t)
 	_, shown, _ := strings.Cut(string(page), "$ go run .\n")
 	shown, _, ends := strings.Cut(shown, "```\n")
 	wanted := "\t// Output:\n"

@@ -124,8 +124,7 @@ func TestAppendRefusesDisorder(t *testing.T) {
 }
 
 func TestNeighborBeyondLimit(t *testing.T) {
-	b, err := Parse(encode([][]uint32{{1}, {5, 10}}), 10)
-	must.Do(t, err)
+	b := must.Get(Parse(encode([][]uint32{{1}, {5, 10}}), 10))(t)
 	if _, _, err := AppendAll(nil, []uint32(nil), b); !errors.Is(err, ErrDamaged) {
 		t.Errorf("AppendAll with neighbour 10 of nodes < 10: got %v, want ErrDamaged", err)
 	}
@@ -189,8 +188,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add(uint64(1), 3, uint32(10))
 	f.Fuzz(func(t *testing.T, seed uint64, rows int, limit uint32) {
 		lists := randomRows(rand.New(rand.NewPCG(seed, 1)), int(uint(rows)%100), max(1, limit))
-		b, err := Parse(encode(lists), max(1, limit))
-		must.Do(t, err)
+		b := must.Get(Parse(encode(lists), max(1, limit)))(t)
 		for i, want := range lists {
 			if got, err := AppendRow([]uint32(nil), b, i); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("row %d: got %v, %v, want %v", i, got, err, want)

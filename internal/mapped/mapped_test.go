@@ -20,8 +20,7 @@ import (
 func TestGuard(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a file")
 	must.Do(t, os.WriteFile(path, make([]byte, 1<<16), 0o600))
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	must.Do(t, err)
+	f := must.Get(os.OpenFile(path, os.O_RDWR, 0))(t)
 	defer f.Close()
 	data, err := unix.Mmap(int(f.Fd()), 0, 1<<16, unix.PROT_READ, unix.MAP_SHARED)
 	must.Do(t, err)

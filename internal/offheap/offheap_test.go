@@ -9,8 +9,7 @@ import (
 
 func TestArray(t *testing.T) {
 	for _, length := range []int{0, 1, 1 << 20} {
-		a, err := New[uint64](length)
-		must.Do(t, err)
+		a := must.Get(New[uint64](length))(t)
 		if len(a.Data) != length {
 			t.Fatalf("got %d numbers, want %d", len(a.Data), length)
 		}

@@ -18,8 +18,7 @@ import (
 
 // TestFaultOfATask has tasks read a mapped file that was cut short.
 func TestFaultOfATask(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "a file"))
-	must.Do(t, err)
+	f := must.Get(os.Create(filepath.Join(t.TempDir(), "a file")))(t)
 	defer f.Close()
 	must.Do(t, f.Truncate(1<<16))
 	data, err := unix.Mmap(int(f.Fd()), 0, 1<<16, unix.PROT_READ, unix.MAP_SHARED)

@@ -16,8 +16,7 @@ func TestOf(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there, and .. goes up from a link")
 	}
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	must.Do(t, err)
+	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	must.Do(t, errors.Join(
 		os.MkdirAll(filepath.Join(root, "real/deep/g"), 0o700),
 		os.MkdirAll(filepath.Join(root, "short"), 0o700),

@@ -19,15 +19,11 @@ func TestHolesAreFilled(t *testing.T) {
 		return info.Blocks*512 < info.Size
 	}
 	for name, fill := range map[string]func(f *os.File, size int64) error{"reserve": reserve, "rewrite": rewrite} {
-		d, err := Open(t.TempDir())
-		must.Do(t, err)
+		d := must.Get(Open(t.TempDir()))(t)
 		path := filepath.Join(d.Path(), "a")
-		f, err := os.Create(path)
-		must.Do(t, err)
+		f := must.Get(os.Create(path))(t)
 		defer f.Close()
-		if _, err := f.WriteAt([]byte{1, 0, 0, 0}, 4*(length/2)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.WriteAt([]byte{1, 0, 0, 0}, 4*(length/2)))(t)
 		must.Do(t, f.Truncate(4*length))
 		if !holes(path) {
 			t.Skip("this file system makes no holes")
@@ -36,8 +32,7 @@ func TestHolesAreFilled(t *testing.T) {
 		if holes(path) {
 			t.Errorf("%s: the file still has holes", name)
 		}
-		a, err := KeepToRead[uint32](d, "a", length)
-		must.Do(t, err)
+		a := must.Get(KeepToRead[uint32](d, "a", length))(t)
 		for i, x := range a.Data {
 			if (x == 1) != (i == length/2) || x > 1 {
 				t.Fatalf("%s: number %d is %d", name, i, x)
@@ -45,13 +40,11 @@ func TestHolesAreFilled(t *testing.T) {
 		}
 		must.Do(t, a.Detach())
 	}
-	d, err := Open(t.TempDir())
-	must.Do(t, err)
+	d := must.Get(Open(t.TempDir()))(t)
 	path := filepath.Join(d.Path(), "b")
 	must.Do(t, os.WriteFile(path, nil, 0o600))
 	must.Do(t, os.Truncate(path, 4*length))
-	a, err := Keep[uint32](d, "b", length)
-	must.Do(t, err)
+	a := must.Get(Keep[uint32](d, "b", length))(t)
 	if holes(path) {
 		t.Error("Keep: the file still has holes")
 	}

@@ -12,10 +12,8 @@ import (
 )
 
 func TestArraysOutliveTheirProcessUntilClosed(t *testing.T) {
-	d, err := Open(filepath.Join(t.TempDir(), "work"))
-	must.Do(t, err)
-	a, err := New[float64](d, "a", 1000)
-	must.Do(t, err)
+	d := must.Get(Open(filepath.Join(t.TempDir(), "work")))(t)
+	a := must.Get(New[float64](d, "a", 1000))(t)
 	for i := range a.Data {
 		if a.Data[i] != 0 {
 			t.Fatalf("entry %d of a new array is %v, want 0", i, a.Data[i])
@@ -26,8 +24,7 @@ func TestArraysOutliveTheirProcessUntilClosed(t *testing.T) {
 	if _, err := Keep[float64](d, "a", 999); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Keep with another length: got %v, want fs.ErrNotExist", err)
 	}
-	kept, err := Keep[float64](d, "a", 1000)
-	must.Do(t, err)
+	kept := must.Get(Keep[float64](d, "a", 1000))(t)
 	for i, x := range kept.Data {
 		if x != float64(i)/3 {
 			t.Fatalf("entry %d of the kept array is %v, want %v", i, x, float64(i)/3)
@@ -48,8 +45,7 @@ func TestNilDirIsMemory(t *testing.T) {
 }
 
 func TestNoRoom(t *testing.T) {
-	d, err := Open(t.TempDir())
-	must.Do(t, err)
+	d := must.Get(Open(t.TempDir()))(t)
 	if _, err := New[uint64](d, "huge", 1<<50); err == nil {
 		t.Fatal("an array of 8 PiB was made")
 	}
@@ -64,8 +60,7 @@ func TestTemporaryArraysLeaveNoName(t *testing.T) {
 	d := Temporary(dir)
 	var arrays []*Array[uint16]
 	for range 2 {
-		a, err := New[uint16](d, "same", 5000)
-		must.Do(t, err)
+		a := must.Get(New[uint16](d, "same", 5000))(t)
 		arrays = append(arrays, a)
 	}
 	arrays[0].Data[4999], arrays[1].Data[4999] = 1, 2
@@ -89,8 +84,7 @@ func TestTemporaryArraysLeaveNoName(t *testing.T) {
 }
 
 func TestSmallFilesAreWholeOrNotThere(t *testing.T) {
-	d, err := Open(t.TempDir())
-	must.Do(t, err)
+	d := must.Get(Open(t.TempDir()))(t)
 	if _, err := d.Get("a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing put: got %v, want fs.ErrNotExist", err)
 	}
@@ -101,8 +95,7 @@ func TestSmallFilesAreWholeOrNotThere(t *testing.T) {
 		}
 	}
 	path := filepath.Join(d.Path(), "a")
-	whole, err := os.ReadFile(path)
-	must.Do(t, err)
+	whole := must.Get(os.ReadFile(path))(t)
 	for i := range whole {
 		damaged := append([]byte(nil), whole...)
 		damaged[i] ^= 1
@@ -121,8 +114,7 @@ func TestSmallFilesAreWholeOrNotThere(t *testing.T) {
 // keptOf leaves an array of the numbers from 1 on.
 func keptOf(t *testing.T, d *Dir, name string, length int) {
 	t.Helper()
-	a, err := New[uint32](d, name, length)
-	must.Do(t, err)
+	a := must.Get(New[uint32](d, name, length))(t)
 	for i := range a.Data {
 		a.Data[i] = uint32(i + 1)
 	}
@@ -133,12 +125,10 @@ func TestKeepWritesAndKeepToReadDoesNot(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing outlives a process here")
 	}
-	d, err := Open(t.TempDir())
-	must.Do(t, err)
+	d := must.Get(Open(t.TempDir()))(t)
 	const length = 100000
 	keptOf(t, d, "a", length)
-	written, err := Keep[uint32](d, "a", length)
-	must.Do(t, err)
+	written := must.Get(Keep[uint32](d, "a", length))(t)
 	written.Data[7] = 70
 	read, err := KeepToRead[uint32](Existing(d.Path()), "a", length)
 	must.Do(t, err)
@@ -184,8 +174,7 @@ func TestExistingMakesNoDirectory(t *testing.T) {
 func TestWillRead(t *testing.T) {
 	const length = 5000
 	for name, dir := range map[string]*Dir{"memory": nil, "file": Existing(t.TempDir()), "temporary": Temporary(t.TempDir())} {
-		a, err := New[float32](dir, "a", length)
-		must.Do(t, err)
+		a := must.Get(New[float32](dir, "a", length))(t)
 		for i := range a.Data {
 			a.Data[i] = float32(i)
 		}

@@ -17,8 +17,7 @@ import (
 
 func files(t *testing.T, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	must.Do(t, err)
+	names := must.Get(filepath.Glob(filepath.Join(dir, "*")))(t)
 	return names
 }
 

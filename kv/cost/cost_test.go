@@ -19,8 +19,7 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 	for _, c := range []struct{ directed, weighted bool }{{}, {true, false}, {false, true}, {true, true}} {
 		t.Run(fmt.Sprintf("directed=%v weighted=%v", c.directed, c.weighted), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "store")
-			l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20, Directed: c.directed, Weighted: c.weighted})
-			must.Do(t, err)
+			l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20, Directed: c.directed, Weighted: c.weighted}))(t)
 			defer func() {
 				if err := l.Abort(); err != nil {
 					t.Error(err)
@@ -47,9 +46,7 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 				}
 			}
 			must.Do(t, w.Close())
-			if _, err := l.Commit(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(l.Commit(t.Context(), nil))(t)
 			slices.Sort(degrees)
 			slices.Reverse(degrees)
 			g := Graph{Nodes: nodes, Rows: rows, Edges: int64(len(edges)), Directed: c.directed, Degrees: degrees}
@@ -108,11 +105,9 @@ func TestWritingStore(t *testing.T) {
 
 func diskBytes(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
-	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
-	must.Do(t, err)
+	tables := must.Get(filepath.Glob(filepath.Join(dir, "*.sst")))(t)
 	for _, table := range tables {
-		info, err := os.Stat(table)
-		must.Do(t, err)
+		info := must.Get(os.Stat(table))(t)
 		bytes += info.Size()
 	}
 	return bytes

@@ -91,12 +91,9 @@ func TestIntegersTransposed(t *testing.T) {
 		edges := 3 + int(seed)
 		content, values := integersFile(rand.New(rand.NewPCG(seed, 0)), "<i8", seed%2 == 0, 2, edges)
 		must.Do(t, os.WriteFile(path, content, 0o600))
-		m, err := OpenIntegers(t.Context(), path, 2)
-		must.Do(t, err)
+		m := must.Get(OpenIntegers(t.Context(), path, 2))(t)
 		got := make([]int64, 2*edges)
-		if _, err := m.Read(0, got, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Read(0, got, nil))(t)
 		var want []int64
 		for i := range edges {
 			want = append(want, values[i], values[edges+i])

@@ -153,9 +153,8 @@ func TestFortranBlocks(t *testing.T) {
 			binary.LittleEndian.PutUint32(values[4*(j*rows+i):], uint32(i*cols+j))
 		}
 	}
-	r, err := Open(t.Context(), write(t, "f.npy",
-		array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), "")
-	must.Do(t, err)
+	r := must.Get(Open(t.Context(), write(t, "f.npy",
+		array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), ""))(t)
 	seen := 0
 	for row, err := range r.Rows() {
 		must.Do(t, err)
@@ -294,8 +293,7 @@ func inflated(t *testing.T, content []byte) []byte {
 
 func TestWriterRoundTrip(t *testing.T) {
 	var out bytes.Buffer
-	w, err := NewWriter(&out, 2, 3)
-	must.Do(t, err)
+	w := must.Get(NewWriter(&out, 2, 3))(t)
 	for _, row := range [][]float32{{1, 2, 3}, {4, float32(math.NaN()), 6}} {
 		must.Do(t, w.Write(row))
 	}
@@ -310,8 +308,7 @@ func TestWriterRoundTrip(t *testing.T) {
 	if got, want := fmt.Sprint(rows), "[[1 2 3] [4 NaN 6]]"; err != nil || got != want {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
-	short, err := NewWriter(&out, 1, 1)
-	must.Do(t, err)
+	short := must.Get(NewWriter(&out, 1, 1))(t)
 	if err := short.Close(); err == nil {
 		t.Error("one row missing: Close gave no error")
 	}

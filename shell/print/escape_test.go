@@ -30,12 +30,8 @@ func TestTerminalsAreShownEscapes(t *testing.T) {
 	for f := range Format(len(FormatNames)) {
 		for _, bare := range []bool{false, true} {
 			var shown, written bytes.Buffer
-			if _, err := RenderOn(&shown, result(bare), f, &Screen{Terminal: true}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := RenderOn(&written, result(bare), f, &Screen{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(RenderOn(&shown, result(bare), f, &Screen{Terminal: true}))(t)
+			must.Get(RenderOn(&written, result(bare), f, &Screen{}))(t)
 			if got := shown.String(); isObeyed(got) || !strings.Contains(got, "東") {
 				t.Errorf("%s on a terminal: got %q, want escapes", f, got)
 			}

@@ -152,9 +152,7 @@ func TestRowsAreWrittenAsTheyCome(t *testing.T) {
 			_, err := Render(write, endless, format)
 			done <- err
 		}()
-		if _, err := io.ReadFull(read, make([]byte, 4)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(read, make([]byte, 4)))(t)
 		closed := fmt.Errorf("reader of %s gone", format)
 		read.CloseWithError(closed)
 		if err := <-done; !errors.Is(err, closed) {
@@ -170,9 +168,7 @@ func TestTableKeepsItsWidthsBeyondTheMeasuredRows(t *testing.T) {
 		rows = append(rows, []kv.Value{kv.StringValue(strings.Repeat("x", 1+i/measuredRows*20)), kv.IntValue(int64(i))})
 	}
 	var out bytes.Buffer
-	if _, err := Render(&out, query.NewTable(columns, rows), FormatTable); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Render(&out, query.NewTable(columns, rows), FormatTable))(t)
 	lines := strings.Split(out.String(), "\n")
 	if got, want := lines[2], "x    0"; got != want {
 		t.Errorf("first row: got %q, want %q", got, want)

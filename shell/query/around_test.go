@@ -17,8 +17,7 @@ import (
 func starStore(t *testing.T, n int) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	must.Do(t, load.AddNode(kv.Node{ID: "hub", Label: "A"}))
 	for i := range n {
 		node := kv.Node{ID: fmt.Sprint("n", i), Label: []string{"A", "B"}[min(i, 1)]}
@@ -27,9 +26,7 @@ func starStore(t *testing.T, n int) *kv.Store {
 	for i := range n {
 		must.Do(t, load.AddEdge("hub", fmt.Sprint("n", i), 0))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	return papers.Reopen(t, dir)
 }
 

@@ -130,8 +130,7 @@ func TestIDCandidates(t *testing.T) {
 		nodes = append(nodes, kv.Node{ID: id})
 	}
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	defer func() {
 		if err := load.Abort(); err != nil {
 			t.Error(err)
@@ -140,9 +139,7 @@ func TestIDCandidates(t *testing.T) {
 	for _, node := range nodes {
 		must.Do(t, load.AddNode(node))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	tx := snapshotOf(t, papers.Reopen(t, dir))
 	if got, prefix := Complete(tx, "node a-"); len(got) != maxIDs || prefix != "a-" || got[0].Text != "a-0.x" {
 		t.Errorf("got %d ids for %q, want %d for %q", len(got), prefix, maxIDs, "a-")

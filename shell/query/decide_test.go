@@ -111,9 +111,7 @@ func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 // TestUnusedArgumentsDecideNothing gives statements that write more arguments than they name.
 func TestUnusedArgumentsDecideNothing(t *testing.T) {
 	store := papers.Cleaned(t)
-	if _, err := answer(t, store, "reject p1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(answer(t, store, "reject p1"))(t)
 	const decided = "nodes return id, label, decision"
 	want := collectAll(t, store, Options{}, decided)
 	for _, statement := range []string{"accept p4", "unsure all where score > 0", "undo"} {
@@ -160,16 +158,14 @@ func TestQuestionsHaveADigest(t *testing.T) {
 	}
 	var later kv.NodeID
 	must.Do(t, store.View(func(tx *kv.Tx) error {
-		condition, err := ParseCondition("score > 0.5")
-		must.Do(t, err)
+		condition := must.Get(ParseCondition("score > 0.5"))(t)
 		nodes, _, err := Suspects(t.Context(), tx, condition, 0)
 		slices.Sort(nodes)
 		later = nodes[len(nodes)-1]
 		return err
 	}))
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
-		label, err := tx.Value(later, kv.LabelColumn)
-		must.Do(t, err)
+		label := must.Get(tx.Value(later, kv.LabelColumn))(t)
 		return tx.SetValue(later, cleaner.SuggestedColumn, label)
 	}))
 	changed := ask()

@@ -134,8 +134,7 @@ func drawnID(r *rand.Rand, numbers bool, i int) string {
 func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: drawnColumns})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: drawnColumns}))(t)
 	numbers := r.IntN(2) == 0
 	var ids []string
 	for i := range n {
@@ -152,9 +151,7 @@ func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 	for range 2 * n {
 		must.Do(t, load.AddEdge(ids[r.IntN(n)], ids[r.IntN(n)], 0))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	s := &drawnStore{Store: papers.Reopen(t, dir)}
 	s.drawScores(t, r)
 	s.read(t)
@@ -176,8 +173,7 @@ func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 			t.Fatal(err)
 		}
 	}
-	builder, err := index.NewBuilder(bulk, "score")
-	must.Do(t, err)
+	builder := must.Get(index.NewBuilder(bulk, "score"))(t)
 	defer builder.Close()
 	tx := bulk.Tx()
 	for v := range kv.NodeID(tx.NumNodes()) {
@@ -225,8 +221,7 @@ func (s *drawnStore) read(t *testing.T) {
 			must.Do(t, err)
 			row["id"] = kv.StringValue(text)
 			if id.Kind == kv.KindInt {
-				number, err := strconv.ParseInt(text, 10, 64)
-				must.Do(t, err)
+				number := must.Get(strconv.ParseInt(text, 10, 64))(t)
 				row["id"] = kv.IntValue(number)
 			}
 			for name, reader := range readers {
@@ -237,8 +232,7 @@ func (s *drawnStore) read(t *testing.T) {
 			s.rows = append(s.rows, row)
 			for u, err := range tx.Neighbors(v) {
 				must.Do(t, err)
-				position, err := tx.Position(u)
-				must.Do(t, err)
+				position := must.Get(tx.Position(u))(t)
 				s.lists[row["id"].String()] = append(s.lists[row["id"].String()], position)
 			}
 		}
@@ -961,9 +955,7 @@ func (s *drawnStore) change(t *testing.T, r *rand.Rand) {
 			}
 			asked = append(asked, request)
 		}
-		if _, err := decide.Write(t.Context(), s.Store, asked, decide.Options{Who: who}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(decide.Write(t.Context(), s.Store, asked, decide.Options{Who: who}))(t)
 	}
 	s.read(t)
 }

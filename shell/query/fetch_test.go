@@ -16,8 +16,7 @@ func TestFetchWorkers(t *testing.T) {
 		for _, c := range []struct{ workers, nodes, want int }{
 			{1, lastBatch, 1}, {3, lastBatch, 3}, {3, sideBySide, 3}, {3, sideBySide - 1, 1}, {0, lastBatch, runtime.GOMAXPROCS(0)},
 		} {
-			f, err := NewFetcher(tx, []string{"label", "degree"}, c.workers)
-			must.Do(t, err)
+			f := must.Get(NewFetcher(tx, []string{"label", "degree"}, c.workers))(t)
 			if got := f.goroutines(c.nodes); got != c.want {
 				t.Errorf("%d workers, %d nodes: got %d goroutines, want %d", c.workers, c.nodes, got, c.want)
 			}
@@ -35,8 +34,7 @@ func TestBatchesFitMemory(t *testing.T) {
 			memory int64
 			most   int // rows of a batch
 		}{{0, lastBatch}, {1 << 20, lastBatch}, {16 << 20, 2*lastBatch + lastBatch/2}, {1 << 30, n}} {
-			f, err := NewFetcher(tx, []string{"id", "label"}, 1)
-			must.Do(t, err)
+			f := must.Get(NewFetcher(tx, []string{"id", "label"}, 1))(t)
 			f.memory = c.memory
 			asked, given, most := 0, 0, 0
 			nodes := func(yield func(kv.NodeID, error) bool) {
@@ -75,8 +73,7 @@ func BenchmarkRows(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				r, err := Query(b.Context(), tx, Options{MemoryBudget: 1 << 30}, text)
-				must.Do(b, err)
+				r := must.Get(Query(b.Context(), tx, Options{MemoryBudget: 1 << 30}, text))(b)
 				for _, err := range r.Rows() {
 					must.Do(b, err)
 				}

@@ -22,8 +22,7 @@ var lexical = map[string][]string{
 // readGrammar returns the rules of the grammar, with those of values and ids.
 func readGrammar(t *testing.T) map[string]*grammarRule {
 	t.Helper()
-	read, err := grammar()
-	must.Do(t, err)
+	read := must.Get(grammar())(t)
 	rules := maps.Clone(read)
 	rules["value"] = &grammarRule{operator: "choice", parts: []*grammarRule{
 		{operator: "rule", text: "string"}, {operator: "rule", text: "number"}, {operator: "rule", text: "parameter"},
@@ -202,9 +201,7 @@ func TestParsedIsInGrammar(t *testing.T) {
 
 // TestManualIsOfTheGrammar holds that every statement of the manual has its forms from the grammar, and has pages for some of them.
 func TestManualIsOfTheGrammar(t *testing.T) {
-	if _, err := grammar(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(grammar())(t)
 	usage := map[string][]string{}
 	for _, page := range Manual() {
 		usage[page.Name] = page.Usage

@@ -21,8 +21,7 @@ func TestGroupsBeyondMemory(t *testing.T) {
 		"label return min(title), max(title), avg(score), sum(year), sum(weight), avg(degree)", "split, label order by max(score) desc, split limit 3",
 	} {
 		statement := "count nodes group by " + by
-		want, err := answered(t, store, Options{}, statement)
-		must.Do(t, err)
+		want := must.Get(answered(t, store, Options{}, statement))(t)
 		for _, memory := range []int64{1, 1 << 10, 1 << 14} {
 			got, err := answered(t, store, Options{MemoryBudget: memory}, statement)
 			if err != nil || got != want {
@@ -104,8 +103,7 @@ func TestDistinctBeyondMemory(t *testing.T) {
 		}
 	}
 	store := papers.Cleaned(t)
-	want, err := answered(t, store, Options{}, "nodes return distinct label, split")
-	must.Do(t, err)
+	want := must.Get(answered(t, store, Options{}, "nodes return distinct label, split"))(t)
 	got, err := answered(t, store, Options{MemoryBudget: 1}, "nodes return distinct label, split")
 	if err != nil || got != want {
 		t.Errorf("in a byte: got %s, %v, want %s", got, err, want)

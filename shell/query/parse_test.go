@@ -125,10 +125,8 @@ func FuzzParse(f *testing.F) {
 func TestWhere(t *testing.T) {
 	parse := func(text, where string) Statement {
 		t.Helper()
-		s, err := Parse(text)
-		must.Do(t, err)
-		c, err := ParseCondition(where)
-		must.Do(t, err)
+		s := must.Get(Parse(text))(t)
+		c := must.Get(ParseCondition(where))(t)
 		return s.Where(c)
 	}
 	for _, test := range [][3]string{

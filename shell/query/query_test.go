@@ -102,8 +102,7 @@ func TestErrorsCanBeTold(t *testing.T) {
 func TestSuspectsByScoreReadTheIndex(t *testing.T) {
 	const n = 20_000
 	store := papers.Scored(t, n)
-	r, err := answer(t, store, "suspects where score>0.97 and label = 'A'")
-	must.Do(t, err)
+	r := must.Get(answer(t, store, "suspects where score>0.97 and label = 'A'"))(t)
 	found := 0
 	for row, err := range r.Rows() {
 		must.Do(t, err)
@@ -197,8 +196,7 @@ func TestFind(t *testing.T) {
 			must.Do(t, err)
 			want = append(want, row.Values[0].String())
 		}
-		statement, err := Parse(text)
-		must.Do(t, err)
+		statement := must.Get(Parse(text))(t)
 		for skip := range len(want) + 2 {
 			nodes, _, err := statement.Find(t.Context(), tx, Options{}, skip, args...)
 			if err != nil {
@@ -206,8 +204,7 @@ func TestFind(t *testing.T) {
 			}
 			var got []string
 			for _, v := range nodes {
-				id, err := tx.ID(v)
-				must.Do(t, err)
+				id := must.Get(tx.ID(v))(t)
 				got = append(got, id)
 			}
 			if !slices.Equal(got, want[min(skip, len(want)):]) {
@@ -215,8 +212,7 @@ func TestFind(t *testing.T) {
 			}
 		}
 	}
-	statement, err := Parse("stats")
-	must.Do(t, err)
+	statement := must.Get(Parse("stats"))(t)
 	if _, _, err := statement.Find(t.Context(), tx, Options{}, 0); !errors.Is(err, ErrNoNodes) {
 		t.Errorf("stats: got %v, want ErrNoNodes", err)
 	}

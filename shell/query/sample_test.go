@@ -65,8 +65,7 @@ func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 			var nodes []kv.NodeID
 			byID := map[kv.NodeID]string{}
 			for _, id := range all {
-				v, err := tx.Node(id)
-				must.Do(t, err)
+				v := must.Get(tx.Node(id))(t)
 				nodes, byID[v] = append(nodes, v), id
 			}
 			taken := sampleByDefinition(nodes, size, max(from, DefaultSeed))

@@ -14,12 +14,11 @@ import (
 // TestTimesOfColumns compares the times of columns, which are texts of one form each, with times in other forms.
 func TestTimesOfColumns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
 		{Name: "utc", Kind: kv.KindString}, {Name: "blank", Kind: kv.KindString}, {Name: "day", Kind: kv.KindString},
 		{Name: "words", Kind: kv.KindString},
 		{Name: "mixed", Kind: kv.KindString},
-	}})
-	must.Do(t, err)
+	}}))(t)
 	for _, values := range [][]kv.Value{
 		{},
 		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"),
@@ -37,9 +36,7 @@ func TestTimesOfColumns(t *testing.T) {
 		}
 		must.Do(t, load.AddNode(kv.Node{ID: id, Values: values}))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	tx := snapshotOf(t, papers.Reopen(t, dir))
 	for _, test := range []struct {
 		where string

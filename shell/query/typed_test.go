@@ -219,8 +219,7 @@ func TestTheDoors(t *testing.T) {
 	store := papers.Cleaned(t)
 	tx := snapshotOf(t, store)
 	for _, page := range Manual() {
-		parsed, err := Parse(page.Example)
-		must.Do(t, err)
+		parsed := must.Get(Parse(page.Example))(t)
 		if parsed.Writes() {
 			if _, err := parsed.Query(t.Context(), tx, Options{}); !errors.Is(err, ErrWrites) || !strings.Contains(err.Error(), "query.Exec") {
 				t.Errorf("%s: got error %v, want ErrWrites", page.Name, err)
@@ -235,8 +234,7 @@ func TestTheDoors(t *testing.T) {
 	made := papers.Cleaned(t)
 	dir := made.Dir()
 	papers.CloseStore(t, made)
-	only, err := index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true})
-	must.Do(t, err)
+	only := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true}))(t)
 	defer papers.CloseStore(t, only)
 	for _, text := range []string{"accept p4", "undo", "clean", "rescore", "create index on year"} {
 		if _, err := Exec(t.Context(), only, Options{}, text); !errors.Is(err, kv.ErrReadOnly) || err.Error() != "the store is open for reading only" {
@@ -345,8 +343,6 @@ func TestIfInARace(t *testing.T) {
 		if lost != 1 {
 			t.Fatalf("round %d: %d of two decisions were refused, want 1", round, lost)
 		}
-		if _, err := decide.Undo(t.Context(), store, 1, decide.Options{}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(decide.Undo(t.Context(), store, 1, decide.Options{}, nil))(t)
 	}
 }

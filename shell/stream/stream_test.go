@@ -45,9 +45,7 @@ func TestWaitsEnd(t *testing.T) {
 		_, err := io.ReadAll(NewReader(ctx, in))
 		return err
 	})
-	if _, err := out.WriteString("later"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(out.WriteString("later"))(t)
 	got := make([]byte, 16)
 	if n, err := NewReader(t.Context(), in).Read(got); err != nil || string(got[:n]) != "later" {
 		t.Errorf("what came later: got %q, %v", got[:n], err)
@@ -90,8 +88,7 @@ func TestStreamsCarryAll(t *testing.T) {
 		}
 		wrote <- err
 	}()
-	in, err := Open(t.Context(), path)
-	must.Do(t, err)
+	in := must.Get(Open(t.Context(), path))(t)
 	got, err := io.ReadAll(in)
 	if err := errors.Join(err, in.Close(), <-wrote); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("a named pipe: got %d bytes and error %v, want %d", len(got), err, len(want))

@@ -60,8 +60,7 @@ func BenchmarkScan(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(len(file.content)))
 				for b.Loop() {
-					r, err := openFile(b.Context(), path, testMemory)
-					must.Do(b, err)
+					r := must.Get(openFile(b.Context(), path, testMemory))(b)
 					var count atomic.Int64
 					must.Do(b, r.Scan(b.Context(), workers, func(_ int, c *Chunk) error {
 						n := int64(0)

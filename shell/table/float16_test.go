@@ -37,14 +37,12 @@ func TestFloat16(t *testing.T) {
 			meta.Schema[i].LogicalType.Value = new(format.Float16Type)
 		}
 	}
-	footer, err := thrift.Marshal(new(thrift.CompactProtocol), &meta)
-	must.Do(t, err)
+	footer := must.Get(thrift.Marshal(new(thrift.CompactProtocol), &meta))(t)
 	content = append(content[:begin:begin], footer...)
 	content = append(binary.LittleEndian.AppendUint32(content, uint32(len(footer))), "PAR1"...)
 	path := filepath.Join(t.TempDir(), "nodes.parquet")
 	must.Do(t, os.WriteFile(path, content, 0o600))
-	in, err := Open(t.Context(), Parts{paths: []string{path}}.WithoutNested(), testMemory)
-	must.Do(t, err)
+	in := must.Get(Open(t.Context(), Parts{paths: []string{path}}.WithoutNested(), testMemory))(t)
 	defer in.Close()
 	var got []string
 	for row, err := range in.Rows() {

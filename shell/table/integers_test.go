@@ -81,8 +81,7 @@ func TestIntegerPairs(t *testing.T) {
 // reopened opens a file that ends with the test.
 func reopened(t *testing.T, path string) *Reader {
 	t.Helper()
-	in, err := openFile(context.Background(), path, 1<<30)
-	must.Do(t, err)
+	in := must.Get(openFile(context.Background(), path, 1<<30))(t)
 	t.Cleanup(func() {
 		if err := in.Close(); err != nil {
 			t.Error(err)

@@ -196,9 +196,8 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"id,A\nx,id\n", `["1" "2"]`}, // the code of a country, which is there again
 	} {
 		path := write(t, "a.csv", []byte(c.content))
-		in, err := Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader).open(t.Context(),
-			0, testMemory, chunkBytes)
-		must.Do(t, err)
+		in := must.Get(Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader).open(t.Context(),
+			0, testMemory, chunkBytes))(t)
 		if got := fmt.Sprintf("%q", in.Header()); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.content, got, c.want)
 		}
@@ -218,8 +217,7 @@ func TestHeaderLooksLike(t *testing.T) {
 		{"31\t0\t1\tTheory\n35\t0\t0\tTheory\n", -1}, {"ann,bob\ncat,dan\n", 0}, {"paper,0,1\na,0.5,0\n", -1},
 		{"paper,0,1\n7,0.5,0\n", 1},
 	} {
-		in, err := openFile(t.Context(), write(t, "a.txt", []byte(c.content)), testMemory)
-		must.Do(t, err)
+		in := must.Get(openFile(t.Context(), write(t, "a.txt", []byte(c.content)), testMemory))(t)
 		if got := in.HeaderLooksLike(); got != c.want {
 			t.Errorf("%q: got %d, want %d", c.content, got, c.want)
 		}
@@ -232,9 +230,8 @@ func TestHeaderLooksLike(t *testing.T) {
 // The parts of a table without a header are read as the first is.
 func TestPartsWithoutHeader(t *testing.T) {
 	first, second := write(t, "part-00000", []byte("1 2\n2 3\n")), write(t, "part-00001", []byte("x,y z\n"))
-	in, err := Open(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true},
-		nil), testMemory)
-	must.Do(t, err)
+	in := must.Get(Open(t.Context(), Parts{name: "d", paths: []string{first, second}}.WithForm(Form{NoHeader: true},
+		nil), testMemory))(t)
 	var got strings.Builder
 	for row, err := range in.Rows() {
 		must.Do(t, err)

@@ -67,9 +67,7 @@ func TestParquetLists(t *testing.T) {
 		var out bytes.Buffer
 		w := parquet.NewGenericWriter[listRow](&out, parquet.PageBufferSize(1000), parquet.DataPageVersion(1+int(seed)%2), parquet.Compression(&parquet.Snappy))
 		for part := range slices.Chunk(rows, 700) {
-			if _, err := w.Write(part); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Write(part))(t)
 			must.Do(t, w.Flush())
 		}
 		must.Do(t, w.Close())

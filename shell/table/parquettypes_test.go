@@ -17,10 +17,8 @@ func TestUnusualColumns(t *testing.T) {
 	if _, err := openFile(t.Context(), path, testMemory); err == nil || !strings.Contains(err.Error(), `column "where": got a nested or unusual type`) {
 		t.Errorf("got the error %v, want the column where refused", err)
 	}
-	parts, err := FindParts(t.Context(), path)
-	must.Do(t, err)
-	in, err := Open(t.Context(), parts.WithoutNested(), testMemory)
-	must.Do(t, err)
+	parts := must.Get(FindParts(t.Context(), path))(t)
+	in := must.Get(Open(t.Context(), parts.WithoutNested(), testMemory))(t)
 	defer in.Close()
 	if left, want := in.LeftOut(), []string{"where", "tags", "deep"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
@@ -44,8 +42,7 @@ func TestUnusualColumns(t *testing.T) {
 // TestBinaryColumns reads a file that pyarrow wrote, with bytes that it does not call text, and times of 96 bits as
 // Spark writes them.
 func TestBinaryColumns(t *testing.T) {
-	parts, err := FindParts(t.Context(), "testdata/binary.parquet")
-	must.Do(t, err)
+	parts := must.Get(FindParts(t.Context(), "testdata/binary.parquet"))(t)
 	got := readAll(t, parts.WithoutNested("plain"))
 	want := []string{
 		"id|label|plain|time",
@@ -76,8 +73,7 @@ func TestBinaryColumns(t *testing.T) {
 // TestPaddedPages reads a file that fastparquet wrote, whose pages have eight zeros behind their values. A process of
 // its own does so, since the decoder would complain of them on the standard error of the process.
 func TestPaddedPages(t *testing.T) {
-	parts, err := FindParts(t.Context(), "testdata/padded.parquet")
-	must.Do(t, err)
+	parts := must.Get(FindParts(t.Context(), "testdata/padded.parquet"))(t)
 	got := readAll(t, parts)
 	if want := []string{"id|label|text", "a|x|", "b||", "c||q", "d||", "e||"}; !slices.Equal(got, want) {
 		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -98,8 +94,7 @@ func TestPaddedPages(t *testing.T) {
 // readAll are the header and the rows of files.
 func readAll(t *testing.T, parts Parts) []string {
 	t.Helper()
-	in, err := Open(t.Context(), parts, testMemory)
-	must.Do(t, err)
+	in := must.Get(Open(t.Context(), parts, testMemory))(t)
 	defer in.Close()
 	all := []string{strings.Join(in.Header(), "|")}
 	for row, err := range in.Rows() {
@@ -115,8 +110,7 @@ func FuzzParquetTypes(f *testing.F) {
 	must.Do(f, err)
 	f.Add(content)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		parts, err := FindParts(t.Context(), write(t, "a.parquet", content))
-		must.Do(t, err)
+		parts := must.Get(FindParts(t.Context(), write(t, "a.parquet", content)))(t)
 		in, err := Open(t.Context(), parts.WithoutNested(), 1<<20)
 		if err == nil {
 			for _, err = range in.Rows() {

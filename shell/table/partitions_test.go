@@ -13,17 +13,14 @@ import (
 
 // Columns of directories stand behind those of a parquet file, and are texts.
 func TestPartitionsOfParquet(t *testing.T) {
-	content, err := os.ReadFile("testdata/padded.parquet")
-	must.Do(t, err)
+	content := must.Get(os.ReadFile("testdata/padded.parquet"))(t)
 	dir := t.TempDir()
 	for _, year := range []string{"year=2020", "year=2021"} {
 		must.Do(t, os.Mkdir(filepath.Join(dir, year), 0o700))
 		must.Do(t, os.WriteFile(filepath.Join(dir, year, "a.parquet"), content, 0o600))
 	}
-	parts, err := FindParts(t.Context(), dir)
-	must.Do(t, err)
-	in, err := Open(t.Context(), parts, testMemory)
-	must.Do(t, err)
+	parts := must.Get(FindParts(t.Context(), dir))(t)
+	in := must.Get(Open(t.Context(), parts, testMemory))(t)
 	defer in.Close()
 	if want := []string{"id", "label", "text", "year"}; !slices.Equal(in.Header(), want) {
 		t.Fatalf("got the columns %q, want %q", in.Header(), want)

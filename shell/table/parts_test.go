@@ -61,8 +61,7 @@ func TestParts(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(dir, hidden), nil, 0o600))
 	}
 	for _, name := range []string{dir, filepath.Join(dir, "part-*")} {
-		parts, err := FindParts(t.Context(), name)
-		must.Do(t, err)
+		parts := must.Get(FindParts(t.Context(), name))(t)
 		for _, workers := range []int{0, 1, 3} {
 			got := partRows(t, parts, workers)
 			if !slices.Equal(got, want) {

@@ -33,9 +33,7 @@ func zipped(t testing.TB, content string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
-	if _, err := z.Write([]byte(content)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(z.Write([]byte(content)))(t)
 	must.Do(t, z.Close())
 	return out.Bytes()
 }
@@ -239,8 +237,7 @@ func TestParquetEmptyGroup(t *testing.T) {
 		Dst int64 `parquet:"dst"`
 	}
 	content := parquetFile(t, edge{1, 2})
-	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)))
-	must.Do(t, err)
+	file := must.Get(parquet.OpenFile(bytes.NewReader(content), int64(len(content))))(t)
 	metadata := file.Metadata()
 	metadata.NumRows = 0
 	group := &metadata.RowGroups[0]
@@ -249,8 +246,7 @@ func TestParquetEmptyGroup(t *testing.T) {
 		column := &group.Columns[i].MetaData
 		column.NumValues, column.DataPageOffset, column.DictionaryPageOffset = 0, -1, 0
 	}
-	footer, err := thrift.Marshal(new(thrift.CompactProtocol), metadata)
-	must.Do(t, err)
+	footer := must.Get(thrift.Marshal(new(thrift.CompactProtocol), metadata))(t)
 	empty := append([]byte("PAR1"), footer...)
 	empty = binary.LittleEndian.AppendUint32(empty, uint32(len(footer)))
 	got, err := read(write(t, "empty.parquet", append(empty, "PAR1"...)))
@@ -321,8 +317,7 @@ func TestParquetDamage(t *testing.T) {
 
 func TestColumnsAndWant(t *testing.T) {
 	path := write(t, "a.csv", []byte("Src,year\nx,"+strings.Repeat("é", 40)+"\n"))
-	r, err := openFile(t.Context(), path, testMemory)
-	must.Do(t, err)
+	r := must.Get(openFile(t.Context(), path, testMemory))(t)
 	if got, err := r.Columns("src", "dst", "year"); err != nil || !slices.Equal(got, []int{0, -1, 1}) {
 		t.Errorf("columns: got %d, %v, want 0, -1, 1", got, err)
 	}
@@ -346,8 +341,7 @@ func TestColumnsOfOneName(t *testing.T) {
 		{"SRC,src,dst", "[1 2]"}, {"Src, dst ", "[0 1]"}, {"SRC,Src,dst", `a.csv:1: got the columns "SRC" and "Src", want one of them named "src"`}, {" src,dst", "[0 1]"},
 		{"\"src \",\" src\",dst", `got the columns "src " and " src", want one of them named "src"`},
 	} {
-		r, err := openFile(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory)
-		must.Do(t, err)
+		r := must.Get(openFile(t.Context(), write(t, "a.csv", []byte(test.header+"\n")), testMemory))(t)
 		columns, err := r.Columns("src", "dst")
 		got := fmt.Sprint(columns)
 		if err != nil {

@@ -43,8 +43,7 @@ func TestWrittenTablesComeBack(t *testing.T) {
 		path := filepath.Join(dir, name)
 		must.Do(t, os.WriteFile(path, out.Bytes(), 0o600))
 		chunk := rapid.IntRange(1, 64).Draw(t, "chunk")
-		in, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
-		must.Do(t, err)
+		in := must.Get(Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk))(t)
 		var got [][]string
 		var told []string
 		for row, err := range in.Rows() {
@@ -82,9 +81,8 @@ func TestQuotesOfTitles(t *testing.T) {
 		{"id\ttitle\tkind\n", "x\ty\t\"open\n\n" + strings.Repeat("x\ty\tz\n", MaxRecord/6+1), chunkBytes},
 	} {
 		path := write(t, "a.tsv", []byte(c.begin+rows.String()+c.end))
-		in, err := Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: c.begin == ""}, nil).open(t.Context(), 0,
-			testMemory, c.chunk)
-		must.Do(t, err)
+		in := must.Get(Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: c.begin == ""}, nil).open(t.Context(), 0,
+			testMemory, c.chunk))(t)
 		var got strings.Builder
 		others := 0
 		for row, err := range in.Rows() {

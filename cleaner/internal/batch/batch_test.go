@@ -13,12 +13,9 @@ import (
 // Ranges that do not fit into a transaction are halved: each number is done once, in order.
 func TestWhatDoesNotFitIsHalved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	must.Do(t, l.AddNode(kv.Node{ID: "a"}))
-	if _, err := l.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Commit(t.Context(), nil))(t)
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 64 << 20})
 	must.Do(t, err)
 	defer s.Close()

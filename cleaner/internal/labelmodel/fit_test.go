@@ -256,8 +256,7 @@ func TestDigestHasTheColumns(t *testing.T) {
 	}
 	var digests [][32]byte
 	for _, columns := range [][]int{{0, 3}, {0, 4}, {0, 3}} {
-		f, err := newLabelFit(t.Context(), nil, rows, columns, 1, clearDecile)
-		must.Do(t, err)
+		f := must.Get(newLabelFit(t.Context(), nil, rows, columns, 1, clearDecile))(t)
 		digests = append(digests, f.digest(0))
 		must.Do(t, f.Close())
 	}
@@ -270,8 +269,7 @@ func TestDigestHasTheColumns(t *testing.T) {
 func TestFewRowsTakeLittle(t *testing.T) {
 	const classes, workers = 3, 16
 	rows := newMixture(7, 100, classes, 0.1, false, false).rows(classes)
-	f, err := newLabelFit(t.Context(), nil, rows, evidenceColumns(rows.Width), workers, noBackground)
-	must.Do(t, err)
+	f := must.Get(newLabelFit(t.Context(), nil, rows, evidenceColumns(rows.Width), workers, noBackground))(t)
 	if len(f.scratch) != 1 {
 		t.Errorf("%d rows, %d workers: got memory to sweep for %d, want 1", len(rows.Labels), workers, len(f.scratch))
 	}
@@ -298,8 +296,7 @@ func TestExpectedRate(t *testing.T) {
 // newFit takes the rows of a mixture.
 func (m mixture) newFit(t *testing.T, classes int, background float64) *labelFit {
 	t.Helper()
-	f, err := newLabelFit(context.Background(), nil, m.rows(classes), evidenceColumns(m.width), 1, background)
-	must.Do(t, err)
+	f := must.Get(newLabelFit(context.Background(), nil, m.rows(classes), evidenceColumns(m.width), 1, background))(t)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
@@ -315,8 +312,7 @@ func TestFitGoesOnFromARate(t *testing.T) {
 	must.Do(t, err)
 	for i, at := range tried {
 		state := f.from(at, f.rates[i])
-		sums, err := f.sweep(context.Background(), state)
-		must.Do(t, err)
+		sums := must.Get(f.sweep(context.Background(), state))(t)
 		if value := sums[0] + f.penalty(state); value < at.value-0.1 {
 			t.Errorf("rate %v: got log-likelihood %v to go on from, want %v", rateGrid[i], value, at.value)
 		}
@@ -354,8 +350,7 @@ func TestFitNeverGoesDown(t *testing.T) {
 		}
 		passed, plain := math.Inf(-1), start()
 		for range MostSweeps {
-			sums, err := f.sweep(ctx, plain)
-			must.Do(t, err)
+			sums := must.Get(f.sweep(ctx, plain))(t)
 			at := sums[0] + f.penalty(plain)
 			if at < passed {
 				break

@@ -105,8 +105,7 @@ func TestNoiseOfEveryKind(t *testing.T) {
 				t.Errorf("%s, seed %d: with three workers it differs (%v)", kind.name, seed, err)
 			}
 			other, numbers := renumbered(t, p, r)
-			there, err := noise.Inject(t.Context(), other, seed, ops.Options{})
-			must.Do(t, err)
+			there := must.Get(noise.Inject(t.Context(), other, seed, ops.Options{}))(t)
 			for place, at := range numbers {
 				if there[at] != noisy[place] {
 					t.Fatalf("%s, seed %d: the node at place %d becomes %d or %d, by its number",
@@ -223,8 +222,7 @@ func TestFeatureNoiseGoesByLikeness(t *testing.T) {
 	}
 	p.Features = ops.Dense(features, 3)
 	noise := mustParse(t, "feature:0.05")
-	noisy, err := noise.Inject(t.Context(), p, 1, ops.Options{})
-	must.Do(t, err)
+	noisy := must.Get(noise.Inject(t.Context(), p, 1, ops.Options{}))(t)
 	for v, y := range noisy {
 		if y != p.Labels[v] && (v%12 != 0 || y != 1) {
 			t.Errorf("node %d of class %d became %d, want nodes that look like class 1 to become that", v, p.Labels[v], y)
@@ -370,8 +368,7 @@ func TestClustersAreFound(t *testing.T) {
 	for v := range 8 { // the first of each group are drawn first
 		s.nodes[v] = kv.NodeID(v)
 	}
-	clusters, err := s.cluster(t.Context())
-	must.Do(t, err)
+	clusters := must.Get(s.cluster(t.Context()))(t)
 	for v, k := range clusters {
 		if k != clusters[v%8] || clusters[v%4] == clusters[v%4+4] {
 			t.Errorf("node %d: got cluster %d, want the groups of %v", v, k, clusters[:8])
@@ -393,8 +390,7 @@ func TestInstanceNoiseGoesByParts(t *testing.T) {
 	p.Labels[0], p.Labels[2], p.Labels[4], p.Labels[6] = 2, 3, 4, 5
 	p.Features = ops.Dense(features, width)
 	noise := mustParse(t, "instance:0.5")
-	noisy, err := noise.Inject(t.Context(), p, 3, ops.Options{})
-	must.Do(t, err)
+	noisy := must.Get(noise.Inject(t.Context(), p, 3, ops.Options{}))(t)
 	kinds, most := make(map[[3]int]int), make(map[[2]int]int)
 	for v, y := range noisy {
 		if y != p.Labels[v] && p.Labels[v] < 2 {

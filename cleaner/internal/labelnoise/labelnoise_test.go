@@ -55,16 +55,14 @@ func listOrder(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
 
 func mustParse(t *testing.T, text string) Noise {
 	t.Helper()
-	noise, err := Parse(text)
-	must.Do(t, err)
+	noise := must.Get(Parse(text))(t)
 	return noise
 }
 
 // mustInject is inject in an order that can be read.
 func mustInject(t *testing.T, n Noise, labels []kv.Class, order iter.Seq2[kv.NodeID, error], classes int, seed uint64) []kv.Class {
 	t.Helper()
-	noisy, err := n.Inject(t.Context(), &Graph{Labels: labels, Order: order, Classes: classes}, seed, ops.Options{})
-	must.Do(t, err)
+	noisy := must.Get(n.Inject(t.Context(), &Graph{Labels: labels, Order: order, Classes: classes}, seed, ops.Options{}))(t)
 	return noisy
 }
 

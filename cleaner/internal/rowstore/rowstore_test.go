@@ -34,8 +34,7 @@ func TestRowStoreKeepsItsValues(t *testing.T) {
 	}
 	for name, dir := range map[string]*scratch.Dir{"memory": nil, "file": scratch.Temporary(t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
-			s, err := New(dir, rows, width)
-			must.Do(t, err)
+			s := must.Get(New(dir, rows, width))(t)
 			closeStore(t, s)
 			if s.Width() != width {
 				t.Errorf("width: got %d, want %d", s.Width(), width)
@@ -99,8 +98,7 @@ func TestRowStoreErrors(t *testing.T) {
 		t.Errorf("a directory that is not there: got %v, want fs.ErrNotExist for 10 rows of 3 columns", err)
 	}
 	for _, cause := range []error{nil, errors.New("cause")} {
-		s, err := New(nil, 10, 3)
-		must.Do(t, err)
+		s := must.Get(New(nil, 10, 3))(t)
 		closeStore(t, s)
 		beyond := kv.Range{First: 10, End: 11}
 		if err := s.Read(beyond, 0, 3, make([]float32, 3)); !errors.Is(err, ErrShape) {

@@ -73,8 +73,7 @@ func TestTileRoundTrip(t *testing.T) {
 			_, err := DecodeTile(encoded, rows, columns, part, dst)
 			return err
 		})
-		tile, err := NewTile(encoded, rows, columns)
-		must.Do(t, err)
+		tile := must.Get(NewTile(encoded, rows, columns))(t)
 		for range 2 {
 			check(func(dst Window) error { return tile.Read(part, dst) })
 		}

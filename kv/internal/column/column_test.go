@@ -56,9 +56,7 @@ func newColumn(t *testing.T, r *rand.Rand, kind codec.Kind, rows, nodes, changes
 func putBlock(t *testing.T, c Column, number uint32, body []byte) {
 	t.Helper()
 	put := c.Records.(*recordtest.Records).Put
-	if _, err := record.PutParts(put, Key(c.Generation, number), body); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(record.PutParts(put, Key(c.Generation, number), body))(t)
 }
 
 // read is what Read and ReadDeltas hand out of a range, in an array of all nodes.

@@ -18,8 +18,7 @@ var testStore = Store{1, 2, 3}
 // last segment end.
 func write(t testing.TB, dir string) (frames []string, ends []int64) {
 	t.Helper()
-	l, err := Create(dir, "j", testStore, 5)
-	must.Do(t, err)
+	l := must.Get(Create(dir, "j", testStore, 5))(t)
 	for i := range 10 {
 		if i == 4 || i == 7 {
 			must.Do(t, l.Rotate())
@@ -53,7 +52,7 @@ func describe(f Frame, entries []Entry) string {
 func read(t testing.TB, dir string) (*Contents, []string) {
 	t.Helper()
 	var frames []string
-	c, err := Scan(dir, "j", func(f Frame) error {
+	c := must.Get(Scan(dir, "j", func(f Frame) error {
 		var entries []Entry
 		for e, err := range f.Entries() {
 			if err != nil {
@@ -63,8 +62,7 @@ func read(t testing.TB, dir string) (*Contents, []string) {
 		}
 		frames = append(frames, describe(f, entries))
 		return nil
-	})
-	must.Do(t, err)
+	}))(t)
 	return c, frames
 }
 
@@ -78,8 +76,7 @@ func TestJournal(t *testing.T) {
 	if !reflect.DeepEqual(got, want) || c.Base() != 5 || c.Last() != 15 || c.Torn || len(c.Damage) > 0 || c.Segments[2].Store != testStore {
 		t.Errorf("got %+v and %d frames, want %d frames of commits 6 to 15", c, len(got), len(want))
 	}
-	l, err := Continue(dir, "j", c)
-	must.Do(t, err)
+	l := must.Get(Continue(dir, "j", c))(t)
 	must.Do(t, l.Remove(2))
 	must.Do(t, l.AppendCommit([]Entry{{[]byte("more"), []byte{}}}))
 	must.Do(t, l.Close())
@@ -92,14 +89,12 @@ func TestJournal(t *testing.T) {
 // was closed.
 func TestReservedEnd(t *testing.T) {
 	dir := t.TempDir()
-	l, err := Create(dir, "j", testStore, 0)
-	must.Do(t, err)
+	l := must.Get(Create(dir, "j", testStore, 0))(t)
 	l.Ahead = 1 << 14
 	entries := []Entry{{[]byte("key"), []byte("value")}}
 	size := func(sequence uint64) int64 {
 		t.Helper()
-		info, err := os.Stat(segmentPath(dir, "j", sequence))
-		must.Do(t, err)
+		info := must.Get(os.Stat(segmentPath(dir, "j", sequence)))(t)
 		return info.Size()
 	}
 	look := func(commits uint64) *Contents {
@@ -133,21 +128,18 @@ func TestReservedEnd(t *testing.T) {
 	}
 	look(1001)
 	for _, c := range []struct{ bytes, reserved int64 }{{smallCommits - 100, 1 << 14}, {smallCommits, 0}} {
-		l, err := Create(t.TempDir(), "j", testStore, 0)
-		must.Do(t, err)
+		l := must.Get(Create(t.TempDir(), "j", testStore, 0))(t)
 		defer l.Close()
 		l.Ahead = 1 << 14
 		must.Do(t, l.AppendCommit([]Entry{{[]byte("key"), make([]byte, c.bytes)}}))
-		info, err := os.Stat(l.last().Path)
-		must.Do(t, err)
+		info := must.Get(os.Stat(l.last().Path))(t)
 		if got := info.Size() - l.Size(); got != c.reserved {
 			t.Errorf("a commit of %d bytes: got %d bytes reserved, want %d", c.bytes, got, c.reserved)
 		}
 	}
 	must.Do(t, os.Remove(segmentPath(dir, "j", 2)))
 	must.Do(t, os.WriteFile(segmentPath(dir, "j", 1), left, 0o600))
-	again, err := Continue(dir, "j", look(1000))
-	must.Do(t, err)
+	again := must.Get(Continue(dir, "j", look(1000)))(t)
 	defer again.Close()
 	must.Do(t, again.AppendCommit(entries))
 	look(1001)
@@ -168,8 +160,7 @@ func TestTornData(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			l, err := Create(dir, "j", testStore, 0)
-			must.Do(t, err)
+			l := must.Get(Create(dir, "j", testStore, 0))(t)
 			defer l.Close()
 			l.Ahead = 1 << 16
 			must.Do(t, l.AppendCommit(entries))
@@ -181,12 +172,9 @@ func TestTornData(t *testing.T) {
 			for range c.commit {
 				must.Do(t, l.AppendCommit(entries))
 			}
-			file, err := os.OpenFile(segmentPath(dir, "j", 1), os.O_RDWR, 0)
-			must.Do(t, err)
+			file := must.Get(os.OpenFile(segmentPath(dir, "j", 1), os.O_RDWR, 0))(t)
 			defer file.Close()
-			if _, err := file.WriteAt(make([]byte, sector), at); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(file.WriteAt(make([]byte, sector), at))(t)
 			if found, _ := read(t, dir); found.Torn != c.torn || (len(found.Damage) > 0) == c.torn || found.Last() != c.last {
 				t.Errorf("got %+v, want torn: %t, the last commit %d", found, c.torn, c.last)
 			}
@@ -216,8 +204,7 @@ func TestTornGroup(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			l, err := Create(dir, "j", testStore, 0)
-			must.Do(t, err)
+			l := must.Get(Create(dir, "j", testStore, 0))(t)
 			defer l.Close()
 			l.Ahead = c.ahead
 			must.Do(t, l.AppendCommit(entries(1)))
@@ -227,8 +214,7 @@ func TestTornGroup(t *testing.T) {
 				must.Do(t, l.AppendCommit(entries(5)))
 			}
 			path := segmentPath(dir, "j", 1)
-			text, err := os.ReadFile(path)
-			must.Do(t, err)
+			text := must.Get(os.ReadFile(path))(t)
 			at := segmentHead + c.zeroed*int(length) + 2*sector
 			if c.flip {
 				text[at] ^= 1
@@ -244,8 +230,7 @@ func TestTornGroup(t *testing.T) {
 			if !c.torn {
 				return
 			}
-			again, err := Continue(dir, "j", found)
-			must.Do(t, err)
+			again := must.Get(Continue(dir, "j", found))(t)
 			defer again.Close()
 			must.Do(t, again.AppendCommit(entries(9)))
 			if found, _ = read(t, dir); found.Torn || len(found.Damage) > 0 || found.Last() != c.last+1 {
@@ -260,8 +245,7 @@ func TestTornEnd(t *testing.T) {
 	dir := t.TempDir()
 	want, ends := write(t, dir)
 	path := segmentPath(dir, "j", 3)
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	for length := segmentHead; length < len(text); length += 7 {
 		must.Do(t, os.WriteFile(path, text[:length], 0o600))
 		cut := 0
@@ -274,8 +258,7 @@ func TestTornEnd(t *testing.T) {
 		if !reflect.DeepEqual(got, want[:len(want)-cut]) || len(c.Damage) > 0 {
 			t.Fatalf("cut to %d: got %d frames and %v, want %d", length, len(got), c.Damage, len(want)-cut)
 		}
-		l, err := Continue(dir, "j", c)
-		must.Do(t, err)
+		l := must.Get(Continue(dir, "j", c))(t)
 		must.Do(t, l.AppendCommit(nil))
 		must.Do(t, l.Close())
 		if c, after := read(t, dir); c.Torn || len(c.Damage) > 0 || len(after) != len(got)+1 {
@@ -291,8 +274,7 @@ func TestDamage(t *testing.T) {
 	want, ends := write(t, dir)
 	for sequence := uint64(1); sequence <= 3; sequence++ {
 		path := segmentPath(dir, "j", sequence)
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		last := int64(len(text))
 		if sequence == 3 {
 			last = ends[len(ends)-2]
@@ -337,8 +319,7 @@ func testChangedEnd(t *testing.T, reserved int) {
 	dir := t.TempDir()
 	want, ends := write(t, dir)
 	path := segmentPath(dir, "j", 3)
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	first, end := int(ends[len(ends)-2]), len(text)
 	look := func(what string, changed []byte) *Contents {
 		must.Do(t, os.WriteFile(path, append(changed, make([]byte, reserved)...), 0o600))
@@ -410,8 +391,7 @@ func FuzzEntries(f *testing.F) {
 			}
 			entries = append(entries, e)
 		}
-		again, err := appendFrame(nil, 1, 0, 1, Commit, entries)
-		must.Do(t, err)
+		again := must.Get(appendFrame(nil, 1, 0, 1, Commit, entries))(t)
 		var second []Entry
 		for e, err := range (Frame{Body: again[frameHead:]}).Entries() {
 			must.Do(t, err)
@@ -426,8 +406,7 @@ func FuzzEntries(f *testing.F) {
 // TestRotateFails has no segment begun where its file cannot be made: the journal goes on in the one before.
 func TestRotateFails(t *testing.T) {
 	dir := t.TempDir()
-	l, err := Create(dir, "j", testStore, 0)
-	must.Do(t, err)
+	l := must.Get(Create(dir, "j", testStore, 0))(t)
 	must.Do(t, os.MkdirAll(filepath.Join(segmentPath(dir, "j", 2), "in the way"), 0o700))
 	if err := l.Rotate(); err == nil {
 		t.Fatal("got no error where a directory is in the way")

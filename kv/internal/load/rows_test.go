@@ -12,8 +12,7 @@ import (
 
 // TestDamagedRows damages the file of rows behind the back of a load.
 func TestDamagedRows(t *testing.T) {
-	s, err := newRowSpool(t.TempDir())
-	must.Do(t, err)
+	s := must.Get(newRowSpool(t.TempDir()))(t)
 	defer func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
@@ -21,9 +20,7 @@ func TestDamagedRows(t *testing.T) {
 	}()
 	must.Do(t, errors.Join(s.append("a", 1, -1, nil), s.w.Flush()))
 	long := binary.AppendUvarint(nil, 1<<62)
-	if _, err := s.file.WriteAt(long, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.file.WriteAt(long, 0))(t)
 	s.size = int64(len(long)) + 3
 	for row, err := range s.all(t.Context()) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), s.file.Name()) {

@@ -14,8 +14,7 @@ func TestCachedIsNotAskedFor(t *testing.T) {
 	const blocks, size = 3 * cachedStretch, 4096
 	path := filepath.Join(t.TempDir(), "table")
 	must.Do(t, os.WriteFile(path, make([]byte, blocks*size), 0o600))
-	r, err := mapTable(path)
-	must.Do(t, err)
+	r := must.Get(mapTable(path))(t)
 	defer func() {
 		if err := r.close(); err != nil {
 			t.Error(err)

@@ -102,8 +102,7 @@ func TestFlushedVersion(t *testing.T) {
 	check("after a merge")
 	d.flushed = flushedTables{}
 	path := filepath.Join(dir, badger.ManifestFilename)
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	must.Do(t, os.WriteFile(path, text[:len(text)-1], 0o600))
 	check("with a manifest that ends within a record")
 	if len(d.flushed.known) > 0 {
@@ -203,8 +202,7 @@ func TestUndoMerges(t *testing.T) {
 		{"the first is kept for no reason", []uint64{1, 3, 5, 6}, nil, map[uint64]uint8{3: 0, 5: 0, 6: 6}},
 	} {
 		dir := t.TempDir()
-		first, err := manifestText(&pb.ManifestChangeSet{})
-		must.Do(t, err)
+		first := must.Get(manifestText(&pb.ManifestChangeSet{}))(t)
 		must.Do(t, os.WriteFile(filepath.Join(dir, badger.ManifestFilename), first, 0o600))
 		for _, changes := range sets {
 			must.Do(t, appendManifest(dir, &pb.ManifestChangeSet{Changes: changes}))

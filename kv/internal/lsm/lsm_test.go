@@ -25,8 +25,7 @@ func openTest(t testing.TB, dir string) *DB {
 	t.Helper()
 	must.Do(t, storedir.Make(dir))
 	opt := Options{MemoryBudget: testBudget, Journal: noJournal{}, Reading: func() bool { return false }}
-	d, err := Open(dir, opt)
-	must.Do(t, err)
+	d := must.Get(Open(dir, opt))(t)
 	return d
 }
 

@@ -13,8 +13,7 @@ import (
 // TestBudgets checks that what Badger may hold stays within any budget, and that Badger takes the options.
 func TestBudgets(t *testing.T) {
 	for _, budget := range []int64{testBudget, 200 << 20, 1 << 30, 1 << 40} {
-		b, err := badgerOptions(t.TempDir(), Options{MemoryBudget: budget})
-		must.Do(t, err)
+		b := must.Get(badgerOptions(t.TempDir(), Options{MemoryBudget: budget}))(t)
 		// An arena is 1.3 times its memtable; beside those that wait one is filled.
 		held := b.MemTableSize*13/10*int64(b.NumMemtables+1) + b.IndexCacheSize + b.BlockCacheSize
 		if held > budget {

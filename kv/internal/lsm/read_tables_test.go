@@ -99,14 +99,12 @@ func told(t *testing.T, d *DB) (lines []string) {
 func TestReadOnlyIsAsBadger(t *testing.T) {
 	for seed := range uint64(8) {
 		dir := drawnDatabase(t, rand.New(rand.NewPCG(seed, 3)))
-		opt, err := badgerOptions(dir, readOnlyOptions)
-		must.Do(t, err)
+		opt := must.Get(badgerOptions(dir, readOnlyOptions))(t)
 		db, err := badger.Open(opt) // which merges nothing
 		must.Do(t, err)
 		want := told(t, &DB{db: db, merges: newMergeGuard(nil)})
 		must.Do(t, db.Close())
-		d, err := Open(dir, readOnlyOptions)
-		must.Do(t, err)
+		d := must.Get(Open(dir, readOnlyOptions))(t)
 		got := told(t, d)
 		for i := range want {
 			if i >= len(got) || got[i] != want[i] {
@@ -127,10 +125,8 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	dir := sessions(t, 2)
 	path := slices.Max(tablesIn(t, dir))
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
-	r, err := openTableReader(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
+	r := must.Get(openTableReader(path))(t)
 	_, end, err := r.place(r.blocks() - 1)
 	filter := strings.Index(string(text[end:]), string(r.index.BloomFilterBytes()))
 	if err := errors.Join(err, r.close()); err != nil || filter < 0 {
@@ -174,8 +170,7 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 	dir, other := drawnDatabase(t, rand.New(rand.NewPCG(1, 3))), drawnDatabase(t, rand.New(rand.NewPCG(2, 3)))
 	open := func() *DB {
 		t.Helper()
-		d, err := Open(dir, readOnlyOptions)
-		must.Do(t, err)
+		d := must.Get(Open(dir, readOnlyOptions))(t)
 		return d
 	}
 	get := func(d *DB) error {
@@ -231,8 +226,7 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 
 // TestAskAgain asks the system for a block again after a while, and not before.
 func TestAskAgain(t *testing.T) {
-	d, err := Open(drawnDatabase(t, rand.New(rand.NewPCG(4, 0))), readOnlyOptions)
-	must.Do(t, err)
+	d := must.Get(Open(drawnDatabase(t, rand.New(rand.NewPCG(4, 0))), readOnlyOptions))(t)
 	defer closeTest(t, d)
 	table := d.tables.runs[0][0]
 	must.Do(t, table.open())
@@ -295,8 +289,7 @@ func TestWalkEndsBeforeOtherRecords(t *testing.T) {
 func TestWillRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	dir := drawnDatabase(t, r)
-	plain, err := Open(dir, readOnlyOptions)
-	must.Do(t, err)
+	plain := must.Get(Open(dir, readOnlyOptions))(t)
 	defer closeTest(t, plain)
 	want := told(t, plain)
 	d, err := Open(dir, readOnlyOptions)
@@ -344,9 +337,7 @@ func TestWillRead(t *testing.T) {
 		t.Error("no block was asked for")
 	}
 	for _, i := range wanted {
-		if _, err := txn.Get(testKey(i)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(txn.Get(testKey(i)))(t)
 	}
 	if after := asked(); after != before {
 		t.Errorf("%d blocks were asked for before the records were read, and %d after", before, after)

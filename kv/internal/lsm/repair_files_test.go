@@ -25,15 +25,13 @@ func TestLossesOfBlocks(t *testing.T) {
 	} {
 		dir := sessions(t, 1)
 		path := tablesIn(t, dir)[0]
-		reader, err := openTableReader(path)
-		must.Do(t, err)
+		reader := must.Get(openTableReader(path))(t)
 		from, to, err := reader.place(reader.blocks() - 1)
 		must.Do(t, err)
 		body, _, _ := cutTableChecksum(reader.data[from:to])
 		at := from + test.at(len(body), to-from)
 		must.Do(t, reader.close())
-		text, err := os.ReadFile(path)
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		text[at] ^= 1
 		text[at+1] ^= 1
 		must.Do(t, os.WriteFile(path, text, 0o600))
@@ -57,10 +55,8 @@ func TestSearchBlocks(t *testing.T) {
 	}
 	must.Do(t, w.end(d.db.Opts()))
 	must.Do(t, w.sync())
-	whole, err := os.ReadFile(path)
-	must.Do(t, err)
-	reader, err := openTableReader(path)
-	must.Do(t, err)
+	whole := must.Get(os.ReadFile(path))(t)
+	reader := must.Get(openTableReader(path))(t)
 	defer func() {
 		if err := reader.close(); err != nil {
 			t.Error(err)

@@ -46,8 +46,7 @@ func TestTableWriterWritesAsBadger(t *testing.T) {
 		}
 		must.Do(t, w.end(opt))
 		must.Do(t, w.sync())
-		got, err := os.ReadFile(path)
-		must.Do(t, err)
+		got := must.Get(os.ReadFile(path))(t)
 		if want := builder.Finish(); !bytes.Equal(got, want) {
 			t.Fatalf("seed %d: got %d bytes, want other %d", seed, len(got), len(want))
 		}
@@ -104,8 +103,7 @@ func TestTableBatch(t *testing.T) {
 				t.Errorf("seed %d: got %d adjacency blocks, want %d", seed, count, len(want)/4)
 			}
 			for key, body := range want {
-				value, err := txn.Get([]byte(key))
-				must.Do(t, err)
+				value := must.Get(txn.Get([]byte(key)))(t)
 				if got, err := record.Decode([]byte(key), value); err != nil || !bytes.Equal(got, body) {
 					t.Fatalf("seed %d: %s: got %d bytes, %v, want other %d", seed, record.Describe([]byte(key)), len(got), err, len(body))
 				}
@@ -164,8 +162,7 @@ func TestSmallStreamsShareTables(t *testing.T) {
 		lastLevel(t, d)
 		must.Do(t, d.View(func(txn *Txn) error {
 			for key, body := range want {
-				value, err := txn.Get([]byte(key))
-				must.Do(t, err)
+				value := must.Get(txn.Get([]byte(key)))(t)
 				if got, err := record.Decode([]byte(key), value); err != nil || len(got) != len(body) {
 					t.Fatalf("seed %d: %s: got %d bytes, %v, want %d", seed, record.Describe([]byte(key)), len(got), err, len(body))
 				}
@@ -197,8 +194,7 @@ func TestStreamsThatNearlyHaveFiles(t *testing.T) {
 		lastLevel(t, d)
 		must.Do(t, d.View(func(txn *Txn) error {
 			for key, size := range want {
-				value, err := txn.Get([]byte(key))
-				must.Do(t, err)
+				value := must.Get(txn.Get([]byte(key)))(t)
 				if got, err := record.Decode([]byte(key), value); err != nil || len(got) != size {
 					t.Fatalf("%d less: %s: got %d bytes, %v, want %d", less, record.Describe([]byte(key)), len(got), err, size)
 				}
@@ -221,8 +217,7 @@ func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 		}
 		numbers = append(numbers, number)
 		path := table.NewFilename(number, d.dir)
-		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
-		must.Do(t, err)
+		file := must.Get(z.OpenMmapFile(path, os.O_RDONLY, 0))(t)
 		opened, err := table.OpenTable(file, table.Options{ChkMode: badgeroptions.OnTableAndBlockRead})
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
@@ -238,8 +233,7 @@ func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
 // temporaryFiles are the files of tables that were not finished.
 func temporaryFiles(t *testing.T, dir string) []string {
 	t.Helper()
-	paths, err := storedir.FilesNamed(dir, "", ".tmp")
-	must.Do(t, err)
+	paths := must.Get(storedir.FilesNamed(dir, "", ".tmp"))(t)
 	return paths
 }
 

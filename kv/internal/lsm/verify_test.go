@@ -19,10 +19,8 @@ import (
 // TestTablesAreVerifiedOnce has a store remember which tables it has compared with their checksums, until their files change.
 func TestTablesAreVerifiedOnce(t *testing.T) {
 	dir := sessions(t, 5)
-	opt, err := badgerOptions(dir, Options{MemoryBudget: testBudget})
-	must.Do(t, err)
-	tables, err := checkFiles(dir, false, noJournal{})
-	must.Do(t, err)
+	opt := must.Get(badgerOptions(dir, Options{MemoryBudget: testBudget}))(t)
+	tables := must.Get(checkFiles(dir, false, noJournal{}))(t)
 	// All are listed, and compared but for the one that this writing has made.
 	fresh, listed := 0, readVerified(dir).listed
 	for _, table := range listed {
@@ -34,8 +32,7 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 		t.Errorf("got %d tables in the list, %d of them not compared, want %d and at most 1", len(listed), fresh, len(tables))
 	}
 	path := tables[0].path
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	text[100] ^= 1
 	must.Do(t, os.WriteFile(path, text, 0o600))
 	due := opt.NumLevelZeroTables
@@ -46,16 +43,14 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 		t.Errorf("where no merge is due: %v", err)
 	}
 	id, _ := table.ParseFileID(filepath.Base(path))
-	mark, err := storedir.MarkOf(path)
-	must.Do(t, err)
+	mark := must.Get(storedir.MarkOf(path))(t)
 	v := readVerified(dir)
 	v.listed[id] = listedTable{Mark: mark}
 	v.save()
 	if err := verifyToOpen(dir, tables, due, opt); err != nil {
 		t.Errorf("a table of the list is compared again: %v", err)
 	}
-	list, err := os.ReadFile(filepath.Join(dir, verifiedName))
-	must.Do(t, err)
+	list := must.Get(os.ReadFile(filepath.Join(dir, verifiedName)))(t)
 	for what, text := range map[string][]byte{
 		"a damaged list": list[:len(list)-1], "a list without its form": bytes.TrimPrefix(list, []byte(listForm+" ")),
 	} {

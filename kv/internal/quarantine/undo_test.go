@@ -127,8 +127,7 @@ func TestFillOfFullDisk(t *testing.T) {
 		t.Skip("how much room is free is not known")
 	}
 	store, files := newStore(t)
-	d, err := Begin(store)
-	must.Do(t, err)
+	d := must.Get(Begin(store))(t)
 	if err := d.Fill(1<<62, func(int64, int64) {}); !errors.Is(err, storedir.ErrNoSpace) {
 		t.Errorf("got %v, want ErrNoSpace", err)
 	}

@@ -64,8 +64,7 @@ func TestWriteFile(t *testing.T) {
 	}
 	left := ".a.KILLED" + partialSuffix
 	must.Do(t, os.WriteFile(left, []byte("half"), 0o600))
-	busy, err := os.Create(".a.BUSY" + partialSuffix)
-	must.Do(t, err)
+	busy := must.Get(os.Create(".a.BUSY" + partialSuffix))(t)
 	must.Do(t, lock(busy))
 	must.Do(t, WriteFile(t.Context(), "a", 0o666, write("again", nil)))
 	if names, want := listDir(t), []string{filepath.Base(busy.Name()), "a"}; !slices.Equal(names, want) {
@@ -79,8 +78,7 @@ func TestWriteFile(t *testing.T) {
 
 func listDir(t testing.TB) []string {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir("."))(t)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())

@@ -37,16 +37,13 @@ var (
 func render(t *testing.T, r *query.Result) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if _, err := Parquet.Render(&out, r, &print.Screen{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Parquet.Render(&out, r, &print.Screen{}))(t)
 	return out.Bytes()
 }
 
 func TestEveryKind(t *testing.T) {
 	data := render(t, query.NewTable(kinds, kindRows))
-	packed, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-	must.Do(t, err)
+	packed := must.Get(parquet.OpenFile(bytes.NewReader(data), int64(len(data))))(t)
 	var names []string
 	for _, column := range packed.Root().Columns() {
 		names = append(names, column.Name())
@@ -112,8 +109,7 @@ func TestRowGroupsAreBounded(t *testing.T) {
 	const rows = 5000
 	text := strings.Repeat("x", 4000)
 	data := render(t, numbers(rows, text, nil))
-	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-	must.Do(t, err)
+	file := must.Get(parquet.OpenFile(bytes.NewReader(data), int64(len(data))))(t)
 	for i, group := range file.RowGroups() {
 		if bytes := group.NumRows() * int64(len(text)+2*cellBytes); bytes > groupBytes {
 			t.Errorf("row group %d has %d bytes, want at most %d", i, bytes, groupBytes)

@@ -38,14 +38,12 @@ func adopt(t *testing.T, store *kv.Store, name, text string) (Adoption, error) {
 func decideNow(t *testing.T, store *kv.Store, at time.Time, id string, kind decide.Kind, to string) {
 	t.Helper()
 	var v kv.NodeID
-	err := store.View(func(tx *kv.Tx) (err error) {
+	must.Do(t, store.View(func(tx *kv.Tx) (err error) {
 		v, err = tx.Node(id)
 		return err
-	})
-	must.Do(t, err)
-	_, err = decide.Write(t.Context(), store, []decide.Request{{Node: v, Kind: kind, To: to}},
-		decide.Options{Who: "tester", Now: func() time.Time { return at }})
-	must.Do(t, err)
+	}))
+	must.Get(decide.Write(t.Context(), store, []decide.Request{{Node: v, Kind: kind, To: to}},
+		decide.Options{Who: "tester", Now: func() time.Time { return at }}))(t)
 }
 
 func TestAdoptDecisions(t *testing.T) {
@@ -145,8 +143,7 @@ func TestAdoptDecisions(t *testing.T) {
 			if test.before != nil {
 				test.before(store)
 			}
-			got, err := adopt(t, store, test.file, test.text)
-			must.Do(t, err)
+			got := must.Get(adopt(t, store, test.file, test.text))(t)
 			got.Older.lines, got.Other.lines, got.Kinds = nil, nil, [6]int64{}
 			if fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
@@ -229,9 +226,7 @@ func TestAdoptUnsureBehindAnotherDecision(t *testing.T) {
 `
 	store := papers.Cleaned(t)
 	for _, want := range []string{"p4 Neural Nets relabel", "p4 Neural Nets unsure"} {
-		if _, err := adopt(t, store, "d.jsonl", text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(adopt(t, store, "d.jsonl", text))(t)
 		if got := papers.LabelsNow(t, store); !slices.Equal(got, []string{want}) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -286,11 +281,10 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
 			must.Do(t, err)
-			line, err := json.Marshal(map[string]any{
+			line := must.Get(json.Marshal(map[string]any{
 				"seq": d.Seq, "step": d.Step, "time": d.Time, "id": d.ID, "decision": d.Kind.String(), "from": d.From, "to": d.To,
 				"who": d.Who, "why": d.Why, "run": d.Run, "undoes": d.Undoes,
-			})
-			must.Do(t, err)
+			}))(t)
 			text.Write(append(line, '\n'))
 		}
 		return nil
@@ -310,9 +304,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	decideNow(t, bob, at(2), "p2", decide.Unlabel, "")
 	decideNow(t, bob, at(5), "p1", decide.Unsure, "")
 	decideNow(t, bob, at(6), "p3", decide.Unsure, "")
-	if _, err := cleaner.Undo(t.Context(), bob, 1, decide.Options{Now: func() time.Time { return at(7) }}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(cleaner.Undo(t.Context(), bob, 1, decide.Options{Now: func() time.Time { return at(7) }}))(t)
 	decideNow(t, bob, at(10), "p3", decide.Relabel, "Systems")
 	files := map[string]string{
 		"ann": strings.ReplaceAll(decisionsOf(t, ann), "tester", "ann"), "bob": strings.ReplaceAll(decisionsOf(t, bob), "tester", "bob"),
@@ -352,9 +344,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 		store := papers.Cleaned(t)
 		before := commitsOf(t, store)
 		for _, name := range order {
-			if _, err := adopt(t, store, name+".jsonl", files[name]); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(adopt(t, store, name+".jsonl", files[name]))(t)
 		}
 		if commits := commitsOf(t, store) - before; commits != 2 {
 			t.Errorf("%v: got %d commits, want one a file", order, commits)
@@ -363,17 +353,13 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 			t.Errorf("%v: got %q, want %q", order, got, want)
 		}
 		other := papers.Cleaned(t)
-		if _, err := adopt(t, other, "all.jsonl", decisionsOf(t, store)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(adopt(t, other, "all.jsonl", decisionsOf(t, store)))(t)
 		if got := inForce(other); !slices.Equal(got, want) {
 			t.Errorf("%v, from there to another store: got %q, want %q", order, got, want)
 		}
 	}
 	together := papers.Cleaned(t)
-	if _, err := adopt(t, together, "all.jsonl", files["bob"]+files["ann"]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(adopt(t, together, "all.jsonl", files["bob"]+files["ann"]))(t)
 	if got := inForce(together); !slices.Equal(got, want) {
 		t.Errorf("in one file: got %q, want %q", got, want)
 	}
@@ -391,8 +377,7 @@ func TestAdoptDisputes(t *testing.T) {
 	stateOf := func(store *kv.Store) (lines []string) {
 		must.Do(t, store.View(func(tx *kv.Tx) error {
 			for _, id := range []string{"p1", "p2", "p4", "p5"} {
-				v, err := tx.Node(id)
-				must.Do(t, err)
+				v := must.Get(tx.Node(id))(t)
 				line := id
 				for _, column := range []string{"label", decide.DecidedByColumn, decide.DisputedColumn} {
 					value, err := tx.Value(v, column)
@@ -449,9 +434,7 @@ func TestAdoptDisputes(t *testing.T) {
 	// In one file, without a history, they come together as well.
 	together := papers.Cleaned(t)
 	_, bob, _ := strings.Cut(files["bob"], "\n")
-	if _, err := adopt(t, together, "d.csv", files["ann"]+bob); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(adopt(t, together, "d.csv", files["ann"]+bob))(t)
 	if got, want := stateOf(together), []string{"p1 Theory ann, bob", "p2  ann, bob", "p4 Theory ann, bob true", "p5 Systems ann, bob"}; !slices.Equal(got, want) {
 		t.Errorf("in one file: got %q, want %q", got, want)
 	}
@@ -513,7 +496,6 @@ func FuzzDecisions(f *testing.F) {
 // commitsOf is how many commits a store has seen.
 func commitsOf(t *testing.T, s *kv.Store) uint64 {
 	t.Helper()
-	info, err := s.Backup(t.Context(), io.Discard, kv.BackupOptions{})
-	must.Do(t, err)
+	info := must.Get(s.Backup(t.Context(), io.Discard, kv.BackupOptions{}))(t)
 	return info.Snapshot
 }

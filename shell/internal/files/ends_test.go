@@ -52,9 +52,7 @@ func TestEndsOfEdges(t *testing.T) {
 			g := Graph{Nodes: Names{filepath.Join(dir, "nodes.csv")}, Edges: Names{filepath.Join(dir, "edges.csv")},
 				EdgeNodes: true}
 			job := Job{Warn: func(text string) { warning += text }}
-			if _, err := g.Load(stream.WithFiles(t.Context(), files), filepath.Join(dir, "g"), job); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(g.Load(stream.WithFiles(t.Context(), files), filepath.Join(dir, "g"), job))(t)
 			if (c.want == "") != (warning == "") || !strings.Contains(warning, c.want) {
 				t.Errorf("got the warning %q, want %q", warning, c.want)
 			}

@@ -43,8 +43,7 @@ func TestFiles(t *testing.T) {
 		if i < count {
 			want += path + "\n" + fmt.Sprintf("content %d\n", i)
 		}
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		must.Do(t, err)
+		f := must.Get(os.OpenFile(path, os.O_RDWR, 0))(t)
 		defer f.Close()
 		files = append(files, f)
 	}
@@ -53,9 +52,7 @@ func TestFiles(t *testing.T) {
 	}
 	for range 2 {
 		for _, f := range files {
-			if _, err := f.Seek(0, io.SeekStart); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(f.Seek(0, io.SeekStart))(t)
 		}
 		result, err := Ask(t.Context(), dir, greetingTime, nil, files, silent())
 		if err != nil || string(result) != want {
@@ -114,8 +111,7 @@ func TestHostilePlaces(t *testing.T) {
 			must.Do(t, errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(filepath.Dir(victim), 0o700),
 				os.WriteFile(victim, []byte("precious"), 0o600)))
 			must.Do(t, make(t, dir, victim))
-			before, err := os.Lstat(victim)
-			must.Do(t, err)
+			before := must.Get(os.Lstat(victim))(t)
 			if s, err := Listen(t.Context(), dir, func(context.Context, *Job) []byte { return nil }); err == nil {
 				if got, err := asked(t.Context(), dir); err != nil {
 					t.Errorf("got %q, %v", got, err)

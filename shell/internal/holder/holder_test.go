@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 // serve answers on a directory until the test ends.
 func serve(t *testing.T, dir string, work func(context.Context, *Job) []byte) *Server {
 	t.Helper()
-	s, err := Listen(t.Context(), dir, work)
-	must.Do(t, err)
+	s := must.Get(Listen(t.Context(), dir, work))(t)
 	t.Cleanup(func() {
 		s.End()
 		if err := s.Close(); err != nil {
@@ -137,9 +136,7 @@ func TestLongOutput(t *testing.T) {
 		return nil
 	})
 	want, got := sha256.New(), sha256.New()
-	if _, err := io.Copy(want, &pattern{size}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.Copy(want, &pattern{size}))(t)
 	out := &slow{Writer: got}
 	_, err := Ask(t.Context(), dir, greetingTime, nil, nil, Streams{Out: out, Err: io.Discard})
 	if err != nil || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
@@ -167,9 +164,7 @@ func TestAskerThatStops(t *testing.T) {
 				return nil
 			})
 			conn := connect(t, dir)
-			if _, err := io.WriteString(conn, posted(t, dir, call{}, word{Go: true})); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.WriteString(conn, posted(t, dir, call{}, word{Go: true})))(t)
 			<-begun
 			atrest.Wait() // until the buffers are full
 			began := time.Now()
@@ -184,16 +179,14 @@ func TestAskerThatStops(t *testing.T) {
 
 func connect(t *testing.T, dir string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("unix", socketAt(t, dir))
-	must.Do(t, err)
+	conn := must.Get(net.Dial("unix", socketAt(t, dir)))(t)
 	return conn
 }
 
 // socketAt is the path of the socket of a directory's holder.
 func socketAt(t *testing.T, dir string) string {
 	t.Helper()
-	path, err := socketOf(dir)
-	must.Do(t, err)
+	path := must.Get(socketOf(dir))(t)
 	return path
 }
 
@@ -281,8 +274,7 @@ func TestEndOfTheHolder(t *testing.T) {
 // posted is a request of an asker, up to the last of some messages.
 func posted(t *testing.T, dir string, messages ...any) string {
 	t.Helper()
-	store, err := identity(dir)
-	must.Do(t, err)
+	store := must.Get(identity(dir))(t)
 	var body bytes.Buffer
 	encoder := gob.NewEncoder(&body)
 	for _, message := range messages {
@@ -306,8 +298,7 @@ func TestBrokenPeers(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	})
-	store, err := identity(dir)
-	must.Do(t, err)
+	store := must.Get(identity(dir))(t)
 	whole := posted(t, dir, call{}, word{Go: true})
 	for name, of := range map[string]struct{ sent, want string }{
 		"nothing": {}, "no HTTP": {"graphcleaner\x01", "400 Bad Request"},
@@ -418,8 +409,7 @@ func TestPlaces(t *testing.T) {
 		if _, err := asked(t.Context(), dir); !errors.Is(err, ErrNobody) {
 			t.Errorf("%s: got %v, want ErrNobody", dir, err)
 		}
-		killed, err := listen(dir)
-		must.Do(t, err)
+		killed := must.Get(listen(dir))(t)
 		if err := killed.Listener.Close(); err != nil { // its files stay
 			t.Fatal(err)
 		}
@@ -500,11 +490,10 @@ func FuzzHolder(f *testing.F) {
 	f.Add([]byte("9\r\nzzzzzzzzz\r\n0\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		dir := t.TempDir()
-		s, err := Listen(t.Context(), dir, func(ctx context.Context, j *Job) []byte {
+		s := must.Get(Listen(t.Context(), dir, func(ctx context.Context, j *Job) []byte {
 			j.Confirm(ctx, "?") //nolint:errcheck // whatever comes
 			return j.Request
-		})
-		must.Do(t, err)
+		}))(t)
 		conn := connect(t, dir)
 		go say(conn, posted(t, dir, call{Request: []byte("r")}, word{Go: true})+string(sent))
 		must.Do(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))

@@ -146,9 +146,7 @@ func TestKeysInterrupted(t *testing.T) {
 	if _, err := k.Choose("", choices); !errors.Is(err, context.DeadlineExceeded) || *raw != 1 || *restored != 1 {
 		t.Errorf("got error %v, raw %d, restored %d, want %v, 1 and 1", err, *raw, *restored, context.DeadlineExceeded)
 	}
-	if _, err := typed.WriteString("y"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(typed.WriteString("y"))(t)
 	k.chunk = func(while time.Duration) ([]byte, error) { return chunkOf(t.Context(), in, while) }
 	if got, err := k.Choose("", choices); err != nil || got != 'y' {
 		t.Errorf("got %c and error %v, want y", got, err)

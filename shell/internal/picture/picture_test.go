@@ -267,8 +267,7 @@ func TestColorsApart(t *testing.T) {
 	seen := func(color string, sight [3][3]float64) [3]float64 {
 		var linear [3]float64
 		for i := range linear {
-			value, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
-			must.Do(t, err)
+			value := must.Get(strconv.ParseUint(color[1+2*i:3+2*i], 16, 8))(t)
 			linear[i] = math.Pow((float64(value)/255+0.055)/1.055, 2.4)
 		}
 		linear = times(sight, linear)

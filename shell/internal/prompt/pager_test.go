@@ -17,8 +17,7 @@ import (
 // pageOn writes pieces to a pager on a file in place of a terminal, and returns what came there.
 func pageOn(t *testing.T, command []string, pieces ...string) (string, error) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
-	must.Do(t, err)
+	file := must.Get(os.Create(filepath.Join(t.TempDir(), "terminal")))(t)
 	p := &pager{ctx: t.Context(), terminal: file, command: command, room: 3, width: 10}
 	var wrote error
 	for _, piece := range pieces {
@@ -27,8 +26,7 @@ func pageOn(t *testing.T, command []string, pieces ...string) (string, error) {
 		}
 	}
 	must.Do(t, errors.Join(p.Close(), file.Close()))
-	shown, err := os.ReadFile(file.Name())
-	must.Do(t, err)
+	shown := must.Get(os.ReadFile(file.Name()))(t)
 	return string(shown), wrote
 }
 

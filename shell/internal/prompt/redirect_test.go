@@ -94,9 +94,7 @@ func TestOutputDropsHalfAnAnswer(t *testing.T) {
 		text string
 		err  error
 	}{{"whole\n", nil}, {"half of o", context.Canceled}, {"whole as well\n", nil}} {
-		if _, err := s.out.Write([]byte(answer.text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.out.Write([]byte(answer.text)))(t)
 		if err := s.settle(answer.err); !errors.Is(err, answer.err) {
 			t.Errorf("%q: got error %v, want %v", answer.text, err, answer.err)
 		}

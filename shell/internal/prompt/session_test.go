@@ -154,8 +154,7 @@ func TestEveryStatementHasItsManual(t *testing.T) {
 func TestCleanStatement(t *testing.T) {
 	const size = 100
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	classes := []string{"A", "B"}
 	for i := range 2 * size {
 		label := classes[i/size]
@@ -169,14 +168,11 @@ func TestCleanStatement(t *testing.T) {
 			must.Do(t, load.AddEdge(strconv.Itoa(i), strconv.Itoa(i/size*size+(i+step+1)%size), 0))
 		}
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		for i := range 2 * size {
-			v, err := tx.Node(strconv.Itoa(i))
-			must.Do(t, err)
+			v := must.Get(tx.Node(strconv.Itoa(i)))(t)
 			row := []float64{0.1, 0.9}
 			if i < size {
 				row = []float64{0.9, 0.1}

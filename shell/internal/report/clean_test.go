@@ -18,8 +18,7 @@ import (
 
 // TestPageOfRun is of a store with suspects.
 func TestPageOfRun(t *testing.T) {
-	p, err := Clean(t.Context(), papers.Cleaned(t), "Papers")
-	must.Do(t, err)
+	p := must.Get(Clean(t.Context(), papers.Cleaned(t), "Papers"))(t)
 	page := rendered(t, p)
 	for _, want := range []string{"The first suspects", `id="suspect-1"`, "Is it Theory?", "Top suspects"} {
 		if !strings.Contains(page, want) {
@@ -75,8 +74,7 @@ func illustrated(t *testing.T, suspects, others int, title, abstract, link strin
 // TestCards has a suspect with a title, an abstract and a link, all of them hostile. The link is a text.
 func TestCards(t *testing.T) {
 	const title, link = "<b>T</b> \"a\u202eb\"", "javascript:alert(1)//https://example.org/?a&b"
-	p, err := Clean(t.Context(), illustrated(t, 1, 2, title, "Begin "+strings.Repeat("words ", 1000)+"end", link), "Papers")
-	must.Do(t, err)
+	p := must.Get(Clean(t.Context(), illustrated(t, 1, 2, title, "Begin "+strings.Repeat("words ", 1000)+"end", link), "Papers"))(t)
 	page := rendered(t, p)
 	_, card, _ := strings.Cut(page, "<article>")
 	card, _, _ = strings.Cut(card, "</article>")
@@ -110,8 +108,7 @@ func TestCardsFit(t *testing.T) {
 		"small": {0, mostCards, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Clean(t.Context(), illustrated(t, 50, test.others, strings.Repeat("long title ", 100), strings.Repeat("x ", 5000), ""), "Papers")
-			must.Do(t, err)
+			p := must.Get(Clean(t.Context(), illustrated(t, 50, test.others, strings.Repeat("long title ", 100), strings.Repeat("x ", 5000), ""), "Papers"))(t)
 			page := rendered(t, p)
 			if cards := strings.Count(page, "<article>"); cards != test.cards {
 				t.Errorf("got %d cards, want %d", cards, test.cards)
@@ -143,15 +140,12 @@ func TestPageOfOneSnapshot(t *testing.T) {
 	store := papers.Cleaned(t)
 	page := func(ctx context.Context) string {
 		t.Helper()
-		p, err := Clean(ctx, store, "Papers")
-		must.Do(t, err)
+		p := must.Get(Clean(ctx, store, "Papers"))(t)
 		return regexp.MustCompile(`<p class="made">.*</p>`).ReplaceAllString(rendered(t, p), "") // the time of writing
 	}
 	want := page(t.Context())
 	got := page(&contextWithWriter{Context: t.Context(), write: func() {
-		if _, err := query.Exec(t.Context(), store, query.Options{}, "accept s3, p4"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(query.Exec(t.Context(), store, query.Options{}, "accept s3, p4"))(t)
 	}})
 	if got != want {
 		t.Error("the report shows decisions that were made meanwhile")

@@ -78,8 +78,7 @@ func reviewOf(t *testing.T, store *kv.Store, lines string) *review {
 func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, remarks, summary string) {
 	t.Helper()
 	opt := optionsOf(t, store, where, lines)
-	summary, err := Run(t.Context(), opt)
-	must.Do(t, err)
+	summary = must.Get(Run(t.Context(), opt))(t)
 	return opt.Out.(*bytes.Buffer).String(), opt.Err.(*bytes.Buffer).String(), summary
 }
 
@@ -165,9 +164,7 @@ func TestReviewRefuses(t *testing.T) {
 func TestReviewOfWhatIsDecidedMeanwhile(t *testing.T) {
 	store := papers.Cleaned(t)
 	r := reviewOf(t, store, "g s3\ny\n")
-	if _, err := query.Exec(t.Context(), store, query.Options{}, "relabel s3 'Theory'"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(query.Exec(t.Context(), store, query.Options{}, "relabel s3 'Theory'"))(t)
 	must.Do(t, r.run(t.Context()))
 	if told := r.Err.(*bytes.Buffer).String(); !strings.Contains(told, "node s3: no other label is suggested") {
 		t.Errorf("y: the reviewer is told %q, want that no other label is suggested", told)
@@ -203,8 +200,7 @@ func TestReviewCardOfADispute(t *testing.T) {
 	for _, test := range []struct{ who, statement, want string }{
 		{"ann", "accept s3", "  decided      accept by ann"}, {"bob", "relabel s3 'Neural Nets'", "  disputed     ann says Theory, bob says Neural Nets\n"},
 	} {
-		_, err := query.Exec(t.Context(), store, query.Options{Who: test.who}, test.statement)
-		must.Do(t, err)
+		must.Get(query.Exec(t.Context(), store, query.Options{Who: test.who}, test.statement))(t)
 		if out, _, _ := reviewed(t, store, "decided_by is not null", ""); !strings.Contains(out, test.want) {
 			t.Errorf("after %s: the card lacks %q:\n%s", test.statement, test.want, out)
 		}
@@ -309,8 +305,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	store := papers.Cleaned(t)
 	r := reviewOf(t, store, "")
 	people := r.Err.(*bytes.Buffer)
-	card, err := r.read(t.Context())
-	must.Do(t, err)
+	card := must.Get(r.read(t.Context()))(t)
 	suggest := func(class string) {
 		t.Helper()
 		must.Do(t, store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) }))
@@ -330,9 +325,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	other := func(statements ...string) {
 		t.Helper()
 		for _, statement := range statements {
-			if _, err := query.Exec(t.Context(), store, query.Options{Who: "somebody else"}, statement); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(query.Exec(t.Context(), store, query.Options{Who: "somebody else"}, statement))(t)
 		}
 	}
 	other("reject p1", "reject s3")
@@ -381,8 +374,7 @@ func TestReviewBesideTheQueueDecidesSuspects(t *testing.T) {
 func TestReviewExplainsEverything(t *testing.T) {
 	const classes = 30
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "abstract", Kind: kv.KindString}}})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "abstract", Kind: kv.KindString}}}))(t)
 	abstract := strings.Repeat("so many words ", 60) + "and an end"
 	for i := range 8 * classes {
 		node := kv.Node{ID: strconv.Itoa(i), Label: "class " + strconv.Itoa(i%classes), Values: []kv.Value{kv.StringValue(abstract)}}
@@ -396,16 +388,11 @@ func TestReviewExplainsEverything(t *testing.T) {
 	for i := range classes {
 		must.Do(t, load.AddEdge("0", strconv.Itoa(i+classes/2), 0))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
-	if _, err := query.Exec(t.Context(), store, query.Options{}, "clean hops 1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(query.Exec(t.Context(), store, query.Options{}, "clean hops 1"))(t)
 	step := Step{Explain: "0"}
-	result, err := step.Do(t.Context(), store, query.Options{})
-	must.Do(t, err)
+	result := must.Get(step.Do(t.Context(), store, query.Options{}))(t)
 	for _, want := range []string{abstract, "Predicted classes\n", "by weight\n", "Score, had the label been\n", "Neighbours that speak most for the label\n"} {
 		if !strings.Contains(result.Text, want) {
 			t.Errorf("the evidence lacks %.50q:\n%s", want, result.Text)

@@ -72,9 +72,7 @@ func TestWithoutARun(t *testing.T) {
 func TestDecided(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, statement := range []string{"accept p4", "unsure p5"} {
-		if _, err := query.Exec(t.Context(), store, query.Options{Who: "ann"}, statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(query.Exec(t.Context(), store, query.Options{Who: "ann"}, statement))(t)
 	}
 	got := map[string]string{}
 	for _, n := range surveyed(t, store, "p1").Nodes {
@@ -94,8 +92,7 @@ func TestDecided(t *testing.T) {
 func TestHub(t *testing.T) {
 	const neighbors = 100_000
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	add := func(err error) {
 		must.Do(t, err)
 	}
@@ -106,9 +103,7 @@ func TestHub(t *testing.T) {
 	for i := range neighbors {
 		add(load.AddEdge("hub", fmt.Sprint(i), 0))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
 	begin := time.Now()
 	e := surveyed(t, store, "hub")
@@ -125,11 +120,10 @@ func TestHub(t *testing.T) {
 // TestGuess has properties with fitting names: of another case, of numbers, without a text, and several for one use.
 func TestGuess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
 		{Name: "title", Kind: kv.KindString}, {Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString},
 		{Name: "abstract", Kind: kv.KindInt}, {Name: "text", Kind: kv.KindString}, {Name: "BODY", Kind: kv.KindString}, {Name: "page", Kind: kv.KindString},
-	}})
-	must.Do(t, err)
+	}}))(t)
 	text := kv.StringValue("words")
 	for id, values := range map[string][]kv.Value{
 		"1": {{}, text, text, kv.IntValue(7), kv.StringValue(""), text, text},
@@ -137,17 +131,14 @@ func TestGuess(t *testing.T) {
 	} {
 		must.Do(t, load.AddNode(kv.Node{ID: id, Label: "B", Values: values}))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	must.Do(t, papers.Reopen(t, dir).View(func(tx *kv.Tx) error {
 		columns := Guess(tx)
 		if want := (Columns{Title: "Label_Text", Text: "BODY"}); columns != want {
 			t.Errorf("got %+v, want %+v", columns, want)
 		}
 		for id, want := range map[string]string{"1": "words", "2": "2"} {
-			v, err := tx.Node(id)
-			must.Do(t, err)
+			v := must.Get(tx.Node(id))(t)
 			if title, err := New(tx, kv.Both, columns).Title(v); title != want || err != nil {
 				t.Errorf("%s: got the title %q (%v), want %q", id, title, err, want)
 			}

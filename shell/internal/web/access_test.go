@@ -47,12 +47,9 @@ func TestForeignHost(t *testing.T) {
 		}
 	}
 	// Without any host, as HTTP/1.0 allows.
-	conn, err := net.Dial("tcp", c.server.listener.Addr().String())
-	must.Do(t, err)
+	conn := must.Get(net.Dial("tcp", c.server.listener.Addr().String()))(t)
 	defer conn.Close()
-	if _, err := conn.Write([]byte("GET /review HTTP/1.0\r\nAuthorization: Bearer " + c.server.keys.token + "\r\n\r\n")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write([]byte("GET /review HTTP/1.0\r\nAuthorization: Bearer " + c.server.keys.token + "\r\n\r\n")))(t)
 	answer := make([]byte, 1000)
 	if n, err := conn.Read(answer); err != nil || !strings.Contains(string(answer[:n]), "403") {
 		t.Errorf("without a host: got %q, %v", answer[:n], err)
@@ -102,8 +99,7 @@ func TestCookie(t *testing.T) {
 	browser := c.browser()
 	for path, want := range map[string]int{"/": 0, "/review": 0, "/steal": 0, c.server.keys.path + "/review": 1,
 		c.server.keys.path + "x/": 0} {
-		at, err := url.Parse("http://127.0.0.1:18031" + path)
-		must.Do(t, err)
+		at := must.Get(url.Parse("http://127.0.0.1:18031" + path))(t)
 		if got := browser.Jar.Cookies(at); len(got) != want {
 			t.Errorf("a server at another port is asked for %s, and gets %v, want %d cookies", path, got, want)
 		}
@@ -259,10 +255,9 @@ func TestHostileText(t *testing.T) {
 		link   = "javascript:alert(4)"
 	)
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
 		{Name: "title", Kind: kv.KindString}, {Name: "link", Kind: kv.KindString}, {Name: "<b>name", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString},
-	}})
-	must.Do(t, err)
+	}}))(t)
 	for _, id := range []string{markup, "b", "../../etc", "?id=x&y#z"} {
 		values := []kv.Value{kv.StringValue(markup + escape), kv.StringValue(link), kv.StringValue(escape), kv.StringValue(markup + escape)}
 		must.Do(t, load.AddNode(kv.Node{ID: id, Label: label, Values: values}))
@@ -270,9 +265,7 @@ func TestHostileText(t *testing.T) {
 	for _, id := range []string{"b", "../../etc", "?id=x&y#z"} {
 		must.Do(t, load.AddEdge(markup, id, 0))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
 	c := serve(t, store, func(o *Options) {
 		o.Name, o.Query.Who = markup, markup
@@ -335,11 +328,9 @@ func TestManyStreams(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	refused := 0
 	for range mostStreams + 3 {
-		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, c.server.Origin()+"/events", nil)
-		must.Do(t, err)
+		r := must.Get(http.NewRequestWithContext(context.Background(), http.MethodGet, c.server.Origin()+"/events", nil))(t)
 		r.Header = c.header
-		answer, err := c.Do(r)
-		must.Do(t, err)
+		answer := must.Get(c.Do(r))(t)
 		defer answer.Body.Close()
 		if answer.StatusCode == http.StatusTooManyRequests {
 			refused++

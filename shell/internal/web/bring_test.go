@@ -50,8 +50,7 @@ func TestBodies(t *testing.T) {
 		}
 	}
 	broken := io.MultiReader(strings.NewReader(`{"id":`), iotest.ErrReader(io.ErrUnexpectedEOF))
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/skip", broken)
-	must.Do(t, err)
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "/skip", broken))(t)
 	r.Header.Set("Content-Type", "application/json")
 	if status, p := problemOf(bring(r, new(skipping), nil)); status != http.StatusBadRequest {
 		t.Errorf("a body that breaks off: got %d, %v", status, p)

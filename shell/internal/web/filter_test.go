@@ -135,15 +135,12 @@ func TestByClass(t *testing.T) {
 func TestLongText(t *testing.T) {
 	long := strings.Repeat("word ", 2000) + "end"
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir,
+	load := must.Get(kv.NewLoader(t.Context(), dir,
 		kv.LoadOptions{Properties: []kv.Column{{Name: "title", Kind: kv.KindString}, {Name: "text",
-			Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}})
-	must.Do(t, err)
+			Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}}))(t)
 	must.Do(t, load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"),
 		kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}))
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	c := serve(t, papers.Reopen(t, dir), func(o *Options) { o.Columns = survey.Columns{Title: "title", Text: "text"} })
 	got := view[card](c, "/node?id=a")
 	if got.Text != long || len(got.Properties) != 1 || got.Properties[0].Value != long {

@@ -16,18 +16,14 @@ import (
 // TestPagesOfLists has each node on one page, in any order of asking, and counts as it pages.
 func TestPagesOfLists(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	var ids []string
 	for i := range 6*pageRows + 20 {
 		ids = append(ids, fmt.Sprintf("n%03d", i))
 		must.Do(t, load.AddNode(kv.Node{ID: ids[i], Label: "a"}))
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	store, err := index.Open(dir, kv.Options{})
-	must.Do(t, err)
+	must.Get(load.Commit(t.Context(), nil))(t)
+	store := must.Get(index.Open(dir, kv.Options{}))(t)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -73,8 +69,7 @@ func TestCountSoon(t *testing.T) {
 	commit := func() uint64 {
 		tx := s.Store.Begin()
 		defer tx.Close()
-		n, err := tx.LastCommit()
-		must.Do(t, err)
+		n := must.Get(tx.LastCommit())(t)
 		return n
 	}
 	before, suspects := commit(), selection{of: "suspects"}

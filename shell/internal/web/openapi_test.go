@@ -19,8 +19,7 @@ var rewrite = flag.Bool("rewrite", false, "write openapi.json anew")
 
 // TestOpenAPI has the file describe the routes, their parameters, bodies and views as they are.
 func TestOpenAPI(t *testing.T) {
-	want, err := json.MarshalIndent(described(), "", " ")
-	must.Do(t, err)
+	want := must.Get(json.MarshalIndent(described(), "", " "))(t)
 	want = append(want, '\n')
 	if *rewrite {
 		must.Do(t, os.WriteFile("openapi.json", want, 0o644))

@@ -95,10 +95,8 @@ func TestCounted(t *testing.T) {
 			t.Errorf("patiently: got %v, stale %v, %v", got, stale, err)
 		}
 	}
-	statement, err := query.Parse("accept p4")
-	must.Do(t, err)
-	result, err := statement.Exec(t.Context(), store, query.Options{Who: "ann"})
-	must.Do(t, err)
+	statement := must.Get(query.Parse("accept p4"))(t)
+	result := must.Get(statement.Exec(t.Context(), store, query.Options{Who: "ann"}))(t)
 	result.Close()
 	if got, stale, err := c.at(t.Context(), store, false, slow); err != nil || !stale || *got != 1 || times != 1 {
 		t.Errorf("after a decision: got %v, stale %v, %v", *got, stale, err)
@@ -115,10 +113,8 @@ func TestToldOfCounts(t *testing.T) {
 	view[progress](c, "/progress")
 	events, _ := c.server.events.join()
 	defer c.server.events.leave(events)
-	if _, err := decide.Write(t.Context(), store, []decide.Request{{Node: 3, Kind: decide.Unsure}},
-		decide.Options{Who: "bob"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(decide.Write(t.Context(), store, []decide.Request{{Node: 3, Kind: decide.Unsure}},
+		decide.Options{Who: "bob"}))(t)
 	c.browser().get("/history")
 	for end := time.After(30 * time.Second); ; {
 		select {

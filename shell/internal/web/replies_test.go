@@ -51,8 +51,7 @@ func standing(t *testing.T, store *kv.Store) string {
 // exec runs a statement beside the page.
 func exec(t *testing.T, store *kv.Store, who, statement string) {
 	t.Helper()
-	result, err := query.Exec(t.Context(), store, query.Options{Who: who}, statement)
-	must.Do(t, err)
+	result := must.Get(query.Exec(t.Context(), store, query.Options{Who: who}, statement))(t)
 	result.Close()
 }
 
@@ -60,8 +59,7 @@ func exec(t *testing.T, store *kv.Store, who, statement string) {
 func communities(t *testing.T) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	must.Do(t, err)
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	const nodes = 200
 	for i := range nodes {
 		label := "A"
@@ -75,9 +73,7 @@ func communities(t *testing.T) *kv.Store {
 			must.Do(t, load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+step)%nodes), 0))
 		}
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
 	exec(t, store, "ann", "clean")
 	return store
@@ -230,13 +226,11 @@ func TestBulkOfWhatWasSeen(t *testing.T) {
 	b := bulk{Of: "nodes", Where: "score > 0.5", Decision: "unsure"}
 	first := posted[bulkReply](c, "/bulk", b)
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
-		condition, err := query.ParseCondition(b.Where)
-		must.Do(t, err)
+		condition := must.Get(query.ParseCondition(b.Where))(t)
 		nodes, _, err := query.Suspects(t.Context(), tx, condition, 0)
 		must.Do(t, err)
 		later := slices.Max(nodes)
-		label, err := tx.Value(later, kv.LabelColumn)
-		must.Do(t, err)
+		label := must.Get(tx.Value(later, kv.LabelColumn))(t)
 		return tx.SetValue(later, cleaner.SuggestedColumn, label)
 	}))
 	b.Confirm = first.Confirm
@@ -445,8 +439,7 @@ func TestQueueOfDecided(t *testing.T) {
 func TestFaults(t *testing.T) {
 	s := &Server{ctx: t.Context()} // without a store
 	s.progress.wanted = make(chan struct{}, 1)
-	statement, err := query.Parse("clean")
-	must.Do(t, err)
+	statement := must.Get(query.Parse("clean"))(t)
 	s.run(t.Context(), statement)
 	if got := s.job.state(); got.Running || !strings.Contains(got.Error, "fault of the program") {
 		t.Errorf("got %+v", got)
@@ -498,8 +491,7 @@ func TestHosts(t *testing.T) {
 	if err != nil {
 		t.Skipf("this system has no 127.0.0.2: %v", err)
 	}
-	server, err := Serve(context.Background(), listener, Options{Store: papers.Cleaned(t)})
-	must.Do(t, err)
+	server := must.Get(Serve(context.Background(), listener, Options{Store: papers.Cleaned(t)}))(t)
 	transport := &http.Transport{}
 	c := &client{t, &http.Client{Transport: transport}, server,
 		http.Header{"Authorization": {"Bearer " + server.keys.token}, "Accept": {"application/json"}}, server.Origin()}
@@ -523,9 +515,7 @@ func TestHistoryOfNobody(t *testing.T) {
 	store := papers.Cleaned(t)
 	exec(t, store, "bob", "reject p4")
 	nobody := []decide.Request{{Node: 0, Kind: decide.Unsure}}
-	if _, err := decide.Write(t.Context(), store, nobody, decide.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(decide.Write(t.Context(), store, nobody, decide.Options{}))(t)
 	c := serve(t, store, nil)
 	for path, want := range map[string]int{"/history": 2, "/history?who=": 1, "/history?who=bob": 1, "/history?who=cem": 0} {
 		if got := view[past](c, path).Entries; len(got) != want {

@@ -18,8 +18,7 @@ func TestStrangers(t *testing.T) {
 	c.get("/job") // on a connection that stays
 	var held []net.Conn
 	for range mostStrangers + 10 {
-		conn, err := net.Dial("tcp", c.server.listener.Addr().String())
-		must.Do(t, err)
+		conn := must.Get(net.Dial("tcp", c.server.listener.Addr().String()))(t)
 		defer conn.Close()
 		held = append(held, conn)
 	}
@@ -32,9 +31,7 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	last := held[len(held)-1]
-	if _, err := fmt.Fprintf(last, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", c.server.listener.Addr()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(last, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", c.server.listener.Addr()))(t)
 	answer, err := io.ReadAll(last) // to the end of the connection
 	if err != nil || !strings.Contains(string(answer), "200 OK") ||
 		!strings.Contains(string(answer), "Connection: close") {

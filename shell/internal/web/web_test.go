@@ -41,14 +41,12 @@ type client struct {
 // serve serves the page of a store.
 func serve(t *testing.T, store *kv.Store, change func(*Options)) *client {
 	t.Helper()
-	listener, err := Listen(t.Context(), "127.0.0.1:0")
-	must.Do(t, err)
+	listener := must.Get(Listen(t.Context(), "127.0.0.1:0"))(t)
 	opt := Options{Store: store, Name: "papers", Query: query.Options{Who: "ann", Workers: 2}, Columns: survey.Columns{Title: "title"}}
 	if change != nil {
 		change(&opt)
 	}
-	server, err := Serve(context.Background(), listener, opt)
-	must.Do(t, err)
+	server := must.Get(Serve(context.Background(), listener, opt))(t)
 	transport := &http.Transport{}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
@@ -152,8 +150,7 @@ func view[T any](c *client, path string) (v T) {
 func ask(t *testing.T, store *kv.Store, statement string) (rows []string) {
 	t.Helper()
 	must.Do(t, store.View(func(tx *kv.Tx) error {
-		result, err := query.Query(t.Context(), tx, query.Options{}, statement)
-		must.Do(t, err)
+		result := must.Get(query.Query(t.Context(), tx, query.Options{}, statement))(t)
 		for row, err := range result.Rows() {
 			must.Do(t, err)
 			var cells []string
@@ -462,8 +459,7 @@ func TestSample(t *testing.T) {
 	var drawn []string
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for _, v := range c.server.currentSample().Nodes {
-			id, err := tx.ID(v)
-			must.Do(t, err)
+			id := must.Get(tx.ID(v))(t)
 			drawn = append(drawn, id)
 		}
 		return nil

@@ -37,8 +37,7 @@ func parquetOf(t *testing.T, c claim) []byte {
 	if c.header.CompressedPageSize == 0 {
 		c.header.CompressedPageSize = int32(len(c.page))
 	}
-	header, err := thrift.Marshal(protocol, &c.header)
-	must.Do(t, err)
+	header := must.Get(thrift.Marshal(protocol, &c.header))(t)
 	file := append([]byte("PAR1"), header...)
 	file = append(file, c.page...)
 	repetition := format.Required
@@ -58,8 +57,7 @@ func parquetOf(t *testing.T, c claim) []byte {
 			},
 		}}}},
 	}
-	footer, err := thrift.Marshal(protocol, &meta)
-	must.Do(t, err)
+	footer := must.Get(thrift.Marshal(protocol, &meta))(t)
 	file = append(file, footer...)
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(footer))), "PAR1"...)
 }
@@ -68,8 +66,7 @@ func parquetOf(t *testing.T, c claim) []byte {
 func TestClaims(t *testing.T) {
 	zeros := make([]byte, 16<<20)
 	packed := func(codec compress.Codec) []byte {
-		out, err := codec.Encode(nil, zeros)
-		must.Do(t, err)
+		out := must.Get(codec.Encode(nil, zeros))(t)
 		return out
 	}
 	v1 := func(values, size int32, encoding format.Encoding) format.PageHeader {
