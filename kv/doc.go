@@ -17,8 +17,7 @@
 //	Tx.ChangesSince           the nodes that were written to since an earlier commit, if Tx.TrackChanges was called by then
 //	Options.Observe           is called at each Event; Options.Logger logs it
 //
-// [Repair] makes a damaged store usable again, without the lost parts. [UndoRepair] puts the old files back. [Restore]
-// makes a store from backups.
+// [Repair] makes a damaged store usable again, without the lost parts. [Restore] makes a store from backups.
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
 // node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
@@ -127,13 +126,10 @@
 //   - Repair returns its losses by kind. Each number is exact, or marked as a bound, or unknown. If a table or a block of a
 //     table is lost, its changes are lost too; Repair counts them as records of tables (TestLosses, TestRepairOfTables,
 //     TestRepairOfRecords, TestRepairOfLists; shell TestDamagedStores).
-//   - After a Repair the quarantine has every file of the store as it was, and UndoRepair puts the files back, byte for
-//     byte. UndoRepair refuses changed files in the quarantine. It refuses a store with commits after the repair, unless
-//     the caller agrees; then the quarantine keeps these commits as a store. A Repair that fails changes nothing. If Repair
-//     or UndoRepair is killed at any moment, run it again: the result is the same. Until then a store that is partly the
-//     old one and partly the new one does not open (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
-//     TestUndoRepairOfWrittenStore, TestUndoRepairs, TestUndoRepairBesideAWriter; quarantine
-//     TestKilledExchange, TestExchangeMissesAFile, TestUndoOfDamagedQuarantine; shell TestCheckRepairAfterCrash).
+//   - After a Repair the quarantine has every file of the store as it was, byte for byte. A Repair that fails changes
+//     nothing. If Repair is killed at any moment, run it again: the result is the same. Until then a store that is partly
+//     the old one and partly the new one does not open (TestRepairOfManifest, TestRepairOfTables, TestKilledRepair,
+//     quarantine TestKilledExchange; shell TestCheckRepairAfterCrash).
 //   - A backup is one snapshot, whatever is written meanwhile. Backup compares every record with its checksum, also the
 //     records that an earlier backup has. Restore of a damaged backup, or of one that is cut short, returns [ErrBackup]. A store
 //     from whole backups has the records, the commits and the ID of the original. If [Restore] is killed, it
@@ -153,10 +149,10 @@
 //
 // [Store.Work] lends the directory "work" of a store to long jobs, which keep finished stages there. It is no part of the
 // store, and may be deleted while no process has the store open. The directory "quarantine" is no part of the store either.
-// In it Repair keeps the old files of the store; each repair takes as much room as the store. Delete it, or one of its
-// numbered directories, to free that room; that repair can then not be undone. If a numbered directory contains two of the
-// directories before, after, repaired and incoming, a repair was stopped while it exchanged files. Then run Repair again
-// first (TestStoppedSwitch).
+// In it Repair keeps the old files of the store, those of its first repair in quarantine/1/before, which is a store of its
+// own; each repair takes as much room as the store. Delete the directory, or a numbered one in it, to free that room. If a
+// numbered directory contains two of the directories before, after and incoming, a repair was stopped while it exchanged
+// files. Then run Repair again first (TestKilledRepair).
 //
 // The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
 // write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). If a system has no such locks, Badger

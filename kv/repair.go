@@ -39,7 +39,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 // It works on a copy, and exchanges the files when the copy is whole. So an error or a kill leaves the store as it was.
 // Then disregard the Corrections reported until then, and run Repair again. If Repair was killed while it exchanged files, the
 // next Repair completes the exchange first, and reports the Corrections of the killed one. The old files of the store are kept,
-// as they were, in the directory quarantine of the store, with a report and the removed records; UndoRepair puts them back.
+// as they were, in the directory quarantine of the store, with a report and the removed records.
 // The copy needs as much room on the disk as the store (ErrNoSpace). The next Repair removes the copy of a killed one. An
 // undamaged store stays as it is.
 //
@@ -69,7 +69,13 @@ func Repair(
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
-	path, unlock, err := lockToRepair(dir)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
+	}
+	if err := storedir.Writable(dir); err != nil {
+		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
+	}
+	path, unlock, err := storedir.Lock(dir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +92,10 @@ func Repair(
 	}
 	r := &repair{store: path, name: dir, dir: former.Copy(), progress: progress, report: report, former: former,
 		lost: lost}
-	version, err := r.run(ctx, opt, rooms)
-	if err != nil || !r.changed {
+	if err := r.run(ctx, opt, rooms); err != nil || !r.changed {
 		return lost, errors.Join(renamed(err, r.dir, path), former.Discard())
 	}
-	return r.lost, former.Install(version)
+	return r.lost, former.Install()
 }
 
 // finishRepair finishes an exchange of files that was stopped. If it is the exchange of a repair, finishRepair reports the
@@ -101,17 +106,6 @@ func finishRepair(dir string, report func(Correction)) (lost Losses, err error) 
 		report(m)
 	}
 	return lossesOf(corrections), err
-}
-
-// lockToRepair locks the directory of a store that can be written to, and returns its path.
-func lockToRepair(dir string) (path string, unlock func() error, err error) {
-	if _, err := os.Stat(dir); err != nil {
-		return "", nil, err
-	}
-	if err := storedir.Writable(dir); err != nil {
-		return "", nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
-	}
-	return storedir.Lock(dir, false)
 }
 
 // A repair is one run of Repair.
@@ -142,11 +136,11 @@ type repair struct {
 	bulk *Bulk // nil if nothing is to be written again
 }
 
-// run repairs a copy of the store, and returns the version of its last commit.
-func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (version uint64, err error) {
+// run repairs a copy of the store.
+func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error {
 	copying := func(done, total int64) { r.progress("copying", done, total) }
 	if err := r.former.Fill(lsm.SpareRoom, copying); err != nil {
-		return 0, err
+		return err
 	}
 	file := func(m lsm.Correction) error {
 		var lost Losses
@@ -154,17 +148,17 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (vers
 		return r.tell(Correction{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
 	}
 	if err := lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
-		return 0, err
+		return err
 	}
 	if err := r.readHeld(); err != nil {
-		return 0, err
+		return err
 	}
 	_, unlock, err := storedir.Lock(r.dir, false)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if r.s, err = openBadger(r.dir, opt, true, unlock, nil); err != nil {
-		return 0, err
+		return err
 	}
 	err = r.journal()
 	for _, step := range []func(context.Context) error{r.copies, r.records, r.remakeCopy} {
@@ -172,31 +166,30 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) (vers
 			err = step(ctx)
 		}
 	}
-	version = r.s.db.MaxVersion()
 	if err := errors.Join(err, r.s.Close()); err != nil {
-		return 0, err
+		return err
 	}
 	if err := r.makeJournal(); err != nil || len(rooms) == 0 {
-		return version, err
+		return err
 	}
 	return r.rooms(ctx, opt, rooms)
 }
 
-// rooms has the upper rooms repair what they keep, and returns the version of the last commit.
-func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (version uint64, err error) {
+// rooms has the upper rooms repair what they keep.
+func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (err error) {
 	s, err := Open(r.dir, opt)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	var noting error
 	for _, room := range rooms {
 		err := room(ctx, s, func(m Correction) { noting = errors.Join(noting, r.tell(m)) })
 		if err := errors.Join(err, noting); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return s.db.MaxVersion(), nil
+	return nil
 }
 
 // done reports what was done, or is about to be done.

@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -22,7 +20,6 @@ import (
 type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
 	Repair bool   `help:"Repair a store that has problems."`
-	Undo   bool   `help:"With --repair: put back the files that the store had before its last repair."`
 	Report string `file:"write" placeholder:"FILE" help:"With --repair: write every repair as a line of JSON; - for standard output."`
 	Yes    bool   `short:"y" help:"Answer yes to the question."`
 	summaryFormat
@@ -67,11 +64,8 @@ func (*checkCommand) Help() string {
     graphcleaner check my.graph --repair --report repair.jsonl
 
 The repair works on a copy, so it needs as much room on the disk as the store takes. It keeps the files that the store had, with a report, in ` +
-		`the directory quarantine of the store. Delete that directory to free its room; then the repair cannot be undone. --undo ` +
-		`puts these files back, byte for byte. If the store has commits after the repair, --undo removes them. The confirmation shows their number. ` +
-		`The directory quarantine/N/repaired keeps them: it is a store of its own. To keep their decisions, export the decisions first and import them afterwards.
-
-    graphcleaner check my.graph --repair --undo`
+		`the directory quarantine of the store: those of the first repair in quarantine/1/before, which is a store of its own. ` +
+		`Copy that directory to another place to have the store as it was. Delete the quarantine to free its room.`
 }
 
 func (c *checkCommand) Run(ctx context.Context, s *streams) error {
@@ -83,12 +77,6 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.Report == "-" && c.json() {
 		return usagef("--report - and --format json both write to standard output: want a file for the report")
-	}
-	if c.Undo {
-		if !c.Repair || c.Report != "" || c.json() {
-			return usagef("--undo undoes a repair: want --repair --undo, without --report and --format json")
-		}
-		return c.undo(ctx, s)
 	}
 	began := time.Now()
 	summary := &checkSummary{Store: c.DB, First: []listedProblem{}, Started: began.UTC().Truncate(time.Second)}
@@ -161,7 +149,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams, tell func(kv.Probl
 func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSummary) error {
 	question := fmt.Sprintf("Repair %s, which has %s? What cannot be made again is taken out.",
 		c.DB, wording.Count(summary.Problems, "problem", "problems"))
-	if err := s.agree(ctx, c.Yes, question, c.unconfirmed()); err != nil {
+	if err := s.agree(ctx, c.Yes, question, fmt.Errorf("%s is as it was: it was not confirmed", c.DB)); err != nil {
 		return err
 	}
 	var done []kv.Correction
@@ -201,10 +189,6 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSum
 	}
 	_, err = s.printf("%s: no problems after %s\n%s: %s\n", c.DB, wording.Count(len(done), "repair", "repairs"), c.DB, c.lossText(s, losses, rest, again))
 	return err
-}
-
-func (c *checkCommand) unconfirmed() error {
-	return fmt.Errorf("%s is as it was: it was not confirmed", c.DB)
 }
 
 // lossText says what a repair lost, and where to get it from, also where it lost nothing and left problems. again is how to have scores again.
@@ -256,35 +240,6 @@ func (c *checkCommand) scoresAgain(s *streams, problems int) (text string, err e
 		})
 	})
 	return text, err
-}
-
-// undo puts back the files that the store had before its last repair.
-func (c *checkCommand) undo(ctx context.Context, s *streams) error {
-	last, err := kv.LastRepair(c.DB)
-	if err != nil {
-		return err
-	}
-	aside := filepath.Join(c.DB, "quarantine", strconv.Itoa(last.Number), "repaired")
-	later := uint64(0)
-	agree := func(commits uint64) error {
-		later = commits
-		question := fmt.Sprintf("Undo repair %d of %s? %s, %s, are put back, and the store has its problems again.",
-			last.Number, c.DB, wording.Count(last.Files, "file", "files"), byteSize(last.Bytes))
-		if commits > 0 {
-			question += fmt.Sprintf(" It was written to since: its last %s will be in %s only. To keep decisions made since, first run %s export %s decisions.",
-				wording.Count(int(commits), "commit", "commits"), aside, s.program, wording.ShellWord(c.DB))
-		}
-		return s.agree(ctx, c.Yes, question, c.unconfirmed())
-	}
-	if err := kv.UndoRepair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, agree); err != nil {
-		return wayToOpen(err)
-	}
-	since := ""
-	if later > 0 {
-		since = fmt.Sprintf(", with the last %s, which the store no longer has", wording.Count(int(later), "commit", "commits"))
-	}
-	_, err = s.printf("%s: repair %d is undone; the files of the repaired store are in %s%s\n", c.DB, last.Number, aside, since)
-	return err
 }
 
 // tell prints what was done, or writes it to the file that was asked for.

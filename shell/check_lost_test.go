@@ -1,8 +1,6 @@
 package shell
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,34 +61,5 @@ func TestCheckLeftText(t *testing.T) {
 		if got := c.lossText(s, lost, 1, ""); !strings.Contains(got, "backup (graphcleaner restore), or import the files again") {
 			t.Errorf("lost %v: got %q, want a source", lost, got)
 		}
-	}
-}
-
-// TestCheckUndoAfterDecision undoes a repair after which there was a decision. The question says so, and how to keep it;
-// the decision is then in the quarantine.
-func TestCheckUndoAfterDecision(t *testing.T) {
-	reviewedStore(t)
-	must.Do(t, os.Remove(filepath.Join("g", "MANIFEST")))
-	before := directoryText(t, "g")
-	mustRun(t, "check", "g", "--repair", "--yes")
-	mustRun(t, "shell", "g", "-c", "relabel 'node 9' 'even' because 'since'")
-	aside := filepath.Join("g", "quarantine", "1", "repaired")
-	got := run(t, "n\n", "check", "g", "--repair", "--undo")
-	for _, want := range []string{"its last 1 commit will be in " + aside + " only", "export g decisions", "not confirmed"} {
-		if got.code != exitFailed || !strings.Contains(got.err, want) {
-			t.Errorf("unconfirmed: got exit code %d and %s, want %q", got.code, got.err, want)
-		}
-	}
-	if got := mustRun(t, "shell", "g", "-c", "history"); !strings.Contains(got, "since") {
-		t.Errorf("unconfirmed: got the history %s, want the decision", got)
-	}
-	if got := mustRun(t, "check", "g", "--repair", "--undo", "--yes"); !strings.Contains(got, "in "+aside+", with the last ") {
-		t.Errorf("got %s, want the place of the last commits", got)
-	}
-	if directoryText(t, "g") != before {
-		t.Error("after undoing: the files are others")
-	}
-	if got := mustRun(t, "shell", aside, "-c", "history"); !strings.Contains(got, "since") {
-		t.Errorf("set aside: got the history %s, want the decision", got)
 	}
 }

@@ -90,7 +90,4 @@ func TestCheckSummary(t *testing.T) {
 		len(s.Done) != *s.Repairs || s.Done[0].Done == "" || s.Lost == nil {
 		t.Errorf("repair: got exit code %d, %+v and %q", got.code, s, got.err)
 	}
-	if got := run(t, "", "check", "g", "--repair", "--undo", "--format", "json"); got.code != exitUsage {
-		t.Errorf("undo: got exit code %d and %q", got.code, got.err)
-	}
 }

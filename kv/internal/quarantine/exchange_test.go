@@ -23,9 +23,6 @@ func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }
 // A line is one of the report of a repair.
 type line struct{ Done string }
 
-// copyVersion is the version of the copies that repairs of these tests install.
-const copyVersion = 7
-
 // newStore makes a directory with files that a store could have, one of them mostly zeros.
 func newStore(t *testing.T) (store string, files map[string]string) {
 	t.Helper()
@@ -42,10 +39,12 @@ func newStore(t *testing.T) (store string, files map[string]string) {
 // filesOf are the files of a store with their contents.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	names := must.Get(storedir.Files(dir))(t)
+	names, err := storedir.Files(dir)
+	must.Do(t, err)
 	files := map[string]string{}
 	for _, name := range names {
-		text := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		must.Do(t, err)
 		files[name] = string(text)
 	}
 	return files
@@ -71,121 +70,122 @@ func repair(store string) error {
 	return errors.Join(
 		os.WriteFile(filepath.Join(d.Copy(), "MANIFEST"), []byte("other tables"), 0o600), os.Remove(filepath.Join(d.Copy(), "1.sst")),
 		os.WriteFile(filepath.Join(d.Copy(), "3.sst"), []byte("rebuilt"), 0o600),
-		d.Report(line{"rebuilt"}), d.KeepRecord([]byte{1, 2}, "a record", []byte("value")), d.Install(copyVersion))
+		d.Report(line{"rebuilt"}), d.KeepRecord([]byte{1, 2}, "a record", []byte("value")), d.Install())
 }
 
-// repairedStore is a store after a repair, with its files before that and after it.
-func repairedStore(t *testing.T) (store string, before, after map[string]string) {
-	t.Helper()
-	store, before = newStore(t)
-	after = maps.Clone(before)
+// repaired are the files that repair makes of those of a store.
+func repaired(files map[string]string) map[string]string {
+	after := maps.Clone(files)
 	after["MANIFEST"], after["3.sst"] = "other tables", "rebuilt"
 	delete(after, "1.sst")
+	return after
+}
+
+// TestRepair keeps every file as it was, with its mode, and what the repair told of.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	store, before := newStore(t)
 	must.Do(t, repair(store))
-	wantFiles(t, "after the repair", store, after)
-	return store, before, after
-}
-
-// undo undoes a repair of a store that nobody changed since.
-func undo(store string) error {
-	return Undo(store, func(version uint64, changed bool) error {
-		if version != copyVersion || changed {
-			return errors.New("the store is of another version, or was changed")
+	path := pathOf(store, 1)
+	wantFiles(t, "repaired", store, repaired(before))
+	wantFiles(t, "repaired", filepath.Join(path, beforeName), before)
+	for name := range before {
+		if info, err := os.Stat(filepath.Join(path, beforeName, name)); err != nil || info.Mode().Perm() != 0o640 {
+			t.Errorf("%s: got mode %v, %v, want 0640", name, info.Mode(), err)
 		}
-		return nil
-	})
+	}
+	for name, want := range map[string]string{
+		reportName:  `{"Done":"rebuilt"}` + "\n",
+		recordsName: `{"key":"0102","record":"a record","value":"dmFsdWU="}` + "\n",
+	} {
+		if text, err := os.ReadFile(filepath.Join(path, name)); err != nil || string(text) != want {
+			t.Errorf("%s: got %q, %v, want %q", name, text, err, want)
+		}
+	}
 }
 
-// beforeExchange is a store whose repair is complete, but that no file of it has changed places.
-func beforeExchange(t *testing.T) (store, path string, before, after map[string]string) {
-	t.Helper()
-	store, before, after = repairedStore(t)
-	path = pathOf(store, 1)
-	must.Do(t, errors.Join(os.Mkdir(filepath.Join(path, afterName), storedir.Mode), moveFiles(store, filepath.Join(path, afterName)),
-		moveFiles(filepath.Join(path, beforeName), store), os.Remove(filepath.Join(path, beforeName))))
-	return store, path, before, after
-}
-
-// killedVariable says, in the process that is killed, what it does to the store "store" in its working directory.
+// killedVariable is set in the process that is killed, which repairs the store "store" in its working directory.
 const killedVariable = "GRAPHCLEANER_TEST_KILLED_EXCHANGE"
 
-// TestKilledExchange kills a process at every operation on files of a repair, and of its undoing. All files are then as they
-// were, or as they would have been, or Check says that they are neither. To finish it comes to the same end.
+// TestKilledExchange kills a process at every operation on files of a repair. All files are then as they were, or as they
+// would have been, or Check says that they are neither. The next repair comes to the same end.
 func TestKilledExchange(t *testing.T) {
-	jobs := map[string]func(store string) error{"repair": repair, "undo": undo}
-	if job := os.Getenv(killedVariable); job != "" {
-		must.Do(t, faults.Begin())
-		must.Do(t, jobs[job]("store"))
+	if os.Getenv(killedVariable) != "" {
+		must.Do(t, errors.Join(faults.Begin(), repair("store")))
 		return
 	}
 	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
 	t.Parallel()
-	for job := range jobs {
-		t.Run(job, func(t *testing.T) {
-			t.Parallel()
-			exchanges := 0
-			for at := int64(1); ; at++ {
-				store, before, after := repairedStore(t)
-				if job == "repair" {
-					must.Do(t, errors.Join(undo(store), os.RemoveAll(filepath.Join(store, storedir.QuarantineName))))
-				}
-				child := exec.Command(os.Args[0], "-test.run=^TestKilledExchange$")
-				child.Dir, child.Env = filepath.Dir(store), append(os.Environ(), killedVariable+"="+job)
-				killed := must.Get(faults.Run(child, faults.Plan{Dir: store, Kind: faults.Kill, At: at}))(t)
-				if killed.Operation == "" {
-					if killed.Err != nil || at < 20 || exchanges < 10 {
-						t.Errorf("%v after %d operations, of which %d change places", killed.Err, at, exchanges)
-					}
-					return
-				}
-				switching, now := Check(store) != nil, filesOf(t, store)
-				if switching {
-					exchanges++
-				} else if !maps.Equal(now, before) && !maps.Equal(now, after) {
-					t.Errorf("killed at %s: the files are neither those before nor those after", killed.Operation)
-				}
-				if job == "repair" {
-					report, err := Finish[line](store)
-					if err != nil || switching != slices.Equal(report, []line{{"rebuilt"}}) {
-						t.Errorf("killed at %s: finishing returns the report %v, %v", killed.Operation, report, err)
-					}
-					if !switching && maps.Equal(now, before) {
-						if err := repair(store); err != nil {
-							t.Errorf("killed at %s: repairing again: %v", killed.Operation, err)
-						}
-					}
-					wantFiles(t, "repaired after "+killed.Operation, store, after)
-				}
-				if err := undo(store); err != nil && (job == "repair" || !errors.Is(err, ErrNoRepair)) {
-					t.Errorf("killed at %s: undoing: %v", killed.Operation, err)
-				}
-				wantFiles(t, "undone after "+killed.Operation, store, before)
+	exchanges := 0
+	for at := int64(1); ; at++ {
+		store, before := newStore(t)
+		after := repaired(before)
+		child := exec.Command(os.Args[0], "-test.run=^TestKilledExchange$")
+		child.Dir, child.Env = filepath.Dir(store), append(os.Environ(), killedVariable+"=1")
+		killed, err := faults.Run(child, faults.Plan{Dir: store, Kind: faults.Kill, At: at})
+		must.Do(t, err)
+		if killed.Operation == "" {
+			if killed.Err != nil || at < 20 || exchanges < 10 {
+				t.Errorf("%v after %d operations, of which %d change places", killed.Err, at, exchanges)
 			}
-		})
+			return
+		}
+		switching, now := Check(store) != nil, filesOf(t, store)
+		if switching {
+			exchanges++
+		} else if !maps.Equal(now, before) && !maps.Equal(now, after) {
+			t.Errorf("killed at %s: the files are neither those before nor those after", killed.Operation)
+		}
+		report, err := Finish[line](store)
+		if err != nil || switching != slices.Equal(report, []line{{"rebuilt"}}) {
+			t.Errorf("killed at %s: finishing returns the report %v, %v", killed.Operation, report, err)
+		}
+		if !switching && maps.Equal(now, before) {
+			if err := repair(store); err != nil {
+				t.Errorf("killed at %s: repairing again: %v", killed.Operation, err)
+			}
+		}
+		wantFiles(t, "repaired after "+killed.Operation, store, after)
+		kept, err := filepath.Glob(filepath.Join(store, storedir.QuarantineName, "*", beforeName))
+		if err != nil || len(kept) != 1 {
+			t.Fatalf("killed at %s: got the files of %v, %v, want those of one repair", killed.Operation, kept, err)
+		}
+		wantFiles(t, "kept after "+killed.Operation, kept[0], before)
 	}
+}
+
+// stoppedExchange is a store whose repair was stopped when its files began to change places; incoming says that those that
+// the store had are all in the quarantine.
+func stoppedExchange(t *testing.T, incoming bool) (store string) {
+	t.Helper()
+	store, _ = newStore(t)
+	d, err := Begin(store)
+	must.Do(t, err)
+	before := filepath.Join(d.path, beforeName)
+	err = errors.Join(d.Fill(0, func(int64, int64) {}), d.report.Close(), d.records.Close(), os.Mkdir(before, storedir.Mode))
+	if incoming {
+		err = errors.Join(err, moveFiles(store, before), os.Rename(d.Copy(), filepath.Join(d.path, incomingName)))
+	}
+	must.Do(t, err)
+	return store
 }
 
 // TestExchangeOverwritesNothing has a file in both places while an exchange is stopped: it is refused, and no file is lost.
 func TestExchangeOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, incoming := range []bool{false, true} {
-		store, path, _, _ := beforeExchange(t)
-		from, to := store, filepath.Join(path, beforeName)
-		err := os.Mkdir(to, storedir.Mode)
+		store := stoppedExchange(t, incoming)
+		from, to := store, filepath.Join(pathOf(store, 1), beforeName)
 		if incoming {
-			err = errors.Join(err, moveFiles(from, to), os.Rename(filepath.Join(path, afterName), filepath.Join(path, incomingName)))
-			from, to = filepath.Join(path, incomingName), store
+			from, to = filepath.Join(pathOf(store, 1), incomingName), store
 		}
 		const name = "in both"
-		must.Do(t, errors.Join(err, os.Rename(filepath.Join(from, "MANIFEST"), filepath.Join(to, "MANIFEST")),
+		must.Do(t, errors.Join(os.Rename(filepath.Join(from, "MANIFEST"), filepath.Join(to, "MANIFEST")),
 			os.WriteFile(filepath.Join(from, name), []byte("1"), 0o600), os.WriteFile(filepath.Join(to, name), []byte("2"), 0o600)))
-		_, finishing := Finish[line](store)
-		for job, err := range map[string]error{"finish": finishing, "undo": undo(store)} {
-			if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), name) {
-				t.Errorf("incoming %t: %s: got %v, want ErrCorrupt that names %q", incoming, job, err, name)
-			}
+		if _, err := Finish[line](store); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), name) {
+			t.Errorf("incoming %t: got %v, want ErrCorrupt that names %q", incoming, err, name)
 		}
 		if there, here := filesOf(t, to)[name], filesOf(t, from)[name]; there != "2" || here != "1" {
 			t.Errorf("incoming %t: got %q and %q, want both files as they were", incoming, here, there)
@@ -215,10 +215,7 @@ func TestForgedExchange(t *testing.T) {
 			t.Errorf("%s: %v", linked, err)
 		}
 		wantFiles(t, linked, victim, map[string]string{"file": ""})
-		if err := undo(store); err != nil {
-			t.Errorf("%s: %v", linked, err)
-		}
-		wantFiles(t, linked, store, files)
+		wantFiles(t, linked, store, repaired(files))
 	}
 }
 
@@ -248,16 +245,43 @@ func TestQuarantineElsewhere(t *testing.T) {
 	wantFiles(t, "elsewhere", store, files)
 }
 
-// TestExchangeMissesAFile deletes a file from the quarantine after a kill, before it was put in its place.
-func TestExchangeMissesAFile(t *testing.T) {
+// TestDiscard discards a repair: nothing is left of it. The next repair also removes the copy of one that was killed.
+func TestDiscard(t *testing.T) {
 	t.Parallel()
-	store, _, _ := repairedStore(t)
-	const name = "1.sst"
-	must.Do(t, errors.Join(os.Mkdir(filepath.Join(pathOf(store, 1), repairedName), storedir.Mode),
-		os.Remove(filepath.Join(pathOf(store, 1), beforeName, name))))
-	for range 2 {
-		if err := undo(store); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), name) {
-			t.Errorf("got %v, want ErrCorrupt that names %s", err, name)
-		}
+	store, files := newStore(t)
+	d, err := Begin(store)
+	if err == nil {
+		err = errors.Join(d.Fill(0, func(int64, int64) {}), d.Discard())
 	}
+	must.Do(t, err)
+	if _, err := os.Stat(filepath.Join(store, storedir.QuarantineName)); err == nil {
+		t.Error("the quarantine is still there")
+	}
+	killed, err := Begin(store)
+	if err == nil {
+		err = errors.Join(killed.Fill(0, func(int64, int64) {}), killed.report.Close(), killed.records.Close())
+	}
+	must.Do(t, errors.Join(err, repair(store)))
+	wantFiles(t, "repaired", store, repaired(files))
+	if numbers, err := repairs(store); err != nil || len(numbers) != 1 {
+		t.Errorf("got repairs %v, %v, want one", numbers, err)
+	}
+}
+
+// TestFillOfFullDisk asks for more room than any disk has.
+func TestFillOfFullDisk(t *testing.T) {
+	t.Parallel()
+	if !storedir.HasLocks {
+		t.Skip("how much room is free is not known")
+	}
+	store, files := newStore(t)
+	d, err := Begin(store)
+	must.Do(t, err)
+	if err := d.Fill(1<<62, func(int64, int64) {}); !errors.Is(err, storedir.ErrNoSpace) {
+		t.Errorf("got %v, want ErrNoSpace", err)
+	}
+	if err := d.Discard(); err != nil {
+		t.Error(err)
+	}
+	wantFiles(t, "full", store, files)
 }

@@ -5,14 +5,12 @@
 //
 //	report.jsonl    the report of the repair, a line for each thing that it did
 //	records.jsonl   damaged records as they were: {"key": hexadecimal, "record": in words, "value": base64}
-//	repair.json     an inventory, once the repair is complete
 //	before          the files that the store had before
 //	after           during the repair: the copy that it works on
-//	repaired        after Undo: the files that the store had before Undo
 //	incoming        during an exchange: the files that are still to move into the store
 //
-// Nothing in the directory is part of the store: it may be deleted while no process has the store open. Whoever calls Begin,
-// Finish or Undo has locked the store.
+// Nothing in the directory is part of the store: it may be deleted while no process has the store open. Whoever calls Begin
+// or Finish has locked the store.
 package quarantine
 
 import (
@@ -36,10 +34,8 @@ import (
 const (
 	reportName   = "report.jsonl"
 	recordsName  = "records.jsonl"
-	repairName   = "repair.json"
 	beforeName   = "before"
 	afterName    = "after"
-	repairedName = "repaired"
 	incomingName = "incoming"
 )
 
@@ -48,7 +44,6 @@ type Directory struct {
 	store   string
 	number  int
 	path    string
-	before  []file
 	report  *os.File
 	records *os.File
 }
@@ -139,13 +134,11 @@ func (d *Directory) Fill(spare int64, progress func(done, total int64)) error {
 		return fmt.Errorf("repairing works on a copy of the store and keeps what it was: %w", err)
 	}
 	for _, name := range names {
-		f, err := copyFile(filepath.Join(d.store, name), filepath.Join(d.Copy(), name))
+		size, err := copyFile(filepath.Join(d.store, name), filepath.Join(d.Copy(), name))
 		if err != nil {
 			return wrapFull(err)
 		}
-		f.Name = name
-		d.before = append(d.before, f)
-		done += f.Size
+		done += size
 		progress(done, total)
 	}
 	return nil
@@ -186,25 +179,18 @@ func removeIfEmpty(dir string) {
 	}
 }
 
-// Install puts the repaired copy in the place of the store. Version is that of the last commit of the copy: Undo hands it
-// out.
-func (d *Directory) Install(version uint64) error {
-	after := inventory{Version: version, Before: d.before}
+// Install puts the repaired copy in the place of the store.
+func (d *Directory) Install() error {
 	err := storedir.AlignModesAs(d.Copy(), d.store)
-	if err == nil {
-		after.After, err = describeFiles(d.Copy(), true)
-	}
-	if err == nil {
-		err = after.write(d.store, d.number)
-	}
-	if err != nil {
+	if err := errors.Join(err, syncFiles(d.Copy())); err != nil {
 		return errors.Join(err, d.Discard())
 	}
 	err = errors.Join(d.report.Sync(), d.records.Sync(), d.report.Close(), d.records.Close())
 	if err := errors.Join(err, durable.SyncDirectory(filepath.Dir(d.path))); err != nil {
 		return err
 	}
-	return newExchange(d.store, d.number, false).begin(d.store)
+	e := &exchange{d.path, d.number}
+	return e.begin(d.store)
 }
 
 // readReport reads the report of a repair.
