@@ -134,9 +134,6 @@ done: \
 //	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int)
 TEXT ·addGroups(SB), NOSPLIT, $0-64
 	MOVQ groups+56(FP), AX
-	CMPB ·hasAVX512(SB), $0
-	JEQ  2(PC)
-	JMP  addGroupsWide<>(SB)
 	CASE($1, add1<>(SB))
 	CASE($2, add2<>(SB))
 	CASE($3, add3<>(SB))
@@ -280,67 +277,15 @@ TEXT ·addLabelled(SB), NOSPLIT, $0-48
 	LOOPS(FETCHMARK, MARK, LABEL)
 	RET
 
-// ADDWIDE adds the eight columns at an offset of the row at R9 to a register.
-#define ADDWIDE(offset, sum) \
-	VCVTPS2PD offset(R9), Z8; \
-	VADDPD    Z8, sum, sum
-
-#define WIDE2 ADDWIDE(0, Z0)
-#define WIDE3 WIDE2; ADD(32, Y1)
-#define WIDE4 WIDE2; ADDWIDE(32, Z1)
-#define WIDE5 WIDE4; ADD(64, Y2)
-#define WIDE6 WIDE4; ADDWIDE(64, Z2)
-#define WIDE7 WIDE6; ADD(96, Y3)
-#define WIDE8 WIDE6; ADDWIDE(96, Z3)
-
 #define LOADWIDE2 VMOVUPD (DI), Z0
-#define LOADWIDE3 LOADWIDE2; VMOVUPD 64(DI), Y1
 #define LOADWIDE4 LOADWIDE2; VMOVUPD 64(DI), Z1
-#define LOADWIDE5 LOADWIDE4; VMOVUPD 128(DI), Y2
 #define LOADWIDE6 LOADWIDE4; VMOVUPD 128(DI), Z2
-#define LOADWIDE7 LOADWIDE6; VMOVUPD 192(DI), Y3
 #define LOADWIDE8 LOADWIDE6; VMOVUPD 192(DI), Z3
 
 #define STOREWIDE2 VMOVUPD Z0, (DI)
-#define STOREWIDE3 STOREWIDE2; VMOVUPD Y1, 64(DI)
 #define STOREWIDE4 STOREWIDE2; VMOVUPD Z1, 64(DI)
-#define STOREWIDE5 STOREWIDE4; VMOVUPD Y2, 128(DI)
 #define STOREWIDE6 STOREWIDE4; VMOVUPD Z2, 128(DI)
-#define STOREWIDE7 STOREWIDE6; VMOVUPD Y3, 192(DI)
 #define STOREWIDE8 STOREWIDE6; VMOVUPD Z3, 192(DI)
-
-// addGroupsWide is addGroups of AX groups with wide vectors.
-TEXT addGroupsWide<>(SB), NOSPLIT, $0-64
-	CASE($1, add1<>(SB))
-	CASE($2, addWide2<>(SB))
-	CASE($3, addWide3<>(SB))
-	CASE($4, addWide4<>(SB))
-	CASE($5, addWide5<>(SB))
-	CASE($6, addWide6<>(SB))
-	CASE($7, addWide7<>(SB))
-	CASE($8, addWide8<>(SB))
-	RET
-
-TEXT addWide2<>(SB), NOSPLIT, $0-64
-	KERNEL(LOADWIDE2, FETCH, WIDE2, STOREWIDE2)
-
-TEXT addWide3<>(SB), NOSPLIT, $0-64
-	KERNEL(LOADWIDE3, FETCH2, WIDE3, STOREWIDE3)
-
-TEXT addWide4<>(SB), NOSPLIT, $0-64
-	KERNEL(LOADWIDE4, FETCH, WIDE4, STOREWIDE4)
-
-TEXT addWide5<>(SB), NOSPLIT, $0-64
-	KERNEL(LOADWIDE5, FETCH128, WIDE5, STOREWIDE5)
-
-TEXT addWide6<>(SB), NOSPLIT, $0-64
-	KERNEL(LOADWIDE6, FETCH128, WIDE6, STOREWIDE6)
-
-TEXT addWide7<>(SB), NOSPLIT, $0-64
-	KERNEL(LOADWIDE7, FETCH3, WIDE7, STOREWIDE7)
-
-TEXT addWide8<>(SB), NOSPLIT, $0-64
-	KERNEL(LOADWIDE8, FETCH128, WIDE8, STOREWIDE8)
 
 DATA columns<>+0(SB)/8, $0x0000000100000000
 DATA columns<>+8(SB)/8, $0x0000000300000002
