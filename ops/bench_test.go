@@ -115,7 +115,7 @@ func BenchmarkKernel(b *testing.B) {
 	for v := range marks {
 		marks[v] = mark{uint32(v*7) % 9, 0.5}
 	}
-	kernel("marks", 8, func(_ int, list []kv.NodeID, readable int) { addMarks(sums, 0, marks, 0, list, readable) })
+	kernel("marks", 8, func(_ int, list []kv.NodeID, readable int) { addMarks(sums, marks, 0, list, readable) })
 	kernel("marksPlainly", 8, func(_ int, list []kv.NodeID, _ int) { addMarksPlainly(sums, marks, 0, list) })
 }
 

@@ -116,11 +116,11 @@ func (b *Block) AddLabels(sums []float64, rows kv.Range, l *BlockLabels) error {
 		own := sums[int(v-rows.First)*width:][:width]
 		list, weights, readable := b.row(v)
 		// Marks without a class add a zero to the number of labelled neighbours, which is behind hop 1.
-		votes, hop, labelled, back := own[:c], own[c:2*c+1:2*c+1], 0, own[2*c+1]
+		votes, hop, labelled, back := own[:c], own[c:2*c+1], 0, own[2*c+1]
 		for len(list) > 0 { // marks of a part are still in the cache when they are read again
 			part := list[:min(run, len(list))]
 			if weights == nil {
-				addMarks(hop, 0, l.marks, 0, part, readable)
+				addMarks(hop, l.marks, 0, part, readable)
 			} else {
 				addWeightedMarks(hop, l.marks, 0, part, weights)
 			}

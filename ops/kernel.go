@@ -9,10 +9,6 @@ const run = 256
 // groupColumns is how many columns the vectorized kernels add at once.
 const groupColumns = 4
 
-// sumsBehind is how many sums there is room for behind those of a row: one for marks that are in no column, and the rest of
-// a vector that begins at the last column.
-const sumsBehind = 8
-
 // A slab is consecutive rows of a matrix: row u begins at values[(u-first)·stride].
 type slab struct {
 	values []float32

@@ -18,9 +18,6 @@ var vectorized = cpu.X86.HasAVX2
 // hasAVX512 tells whether the kernels with vectors of 512 bits are used. Tests turn them off.
 var hasAVX512 = processor.HasAVX512
 
-// wideColumns is how many columns are in a vector of the wide kernels.
-const wideColumns = 8
-
 // mostGroups is how many groups of columns the kernels have registers for.
 const mostGroups = maxTileWidth / groupColumns
 
@@ -46,13 +43,6 @@ func addPair(
 
 //go:noescape
 func addLabelled(sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable int)
-
-// addLabelledWide is addLabelled with wide vectors: so many, 1 to 4, of the columns from first on, whose sums begin at sums.
-// Marks in other columns are left out.
-//
-//go:noescape
-func addLabelledWide(
-	sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable, vectors int, first uint32)
 
 // finishGroups is finishRow of whole groups. next is nil if there is no next hop, input where nothing is cleared.
 //
@@ -108,17 +98,10 @@ func addTwoGroups(sums []float64, rows slab, left, right int, neighbors []kv.Nod
 	copy(sums[right:], pair[groupColumns:])
 }
 
-// addMarks adds to sums, which have an entry more than there are columns, the marks of neighbors, all in columns from column
-// on or in none. What is behind the columns may change, up to the capacity of sums.
-func addMarks(sums []float64, column int, marks []mark, first kv.NodeID, neighbors []kv.NodeID, readable int) {
+// addMarks adds to sums, which have an entry more than there are columns, the marks of neighbors.
+func addMarks(sums []float64, marks []mark, first kv.NodeID, neighbors []kv.NodeID, readable int) {
 	if !vectorized || len(neighbors) == 0 {
 		addMarksPlainly(sums, marks, first, neighbors)
-		return
-	}
-	vectors := (len(sums) - 1 - column + wideColumns - 1) / wideColumns
-	if hasAVX512 && 0 < vectors && vectors <= maxTileWidth/wideColumns && column+vectors*wideColumns <= cap(sums) {
-		addLabelledWide(&sums[column], &marks[0], uintptr(first), unsafe.SliceData(neighbors), len(neighbors), readable,
-			vectors, uint32(column))
 		return
 	}
 	addLabelled(&sums[0], &marks[0], uintptr(first), unsafe.SliceData(neighbors), len(neighbors), readable)

@@ -22,7 +22,7 @@ func addTwoGroups(sums []float64, rows slab, left, right int, neighbors []kv.Nod
 }
 
 // addMarks adds to sums, which have an entry more than there are columns, the marks of neighbors.
-func addMarks(sums []float64, _ int, marks []mark, first kv.NodeID, neighbors []kv.NodeID, _ int) {
+func addMarks(sums []float64, marks []mark, first kv.NodeID, neighbors []kv.NodeID, _ int) {
 	addMarksPlainly(sums, marks, first, neighbors)
 }
 

@@ -138,7 +138,7 @@ func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 
 // workersBytes is what is held beside tiles and adjacency: degrees and the workers' buffers.
 func (s *Sizes) workersBytes(workers, width int) int64 {
-	scratch := s.bufferBytes() + 3*4*int64(visitRows*width+groupColumns) + 8*int64(stride(width)+sumsBehind)
+	scratch := s.bufferBytes() + 3*4*int64(visitRows*width+groupColumns) + 8*int64(stride(width)+1)
 	return s.scaleBytes()*int64(s.nodes) + int64(workers)*scratch
 }
 

@@ -43,7 +43,7 @@ type propagation struct {
 
 // A rowScratch is what one worker writes rows into. Where rows are not whole groups, the last one has room for its own.
 type rowScratch struct {
-	sums    []float64 // [stride], and sumsBehind
+	sums    []float64 // [stride], and one for marks that are in no column
 	values  []float32 // [visitRows×width], for the visitor
 	input   []float32 // [visitRows×width], read from the source
 	part    []float32 // [visitRows×width], read from one of the sources side by side
@@ -65,7 +65,7 @@ func propagate(
 	room := visitRows*plan.Width + groupColumns
 	for i := range p.workers {
 		p.workers[i] = rowScratch{
-			sums:   make([]float64, stride(plan.Width)+sumsBehind),
+			sums:   make([]float64, stride(plan.Width)+1),
 			values: make([]float32, room),
 			input:  make([]float32, room),
 			part:   make([]float32, room),
@@ -169,7 +169,6 @@ type turn struct {
 	rows        kv.Range  // in memory
 	from        slab      // of them
 	marks       []mark    // of them, in the columns behind those of from; nil: from has all columns
-	labelled    int       // the first of these columns
 	inputs      []float32 // of all rows; nil: they are read again
 	begin, end  bool      // the first, the last stripe
 	next        []float32 // nil at the last hop
@@ -306,7 +305,6 @@ func (p *propagation) fill(ctx context.Context, t *turn) error {
 	dense := t.hi
 	if marked {
 		dense = max(t.lo, labels.at)
-		t.labelled = dense - t.lo
 		t.from.stride = stride(dense - t.lo)
 		rows := t.rows.Len()
 		t.marks = unsafe.Slice((*mark)(unsafe.Pointer(&t.from.values[rows*t.from.stride])), rows)
@@ -549,7 +547,7 @@ func (s *rowScratch) sum(
 			weights = weights[part:]
 		case t.marks != nil:
 			addRows(sums[:t.from.stride], t.from, 0, list, readable)
-			addMarks(sums, t.labelled, t.marks, t.from.first, list, readable)
+			addMarks(sums, t.marks, t.from.first, list, readable)
 		case wanted && len(s.groups)*groupColumns < w && (len(s.groups) <= 2 || 2*len(s.groups)*groupColumns < w):
 			s.gather(t.from, list, readable, sums)
 		default:
