@@ -79,7 +79,6 @@ func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
 	hubs := int64(s.hubs())
 	maps := 8*int64(hubMapWords(s.hubs())) + 8*hubs
 	worker := int64(s.nodes)/8 + 8 + 16*(hubs+closingSlack) + 4*hubs + int64(unsafe.Sizeof(mapWord{}))*mostMapWords(hubs) +
-		int64(unsafe.Sizeof(mapBlock{}))*mostMapBlocks(hubs) + int64(unsafe.Sizeof(mapLine{}))*mostMapLines(hubs) +
 		int64(unsafe.Sizeof(triangleScratch{}))
 	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
 }

@@ -59,39 +59,7 @@ func appendMapWords(dst []mapWord, list []rank, taken []uint32) []mapWord {
 // mostMapWords bounds the words of a list of ranks that are less than hubs: no block splits more than one.
 func mostMapWords(hubs int64) int64 { return 2 * (hubs/64 + 1) }
 
-// A mapBlock says where up to 64 places of a list are in the cache lines of a rankMap: in which byte, and which bit of it.
-type mapBlock struct{ bytes, bits [64]uint8 }
-
-// A mapLine is those places of one mapBlock that are in one cache line of a rankMap.
-type mapLine struct {
-	places uint64 // the first has the lowest bit
-	offset uint64 // of the line, in bytes
-}
-
-// lineRanks is how many ranks are in a cache line of a rankMap.
-const lineRanks = 512
-
-// appendMapLines appends the lines of an ascending list, and fills its blocks. taken[i] is the number of lines that places 0 to i-1 fill.
-func appendMapLines(dst []mapLine, blocks []mapBlock, list []rank, taken []uint32) []mapLine {
-	last := uint64(0)
-	for i, x := range list {
-		taken[i] = uint32(len(dst))
-		place := i % 64
-		if offset := uint64(x / lineRanks * (lineRanks / 8)); place == 0 || offset != last {
-			dst, last = append(dst, mapLine{offset: offset}), offset
-		}
-		dst[len(dst)-1].places |= 1 << place
-		block := &blocks[i/64]
-		block.bytes[place], block.bits[place] = uint8(x/8%64^7), 1<<(7-x%8)
-	}
-	return dst
-}
-
-// mostMapBlocks and mostMapLines bound those of a list of ranks that are less than hubs.
-func mostMapBlocks(hubs int64) int64 { return (hubs + 63) / 64 }
-func mostMapLines(hubs int64) int64  { return hubs/lineRanks + 1 + mostMapBlocks(hubs) }
-
-// hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in whole cache lines of x ≤ y.
+// hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in whole words of x ≤ y.
 type hubMaps struct {
 	hubs int
 	bits offheap.Array[uint64]
@@ -99,8 +67,8 @@ type hubMaps struct {
 
 // hubMapWords is the words before the map of y, so that all of them are hubMapWords(hubs).
 func hubMapWords(y int) int {
-	whole := y / lineRanks
-	return lineRanks / 64 * (y + whole*(y-lineRanks/2*(whole+1)))
+	whole := y / 64
+	return y + whole*(y-32*(whole+1))
 }
 
 func (m *hubMaps) of(y rank) rankMap {
@@ -144,15 +112,13 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marks  markedRanks          // neighbours of y before it; empty between nodes
-	found  [searchedPlaces]rank // of a part of one list of z: those that are marked
-	words  []mapWord            // of one z: the hubs in its list
-	blocks []mapBlock           // likewise, where cache lines are closed
-	lines  []mapLine
-	taken  []uint32 // for each place, how many words or lines the places before it fill
-	ends   [searchedEnds]triangleEnd
-	r      []float64 // of one z, by place in its list
-	delta  []float64 // likewise δ
+	marks markedRanks          // neighbours of y before it; empty between nodes
+	found [searchedPlaces]rank // of a part of one list of z: those that are marked
+	words []mapWord            // of one z: the hubs in its list
+	taken []uint32             // for each place, how many words the places before it fill
+	ends  [searchedEnds]triangleEnd
+	r     []float64 // of one z, by place in its list
+	delta []float64 // likewise δ
 }
 
 // searchedEnds is how many ends z are read before the first is searched, so that their misses overlap.
@@ -177,7 +143,6 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 		s.workers[i] = triangleScratch{
 			marks: markedRanks{set: newRankSet(n)}, r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
 			taken: make([]uint32, hubs), words: make([]mapWord, 0, mostMapWords(int64(hubs))),
-			blocks: make([]mapBlock, mostMapBlocks(int64(hubs))), lines: make([]mapLine, 0, mostMapLines(int64(hubs))),
 		}
 	}
 	if s.units, err = newFixedSums(n, hubs, len(g.lists)); err != nil {
@@ -221,13 +186,7 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 	for i, x := range list {
 		delta[i] = s.delta[x]
 	}
-	ahead := 2 // from a row to the one that is prefetched with it
-	if closesLines() {
-		ahead = 4
-		scratch.lines = appendMapLines(scratch.lines[:0], scratch.blocks, list, scratch.taken)
-	} else {
-		scratch.words = appendMapWords(scratch.words[:0], list, scratch.taken)
-	}
+	scratch.words = appendMapWords(scratch.words[:0], list, scratch.taken)
 	clear(r)
 	around, steps := 0.0, pace(0)
 	for j := 1; j < len(list); j += 2 {
@@ -237,13 +196,9 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 		if k == j {
 			second.at = 0
 		}
-		third, fourth := s.maps.of(list[min(j+ahead, len(list)-1)]), s.maps.of(list[min(j+ahead+1, len(list)-1)])
-		var ofFirst, ofSecond float64
-		if taken := scratch.taken[k]; closesLines() {
-			ofFirst, ofSecond = closeLines(r, delta, scratch.blocks, scratch.lines[:taken], first, second, third, fourth)
-		} else {
-			ofFirst, ofSecond = closeWedges(r, delta, scratch.words[:taken], int(taken), first, second, third, fourth)
-		}
+		third, fourth := s.maps.of(list[min(j+2, len(list)-1)]), s.maps.of(list[min(j+3, len(list)-1)])
+		taken := scratch.taken[k]
+		ofFirst, ofSecond := closeWedges(r, delta, scratch.words[:taken], int(taken), first, second, third, fourth)
 		r[j] += ofFirst
 		around += float64(delta[j] * ofFirst)
 		if k > j {

@@ -46,33 +46,6 @@ func closeWedges(
 		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
 }
 
-// closesLines tells whether there is a closeLines, which is faster than closeWedges.
-func closesLines() bool { return hasAVX512 }
-
-// closeCacheLines is closeLines.
-//
-//go:noescape
-func closeCacheLines(
-	acc, delta *float64, blocks *mapBlock, lines *mapLine, count int, first, second, third, fourth *uint64, atFirst, atSecond float64,
-) (ofFirst, ofSecond float64)
-
-// closeCacheLines goes from line to line and from block to block by these sizes: with others this does not compile.
-const (
-	_ = uint(16-unsafe.Sizeof(mapLine{})) + uint(unsafe.Sizeof(mapLine{})-16)
-	_ = uint(128-unsafe.Sizeof(mapBlock{})) + uint(unsafe.Sizeof(mapBlock{})-128)
-)
-
-// closeLines is closeWedges of a list given by its cache lines, one or more. Both rows must reach the last of these lines. The caller must
-// have sized acc, delta and blocks: the lines do not tell how long the list is. It is called only where closesLines says so.
-func closeLines(
-	acc, delta []float64, blocks []mapBlock, lines []mapLine, first, second closingRow, third, fourth rankMap,
-) (ofFirst, ofSecond float64) {
-	last := lines[len(lines)-1].offset/8 + lineRanks/64 - 1
-	_, _ = first.set[last], second.set[last] // the last that are read
-	return closeCacheLines(&acc[0], &delta[0], &blocks[0], &lines[0], len(lines), unsafe.SliceData(first.set), unsafe.SliceData(second.set),
-		unsafe.SliceData(third), unsafe.SliceData(fourth), first.at, second.at)
-}
-
 // lookUpBlock is lookUp of a list that is not empty. next is a list to prefetch.
 //
 //go:noescape

@@ -11,14 +11,6 @@ func closeWedges(
 	return closeWedgesPlainly(acc, delta, words, shared, first, second)
 }
 
-// closesLines tells whether there is a closeLines, which is faster than closeWedges.
-func closesLines() bool { return false }
-
-// closeLines is never called here: it has no form in Go.
-func closeLines(_, _ []float64, _ []mapBlock, _ []mapLine, _, _ closingRow, _, _ rankMap) (ofFirst, ofSecond float64) {
-	panic("ops: closeLines was called where closesLines is false")
-}
-
 // lookUp finds which ranks of a list of at most 64 are in a set: place i of the list is bit 63 − i.
 func lookUp(set rankSet, list, _ []rank) uint64 { return lookUpPlainly(set, list) }
 

@@ -95,65 +95,14 @@ func TestCloseWedgesKernels(t *testing.T) {
 	}
 }
 
-func TestCloseLinesKernels(t *testing.T) {
-	if !closesLines() {
-		t.Skip("this processor has no kernel for cache lines")
-	}
-	for seed := range uint64(longtest.Of(200, 1000)) {
-		r := rand.New(rand.NewPCG(seed, 4))
-		n := lineRanks * (1 + r.IntN(9))
-		set, list := wedgeCase(r, n, 1+r.IntN(n))
-		if seed%3 == 0 { // sparse
-			list = list[:1+r.IntN(min(len(list), 100))]
-		}
-		other, _ := wedgeCase(r, n, 0)
-		k := r.IntN(len(list)) // the places before it are looked for; those behind them in the same line are in no map
-		for _, row := range []rankSet{set, other} {
-			row.removeAll(list[k:])
-		}
-		delta := make([]float64, len(list)+closingSlack)
-		acc := make([]float64, len(delta))
-		for i := range delta {
-			delta[i], acc[i] = r.Float64(), r.Float64()
-		}
-		for i := range closingSlack {
-			delta[len(list)+i] = math.Inf(1)
-		}
-		blocks, taken := make([]mapBlock, mostMapBlocks(int64(n))), make([]uint32, len(list))
-		lines := appendMapLines(nil, blocks, list, taken)
-		if most := mostMapLines(int64(n)); int64(len(lines)) > most {
-			t.Fatalf("seed %d: got %d lines, want at most %d", seed, len(lines), most)
-		}
-		if k > 0 {
-			lines = lines[:taken[k]]
-		}
-		first, second := closingRow{mapOf(set), r.Float64()}, closingRow{mapOf(other), r.Float64()}
-		if k > 0 { // maps that end with the last line
-			end := lines[len(lines)-1].offset/8 + lineRanks/64
-			first.set, second.set = first.set[:end], second.set[:end]
-		}
-		words := appendMapWords(nil, list[:k], nil)
-		wantAcc := slices.Clone(acc)
-		var got, want [2]float64
-		want[0], want[1] = closeWedgesPlainly(wantAcc, delta, words, len(words), first, second)
-		got[0], got[1] = closeLines(acc, delta, blocks, lines, first, second, first.set, nil)
-		if got != want {
-			t.Fatalf("seed %d, %d of %d ranks: got the sums %v, by words %v", seed, k, len(list), got, want)
-		}
-		if !slices.Equal(acc, wantAcc) {
-			t.Fatalf("seed %d, %d of %d ranks: got other numbers by place than by words", seed, k, len(list))
-		}
-	}
-}
-
-// The map of a hub has whole cache lines, of all ranks up to its own.
+// The map of a hub has whole words, of all ranks up to its own.
 func TestHubMapWords(t *testing.T) {
 	want := 0
 	for y := range 3000 {
 		if got := hubMapWords(y); got != want {
 			t.Fatalf("got %d words before the map of %d, want %d", got, y, want)
 		}
-		want += (y/lineRanks + 1) * lineRanks / 64
+		want += y/64 + 1
 	}
 }
 
