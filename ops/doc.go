@@ -38,8 +38,8 @@
 // Two hops read less than a whole row for each edge. Hop 1 of labels reads 8 bytes for each edge: the neighbour's column
 // and scale. The last hop reads columns in groups of four, and only groups with a wanted column.
 //
-// Sums run in kernels in assembly where a processor has AVX2, and in wider ones where it has AVX-512. Kernels in Go, for all others and under
-// the build tag purego, give the same bits.
+// Sums run in kernels in assembly where a processor has AVX2. Kernels in Go, for all others and under the build tag
+// purego, give the same bits.
 //
 // # Diagonals
 //

@@ -25,9 +25,7 @@ type golden struct {
 	LabelsK      [][][]float64 `json:"labels_k"`
 }
 
-func TestGolden(t *testing.T) { eachWidth(t, checkGolden) }
-
-func checkGolden(t *testing.T) {
+func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/golden/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("golden files: got %d, %v, want some", len(files), err)

@@ -7,16 +7,12 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"github.com/graphcleaner/graphcleaner/internal/processor"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // vectorized tells whether the kernels in assembly can be used. They check no bounds: neighbors must be rows of the
 // slab. Sums are in float64, and neither fused with a product nor reordered: they are those of the plain kernels.
 var vectorized = cpu.X86.HasAVX2
-
-// hasAVX512 tells whether the kernels with vectors of 512 bits are used. Tests turn them off.
-var hasAVX512 = processor.HasAVX512
 
 // mostGroups is how many groups of columns the kernels have registers for.
 const mostGroups = maxTileWidth / groupColumns

@@ -112,10 +112,9 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marks markedRanks          // neighbours of y before it; empty between nodes
-	found [searchedPlaces]rank // of a part of one list of z: those that are marked
-	words []mapWord            // of one z: the hubs in its list
-	taken []uint32             // for each place, how many words the places before it fill
+	marks rankSet   // neighbours of y before it; empty between nodes
+	words []mapWord // of one z: the hubs in its list
+	taken []uint32  // for each place, how many words the places before it fill
 	ends  [searchedEnds]triangleEnd
 	r     []float64 // of one z, by place in its list
 	delta []float64 // likewise δ
@@ -141,7 +140,7 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 	}
 	for i := range s.workers {
 		s.workers[i] = triangleScratch{
-			marks: markedRanks{set: newRankSet(n)}, r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
+			marks: newRankSet(n), r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
 			taken: make([]uint32, hubs), words: make([]mapWord, 0, mostMapWords(int64(hubs))),
 		}
 	}
@@ -253,39 +252,6 @@ func closeRowPlainly(acc, delta []float64, words []mapWord, row closingRow) floa
 	return sumLanes(&sums)
 }
 
-// searchedPlaces is how many places of a list are searched at a time.
-const searchedPlaces = 64
-
-// markedRanks are a set of ranks, and a table that most others are not in: a bit for each remainder.
-type markedRanks struct {
-	set   rankSet
-	maybe [markedRemainders / 32]uint32
-}
-
-const markedRemainders = 2048
-
-func (m *markedRanks) addAll(list []rank) {
-	m.set.addAll(list)
-	for _, x := range list {
-		m.maybe[x%markedRemainders/32] |= 1 << (x % 32)
-	}
-}
-
-func (m *markedRanks) removeAll(list []rank) {
-	m.set.removeAll(list)
-	clear(m.maybe[:])
-}
-
-// findMarkedByPlace is findMarked by the places that lookUp finds.
-func findMarkedByPlace(found *[searchedPlaces]rank, marks *markedRanks, list []rank) (n int) {
-	for hits := lookUp(marks.set, list, nil); hits != 0; n++ {
-		place := bits.LeadingZeros64(hits)
-		hits &^= 1 << (63 - place)
-		found[n] = list[place]
-	}
-	return n
-}
-
 // lookUpPlainly is lookUp for every processor.
 func lookUpPlainly(set rankSet, list []rank) uint64 {
 	hits := uint64(0)
@@ -344,10 +310,13 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 // closeLater adds the triangles of y and a node z with the neighbours list before it to their x, and returns the units of
 // all. Lists go on beyond y, where none is marked.
 func (s *triangleSearch) closeLater(worker int, list []rank, y rank, yz float64) (units int64) {
-	scratch := &s.workers[worker]
+	marks := s.workers[worker].marks
 	for len(list) > 0 && list[0] < y {
-		part := list[:min(searchedPlaces, len(list))]
-		for _, x := range scratch.found[:findMarked(&scratch.found, &scratch.marks, part)] {
+		part := list[:min(64, len(list))]
+		for hits := lookUp(marks, part, nil); hits != 0; {
+			place := bits.LeadingZeros64(hits)
+			hits &^= 1 << (63 - place)
+			x := part[place]
 			pi := roundUnits(float64(yz * s.deltaOf(x)))
 			s.units.add(worker, x, pi)
 			units += pi

@@ -60,23 +60,6 @@ func lookUp(set rankSet, list, next []rank) uint64 {
 	return lookUpBlock(&set[0], unsafe.SliceData(list), len(list), unsafe.SliceData(next))
 }
 
-// findBlock is findMarked of a list that is not empty.
-//
-//go:noescape
-func findBlock(found *rank, set *uint64, maybe *uint32, list *rank, count int) int
-
-// findBlock has registers for a table of so many bits: with another size this does not compile.
-const _ = uint(2048-markedRemainders) + uint(markedRemainders-2048)
-
-// findMarked puts those of a list of at most searchedPlaces that are marked into found, and returns how many.
-func findMarked(found *[searchedPlaces]rank, marks *markedRanks, list []rank) int {
-	if !hasAVX512 || len(list) == 0 {
-		return findMarkedByPlace(found, marks, list)
-	}
-	_ = found[len(list)-1]
-	return findBlock(&found[0], &marks.set[0], &marks.maybe[0], unsafe.SliceData(list), len(list))
-}
-
 // fetchRanks asks for the first four cache lines of a list, and for the four behind them if it has more than 64 ranks.
 //
 //go:noescape

@@ -14,10 +14,5 @@ func closeWedges(
 // lookUp finds which ranks of a list of at most 64 are in a set: place i of the list is bit 63 − i.
 func lookUp(set rankSet, list, _ []rank) uint64 { return lookUpPlainly(set, list) }
 
-// findMarked puts those of a list of at most searchedPlaces that are marked into found, and returns how many.
-func findMarked(found *[searchedPlaces]rank, marks *markedRanks, list []rank) int {
-	return findMarkedByPlace(found, marks, list)
-}
-
 // fetch asks for the first 128 of a list ahead, where it can.
 func fetch([]rank) {}

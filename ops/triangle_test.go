@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"context"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/longtest"
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A wedgeCase is a set of ranks below n, and a list of ranks below n.
@@ -137,49 +135,4 @@ func TestLookUpKernels(t *testing.T) {
 			t.Fatalf("seed %d, %d ranks: got %x, plainly %x, want %x", seed, len(list), got, plain, want)
 		}
 	}
-}
-
-func TestFindMarkedKernels(t *testing.T) { eachWidth(t, checkFindMarked) }
-
-func checkFindMarked(t *testing.T) {
-	for seed := range uint64(longtest.Of(400, 2000)) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		n := 1 + r.IntN(1<<r.IntN(15))
-		_, marked := wedgeCase(r, n, r.IntN(n+1))
-		_, list := wedgeCase(r, n, r.IntN(min(n, searchedPlaces)+1))
-		marks := markedRanks{set: newRankSet(n)}
-		marks.addAll(marked)
-		var want []rank
-		for _, x := range list {
-			if slices.Contains(marked, x) {
-				want = append(want, x)
-			}
-		}
-		var found [searchedPlaces]rank
-		fetch(list)
-		if got := found[:findMarked(&found, &marks, list)]; !slices.Equal(got, want) {
-			t.Fatalf("seed %d, %d of %d ranks in a list of %d: got %v, want %v", seed, len(marked), n, len(list), got, want)
-		}
-		marks.removeAll(marked)
-		if got := findMarked(&found, &marks, list); got != 0 {
-			t.Fatalf("seed %d, none marked: got %d of the list, want 0", seed, got)
-		}
-	}
-}
-
-// The sums of triangles are the same bits with every kernel.
-func TestTriangleWidths(t *testing.T) {
-	g := rmat(12, 16, 1)
-	var want []float64
-	eachWidth(t, func(t *testing.T) {
-		d := must.Get(ComputeDiagonals(context.Background(), g, 3, Options{}))(t)
-		got := slices.Clone(d.At(3))
-		if want == nil {
-			want = got
-		}
-		if !slices.Equal(got, want) {
-			t.Error("got other diagonals than with the widest vectors")
-		}
-		must.Do(t, d.Close())
-	})
 }
