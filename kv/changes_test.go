@@ -180,14 +180,6 @@ func TestTrackersBesideEachOther(t *testing.T) {
 	as("two", []string{LabelColumn}, lastCommit(t, s))
 	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{1, 2})
 	wantTouched(t, s, later, columnOfChanges(LabelColumn), []NodeID{2})
-	update(t, s, func(tx *Tx) error { return tx.UntrackChanges("one") })
-	wantNotTracked(t, s, mark)
-	last := lastCommit(t, s)
-	set(3)
-	wantTouched(t, s, last, columnOfChanges(LabelColumn), []NodeID{3})
-	wantColumnNotTracked(t, s, last, "x")
-	update(t, s, func(tx *Tx) error { return errors.Join(tx.UntrackChanges("two"), tx.UntrackChanges("nobody")) })
-	wantNotTracked(t, s, lastCommit(t, s))
 }
 
 // TestTrackChangesRefuses has calls that change nothing.
@@ -217,9 +209,6 @@ func TestTrackChangesRefuses(t *testing.T) {
 	}
 	view(t, s, func(tx *Tx) error {
 		if err := tx.TrackChanges("test", nil, nil, 0); !errors.Is(err, ErrReadOnly) {
-			t.Errorf("in a snapshot: got %v, want ErrReadOnly", err)
-		}
-		if err := tx.UntrackChanges("test"); !errors.Is(err, ErrReadOnly) {
 			t.Errorf("in a snapshot: got %v, want ErrReadOnly", err)
 		}
 		return nil

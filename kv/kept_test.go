@@ -165,7 +165,7 @@ func describeStore(t *testing.T, s *Store) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
 	view(t, s, func(tx *Tx) error {
-		line("store %s of %d", s.ID(), s.Created().Unix())
+		line("store %s of %d", s.ID(), s.header.Created)
 		line("%d nodes, %d edges, %d arcs, integer ids %t, directed %t, weighted %t",
 			tx.NumNodes(), tx.NumEdges(), tx.NumArcs(), tx.IntegerIDs(), tx.Directed(), tx.Weighted())
 		line("classes %q", tx.Classes())

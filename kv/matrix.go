@@ -75,11 +75,6 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	return nil
 }
 
-// TileWidth is the number of columns stored together.
-func (m *Matrix) TileWidth() int {
-	return m.encoding.TileWidth(m.encoding.BlockRows(len(m.columns)), len(m.columns))
-}
-
 // CreateMatrix adds a matrix whose rows are all NaN, every cell kept; ErrExists when there is one of that name.
 func (tx *Tx) CreateMatrix(name string, columns []string) error {
 	if err := tx.writable(); err != nil {

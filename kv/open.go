@@ -74,13 +74,8 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	return s, nil
 }
 
-// IsStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open
+// isStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open
 // the store.
-func IsStore(dir string) bool {
-	path, err := realpath.Of(dir)
-	return err == nil && isStore(path)
-}
-
 func isStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
 	return err == nil || quarantine.Check(dir) != nil

@@ -83,7 +83,7 @@ func TestKilledRepair(t *testing.T) {
 			t.Errorf("killed at %d, %s: the files are neither those before nor those after", at, killed.Operation)
 		}
 		if stopped {
-			if _, err := Open(dir, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "repair it again") || !IsStore(dir) {
+			if _, err := Open(dir, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "repair it again") || !isStore(dir) {
 				t.Errorf("killed at %d, %s: opening half of it: got %v, want ErrCorrupt", at, killed.Operation, err)
 			}
 		}

@@ -179,9 +179,6 @@ func (tx *Tx) Dir() string { return tx.s.dir }
 // InUpdate reports whether the transaction is one of Update, which only the goroutine of its function may use.
 func (tx *Tx) InUpdate() bool { return tx.write }
 
-// Created returns when the store was made.
-func (s *Store) Created() time.Time { return time.Unix(s.header.Created, 0).UTC() }
-
 // ReadOnly reports whether the store was opened so.
 func (s *Store) ReadOnly() bool { return s.opt.ReadOnly }
 

@@ -106,24 +106,11 @@ func (tx *Tx) TrackChanges(name string, columns, matrices []string, upTo uint64)
 			next.Since = max(before.Since, t.Since, upTo)
 		}
 	}
-	return tx.setTracker(name, &next)
+	return tx.setTracker(name, next)
 }
 
-// UntrackChanges has the store keep no changes for a tracker any more.
-func (tx *Tx) UntrackChanges(name string) error {
-	if err := tx.writable(); err != nil {
-		return err
-	}
-	if t := tx.cat.Tracking; t != nil {
-		if _, known := t.Trackers[name]; known {
-			return tx.setTracker(name, nil)
-		}
-	}
-	return nil
-}
-
-// setTracker enters a tracker, or takes it out with nil, and has the store keep what all trackers ask for.
-func (tx *Tx) setTracker(name string, to *tracker) error {
+// setTracker enters a tracker, and has the store keep what all trackers ask for.
+func (tx *Tx) setTracker(name string, to tracker) error {
 	c, err := tx.change()
 	if err != nil {
 		return err
@@ -138,15 +125,7 @@ func (tx *Tx) setTracker(name string, to *tracker) error {
 		c.Tracking = &tracking{Generation: g, Since: last, Next: changes.Edges + 1, Trackers: map[string]tracker{}}
 	}
 	t := c.Tracking
-	if to != nil {
-		t.Trackers[name] = *to
-	} else {
-		delete(t.Trackers, name)
-	}
-	if len(t.Trackers) == 0 {
-		c.Tracking, tx.dropped = nil, true
-		return nil
-	}
+	t.Trackers[name] = to
 	var columns, matrices []string
 	since := last
 	for _, tracker := range t.Trackers {

@@ -1,10 +1,7 @@
 // Package crc32c computes the CRC-32C of bytes. It knows nothing of the files and records that have it.
 package crc32c
 
-import (
-	"hash"
-	"hash/crc32"
-)
+import "hash/crc32"
 
 // Size is the number of bytes of a checksum.
 const Size = crc32.Size
@@ -16,6 +13,3 @@ func Of(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 // Update is the checksum of bytes that have the checksum sum, 0 of none, followed by b.
 func Update(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) }
-
-// New is the checksum of what will be written to it.
-func New() hash.Hash32 { return crc32.New(castagnoli) }

@@ -319,9 +319,6 @@ func (i *Iterator) Valid() bool { return i.it.valid() }
 // Key is the key of the record, borrowed until the next step.
 func (i *Iterator) Key() []byte { return i.it.key() }
 
-// On says whether the record is that under a key.
-func (i *Iterator) On(key []byte) bool { return i.Valid() && bytes.Equal(i.Key(), key) }
-
 // Version is that of the commit that wrote the record.
 func (i *Iterator) Version() uint64 { return i.it.version() }
 
