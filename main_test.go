@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell"
 )
 
-// programVariable makes a process of the test the program, after a time.
+// programVariable makes a process of the test the program.
 const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
 
 // waitsVariable has the program say, on standard error, when it waits. From then on a signal ends it cleanly.
@@ -36,8 +35,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if before, err := time.ParseDuration(os.Getenv(programVariable)); err == nil {
-		time.Sleep(before)
+	if os.Getenv(programVariable) != "" {
 		ctx, _ := shell.UntilSignal()
 		if os.Getenv(waitsVariable) != "" {
 			go func() {
@@ -56,9 +54,10 @@ const hung = 30 * time.Second
 // program is a command of the program in a directory.
 func program(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	test := must.Get(os.Executable())(t)
+	test, err := os.Executable()
+	must.Do(t, err)
 	c := exec.Command(test, args...)
-	c.Dir, c.Env = dir, append(os.Environ(), programVariable+"=0s")
+	c.Dir, c.Env = dir, append(os.Environ(), programVariable+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody to be asked but standard input
 	return c
 }
@@ -71,37 +70,6 @@ func succeed(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("%q: %v: %s", args, err, out)
 	}
 	return string(out)
-}
-
-// TestStagesBeginWithTheProcess holds that what comes before main is in the stage start.
-func TestStagesBeginWithTheProcess(t *testing.T) {
-	dir := storeDirectory(t, 100)
-	const before = 500 * time.Millisecond
-	p := program(t, dir, "check", "g", "--stats", "s.json")
-	p.Env = append(p.Env, fmt.Sprintf("%s=%v", programVariable, before))
-	began := time.Now()
-	if out, err := p.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	took := time.Since(began).Seconds()
-	text := must.Get(os.ReadFile(filepath.Join(dir, "s.json")))(t)
-	var said struct {
-		Stages []struct {
-			Name    string
-			Seconds float64
-		}
-	}
-	must.Do(t, json.Unmarshal(text, &said))
-	sum := 0.0
-	for _, stage := range said.Stages {
-		sum += stage.Seconds
-	}
-	if first := said.Stages[0]; first.Name != "start" || first.Seconds < before.Seconds() {
-		t.Errorf("got %+v first, want start, of %v or more", first, before)
-	}
-	if sum > took {
-		t.Errorf("got %v seconds in stages, want at most the %v that the process took", sum, took)
-	}
 }
 
 // storeDirectory is a directory with a store g of so many nodes and the files it was made of.
@@ -122,7 +90,8 @@ func storeDirectory(t *testing.T, nodes int) string {
 
 func names(t *testing.T, dir string) []string {
 	t.Helper()
-	entries := must.Get(os.ReadDir(dir))(t)
+	entries, err := os.ReadDir(dir)
+	must.Do(t, err)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -254,7 +223,9 @@ func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
 	cmd.Stdout, cmd.Stderr = out, errOut
 	must.Do(t, cmd.Start())
 	must.Do(t, errors.Join(out.Close(), errOut.Close()))
-	must.Get(io.WriteString(in, input))(t)
+	if _, err := io.WriteString(in, input); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 
@@ -280,7 +251,9 @@ func (p *blockedProcess) signal(t *testing.T, signal syscall.Signal) (said strin
 	must.Do(t, p.cmd.Process.Signal(signal))
 	guard := time.AfterFunc(hung, func() { p.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	defer guard.Stop()
-	must.Get(p.said.ReadFrom(p.err))(t)
+	if _, err := p.said.ReadFrom(p.err); err != nil {
+		t.Fatal(err)
+	}
 	// The process is waited for itself: its standard input stays open until then.
 	state, err := p.cmd.Process.Wait()
 	must.Do(t, errors.Join(err, p.in.Close(), p.out.Close(), p.err.Close()))

@@ -113,15 +113,12 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 		ctx: ctx, in: in, out: out, messages: messages{err: errOut}, program: programName(), progress: new(progress),
 		args: args, resolved: map[string]string{},
 	}
-	s.stages.began, _ = ctx.Value(processKey{}).(time.Time)
 	return s.run(args)
 }
 
 // run runs one command line.
 func (s *streams) run(args []string) int {
-	if s.stages.began.IsZero() {
-		s.stages.began = time.Now()
-	}
+	s.stages.began = time.Now()
 	var cli commandLine
 	exited := false // --help or --version has been answered
 	writer := &stickyWriter{out: s.out}

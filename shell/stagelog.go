@@ -24,8 +24,7 @@ func (c *stageFile) AfterApply(s *streams) error {
 	return nil
 }
 
-// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, from the start of the process
-// until the command line is read; open and close, of the store; report, of the pictures of a page; end, of what comes after all others.
+// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the command line is read; open and close, of the store; report, of the pictures of a page; end, of what comes after all others.
 type stageLog struct {
 	file   *stageFile // nil: the command has none
 	mu     sync.Mutex
