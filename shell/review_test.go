@@ -2,9 +2,6 @@ package shell
 
 import (
 	"bytes"
-	"encoding/csv"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,178 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
-
-// A planted graph has labels of which some are wrong, and which they should be.
-type planted struct {
-	ids          []string // in the order of the nodes file
-	given, truth map[string]string
-	files        []string // flags of import
-}
-
-// readPlanted reads a table of ids and labels.
-func readPlanted(t *testing.T, path string) (ids []string, labels map[string]string) {
-	t.Helper()
-	file := must.Get(os.Open(path))(t)
-	defer file.Close()
-	rows := must.Get(csv.NewReader(file).ReadAll())(t)
-	labels = make(map[string]string)
-	for _, row := range rows[1:] {
-		ids = append(ids, row[0])
-		labels[row[0]] = row[1]
-	}
-	return ids, labels
-}
-
-func TestReviewOfMadeUpGraph(t *testing.T) {
-	if testing.Short() {
-		t.Skip("cleans a graph of a thousand nodes")
-	}
-	dir := t.TempDir()
-	must.Do(t, newDemoGraph(1000, 1).write(dir))
-	nodes := filepath.Join(dir, "nodes.csv")
-	g := planted{files: []string{"--nodes", nodes, "--edges", filepath.Join(dir, "edges.csv")}}
-	if longtest.Asked() { // without them it learns from the labels around a node, which is faster
-		g.files = append(g.files, "--features", filepath.Join(dir, "features.csv"))
-	}
-	g.ids, g.given = readPlanted(t, nodes)
-	_, g.truth = readPlanted(t, filepath.Join(dir, "truth.csv"))
-	reviewFifty(t, g)
-}
-
-// Of Cora's labels one in twenty is replaced by another.
-func TestReviewOfCora(t *testing.T) {
-	data := dataSet(t, "cora")
-	dir := t.TempDir()
-	nodes := filepath.Join(dir, "nodes.csv")
-	g := planted{given: make(map[string]string), files: []string{
-		"--nodes", nodes, "--edges", data + "/edges.csv", "--splits", data + "/split.csv",
-	}}
-	if longtest.Asked() {
-		g.files = append(g.files, "--features", data+"/features.npz")
-	}
-	g.ids, g.truth = readPlanted(t, data+"/nodes.csv")
-	var classes []string
-	for _, id := range g.ids {
-		if g.given[id] = g.truth[id]; !slices.Contains(classes, g.truth[id]) {
-			classes = append(classes, g.truth[id])
-		}
-	}
-	slices.Sort(classes)
-	r := rand.New(rand.NewPCG(5, 0))
-	for _, i := range r.Perm(len(g.ids))[:len(g.ids)/20] {
-		right := slices.Index(classes, g.truth[g.ids[i]])
-		g.given[g.ids[i]] = classes[(right+1+r.IntN(len(classes)-1))%len(classes)]
-	}
-	var text strings.Builder
-	fmt.Fprintln(&text, "id,label")
-	for _, id := range g.ids {
-		fmt.Fprintf(&text, "%s,%s\n", id, g.given[id])
-	}
-	must.Do(t, os.WriteFile(nodes, []byte(text.String()), 0o600))
-	reviewFifty(t, g)
-}
-
-// reviewFifty decides about the first fifty suspects of a graph as somebody would who knows the truth, in two sittings and with
-// slips that are taken back, and compares the exported labels with the truth.
-func reviewFifty(t *testing.T, g planted) {
-	dir := t.TempDir()
-	db := filepath.Join(dir, "graph")
-	mustRun(t, append([]string{"import", db}, g.files...)...)
-	mustRun(t, "clean", db)
-	suspects, err := csv.NewReader(strings.NewReader(
-		mustRun(t, "shell", db, "-c", "suspects limit 50 return id, label, suggested", "--format", "csv"))).ReadAll()
-	if err != nil || len(suspects) != 51 {
-		t.Fatalf("got %d suspects and error %v, want 50 below a header", len(suspects)-1, err)
-	}
-	suspects = suspects[1:]
-	right := func(i int) string {
-		id, label, suggested := suspects[i][0], suspects[i][1], suspects[i][2]
-		switch g.truth[id] {
-		case label:
-			return "reject " + id + ";\n"
-		case suggested:
-			return "accept " + id + ";\n"
-		default:
-			return fmt.Sprintf("relabel %s '%s';\n", id, g.truth[id])
-		}
-	}
-	first, second := "", ""
-	for i := range 30 {
-		if i%10 == 4 {
-			first += "unlabel " + suspects[i][0] + ";\nundo;\n" // a slip, taken back
-		}
-		first += right(i)
-	}
-	for i := 30; i < 50; i++ {
-		second += right(i)
-	}
-	for _, statements := range []string{first, second} {
-		mustRun(t, "shell", db, "--who", "tester", "-c", statements)
-	}
-	if got := mustRun(t, "check", db); !strings.Contains(got, "no problems") {
-		t.Errorf("check printed %q", got)
-	}
-
-	labels := filepath.Join(dir, "labels.csv")
-	mustRun(t, "export", db, "labels", "--out", labels)
-	rows, err := csv.NewReader(strings.NewReader(string(mustRead(t, labels)))).ReadAll()
-	if err != nil || len(rows) != len(g.ids)+1 || !slices.Equal(rows[0], []string{"id", "label", "original_label"}) {
-		t.Fatalf("exported %d rows below %q, error %v, want %d below id,label,original_label", len(rows)-1, rows[0], err, len(g.ids))
-	}
-	reviewedIDs := make(map[string]bool)
-	for _, s := range suspects {
-		reviewedIDs[s[0]] = true
-	}
-	before, after, fixed := 0, 0, 0
-	for i, row := range rows[1:] {
-		id, label, original := row[0], row[1], row[2]
-		want := g.given[id]
-		if reviewedIDs[id] {
-			want = g.truth[id]
-		}
-		if id != g.ids[i] || label != want || original != g.given[id] {
-			t.Errorf("row %d is %q, want %s,%s,%s", i+1, row, g.ids[i], want, g.given[id])
-		}
-		if g.given[id] != g.truth[id] {
-			before++
-			if reviewedIDs[id] {
-				fixed++
-			}
-		}
-		if label != g.truth[id] {
-			after++
-		}
-	}
-	t.Logf("%d of %d labels are wrong before, %d after the review of 50 suspects, %d of which were wrong", before, len(g.ids), after, fixed)
-	if after != before-fixed || fixed == 0 {
-		t.Errorf("%d labels are wrong after the review, want %d", after, before-fixed)
-	}
-
-	// The decisions make the same labels of the graph as it was imported, where nothing was suggested.
-	decisions := filepath.Join(dir, "decisions.jsonl")
-	mustRun(t, "export", db, "decisions", "--out", decisions)
-	fresh := filepath.Join(dir, "fresh")
-	mustRun(t, append([]string{"import", fresh}, g.files...)...)
-	if got := mustRun(t, "import", fresh, "--decisions", decisions); !strings.Contains(got, ": 50 decisions taken in ") {
-		t.Errorf("import of the decisions printed %q, want 50 taken", got)
-	}
-	if got := mustRun(t, "import", fresh, "--decisions", decisions); !strings.Contains(got, ": 0 decisions taken in 0 steps, 50 were there") {
-		t.Errorf("the second import of the decisions printed %q, want none taken", got)
-	}
-	if got := mustRun(t, "export", fresh, "labels", "--out", "-"); got != string(mustRead(t, labels)) {
-		t.Error("the labels that the imported decisions make differ from those of the review")
-	}
-	who := mustRun(t, "shell", fresh, "-c", "history", "--format", "csv")
-	if n := strings.Count(who, ",tester,"); n != 50 {
-		t.Errorf("%d of the imported decisions are of who made them, want 50:\n%s", n, who)
-	}
-}
 
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
