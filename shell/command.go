@@ -379,20 +379,6 @@ const (
 // heapLimit is what the garbage collector keeps the heap in for so much memory, in bytes.
 func heapLimit(memory int64) int64 { return max(memory/heapShare, leastHeap) }
 
-// firstHeap is how large the heap grows before garbage is collected for the first time, in percent of the 4 MiB at which the collector begins
-// else: what answers a question has mostly ended by then.
-const firstHeap = 800
-
-// collectLate has the collector begin at firstHeap, and go on as usual.
-func collectLate() {
-	usual := debug.SetGCPercent(firstHeap)
-	if usual < 0 || usual >= firstHeap {
-		debug.SetGCPercent(usual)
-		return
-	}
-	runtime.AddCleanup(new(*int), func(usual int) { debug.SetGCPercent(usual) }, usual)
-}
-
 // inFlags words a budget that is too small as the --memory that would do.
 func (c *resources) inFlags(err error) error {
 	small, ok := errors.AsType[*ops.BudgetError](err)

@@ -11,13 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -364,22 +362,4 @@ func TestLocked(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// TestCollectLate holds that the collector, once it has begun late, goes on as before it, or as before an earlier test.
-func TestCollectLate(t *testing.T) {
-	const usual = 100
-	defer debug.SetGCPercent(debug.SetGCPercent(usual))
-	collectLate()
-	collectLate() // which changes nothing
-	if got := debug.SetGCPercent(firstHeap); got != firstHeap {
-		t.Errorf("before the first collection: got %d%%, want %d%%", got, firstHeap)
-	}
-	for tries := 0; debug.SetGCPercent(firstHeap) == firstHeap; tries++ {
-		if tries == 1000 {
-			t.Fatalf("the collector stays at %d%%", firstHeap)
-		}
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
 }

@@ -79,9 +79,6 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	switch {
 	case c.Command != "":
 		opt.In = strings.NewReader(c.Command)
-		if !writes(c.Command) {
-			collectLate()
-		}
 	case c.File != "":
 		file, err := prompt.OpenScript(ctx, c.File)
 		if err != nil {
