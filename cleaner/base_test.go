@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
-	"github.com/graphcleaner/graphcleaner/internal/kvtest"
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"

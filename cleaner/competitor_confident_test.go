@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"

@@ -12,10 +12,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/internal/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"

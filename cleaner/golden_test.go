@@ -3,7 +3,7 @@ package cleaner
 import (
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 )
 
 // goldenFiles leads to the golden files.

@@ -3,7 +3,7 @@ package cleaner
 import (
 	"math/rand/v2"
 
-	"github.com/graphcleaner/graphcleaner/internal/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 

@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
-	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 )
 
 // trainedWell is how many steps training has at least, outside of tests.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/kvtest"
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )

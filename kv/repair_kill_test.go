@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/faults"
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/faults"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"

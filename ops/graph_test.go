@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )

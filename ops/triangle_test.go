@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 )
 
 // A wedgeCase is a set of ranks below n, and a list of ranks below n.

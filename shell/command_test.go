@@ -20,8 +20,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
-	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
 
 // Flags of numbers take decimals, and no number that stands for a flag that is not given.

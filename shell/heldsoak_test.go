@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 )
 
 const soakAsked = "GRAPHCLEANER_TEST_SOAK" // how long TestManyAtOnce takes, such as 10m

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/faults"
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/faults"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // A terminal is a shell in a tmux of its own, driven by keys and looked at by what is on its screen.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is what it was before, and the store

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/kvtest"
-	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // starStore is a store of a node "hub" with n neighbours, of which the first is labelled A and the others B.

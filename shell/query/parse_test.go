@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
 
 // TestParse runs testdata/parse: "parse" prints a statement's fixed spelling or its error, "scan" its

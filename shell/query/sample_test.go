@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // sampleByDefinition gives every node its number, sorts all of them by it, and takes the first.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 )
 
 // TestTimesOfColumns compares the times of columns, which are texts of one form each, with times in other forms.

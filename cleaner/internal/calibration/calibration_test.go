@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/graphcleaner/graphcleaner/internal/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 )
 
 var grid = []float64{.001, .002, .005, .01, .015, .02, .03, .04, .055, .075, .1, .13, .17, .22, .3, .4, .5, .6}

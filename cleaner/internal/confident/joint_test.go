@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/golden"
+	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 

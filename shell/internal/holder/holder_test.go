@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/graphcleaner/graphcleaner/internal/atrest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/atrest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 

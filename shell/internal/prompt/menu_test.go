@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
 
 // What is offered behind a dot command is what commands take, and elsewhere what the language takes.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 )
 
 func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }

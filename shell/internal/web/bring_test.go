@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
 
 // TestBodies has forms and JSON that are not as they should be.

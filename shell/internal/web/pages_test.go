@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
 
 // TestUndoOfAnotherPage has two pages: undo takes back what its page shows, or nothing.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/shell/internal/papers"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
 
 // TestStrangers holds more connections without a secret than a server keeps, and beside them one with the token.
