@@ -3,63 +3,11 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
-
-func TestBulkAnyOrder(t *testing.T) {
-	s := newStore(t, Options{})
-	n := 2*codec.ColumnRows + 100
-	setNodes(t, s, n)
-	r := rand.New(rand.NewPCG(1, 0))
-	values := make([]Value, n)
-	for v := range values {
-		if r.IntN(3) > 0 {
-			values[v] = IntValue(r.Int64N(1000))
-		}
-	}
-	half := identity(n) // ascending over a block, then backwards
-	for i, j := codec.ColumnRows+50, n-1; i < j; i, j = i+1, j-1 {
-		half[i], half[j] = half[j], half[i]
-	}
-	for name, perm := range map[string][]int{"ascending": identity(n), "random": r.Perm(n), "half": half} {
-		b := must.Get(s.Bulk())(t)
-		column := must.Get(b.Column("x", KindInt))(t)
-		matrix := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
-		for _, v := range perm {
-			must.Do(t, column.Put(NodeID(v), values[v]))
-			if values[v].IsNull() {
-				continue // a row left out
-			}
-			must.Do(t, matrix.Put(NodeID(v), []float32{float32(v), 0, float32(values[v].Int())}))
-		}
-		if err := b.Commit(nil); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		view(t, s, func(tx *Tx) error {
-			reader := must.Get(tx.Reader("x"))(t)
-			m := must.Get(tx.Matrix("m"))(t)
-			rows := make([]float32, 2*n)
-			must.Do(t, m.Read(Range{First: 0, End: NodeID(n)}, 1, 3, rows))
-			for v, want := range values {
-				got := must.Get(reader.At(NodeID(v)))(t)
-				zero, value := rows[2*v], rows[2*v+1]
-				ok := zero == 0 && float64(value) == want.Float()
-				if want.IsNull() {
-					ok = zero != zero && value != value
-				}
-				if got != want || !ok {
-					t.Fatalf("%s, node %d: got %v and row %v %v, want %v", name, v, got, zero, value, want)
-				}
-			}
-			return nil
-		})
-	}
-}
 
 func TestBulkDuplicates(t *testing.T) {
 	s := newStore(t, Options{})

@@ -43,26 +43,12 @@ func wantTouched(t *testing.T, s *Store, mark uint64, of func(c *Changes) (*Touc
 	})
 }
 
-func edgesOfChanges(c *Changes) (*Touched, error) { return c.Edges(), nil }
-
 func columnOfChanges(name string) func(c *Changes) (*Touched, error) {
 	return func(c *Changes) (*Touched, error) { return c.Column(name) }
 }
 
 func matrixOfChanges(name string) func(c *Changes) (*Touched, error) {
 	return func(c *Changes) (*Touched, error) { return c.Matrix(name) }
-}
-
-// wantColumnNotTracked expects that the changes since a mark are known, but for those of a column.
-func wantColumnNotTracked(t *testing.T, s *Store, mark uint64, column string) {
-	t.Helper()
-	view(t, s, func(tx *Tx) error {
-		c := must.Get(tx.ChangesSince(mark))(t)
-		if _, err := c.Column(column); !errors.Is(err, ErrNotTracked) {
-			t.Errorf("column %s since %d: got %v, want ErrNotTracked", column, mark, err)
-		}
-		return nil
-	})
 }
 
 func wantNotTracked(t *testing.T, s *Store, mark uint64) {
@@ -73,71 +59,6 @@ func wantNotTracked(t *testing.T, s *Store, mark uint64) {
 		}
 		return nil
 	})
-}
-
-func TestTouchRow(t *testing.T) {
-	s := newStore(t, Options{})
-	addNodes(t, s, 4)
-	update(t, s, func(tx *Tx) error { return tx.CreateMatrix("m", []string{"a"}) })
-	track(t, s, nil, []string{"m"}, 0)
-	before := lastCommit(t, s)
-	update(t, s, func(tx *Tx) error { return errors.Join(tx.TouchRow("m", 2), tx.PutDocument("steps", "done", 1)) })
-	wantTouched(t, s, before, matrixOfChanges("m"), []NodeID{2})
-	err := s.Update(func(tx *Tx) error {
-		if err := tx.TouchRow("none", 0); !errors.Is(err, ErrNotFound) {
-			t.Errorf("of no matrix: got %v, want ErrNotFound", err)
-		}
-		return tx.TouchRow("m", 4)
-	})
-	if !errors.Is(err, ErrNotFound) {
-		t.Errorf("of no node: got %v, want ErrNotFound", err)
-	}
-}
-
-func TestChangesSince(t *testing.T) {
-	s := newStore(t, Options{})
-	addNodes(t, s, 4)
-	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
-	before := lastCommit(t, s)
-	wantNotTracked(t, s, before)
-	update(t, s, func(tx *Tx) error { // the whole transaction is tracked
-		return errors.Join(tx.SetLabel(3, "A"), tx.TrackChanges("test", []string{LabelColumn}, nil, 0), tx.AddEdge(0, 1))
-	})
-	wantNotTracked(t, s, before-1)
-	middle := lastCommit(t, s)
-	update(t, s, func(tx *Tx) error {
-		v, err := tx.AddNode(Node{ID: "é", Label: "B"})
-		return errors.Join(err, tx.SetValue(0, "x", IntValue(1)), tx.AddEdge(1, v), tx.SetLabel(3, "A"))
-	})
-	wantTouched(t, s, before, edgesOfChanges, []NodeID{0, 1, 4})
-	wantTouched(t, s, before, columnOfChanges(LabelColumn), []NodeID{3, 4})
-	wantTouched(t, s, middle, edgesOfChanges, []NodeID{1, 4})
-	wantTouched(t, s, middle, columnOfChanges(LabelColumn), []NodeID{4}) // that of 3 was set to what it was
-	view(t, s, func(tx *Tx) error {
-		c := must.Get(tx.ChangesSince(middle))(t)
-		if c.NumNodes != 4 {
-			t.Errorf("got %d nodes, want the 4 at the mark", c.NumNodes)
-		}
-		for name, of := range map[string]func(c *Changes) (*Touched, error){"column": columnOfChanges("x"), "matrix": matrixOfChanges("m")} {
-			if _, err := of(c); !errors.Is(err, ErrNotTracked) {
-				t.Errorf("%s: got %v, want ErrNotTracked", name, err)
-			}
-		}
-		return nil
-	})
-	last := lastCommit(t, s)
-	wantTouched(t, s, last, edgesOfChanges, []NodeID{})
-	wantNotTracked(t, s, last+1)
-
-	// A name that is tracked later is known since then, and the others as before.
-	track(t, s, []string{LabelColumn, "x"}, []string{"m"}, 0)
-	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.SetValue(2, "x", IntValue(5)), tx.CreateMatrix("m", []string{"a"}))
-	})
-	wantTouched(t, s, before, columnOfChanges(LabelColumn), []NodeID{3, 4})
-	wantTouched(t, s, last, columnOfChanges("x"), []NodeID{2})
-	wantTouched(t, s, last, matrixOfChanges("m"), nil)
-	wantColumnNotTracked(t, s, middle, "x") // since before it was tracked
 }
 
 // TestTrackChangesInALoad tracks from the end of a load on.

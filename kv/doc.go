@@ -31,7 +31,7 @@
 //
 //   - Once Update or Bulk.Commit has returned, its writes survive a crash and a power cut. A crash leaves a prefix of the
 //     commits: no part of a commit, and no commit without all earlier ones (TestCrashKeepsPrefix, TestCrashInBulk,
-//     TestUpdateIsAllOrNothing; shell TestKilledJobs).
+//     TestModel; shell TestKilledJobs).
 //   - The store knows how many commits there were. If one of Badger's logs is damaged or missing after a crash, Open writes
 //     its commits again from the journal. If the journal is damaged, missing or of another time, or the tables are older
 //     than the journal, Open returns an [ErrCorrupt] that names the file and the doubtful commits, even if a log has later
@@ -63,7 +63,7 @@
 //     several tables at once in a merge. A store with many writes held 155 MiB with a budget of 64 MiB. Once, on a busy
 //     machine, a store held 183 MiB with 128 MiB.
 //   - A removed node leaves nothing that can be read, also after Compact, backup and restore. No part of a removal is ever
-//     seen (TestRemoveNode, TestHubIsNotHalfRemoved, TestModel). If Repair does not know of a removal any more, the node is
+//     seen (TestPatchWays, TestHubIsNotHalfRemoved, TestModel). If Repair does not know of a removal any more, the node is
 //     there again, without edges and values (TestRepairOfRemovals).
 //   - [Tx.ChangesSince] leaves out no node that a commit touched: also not after Compact, a crash, backup and restore. If the
 //     store does not know all of them, it returns [ErrNotTracked]. Each commit has a record of its changes, so that a read or
@@ -73,7 +73,7 @@
 //   - A Patch makes the same store whether one transaction makes its changes or the graph is written again. All of it is seen
 //     at once, and after an error nothing of it (TestPatchWays, TestModel; index TestPatchKeepsIndexes).
 //   - A snapshot sees the store as it was when it began, also while a Bulk commits. It may be used by many goroutines
-//     (TestSnapshotsDoNotMove, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; cleaner TestReadersDuringClean).
+//     (TestModel, TestBulkIsInvisibleUntilCommit, TestConcurrentReads; cleaner TestReadersDuringClean).
 //   - Before each write the store asks whether the disk has room for it ([ErrNoSpace]). If another process takes that room
 //     before the write, the system kills this process. The store survives that like any other crash (TestFullDisk; shell
 //     TestFullDisk).
@@ -133,7 +133,7 @@
 //   - A backup is one snapshot, whatever is written meanwhile. Backup compares every record with its checksum, also the
 //     records that an earlier backup has. Restore of a damaged backup, or of one that is cut short, returns [ErrBackup]. A store
 //     from whole backups has the records, the commits and the ID of the original. If [Restore] is killed, it
-//     leaves no incomplete store (TestBackupWhileWriting, TestBackupChains, TestFlippedBackups, TestTruncatedBackups,
+//     leaves no incomplete store (TestBackupWhileWriting, TestModel, TestFlippedBackups, TestTruncatedBackups,
 //     shell TestKilledJobs).
 //   - If the disk fails a write, also one in the background, every later write returns [ErrFailed]. All commits are there
 //     when the store is opened again. If Badger 4.9.6 cannot make a table in a merge, it removes the merged tables all the

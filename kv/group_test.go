@@ -156,59 +156,6 @@ func TestUpdatesShareSyncs(t *testing.T) {
 	}
 }
 
-// TestCrashOfWriters copies a store while many write to it, each time: what had returned by then is in the copy.
-func TestCrashOfWriters(t *testing.T) {
-	s := newStore(t, Options{})
-	setNodes(t, s, 100)
-	update(t, s, func(tx *Tx) error { return tx.AddColumn("n", KindInt) })
-	stop := make(chan struct{})
-	var all sync.WaitGroup
-	var done [8]atomic.Int64
-	var copying sync.RWMutex // a copy that is made while the journal is written has later parts of it without earlier ones, as no crash leaves it
-	for g := range done {
-		all.Go(func() {
-			for i := int64(1); ; i++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				copying.RLock()
-				err := s.Update(func(tx *Tx) error { return tx.SetValue(NodeID(g), "n", IntValue(i)) })
-				copying.RUnlock()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				done[g].Store(i)
-			}
-		})
-	}
-	for range 8 {
-		time.Sleep(10 * time.Millisecond)
-		var least [len(done)]int64
-		for g := range done {
-			least[g] = done[g].Load()
-		}
-		copying.Lock()
-		dir := copyAtRest(t, s.dir)
-		copying.Unlock()
-		damagedStores.Store(dir, true) // by setNodes
-		copied := openStore(t, dir, Options{})
-		view(t, copied, func(tx *Tx) error {
-			for g := range done {
-				value := must.Get(tx.Value(NodeID(g), "n"))(t)
-				if got := value.Int(); !value.IsNull() && got < least[g] || value.IsNull() && least[g] > 0 {
-					t.Errorf("writer %d: got %v, want at least %d", g, value, least[g])
-				}
-			}
-			return nil
-		})
-	}
-	close(stop)
-	all.Wait()
-}
-
 // TestFailsAfterWhatItSaw has Updates fail for what they saw of one before them: they return once that is durable, and to be seen.
 func TestFailsAfterWhatItSaw(t *testing.T) {
 	s := newStore(t, Options{})

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -37,20 +36,6 @@ func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
 	}
 	must.Get(l.Commit(t.Context(), nil))(t)
 	return openTest(t, dir)
-}
-
-// TestRemoveNode removes nodes of a load and later ones, in every form of graph, and looks at what is left in the same
-// transaction, after it, and after Compact, reopening, backup and restore.
-func TestRemoveNode(t *testing.T) {
-	t.Parallel()
-	for i, opt := range []LoadOptions{{}, {Directed: true}, {Weighted: true}, {Directed: true, Weighted: true}} {
-		for _, dense := range []bool{false, true} {
-			if !longtest.Asked() && dense == (i%3 == 0) { // each form, and both kinds of ids
-				continue
-			}
-			t.Run(fmt.Sprintf("%d dense %v", i, dense), func(t *testing.T) { removeNodes(t, numbered(t, 3000, dense, opt)) })
-		}
-	}
 }
 
 func removeNodes(t *testing.T, s *Store) {

@@ -432,33 +432,3 @@ func TestClosedStore(t *testing.T) {
 		t.Errorf("Bulk: got %v, want ErrClosed", err)
 	}
 }
-
-// TestCloseDuringReads closes a store under the hands of readers, which must end in ErrClosed or not notice.
-func TestCloseDuringReads(t *testing.T) {
-	s := newStore(t, Options{})
-	addNodes(t, s, 50)
-	tx := s.Begin()
-	var readers sync.WaitGroup
-	started := make(chan struct{}, 4)
-	for range 4 {
-		readers.Go(func() {
-			for i := 0; ; i++ {
-				_, err := tx.Value(NodeID(i%50), "id")
-				if i == 10 {
-					started <- struct{}{}
-				}
-				if err != nil {
-					if !errors.Is(err, ErrClosed) {
-						t.Errorf("got %v, want ErrClosed", err)
-					}
-					return
-				}
-			}
-		})
-	}
-	for range 4 {
-		<-started
-	}
-	closeStore(t, s)
-	readers.Wait()
-}

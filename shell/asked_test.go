@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -517,30 +516,6 @@ func textOf(text string, err error) string {
 		panic(err)
 	}
 	return text
-}
-
-// Several people decide at once, each in processes of their own: every decision that was acknowledged is in the history, once.
-func TestPeopleAtOnce(t *testing.T) {
-	longStore(t)
-	var working sync.WaitGroup
-	people := []string{"ann", "bob", "cem"}
-	const decisions = 5
-	for i, who := range people {
-		working.Go(func() {
-			for n := range decisions {
-				p := child(t, "shell", "g", "--who", who, "-c", fmt.Sprintf("reject %d", i*decisions+n), "--wait", "1m")
-				if out, err := p.CombinedOutput(); err != nil {
-					t.Errorf("%s: %v: %s", who, err, out)
-				}
-			}
-		})
-	}
-	working.Wait()
-	for _, who := range people {
-		if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "history"); strings.Count(got, ","+who+",") != decisions {
-			t.Errorf("%s: the history has %q, want %d decisions", who, got, decisions)
-		}
-	}
 }
 
 // A fault in one job ends that job, and the holder goes on.
