@@ -54,8 +54,7 @@ const hung = 30 * time.Second
 // program is a command of the program in a directory.
 func program(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	test, err := os.Executable()
-	must.Do(t, err)
+	test := must.Get(os.Executable())(t)
 	c := exec.Command(test, args...)
 	c.Dir, c.Env = dir, append(os.Environ(), programVariable+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody to be asked but standard input
@@ -90,8 +89,7 @@ func storeDirectory(t *testing.T, nodes int) string {
 
 func names(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	must.Do(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -223,9 +221,7 @@ func begin(t *testing.T, cmd *exec.Cmd, input string) *blockedProcess {
 	cmd.Stdout, cmd.Stderr = out, errOut
 	must.Do(t, cmd.Start())
 	must.Do(t, errors.Join(out.Close(), errOut.Close()))
-	if _, err := io.WriteString(in, input); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(in, input))(t)
 	return p
 }
 
@@ -251,9 +247,7 @@ func (p *blockedProcess) signal(t *testing.T, signal syscall.Signal) (said strin
 	must.Do(t, p.cmd.Process.Signal(signal))
 	guard := time.AfterFunc(hung, func() { p.cmd.Process.Kill() }) //nolint:errcheck // it may have ended
 	defer guard.Stop()
-	if _, err := p.said.ReadFrom(p.err); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.said.ReadFrom(p.err))(t)
 	// The process is waited for itself: its standard input stays open until then.
 	state, err := p.cmd.Process.Wait()
 	must.Do(t, errors.Join(err, p.in.Close(), p.out.Close(), p.err.Close()))

@@ -217,11 +217,7 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 	must.Get(l.Commit(context.Background(), nil))(t)
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 16 << 20})
 	must.Do(t, err)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	nodes := make([]kv.NodeID, g.nodes)
 	view(t, s, func(tx *kv.Tx) error {
 		for i := range nodes {

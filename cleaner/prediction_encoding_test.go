@@ -72,11 +72,7 @@ func TestPredictionEncodings(t *testing.T) {
 		}
 		must.Get(l.Commit(t.Context(), nil))(t)
 		s := must.Get(kv.Open(dir, kv.Options{}))(t)
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { must.Do(t, s.Close()) })
 		for _, e := range []PredictionEncoding{{}, {Float16: true}, {TopK: 1}, {TopK: 3, Float16: true}, {TopK: 10}} {
 			r := rand.New(rand.NewPCG(uint64(c), uint64(e.TopK)))
 			want, loss := make([][]float64, n), PredictionLoss{}

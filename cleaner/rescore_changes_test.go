@@ -279,11 +279,7 @@ func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 		loadCopy(t, s, dir)
 	}
 	other := openPlanted(t, dir)
-	defer func() {
-		if err := other.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, other.Close()) }()
 	var err error
 	if folded {
 		err = other.Compact(t.Context(), nil)
@@ -429,11 +425,7 @@ func TestRescoreOfStores(t *testing.T) {
 			restoreCopy(t, original, copied)
 			must.Do(t, original.Close())
 			s := openPlanted(t, copied)
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
+			defer func() { must.Do(t, s.Close()) }()
 			full := func() map[string]NodeScore {
 				must.Get(Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Full: true}))(t)
 				return storedScores(t, s)

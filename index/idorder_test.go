@@ -13,11 +13,7 @@ import (
 // and never silently another condition; those that do not speak of order mean the same as before.
 func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 	s := must.Get(kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	add := func(ids ...string) {
 		update(t, s, func(tx *kv.Tx) error {
 			for _, id := range ids {

@@ -181,11 +181,7 @@ func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
 	mustBeSound(t, s)
 	must.Do(t, s.Close())
 	s = must.Get(kv.Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(*kv.Tx, kv.Write) error { return nil }}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	var changed kv.NodeID
 	update(t, s, func(tx *kv.Tx) error {
 		v, err := tx.Node(g.Nodes[0].ID)

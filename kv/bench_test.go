@@ -18,11 +18,7 @@ import (
 func benchStore(b *testing.B, n, width int) *Store {
 	b.Helper()
 	s := must.Get(Create(b.TempDir(), Options{}))(b)
-	b.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			b.Error(err)
-		}
-	})
+	b.Cleanup(func() { must.Do(b, s.Close()) })
 	must.Do(b, s.Update(func(tx *Tx) error {
 		c := must.Get(tx.change())(b)
 		c.Nodes = n

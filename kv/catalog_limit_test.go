@@ -29,11 +29,7 @@ func loadManyClasses(t *testing.T, count int) error {
 		return errors.Join(err, l.Abort())
 	}
 	s := must.Get(kv.Open(dir, kv.Options{MemoryBudget: 16 << 20}))(t)
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, s.Close()) }()
 	return s.View(func(tx *kv.Tx) error {
 		if got := len(tx.Classes()); got != count {
 			t.Errorf("got %d classes, want %d", got, count)

@@ -114,11 +114,7 @@ func TestUnwritableDirectory(t *testing.T) {
 	}
 	dir := closedStore(t)
 	must.Do(t, os.Chmod(dir, 0o555))
-	t.Cleanup(func() {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, os.Chmod(dir, 0o755)) })
 	_, err := Open(dir, Options{})
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "read-only") {
 		t.Errorf("got %v, want fs.ErrPermission and that it can be read", err)

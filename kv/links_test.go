@@ -35,8 +35,7 @@ func TestRepairBehindALink(t *testing.T) {
 		t.Error("nothing was repaired")
 	}
 	checkClean(t, openStore(t, copyStore(t, dir), Options{}))
-	target, err := os.Readlink(dir)
-	must.Do(t, err)
+	target := must.Get(os.Readlink(dir))(t)
 	if !maps.Equal(bytesOf(t, inQuarantine(target, "before")), before) {
 		t.Error("the files are not in the quarantine as they were")
 	}
@@ -149,8 +148,7 @@ func TestChdir(t *testing.T) {
 		_, err := tx.AddNode(Node{ID: "after"})
 		return err
 	})
-	work, err := s.Work(t.Context())
-	must.Do(t, err)
+	work := must.Get(s.Work(t.Context()))(t)
 	if err := errors.Join(work.Dir().Put("kept", nil), work.Close()); err != nil {
 		t.Error(err)
 	}
@@ -212,8 +210,7 @@ func TestForeignFiles(t *testing.T) {
 // statOf tells whether a file, or what is in a directory, was changed.
 func statOf(t *testing.T, path string) string {
 	t.Helper()
-	info, err := os.Stat(path)
-	must.Do(t, err)
+	info := must.Get(os.Stat(path))(t)
 	return info.Mode().String() + info.ModTime().String()
 }
 
@@ -222,8 +219,7 @@ func statOf(t *testing.T, path string) string {
 func TestHardLinks(t *testing.T) {
 	t.Parallel()
 	original := everyKind(t, 50)
-	files, err := storedir.Files(original)
-	must.Do(t, err)
+	files := must.Get(storedir.Files(original))(t)
 	for _, name := range files {
 		dir := copyStore(t, original)
 		path, other := filepath.Join(dir, name), filepath.Join(filepath.Dir(dir), "other")

@@ -48,11 +48,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 			}
 		},
 	}))(t)
-	defer func() {
-		if err := loader.Abort(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, loader.Abort()) }()
 	for v := range nodes {
 		values := make([]Value, columns-v%2) // the last is missing in every other node
 		for i := range values {

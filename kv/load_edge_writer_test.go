@@ -270,11 +270,7 @@ func TestEdgeWriterErrors(t *testing.T) {
 func TestAddingAllocatesNothing(t *testing.T) {
 	l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: 1 << 30})
 	must.Do(t, err)
-	defer func() {
-		if err := l.Abort(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, l.Abort()) }()
 	const n = 200000
 	ids := make([]string, n)
 	for i := range ids {

@@ -125,11 +125,7 @@ func (g *testGraph) add(l *Loader) error {
 func openTest(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	return s
 }
 

@@ -40,8 +40,7 @@ func TestLosses(t *testing.T) {
 		{record.KindRowDelta, "at most 1 row of matrix m"}, {record.KindIDLookup, "nothing"}, {record.KindAdjacencyDirectory, "nothing"},
 	} {
 		copied := copyStore(t, dir)
-		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		must.Do(t, err)
+		s := must.Get(Open(copied, Options{MemoryBudget: minMemoryBudget}))(t)
 		key := firstKey(t, s, test.kind)
 		value := []byte(strings.Clone(string(rawValue(t, s, key))))
 		value[len(value)-1] ^= 1

@@ -519,11 +519,7 @@ func TestModel(t *testing.T) {
 	before := checks.Value.String()
 	if before == checks.DefValue {
 		must.Do(t, checks.Value.Set("25"))
-		defer func() {
-			if err := checks.Value.Set(before); err != nil {
-				t.Error(err)
-			}
-		}()
+		defer func() { must.Do(t, checks.Value.Set(before)) }()
 	}
 	dir := t.TempDir()
 	failure := errors.New("failure")
@@ -536,9 +532,7 @@ func TestModel(t *testing.T) {
 		must.Do(t, err)
 		limit := rapid.SampledFrom([]int64{minMemoryBudget / changeLogShare, 2000, 0}).Draw(t, "memory for changes")
 		s.changes.limit = limit
-		defer func() {
-			must.Do(t, errors.Join(s.Close(), os.RemoveAll(s.Dir())))
-		}()
+		defer func() { must.Do(t, errors.Join(s.Close(), os.RemoveAll(s.Dir()))) }()
 		// move goes on with another directory that holds the same store.
 		move := func(dir string) error {
 			if err := errors.Join(s.Close(), os.RemoveAll(s.Dir())); err != nil {

@@ -132,11 +132,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 func arcStore(t *testing.T, f codec.ArcForm) *Store {
 	t.Helper()
 	s := must.Get(Create(filepath.Join(t.TempDir(), "graph"), Options{MemoryBudget: minMemoryBudget}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	must.Do(t, s.Update(func(tx *Tx) error {
 		cat, err := tx.change()
 		if err == nil {

@@ -26,11 +26,7 @@ func BenchmarkPatch(b *testing.B) {
 	}
 	must.Get(l.Commit(b.Context(), nil))(b)
 	s := must.Get(Open(dir, Options{}))(b)
-	defer func() {
-		if err := s.Close(); err != nil {
-			b.Error(err)
-		}
-	}()
+	defer func() { must.Do(b, s.Close()) }()
 	perEdge := func(b *testing.B, edges int) {
 		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(edges), "µs/edge")
 	}

@@ -34,9 +34,7 @@ func repairAndCount(t *testing.T, dir string) (corrections int, err error) {
 func TestKilledRepair(t *testing.T) {
 	if os.Getenv(killedRepairVariable) != "" {
 		must.Do(t, faults.Begin())
-		if _, err := repairAndCount(t, "store"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(repairAndCount(t, "store"))(t)
 		return
 	}
 	if err := faults.CheckSupport(); err != nil {

@@ -119,19 +119,11 @@ type damageCase struct {
 func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 	t.Helper()
 	damaged := copyStore(t, c.dir)
-	defer func() {
-		if err := os.RemoveAll(damaged); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, os.RemoveAll(damaged)) }()
 	must.Do(t, c.damage(damaged))
 	before := bytesOf(t, damaged)
 	opened := copyStore(t, damaged)
-	defer func() {
-		if err := os.RemoveAll(opened); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, os.RemoveAll(opened)) }()
 	s, err := Open(opened, Options{MemoryBudget: minMemoryBudget})
 	switch {
 	case err == nil:
@@ -168,11 +160,7 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 		t.Errorf("%s: Repair returns losses %v, and its corrections %v", c.name, lost, lossesOf(done))
 	}
 	repaired := copyStore(t, damaged)
-	defer func() {
-		if err := os.RemoveAll(repaired); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, os.RemoveAll(repaired)) }()
 	got, err := contentsOf(t, repaired)
 	if same := maps.Equal(got, want); err != nil || !same && len(lost) == 0 || c.whole && (!same || len(lost) > 0) {
 		missing, changed := 0, 0

@@ -14,11 +14,7 @@ func TestSeriesLimit(t *testing.T) {
 	g := rmat(8, 6, 1)
 	read := &interruptedGraph{Graph: g, then: func() {}}
 	series := NewSeries(read)
-	defer func() {
-		if err := series.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, series.Close()) }()
 	if err := series.Limit(0); err != nil {
 		t.Errorf("before the first operator: %v", err)
 	}

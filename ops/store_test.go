@@ -38,11 +38,7 @@ func TestStoredGraph(t *testing.T) {
 	}
 	must.Get(load.Commit(ctx, nil))(t)
 	store := must.Get(kv.Open(dir, kv.Options{}))(t)
-	defer func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, store.Close()) }()
 	compareStored(t, store, g)
 
 	// Ranks now differ from NodeIDs.

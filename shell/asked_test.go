@@ -522,11 +522,7 @@ func textOf(text string, err error) string {
 func TestFaultOfAJob(t *testing.T) {
 	cleanedStore(t)
 	store := must.Get(openStore("g", kv.Options{MemoryBudget: testMemory}))(t)
-	defer func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, store.Close()) }()
 	broken := host{foreign: true} // without a store
 	server := must.Get(holder.Listen(t.Context(), "g", broken.work))(t)
 	for range 2 {
@@ -544,11 +540,7 @@ func TestSlowScores(t *testing.T) {
 	cleanedStore(t)
 	s := &streams{ctx: t.Context(), progress: &progress{}}
 	at := newDesk(s, &resources{Threads: 1, Memory: testMemory}, "g", task{Who: "ann", RescoreWithin: time.Nanosecond})
-	defer func() {
-		if err := at.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, at.close()) }()
 	first := run(t, "", "shell", "g", "-c", "suspects limit 2", "--format", "csv")
 	lines := strings.Split(first.out, "\n")
 	for i, line := range lines[1:3] {

@@ -56,11 +56,7 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 func wantFeaturesOfRun(t *testing.T, db, path string) {
 	t.Helper()
 	in := must.Get(npy.Open(t.Context(), path, "features"))(t)
-	defer func() {
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, in.Close()) }()
 	must.Do(t, withStoreToRead(db, 64<<20, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error {
 			kept, err := tx.Matrix(cleaner.AgreementMatrix)

@@ -32,11 +32,7 @@ func newSmallDisk(t *testing.T, tr *trial, room int64) *smallDisk {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", ampleRoom)); err != nil {
 		t.Skipf("a disk of few bytes cannot be mounted: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := d.unmount(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, d.unmount()) })
 	must.Do(t, os.CopyFS(dir, os.DirFS(templateDir(t, tr.begin))))
 	must.Do(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
 	var used unix.Statfs_t

@@ -18,11 +18,7 @@ func TestFullDiskOfAnAsker(t *testing.T) {
 	if err := unix.Mount("none", "small", "tmpfs", 0, "size=64k"); err != nil {
 		t.Skipf("this process may not mount: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := unix.Unmount("small", 0); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, unix.Unmount("small", 0)) })
 	write(t, map[string]string{"small/old.csv": "old"})
 	serving(t, "g")
 	for _, args := range []string{"export g labels --out small/old.csv", "backup g small/new.backup"} {

@@ -22,11 +22,7 @@ func TestCrashedStoreOnReadOnlyFileSystem(t *testing.T) {
 	if err := unix.Mount("crashed", "at", "", unix.MS_BIND, ""); err != nil {
 		t.Skipf("this process may not mount: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := unix.Unmount("at", 0); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, unix.Unmount("at", 0)) })
 	if err := unix.Mount("", "at", "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Skipf("this process may not mount read-only: %v", err)
 	}

@@ -19,11 +19,7 @@ func TestReplaceMountPoint(t *testing.T) {
 	if err := unix.Mount("none", "at", "tmpfs", 0, "size=64m"); err != nil {
 		t.Skipf("this process may not mount: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := unix.Unmount("at", 0); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, unix.Unmount("at", 0)) })
 	must.Do(t, os.CopyFS("at", os.DirFS("g")))
 	before, id := listDir(t), storeID(t, "at")
 	got := run(t, "", "import", "at", "--nodes", "nodes.csv", "--edges", "absent.csv", "--replace", "--yes")

@@ -20,11 +20,7 @@ func TestCleanLooksForRoom(t *testing.T) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
 		t.Skipf("a small file system needs root: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, syscall.Unmount(dir, 0)) })
 	const n, classes = 10_000, 40
 	nodes, edges := []byte("id,label\n"), []byte("src,dst\n")
 	for i := range n {
@@ -57,11 +53,7 @@ func TestRoomIsEnough(t *testing.T) {
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128m"); err != nil {
 			t.Skipf("a small file system needs root: %v", err)
 		}
-		t.Cleanup(func() {
-			if err := syscall.Unmount(dir, 0); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { must.Do(t, syscall.Unmount(dir, 0)) })
 		nodes, edges := graphText(c.nodes, c.edges, c.classes, "", 1)
 		writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
 		g := filepath.Join(dir, "g")

@@ -21,11 +21,7 @@ func benchStore(b *testing.B, n int) *kv.Store {
 	}
 	must.Get(l.Commit(context.Background(), nil))(b)
 	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 512 << 20}))(b)
-	b.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			b.Error(err)
-		}
-	})
+	b.Cleanup(func() { must.Do(b, s.Close()) })
 	must.Do(b, index.Create(context.Background(), s, kv.LabelColumn))
 	return s
 }

@@ -33,11 +33,7 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 			written()
 		}
 	}}))(t)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, s.Close()) })
 	suggest(t, s, "B")
 	must.Do(t, index.Create(t.Context(), s, kv.LabelColumn))
 	isOpen = true

@@ -20,11 +20,7 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 		t.Run(fmt.Sprintf("directed=%v weighted=%v", c.directed, c.weighted), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "store")
 			l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: 64 << 20, Directed: c.directed, Weighted: c.weighted}))(t)
-			defer func() {
-				if err := l.Abort(); err != nil {
-					t.Error(err)
-				}
-			}()
+			defer func() { must.Do(t, l.Abort()) }()
 			for v := range nodes {
 				must.Do(t, l.AddNode(kv.Node{ID: strconv.Itoa(v)}))
 			}

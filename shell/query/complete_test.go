@@ -131,11 +131,7 @@ func TestIDCandidates(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "store")
 	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
-	defer func() {
-		if err := load.Abort(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, load.Abort()) }()
 	for _, node := range nodes {
 		must.Do(t, load.AddNode(node))
 	}

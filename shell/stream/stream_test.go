@@ -36,11 +36,7 @@ func ended(t *testing.T, what string, fn func(context.Context) error) {
 func TestWaitsEnd(t *testing.T) {
 	in, out, err := os.Pipe()
 	must.Do(t, err)
-	t.Cleanup(func() {
-		if err := errors.Join(in.Close(), out.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, errors.Join(in.Close(), out.Close())) })
 	ended(t, "an empty pipe", func(ctx context.Context) error {
 		_, err := io.ReadAll(NewReader(ctx, in))
 		return err

@@ -82,10 +82,6 @@ func TestIntegerPairs(t *testing.T) {
 func reopened(t *testing.T, path string) *Reader {
 	t.Helper()
 	in := must.Get(openFile(context.Background(), path, 1<<30))(t)
-	t.Cleanup(func() {
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, in.Close()) })
 	return in
 }

@@ -297,11 +297,7 @@ func TestExpectedRate(t *testing.T) {
 func (m mixture) newFit(t *testing.T, classes int, background float64) *labelFit {
 	t.Helper()
 	f := must.Get(newLabelFit(context.Background(), nil, m.rows(classes), evidenceColumns(m.width), 1, background))(t)
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, f.Close()) })
 	return f
 }
 

@@ -29,11 +29,7 @@ func TestDealtSorters(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dealt := newDealtSorters(t.TempDir(), c.limit, c.workers)
-			defer func() {
-				if err := dealt.close(); err != nil {
-					t.Error(err)
-				}
-			}()
+			defer func() { must.Do(t, dealt.close()) }()
 			if len(dealt) != c.sorters {
 				t.Fatalf("got %d sorters, want %d", len(dealt), c.sorters)
 			}
@@ -95,11 +91,7 @@ func TestDealtSorters(t *testing.T) {
 // What one dealer adds under an id stays in order, and so the first of repeated ids is the first.
 func TestDealtInOrder(t *testing.T) {
 	dealt := newDealtSorters(t.TempDir(), 2*leastDealt, 2)
-	defer func() {
-		if err := dealt.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, dealt.close()) }()
 	d := dealt.dealer()
 	const ids, rounds = 100, 300
 	for round := range rounds {

@@ -13,11 +13,7 @@ import (
 // TestDamagedRows damages the file of rows behind the back of a load.
 func TestDamagedRows(t *testing.T) {
 	s := must.Get(newRowSpool(t.TempDir()))(t)
-	defer func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, s.close()) }()
 	must.Do(t, errors.Join(s.append("a", 1, -1, nil), s.w.Flush()))
 	long := binary.AppendUvarint(nil, 1<<62)
 	must.Get(s.file.WriteAt(long, 0))(t)

@@ -15,11 +15,7 @@ func TestCachedIsNotAskedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table")
 	must.Do(t, os.WriteFile(path, make([]byte, blocks*size), 0o600))
 	r := must.Get(mapTable(path))(t)
-	defer func() {
-		if err := r.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, r.close()) }()
 	for _, tells := range []bool{false, tellsCached(path)} {
 		table := &readTable{tableReader: r, seen: make([]uint64, blocks/64), tells: tells}
 		for block := range blocks {

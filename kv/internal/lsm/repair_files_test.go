@@ -57,11 +57,7 @@ func TestSearchBlocks(t *testing.T) {
 	must.Do(t, w.sync())
 	whole := must.Get(os.ReadFile(path))(t)
 	reader := must.Get(openTableReader(path))(t)
-	defer func() {
-		if err := reader.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, reader.close()) }()
 	var want []blockPlace
 	for i := range reader.blocks() {
 		from, to, err := reader.place(i)

@@ -39,12 +39,10 @@ func newStore(t *testing.T) (store string, files map[string]string) {
 // filesOf are the files of a store with their contents.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	names, err := storedir.Files(dir)
-	must.Do(t, err)
+	names := must.Get(storedir.Files(dir))(t)
 	files := map[string]string{}
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		files[name] = string(text)
 	}
 	return files
@@ -124,8 +122,7 @@ func TestKilledExchange(t *testing.T) {
 		after := repaired(before)
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledExchange$")
 		child.Dir, child.Env = filepath.Dir(store), append(os.Environ(), killedVariable+"=1")
-		killed, err := faults.Run(child, faults.Plan{Dir: store, Kind: faults.Kill, At: at})
-		must.Do(t, err)
+		killed := must.Get(faults.Run(child, faults.Plan{Dir: store, Kind: faults.Kill, At: at}))(t)
 		if killed.Operation == "" {
 			if killed.Err != nil || at < 20 || exchanges < 10 {
 				t.Errorf("%v after %d operations, of which %d change places", killed.Err, at, exchanges)
@@ -275,8 +272,7 @@ func TestFillOfFullDisk(t *testing.T) {
 		t.Skip("how much room is free is not known")
 	}
 	store, files := newStore(t)
-	d, err := Begin(store)
-	must.Do(t, err)
+	d := must.Get(Begin(store))(t)
 	if err := d.Fill(1<<62, func(int64, int64) {}); !errors.Is(err, storedir.ErrNoSpace) {
 		t.Errorf("got %v, want ErrNoSpace", err)
 	}

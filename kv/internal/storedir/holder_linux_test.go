@@ -19,11 +19,7 @@ func TestCommandOfEnded(t *testing.T) {
 	if _, err := io.ReadAll(out); err != nil { // until it ends
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := child.Wait(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { must.Do(t, child.Wait()) }()
 	for range 1000 {
 		if commandOf(child.Process.Pid) == "" {
 			break

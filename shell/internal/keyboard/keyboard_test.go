@@ -134,11 +134,7 @@ func TestKeysThatLeave(t *testing.T) {
 func TestKeysInterrupted(t *testing.T) {
 	in, typed, err := os.Pipe()
 	must.Do(t, err)
-	t.Cleanup(func() {
-		if err := errors.Join(in.Close(), typed.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, errors.Join(in.Close(), typed.Close())) })
 	k, _, raw, restored := pressed()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()

@@ -24,11 +24,7 @@ func TestPagesOfLists(t *testing.T) {
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
 	store := must.Get(index.Open(dir, kv.Options{}))(t)
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, store.Close()) })
 	c := serve(t, store, nil)
 	for range 2 { // the second time after a change of the store
 		for _, page := range []int{7, 1, 3, 2, 6, 5, 4, 9} {
