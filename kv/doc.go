@@ -139,7 +139,7 @@
 //     when the store is opened again. If Badger 4.9.6 cannot make a table in a merge, it removes the merged tables all the
 //     same. The store keeps them until all new tables are there; if one is lacking, reads fail too, and the next Open has the
 //     merged tables. Exception: a merge that begins while Badger closes is not kept. Then reads return [ErrCorrupt]: records
-//     are lost (TestCompactKeepsWhatItCannotMerge, TestLostTableIsTold, lsm TestUndoMerges, TestRefusedCommitIsThereLater;
+//     are lost (TestCompactKeepsWhatItCannotMerge, TestLostTablesAreTold, lsm TestUndoMerges, TestRefusedCommitIsThereLater;
 //     shell TestFailedJobs).
 //   - Every error that data of a user can cause names the thing, its value and the expected form; see the sentinels (shell
 //     TestHostileFiles and TestImportErrors, and the fuzz targets of every decoder and reader of files).

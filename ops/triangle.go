@@ -29,8 +29,7 @@ func (s rankSet) removeAll(list []rank) {
 // A rankMap is a set of ranks in which the first of 64 ranks has the highest bit.
 type rankMap []uint64
 
-func (m rankMap) add(x rank)      { m[x/64] |= 1 << (63 - x%64) }
-func (m rankMap) has(x rank) bool { return m[x/64]&(1<<(63-x%64)) != 0 }
+func (m rankMap) add(x rank) { m[x/64] |= 1 << (63 - x%64) }
 
 // A mapWord is those ranks of a list that are in one word of a rankMap, and at places of one block of 64.
 type mapWord struct {

@@ -15,6 +15,3 @@ func dropPages(file *os.File) error {
 	}
 	return unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
 }
-
-// readAtRandom asks the kernel to read nothing ahead of a file.
-func readAtRandom(file *os.File) error { return unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_RANDOM) }
