@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -172,7 +170,7 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 
 // begin is the run without what its nodes say.
 func (r *ForeignRun) begin(tx *kv.Tx) *Run {
-	m, c := r.Model, uint64(len(r.Model.Census.Names))
+	m := r.Model
 	run := &Run{
 		ID:               1,
 		Started:          r.Started.UTC().Truncate(time.Second),
@@ -196,11 +194,7 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		Model:            m.Model,
 		Elsewhere:        &r.Elsewhere,
 	}
-	counts := make(map[uint64]uint32, len(r.Joint))
-	for cell, count := range r.Joint {
-		counts[uint64(cell[0])*c+uint64(cell[1])] = count
-	}
-	run.setNoise(confident.New(r.Thresholds.Count, r.Thresholds.Thresholds(), classmatrix.OfCounts(int(c), counts)))
+	run.setNoise(r.Joint.noise(r.Thresholds))
 	return run
 }
 

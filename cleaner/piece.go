@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
@@ -17,37 +16,20 @@ type Ballot = labelmodel.Ballot
 func CountRivals(classes int) int { return labelmodel.CountRivals(classes) }
 
 // A Piece is some nodes of a graph whose cleaning is done in pieces, as Clean with PresetDefault and Options.AsGiven does
-// it. Fill it, and call Check before anything else. It borrows its slices. One goroutine.
+// it. Fill it, and call Prepare before anything else. It borrows its slices. One goroutine.
 type Piece struct {
 	Census      *Census
 	Labels      []kv.Class // [rows]
 	Splits      []Split    // [rows], those that TakeCensus returned
 	Predictions []float32  // [rows×c]; a row of NaN is that of a node without predictions
-	Ballots     []Ballot   // [rows], of which Tested and Suggest make use, and Score where neighbours disagree; else nil
+	Ballots     []Ballot   // [rows], of which Tested, Suggest and Score make use
 
 	of    problem // its nodes are the rows
 	ranks []int32
 }
 
-// Check returns ErrShape if the parts of the piece do not fit together.
-func (p *Piece) Check() error {
-	if p.Census == nil {
-		return fmt.Errorf("piece: no census: %w", ErrShape)
-	}
-	if err := p.Census.check(); err != nil {
-		return fmt.Errorf("piece: %w", err)
-	}
-	rows, c := len(p.Labels), len(p.Census.Names)
-	if len(p.Splits) != rows || len(p.Predictions) != rows*c || p.Ballots != nil && len(p.Ballots) != rows {
-		return fmt.Errorf("piece of %d rows and %d classes: %d splits, %d predictions, %d ballots: %w",
-			rows, c, len(p.Splits), len(p.Predictions), len(p.Ballots), ErrShape)
-	}
-	if err := checkLabelsAndSplits(p.Labels, p.Splits, c); err != nil {
-		return fmt.Errorf("piece: %w", err)
-	}
-	if err := checkBallots(p.Ballots, c); err != nil {
-		return fmt.Errorf("piece: %w", err)
-	}
+// Prepare makes the piece ready. Its parts must fit together, and its labels be classes of the census.
+func (p *Piece) Prepare() {
 	tested := p.of.tested[:0]
 	for i, y := range p.Labels {
 		if hasNaN(p.row(i)) {
@@ -55,23 +37,12 @@ func (p *Piece) Check() error {
 		}
 		tested = append(tested, y)
 	}
-	p.of = problem{labels: p.Labels, tested: tested, splits: p.Splits, classes: c, taught: p.Census.Taught}
+	p.of = problem{labels: p.Labels, tested: tested, splits: p.Splits, classes: len(p.Census.Names), taught: p.Census.Taught}
 	p.ranks = p.Census.ranks()
-	return nil
 }
 
 // ranks are those of the classes.
 func (c *Census) ranks() []int32 { return labelmodel.RankClasses(c.Counts, c.Names) }
-
-// checkBallots returns ErrShape if a ballot is not of so many classes.
-func checkBallots(ballots []Ballot, classes int) error {
-	for i, ballot := range ballots {
-		if len(ballot.Votes) != classes {
-			return fmt.Errorf("the ballot of row %d is of %d classes, want %d: %w", i, len(ballot.Votes), classes, ErrShape)
-		}
-	}
-	return nil
-}
 
 // row are the predictions of a row.
 func (p *Piece) row(i int) []float32 {

@@ -52,13 +52,10 @@ type Member struct {
 }
 
 // TakeCensus counts the labels of a graph whose cleaning is done in pieces, with imported predictions as they are, and
-// draws what is drawn. It returns the splits [n] to use, which are those of the input unless they are drawn, and the
+// draws what is drawn. The parts of the input must fit together. It returns the splits [n] to use, which are those of the input unless they are drawn, and the
 // sample of the label model, ascending by node. It holds about ten bytes a node beside its input. Errors are those of
-// Clean (ErrNoLabels, ErrOneClass, ErrFewFittingNodes), and ErrShape if the input does not fit together.
+// Clean (ErrNoLabels, ErrOneClass, ErrFewFittingNodes).
 func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Member, err error) {
-	if err := in.check(); err != nil {
-		return nil, nil, nil, err
-	}
 	if err := checkTwoClasses(in.Labels, in.Names); err != nil {
 		return nil, nil, nil, err
 	}
@@ -107,34 +104,6 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 	return census, p.splits, members, nil
 }
 
-// check returns ErrShape if the input does not fit together.
-func (in *CensusInput) check() error {
-	n, c := len(in.Labels), len(in.Names)
-	if uint64(n) >= uint64(kv.NoNode) {
-		return fmt.Errorf("census: %d nodes, want fewer than %d: %w", n, uint32(kv.NoNode), ErrShape)
-	}
-	if in.Splits != nil && len(in.Splits) != n {
-		return fmt.Errorf("census: splits of %d nodes, want those of %d: %w", len(in.Splits), n, ErrShape)
-	}
-	if err := checkLabelsAndSplits(in.Labels, in.Splits, c); err != nil {
-		return fmt.Errorf("census: %w", err)
-	}
-	for v := range in.Unpredicted.All() {
-		if int(v) >= n {
-			return fmt.Errorf("census: node %d has no predictions, and there are %d nodes: %w", v, n, ErrShape)
-		}
-	}
-	for i, verdict := range in.Verdicts {
-		if int(verdict.Node) >= n || i > 0 && verdict.Node <= in.Verdicts[i-1].Node {
-			return fmt.Errorf("census: verdict %d is about node %d of %d, want ascending nodes: %w", i, verdict.Node, n, ErrShape)
-		}
-		if !isClass(verdict.Before, c) || verdict.Now != kv.NoClass && !isClass(verdict.Now, c) {
-			return fmt.Errorf("census: verdict on node %d: from class %d to %d of %d: %w", verdict.Node, verdict.Before, verdict.Now, c, ErrShape)
-		}
-	}
-	return nil
-}
-
 // check returns ErrShape if the parts of a census that was read do not fit together.
 func (c *Census) check() error {
 	classes := len(c.Names)
@@ -146,18 +115,3 @@ func (c *Census) check() error {
 
 // isClass says whether a number is one of so many classes.
 func isClass(k kv.Class, classes int) bool { return k >= 0 && int(k) < classes }
-
-// checkLabelsAndSplits returns ErrShape if a label is no class, or a split none.
-func checkLabelsAndSplits(labels []kv.Class, splits []Split, classes int) error {
-	for i, y := range labels {
-		if y != kv.NoClass && !isClass(y, classes) {
-			return fmt.Errorf("the label of row %d is class %d of %d: %w", i, y, classes, ErrShape)
-		}
-	}
-	for i, split := range splits {
-		if split > SplitUnused {
-			return fmt.Errorf("the split of row %d is %d, want at most %d: %w", i, split, SplitUnused, ErrShape)
-		}
-	}
-	return nil
-}

@@ -24,18 +24,13 @@ type FitInput struct {
 	Thresholds *ThresholdSums
 	Joint      JointCounts
 
-	// Expect, Threshold, Workers and Progress are those of Options.
-	Expect, Threshold float64
-	Workers           int
-	Progress          kv.Progress
+	Expect float64 // as Options.Expect
 }
 
 // FitModel fits the label model to the sample of a census. The order of members changes no more than the rounding of
 // sums. It returns ErrShape if the input does not fit together, and ErrOptions for bad options.
 func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
-	opt, err := Options{
-		Hops: in.Hops, Expect: in.Expect, Threshold: in.Threshold, Workers: in.Workers, Progress: in.Progress,
-	}.withDefaults()
+	opt, err := Options{Hops: in.Hops, Expect: in.Expect}.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +58,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	rows := labelmodel.Rows{
 		Labels: s.labels, Truth: s.truth, Z: in.Z, Votes: votes.rows(), Classes: c, Width: featureWidth(in.Hops),
 	}
-	model, err := p.fitLabelModel(ctx, s, rows, votes, in.noise().MislabelRate(), opt)
+	model, err := p.fitLabelModel(ctx, s, rows, votes, in.Joint.noise(in.Thresholds).MislabelRate(), opt)
 	if err != nil {
 		return nil, err
 	}
@@ -75,43 +70,31 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	return m, nil
 }
 
-// noise is that of the fitting set.
-func (in *FitInput) noise() confident.Noise {
-	c := uint64(len(in.Census.Names))
-	counts := make(map[uint64]uint32, len(in.Joint))
-	for cell, count := range in.Joint {
-		counts[uint64(cell[0])*c+uint64(cell[1])] = count
+// noise is that of a fitting set with these counts.
+func (j JointCounts) noise(of *ThresholdSums) confident.Noise {
+	c, counts := len(of.Count), make(map[uint64]uint32, len(j))
+	for cell, count := range j {
+		counts[uint64(cell[0])*uint64(c)+uint64(cell[1])] = count
 	}
-	return confident.New(in.Thresholds.Count, in.Thresholds.Thresholds(), classmatrix.OfCounts(int(c), counts))
+	return confident.New(of.Count, of.Thresholds(), classmatrix.OfCounts(c, counts))
 }
 
-// check returns ErrShape if the input does not fit together.
+// check returns ErrShape if what workers have reported does not fit together.
 func (in *FitInput) check() error {
-	if in.Census == nil || in.Neighbors == nil || in.Thresholds == nil {
-		return fmt.Errorf("want a census, neighbours and sums of thresholds: %w", ErrShape)
-	}
+	c := len(in.Census.Names)
 	if err := in.Census.check(); err != nil {
 		return err
 	}
-	c, rows := len(in.Census.Names), len(in.Members)
 	if !in.Neighbors.isOf(c) || len(in.Thresholds.Sum) != c || len(in.Thresholds.Count) != c {
 		return fmt.Errorf("neighbours or sums of thresholds are not of %d classes: %w", c, ErrShape)
 	}
-	for cell := range in.Joint {
-		if !isClass(cell[0], c) || !isClass(cell[1], c) {
-			return fmt.Errorf("confident joint: given class %d, true class %d of %d: %w", cell[0], cell[1], c, ErrShape)
-		}
-	}
-	if want := rows * c * featureWidth(in.Hops); rows == 0 || len(in.Z) != want {
-		return fmt.Errorf("%d features of %d members, %d classes and %d hops, want %d: %w", len(in.Z), rows, c, in.Hops, want, ErrShape)
-	}
-	if in.Neighbors.Disagree() && len(in.Ballots) != rows {
-		return fmt.Errorf("neighbours disagree: %d ballots of %d members: %w", len(in.Ballots), rows, ErrShape)
+	if len(in.Members) == 0 {
+		return fmt.Errorf("the sample has no members: %w", ErrShape)
 	}
 	for _, m := range in.Members {
 		if known := m.Truth == kv.NoClass || m.Truth == labelmodel.AnotherClass || isClass(m.Truth, c); !known || !isClass(m.Label, c) {
 			return fmt.Errorf("node %d has label %d and truth %d of %d classes: %w", m.Node, m.Label, m.Truth, c, ErrShape)
 		}
 	}
-	return checkBallots(in.Ballots, c)
+	return nil
 }

@@ -1,10 +1,11 @@
 package cleaner
 
 import (
+	"bytes"
+	"encoding/gob"
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
@@ -47,29 +48,16 @@ const ScoreBins = calibration.CountBins
 func (m *PieceModel) WantsBins() bool { return isForAll(m.Model.Calibration) }
 
 // AddBins counts scores in bins [ScoreBins]; NaN scores are left out. Bins of several pieces are added up one by one.
-func (m *PieceModel) AddBins(scores []float32, bins []uint64) {
-	counts := make([]uint32, ScoreBins)
+func (m *PieceModel) AddBins(scores []float32, bins []uint32) {
 	e := calibration.Estimate{Shift: m.Model.Shift, Lapse: m.Model.Lapse}
-	e.CountScores(scores, counts)
-	for b, count := range counts {
-		bins[b] += uint64(count)
-	}
+	e.CountScores(scores, bins)
 }
 
 // Rebin chooses the threshold on all scores, whose bins [ScoreBins] are given, and estimates the rate by them. The scores
 // stay as they are.
-func (m *PieceModel) Rebin(bins []uint64) {
-	counts := make([]uint32, ScoreBins)
-	for b := range counts {
-		counts[b] = uint32(min(bins[b], math.MaxUint32))
-	}
-	m.Model.Calibration.Rebin(counts)
+func (m *PieceModel) Rebin(bins []uint32) {
+	m.Model.Calibration.Rebin(bins)
 	m.estimate()
-}
-
-// IsSuspect says whether a node on which nobody has decided is a suspect. See Suspects.
-func (m *PieceModel) IsSuspect(score float32, label, suggested kv.Class) bool {
-	return float64(score) > m.Threshold && label != kv.NoClass && suggested != kv.NoClass && label != suggested
 }
 
 // A PieceScorer scores pieces by a model. One goroutine.
@@ -85,20 +73,9 @@ func (m *PieceModel) Scorer() *PieceScorer {
 
 // Score writes the scores of a piece [rows], NaN where no label is under test. tested [rows×(1+rivals)] is what
 // Piece.Tested wrote, and features[f] [rows×(1+rivals)] is feature f of the 2K+1 of these labels: 0 is P0, K+k is Lk. P1 … PK
-// may be nil, and so may Lk of k > Reach. It returns ErrShape if the parts do not fit together.
+// may be nil, and so may Lk of k > Reach. It returns ErrShape if a label under test is no class.
 func (s *PieceScorer) Score(p *Piece, tested []kv.Class, features [][]float32, scores []float32) error {
 	width, labels := featureWidth(s.model.Hops), len(s.node.classes)
-	if len(features) != width || len(tested) != len(p.Labels)*labels || len(scores) != len(p.Labels) {
-		return fmt.Errorf("score: %d rows, %d labels under test, %d features, %d scores: %w", len(p.Labels), len(tested), len(features), len(scores), ErrShape)
-	}
-	for f, values := range features {
-		if len(values) != len(tested) && (s.model.Weighs(f) || values != nil) {
-			return fmt.Errorf("score: feature %d has %d values, want %d: %w", f, len(values), len(tested), ErrShape)
-		}
-	}
-	if s.node.model.CountsVotes() && p.Ballots == nil {
-		return fmt.Errorf("score: no ballots, and the model counts votes: %w", ErrShape)
-	}
 	classes := len(s.model.Census.Names)
 	for i := range scores {
 		own := tested[i*labels:][:labels]
@@ -117,104 +94,36 @@ func (s *PieceScorer) Score(p *Piece, tested []kv.Class, features [][]float32, s
 				}
 			}
 		}
-		var around Ballot
-		if p.Ballots != nil {
-			around = p.Ballots[i]
-		}
-		scores[i] = s.node.score(around, p.of.isUntaught(kv.NodeID(i)))
+		scores[i] = s.node.score(p.Ballots[i], p.of.isUntaught(kv.NodeID(i)))
 	}
 	return nil
 }
 
-// A number is a float64 that JSON keeps even if it is not finite: it is a text then.
-type number float64
+// modelFields are what encoding/gob sees without the methods of the type.
+type modelFields PieceModel
 
-// MarshalJSON writes a number, or "NaN", "+Inf" or "-Inf".
-func (x number) MarshalJSON() ([]byte, error) {
-	if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-		return strconv.AppendQuote(nil, strconv.FormatFloat(f, 'g', -1, 64)), nil
-	}
-	return json.Marshal(float64(x))
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (x *number) UnmarshalJSON(text []byte) error {
-	var f float64
-	err := json.Unmarshal(text, &f)
-	if len(text) > 0 && text[0] == '"' {
-		var name string
-		if err = json.Unmarshal(text, &name); err == nil {
-			f, err = strconv.ParseFloat(name, 64)
-		}
-	}
-	*x = number(f)
-	return err
-}
-
-func numbersOf(values []float64) []number {
-	if values == nil {
-		return nil
-	}
-	numbers := make([]number, len(values))
-	for i, x := range values {
-		numbers[i] = number(x)
-	}
-	return numbers
-}
-
-func floatsOf(numbers []number) []float64 {
-	if numbers == nil {
-		return nil
-	}
-	values := make([]float64, len(numbers))
-	for i, x := range numbers {
-		values[i] = float64(x)
-	}
-	return values
-}
-
-// modelFields and calibrationFields are what encoding/json sees without the methods of the types.
-type (
-	modelFields       PieceModel
-	calibrationFields calibration.Calibration
-)
-
-// A calibrationRecord is a Calibration whose weights may be infinite.
-type calibrationRecord struct {
-	calibrationFields
-	Shifts, Flips, Doubt, Hidden []number
-}
-
-// A modelRecord is a PieceModel as JSON has it, whose Model has its calibration apart.
-type modelRecord struct {
-	modelFields
-	Calibration calibrationRecord
-}
-
-// MarshalJSON writes every bit of the model, infinite numbers as texts.
+// MarshalJSON writes every bit of the model, as a text that UnmarshalJSON reads.
 func (m *PieceModel) MarshalJSON() ([]byte, error) {
-	record, model, known := modelRecord{modelFields: modelFields(*m)}, *m.Model, *m.Model.Calibration
-	model.Calibration, record.Model = nil, &model
-	record.Calibration = calibrationRecord{
-		calibrationFields(known), numbersOf(known.Shifts), numbersOf(known.Flips), numbersOf(known.Doubt), numbersOf(known.Hidden),
+	var bits bytes.Buffer
+	if err := gob.NewEncoder(&bits).Encode((*modelFields)(m)); err != nil {
+		return nil, err
 	}
-	return json.Marshal(record)
+	return json.Marshal(bits.Bytes())
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and returns ErrShape if its parts do not fit together.
 func (m *PieceModel) UnmarshalJSON(text []byte) error {
-	var record modelRecord
-	if err := json.Unmarshal(text, &record); err != nil {
+	var bits []byte
+	if err := json.Unmarshal(text, &bits); err != nil {
 		return err
 	}
-	read := PieceModel(record.modelFields)
-	if read.Model == nil || read.Census == nil {
+	var read PieceModel
+	if err := gob.NewDecoder(bytes.NewReader(bits)).Decode((*modelFields)(&read)); err != nil {
+		return fmt.Errorf("model: %w: %w", ErrShape, err)
+	}
+	if read.Model == nil || read.Census == nil || read.Model.Calibration == nil {
 		return fmt.Errorf("model: no census or no weights: %w", ErrShape)
 	}
-	known := calibration.Calibration(record.Calibration.calibrationFields)
-	known.Shifts, known.Flips = floatsOf(record.Calibration.Shifts), floatsOf(record.Calibration.Flips)
-	known.Doubt, known.Hidden = floatsOf(record.Calibration.Doubt), floatsOf(record.Calibration.Hidden)
-	read.Model.Calibration = &known
 	if err := read.check(); err != nil {
 		return fmt.Errorf("model: %w", err)
 	}

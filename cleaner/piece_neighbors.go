@@ -36,17 +36,6 @@ func (n *NeighborCounts) Add(label kv.Class, neighbors []float64) {
 	n.Agreeing[label] += int64(neighbors[label])
 }
 
-// Merge adds those of other nodes, of as many classes.
-func (n *NeighborCounts) Merge(other *NeighborCounts) {
-	for at, count := range other.Arcs {
-		n.Arcs[at] += count
-	}
-	for k := range n.All {
-		n.All[k] += other.All[k]
-		n.Agreeing[k] += other.Agreeing[k]
-	}
-}
-
 // Disagree says whether neighbours do: the votes of neighbours then count for a score.
 func (n *NeighborCounts) Disagree() bool { return n.Arcs != nil && disagree(n.Arcs, len(n.All)) }
 

@@ -12,7 +12,7 @@ type workerCommand struct{}
 
 func (*workerCommand) Help() string {
 	return `Reads a job and its data from standard input, and writes the results to standard output. Both are frames: blocks of bytes with a version and a checksum. ` +
-		`The executors of Apache Spark run it: see interop/python. It opens no store and no network connection.`
+		`The executors of Apache Spark run it: see interop/spark. It opens no store and no network connection.`
 }
 
 func (*workerCommand) Run(ctx context.Context, s *streams) error {

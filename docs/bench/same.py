@@ -1,11 +1,10 @@
-"""What a clean on Spark and one of a store say of the same files: the largest differences of scores and features, and the suspects.
+"""What a clean on Spark and one of a store say of the same files: the largest differences of scores, and the suspects.
 
-Prints one json object. Features are compared if the run on Spark has written them.
+Prints one json object.
 """
 
 import argparse
 import json
-import os
 import subprocess
 import tempfile
 
@@ -18,15 +17,15 @@ TEXTS = csv.ConvertOptions(column_types={name: pa.string() for name in ("id", "g
                            strings_can_be_null=True)
 
 
-def scores_of_store(binary, store, folder, features):
-    """Scores by id, features in the order of the scores or None, and suspects of a store."""
+def scores_of_store(binary, store, folder):
+    """Scores by id, and suspects of a store."""
     def export(what, name):
         subprocess.run([binary, "export", store, what, "--out", f"{folder}/{name}"], check=True, stderr=subprocess.DEVNULL)
         return f"{folder}/{name}"
 
     scores = csv.read_csv(export("scores", "scores.csv"), convert_options=TEXTS)
     suspects = csv.read_csv(export("suspects", "suspects.csv"), convert_options=TEXTS)["id"]
-    return scores, np.load(export("features", "features.npy")) if features else None, set(suspects.to_pylist())
+    return scores, set(suspects.to_pylist())
 
 
 def by_id(table):
@@ -44,14 +43,12 @@ def farthest(a, b):
 
 def compare(out, binary, store):
     """How far a run on Spark, in its folder, and a store are apart."""
-    features = os.path.exists(f"{out}/features.parquet")
     with tempfile.TemporaryDirectory() as folder:
-        want, rows, suspects = scores_of_store(binary, store, folder, features)
-    order = pc.sort_indices(want["id"])
-    want, got = want.take(order), by_id(parquet.read_table(f"{out}/scores.parquet"))
+        want, suspects = scores_of_store(binary, store, folder)
+    want, got = want.take(pc.sort_indices(want["id"])), by_id(parquet.read_table(f"{out}/scores.parquet"))
     if not want["id"].equals(got["id"]):
         raise SystemExit(f"{out} and {store}: got other nodes, want those of one graph")
-    with open(f"{out}/work/finished.json", encoding="utf-8") as file:
+    with open(f"{out}/finished.json", encoding="utf-8") as file:
         run = json.load(file)
 
     def numbers(table, name):
@@ -63,23 +60,18 @@ def compare(out, binary, store):
     if run["arguments"]["decisions"]:  # a node that is decided is no suspect any more
         decided = csv.read_csv(run["arguments"]["decisions"], convert_options=TEXTS)["id"]
         found -= set(decided.to_pylist())
-    said = {
+    return {
         "scores_apart": farthest(scores, numbers(want, "score")),
         "confidences_apart": farthest(numbers(got, "confidence"), numbers(want, "confidence")),
         "other_suggestions": int(pc.sum(pc.not_equal(pc.fill_null(got["suggested_label"], ""),
                                                      pc.fill_null(want["suggested_label"], ""))).as_py()),
         "suspects": len(suspects), "suspects_on_spark": len(found), "suspects_of_one": len(found ^ suspects),
     }
-    if features:
-        table = by_id(parquet.read_table(f"{out}/features.parquet"))
-        of_spark = np.stack([table[name].to_numpy() for name in table.column_names[1:]], axis=1)
-        said["features_apart"] = farthest(of_spark, rows[order.to_numpy()])
-    return said
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--spark", required=True, metavar="DIR", help="folder of the run on Spark, with its work/")
+    parser.add_argument("--spark", required=True, metavar="DIR", help="folder of the run on Spark")
     parser.add_argument("--store", required=True, metavar="DB", help="cleaned with --as-given")
     parser.add_argument("--binary", required=True)
     args = parser.parse_args()

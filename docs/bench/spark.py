@@ -1,4 +1,4 @@
-"""What a clean on Spark takes, beside its plan: seconds, bytes shuffled and spilled, memory of executors and workers.
+"""What a clean on Spark takes: seconds, bytes shuffled and spilled, memory of executors and workers.
 
 Reads the event log of Spark, and watches the processes. Prints one json object, and a table to standard error.
 """
@@ -14,10 +14,6 @@ import sys
 import tempfile
 import threading
 import time
-
-# Rows of the plan that one stage of the run does.
-PARTS = {"hop1": ["sums1", "hop1"], "hop2": ["sums2", "hop2"], "hop3": ["sums3", "hop3"], "diagonal": ["triangles", "diagonal"],
-         "noise-thresholds": [], "noise-joint": ["noise"]}
 
 
 def processes():
@@ -59,12 +55,6 @@ class Watcher(threading.Thread):
             time.sleep(0.1)
 
 
-def planned(out):
-    """Every row of the plan that the run has noted, by its name."""
-    with open(f"{out}/work/finished.json", encoding="utf-8") as f:
-        return {row["name"]: row for row in json.load(f)["plan"]}
-
-
 def logged(folder):
     """Bytes shuffled and spilled, and tasks, by stage of the run."""
     names, of_stage, sums = {}, {}, {}
@@ -96,7 +86,6 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--binary", required=True)
     parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--package", required=True, help="interop/python")
     parser.add_argument("--executor-memory", default="4g")
     parser.add_argument("arguments", nargs="*", help="for graphcleaner.spark")
     args = parser.parse_args()
@@ -111,7 +100,7 @@ def main():
             command += [f"--{name}", f"{args.data}/{name}.parquet"]
         command += ["--out", args.out, "--binary", args.binary, *args.arguments]
         submit = " ".join(f"--conf {k}={v}" for k, v in conf.items()) + " pyspark-shell"
-        environment = {**os.environ, "PYTHONPATH": args.package, "PYSPARK_SUBMIT_ARGS": submit, "PYSPARK_PYTHON": sys.executable,
+        environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": submit, "PYSPARK_PYTHON": sys.executable,
                        "SPARK_LOCAL_IP": "127.0.0.1"}
         watcher = Watcher(args.binary)
         watcher.start()
@@ -131,19 +120,15 @@ def main():
             sys.exit(run.returncode)
         wall, watcher.done = time.monotonic() - began, True
         watcher.join()
-        measured, plan = logged(events), planned(args.out)
+        measured = logged(events)
     stages = {}
     for name, took in seconds.items():
-        of_plan = [plan[p] for p in PARTS.get(name, [name]) if p in plan]
         m = measured.get(name, {"tasks": 0, "shuffled": 0, "spilled": 0, "task_seconds": 0})
-        stages[name] = {"seconds": took, **m, "planned": sum(p["shuffled"] for p in of_plan)}
-        print(f"{name:<18}{took:8.1f} s {m['shuffled'] / 1e6:10.1f} MB shuffled, plan {stages[name]['planned'] / 1e6:10.1f} MB, "
-              f"{m['spilled'] / 1e6:8.1f} MB spilled", file=sys.stderr)
-    widest = max(p["memory"] for p in plan.values())
+        stages[name] = {"seconds": took, **m}
+        print(f"{name:<18}{took:8.1f} s {m['shuffled'] / 1e6:10.1f} MB shuffled, {m['spilled'] / 1e6:8.1f} MB spilled", file=sys.stderr)
     print(json.dumps({
         "wall_seconds": wall, "shuffled": sum(s["shuffled"] for s in stages.values()),
-        "planned": sum(p["shuffled"] for p in plan.values()),
-        "spilled": sum(s["spilled"] for s in stages.values()), "peak_bytes": watcher.peak, "planned_worker": widest,
+        "spilled": sum(s["spilled"] for s in stages.values()), "peak_bytes": watcher.peak,
         "stages": stages, "summary": lines[-2:],
     }))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs this package into a virtual environment of its own, and prints the path of its python. What is there is used again.
-#   setup.sh      with Spark and what the tests need; Python 3.11 or newer
+#   setup.sh      with the package of interop/spark and what the tests need; Python 3.11 or newer
 #   setup.sh pyg  with PyTorch and PyTorch Geometric; Python 3.10 or newer
 # Needs a Python package index.
 set -euo pipefail
@@ -16,7 +16,7 @@ stamp=$venv/installed-$( (printf '%s\n' "$here" && cat "$pinned") | cksum | cut 
 if [ ! -e "$stamp" ]; then
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --requirement "$pinned" >&2
-  "$venv/bin/pip" install --quiet --no-deps --editable "$here" >&2
+  "$venv/bin/pip" install --quiet --no-deps --editable "$here" --editable "$here/../spark" >&2
   rm -f "$venv"/installed-*  # of other versions, or of this package in another folder
   touch "$stamp"
 fi

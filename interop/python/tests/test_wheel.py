@@ -29,9 +29,11 @@ def test_contents(wheel):
     with zipfile.ZipFile(wheel) as packed:
         assert packed.testzip() is None
         names = packed.namelist()
-        assert {"graphcleaner/__init__.py", "graphcleaner/py.typed", "graphcleaner/spark/__init__.py", "graphcleaner/pyg/__init__.py", "graphcleaner/bin/graphcleaner"} <= set(names)
+        assert {"graphcleaner/__init__.py", "graphcleaner/py.typed", "graphcleaner/spark.py", "graphcleaner/pyg/__init__.py", "graphcleaner/bin/graphcleaner"} <= set(names)
         record = next(name for name in names if name.endswith("RECORD"))
         assert len(packed.read(record).splitlines()) == len(names)
+    with zipfile.ZipFile(wheel.with_name(f"graphcleaner_spark-{wheel.name.split('-')[1]}-py3-none-any.whl")) as packed:
+        assert packed.testzip() is None and "graphcleaner_spark/__main__.py" in packed.namelist()
 
 
 def test_equal_sources_make_equal_bytes():

@@ -1,17 +1,12 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-)
-
-// What the columns of mode hop are.
-const (
-	ofLabels      = "labels"
-	ofPredictions = "predictions"
 )
 
 // ofMembers is the column of frames whose rows are the members of the sample in a chunk, in their order.
@@ -47,54 +42,18 @@ func newAdd(b base) (step, error) {
 		}
 		s.census = report.Census
 	case modeHop:
-		if b.Hop < 1 || b.Hop > b.Hops || b.Of != ofLabels && b.Of != ofPredictions || b.Of == ofLabels && b.Hop == 1 {
-			return nil, fmt.Errorf("%w: hop %d of %q, want 2 to %d of %s, or 1 to %d of %s", errFrame, b.Hop, b.Of, b.Hops, ofLabels, b.Hops, ofPredictions)
+		if b.Hop < 2 || b.Hop > b.Hops {
+			return nil, fmt.Errorf("%w: hop %d, want 2 to %d", errFrame, b.Hop, b.Hops)
 		}
-	case modeDiagonal:
-		if s.width = 1; b.Hop != 3 {
-			return nil, fmt.Errorf("%w: diagonal %d, want 3", errFrame, b.Hop)
-		}
-	case modeSmooth:
-		if s.width = b.columns(); b.Hop < 1 || b.Hop > b.Hops {
-			return nil, fmt.Errorf("%w: hop %d of features, want 1 to %d", errFrame, b.Hop, b.Hops)
-		}
+	case modeStrength, modeDiagonal:
+		s.width = 1
 	default:
-		return nil, fmt.Errorf("%w: mode %q, want %s, %s, %s or %s", errFrame, b.Mode, modeFirst, modeHop, modeDiagonal, modeSmooth)
+		return nil, fmt.Errorf("%w: mode %q, want %s, %s, %s or %s", errFrame, b.Mode, modeStrength, modeFirst, modeHop, modeDiagonal)
 	}
 	return s, nil
 }
 
-func (s *addStep) take(f *Frame) error {
-	switch f.Kind {
-	case KindLabels, KindStrength, KindSums:
-		return s.chunk.take(f, s.width)
-	case KindSplits:
-		if s.Mode == modeFirst {
-			return s.chunk.take(f, s.width)
-		}
-	case KindPredictions:
-		if s.Mode == modeFirst || s.Mode == modeHop && s.Of == ofPredictions {
-			return s.chunk.take(f, s.width)
-		}
-	case KindTested:
-		if s.Mode == modeHop {
-			return s.chunk.take(f, s.width)
-		}
-	case KindDiagonal:
-		if s.Mode == modeHop && int64(f.Part) == int64(s.Hop) {
-			return s.chunk.take(f, s.width)
-		}
-	case KindInputs, KindSlice:
-		if s.Mode == modeSmooth && (f.Kind == KindInputs) == (s.Hop == 1) {
-			return s.chunk.take(f, s.width)
-		}
-	case KindMembers:
-		if s.Mode == modeFirst || s.Mode == modeHop {
-			return s.chunk.take(f, s.width)
-		}
-	}
-	return s.unexpected(f)
-}
+func (s *addStep) take(f *Frame) error { return s.chunk.take(f, s.width) }
 
 func (s *addStep) endGroup() (err error) {
 	c := &s.chunk
@@ -102,10 +61,14 @@ func (s *addStep) endGroup() (err error) {
 		return nil
 	}
 	defer c.reset()
-	if err := c.need(KindLabels, KindStrength); err != nil {
+	if err := errors.Join(c.need(KindLabels), c.ensureSums(s.width)); err != nil {
 		return err
 	}
-	if err := c.ensureSums(s.width); err != nil {
+	if s.Mode == modeStrength {
+		s.memory = appendVector(s.memory[:0], c.sums.values)
+		return s.write(c.frame(KindStrength, 1))
+	}
+	if err := c.need(KindStrength); err != nil {
 		return err
 	}
 	switch s.Mode {
@@ -113,8 +76,6 @@ func (s *addStep) endGroup() (err error) {
 		return s.first()
 	case modeHop:
 		return s.hop()
-	case modeSmooth:
-		return s.smooth()
 	}
 	for i, sum := range c.sums.values {
 		c.sums.values[i] = 2 * sum
@@ -156,9 +117,7 @@ func (s *addStep) first() error {
 		return err
 	}
 	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Ballots: s.ballots}
-	if err := piece.Check(); err != nil {
-		return err
-	}
+	piece.Prepare()
 	s.tested = resize(s.tested, int(c.count)*s.testedLabels())
 	piece.Tested(s.tested)
 	s.numbers = s.numbers[:0]
@@ -177,7 +136,7 @@ func (s *addStep) first() error {
 			return err
 		}
 	}
-	return s.finish(1, s.Hops+1, func(i int) ([]float64, []float32, float64) { return c.sums.of(i)[k : 2*k], nil, 0 }, s.tested)
+	return s.finish(1, func(i int) ([]float64, []float32, float64) { return c.sums.of(i)[k : 2*k], nil, 0 }, s.tested)
 }
 
 // members writes labels and ballots of the members of the sample.
@@ -204,72 +163,24 @@ func (s *addStep) members() error {
 	return s.write(f)
 }
 
-// hop makes the rows of a later hop, or of one of the predictions.
+// hop makes the rows of a later hop.
 func (s *addStep) hop() error {
 	c := &s.chunk
-	if err := c.need(KindTested); err != nil {
+	if err := c.need(KindTested, KindDiagonal); err != nil {
 		return err
-	}
-	if s.Hop > 1 {
-		if err := c.need(KindDiagonal); err != nil {
-			return err
-		}
-	}
-	feature := s.Hops + s.Hop
-	if s.Of == ofPredictions {
-		feature = s.Hop
-		if err := c.need(KindPredictions); err != nil {
-			return err
-		}
-		known(c.predictions)
 	}
 	s.input = resize(s.input, s.Classes)
-	return s.finish(s.Hop, feature, func(i int) ([]float64, []float32, float64) {
-		if s.Hop == 1 {
-			return c.sums.of(i), nil, 0
+	return s.finish(s.Hop, func(i int) ([]float64, []float32, float64) {
+		if clear(s.input); c.labels[i] != kv.NoClass {
+			s.input[c.labels[i]] = 1
 		}
-		input := s.input
-		if s.Of == ofPredictions {
-			input = c.predictions[i*s.Classes:][:s.Classes]
-		} else if clear(input); c.labels[i] != kv.NoClass {
-			input[c.labels[i]] = 1
-		}
-		return c.sums.of(i), input, c.diagonal[i]
+		return c.sums.of(i), s.input, c.diagonal[i]
 	}, c.tested)
-}
-
-// smooth makes the features of one more hop, by (D+I)^(-1/2) (A+I) (D+I)^(-1/2), and the rows for the next.
-func (s *addStep) smooth() error {
-	c, width := &s.chunk, s.columns()
-	if len(c.inputs) == 0 {
-		return fmt.Errorf("%w: the group of range %d from row %d on has no rows of its nodes", errFrame, c.row, c.first)
-	}
-	s.row, s.next = resize(s.row, len(c.inputs)), resize(s.next, len(c.inputs))
-	for i := range int(c.count) {
-		sums, own, strength := c.sums.of(i), c.inputs[i*width:][:width], c.strengths[i]+1
-		for j, x := range own { // the node itself is the last of its neighbours
-			if s.Hop == 1 {
-				x = float32(ops.Scale(strength) * float64(x))
-			}
-			sums[j] += float64(x)
-		}
-		ops.FinishRow(s.row[i*width:][:width], s.next[i*width:][:width], nil, sums, strength, 0)
-	}
-	s.memory = appendVector(s.memory[:0], s.row)
-	f := c.frame(KindInputs, width)
-	f.Part = uint32(s.Hop)
-	if err := s.write(f); err != nil || s.Hop == s.Hops {
-		return err
-	}
-	s.memory = appendVector(s.memory[:0], s.next)
-	f = c.frame(KindSlice, width)
-	f.Part = uint32(s.Hop)
-	return s.write(f)
 }
 
 // finish makes the rows of a hop, the features of the tested labels and of the sample, and the rows for the next hop. sums returns those of
 // a row, the row's own X, and its diagonal.
-func (s *addStep) finish(hop, feature int, sums func(i int) ([]float64, []float32, float64), tested []kv.Class) error {
+func (s *addStep) finish(hop int, sums func(i int) ([]float64, []float32, float64), tested []kv.Class) error {
 	c, k := &s.chunk, s.Classes
 	s.row, s.next = resize(s.row, int(c.count)*k), resize(s.next, int(c.count)*k)
 	for i := range int(c.count) {
@@ -280,7 +191,7 @@ func (s *addStep) finish(hop, feature int, sums func(i int) ([]float64, []float3
 		}
 		ops.FinishRow(s.row[i*k:][:k], next, input, sums, c.strengths[i], diagonal)
 	}
-	if err := s.features(feature, s.row, tested); err != nil {
+	if err := s.features(s.Hops+hop, s.row, tested); err != nil {
 		return err
 	}
 	if hop == s.Hops {

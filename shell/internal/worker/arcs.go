@@ -2,26 +2,38 @@ package worker
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
-	"math/bits"
-	"sort"
+
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// arcsStep sorts the arcs of edges, both directions of each, and cuts them in runs of blocks. Loops are left out, and repeats of an
-// unweighted arc. Weights of repeats are added.
+// arcsStep makes the arcs of blocks of their sorted edges, with the row sums. Repeats of an edge without weights count once. Weights of
+// repeats are added.
 type arcsStep struct {
 	base
-	sorter       arcSorter
-	width        int // bits of a number
-	edges, loops int64
+	block     [2]uint32
+	columns   uint32
+	key       uint64 // of the last edge: the places of its ends, 32 bits each
+	weight    float64
+	some      bool // there is a last edge
+	list      arcList
+	encoder   arcEncoder
+	adjacency kv.Adjacency
+	sums      []float64
+	arcs      int64
 }
 
-func newArcs(b base) (step, error) {
-	s := &arcsStep{base: b, width: max(1, bits.Len64(b.nodes()-1))}
-	s.sorter = b.newArcSorter(2 * s.width)
-	return s, nil
+func newArcs(b base) (step, error) { return &arcsStep{base: b}, nil }
+
+func (s *arcsStep) beginGroup(f *Frame) (err error) {
+	s.block, s.some = [2]uint32{f.Row, f.Column}, false
+	s.list.reset()
+	if _, err := s.rangeRows(f.Row); err != nil {
+		return err
+	}
+	s.columns, err = s.rangeRows(f.Column)
+	return err
 }
 
 func (s *arcsStep) take(f *Frame) error {
@@ -35,108 +47,93 @@ func (s *arcsStep) take(f *Frame) error {
 	if err := f.wantWidth(weight); err != nil {
 		return err
 	}
-	if err := f.want(int64(f.Count) * int64(16+4*weight)); err != nil {
+	if err := f.want(int64(f.Count) * int64(8+4*weight)); err != nil {
 		return err
 	}
-	count := int(f.Count)
-	for i := range count {
-		u, v := binary.LittleEndian.Uint64(f.Payload[8*i:]), binary.LittleEndian.Uint64(f.Payload[8*(count+i):])
-		if u >= s.nodes() || v >= s.nodes() {
-			return fmt.Errorf("%w: edge %d of a frame leads from node %d to %d of %d", errFrame, i, u, v, s.nodes())
+	rows, err := s.rangeRows(s.block[0])
+	if err != nil {
+		return err
+	}
+	for i := range int(f.Count) {
+		key, w := binary.LittleEndian.Uint64(f.Payload[8*i:]), float32(1)
+		if row, column := uint32(key>>32), uint32(key); row >= rows || column >= s.columns || s.some && key < s.key {
+			return fmt.Errorf("%w: edge %d of a frame, from row %d to %d of block %d: want them ascending", errFrame, i, row, column, s.block)
 		}
-		w := float32(1)
 		if s.Weighted {
-			w = math.Float32frombits(binary.LittleEndian.Uint32(f.Payload[16*count+4*i:]))
-			if !(w > 0) || math.IsInf(float64(w), 0) {
-				return fmt.Errorf("edge %d of a frame, from node %d to %d, has weight %v, want a positive number", i, u, v, w)
-			}
+			w = math.Float32frombits(binary.LittleEndian.Uint32(f.Payload[8*int(f.Count)+4*i:]))
 		}
-		s.edges++
-		if u == v {
-			s.loops++
+		if s.some && key == s.key {
+			s.weight += float64(w)
 			continue
 		}
-		if err := errors.Join(s.sorter.add(u<<s.width|v, float64(w)), s.sorter.add(v<<s.width|u, float64(w))); err != nil {
+		if err := s.add(); err != nil {
 			return err
 		}
+		s.key, s.weight, s.some = key, float64(w), true
 	}
 	return nil
 }
 
-func (s *arcsStep) close() error { return s.sorter.close() }
-
 // mostRun is how many arcs a frame of arcs has, unless one row has more.
 const mostRun = 1 << 20
 
-// end writes the runs. All arcs of the rows of a range come one after the other; those of each column range collect in a list.
-func (s *arcsStep) end() error {
-	var (
-		runs    = make([]arcList, len(s.Ranges)-1)
-		encoder arcEncoder
-		row     = 0
-		held    int
-		most    = int(s.Memory / 64)
-	)
-	flush := func(least int) error {
-		for j := range runs {
-			run := &runs[j]
-			if len(run.columns) < least {
-				continue
-			}
-			held -= len(run.columns)
-			f := encoder.frame(s.op, uint32(row), uint32(j), run, s.runWeightBytes(), s.memory[:0])
-			f.Part = s.Task
-			s.memory = f.Payload
-			if err := s.out.Write(&f); err != nil {
-				return err
-			}
-			run.reset()
-		}
+// add adds the last edge to the list. A frame has whole rows of one chunk.
+func (s *arcsStep) add() error {
+	if !s.some {
 		return nil
 	}
-	for j := range runs {
-		runs[j].reset()
+	row := uint32(s.key >> 32)
+	if n := len(s.list.rows); n > 0 && s.list.rows[n-1] != row && (len(s.list.columns) >= mostRun || s.list.rows[0]/s.Chunk != row/s.Chunk) {
+		if err := s.flush(); err != nil {
+			return err
+		}
 	}
-	last := uint64(math.MaxUint64)
-	err := s.sorter.each(func(key uint64, w float64) error {
-		u, v := key>>s.width, key&(1<<s.width-1)
-		if u >= s.Ranges[row+1] {
-			if err := flush(1); err != nil {
-				return err
-			}
-			for u >= s.Ranges[row+1] {
-				row++
-			}
-		}
-		// A frame has whole rows.
-		if u != last && held > most {
-			if err := flush(1); err != nil {
-				return err
-			}
-		}
-		last = u
-		j := sort.Search(len(runs), func(j int) bool { return s.Ranges[j+1] > v })
-		run := &runs[j]
-		if len(run.columns) >= mostRun && uint64(run.rows[len(run.rows)-1])+s.Ranges[row] != u {
-			if err := flush(mostRun); err != nil {
-				return err
-			}
-		}
-		run.add(uint32(u-s.Ranges[row]), uint32(v-s.Ranges[j]))
-		if s.Weighted {
-			run.weights = append(run.weights, w)
-		}
-		held++
+	s.arcs++
+	s.list.add(row, uint32(s.key))
+	if !s.Weighted {
 		return nil
-	})
-	if err == nil {
-		err = flush(1)
 	}
-	if err != nil {
+	if s.weight > math.MaxFloat32 {
+		return fmt.Errorf("edges between nodes number %d and %d: the weights add up to %.4g, want at most %v",
+			s.Ranges[s.block[0]]+uint64(row), s.Ranges[s.block[1]]+uint64(uint32(s.key)), s.weight, float32(math.MaxFloat32))
+	}
+	s.list.weights = append(s.list.weights, float32(s.weight))
+	return nil
+}
+
+func (s *arcsStep) endGroup() error {
+	if err := s.add(); err != nil {
 		return err
 	}
+	s.some = false
+	return s.flush()
+}
+
+// flush writes the arcs that are in the list, and their row sums.
+func (s *arcsStep) flush() error {
+	if len(s.list.rows) == 0 {
+		return nil
+	}
+	f := s.encoder.frame(s.block[0], s.block[1], &s.list, s.weightBytes(), s.memory[:0])
+	s.memory = f.Payload
+	if err := s.write(f); err != nil {
+		return err
+	}
+	block, err := s.list.block(f.First, f.Count, s.columns, &s.adjacency)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Place(), err)
+	}
+	s.sums = append(s.sums[:0], make([]float64, f.Count)...)
+	if err := block.AddStrengths(s.sums, block.Rows()); err != nil {
+		return err
+	}
+	s.memory = appendSparse(s.memory[:0], s.sums, 1)
+	s.list.reset()
+	return s.write(Frame{Kind: KindSums, Row: f.Row, Column: f.Column, First: f.First, Count: f.Count, Width: 1})
+}
+
+func (s *arcsStep) end() error {
 	return s.report(struct {
-		Edges int64 `json:"edges"`
-		Loops int64 `json:"loops"`
-	}{s.edges, s.loops})
+		Arcs int64 `json:"arcs"`
+	}{s.arcs})
 }

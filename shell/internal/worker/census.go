@@ -7,7 +7,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // censusStep counts the labels of all nodes, by position, and draws what is drawn.
@@ -30,7 +29,8 @@ type verdict struct {
 	Score  *float64 `json:"score"` // for which the person looked at it; null: none
 }
 
-// A taughtMember is a member of the sample of whom people said something. Score is null if there is none.
+// A taughtMember is a member of the sample of whom people said something. Node is its position in a report of census, and its number in
+// a job of fit. Score is null if there is none.
 type taughtMember struct {
 	Node  uint32   `json:"node"`
 	Label kv.Class `json:"label"`
@@ -65,16 +65,6 @@ func newCensus(b base) (step, error) {
 	}
 	if len(b.Names) != b.Classes {
 		return nil, fmt.Errorf("%w: %d names of %d classes", errFrame, len(b.Names), b.Classes)
-	}
-	number := make(map[string]int, len(b.Names))
-	for k, name := range b.Names {
-		if name == "" {
-			return nil, fmt.Errorf("%w: class %d has no name", errFrame, k)
-		}
-		if other, ok := number[name]; ok {
-			return nil, fmt.Errorf("%w: classes %d and %d have the name %q", errFrame, other, k, wording.Short(name))
-		}
-		number[name] = k
 	}
 	nodes := int(b.nodes())
 	return &censusStep{
@@ -128,7 +118,7 @@ func (s *censusStep) follows(f *Frame, has int) error {
 
 func (s *censusStep) takeVerdicts(f *Frame) error {
 	var all []verdict
-	if err := decode(f, s.Memory, &all); err != nil {
+	if err := decode(f, &all); err != nil {
 		return err
 	}
 	for _, v := range all {
@@ -139,9 +129,6 @@ func (s *censusStep) takeVerdicts(f *Frame) error {
 		if uint64(v.Node) >= s.nodes() || v.Before < 0 || int(v.Before) >= s.Classes || v.Now < kv.NoClass || int(v.Now) >= s.Classes {
 			return fmt.Errorf("%w: verdict on the node at position %d, from class %d to %d: want positions below %d and classes below %d", errFrame, v.Node,
 				v.Before, v.Now, s.nodes(), s.Classes)
-		}
-		if n := len(s.verdicts); n > 0 && s.verdicts[n-1].Node >= kv.NodeID(v.Node) {
-			return fmt.Errorf("%w: verdict on the node at position %d after that on %d: want them ascending", errFrame, v.Node, s.verdicts[n-1].Node)
 		}
 		s.verdicts = append(s.verdicts, cleaner.Verdict{Node: kv.NodeID(v.Node), Before: v.Before, Now: v.Now, Score: score})
 	}

@@ -29,7 +29,7 @@ func TestCensusKeepsToItsMemory(t *testing.T) {
 		need := censusBytes(nodes, drawn, test.lacks)
 		all := func(memory int64) []byte {
 			job.Memory = memory
-			frames := []Frame{jobFrame(t, Census, job)}
+			frames := []Frame{jobFrame(t, "census", job)}
 			for first := uint32(0); first < nodes; first += rows {
 				frames = append(frames, Frame{Kind: KindLabels, First: first, Count: rows, Payload: numbers},
 					Frame{Kind: KindSplits, First: first, Count: rows, Payload: splits})

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -20,15 +19,12 @@ type chunk struct {
 	strengths         []float64
 	diagonal          []float64
 	predictions       []float32 // [count×c]; a row of NaN: none
-	inputs            []float32 // [count×width]: features, or rows for the next hop
 	tested            []kv.Class
 	features          [][]float32 // [2K+1], each [count×width of tested]
 	members           []uint32    // local rows
 	ballots, sums     denseRows
 	bytes             []uint8
 	numbers           []int32
-	sumsAt            [2]uint64 // column and part of the last frame of sums, plus 1
-	sumsEnd           uint32    // the row behind it
 }
 
 // denseRows are rows of float64 of a chunk [count×width], from where its chunk begins.
@@ -45,10 +41,9 @@ func (r *denseRows) of(i int) []float64 { return r.values[i*r.width:][:r.width] 
 func (c *chunk) reset() {
 	c.begun, c.came = false, 0
 	c.labels, c.splits, c.strengths, c.diagonal = c.labels[:0], c.splits[:0], c.strengths[:0], c.diagonal[:0]
-	c.predictions, c.tested, c.members, c.inputs = c.predictions[:0], c.tested[:0], c.members[:0], c.inputs[:0]
+	c.predictions, c.tested, c.members = c.predictions[:0], c.tested[:0], c.members[:0]
 	c.features = make([][]float32, 2*c.job.Hops+1)
 	c.sums.some = false
-	c.sumsAt = [2]uint64{}
 }
 
 // testedLabels is how many labels of a node are tested.
@@ -86,13 +81,6 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 	if err := c.place(f); err != nil {
 		return err
 	}
-	again := c.came&(1<<f.Kind) != 0
-	if f.Kind == KindFeatures && int64(f.Part) < int64(len(c.features)) {
-		again = c.features[f.Part] != nil
-	}
-	if again && f.Kind != KindSums {
-		return fmt.Errorf("%w: %s, part %d, comes twice", errFrame, f.Place(), f.Part)
-	}
 	c.came |= 1 << f.Kind
 	classes := c.job.Classes
 	switch f.Kind {
@@ -112,14 +100,12 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 			c.splits = append(c.splits, cleaner.Split(split&^unpredicted))
 		}
 	case KindStrength:
-		c.strengths, err = strengthsOf(c.strengths, f)
+		c.strengths, err = rowsOf(c.strengths, f)
 	case KindDiagonal:
 		c.diagonal, err = rowsOf(c.diagonal, f)
 	case KindPredictions:
-		c.predictions, err = predictionsOf(c.predictions, f, classes)
-	case KindInputs, KindSlice:
-		if err = f.wantWidth(c.job.columns()); err == nil {
-			c.inputs, err = rowsOf(c.inputs, f)
+		if err = f.wantWidth(classes); err == nil {
+			c.predictions, err = rowsOf(c.predictions, f)
 		}
 	case KindTested:
 		if err = f.wantWidth(c.job.testedLabels()); err != nil {
@@ -145,6 +131,8 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 		}
 	case KindSums:
 		err = c.takeSums(f, width)
+	default:
+		return fmt.Errorf("%w: %s, which is not about the nodes of a chunk", errFrame, f.Place())
 	}
 	return err
 }
@@ -174,7 +162,7 @@ func (r *denseRows) begin(count, width int) {
 	clear(r.values)
 }
 
-// takeSums adds partial sums, which come in ascending order of blocks.
+// takeSums adds partial sums.
 func (c *chunk) takeSums(f *Frame, width int) error {
 	if err := f.wantWidth(width); err != nil {
 		return err
@@ -182,11 +170,6 @@ func (c *chunk) takeSums(f *Frame, width int) error {
 	if err := c.ensureSums(width); err != nil {
 		return err
 	}
-	at := [2]uint64{uint64(f.Column) + 1, uint64(f.Part) + 1}
-	if at == c.sumsAt && f.First < c.sumsEnd || at[0] < c.sumsAt[0] || at[0] == c.sumsAt[0] && at[1] < c.sumsAt[1] {
-		return fmt.Errorf("%w: %s, part %d, after those of block %d,%d, part %d", errFrame, f.Place(), f.Part, f.Row, c.sumsAt[0]-1, c.sumsAt[1]-1)
-	}
-	c.sumsAt, c.sumsEnd = at, f.First+f.Count
 	from := int(f.First - c.first)
 	return sparseRows(f, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
 }
@@ -211,12 +194,10 @@ func (j *Job) membersOf(memory []uint32, f *Frame) ([]uint32, error) {
 	if memory, err = rowsOf(memory, f); err != nil {
 		return memory, err
 	}
-	last := int64(f.First) - 1
 	for _, row := range memory {
-		if int64(row) <= last || row >= rows || row/j.Chunk != f.First/j.Chunk {
-			return memory, fmt.Errorf("%w: %s: member %d after %d, want ascending rows of the chunk", errFrame, f.Place(), row, last)
+		if row >= rows || row/j.Chunk != f.First/j.Chunk {
+			return memory, fmt.Errorf("%w: %s: member %d, want rows of the chunk", errFrame, f.Place(), row)
 		}
-		last = int64(row)
 	}
 	return memory, nil
 }
@@ -246,14 +227,4 @@ func (c *chunk) need(kinds ...Kind) error {
 // frame is a frame about the nodes of the chunk.
 func (c *chunk) frame(kind Kind, width int) Frame {
 	return Frame{Kind: kind, Row: c.row, First: c.first, Count: c.count, Width: uint32(width)}
-}
-
-// known are the predictions with zeros in place of those that there are not, as they count for other nodes.
-func known(predictions []float32) []float32 {
-	for i, p := range predictions {
-		if math.IsNaN(float64(p)) {
-			predictions[i] = 0
-		}
-	}
-	return predictions
 }

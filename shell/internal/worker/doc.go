@@ -17,18 +17,15 @@
 //
 // # The operations
 //
-//	arcs       edges → arcs: sorted runs of every block, both directions of an edge
-//	merge      runs of a block → the arcs of the block; and its row sums
-//	strength   row sums → strengths: degrees, or sums of weights
+//	arcs       sorted edges of a block → the arcs of the block; and its row sums
 //	multiply   arcs of blocks of one column range, rows of that range → partial sums of rows
-//	add        partial sums of a chunk, in the order of blocks → rows of S_k X, agreement features, rows for the next hop, or diagonals;
-//	           or features of nodes that are smoothed over the arcs
+//	add        partial sums of a chunk, in the order of blocks → strengths (degrees, or sums of weights), rows of S_k Y, agreement
+//	           features, rows for the next hop, or diagonals
 //	triangles  arcs of three blocks → partial sums of the diagonal of the third power
 //	census     labels and splits of all nodes → splits, the sample of the label model, counts
 //	noise      labels and predictions → sums for class thresholds, or counts of the confident joint
 //	fit        features of the sample → the label model
 //	score      features of nodes → scores and suggestions
-//	pack       some nodes, arcs of blocks → their neighbours that weigh most, or the edges among them
 //
 // The mathematics is that of packages ops and cleaner. Job.Memory bounds the memory of a worker.
 package worker

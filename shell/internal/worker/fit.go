@@ -26,16 +26,6 @@ type sampleChunk struct {
 	values  [][]float32 // [2K+1]: of each feature [rows×c]; nil: has not come
 }
 
-// A memberVerdict is what a person said of the label of a member.
-type memberVerdict struct {
-	Range uint32   `json:"range"`
-	Row   uint32   `json:"row"`
-	Label kv.Class `json:"label"` // as the model sees it
-	Truth kv.Class `json:"truth"`
-	Score *float64 `json:"score"`
-	Added bool     `json:"added"`
-}
-
 // fitStep fits the label model to the sample.
 type fitStep struct {
 	base
@@ -69,11 +59,6 @@ func (s *fitStep) take(f *Frame) (err error) {
 	if s.held += int64(len(f.Payload)) + sampleFrameBytes; s.held > s.Memory {
 		return fmt.Errorf("the sample takes more than the memory of %d bytes: use more memory", s.Memory)
 	}
-	isRepeat := f.Kind == KindLabels && c.labels != nil || f.Kind == KindBallots && c.ballots != nil ||
-		f.Kind == KindSample && int64(f.Part) < int64(len(c.values)) && c.values[f.Part] != nil
-	if isRepeat {
-		return fmt.Errorf("%w: %s, part %d, comes twice", errFrame, f.Place(), f.Part)
-	}
 	switch f.Kind {
 	case KindLabels:
 		if s.numbers, err = rowsOf(s.numbers, f); err == nil {
@@ -94,8 +79,8 @@ func (b *base) readBallots(f *Frame) ([]cleaner.Ballot, error) {
 	if err := f.wantWidth(b.Classes + 1); err != nil {
 		return nil, err
 	}
-	if need := 8 * int64(f.Count) * int64(b.Classes+1); need > b.Memory {
-		return nil, fmt.Errorf("%w: %s: %d rows take %d bytes, more than the memory of %d", errFrame, f.Place(), f.Count, need, b.Memory)
+	if f.Count > b.Chunk {
+		return nil, fmt.Errorf("%w: %s: %d rows, want at most %d", errFrame, f.Place(), f.Count, b.Chunk)
 	}
 	var votes denseRows
 	votes.begin(int(f.Count), b.Classes+1)
@@ -147,11 +132,11 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 	}
 	in = cleaner.FitInput{
 		Census: report.Census, Hops: s.Hops, Neighbors: neighbors, Thresholds: &noise.ThresholdSums, Joint: joint,
-		Expect: s.Expect, Threshold: s.Threshold,
+		Expect: s.Expect,
 	}
-	verdicts := map[[2]uint32]memberVerdict{}
+	verdicts := map[kv.NodeID]taughtMember{}
 	for _, v := range s.Verdicts {
-		verdicts[[2]uint32{v.Range, v.Row}] = v
+		verdicts[kv.NodeID(v.Node)] = v
 	}
 	places := slices.SortedFunc(maps.Keys(s.chunks), func(a, b chunkPlace) int { return slices.Compare(a[:], b[:]) })
 	for _, at := range places {
@@ -162,7 +147,7 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 		}
 		for i, row := range c.rows {
 			m := cleaner.Member{Node: kv.NodeID(s.Ranges[at[0]] + uint64(row)), Label: c.labels[i], Truth: kv.NoClass, Score: math.NaN()}
-			if v, ok := verdicts[[2]uint32{at[0], row}]; ok {
+			if v, ok := verdicts[m.Node]; ok {
 				if m.Label, m.Truth, m.Added = v.Label, v.Truth, v.Added; v.Score != nil {
 					m.Score = *v.Score
 				}

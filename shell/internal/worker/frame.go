@@ -30,10 +30,10 @@ const (
 	KindReport Kind = 3 // what a worker counted, as json
 	KindGroup  Kind = 4 // the frames of the group Row, Column, Part follow
 
-	KindEdges       Kind = 10 // uint64 [count] sources, uint64 [count] targets, and if Width is 1 float32 [count] weights
-	KindArcs        Kind = 11 // arcs of rows of block (Row, Column); see appendArcs
+	KindEdges       Kind = 10 // uint64 [count]: rows and columns of a block, 32 bits each, ascending; and if Width is 1 float32 [count] weights
+	KindArcs        Kind = 11 // arcs of rows of block (Row, Column); see arcEncoder
 	KindSums        Kind = 12 // sparse float64 [count×width]: partial sums of range Row, from range Column
-	KindStrength    Kind = 13 // [count]; see appendStrengths
+	KindStrength    Kind = 13 // float64 [count]: degrees, or sums of weights
 	KindSlice       Kind = 14 // float32 [count×width]: D^(-1/2)x, after hop Part
 	KindDiagonal    Kind = 15 // float64 [count]: the diagonal of the power Part
 	KindLabels      Kind = 16 // int32 [count]: classes, -1 for none
@@ -47,16 +47,13 @@ const (
 	KindScores      Kind = 24 // [count] × (float32 score, int32 suggested class, float32 confidence)
 	KindModel       Kind = 25 // what fit gives, as json
 	KindVerdicts    Kind = 26 // what people said of labels, as json
-	KindPairs       Kind = 27 // as KindEdges, of width 1: a node, a neighbour, and the weight of the neighbour in the vote about the node
-	KindInputs      Kind = 28 // float32 [count×width]: features of nodes, smoothed over Part hops
 )
 
 var kindNames = map[Kind]string{
 	KindJob: "job", KindEnd: "end", KindReport: "report", KindGroup: "group", KindEdges: "edges", KindArcs: "arcs", KindSums: "sums",
 	KindStrength: "strength", KindSlice: "slice", KindDiagonal: "diagonal", KindLabels: "labels", KindSplits: "splits",
 	KindPredictions: "predictions", KindBallots: "ballots", KindTested: "tested labels", KindFeatures: "features", KindMembers: "members",
-	KindSample: "sample", KindScores: "scores", KindModel: "model", KindVerdicts: "verdicts", KindPairs: "pairs",
-	KindInputs: "inputs",
+	KindSample: "sample", KindScores: "scores", KindModel: "model", KindVerdicts: "verdicts",
 }
 
 // String names the kind for errors.
@@ -69,14 +66,13 @@ func (k Kind) String() string {
 
 // A Frame is a header and a payload:
 //
-//	 0  "GCwk"                         4  version   5  operation that made it   6  kind   7  zero
+//	 0  "GCwk"                         4  version   5  zero   6  kind   7  zero
 //	 8  row      12  column            16 part      20 first                    24 count  28 width
 //	32  length of the payload          36 CRC-32 (IEEE) of the bytes before it and of the payload
 //	40  payload
 //
 // The numbers from byte 8 on are uint32, little endian.
 type Frame struct {
-	Operation           Operation
 	Kind                Kind
 	Row, Column, Part   uint32 // ranges, and a third number
 	First, Count, Width uint32 // rows First to First+Count of range Row, with Width columns
@@ -86,7 +82,7 @@ type Frame struct {
 // Place names a frame in errors.
 func (f *Frame) Place() string {
 	switch f.Kind {
-	case KindArcs, KindSums, KindPairs:
+	case KindArcs, KindSums:
 		return fmt.Sprintf("%s of block %d,%d from row %d on", f.Kind, f.Row, f.Column, f.First)
 	case KindJob, KindEnd, KindReport, KindModel, KindVerdicts, KindEdges:
 		return f.Kind.String()
@@ -115,14 +111,14 @@ func (r *Reader) Next() (*Frame, error) {
 		return nil, io.EOF
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, fmt.Errorf("%w: frame %d breaks off after %d bytes of its header%s", errFrame, r.read+1, n, r.behind())
+		return nil, fmt.Errorf("%w: frame %d breaks off after %d bytes of its header", errFrame, r.read+1, n)
 	}
 	if err != nil {
 		return nil, err
 	}
 	h := r.header[:]
 	if string(h[:4]) != magic {
-		return nil, fmt.Errorf("%w: frame %d begins with %q, want %q%s", errFrame, r.read+1, h[:4], magic, r.behind())
+		return nil, fmt.Errorf("%w: frame %d begins with %q, want %q", errFrame, r.read+1, h[:4], magic)
 	}
 	if h[4] != Version {
 		return nil, fmt.Errorf("%w: frame %d is of version %d, this program has version %d: use one version of graphcleaner everywhere", errFrame, r.read+1, h[4], Version)
@@ -130,54 +126,26 @@ func (r *Reader) Next() (*Frame, error) {
 	word := func(at int) uint32 { return binary.LittleEndian.Uint32(h[at:]) }
 	payload := r.frame.Payload
 	r.frame = Frame{
-		Operation: Operation(h[5]), Kind: Kind(h[6]), Row: word(8), Column: word(12), Part: word(16), First: word(20), Count: word(24), Width: word(28),
+		Kind: Kind(h[6]), Row: word(8), Column: word(12), Part: word(16), First: word(20), Count: word(24), Width: word(28),
 	}
 	f := &r.frame
 	length := word(32)
 	if length > mostPayload {
 		return nil, fmt.Errorf("%w: %s (frame %d): %d bytes, want at most %d", errFrame, f.Place(), r.read+1, length, mostPayload)
 	}
-	if f.Payload, err = readPayload(r.in, payload, int(length)); err != nil {
-		return nil, fmt.Errorf("%w: %s (frame %d) breaks off: %w", errFrame, f.Place(), r.read+1, err)
+	if uint32(cap(payload)) < length {
+		payload = make([]byte, length)
+	}
+	f.Payload = payload[:length]
+	if _, err = io.ReadFull(r.in, f.Payload); err != nil {
+		return nil, fmt.Errorf("%w: %s (frame %d) breaks off: %w", errFrame, f.Place(), r.read+1, io.ErrUnexpectedEOF)
 	}
 	if sum := crc32.Update(crc32.ChecksumIEEE(h[:sumAt]), crc32.IEEETable, f.Payload); sum != word(sumAt) {
-		return nil, fmt.Errorf("%w: %s (frame %d), made by operation %s: its checksum is %08x, want %08x: it was damaged on the way", errFrame, f.Place(), r.read+1,
-			f.Operation, sum, word(sumAt))
-	}
-	if h[7] != 0 {
-		return nil, fmt.Errorf("%w: %s (frame %d), made by operation %s: byte 7 of its header is %d, want 0", errFrame,
-			f.Place(), r.read+1, f.Operation, h[7])
+		return nil, fmt.Errorf("%w: %s (frame %d): its checksum is %08x, want %08x: it was damaged on the way", errFrame, f.Place(), r.read+1,
+			sum, word(sumAt))
 	}
 	r.read++
 	return f, nil
-}
-
-// behind names the frame before one whose header says nothing.
-func (r *Reader) behind() string {
-	if r.read == 0 {
-		return ""
-	}
-	return ", behind " + r.frame.Place()
-}
-
-// readPayload reads length bytes into memory that grows with what is there, not with what a header says.
-func readPayload(in io.Reader, memory []byte, length int) ([]byte, error) {
-	const step = 1 << 20
-	memory = memory[:0]
-	for len(memory) < length {
-		from := len(memory)
-		to := min(length, max(cap(memory), from+step))
-		if to > cap(memory) {
-			grown := make([]byte, to, min(length, max(to, 2*cap(memory))))
-			copy(grown, memory)
-			memory = grown
-		}
-		memory = memory[:to]
-		if _, err := io.ReadFull(in, memory[from:]); err != nil {
-			return nil, io.ErrUnexpectedEOF
-		}
-	}
-	return memory, nil
 }
 
 // A Writer writes frames.
@@ -197,7 +165,7 @@ func (w *Writer) Write(f *Frame) error {
 	}
 	h := w.header[:]
 	copy(h, magic)
-	h[4], h[5], h[6], h[7] = Version, byte(f.Operation), byte(f.Kind), 0
+	h[4], h[5], h[6], h[7] = Version, 0, byte(f.Kind), 0
 	for i, x := range []uint32{f.Row, f.Column, f.Part, f.First, f.Count, f.Width, uint32(len(f.Payload))} {
 		binary.LittleEndian.PutUint32(h[8+4*i:], x)
 	}
@@ -213,6 +181,6 @@ func (w *Writer) Write(f *Frame) error {
 }
 
 // End writes the end frame.
-func (w *Writer) End(by Operation) error {
-	return w.Write(&Frame{Operation: by, Kind: KindEnd, Count: w.written})
+func (w *Writer) End() error {
+	return w.Write(&Frame{Kind: KindEnd, Count: w.written})
 }

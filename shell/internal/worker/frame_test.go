@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -20,37 +21,41 @@ func stream(t testing.TB, frames ...Frame) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := w.End(Source); err != nil {
+	if err := w.End(); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
 }
 
 // jobFrame is the frame of a job.
-func jobFrame(t testing.TB, op Operation, job Job) Frame {
+func jobFrame(t testing.TB, op string, job Job) Frame {
 	t.Helper()
-	job.Op = op.String()
+	job.Op = op
 	text, err := json.Marshal(job)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Frame{Operation: op, Kind: KindJob, Payload: text}
+	return Frame{Kind: KindJob, Payload: text}
 }
 
 const testVersion = "graphcleaner v1"
 
 // smallJob is a job on six nodes in two ranges.
 func smallJob() Job {
-	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Stretch: 2, Names: []string{"a", "b"}}
+	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Names: []string{"a", "b"}}
 }
 
-func edgesFrame(pairs ...[2]uint64) Frame {
-	var sources, targets []uint64
-	for _, pair := range pairs {
-		sources, targets = append(sources, pair[0]), append(targets, pair[1])
+// edgesFrame has edges by row and column of a block, and their weights.
+func edgesFrame(weights []float32, ends ...[2]uint32) Frame {
+	var keys []uint64
+	for _, of := range ends {
+		keys = append(keys, uint64(of[0])<<32|uint64(of[1]))
 	}
-	return Frame{Kind: KindEdges, Count: uint32(len(pairs)), Payload: appendVector(appendVector(nil, sources), targets)}
+	return Frame{Kind: KindEdges, Count: uint32(len(ends)), Width: uint32(min(1, len(weights))), Payload: appendVector(appendVector(nil, keys), weights)}
 }
+
+// groupFrame begins the block of the second range with itself.
+func groupFrame() Frame { return Frame{Kind: KindGroup, Row: 1, Column: 1} }
 
 // output runs a worker and returns the frames that it writes but for the end frame.
 func output(t testing.TB, in []byte) []Frame {
@@ -86,10 +91,10 @@ func framesOf(t testing.TB, stream []byte) (frames []Frame) {
 }
 
 func TestDamagedStreams(t *testing.T) {
-	job := jobFrame(t, Arcs, smallJob())
-	good := stream(t, job, edgesFrame([2]uint64{0, 5}, [2]uint64{3, 3}))
+	job := jobFrame(t, "arcs", smallJob())
+	good := stream(t, job, groupFrame(), edgesFrame(nil, [2]uint32{0, 1}, [2]uint32{1, 0}))
 	output(t, good)
-	jobBytes := headerBytes + len(job.Payload)
+	before := headerBytes + len(job.Payload) + headerBytes
 	change := func(at int, to byte) []byte {
 		b := bytes.Clone(good)
 		b[at] = to
@@ -101,17 +106,18 @@ func TestDamagedStreams(t *testing.T) {
 	}{
 		"nothing":           {nil, "ends without an end frame"},
 		"no end frame":      {good[:len(good)-headerBytes], "arcs: bad frame: the input ends without an end frame"},
-		"torn header":       {good[:jobBytes+10], "arcs: bad frame: frame 2 breaks off after 10 bytes"},
-		"torn payload":      {good[:jobBytes+headerBytes+9], "arcs: bad frame: edges (frame 2) breaks off"},
-		"not a frame":       {change(jobBytes, 'x'), `arcs: bad frame: frame 2 begins with "xCwk"`},
-		"another version":   {change(jobBytes+4, 9), "frame 2 is of version 9, this program has version 1"},
-		"a flipped bit":     {change(jobBytes+headerBytes+3, 1), "edges (frame 2), made by operation source: its checksum is"},
-		"a huge payload":    {change(jobBytes+35, 0x7f), "bytes, want at most 67108864"},
-		"a missing frame":   {append(bytes.Clone(good[:jobBytes]), stream(t, edgesFrame())[headerBytes:]...), "the end frame has 1 frames, 0 have come"},
-		"no job":            {stream(t, edgesFrame([2]uint64{0, 1})), "edges comes first, want a job"},
-		"a node too many":   {stream(t, job, edgesFrame([2]uint64{0, 6})), "leads from node 0 to 6 of 6"},
+		"torn header":       {good[:before+10], "arcs: bad frame: frame 3 breaks off after 10 bytes"},
+		"torn payload":      {good[:before+headerBytes+9], "arcs: bad frame: edges (frame 3) breaks off"},
+		"not a frame":       {change(before, 'x'), `arcs: bad frame: frame 3 begins with "xCwk"`},
+		"another version":   {change(before+4, 9), "frame 3 is of version 9, this program has version 1"},
+		"a flipped bit":     {change(before+headerBytes+3, 1), "edges (frame 3): its checksum is"},
+		"a huge payload":    {change(before+35, 0x7f), "bytes, want at most 67108864"},
+		"a missing frame":   {append(bytes.Clone(good[:before]), stream(t, edgesFrame(nil), edgesFrame(nil))[2*headerBytes:]...), "the end frame has 2 frames, 1 have come"},
+		"no job":            {stream(t, edgesFrame(nil, [2]uint32{0, 1})), "edges comes first, want a job"},
+		"a node too many":   {stream(t, job, groupFrame(), edgesFrame(nil, [2]uint32{0, 4})), "from row 0 to 4 of block [1 1]"},
+		"not ascending":     {stream(t, job, groupFrame(), edgesFrame(nil, [2]uint32{1, 0}, [2]uint32{0, 1})), "want them ascending"},
 		"another operation": {stream(t, job, Frame{Kind: KindLabels, Count: 2}), "labels of range 0 from row 0 on, which arcs does not take"},
-		"a wrong length":    {stream(t, job, Frame{Kind: KindEdges, Count: 2, Payload: make([]byte, 31)}), "31 bytes for 2 rows"},
+		"a wrong length":    {stream(t, job, groupFrame(), Frame{Kind: KindEdges, Count: 2, Payload: make([]byte, 31)}), "31 bytes for 2 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Run(context.Background(), testVersion, bytes.NewReader(c.in), io.Discard)
@@ -124,23 +130,51 @@ func TestDamagedStreams(t *testing.T) {
 
 func TestBadJobs(t *testing.T) {
 	for want, change := range map[string]func(*Job){
-		"memory of 5 bytes": func(j *Job) { j.Memory = 5 },
-		"memory of 4611686018427387904 bytes, want 16777216 to ": func(j *Job) { j.Memory = 1 << 62 },
+		"memory of 5 bytes":   func(j *Job) { j.Memory = 5 },
 		"chunks of 3 rows":    func(j *Job) { j.Chunk = 3 },
-		"ranges [1 2]":        func(j *Job) { j.Ranges = []uint64{1, 2} },
-		"range 1 from 4 to 3": func(j *Job) { j.Ranges = []uint64{0, 4, 3} },
+		"1 ranges, want 1 to": func(j *Job) { j.Ranges = []uint64{1, 2} },
+		"2 ranges, want 1 to": func(j *Job) { j.Ranges = []uint64{0, 4, 3} },
 		"4 hops, want 1 to 3": func(j *Job) { j.Hops = 4 },
 		"-1 classes":          func(j *Job) { j.Classes = -1 },
 		"arcs: the job is of graphcleaner v9, this program is graphcleaner v1: use one version": func(j *Job) { j.Version = "graphcleaner v9" },
-		"4294967297 nodes, want at most 2^":                                                     func(j *Job) { j.Ranges = []uint64{0, 1 << 31, 1 << 32, 1<<32 + 1} },
+		"3 ranges, want 1 to 65535, from 0, ascending, and at most 2^32 nodes":                  func(j *Job) { j.Ranges = []uint64{0, 1 << 31, 1 << 32, 1<<32 + 1} },
 	} {
 		t.Run(want, func(t *testing.T) {
 			job := smallJob()
 			change(&job)
-			err := Run(context.Background(), testVersion, bytes.NewReader(stream(t, jobFrame(t, Arcs, job))), io.Discard)
+			err := Run(context.Background(), testVersion, bytes.NewReader(stream(t, jobFrame(t, "arcs", job))), io.Discard)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Fatalf("got %v, want an error with %q", err, want)
 			}
 		})
+	}
+}
+
+func TestArcsOfSortedEdges(t *testing.T) {
+	job := smallJob()
+	job.Weighted, job.Ranges = true, []uint64{0, 2, 8}
+	edges := edgesFrame([]float32{1, 2, 0.5, 3}, [2]uint32{0, 1}, [2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{5, 2})
+	frames := output(t, stream(t, jobFrame(t, "arcs", job), groupFrame(), edges))
+	if len(frames) != 5 {
+		t.Fatalf("got %d frames, want arcs and sums of two chunks, and a report", len(frames))
+	}
+	for at, want := range []struct{ arcs, sums string }{{"{[0 1] [0 1 2] [1 0] [3 0.5]}", "[3 0.5]"}, {"{[5] [0 1] [2] [3]}", "[3]"}} {
+		var arcs arcList
+		if err := arcs.read(&frames[2*at], 6, 4); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(arcs); got != want.arcs {
+			t.Errorf("got the arcs %s, want %s", got, want.arcs)
+		}
+		var sums []float64
+		if err := sparseRows(&frames[2*at+1], func(_, _ int, x float64) { sums = append(sums, x) }); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(sums); got != want.sums {
+			t.Errorf("got the sums %s, want %s", got, want.sums)
+		}
+	}
+	if got, want := string(frames[4].Payload), `{"arcs":3}`; got != want {
+		t.Errorf("got the report %s, want %s", got, want)
 	}
 }

@@ -3,20 +3,17 @@ package worker
 import (
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // Modes of multiply and add.
 const (
-	modeFirst       = "first"
-	modePredictions = "predictions" // of multiply
-	modeSlice       = "slice"       // of multiply
-	modeHop         = "hop"         // of add
-	modeDiagonal    = "diagonal"    // of add
-	modeInputs      = "inputs"      // of multiply
-	modeSmooth      = "smooth"      // of add
+	modeFirst    = "first"
+	modeSlice    = "slice"    // of multiply
+	modeStrength = "strength" // of add
+	modeHop      = "hop"      // of add
+	modeDiagonal = "diagonal" // of add
 )
 
 // firstWidth is the number of columns of the sums of mode first: votes and hop 1 of the labels, labelled neighbours, the way back; and of a
@@ -40,81 +37,60 @@ type multiplyStep struct {
 	strengths                        []float64
 	hasLabels, hasStrengths, hasRows uint32 // how many have come
 	numbers                          []int32
-	vector, looped                   []float64
+	vector                           []float64
 	values                           []float32
 	rows                             *ops.BlockRows
 	scaled                           *ops.BlockLabels
 
-	arcs    arcList
-	arcsEnd uint64 // range and row behind the last arcs
-	list    kv.Adjacency
-	sums    []float64
+	arcs arcList
+	list kv.Adjacency
+	sums []float64
 }
-
-// rowKey orders the rows of all ranges.
-func rowKey(r, row uint32) uint64 { return uint64(r)<<32 | uint64(row) }
 
 func newMultiply(b base) (step, error) {
-	switch b.Mode {
-	case modeFirst, modePredictions, modeInputs, modeSlice:
-		return &multiplyStep{base: b}, nil
+	if b.Mode != modeFirst && b.Mode != modeSlice {
+		return nil, fmt.Errorf("%w: mode %q, want %s or %s", errFrame, b.Mode, modeFirst, modeSlice)
 	}
-	return nil, fmt.Errorf("%w: mode %q, want %s, %s, %s or %s", errFrame, b.Mode, modeFirst, modePredictions, modeInputs, modeSlice)
-}
-
-func (s *multiplyStep) endGroup() error {
-	s.begun, s.ready, s.arcsEnd = false, false, 0
-	s.hasLabels, s.hasStrengths, s.hasRows = 0, 0, 0
-	return nil
-}
-
-// begin makes room for the rows of a range.
-func (s *multiplyStep) begin(column uint32) error {
-	nodes, err := s.rangeRows(column)
-	if err != nil {
-		return err
-	}
-	s.begun, s.column, s.nodes = true, column, nodes
-	bytes := int64(nodes) * multiplyBytes
-	if s.Mode != modeFirst {
-		bytes += 4 * int64(nodes) * int64(s.columns()+3) // padded to groups of four
-	}
-	if bytes > s.Memory {
-		return fmt.Errorf("range %d has %d nodes, whose rows take %d bytes, more than the memory of %d: use more blocks or more memory", column, nodes, bytes, s.Memory)
-	}
-	if s.Mode != modeSlice {
-		s.strengths = make([]float64, nodes)
-	}
-	if s.Mode == modeFirst {
-		s.labels = make([]kv.Class, nodes)
-	} else {
-		s.rows = ops.NewBlockRows(int(nodes), s.columns())
-	}
-	return nil
+	return &multiplyStep{base: b}, nil
 }
 
 // multiplyBytes is what labels, strengths and scaled labels of a node take.
 const multiplyBytes = 28
 
-func (s *multiplyStep) take(f *Frame) error {
-	if f.Kind == KindArcs {
-		return s.multiply(f)
+// beginGroup makes room for the rows of a range.
+func (s *multiplyStep) beginGroup(f *Frame) error {
+	nodes, err := s.rangeRows(f.Row)
+	if err != nil {
+		return err
 	}
+	bytes := int64(nodes) * multiplyBytes
+	if s.Mode == modeSlice {
+		bytes = 4 * int64(nodes) * int64(s.Classes+3) // padded to groups of four
+	}
+	if bytes > s.Memory {
+		return fmt.Errorf("range %d has %d nodes, whose rows take %d bytes, more than the memory of %d: use more blocks or more memory",
+			f.Row, nodes, bytes, s.Memory)
+	}
+	s.begun, s.ready, s.column, s.nodes = true, false, f.Row, nodes
+	s.hasLabels, s.hasStrengths, s.hasRows = 0, 0, 0
+	if s.Mode == modeFirst {
+		s.labels, s.strengths = make([]kv.Class, nodes), make([]float64, nodes)
+	} else {
+		s.rows = ops.NewBlockRows(int(nodes), s.Classes)
+	}
+	return nil
+}
+
+func (s *multiplyStep) take(f *Frame) (err error) {
 	if err := s.checkRows(f); err != nil {
 		return err
 	}
-	if !s.begun {
-		if err := s.begin(f.Row); err != nil {
-			return err
-		}
+	if f.Kind == KindArcs {
+		return s.multiply(f)
 	}
-	if f.Row != s.column {
-		return fmt.Errorf("%w: %s in the group of range %d", errFrame, f.Place(), s.column)
+	if !s.begun || f.Row != s.column || s.ready {
+		return fmt.Errorf("%w: %s in the group of range %d: want rows of that range, before arcs", errFrame, f.Place(), s.column)
 	}
-	if s.ready {
-		return fmt.Errorf("%w: %s after arcs of its group", errFrame, f.Place())
-	}
-	var err error
 	switch {
 	case f.Kind == KindLabels && s.Mode == modeFirst:
 		if err = due(f, &s.hasLabels); err != nil {
@@ -124,20 +100,29 @@ func (s *multiplyStep) take(f *Frame) error {
 			return err
 		}
 		_, err = classesOf(s.labels[f.First:f.First], s.numbers, f, s.Classes)
-	case f.Kind == KindStrength && s.Mode != modeSlice:
+		return err
+	case f.Kind == KindStrength && s.Mode == modeFirst:
 		if err = due(f, &s.hasStrengths); err != nil {
 			return err
 		}
-		if s.vector, err = strengthsOf(s.vector, f); err != nil {
+		if s.vector, err = rowsOf(s.vector, f); err != nil {
 			return err
 		}
 		copy(s.strengths[f.First:], s.vector)
-	case f.Kind == KindSlice && s.Mode == modeSlice, f.Kind == KindPredictions && s.Mode == modePredictions, f.Kind == KindInputs && s.Mode == modeInputs:
-		err = s.takeRows(f)
-	default:
-		return s.unexpected(f)
+		return nil
+	case f.Kind == KindSlice && s.Mode == modeSlice:
+		if err = due(f, &s.hasRows); err != nil {
+			return err
+		}
+		if err = f.wantWidth(s.Classes); err != nil {
+			return err
+		}
+		if s.values, err = rowsOf(s.values, f); err != nil {
+			return err
+		}
+		return s.rows.Set(int(f.First), s.values)
 	}
-	return err
+	return s.unexpected(f)
 }
 
 // due returns an error if a frame does not follow those of its kind, of which so many rows have come.
@@ -149,75 +134,17 @@ func due(f *Frame, has *uint32) error {
 	return nil
 }
 
-// takeRows takes rows of predictions, of features or for a later hop.
-func (s *multiplyStep) takeRows(f *Frame) (err error) {
-	if err = due(f, &s.hasRows); err != nil {
-		return err
-	}
-	if s.Mode == modePredictions {
-		s.values, err = predictionsOf(s.values, f, s.columns())
-	} else if err = f.wantWidth(s.columns()); err == nil {
-		s.values, err = rowsOf(s.values, f)
-	}
-	if err != nil {
-		return err
-	}
-	if s.Mode == modeSlice {
-		return s.rows.Set(int(f.First), s.values)
-	}
-	if s.hasStrengths != s.nodes {
-		return fmt.Errorf("%w: %s before the strengths of its range", errFrame, f.Place())
-	}
-	strengths := s.strengths[f.First:][:f.Count]
-	if s.Mode == modePredictions {
-		return s.rows.SetScaled(int(f.First), known(s.values), strengths)
-	}
-	if s.looped, err = withLoops(s.looped, strengths, s.values, f); err != nil {
-		return err
-	}
-	return s.rows.SetScaled(int(f.First), s.values, s.looped)
-}
-
-// withLoops are strengths with a loop of weight 1 at each node, as features are smoothed. Features that are no numbers are an error.
-func withLoops(memory, strengths []float64, features []float32, f *Frame) ([]float64, error) {
-	if !float32s.AllFinite(features) {
-		return memory, fmt.Errorf("%s: a feature is not finite", f.Place())
-	}
-	memory = memory[:0]
-	for _, strength := range strengths {
-		memory = append(memory, strength+1)
-	}
-	return memory, nil
-}
-
 // complete returns an error if rows are missing where arcs begin.
 func (s *multiplyStep) complete(f *Frame) (err error) {
-	if !s.begun {
-		if err := s.begin(f.Column); err != nil {
-			return err
-		}
+	has := s.hasRows
+	if s.Mode == modeFirst {
+		has = min(s.hasLabels, s.hasStrengths)
 	}
-	short := func(kind Kind, has uint32) error {
-		if has == s.nodes {
-			return nil
-		}
-		return fmt.Errorf("%w: %s comes after %s of %d of the %d nodes of range %d", errFrame, f.Place(), kind, has, s.nodes, s.column)
+	if !s.begun || has != s.nodes {
+		return fmt.Errorf("%w: %s comes after %d of the %d nodes of range %d", errFrame, f.Place(), has, s.nodes, s.column)
 	}
-	switch s.Mode {
-	case modeFirst:
-		if err := short(KindLabels, s.hasLabels); err != nil {
-			return err
-		}
-		if err := short(KindStrength, s.hasStrengths); err != nil {
-			return err
-		}
+	if s.Mode == modeFirst {
 		s.scaled, err = ops.NewBlockLabels(s.labels, s.strengths, s.Classes)
-	case modePredictions:
-		err = short(KindPredictions, s.hasRows)
-	case modeInputs:
-		err = short(KindInputs, s.hasRows)
-	case modeSlice:
-		err = short(KindSlice, s.hasRows)
 	}
 	s.ready = err == nil
 	return err
@@ -228,9 +155,6 @@ const sumBytes = 4 << 20
 
 // multiply multiplies some rows of a block.
 func (s *multiplyStep) multiply(f *Frame) error {
-	if err := s.checkRows(f); err != nil {
-		return err
-	}
 	if !s.ready {
 		if err := s.complete(f); err != nil {
 			return err
@@ -239,15 +163,14 @@ func (s *multiplyStep) multiply(f *Frame) error {
 	if f.Column != s.column {
 		return fmt.Errorf("%w: %s in the group of range %d", errFrame, f.Place(), s.column)
 	}
-	if rowKey(f.Row, f.First) < s.arcsEnd {
-		return fmt.Errorf("%w: %s, after those of range %d up to row %d: want every row once, ascending", errFrame, f.Place(), s.arcsEnd>>32, uint32(s.arcsEnd))
-	}
-	s.arcsEnd = rowKey(f.Row, f.First+f.Count)
-	block, err := s.block(f, &s.arcs, &s.list)
-	if err != nil {
+	if err := s.arcs.read(f, s.nodes, s.weightBytes()); err != nil {
 		return err
 	}
-	width := s.columns()
+	block, err := s.arcs.block(f.First, f.Count, s.nodes, &s.list)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Place(), err)
+	}
+	width := s.Classes
 	if s.Mode == modeFirst {
 		width = s.firstWidth()
 	}
@@ -256,7 +179,7 @@ func (s *multiplyStep) multiply(f *Frame) error {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, f.First+f.Count))}
 		s.sums = append(s.sums[:0], make([]float64, rows.Len()*width)...)
 		switch {
-		case s.Mode != modeFirst:
+		case s.Mode == modeSlice:
 			err = block.AddRows(s.sums, rows, s.rows)
 		case s.Weighted:
 			err = s.addWeighted(block, rows, width)
@@ -295,46 +218,4 @@ func (s *multiplyStep) addWeighted(block *ops.Block, rows kv.Range, width int) e
 		}
 	}
 	return nil
-}
-
-// block decodes the rows of a frame of arcs into memory.
-func (b *base) block(f *Frame, arcs *arcList, list *kv.Adjacency) (*ops.Block, error) {
-	columns, err := b.rangeRows(f.Column)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.checkChunk(f); err != nil {
-		return nil, err
-	}
-	if err := arcs.read(f, columns, b.weightBytes()); err != nil {
-		return nil, err
-	}
-	block, err := arcs.block(f.First, f.Count, columns, b.Weighted, list)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Place(), err)
-	}
-	return block, nil
-}
-
-// block is the block of the arcs, with so many rows from first on. Its lists are in memory that the caller keeps.
-func (l *arcList) block(first, count, columns uint32, weighted bool, list *kv.Adjacency) (*ops.Block, error) {
-	list.Range = kv.Range{First: kv.NodeID(first), End: kv.NodeID(first + count)}
-	list.Offsets, list.Neighbors, list.Weights = append(list.Offsets[:0], 0), list.Neighbors[:0], nil
-	for _, column := range l.columns {
-		list.Neighbors = append(list.Neighbors, kv.NodeID(column))
-	}
-	if weighted {
-		list.Weights = make([]float32, len(l.weights))
-		for i, w := range l.weights {
-			list.Weights[i] = float32(w)
-		}
-	}
-	at := 0
-	for row := first; row < first+count; row++ {
-		if at < len(l.rows) && l.rows[at] == row {
-			at++
-		}
-		list.Offsets = append(list.Offsets, l.offsets[at])
-	}
-	return ops.NewBlock(int(columns), *list)
 }

@@ -44,7 +44,7 @@ func newNoise(b base) (step, error) {
 		s.sums = cleaner.NewThresholdSums(b.Classes)
 	case modeJoint:
 		var sums cleaner.ThresholdSums
-		if err := json.Unmarshal(b.Thresholds, &sums); err != nil {
+		if err := json.Unmarshal(b.Noise, &sums); err != nil {
 			return nil, fmt.Errorf("%w: the thresholds of the job: %w", errFrame, err)
 		}
 		if len(sums.Sum) != b.Classes || len(sums.Count) != b.Classes {
@@ -57,13 +57,7 @@ func newNoise(b base) (step, error) {
 	return s, nil
 }
 
-func (s *noiseStep) take(f *Frame) error {
-	switch f.Kind {
-	case KindLabels, KindSplits, KindPredictions:
-		return s.chunk.take(f, 0)
-	}
-	return s.unexpected(f)
-}
+func (s *noiseStep) take(f *Frame) error { return s.chunk.take(f, 0) }
 
 func (s *noiseStep) endGroup() error {
 	c := &s.chunk
@@ -75,9 +69,7 @@ func (s *noiseStep) endGroup() error {
 		return err
 	}
 	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions}
-	if err := piece.Check(); err != nil {
-		return err
-	}
+	piece.Prepare()
 	if s.Mode == modeThresholds {
 		piece.AddThresholds(s.sums)
 	} else {

@@ -24,9 +24,8 @@ type scoreStep struct {
 
 // A scoreReport counts scores.
 type scoreReport struct {
-	Scored   int64    `json:"scored"`
-	Suspects int64    `json:"suspects"`
-	Bins     []uint64 `json:"bins,omitempty"` // if the model wants them
+	Scored int64    `json:"scored"`
+	Bins   []uint32 `json:"bins,omitempty"` // if the model wants them
 }
 
 func newScore(b base) (step, error) {
@@ -40,18 +39,12 @@ func newScore(b base) (step, error) {
 	}
 	s.scorer = s.model.Scorer()
 	if s.model.WantsBins() {
-		s.counts.Bins = make([]uint64, cleaner.ScoreBins)
+		s.counts.Bins = make([]uint32, cleaner.ScoreBins)
 	}
 	return s, nil
 }
 
-func (s *scoreStep) take(f *Frame) error {
-	switch f.Kind {
-	case KindLabels, KindSplits, KindPredictions, KindTested, KindBallots, KindFeatures:
-		return s.chunk.take(f, 0)
-	}
-	return s.unexpected(f)
-}
+func (s *scoreStep) take(f *Frame) error { return s.chunk.take(f, 0) }
 
 func (s *scoreStep) endGroup() error {
 	c := &s.chunk
@@ -63,19 +56,13 @@ func (s *scoreStep) endGroup() error {
 		return err
 	}
 	for feature := range c.features {
-		weighs := s.model.Weighs(feature)
-		if weighs && c.features[feature] == nil {
+		if s.model.Weighs(feature) && c.features[feature] == nil {
 			return fmt.Errorf("%w: the group of range %d from row %d on has no feature %d", errFrame, c.row, c.first, feature)
-		}
-		if !weighs {
-			c.features[feature] = nil
 		}
 	}
 	s.ballots = ballotsOf(s.ballots, c.ballots.values, s.Classes)
 	piece := &cleaner.Piece{Census: s.model.Census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Ballots: s.ballots}
-	if err := piece.Check(); err != nil {
-		return err
-	}
+	piece.Prepare()
 	rows := int(c.count)
 	s.scores, s.confidence, s.suggested = resize(s.scores, rows), resize(s.confidence, rows), resize(s.suggested, rows)
 	piece.Suggest(s.suggested, s.confidence)
@@ -89,9 +76,6 @@ func (s *scoreStep) endGroup() error {
 	for i, score := range s.scores {
 		if !math.IsNaN(float64(score)) {
 			s.counts.Scored++
-		}
-		if s.model.IsSuspect(score, c.labels[i], s.suggested[i]) {
-			s.counts.Suspects++
 		}
 		s.memory = binary.LittleEndian.AppendUint32(s.memory, math.Float32bits(score))
 		s.memory = binary.LittleEndian.AppendUint32(s.memory, uint32(s.suggested[i]))

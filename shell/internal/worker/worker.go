@@ -22,54 +22,35 @@ type step interface {
 	endGroup() error
 	// end ends the work.
 	end() error
-	// close removes what lies on the disk. It is called also where the work has failed.
-	close() error
 }
 
 // A base is what all operations have.
 type base struct {
 	ctx context.Context
-	op  Operation
 	*Job
 	out    *Writer
 	memory []byte // of the payload that is made
 }
 
-// beginGroup refuses a group of a range that there is not. The other numbers are what the operation makes of them.
-func (b *base) beginGroup(f *Frame) error {
-	if _, err := b.rangeRows(f.Row); err != nil {
-		return fmt.Errorf("group: %w", err)
-	}
-	return nil
-}
-
-func (b *base) endGroup() error { return nil }
-func (b *base) end() error      { return nil }
-func (b *base) close() error    { return nil }
+func (b *base) beginGroup(*Frame) error { return nil }
+func (b *base) endGroup() error         { return nil }
+func (b *base) end() error              { return nil }
 
 // unexpected is the error of a kind of frame that the operation does not take.
 func (b *base) unexpected(f *Frame) error {
-	return fmt.Errorf("%w: %s, which %s does not take", errFrame, f.Place(), b.op)
+	return fmt.Errorf("%w: %s, which %s does not take", errFrame, f.Place(), b.Op)
 }
 
 // write writes a frame of the operation, whose payload is in b.memory.
 func (b *base) write(f Frame) error {
-	f.Operation, f.Payload = b.op, b.memory
+	f.Payload = b.memory
 	return b.out.Write(&f)
 }
 
 // weightBytes is what a weight takes in the arcs of a block, 0 if there are none.
 func (b *base) weightBytes() int {
 	if b.Weighted {
-		return blockWeight
-	}
-	return 0
-}
-
-// runWeightBytes is what a weight takes in the arcs of a run, 0 if there are none.
-func (b *base) runWeightBytes() int {
-	if b.Weighted {
-		return runWeight
+		return 4
 	}
 	return 0
 }
@@ -82,19 +63,10 @@ func (b *base) report(counts any) (err error) {
 	return b.write(Frame{Kind: KindReport})
 }
 
-// steps are the operations.
-var steps = map[Operation]func(b base) (step, error){
-	Arcs:      newArcs,
-	Merge:     newMerge,
-	Strength:  newStrength,
-	Multiply:  newMultiply,
-	Add:       newAdd,
-	Triangles: newTriangles,
-	Census:    newCensus,
-	Noise:     newNoise,
-	Fit:       newFit,
-	Score:     newScore,
-	Pack:      newPack,
+// steps are the operations: see the package.
+var steps = map[string]func(b base) (step, error){
+	"arcs": newArcs, "multiply": newMultiply, "add": newAdd, "triangles": newTriangles, "census": newCensus, "noise": newNoise,
+	"fit": newFit, "score": newScore,
 }
 
 // runtimeBytes is what a worker holds beside Job.Memory: the program, and the frames that come and go.
@@ -112,25 +84,25 @@ func Run(ctx context.Context, version string, in io.Reader, out io.Writer) error
 	if err != nil {
 		return fmt.Errorf("job: %w", whole(err))
 	}
-	job, op, err := readJob(first)
+	job, err := readJob(first)
 	if err != nil {
 		return err
 	}
 	if job.Version != "" && job.Version != version {
-		return fmt.Errorf("%s: the job is of %s, this program is %s: use one version of graphcleaner everywhere", op,
+		return fmt.Errorf("%s: the job is of %s, this program is %s: use one version of graphcleaner everywhere", job.Op,
 			wording.Short(job.Version), version)
 	}
 	// Garbage is collected before the process holds more than the job allows.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(job.Memory + runtimeBytes))
-	s, err := steps[op](base{ctx: ctx, op: op, Job: job, out: to})
+	s, err := steps[job.Op](base{ctx: ctx, Job: job, out: to})
 	if err == nil {
-		err = errors.Join(work(ctx, from, s), s.close())
+		err = work(ctx, from, s)
 	}
 	if err == nil {
-		err = to.End(op)
+		err = to.End()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", op, err)
+		return fmt.Errorf("%s: %w", job.Op, err)
 	}
 	return buffered.Flush()
 }

@@ -1,7 +1,0 @@
-"""What `spark-submit` starts: the command line of graphcleaner.spark."""
-
-import sys
-
-from graphcleaner.spark.__main__ import main
-
-sys.exit(main())
