@@ -2,8 +2,6 @@ package kv
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -36,130 +34,6 @@ func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
 	}
 	must.Get(l.Commit(t.Context(), nil))(t)
 	return openTest(t, dir)
-}
-
-func removeNodes(t *testing.T, s *Store) {
-	update(t, s, func(tx *Tx) error {
-		must.Do(t, tx.CreateMatrix("m", []string{"a", "b"}))
-		for _, v := range []NodeID{3, 4, 2999} {
-			must.Do(t, tx.SetRow("m", v, []float32{1, float32(v)}))
-		}
-		return nil
-	})
-	ids := map[NodeID]string{}
-	view(t, s, func(tx *Tx) error {
-		for v := range NodeID(tx.NumNodes()) {
-			id := must.Get(tx.ID(v))(t)
-			ids[v] = id
-		}
-		return nil
-	})
-	removed := []NodeID{0, 3, 17, 1024, 2999, 3001}
-	update(t, s, func(tx *Tx) error {
-		for i := range 3 {
-			v := must.Get(tx.AddNode(Node{ID: fmt.Sprint("added ", i), Label: "class 1"}))(t)
-			ids[v] = fmt.Sprint("added ", i)
-			must.Do(t, errors.Join(tx.AddEdge(v, 3), tx.AddEdge(0, v), tx.AddEdge(v, 5)))
-		}
-		for _, v := range removed {
-			must.Do(t, tx.RemoveNode(v))
-		}
-		for _, v := range []NodeID{3, 3003} {
-			if err := tx.RemoveNode(v); !errors.Is(err, ErrNotFound) {
-				return fmt.Errorf("removing node number %d again: %w", v, err)
-			}
-		}
-		again, err := tx.AddNode(Node{ID: ids[3]})
-		if err != nil || again != 3003 {
-			return fmt.Errorf("got node number %d, %w", again, err)
-		}
-		ids[again] = ids[3]
-		for _, v := range removed {
-			delete(ids, v)
-		}
-		return nil
-	})
-	verify := func(what string, s *Store) {
-		t.Helper()
-		checkClean(t, s)
-		view(t, s, func(tx *Tx) error {
-			verifyRemoved(t, what, tx, ids, removed)
-			return nil
-		})
-	}
-	verify("after the removal", s)
-	full, info := backupOf(t, s, nil)
-	if info.Records == 0 {
-		t.Fatal("the backup has no records")
-	}
-	verify("restored", restoreAll(t, full))
-	must.Do(t, s.Compact(t.Context(), nil))
-	verify("after Compact", s)
-	closeStore(t, s)
-	s = openTest(t, s.Dir())
-	update(t, s, func(tx *Tx) error {
-		removed = append(removed, 12)
-		delete(ids, 12)
-		return tx.RemoveNode(12)
-	})
-	verify("after Compact and another removal", s)
-	increment, _ := backupOf(t, s, full)
-	verify("restored of two", restoreAll(t, full, increment))
-	must.Do(t, s.Compact(t.Context(), nil))
-	verify("after two times Compact", s)
-}
-
-// verifyRemoved compares a snapshot with the ids of the nodes that are there, and with the removed nodes.
-func verifyRemoved(t *testing.T, what string, tx *Tx, ids map[NodeID]string, removed []NodeID) {
-	t.Helper()
-	if tx.NumPresent() != len(ids) || tx.NumRemoved() != len(removed) || tx.NumNodes() != len(ids)+len(removed) {
-		t.Errorf("%s: got %d nodes of %d, %d removed", what, tx.NumPresent(), tx.NumNodes(), tx.NumRemoved())
-	}
-	holes := must.Get(tx.Removed())(t)
-	m := must.Get(tx.Matrix("m"))(t)
-	labels := must.Get(tx.Reader(LabelColumn))(t)
-	for _, v := range removed {
-		row, degree := make([]float32, 2), make([]uint32, 1)
-		one := Range{First: v, End: v + 1}
-		must.Do(t, errors.Join(m.Read(one, 0, 2, row), tx.ReadDegrees(one, degree)))
-		label, err := labels.At(v)
-		if err != nil || !label.IsNull() || !math.IsNaN(float64(row[0])) || degree[0] != 0 || !holes.Has(v) {
-			t.Errorf("%s: removed node number %d: got label %v, %v, row %v, degree %d", what, v, label, err, row, degree[0])
-		}
-		_, err1 := tx.ID(v)
-		_, err2 := tx.Position(v)
-		_, err3 := tx.Value(v, LabelColumn)
-		_, err4 := tx.Degree(v)
-		for _, err := range []error{err1, err2, err3, err4} {
-			if !errors.Is(err, ErrNotFound) {
-				t.Errorf("%s: removed node number %d: got %v, want ErrNotFound", what, v, err)
-			}
-		}
-	}
-	for v, id := range ids {
-		position, err1 := tx.Position(v)
-		at, err2 := tx.NodeAt(position)
-		byID, err3 := tx.Node(id)
-		if err := errors.Join(err1, err2, err3); err != nil || at != v || byID != v {
-			t.Fatalf("%s: node %q: got %d and %d, %v, want %d", what, id, at, byID, err, v)
-		}
-	}
-	for e, err := range tx.Edges() {
-		must.Do(t, err)
-		if holes.Has(e.U) || holes.Has(e.V) {
-			t.Errorf("%s: edge %v ends at a removed node", what, e)
-		}
-	}
-	count := 0
-	for id, err := range tx.IDs() {
-		if v, err2 := tx.Node(id); err != nil || err2 != nil || ids[v] != id {
-			t.Fatalf("%s: got id %q, %v", what, id, errors.Join(err, err2))
-		}
-		count++
-	}
-	if count != len(ids) {
-		t.Errorf("%s: got %d ids, want %d", what, count, len(ids))
-	}
 }
 
 // TestStoreWithoutRemovals gives up the first removal.
