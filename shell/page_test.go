@@ -55,7 +55,8 @@ func browsing(t *testing.T, args ...string) (p *exec.Cmd, ask func(method, path,
 		t.Helper()
 		r := must.Get(http.NewRequestWithContext(t.Context(), method, found[1]+path, strings.NewReader(body)))(t)
 		r.Header = http.Header{"Authorization": {"Bearer " + found[2]}, "Accept": {"application/json"}, "Content-Type": {"application/json"}}
-		answer := must.Get(http.DefaultClient.Do(r))(t)
+		answer, err := http.DefaultClient.Do(r)
+		must.Do(t, err)
 		defer answer.Body.Close()
 		text := must.Get(io.ReadAll(answer.Body))(t)
 		return answer.StatusCode, string(text)
@@ -292,7 +293,8 @@ func TestBrowserGetsNoAddress(t *testing.T) {
 		t.Fatalf("%s leads nowhere: %s", file, text)
 	}
 	jar := must.Get(cookiejar.New(nil))(t)
-	answer := must.Get((&http.Client{Jar: jar}).Get(address[1]))(t)
+	answer, err := (&http.Client{Jar: jar}).Get(address[1])
+	must.Do(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK || !strings.HasSuffix(answer.Request.URL.Path, "/review") {
 		t.Errorf("the address leads to %s: got %d", answer.Request.URL, answer.StatusCode)

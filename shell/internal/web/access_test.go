@@ -330,7 +330,8 @@ func TestManyStreams(t *testing.T) {
 	for range mostStreams + 3 {
 		r := must.Get(http.NewRequestWithContext(context.Background(), http.MethodGet, c.server.Origin()+"/events", nil))(t)
 		r.Header = c.header
-		answer := must.Get(c.Do(r))(t)
+		answer, err := c.Do(r)
+		must.Do(t, err)
 		defer answer.Body.Close()
 		if answer.StatusCode == http.StatusTooManyRequests {
 			refused++
