@@ -91,9 +91,9 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 
 // CountStale counts the nodes around everything that changed since the scores of a run, as NewestRun returns it, were up to date: their
 // scores are older than that, and Rescore brings them up to date. If there are more than most, or the store does not know, the count is
-// -1. Of a run that was made elsewhere it is zero: nothing brings its scores up to date.
+// -1. Of a run that was made elsewhere it is zero: it has seen no commit of this store, and nothing brings its scores up to date.
 func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
-	if run.Elsewhere != nil {
+	if run.Commit == 0 {
 		return 0, nil
 	}
 	nodes, all, err := staleNodes(ctx, tx, run, most)
@@ -105,7 +105,7 @@ func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error)
 
 // IsStale reports whether CountStale counts a node. Where the nodes around the changes are many, it says yes of all.
 func IsStale(ctx context.Context, tx *kv.Tx, run *Run, v kv.NodeID) (bool, error) {
-	if run.Elsewhere != nil {
+	if run.Commit == 0 {
 		return false, nil
 	}
 	nodes, all, err := staleNodes(ctx, tx, run, mostStale)

@@ -115,7 +115,7 @@ func (m *PieceModel) MarshalJSON() ([]byte, error) {
 func (m *PieceModel) UnmarshalJSON(text []byte) error {
 	var bits []byte
 	if err := json.Unmarshal(text, &bits); err != nil {
-		return err
+		return fmt.Errorf("model: want the text that a run wrote: %w", err)
 	}
 	var read PieceModel
 	if err := gob.NewDecoder(bytes.NewReader(bits)).Decode((*modelFields)(&read)); err != nil {

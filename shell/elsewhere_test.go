@@ -251,7 +251,7 @@ func TestImportRefusesARun(t *testing.T) {
 		{nil, "--run none.json", exitFailed, "none.json: no such file"},
 		{func() { bad("bad.json", "[]") }, "--run bad.json", exitFailed, "bad.json: json: cannot unmarshal array"},
 		{changed(map[string]any{"noise": nil}), "--run bad.json", exitFailed, "bad.json: has no model or no noise"},
-		{changed(map[string]any{"model": map[string]any{}}), "--run bad.json", exitFailed, "bad.json: model: no census"},
+		{changed(map[string]any{"model": map[string]any{}}), "--run bad.json", exitFailed, "bad.json: model: want the text that a run wrote"},
 		{changed(map[string]any{"nodes": 399}), "--run bad.json", exitFailed, "bad.json: 399 nodes, "},
 		{changed(map[string]any{"started": nil}), "--run bad.json", exitFailed, "bad.json: it was started at"},
 		{changed(map[string]any{"noise": map[string]any{"sums": []int{1}, "counts": []int{1}}}), "--run bad.json", exitFailed, "bad.json: sums of thresholds"},
