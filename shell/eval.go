@@ -87,7 +87,6 @@ An interrupted evaluation starts over.
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
     graphcleaner eval my.graph --noise cluster:0.2 --repeats 10 --method default --method argmax --format json
-    graphcleaner eval my.graph --report eval.html
     graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1
     graphcleaner eval my.graph --noise file:noisy.csv --predictions seed1.npy --predictions seed2.npy --method paper`
 }

@@ -50,3 +50,35 @@ func TestOneCommand(t *testing.T) {
 		t.Errorf("got %d commands, want all", commands)
 	}
 }
+
+// TestFlagsOfExamples looks up the flags of all examples in the help of the commands.
+func TestFlagsOfExamples(t *testing.T) {
+	s := &streams{ctx: t.Context()}
+	model := s.parser(new(commandLine), nil, "graphcleaner", new(bytes.Buffer), func(int) {}).Model
+	known, flags := map[string]bool{}, 0 // by command and name
+	for _, command := range model.Children {
+		for _, group := range command.AllFlags(true) {
+			for _, flag := range group {
+				known[command.Name+" --"+flag.Name] = true
+			}
+		}
+	}
+	for _, command := range model.Children {
+		for line := range strings.Lines(command.Detail) {
+			words := strings.Fields(line)
+			if !strings.HasPrefix(line, "    graphcleaner ") {
+				continue
+			}
+			for _, word := range words[2:] {
+				if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "--") && name != "--" {
+					if flags++; !known[words[1]+" "+name] {
+						t.Errorf("help of %s: %s has no flag %s:\n%s", command.Name, words[1], name, line)
+					}
+				}
+			}
+		}
+	}
+	if flags < 50 {
+		t.Errorf("got %d flags, want those of all examples", flags)
+	}
+}
